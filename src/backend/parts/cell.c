@@ -90,7 +90,7 @@ uid_t cell_id(void)
 	return cell_id_is_usable(CELL_NOBODY) ? CELL_NOBODY : 0;
 }
 
-/* The group that gives access to the device: all that a cell of root keeps. */
+/* Finds the group that gives access to the device. A cell of root keeps only this group. */
 static size_t device_group(const char *device, gid_t *group)
 {
 	struct stat st;
@@ -136,9 +136,9 @@ static int spawn_cell(const struct cell_spec *spec, const char *const *argv,
 }
 
 /*
- * What the cell's user cannot reach by its name, since a directory on the way lets only its owner
- * pass (a program below root's home): bwrap looks for its sources as that user. They go into the
- * cell as files, by descriptor.
+ * Paths that the cell's user cannot reach by name, since a directory on the way lets only its owner
+ * pass (a program below root's home). bwrap looks for its sources as that user. So these files go
+ * into the cell by descriptor.
  */
 struct unreachable {
 	struct cell_spec spec; /* names what is left to bwrap */
@@ -297,7 +297,7 @@ int cell_spawn(const struct cell_spec *spec, struct cell *out, struct error *err
 	return 0;
 }
 
-/* bwrap's record {"child-pid": N, ...}, or the end of the pipe when it failed before. */
+/* Reads bwrap's record {"child-pid": N, ...}, or the end of the pipe if bwrap failed before. */
 static int read_info(int fd, pid_t *pid, struct error *err)
 {
 	autobuf struct buf text = BUF_INIT(4096);

@@ -27,7 +27,8 @@
 #include "base/architecture.h"
 #include "base/platform/linux/proc_stage.h"
 
-/* What of /usr/lib programs of this host need; elsewhere, all of it. */
+/* The directories in /usr/lib that programs of this host need; other architectures need all of
+ * it. */
 static const char *const multiarch_dirs[ARCHITECTURE_COUNT] = {
 	[ARCHITECTURE_AMD64] = "/usr/lib/x86_64-linux-gnu",
 	[ARCHITECTURE_ARM64] = "/usr/lib/aarch64-linux-gnu",
@@ -68,7 +69,8 @@ static void add_bind(struct argv *argv, const char *option, const char *path)
 	argv_add(argv, path);
 }
 
-/* /lib and /lib64: links into /usr on a merged system, directories of their own on others. */
+/* Adds /lib or /lib64. They are links into /usr on a merged system, and directories of their own on
+ * others. */
 static void add_link_or_dir(struct argv *argv, const char *path)
 {
 	char target[256];
@@ -103,7 +105,7 @@ static void add_root(struct argv *argv, const struct cell_spec *spec)
 	}
 }
 
-/* From the stage, which the spawning process has made for bwrap. */
+/* Adds the files from the stage, which the spawning process has made for bwrap. */
 static void add_cell_files(struct argv *argv, const struct cell_spec *spec)
 {
 	char name[PROC_STAGE_NAME];
@@ -123,7 +125,8 @@ static void add_cell_files(struct argv *argv, const struct cell_spec *spec)
 	argv_add(argv, CELL_TUN);
 }
 
-/* A file of /proc that only root may read tells about the whole host, as kpagecount does. */
+/* Returns whether only root may read this file of /proc. Such a file tells about the whole host, as
+ * kpagecount does. */
 static bool is_for_root_alone(int proc, const char *name)
 {
 	struct stat st;
@@ -146,9 +149,9 @@ static void hide_files_of_root(struct argv *argv, DIR *proc)
 	}
 }
 
-/* Where we are root a program in the cell may have the host's root as its user. Without any
- * capability it may then write the kernel's settings in /proc and read the files of root. The
- * program fails for want of /proc where the files to hide cannot be found. */
+/* Adds /proc. If we are root, a program in the cell may have the host's root as its user. Even
+ * without any capability it could then write the kernel's settings in /proc and read the files of
+ * root. If the files to hide cannot be found, the program gets no /proc, and fails. */
 static void add_proc(struct argv *argv)
 {
 	DIR *proc = opendir("/proc");

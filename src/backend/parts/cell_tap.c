@@ -36,9 +36,9 @@
 #define NO_IPV6 "/proc/sys/net/ipv6/conf/default/disable_ipv6"
 /* A segment of 64 KiB costs twice as much; the kernel gives what its administrator allows. */
 #define PACKET_BYTES (4 << 20)
-/* What the guest has not taken yet: a window of TCP in frames. Else frames would be lost. */
+/* How many frames wait for the guest: a window of TCP. With fewer, frames would be lost. */
 #define QUEUE_FRAMES 8192
-/* passt's own, so that what it sends without regard to the guest's goes through. */
+/* passt's own MTU, so that packets pass which passt sends without regard to the guest's MTU. */
 #define LINK_MTU 65520
 
 enum step {
@@ -64,7 +64,8 @@ struct tap_report {
 	int errnum;
 };
 
-/* The kernel's own mode, and udev's, gives it to all: who may have a namespace may have a tap. */
+/* Returns the next step. The usual mode of the device, by the kernel and by udev, allows it to all:
+ * a user who may have a namespace may have a tap. */
 static const char *tun_advice(int errnum)
 {
 	return errnum == EACCES || errnum == EPERM

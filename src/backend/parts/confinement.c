@@ -17,7 +17,7 @@
 #include "base/limits.h"
 #include "base/platform/linux/userns.h"
 
-/* The first line of what bwrap had to say. The other end is closed by now, or about to be. */
+/* Reads the first line of bwrap's message. The other end is closed by now, or about to be. */
 static void hear_cell(int fd, char *line, size_t size)
 {
 	ssize_t n = 0;

@@ -16,7 +16,7 @@
 
 #define CHILDREN_TEXT 8192
 
-/* The children of one thread, as "12 34 "; an ended thread has none. */
+/* Reads the children of one thread, as "12 34 ". A thread that has ended has none. */
 static int read_children(int tasks, const char *thread, char text[CHILDREN_TEXT], struct error *err)
 {
 	char path[64];
@@ -33,8 +33,9 @@ static int read_children(int tasks, const char *thread, char text[CHILDREN_TEXT]
 	return 0;
 }
 
-/* A listed process may end before it is opened, and another process may get its number: that one does
- * not descend from top. A process whose parent has ended is the child of a process above it. */
+/* Returns whether the process descends from top. A listed process may end before it is opened, and
+ * another process may get its number: that one does not descend from top. A process whose parent
+ * has ended is the child of a process above it. */
 static bool is_below(const struct proc *process, pid_t top)
 {
 	pid_t above = process->pid;
@@ -120,7 +121,7 @@ void descendants_kill(const struct descendants *all)
 		(void)proc_kill(&(struct proc){all->pids[i], all->fds[i]}, NULL);
 }
 
-/* Of a thread; "0 0 0 ..." without any. */
+/* Returns whether the thread has memory; the file is "0 0 0 ..." if it has none. */
 static bool has_memory(int tasks, const char *thread)
 {
 	char path[32], text[64];
@@ -135,7 +136,7 @@ static bool has_memory(int tasks, const char *thread)
 	return strtoull(text, NULL, 10) > 0;
 }
 
-/* A process whose threads cannot be listed may have memory. */
+/* Returns whether the process may still have memory; true if its threads cannot be listed. */
 static bool runs_on(int process)
 {
 	struct dirent *entry;
@@ -160,7 +161,8 @@ static bool is_gone(const struct proc *process)
 	return !runs_on(own) || process_has_ended(process->pidfd);
 }
 
-/* No thread is born to a process that is being killed, so one look at each is enough. */
+/* Looks once at each process. That is enough, since a process that is being killed gets no new
+ * thread. */
 bool descendants_gone(const struct descendants *all)
 {
 	for (size_t i = 0; i < all->count; i++)

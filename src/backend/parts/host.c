@@ -14,7 +14,7 @@
 #include "base/cleanup.h"
 #include "store/cache.h"
 
-/* No cell, no start; unless that is what was asked for. */
+/* Refuses a start without a cell, unless the config asks for that. */
 int host_check_cell(const struct config *config, struct error *err)
 {
 	if (config->confinement == CONFINEMENT_SECCOMP)

@@ -35,7 +35,7 @@ void host_thing(const char *path, char out[HOST_THING_TEXT])
 			 (int64_t)st.st_mtim.tv_sec, st.st_mtim.tv_nsec);
 }
 
-/* The file's text, when it is ours alone to write. */
+/* Reads the file's text, if only we can write the file. */
 static int read_own_file(struct buf *text)
 {
 	struct error ignored;
@@ -49,7 +49,7 @@ static int read_own_file(struct buf *text)
 	return path_read_file_at(dirfd, FACTS_FILE, text, &ignored);
 }
 
-/* obj[key] into out when it is a string that fits; "" otherwise. */
+/* Copies obj[key] to out if it is a string that fits; otherwise "". */
 static void take_fact(const json_t *obj, const char *key, char *out, size_t size)
 {
 	const char *text = json_text(obj, key, NULL);

@@ -15,8 +15,8 @@
 
 #define MESSAGE_BYTES 65536
 
-/* No link has more addresses than a /8. What is shorter, like the halves 0.0.0.0/1 and 128.0.0.0/1
- * of some VPNs, is a way out as the default route is. */
+/* The shortest prefix of a link: no link has more addresses than a /8. A shorter prefix, like the
+ * halves 0.0.0.0/1 and 128.0.0.0/1 of some VPNs, is a way out like the default route. */
 #define ON_LINK_BITS_MIN 8
 
 static int open_netlink(int flags, unsigned groups, struct error *err)
@@ -85,7 +85,7 @@ static bool has_gateway(struct netlink_bytes attributes)
 	       netlink_attribute(attributes, RTA_VIA, &gateway);
 }
 
-/* Whether each of several ways has one. */
+/* Returns whether each of several ways has a gateway. */
 static bool all_have_gateways(struct netlink_bytes multipath)
 {
 	struct netlink_bytes attributes;
@@ -132,8 +132,8 @@ static void take_route(struct host_routes *routes, struct netlink_bytes body)
 		add_on_link(routes, destination, route.rtm_dst_len);
 }
 
-/* An address has its prefix on the link even where it was told to make no route for it. Of a
- * point-to-point link it is the other end's. */
+/* Takes an address. Its prefix is on the link, even if no route was made for it. On a
+ * point-to-point link the prefix belongs to the other end. */
 static void take_address(struct host_routes *routes, struct netlink_bytes body)
 {
 	struct netlink_bytes attributes;
@@ -145,7 +145,7 @@ static void take_address(struct host_routes *routes, struct netlink_bytes body)
 		add_on_link(routes, prefix, address.ifa_prefixlen);
 }
 
-/* 1: more is to come, 0: that was all. */
+/* Returns 1 if more is to come, 0 if that was all; -1 with an error. */
 static int take_route_reply(struct host_routes *routes, const struct netlink_reply *reply,
 			    struct error *err)
 {

@@ -20,9 +20,10 @@
 #include "base/platform/linux/userns_held.h"
 #include "base/proc.h"
 
-/* Of root, which has no subordinate ids: below the cells' own, one for each directory, so that a
- * virtiofsd that was taken over has no hold on that of another. It is made of the directory, hence
- * the same at every start, and what its guest's root made stays its guest's root's. */
+/* How many ids root uses as subordinate ids, since root has none of its own. They are below the
+ * cells' ids, one for each directory. So a virtiofsd that was taken over has no access to the
+ * directory of another. The id is computed from the directory, so it is the same at every start,
+ * and files that its guest's root made stay with its guest's root. */
 #define ROOT_SUBORDINATES (1u << 24)
 
 /* --- which ids ------------------------------------------------------------------------------- */
@@ -37,7 +38,7 @@ unsigned long idmap_own(const struct stat *dir)
 	return CELL_FIRST_ID - 1 - (unsigned long)((hash ^ hash >> 32) % ROOT_SUBORDINATES);
 }
 
-/* own: root's for this directory; 0: we are not root. */
+/* own: root's id for this directory; 0: we are not root. */
 static int need_subordinate(const char *path, unsigned long own, unsigned long *id,
 			    struct error *err)
 {

@@ -113,7 +113,7 @@ static void on_profile_timer(int signal)
 	(void)signal; /* its arrival makes KVM_RUN return */
 }
 
-/* 1: ran to its end in *ns; 0: stopped at the limit; -1. */
+/* Returns 1 if the loop ran to its end in *ns, 0 if it stopped at the limit; -1 with an error. */
 static int run_once(const struct loop_vm *vm, uint64_t limit_ns, uint64_t *ns, struct error *err)
 {
 	if (kvm_loop_cpu.begin(vm->vcpu, err) < 0)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Five pages: a page table that maps the first 2 MiB to themselves, and the loop. It is entered in
- * long mode at once, its segments and control registers set by hand.
+ * The guest is five pages: a page table that maps the first 2 MiB to themselves, and the loop. The
+ * processor enters long mode at once; its segments and control registers are set by hand.
  */
 #ifdef __x86_64__
 #include <errno.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One region as large as the largest page, with the loop at its beginning. Without an MMU the first
- * address is the first byte of it. What ends the loop is a store to where there is no memory, which
- * KVM hands over with its value.
+ * The guest is one region as large as the largest page, with the loop at its beginning. Without an
+ * MMU, address 0 is the first byte of the region. The loop ends by a store to an address without
+ * memory; KVM hands the store over with its value.
  */
 #ifdef __aarch64__
 #include <errno.h>

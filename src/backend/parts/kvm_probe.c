@@ -31,7 +31,7 @@
 #define PVM_MODULE "/sys/module/kvm_pvm"
 #define KVM_DEVICE "/dev/kvm"
 
-/* A test may name a node of its own for the device, whose rights are then its own affair. */
+/* A test may name a node of its own for the device, and is itself responsible for its rights. */
 const char *kvm_device(void)
 {
 	const char *other = secure_getenv("MICROAGENT_TEST_KVM");
@@ -39,7 +39,7 @@ const char *kvm_device(void)
 	return other ? other : KVM_DEVICE;
 }
 
-/* Words for what may be remembered; NULL: never. */
+/* The words for verdicts that may be remembered; NULL: never remembered. */
 static const char *const verdict_names[] = {
 	[KVM_UNKNOWN] = NULL, [KVM_USABLE] = "usable", [KVM_MISSING] = NULL,	[KVM_DENIED] = NULL,
 	[KVM_SLOW] = "slow",  [KVM_UNSUITED] = NULL,   [KVM_BROKEN] = "broken", [KVM_HUNG] = NULL,
@@ -91,7 +91,8 @@ bool kvm_can_serve(const struct kvm_facts *facts, enum accelerator wanted)
 }
 
 /*
- * As root the VM runs under a user id of its own, which has the device's group and nothing more.
+ * Returns whether the VM's user may not use the device. If we are root, the VM runs under a user id
+ * of its own, which has only the device's group.
  */
 static bool denied_to_vm_user(struct kvm_facts *facts)
 {
@@ -160,7 +161,7 @@ static void run_probe(int kvm_fd, int out)
 	_exit(0);
 }
 
-/* The child's answer within the deadline; one that gives none is killed. */
+/* Reads the child's answer within the deadline. A child that gives none is killed. */
 static void hear_child(int from, pid_t pid, struct kvm_facts *facts)
 {
 	struct kvm_facts heard;
@@ -206,7 +207,8 @@ static int try_kvm(struct kvm_facts *facts, struct error *err)
 	return 0;
 }
 
-/* What the device can do is remembered; whether we and the VM's user may use it is asked anew. */
+/* Applies the rights. What the device can do is remembered. Whether we and the VM's user may use it
+ * is checked anew. */
 static void apply_rights(struct kvm_facts *facts)
 {
 	struct kvm_facts now = {0};

@@ -43,9 +43,10 @@ static bool is_listed(uint64_t value, const uint64_t *list, size_t count)
 }
 
 /*
- * A rule compares each argument once, so that what is in no list is refused value by value, up to
- * the list's last, and then by what is greater. That is the whole register, of which the kernel
- * takes 32 bits: what has others beside them is greater too.
+ * Refuses all values that are not in the list. A rule compares each argument only once. So the
+ * values up to the last one of the list are refused one by one, and then everything that is
+ * greater. The comparison is of the whole register, of which the kernel uses 32 bits: a value with
+ * other bits set is greater too.
  */
 static int refuse_unlisted(scmp_filter_ctx filter, unsigned arg, const uint64_t *list, size_t count,
 			   struct error *err)
@@ -62,7 +63,8 @@ static int refuse_unlisted(scmp_filter_ctx filter, unsigned arg, const uint64_t 
 	return refuse_sockets(filter, 1, &greater, err);
 }
 
-/* SOCK_RAW and SOCK_PACKET take capabilities, and others have the kernel load protocols. */
+/* Refuses types of sockets. SOCK_RAW and SOCK_PACKET need capabilities, and others make the kernel
+ * load protocols. */
 static int refuse_types(scmp_filter_ctx filter, struct error *err)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(internet); i++)

@@ -19,7 +19,7 @@
 #define SETXATTRAT 463	  /* Linux 6.13 */
 #define REMOVEXATTRAT 466 /* the same */
 
-/* The call, and which of its arguments is a file's mode. */
+/* Calls that give a file its mode, and which of their arguments is the mode. */
 static const struct {
 	int number;
 	unsigned mode;
@@ -59,9 +59,9 @@ static const int separating[] = {SCMP_SYS(clone), SCMP_SYS(unshare)};
 static const unsigned namespaces[] = {CLONE_NEWCGROUP, CLONE_NEWIPC,  CLONE_NEWNET, CLONE_NEWNS,
 				      CLONE_NEWPID,    CLONE_NEWUSER, CLONE_NEWUTS};
 
-/* The commands by which whoever opens a file waits for the process that has a lease of it, up to
- * 45 s each time, and by which the kernel sends signals (ISOLATE_FCNTL_ROW has more of that). virtiofsd,
- * in C and in Rust, copies descriptors, makes them blocking or not, and locks files. */
+/* Commands of fcntl(). By some of them a process that opens a file waits for the process that has a
+ * lease of it, up to 45 s each time; by others the kernel sends signals (see ISOLATE_FCNTL_ROW).
+ * virtiofsd, in C and in Rust, copies descriptors, makes them blocking or not, and locks files. */
 #define SETDELEG (F_SETLEASE + 16) /* Linux 6.19: a lease of a directory */
 static const struct {
 	int number;
@@ -101,8 +101,8 @@ static int add_sending_rules(scmp_filter_ctx filter, struct error *err)
 	return 0;
 }
 
-/* The kernel looks at 32 bits of a command, and so does the filter: with others beside them it
- * would be the same command. */
+/* Adds rules for the commands. The kernel looks at 32 bits of a command, and so does the filter:
+ * with other bits set it would be the same command. */
 static int add_command_rules(scmp_filter_ctx filter, struct error *err)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(held_back); i++) {

@@ -30,7 +30,7 @@ void stderr_log_take(struct stderr_log *s, const char *bytes, size_t n)
 	}
 }
 
-/* One read. False when nothing is there now or will come any more. */
+/* Reads once. Returns false if there is nothing now, or nothing will come any more. */
 static bool receive_stderr(struct stderr_log *s)
 {
 	char bytes[4096];

@@ -21,7 +21,7 @@
 /* What the word bridged stands for in messages that name the field. */
 #define FIELD "config.network.interface"
 
-/* By system call: a /sys may be that of another network namespace. */
+/* Checks the bridge by a system call: /sys may show another network namespace. */
 static int check_bridge(const char *bridge, struct error *err)
 {
 	autoclose int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);

@@ -18,7 +18,7 @@
 #include "base/path.h"
 #include "base/proc.h"
 
-/* A descriptor for every file that the guest knows of. */
+/* The limit of descriptors: one for every file that the guest knows. */
 #define FILES_MAX 1000000u
 #define ANSWER_MAX 4096
 
@@ -40,9 +40,9 @@ static int read_version(const char *text, enum virtiofsd_kind *out)
 	return 0;
 }
 
-/* The one in C gives its supplementary groups up before it reads its options, and ends where it may
- * not. An ordinary user may do that only in a user namespace: it is asked in one like that in which
- * it serves. */
+/* Asks the program for its version. The one in C gives up its supplementary groups before it reads
+ * its options, and ends if it may not. An ordinary user may do that only in a user namespace. So it
+ * is asked in a namespace like the one in which it serves. */
 static int ask_version(const char *path, struct buf *answer, struct error *err)
 {
 	const char *const argv[] = {path, "--version", NULL};
@@ -117,7 +117,8 @@ int virtiofsd_check(const struct virtiofsd *program, const struct virtiofsd_serv
 	return 0;
 }
 
-/* In -o a comma begins the next option and a backslash takes the meaning from what follows. */
+/* Adds the source to -o. There a comma begins the next option, and a backslash takes the special
+ * meaning from the next character. */
 static void add_source(struct argv *argv, const char *path)
 {
 	autofree char *escaped = malloc(2 * strlen(path) + 1);
@@ -143,9 +144,10 @@ static void add_words(struct argv *argv, const char *const *words)
 		argv_add(argv, *words);
 }
 
-/* The cell is the sandbox; a chroot in it needs no right to mount. Files of two mounts of a tree of
- * containers may have the same number, and files of images have capabilities. Elsewhere the cell has
- * not CAP_SETFCAP, and virtiofsd, which ends where it cannot have all of its own list, is told so. */
+/* Adds the options of the one in C. The cell is the sandbox; a chroot in it needs no right to
+ * mount. In a tree of containers, files of two mounts may have the same number, and files of images
+ * have capabilities. Elsewhere the cell does not have CAP_SETFCAP. virtiofsd ends if it cannot have
+ * all capabilities of its own list, so it is told to do without this one. */
 static void add_words_of_c(const struct virtiofsd_service *service, struct argv *argv)
 {
 	static const char *const always[] = {"-f", "-o", "sandbox=chroot", "-o", "log_level=err",
@@ -167,9 +169,10 @@ static void add_words_of_c(const struct virtiofsd_service *service, struct argv 
 	}
 }
 
-/* Handles of files need CAP_DAC_READ_SEARCH over the host's file system, which a cell has not. A tree
- * of containers is asked for with the cache "always" and names for a second. That cannot be said
- * here: "always" keeps names for a day. "auto" keeps them for a second. */
+/* Adds the options of the one in Rust. Handles of files need CAP_DAC_READ_SEARCH over the host's
+ * file system, which a cell does not have. A tree of containers is asked for with the cache
+ * "always", and with names kept for a second. This program cannot do that: with "always" it keeps
+ * names for a day. With "auto" it keeps them for a second. */
 static void add_words_of_rust(const struct virtiofsd_service *service, struct argv *argv)
 {
 	static const char *const always[] = {"--sandbox=chroot", "--log-level=error",

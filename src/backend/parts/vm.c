@@ -89,7 +89,7 @@ void vm_close(struct vm *vm)
 	free(vm->label);
 }
 
-/* The number of the socket that /proc shows for a descriptor. */
+/* Notes the inode of the socket, which /proc shows for a descriptor. */
 int vm_keep(struct vm *vm, int vmm_end, struct error *err)
 {
 	struct stat st;
@@ -102,8 +102,9 @@ int vm_keep(struct vm *vm, int vmm_end, struct error *err)
 	return 0;
 }
 
-/* The kernel chooses the name, one that nobody has here (unix(7), "autobind"): what the VMM's end
- * has for its peer. Others could only have it in a network namespace of their own. */
+/* The kernel chooses a name that no other socket has here (unix(7), "autobind"). The VMM's end sees
+ * it as the name of its peer. Other processes could have the same name only in a network namespace
+ * of their own. */
 int vm_keep_accepted(struct vm *vm, int our_end, struct error *err)
 {
 	const struct sockaddr any = {.sa_family = AF_UNIX};

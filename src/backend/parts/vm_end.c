@@ -37,7 +37,7 @@ void vm_tell_end(struct vm *vm, enum vm_end end, const char *detail)
 		snprintf(vm->detail, sizeof(vm->detail), "%.255s", detail);
 }
 
-/* The VMM ended and did not say why. */
+/* Guesses how the VMM ended, since it did not say why. */
 static void guess_end(struct vm *vm)
 {
 	int signal = vm->exit_code > 128 ? vm->exit_code - 128 : 0;
@@ -137,8 +137,9 @@ void vm_grace(struct vm *vm)
 		arm_grace(vm, LIMIT_VMM_END_MS);
 }
 
-/* Each sees the end of its connection and hands over what it still holds. Those of a VMM that has
- * its own vsock hold nothing, and one with a tap sees no end. */
+/* Lets the companions end. Each sees the end of its connection and hands over what it still holds.
+ * Companions of a VMM that has its own vsock hold nothing, and a companion with a tap sees no
+ * end. */
 static void end_companions(struct vm *vm)
 {
 	if (vm->killing || vm->kind->binds_sockets)
@@ -173,8 +174,9 @@ static void on_program(struct loop *loop, int fd, uint32_t events, void *data)
 	report_when_over(vm);
 }
 
-/* Code 0 is its answer to the end of the VMM's connection, of which we may hear a moment later. Of
- * one that fails in its first moments, or lacks something of the host, the VMM may have died. */
+/* Handles the end of a companion. Code 0 is its answer to the end of the VMM's connection; we may
+ * hear of the VMM's end a moment later. If a companion fails in its first moments, or lacks
+ * something on the host, the VMM may have died of that. */
 void vm_on_companion(void *data, struct companion *companion)
 {
 	struct vm *vm = data;
@@ -190,8 +192,8 @@ void vm_on_companion(void *data, struct companion *companion)
 }
 
 /*
- * When memory runs out the VMM goes before us, who can tell why. Not earlier: before its exec() the
- * process is not an ordinary user's to change. Best effort.
+ * Makes the kernel kill the VMM before us if memory runs out, since we can tell why. Not done
+ * earlier: before its exec() an ordinary user may not change the process. A failure is ignored.
  */
 static void raise_oom_score(const struct cell *cell)
 {

@@ -74,9 +74,9 @@ int vm_freeze(const struct vm *vm, struct descendants *below, struct error *err)
 	return status;
 }
 
-/* Counts how often the stopped VMM, and what it has started, have run until now. A VMM that was taken over
- * can wake itself by a timer, so a look proves something only where the counts before and behind it are
- * equal. ERR_TIMEOUT: a process runs. */
+/* Counts how often the stopped VMM and the processes that it has started have run until now. A VMM
+ * that was taken over can wake itself by a timer. So a look proves something only if the counts
+ * before and after it are equal. ERR_TIMEOUT: a process runs. */
 static int count_switches(const struct vm *vm, const struct descendants *below, uint64_t *out,
 			  struct error *err)
 {
@@ -102,14 +102,14 @@ void vm_thaw(const struct vm *vm, struct descendants *below)
 
 /* --- its descriptors -------------------------------------------------------------------------- */
 
-/* One process of the VMM's: itself, or what it has started. */
+/* One process of the VMM: the VMM itself, or a process that it has started. */
 struct holder {
 	const struct vm *vm;
 	pid_t pid;
 	int pidfd, fds; /* fds: its directory in /proc */
 };
 
-/* Copies a descriptor of the process; -1 where we are not given one. */
+/* Copies a descriptor of the process. Returns -1 if we may not. */
 static int copy_of_fd(const struct holder *h, const char *name)
 {
 	return (int)syscall(SYS_pidfd_getfd, h->pidfd, (int)strtol(name, NULL, 10), 0);
@@ -123,9 +123,9 @@ static int socket_option(int fd, int option)
 	return getsockopt(fd, SOL_SOCKET, option, &value, &len) == 0 ? value : -1;
 }
 
-/* Reads away what waits in a socket: it may carry descriptors (SCM_RIGHTS), which are in nobody's list and can be taken
- * out of a socket that is shut. The kernel closes those of a message that is read without room for
- * them. */
+/* Reads and drops what waits in a socket. It may carry descriptors (SCM_RIGHTS), which are in no
+ * process's list, and which can be taken out of a socket that is shut. The kernel closes the
+ * descriptors of a message that is read without room for them. */
 static bool drain(int fd)
 {
 	bool stream = socket_option(fd, SO_TYPE) == SOCK_STREAM;
@@ -141,10 +141,10 @@ static bool drain(int fd)
 }
 
 /*
- * Hangs up on all who wait at a listener of the VMM's own. To shut the listener would have the VMM
- * turn in circles: its loop is told of it again and again, and accept() fails. The listener leads
- * nowhere without that: its name has gone, so that nobody finds it any more, and who had found it
- * before and was not accepted yet is here.
+ * Hangs up on all clients that wait at a listener of the VMM. Shutting the listener would make the
+ * VMM loop without end: its loop is told of it again and again, and accept() fails. The listener
+ * leads nowhere without that. Its name has gone, so no new client finds it. Clients that found it
+ * before and were not accepted yet are handled here.
  */
 static bool cut_listener(int fd)
 {
@@ -168,7 +168,7 @@ static bool is_kept(const struct vm *vm, unsigned long long inode)
 	return false;
 }
 
-/* Tells the connection that the VMM accepted from us, and may keep. */
+/* Returns whether this is the connection that the VMM accepted from us, and may keep. */
 static bool is_kept_accepted(const struct vm *vm, int fd)
 {
 	struct sockaddr_un peer;
@@ -179,11 +179,11 @@ static bool is_kept_accepted(const struct vm *vm, int fd)
 }
 
 /*
- * Shuts a socket of a severing VMM's down, for both sides and by our own hand: its other end may lie
- * in a companion that is dead and takes long to close what it had open. Where we are not given a
- * copy of the descriptor, the VMM has to be told by the other end. False: the socket may lead
- * somewhere yet. A socket that is shut and empty is dead, whoever holds it; a VMM that closes it then is
- * waited for.
+ * Shuts down a socket of a VMM that is being severed, for both directions, from our side. Its other
+ * end may be in a companion that is dead and takes long to close its files. If we do not get a copy
+ * of the descriptor, the VMM must be told by the other end. Returns false if the socket may still
+ * lead somewhere. A socket that is shut and empty is dead, whichever process holds it; a VMM that
+ * closes it then is waited for.
  */
 static bool cut_socket(const struct holder *h, const char *name, unsigned long long inode)
 {
@@ -201,8 +201,8 @@ static bool cut_socket(const struct holder *h, const char *name, unsigned long l
 	return shutdown(fd, SHUT_RDWR) == 0 && drain(fd) && own;
 }
 
-/* Cuts off what a descriptor leads to. False: it may lead out of the machine yet. Of a VMM that is
- * not severing nothing is cut. */
+/* Cuts off what a descriptor leads to. Returns false if it may still lead out of the machine. Cuts
+ * nothing of a VMM that is not being severed. */
 static bool cut_descriptor(const struct holder *h, const char *name, struct error *err)
 {
 	static const char prefix[] = "socket:[";
@@ -236,7 +236,7 @@ static bool cut_descriptor(const struct holder *h, const char *name, struct erro
 	return tap >= 0 && tap_take_down(tap, h->vm->net.control_fd);
 }
 
-/* Counts what a process holds beside the sockets that are kept, and cuts it; -1: its descriptors
+/* Counts what a process holds beside the kept sockets, and cuts it. Returns -1 if its descriptors
  * cannot be listed. */
 static int count_held(struct holder *h, struct error *err)
 {
@@ -262,7 +262,8 @@ static int count_held(struct holder *h, struct error *err)
 	return why.code ? error_copy(err, &why) : count;
 }
 
-/* Counts what the stopped VMM and what it has started hold. ERR_TIMEOUT: one of them has run meanwhile. */
+/* Counts what the stopped VMM and the processes that it has started hold. ERR_TIMEOUT: one of them
+ * has run meanwhile. */
 static int count_held_of_all(const struct vm *vm, const struct descendants *below,
 			     struct error *err)
 {

@@ -60,7 +60,8 @@ static const char *const plain_environment[] = {"PATH=/usr/bin:/bin", "HOME=/", 
 
 /* --- what netgate and we tell each other ------------------------------------------------------ */
 
-/* kind: what the message is about, its first byte (netgate's screen.h). */
+/* Sends a message to netgate. kind: the first byte of the message, which says what it is about
+ * (netgate's screen.h). */
 static int tell_netgate(const struct vm *vm, char kind, const void *what, size_t len)
 {
 	struct iovec parts[] = {{&kind, sizeof(kind)}, {(void *)(uintptr_t)what, len}};
@@ -162,7 +163,7 @@ static void add_pairs(struct argv *argv, const char *option, const json_t *words
 	}
 }
 
-/* The one that passt will take. */
+/* Finds the resolver that passt will use. */
 static bool find_resolver(char address[16])
 {
 	autobuf struct buf text = BUF_INIT(65536);
@@ -239,7 +240,7 @@ static int start_netgate(struct vm *vm, const struct vm_boot *boot, int vm_end, 
 	return spawn_netgate(vm, &words, fds, ARRAY_SIZE(fds) - (passt_end < 0), err);
 }
 
-/* The interface on the bridge is there for as long as netgate has it open. */
+/* Starts netgate as a relay. The interface on the bridge exists as long as netgate has it open. */
 static int start_relay(struct vm *vm, const struct vm_boot *boot, int packets, struct error *err)
 {
 	autofree char *program = program_netgate(err);
@@ -259,10 +260,11 @@ static int start_relay(struct vm *vm, const struct vm_boot *boot, int packets, s
 /* --- passt ------------------------------------------------------------------------------------ */
 
 /*
- * --gateway is not what the guest has as one (passt answers for every address of the subnet), but
- * what passt names as the sender of answers that come from the host's loopback. There is where the
- * resolver of many hosts is, so it is to be the address that was asked. --dns is left out: passt
- * would forward to no resolver but those that it has read from /etc/resolv.conf itself.
+ * Adds passt's options. --gateway is not the guest's gateway (passt answers for every address of
+ * the subnet). It is the address that passt names as the sender of answers that come from the
+ * host's loopback. The resolver of many hosts is there, so this must be the address that was asked.
+ * --dns is left out: passt would forward only to resolvers that it has read from /etc/resolv.conf
+ * itself.
  */
 static void passt_words(const char *program, struct argv *argv)
 {
@@ -278,8 +280,9 @@ static void passt_words(const char *program, struct argv *argv)
 	add_number(argv, "--fd", PASST_FD_NETGATE);
 }
 
-/* As the cell's user from the start: passt started by root becomes "nobody", as whom it would be
- * one with those of all other guests, and the change would undo its end with ours. */
+/* Starts passt as the cell's user. If root starts passt, it becomes "nobody". It would then have
+ * the same user as the passts of all other guests, and the change of user would undo that it ends
+ * with us. */
 static int start_passt(struct vm *vm, const struct vm_boot *boot, int end, struct error *err)
 {
 	autofree char *program = program_passt(err);
@@ -312,8 +315,9 @@ static int start_passt(struct vm *vm, const struct vm_boot *boot, int end, struc
 
 /* --- all of it -------------------------------------------------------------------------------- */
 
-/* One address for each workspace, made of its name: on a bridge no two may be alike. In mode nat
- * each guest is alone on its link, and a fork keeps its parent's. Locally administered, unicast. */
+/* Makes the address of a workspace from its name: on a bridge no two may be equal. In mode nat each
+ * guest is alone on its link, and a fork keeps its parent's address. Locally administered,
+ * unicast. */
 static void make_mac(const char *label, char out[MAC_TEXT])
 {
 	uint64_t h = UINT64_C(0xcbf29ce484222325);

@@ -27,8 +27,8 @@
 
 /* --- what only who has the rights can do ------------------------------------------------------ */
 
-/* Of a VMM that stands still. It may have made so many names that their end would be waited for
- * with everything else at a stand, and directories of them. */
+/* Removes the run directory of a VMM that stands still. The VMM may have made so many names, and
+ * directories, that their removal would take long, while everything else stands still. */
 static int take_run_dir(const struct vm *vm, struct error *err)
 {
 	autoclose int run = openat(vm->workspace_fd, VM_RUN_DIR,
@@ -52,7 +52,8 @@ static int take_run_dir(const struct vm *vm, struct error *err)
 	return 0;
 }
 
-/* Of the sockets on which the VMM listens, and the directory in which it could make new ones. */
+/* Removes the names of the sockets on which the VMM listens, and the directory in which it could
+ * make new ones. */
 static int remove_names(const struct vm *vm, struct error *err)
 {
 	static const char *const names[] = {"vsock.sock", AGENT_SOCK, AGENT_SOCK_EARLY};
@@ -69,7 +70,8 @@ static int remove_names(const struct vm *vm, struct error *err)
 	return status;
 }
 
-/* Our parent's number is its own until we are ended with it. */
+/* Adds all processes below the supervisor, which is our parent. Its number belongs to it as long as
+ * we live. */
 static int add_all_below(struct descendants *all, pid_t supervisor, struct error *err)
 {
 	struct proc held;
@@ -82,8 +84,9 @@ static int add_all_below(struct descendants *all, pid_t supervisor, struct error
 	return status;
 }
 
-/* Kills what the companions have started. Once a companion is dead its children can no longer be
- * found. The broker takes no word for who they are: all that the supervisor has, but the cell. */
+/* Kills the processes that the companions have started. Once a companion is dead, its children
+ * cannot be found any more. The broker believes nobody about which processes these are: it takes
+ * all processes of the supervisor except the cell. */
 static int cut(struct vm *vm, struct error *err)
 {
 	const pid_t supervisor = broker_asker();
@@ -107,7 +110,8 @@ static int cut(struct vm *vm, struct error *err)
 	return 0;
 }
 
-/* 0: nothing is left; 1: not yet, and err says what; -1: it cannot be known. */
+/* Returns 0 if nothing is left, 1 if something is left (err says what); -1 with an error if it
+ * cannot be known. */
 static int count_left(const struct vm *vm, struct error *err)
 {
 	if (!descendants_gone(&vm->severed)) {
@@ -117,8 +121,8 @@ static int count_left(const struct vm *vm, struct error *err)
 	return vm_held(vm, err);
 }
 
-/* Kills what the supervisor has started since the machine was cut off. Returns whether it found
- * something alive; -1 where that cannot be known. */
+/* Kills the processes that the supervisor has started since the machine was cut off. Returns
+ * whether it found one alive; -1 if that cannot be known. */
 static int kill_started_since(const struct vm *vm, struct error *err)
 {
 	struct descendants now = {.spared = {vm->monitor_pid, getpid()}};
@@ -130,7 +134,8 @@ static int kill_started_since(const struct vm *vm, struct error *err)
 	return status < 0 ? -1 : any;
 }
 
-/* As count_left(), in the broker, with what the supervisor has and holds. */
+/* Counts, in the broker, what is left of the machine and of the supervisor. Returns the same values
+ * as count_left(). */
 static int count_left_of_both(const struct vm *vm, struct error *err)
 {
 	int left = vm->cut ? count_left(vm, err) : error_set(err, ERR_INVALID, "nothing was cut");
@@ -145,7 +150,7 @@ static int count_left_of_both(const struct vm *vm, struct error *err)
 
 enum { ASK_TO_CUT, ASK_WHAT_IS_LEFT };
 
-/* In the broker. What is not yet is no error of the duty's. */
+/* Does the duty in the broker. It is no error of the duty if something is still left. */
 static int serve_sever(void *data, const struct broker_message *in, struct broker_message *out,
 		       struct error *err)
 {
@@ -170,8 +175,8 @@ const struct broker_duty vm_sever_duty = {serve_sever};
 
 /* --- the end of all --------------------------------------------------------------------------- */
 
-/* Kills what lives below the supervisor, and returns whether it found nothing alive. The caller calls
- * again until then, since a process may start another one before it is killed. */
+/* Kills all processes below the supervisor, and returns whether it found none alive. The caller
+ * calls again until then, since a process may start another one before it is killed. */
 static bool kill_all_below(const struct vm *vm, pid_t supervisor, struct error *err)
 {
 	struct descendants all = {.spared = {getpid()}};
@@ -205,7 +210,8 @@ int vm_end_all(struct vm *vm, struct error *err)
 
 /* --- by the broker ---------------------------------------------------------------------------- */
 
-/* Of the VMM, to take copies of its sockets; and what a virtiofsd is started with. */
+/* Writes the descriptors that the broker needs: the VMM's, to take copies of its sockets, and those
+ * that a virtiofsd is started with. */
 size_t vm_broker_fds(const struct vm *vm, int fds[VM_BROKER_FDS])
 {
 	fds[0] = vm->cell.pidfd;
@@ -240,7 +246,7 @@ static void tell_severed(struct vm *vm, const struct error *why)
 	vm->events.severed(vm->events.data, names, why);
 }
 
-/* As count_left(). */
+/* Counts what is not severed yet. Returns the same values as count_left(). */
 static int count_unsevered(const struct vm *vm, struct error *err)
 {
 	struct broker_message out;

@@ -30,19 +30,23 @@
 #include "store/share/pass.h"
 
 #define SOCKET_NAME "share.sock"
-/* Where the directory, which comes by descriptor, is to be found by bwrap, which takes names: over
- * a directory that every system has and no cell needs, in a mount namespace of bwrap's own. */
+/* Where bwrap, which takes names, finds the directory, which comes by descriptor. It is mounted
+ * over a directory that every system has and no cell needs, in a mount namespace for bwrap
+ * alone. */
 #define STAGE "/sys"
-/* Of its functions some take the place of the C library's in virtiofsd (src/virtiofsd/preload.c). */
+/* A library that replaces some functions of the C library in virtiofsd
+ * (src/virtiofsd/preload.c). */
 #define PRELOAD_IN_CELL "/preload.so"
 
-/* What the broker is asked for beside the descriptors: how, and the number in the pass. */
+/* What a request to the broker holds beside the descriptors: the mode, and the number in the
+ * pass. */
 #define MODE_WRITABLE 'w'
 #define MODE_READ_ONLY 'r'
 
 enum { VIRTIOFSD_FD_LISTEN = 3, VIRTIOFSD_FD_LEASE };
 
-/* What virtiofsd needs to act as the guest's users and to change owners, among the mapped ids. */
+/* The capabilities that virtiofsd needs to act as the guest's users and to change owners, among the
+ * mapped ids. */
 #define CAPABILITIES                                                                             \
 	"CAP_CHOWN", "CAP_DAC_OVERRIDE", "CAP_FOWNER", "CAP_FSETID", "CAP_SETGID", "CAP_SETUID", \
 		"CAP_MKNOD", "CAP_SYS_CHROOT", "CAP_SETPCAP"
@@ -62,7 +66,7 @@ int vm_open_share(int workspace_fd, struct vm_share_ends *ends, struct error *er
 
 /* --- one process ----------------------------------------------------------------------------- */
 
-/* A virtiofsd that is to be started. */
+/* How a virtiofsd will be started. */
 struct server {
 	const struct vm_share *share;
 	int listen, stderr_fd;
@@ -183,8 +187,8 @@ static int start_server_process(const struct server *server, struct proc *out, s
 
 /* --- by the broker --------------------------------------------------------------------------- */
 
-/* By the pass of the command that asked: who asks us can have less than it says, and is refused
- * more. The rules hold here as they do for the command. */
+/* Opens the directory by the pass of the command that asked. A request can get less than the pass
+ * says, and never more. The rules hold here as they do for the command. */
 static int open_given(const struct vm *vm, size_t number, bool read_only, struct share_terms *terms,
 		      struct error *err)
 {
@@ -199,7 +203,7 @@ static int open_given(const struct vm *vm, size_t number, bool read_only, struct
 	return share_pass_redeem(label, number, &wish, terms, err);
 }
 
-/* Both come from a supervisor that may have been taken over. */
+/* Reads the request. It comes from a supervisor that may have been taken over. */
 static int read_asked(const struct broker_message *in, bool *read_only, size_t *number,
 		      struct error *err)
 {

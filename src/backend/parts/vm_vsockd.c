@@ -20,7 +20,8 @@
 
 enum { VSOCKD_FD_GUEST = 3, VSOCKD_FD_VSOCK, VSOCKD_FD_LEASE, VSOCKD_FD_BUSY };
 
-/* By the workspace's present path: a daemon without our descriptors needs one. */
+/* Adds the host ports by the workspace's present path: a program without our descriptors needs a
+ * path. */
 static int add_host_ports(const struct vm_boot *boot, uid_t id, struct argv *argv,
 			  struct error *err)
 {

@@ -21,7 +21,7 @@
 	{                                                                          \
 		.number = (num), .name = #call, .fate = CALL_##is, .reason = (why) \
 	}
-/* clone() with these of those flags, of its first argument. */
+/* A row for clone() with the value `these` in the bits `those` of its first argument. */
 #define CLONE_ONLY(what, is, those, these, why)                                            \
 	{                                                                                  \
 		.number = SCMP_SYS(clone), .name = "clone " what, .fate = CALL_##is,       \
@@ -31,12 +31,13 @@
 	}
 #define CLONE_KILLED(flag, why) CLONE_ONLY(#flag, KILLED, flag, flag, why)
 /*
- * A socket that the program makes could be handed to the live supervisor, which would do with it what
- * the program cannot: send to a daemon of the host, or have a port of the host kept by the broker. So
- * socket() is ENOSYS, but for Firecracker, which makes the sockets of its own machine. These are of
- * SOCK_STREAM: one that has not been connected sends nowhere, and the supervisor connects none. The
- * ends of a pair of SOCK_STREAM are connected to each other for ever, and have no other address
- * (unix_stream_connect() and unix_stream_sendmsg() in net/unix/af_unix.c of Linux).
+ * A socket that the program makes could be handed to the live supervisor. With it the supervisor
+ * could do what the program cannot: send to a daemon of the host, or have the broker keep a port of
+ * the host. So socket() is ENOSYS, except for Firecracker, which makes the sockets of its own
+ * machine. These are of SOCK_STREAM: a socket that has not been connected sends nowhere, and the
+ * supervisor connects none. The ends of a pair of SOCK_STREAM are connected to each other for ever,
+ * and have no other address (unix_stream_connect() and unix_stream_sendmsg() in net/unix/af_unix.c
+ * of Linux).
  */
 #define SOCK_TYPE 0xf /* what is no flag (SOCK_TYPE_MASK in include/linux/net.h of Linux) */
 #define IS_STREAM                                                                                \

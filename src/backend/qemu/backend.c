@@ -40,7 +40,7 @@ static const struct {
 	const char *id, *version, *name;
 } tested_releases[] = {{"debian", "12", "Debian 12"}, {"debian", "13", "Debian 13"}};
 
-/* Whether a line of os-release(5) is KEY=VALUE or KEY="VALUE". */
+/* Returns whether a line of os-release(5) is KEY=VALUE or KEY="VALUE". */
 static bool has_assignment(const char *text, const char *key, const char *value)
 {
 	size_t key_len = strlen(key), value_len = strlen(value);
@@ -83,7 +83,7 @@ static const char *what_is_untested(const struct backend_host *host)
 		       : "this host's system is none that it was tested on (Debian 12 and 13)";
 }
 
-/* Which machines can be had, and why not the others. */
+/* Finds the architectures whose machines can run, and why others cannot. */
 static void find_architectures(struct backend_host *host)
 {
 	for (int i = 0; i < ARCHITECTURE_COUNT; i++) {

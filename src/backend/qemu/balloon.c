@@ -48,7 +48,7 @@ static void on_balloon_timer(struct loop *loop, void *data)
 		finish_balloon(qemu, &err);
 }
 
-/* It may have been the size that is asked for all along. */
+/* Takes the first size that QEMU tells. The guest may have had the wanted size already. */
 static void on_first_look(void *data, const json_t *result, const struct error *why)
 {
 	struct qemu *qemu = data;

@@ -56,7 +56,7 @@ static char *find_arm64(struct error *err)
 
 program_finder *const binary_finders[] = {find_amd64, find_arm64, NULL};
 
-/* Of "QEMU emulator version 7.2.22 (Debian ...)". */
+/* Reads the version from "QEMU emulator version 7.2.22 (Debian ...)". */
 char *binary_version(const char *path)
 {
 	static const char before[] = "version ";

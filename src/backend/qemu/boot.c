@@ -80,8 +80,8 @@ static int start_all(struct qemu *qemu, const struct vm_boot *boot, struct error
 	return vm_release(vm, err);
 }
 
-/* A disk that some other program has locked is a matter of the host's, which QEMU tells in names of
- * its own; its line is in supervisor.log. */
+/* Says it in other words if another program has locked a disk. QEMU's own words use its own names;
+ * they are in supervisor.log. */
 static const char *qemu_meaning(const char *said)
 {
 	if (strstr(said, "Is another process using the image") || strstr(said, "\" lock"))
@@ -103,7 +103,8 @@ static const struct vmm_kind qemu_kind = {
 	.unplug_net = qemu_unplug_net,
 };
 
-/* Until QEMU has answered, and its owner has closed his. */
+/* Keeps a copy of the state's descriptor until QEMU has answered; the owner closes its own one
+ * before. */
 static int keep_state(struct qemu *qemu, const struct vm_boot *boot, struct error *err)
 {
 	if (boot->origin != VM_RESTORED)
@@ -112,8 +113,9 @@ static int keep_state(struct qemu *qemu, const struct vm_boot *boot, struct erro
 	return qemu->state_fd >= 0 ? 0 : error_errno(err, errno, "the machine's state");
 }
 
-/* A guest that can be saved, and one whose tests ask for it: where nothing of the host's is to be
- * dialled by its programs, for which there is no socket then. */
+/* Returns whether the streams go over a port: for a guest that can be saved, and for one whose
+ * tests ask for it. Not if its programs dial a port of the host, since there is no socket for that
+ * then. */
 static bool has_port(const struct vm_boot *boot)
 {
 	const char *asked = secure_getenv("MICROAGENT_TEST_FACE");

@@ -23,8 +23,8 @@ int check_bounds(const struct config *c, struct error *err)
 	return 0;
 }
 
-/* TCG hands the host's time-stamp counter to a guest of amd64, which has to be told its frequency;
- * another processor has none. */
+/* TCG gives the host's time-stamp counter to a guest of amd64, which must be told its frequency.
+ * Other processors have no such counter. */
 int check_architecture(enum architecture machine, struct error *err)
 {
 	enum architecture host = architecture_of_host();

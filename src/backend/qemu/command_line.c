@@ -45,7 +45,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 
-/* Every machine's, behind argv[0] and the name. */
+/* The words of every machine, after argv[0] and the name. */
 static const char *const common_words[] = {
 	"-nodefaults",
 	"-no-user-config",
@@ -57,7 +57,8 @@ static const char *const common_words[] = {
 	NULL,
 };
 
-/* A comma in a value is written twice in QEMU's option syntax. malloc'd; NULL without memory. */
+/* Writes each comma twice, as QEMU's option syntax needs it in a value. The result is malloc'd;
+ * NULL if there is no memory. */
 static char *escape_commas(const char *text)
 {
 	char *out = malloc(2 * strlen(text) + 1), *p = out;
@@ -160,7 +161,7 @@ static void add_device(struct argv *argv, const struct machine_row *row, const c
 		  row->bus, serial, serial, serial);
 }
 
-/* A file by descriptor and the disk that is made of it. */
+/* A file, given by descriptor, and the disk that is made from it. */
 struct block_node {
 	const char *name;
 	int fd;
@@ -213,8 +214,8 @@ static void add_block_node(struct argv *argv, const struct block_node *node, siz
 	}
 }
 
-/* From the bottom: the base of a layer, the root disk itself, what takes a reader's writes. Only
- * the topmost is opened for writing. */
+/* Adds the nodes of the root disk, from the bottom: the base of a layer, the root disk itself, the
+ * overlay that takes a reader's writes. Only the topmost node is opened for writing. */
 static void add_rootfs(struct argv *argv, const struct machine *m, const struct machine_row *row,
 		       size_t *set)
 {

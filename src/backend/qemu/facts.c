@@ -53,8 +53,8 @@ static int put_machine_line(const struct config *config, enum accelerator accele
 	return line.len ? json_put_string(facts, "machine", buf_string(&line), err) : -1;
 }
 
-/* Under TCG the guest has the host's time-stamp counter, and was told its frequency; under KVM all
- * of the processor. */
+/* Adds the facts about the processor. Under TCG the guest has the host's time-stamp counter, and
+ * was told its frequency. Under KVM the guest has everything of the processor. */
 static int put_processor(enum accelerator accelerator, json_t *facts, struct error *err)
 {
 	static const char *const keys[] = {"model name", "stepping", "microcode", "flags"};

@@ -35,8 +35,8 @@ static const char *const microvm_words[] = {"-global", "virtio-mmio.force-legacy
 static const char spare_device[] = "pcie-root-port,id=" MACHINE_SPARE ",chassis=1,slot=1";
 static const char *const spare_port[] = {"-device", spare_device, NULL};
 
-/* Without firmware there is no ACPI, and a guest's kernel knows the power button by a keyboard's
- * key alone. */
+/* Without firmware there is no ACPI. Then a guest's kernel knows the power button only as a key of
+ * a keyboard. */
 #define POWER_KEY "-device", "virtio-keyboard-pci,id=keys"
 static const char *const virt_words[] = {POWER_KEY, NULL};
 static const char *const virt_spare_port[] = {POWER_KEY, "-device", spare_device, NULL};
@@ -57,8 +57,8 @@ static const char *const virt_spare_port[] = {POWER_KEY, "-device", spare_device
 
 #define ACCEL_TCG "tcg,tb-size=64,thread=single"
 
-/* Where "fast rep movsb" is offered the kernel copies and clears memory with it, and TCG does that
- * a byte at a time: without it output of a command is 4 times as fast, and input twice. */
+/* If "fast rep movsb" is offered, the kernel uses it to copy and clear memory. TCG does that one
+ * byte at a time. Without it a command's output is 4 times as fast, and its input twice. */
 #define CPU_TCG "max,-erms,-fsrm"
 /* A server's processor that does without what is slow to emulate: pointers signed by QARMA, which
  * "max" has, take four times as long to boot. */

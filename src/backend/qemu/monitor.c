@@ -48,9 +48,9 @@ static void on_panicked(struct qemu *qemu, const json_t *body)
 
 /* --- disks and pauses ------------------------------------------------------------------------ */
 
-/* Only a full disk stops the VM (werror=enospc), and STOP says so, behind this one: QEMU holds it
- * back where another one came within a second (since 10.0), until the VM may have gone on long ago.
- */
+/* Notes a block error. Only a full disk stops the VM (werror=enospc), and STOP, which comes after
+ * this event, says so. QEMU delays this event if another one came within a second (since 10.0); the
+ * VM may have gone on long before. */
 static void on_block_error(struct qemu *qemu, const json_t *body)
 {
 	const char *node = json_text(body, "node-name", NULL);
@@ -63,7 +63,7 @@ static void on_block_error(struct qemu *qemu, const json_t *body)
 
 #define IO_ERROR "io-error" /* how QEMU calls the state */
 
-/* Why a VM may stand still. Any other reason, and those to come, is nobody's wish. */
+/* The states in which a VM may be. Any other state, also a future one, was not wished by us. */
 static const char *const fine_reasons[] = {
 	"running",   "paused",	   "shutdown",			    /* we did it, or it ends */
 	"inmigrate", "prelaunch",  "postmigrate", "finish-migrate", /* saves */
@@ -90,7 +90,8 @@ static bool is_fine(const struct qemu *qemu, const char *reason)
 	return false;
 }
 
-/* QEMU ends by itself, or the disks would lack what it holds of them; vm_grace() sees to it. */
+/* Gives up the machine. QEMU ends by itself, since the disks would lack what QEMU still holds of
+ * them. vm_grace() makes sure that it ends. */
 static void give_up(struct qemu *qemu, const char *reason)
 {
 	const char *text = "a reason that is not known";
@@ -108,7 +109,7 @@ static void give_up(struct qemu *qemu, const char *reason)
 
 static void look_why(struct qemu *qemu);
 
-/* The node's name, which is the disk's; "?" for one without; NULL: no disk is full. */
+/* Returns the node's name, which is the disk's; "?" if it has none; NULL: no disk is full. */
 static const char *find_full_disk(const json_t *disks)
 {
 	const json_t *disk;
@@ -160,7 +161,8 @@ static void on_why(void *data, const json_t *result, const struct error *why)
 		give_up(qemu, reason);
 }
 
-/* STOP has no reason with it. What cannot be asked is seen by its deadlines. */
+/* Asks QEMU why the VM stands still, since STOP does not say it. If QEMU cannot be asked, the
+ * deadlines notice it. */
 static void look_why(struct qemu *qemu)
 {
 	struct error ignored;
@@ -228,7 +230,7 @@ static void on_qmp_ready(void *data)
 		qemu_begin_saved(qemu);
 }
 
-/* A monitor that ends with QEMU is how things are; any other end of it is misbehaviour. */
+/* Handles the end of the monitor. It is normal if QEMU ends too; otherwise QEMU misbehaves. */
 static void on_closed(void *data, const struct error *why)
 {
 	struct qemu *qemu = data;
@@ -259,7 +261,7 @@ static void on_monitor_answer(void *data, const json_t *result, const struct err
 		log_limited(qemu->vm.log, "%s", why->msg);
 }
 
-/* An ACPI event, or a key of the keyboard that machines without ACPI have. */
+/* Returns the arguments of an ACPI event, or of a key on the keyboard of machines without ACPI. */
 static json_t *power_arguments(enum architecture architecture)
 {
 	return architecture == ARCHITECTURE_ARM64

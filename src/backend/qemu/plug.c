@@ -59,7 +59,7 @@ static void tell_plugged(struct qemu *qemu, const struct error *why)
 		fn(qemu->plug.data, why);
 }
 
-/* Where the machine is ending its companions are waited for by name. */
+/* Ends the servers. While the machine is ending, its companions are waited for by name. */
 static void end_servers(struct qemu *qemu)
 {
 	for (size_t i = 0; i < qemu->plug.count; i++) {
@@ -81,7 +81,7 @@ void qemu_plug_close(struct qemu *qemu)
 		cleanup_close(&qemu->plug.slots[i].qemu_fd);
 }
 
-/* The port is free again. */
+/* Makes the port free again. */
 static void clear(struct qemu *qemu)
 {
 	struct error why = qemu->plug.why;
@@ -109,7 +109,7 @@ static void on_step_back(void *data, const json_t *result, const struct error *w
 	take_back(qemu);
 }
 
-/* What cannot be undone stays in QEMU, where it leads to nothing. */
+/* Undoes one step. What cannot be undone stays in QEMU, where it leads to nothing. */
 static void step_back(struct qemu *qemu, struct qemu_slot *slot, const char *command,
 		      const char *key, const char *name)
 {
@@ -121,7 +121,7 @@ static void step_back(struct qemu *qemu, struct qemu_slot *slot, const char *com
 		take_back(qemu);
 }
 
-/* The guest is asked to let go of all of them by the first one's device. */
+/* The guest was asked by the first device to release all of them. */
 static void on_asked(void *data, const json_t *result, const struct error *why)
 {
 	struct qemu *qemu = data;
@@ -133,7 +133,8 @@ static void on_asked(void *data, const json_t *result, const struct error *why)
 	tell_plugged(qemu, qemu->plug.why.code ? &qemu->plug.why : why);
 }
 
-/* One device after the other, as QEMU says that they are gone, and then what was behind each. */
+/* Undoes the devices one after the other, as QEMU says that they are gone, and then what was behind
+ * each. */
 static bool devices_are_leaving(struct qemu *qemu)
 {
 	struct error why = {0};
@@ -215,8 +216,8 @@ static void give_up_plug(struct qemu *qemu, const struct error *why)
 
 static void attach_next(struct qemu *qemu);
 
-/* A quarantine came between two steps: QEMU is to give back what it got, which leads nowhere now.
- */
+/* Returns whether a quarantine came between two steps. Then QEMU must give back what it got, which
+ * leads nowhere now. */
 static bool is_cut(const struct qemu *qemu, struct error *why)
 {
 	if (qemu->vm.severing)
@@ -224,7 +225,8 @@ static bool is_cut(const struct qemu *qemu, struct error *why)
 	return qemu->vm.severing;
 }
 
-/* What a virtiofsd said before it ended tells more than what QEMU says of its end. */
+/* Handles a failure. The last words of a virtiofsd that ended say more than QEMU's message about
+ * its end. */
 static bool has_failed(const struct qemu *qemu, const struct error *why, struct error *out)
 {
 	bool is_gone = false;

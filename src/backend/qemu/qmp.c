@@ -89,7 +89,7 @@ void qmp_free(struct qmp *q)
 		qmp_destroy(q);
 }
 
-/* The slot becomes free before its function is called, which may send anew. */
+/* Answers a command. Its slot becomes free before its function is called, which may send again. */
 static void answer_pending(struct pending *p, const json_t *result, const struct error *why)
 {
 	qmp_reply_fn *fn = p->fn;
@@ -101,7 +101,7 @@ static void answer_pending(struct pending *p, const json_t *result, const struct
 		fn(data, result, why);
 }
 
-/* The end of the connection: everything outstanding fails, then the owner hears of it. */
+/* Ends the connection: all outstanding commands fail, and then the owner is told. */
 static void qmp_shut(struct qmp *q, const struct error *why)
 {
 	struct error gone = {.code = ERR_IO};
