@@ -82,7 +82,7 @@ static void api_leave(struct api *a)
 		api_destroy(a);
 }
 
-/* The first of the ring is over; its function may call anew. */
+/* Answers the first call of the ring. Its function may make a new call. */
 static void answer_call(struct api *a, const json_t *body, const struct error *why)
 {
 	struct call call = a->calls[a->first];
@@ -106,7 +106,7 @@ static void tell_silence(const struct api *a, struct error *why)
 		error_set(why, ERR_IO, "Firecracker closed its API");
 }
 
-/* why: NULL where it was closed without a word. */
+/* Closes the connection. why: NULL if it was closed without a word. */
 static void shut_api(struct api *a, const struct error *why)
 {
 	struct error first = {0}, each = {0};
@@ -125,7 +125,8 @@ static void shut_api(struct api *a, const struct error *why)
 		a->events.closed(a->events.data, why ? why : &first, !why);
 }
 
-/* What the first call met, its name in front; ends the connection. */
+/* Ends the connection because of an error in the first call; the call's name is put before the
+ * error. */
 static void break_api(struct api *a, struct error *why)
 {
 	if (a->count)
@@ -151,7 +152,7 @@ static void on_api_deadline(struct loop *loop, void *data)
 	api_leave(a);
 }
 
-/* As much of the first call as the socket takes. */
+/* Sends as much of the first call as the socket takes. */
 static int send_call(struct api *a, struct error *err)
 {
 	const char *text = a->count ? a->calls[a->first].text : "";
@@ -213,7 +214,7 @@ int api_call(struct api *a, const char *method, const char *path, json_t *body, 
 
 /* --- receiving -------------------------------------------------------------------------------- */
 
-/* 1: a call was answered. */
+/* Takes an answer. Returns 1 if a call was answered. */
 static int take_answer(struct api *a, struct error *err)
 {
 	json_auto_t *body = NULL;

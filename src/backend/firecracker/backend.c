@@ -40,7 +40,7 @@ static int need_kvm(const struct config *config, char reason[256], struct error 
 	return error_reason(err, REASON_NO_KVM, "firecracker");
 }
 
-/* A stand-in is asked by its own word, which the real program does not say. */
+/* Finds the accelerator. A stand-in says its own word, which the real program does not say. */
 static int fc_accelerator(const struct config *config, enum accelerator *out, char reason[256],
 			  struct error *err)
 {
@@ -75,7 +75,8 @@ static int find_firecracker(struct backend_host *host, struct error *err)
 	return 0;
 }
 
-/* The host's own, where there is a program that runs them, and what that needs. */
+/* Finds the machines that can run: those of the host's own architecture, if there is a program that
+ * runs them, and what it needs. */
 static void find_machines(struct backend_host *host, enum kvm_kernels kernels,
 			  const struct error *missing)
 {
@@ -94,7 +95,7 @@ static void find_machines(struct backend_host *host, enum kvm_kernels kernels,
 	}
 }
 
-/* Where it runs no machines the reason is there in place of the accelerator's. */
+/* If no machine can run here, the reason takes the place of the accelerator's. */
 static int fc_host(struct backend_host *out, struct error *err)
 {
 	struct backend_host host = {.architecture = architecture_name(architecture_of_host()),

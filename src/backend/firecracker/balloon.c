@@ -25,7 +25,7 @@ static void tell_balloon(struct firecracker *fc, const struct error *why)
 
 static void ask_again_later(struct firecracker *fc);
 
-/* What it says wrong is no fault of who asked. */
+/* Reads the size that was given up. A wrong answer is not the caller's fault. */
 static int read_given(const struct firecracker *fc, const json_t *body, int64_t *out,
 		      struct error *err)
 {

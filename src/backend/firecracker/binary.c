@@ -19,12 +19,13 @@
 #include "base/proc.h"
 #include "base/program.h"
 
-/* Of 1.14: free page reporting of the balloon. The ones before are out of support.
+/* The oldest version: 1.14 has free page reporting of the balloon, and earlier ones are out of
+ * support.
  * https://github.com/firecracker-microvm/firecracker/blob/main/CHANGELOG.md */
 #define MAJOR_MIN 1
 #define MINOR_MIN 14
 
-/* What is new enough, and does not work. */
+/* Versions that are new enough, and do not work. */
 static const struct {
 	int major, minor, patch; /* the last one; those before it of this minor too */
 	const char *defect, *instead;
@@ -73,7 +74,7 @@ char *fc_find(struct error *err)
 
 program_finder *const fc_binaries[] = {fc_find, NULL};
 
-/* Of an ELF program alone: a script runs anywhere. */
+/* Checks the architecture, only of an ELF program: a script runs anywhere. */
 static int check_machine(const char *path, struct error *err)
 {
 	static const struct {

@@ -20,7 +20,8 @@ static bool is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-/* One line without its CRLF. False: there is none any more, or one that is none. */
+/* Takes one line without its CRLF. Returns false if there is none any more, or if it is no proper
+ * line. */
 static bool next_line(struct head *h, const char **line, size_t *len)
 {
 	const char *end = memchr(h->at, '\r', (size_t)(h->end - h->at));
@@ -38,7 +39,7 @@ static bool next_line(struct head *h, const char **line, size_t *len)
 
 static const char status_front[] = "HTTP/1.";
 
-/* "HTTP/1.1 204 No Content"; the words may be missing. */
+/* Reads a line like "HTTP/1.1 204 No Content"; the words may be missing. */
 static bool read_status(const char *line, size_t len, int *status)
 {
 	const char *code = line + sizeof(status_front) + 1;

@@ -16,7 +16,7 @@
 #include "base/limits.h"
 #include "base/path.h"
 
-/* Some 20 KiB with many devices. */
+/* The longest line; with many devices it has some 20 KiB. */
 #define LINE_MAX_BYTES (256 << 10)
 
 static void keep_newest(struct fc_metrics *m)
@@ -44,7 +44,7 @@ static void end_metrics_line(struct fc_metrics *m)
 	m->cut = false;
 }
 
-/* A longer line is dropped up to its end. */
+/* Takes bytes of the metrics. Drops a line that is too long, up to its end. */
 static void take_metrics(struct fc_metrics *m, const char *bytes, size_t n)
 {
 	while (n) {
@@ -83,7 +83,8 @@ static void on_metrics_time(struct loop *loop, void *data)
 	keep_in_time(m);
 }
 
-/* However many lines it writes, whoever it is by then: a file is made once in a while. */
+/* Keeps the newest line, but makes a file only once in a while, however many lines the process
+ * writes. It may have been taken over. */
 static void keep_in_time(struct fc_metrics *m)
 {
 	if (m->timer || !m->newest.len)

@@ -87,7 +87,8 @@ static json_t *rate(int64_t per_second)
 	return json_pack("{s:I, s:i}", "size", (json_int_t)per_second, "refill_time", REFILL_MS);
 }
 
-/* As check.c sees to, at most one drive is written to where there are rates. */
+/* Adds the rate limiter. check.c makes sure that at most one drive is written to if there are
+ * rates. */
 static void put_limiter(json_t *body, const struct config *config)
 {
 	json_t *limiter = json_object();
@@ -99,7 +100,7 @@ static void put_limiter(json_t *body, const struct config *config)
 	json_object_set_new(body, "rate_limiter", limiter);
 }
 
-/* Letters, digits and "_" are what an id may have. */
+/* Writes the id of a drive, which may have only letters, digits and "_". */
 static void drive_id(const char *serial, char out[VM_SERIAL_SIZE])
 {
 	snprintf(out, VM_SERIAL_SIZE, "%s", serial);

@@ -16,7 +16,7 @@
 
 #define PIPE_BYTES (1 << 18)
 
-/* False: nothing now, or never again. */
+/* Reads stdout. Returns false if there is nothing now, or nothing will come any more. */
 static bool receive_stdout(struct firecracker *fc)
 {
 	uint8_t bytes[16384];
@@ -37,7 +37,7 @@ static void on_stdout(struct loop *loop, int fd, uint32_t events, void *data)
 	receive_stdout(data);
 }
 
-/* Bounded by what the pipe holds. */
+/* Reads at most what the pipe holds. */
 void fc_serial_drain(struct firecracker *fc)
 {
 	for (int i = 0; i < PIPE_BYTES / 4096 && fc->stdout_watch; i++)

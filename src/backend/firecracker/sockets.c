@@ -34,7 +34,7 @@
 
 enum { ASK_FOR_API = 'a', ASK_FOR_VSOCK = 'v', ASK_FOR_AGENT = 'g' };
 
-/* Ours, and of the cell's group. */
+/* Makes the run directory. It belongs to us and to the cell's group. */
 static int make_run_dir(int workspace_fd, struct error *err)
 {
 	uid_t id = cell_id();
@@ -49,7 +49,7 @@ static int make_run_dir(int workspace_fd, struct error *err)
 	return steal_fd(&fd);
 }
 
-/* Under the same names as in the workspace. */
+/* Links the sockets of the host ports under the same names as in the workspace. */
 static int link_host_ports(const struct vm_boot *boot, int run, struct error *err)
 {
 	uid_t id = cell_id();
@@ -64,7 +64,7 @@ static int link_host_ports(const struct vm_boot *boot, int run, struct error *er
 	return 0;
 }
 
-/* Open for reading and writing, so that it has no end while nobody writes. */
+/* Makes a FIFO and opens it for reading and writing, so that it has no end while nothing writes. */
 static int make_fifo(int run, const char *name, struct error *err)
 {
 	uid_t id = cell_id();
@@ -90,8 +90,8 @@ int fc_run_open(struct firecracker *fc, const struct vm_boot *boot, struct error
 
 /* --- the two sockets that it makes ------------------------------------------------------------ */
 
-/* The socket of that name, and not what a link of that name leads to. link: its name by descriptor.
- */
+/* Opens the socket with this name, and not the target of a link with this name. link: its name by
+ * descriptor. */
 static int open_socket_name(const struct vm *vm, const char *name, char link[32], struct error *err)
 {
 	autoclose int run =
@@ -130,7 +130,7 @@ static int connect_to_api(struct vm *vm, struct error *err)
 	return steal_fd(&fd);
 }
 
-/* As one that we had made ourselves. */
+/* Places the vsock as if we had made it ourselves. */
 static int place_vsock(const struct vm *vm, struct error *err)
 {
 	char link[32];
@@ -148,7 +148,7 @@ static int place_vsock(const struct vm *vm, struct error *err)
 
 /* --- the link --------------------------------------------------------------------------------- */
 
-/* Firecracker, which is in the cell, connects to it. */
+/* Listens for the link. Firecracker, which is in the cell, connects to it. */
 static int listen_for_link(int workspace_fd, struct error *err)
 {
 	uid_t id = cell_id();
@@ -182,7 +182,7 @@ static int place_agent(const struct vm *vm, struct error *err)
 	return 0;
 }
 
-/* In the broker. */
+/* Does the duty in the broker. */
 static int serve_socket(void *data, const struct broker_message *in, struct broker_message *out,
 			struct error *err)
 {

@@ -98,10 +98,10 @@ static int list_cell_files(struct cell_parts *p, const struct vm_boot *boot, int
 }
 
 /*
- * A file system that was not unmounted has to replay its journal before it can be read, and that
- * writes. Firecracker has no layer to take it, so what looks at a disk from outside gets a copy
- * (shared with the original where the file system can), which goes with the directory. The room
- * that a start asks for stays.
+ * Copies a disk that is only read. A file system that was not unmounted must replay its journal
+ * before it can be read, and this writes. Firecracker has no layer for these writes, so the reader
+ * gets a copy (shared with the original if the file system can), which is removed with the
+ * directory. The room that a start needs is kept free.
  */
 static int copy_looked_at(const struct vm_boot *boot, int run, struct error *err)
 {

@@ -24,7 +24,7 @@ void fc_fail(struct firecracker *fc, const struct error *why)
 	cell_kill(&fc->vm.cell);
 }
 
-/* Of a connection that is closed, on_api_closed() tells. */
+/* Fails, unless the connection is closed: on_api_closed() handles that. */
 static void fail_unless_closed(struct firecracker *fc, const struct error *why)
 {
 	if (!api_is_closed(fc->api))
@@ -85,8 +85,8 @@ static void on_close_time(struct loop *loop, void *data)
 	fc_fail(fc, &fc->closed_why);
 }
 
-/* An API that ends with Firecracker is how things are, and how that ended says more; any other end
- * of it is misbehaviour. */
+/* Handles the end of the API. It is normal if Firecracker ends too, and then the way it ended says
+ * more. Otherwise Firecracker misbehaves. */
 static void on_api_closed(void *data, const struct error *why, bool silent)
 {
 	struct firecracker *fc = data;
@@ -164,10 +164,11 @@ static void on_told(void *data, const json_t *body, const struct error *why)
 }
 
 /*
- * By the keyboard, on x86-64 alone: a kernel with SERIO_I8042, KEYBOARD_ATKBD and VT hands it to
- * init, which ends the machine. Debian's is such a one, and our tuned kernel is not: the drivers
- * would cost each boot on a machine with that controller some tens of milliseconds, for the sake of
- * a guest that is to stop before its agent has spoken. That one is killed when its time is over.
+ * Presses the power button by the keyboard, only on x86-64. A kernel with SERIO_I8042,
+ * KEYBOARD_ATKBD and VT passes it to init, which ends the machine. Debian's kernel is such a
+ * kernel; our tuned kernel is not. On a machine with that controller the drivers would cost each
+ * boot some tens of milliseconds, only for a guest that must stop before its agent has spoken. Such
+ * a guest is killed when its time is over.
  * https://github.com/firecracker-microvm/firecracker/blob/main/docs/api_requests/actions.md
  */
 int fc_power_button(struct vm *vm, struct error *err)
@@ -181,8 +182,9 @@ int fc_power_button(struct vm *vm, struct error *err)
 			json_pack("{s:s}", "action_type", "SendCtrlAltDel"), on_told, err);
 }
 
-/* Nobody else would end what stands still and is said to run. One that runs takes it as well:
- * v1.15.1, src/vmm/src/vstate/vcpu.rs, VcpuEvent::Resume. */
+/* Ends a VM that could not be resumed: it stands still and counts as running, and nothing else
+ * would end it. A running VM accepts a resume too: v1.15.1, src/vmm/src/vstate/vcpu.rs,
+ * VcpuEvent::Resume. */
 static void on_resumed(void *data, const json_t *body, const struct error *why)
 {
 	(void)body;

@@ -27,8 +27,9 @@
 
 /* --- what only who has the rights can do ------------------------------------------------------ */
 
-/* Removes the run directory of a VMM that stands still. The VMM may have made so many names, and
- * directories, that their removal would take long, while everything else stands still. */
+/* Removes the run directory of a VMM that stands still. More than LIMIT_SEVER_NAMES names, or a
+ * directory in it, are an error: the VMM may have made so many that everything else would stand
+ * still for long. */
 static int take_run_dir(const struct vm *vm, struct error *err)
 {
 	autoclose int run = openat(vm->workspace_fd, VM_RUN_DIR,

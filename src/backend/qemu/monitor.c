@@ -90,8 +90,8 @@ static bool is_fine(const struct qemu *qemu, const char *reason)
 	return false;
 }
 
-/* Gives up the machine. QEMU ends by itself, since the disks would lack what QEMU still holds of
- * them. vm_grace() makes sure that it ends. */
+/* Gives up the machine. QEMU is told to quit and is not killed: otherwise the disks would lack data
+ * that QEMU still holds for them. vm_grace() makes sure that QEMU ends. */
 static void give_up(struct qemu *qemu, const char *reason)
 {
 	const char *text = "a reason that is not known";

@@ -156,7 +156,7 @@ static void on_qmp_deadline(struct loop *loop, void *data)
 	qmp_leave(q);
 }
 
-/* Puts one command into queue with a slot for its answer. */
+/* Puts one command into the queue, with a slot for its answer. */
 static int enqueue(struct qmp *q, struct buf *queue, const char *command, json_t *arguments,
 		   qmp_reply_fn *reply, void *data, struct error *err)
 {
@@ -258,7 +258,7 @@ static void on_capabilities(void *data, const json_t *result, const struct error
 		q->events.ready(q->events.data);
 }
 
-/* An answer that nobody waits for came after its deadline, and is dropped. */
+/* Takes an answer. An answer that no command waits for came after its deadline, and is dropped. */
 static int qmp_take_answer(struct qmp *q, const json_t *doc, struct error *err)
 {
 	const json_t *id = json_object_get(doc, "id");
@@ -311,7 +311,7 @@ static int qmp_take_line(struct qmp *q, const uint8_t *line, size_t len, struct 
 	return 0;
 }
 
-/* Every whole line in the buffer. Each byte is looked at once for a newline. */
+/* Takes every whole line in the buffer. Looks at each byte only once for a newline. */
 static int qmp_take_lines(struct qmp *q, struct error *err)
 {
 	while (q->phase != PHASE_CLOSED) {
@@ -330,7 +330,7 @@ static int qmp_take_lines(struct qmp *q, struct error *err)
 	return 0;
 }
 
-/* 1: bytes came; 0: none now, or the connection has been shut. */
+/* Returns 1 if bytes came, 0 if there are none now, or if the connection was shut. */
 static int qmp_receive(struct qmp *q)
 {
 	struct error why;

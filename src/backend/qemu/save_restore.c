@@ -22,10 +22,10 @@
 #include "base/limits.h"
 
 #define STATE_FD "state"
-/* A file takes what it is given; by itself QEMU would spare a network. */
+/* The bandwidth. A file takes all that it is given; QEMU's default is meant to spare a network. */
 #define BYTES_PER_S ((json_int_t)1 << 40)
 
-/* Commands are worked off in their order. */
+/* Sends the commands that begin the save. QEMU does them in their order. */
 static int send_begin(struct qemu *qemu, int state_fd, struct error *err)
 {
 	json_t *capabilities = json_pack("{s:[{s:s, s:b}, {s:s, s:b}]}", "capabilities",
@@ -99,8 +99,8 @@ static void on_run_state(void *data, const json_t *result, const struct error *w
 		tell_saved(data, why);
 }
 
-/* "Completed" is said before QEMU lets the machine go on (qmp_cont(): "Migration is not finalized
- * yet"), by a moment that it tells nobody of. */
+/* Looks whether the save has ended. QEMU says "completed" a moment before it lets the machine go on
+ * (qmp_cont(): "Migration is not finalized yet"), and does not tell when that is. */
 static void look_for_end(struct qemu *qemu)
 {
 	struct error err;
@@ -112,7 +112,7 @@ static void look_for_end(struct qemu *qemu)
 
 static void on_begun(void *data, const json_t *result, const struct error *why);
 
-/* Whatever stood still when it was saved. */
+/* Lets a machine go on that stood still when it was saved. */
 static void begin_loaded(struct qemu *qemu)
 {
 	struct error err = {0};
@@ -124,7 +124,8 @@ static void begin_loaded(struct qemu *qemu)
 		on_begun(qemu, NULL, &err);
 }
 
-/* A state that could not be loaded is the end of QEMU, which says why on its stderr. */
+/* Handles an event of the migration. If a state cannot be loaded, QEMU ends and says why on its
+ * stderr. */
 void qemu_on_migration(struct qemu *qemu, const json_t *body)
 {
 	const char *status = json_text(body, "status", "");
@@ -182,7 +183,8 @@ int qemu_save(struct vm *vm, int state_fd, vm_saved_fn *fn, void *data, struct e
 
 /* --- the beginning --------------------------------------------------------------------------- */
 
-/* What cannot be loaded ends QEMU; what cannot be asked for is an end, too. */
+/* Handles the answer to the load. If the state cannot be loaded, QEMU ends. If the load cannot be
+ * asked for, the machine ends too. */
 static void on_begun(void *data, const json_t *result, const struct error *why)
 {
 	struct qemu *qemu = data;
@@ -212,7 +214,7 @@ void qemu_begin_saved(struct qemu *qemu)
 		on_begun(qemu, NULL, &err);
 }
 
-/* A template has none, which would be in the machine of who wants none. */
+/* Plugs the card. A template has no card, since a session that wants none would have it too. */
 void qemu_plug_card(struct qemu *qemu)
 {
 	json_t *card = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s}", "driver", "virtio-net-pci", "id",

@@ -15,7 +15,7 @@
 #include "base/cleanup.h"
 #include "base/fd.h"
 
-/* False: nothing now, or never again. */
+/* Reads a console. Returns false if there is nothing now, or nothing will come any more. */
 static bool receive_serial(struct qemu *qemu, bool hvc)
 {
 	struct loop_watch **watch = hvc ? &qemu->console_watch : &qemu->serial_watch;
@@ -81,7 +81,7 @@ int qemu_open_serial(struct qemu *qemu, int *serial, int *console, struct error 
 	return open_line(qemu, on_hvc, &qemu->console_fd, &qemu->console_watch, console, err);
 }
 
-/* Bounded by what the sockets hold. */
+/* Reads at most what the sockets hold. */
 void qemu_serial_drain(struct qemu *qemu)
 {
 	for (int i = 0; i < 64 && qemu->serial_watch; i++)
@@ -92,7 +92,7 @@ void qemu_serial_drain(struct qemu *qemu)
 			break;
 }
 
-/* Return, Ctrl-C and Ctrl-D. */
+/* Returns whether the byte is Return, Ctrl-C or Ctrl-D. */
 static bool ends_line(uint8_t byte)
 {
 	return byte == '\r' || byte == '\n' || byte == 3 || byte == 4;

@@ -24,7 +24,8 @@
 
 #define KERNEL_IN_CELL "/kernel"
 #define INITRD_IN_CELL "/initrd"
-/* Without a cell QEMU opens them by the numbers of its own descriptors. */
+/* Further descriptors of QEMU. Without a cell QEMU opens these files by the numbers of its own
+ * descriptors. */
 enum { KERNEL_FD = QEMU_FD_END, INITRD_FD, FIRST_DISK_FD };
 #define FILTER_VARIABLE "MICROAGENT_QEMU_SECCOMP"
 #define FDS_MAX (FIRST_DISK_FD + MACHINE_EXTRAS_MAX)
@@ -46,8 +47,8 @@ static void programs_free(struct programs *p)
 		free(p->data[i]);
 }
 
-/* QEMU's data is below the directory that its bin is in. A QEMU that has nothing there is taken for
- * a copy of the distribution's. */
+/* Finds the programs. QEMU's data is below the directory that contains its bin. A QEMU without data
+ * there counts as a copy of the distribution's QEMU. */
 static int find_programs(const struct config *config, struct programs *p, struct error *err)
 {
 	const char *libraries = cell_libraries() + strlen("/usr/");
@@ -77,7 +78,8 @@ static int find_programs(const struct config *config, struct programs *p, struct
 	return p->bwrap ? 0 : -1;
 }
 
-/* A copy that a process of another user can open by its number, whoever owns the original. */
+/* Makes a copy in memory that a process of another user can open by its number, whichever user owns
+ * the original. */
 static int copy_to_memory(int fd, const char *name, struct error *err)
 {
 	autoclose int copy = memfd_create(name, MFD_CLOEXEC);
@@ -97,8 +99,8 @@ static int copy_to_memory(int fd, const char *name, struct error *err)
 	return steal_fd(&copy);
 }
 
-/* What QEMU is handed by descriptor, and as what its command line names those of the parts of which
- * a machine can have several. */
+/* The descriptors for QEMU. For parts that a machine can have several of, also their names on the
+ * command line. */
 struct handed {
 	struct proc_fd fds[FDS_MAX];
 	size_t nfds;
@@ -107,8 +109,8 @@ struct handed {
 	struct machine_link links[VM_LINKS_MAX];
 };
 
-/* kernel, initrd: without a cell, which has them as files. Each is -1 where this machine has it
- * not. */
+/* Lists the descriptors. kernel and initrd are used without a cell; a cell has them as files. Each
+ * is -1 if this machine does not have it. */
 static void list_handed(const struct vm_boot *boot, const struct qemu_ends *ends, int kernel,
 			int initrd, int overlay, struct handed *out)
 {
@@ -152,7 +154,7 @@ static void list_handed(const struct vm_boot *boot, const struct qemu_ends *ends
 	}
 }
 
-/* The paths of kernel and initrd depend on the cell. */
+/* Builds the command line. The paths of kernel and initrd depend on the cell. */
 static int build_qemu_words(const struct qemu *qemu, const struct vm_boot *boot,
 			    const struct programs *programs, const struct handed *handed,
 			    struct argv *argv, struct error *err)
@@ -202,9 +204,10 @@ static int build_qemu_words(const struct qemu *qemu, const struct vm_boot *boot,
 }
 
 /*
- * The kernel is shown as the file it is, where nobody can write to that until QEMU has read it: a
- * copy of 21 MB is most of a start, and takes as much memory as long as the machine lives. The
- * initrd QEMU maps, and the guest's firmware reads it much later: that is a copy in any case.
+ * Starts QEMU with the kernel. The cell shows the kernel's own file if no process can write to it
+ * until QEMU has read it. A copy of 21 MB is most of a start, and takes memory as long as the
+ * machine lives. QEMU maps the initrd, and the guest's firmware reads it much later, so the initrd
+ * is always a copy.
  */
 static int spawn_with_kernel(struct qemu *qemu, const struct vm_boot *boot,
 			     const struct cell_spec *base, struct error *err)
@@ -234,8 +237,8 @@ static int spawn_with_kernel(struct qemu *qemu, const struct vm_boot *boot,
 }
 
 /*
- * A file system that was not unmounted has to replay its journal before it can be read, and that
- * writes. So what reads a disk from outside gets a layer in memory that takes the writes.
+ * Makes an overlay in memory. A file system that was not unmounted must replay its journal before
+ * it can be read, and this writes. The overlay takes the writes of a reader.
  */
 static int make_overlay(const struct vm_boot *boot, struct error *err)
 {

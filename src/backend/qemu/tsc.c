@@ -24,8 +24,8 @@ static uint64_t raw_ns(void)
 	return (uint64_t)ts.tv_sec * NS_PER_S + (uint64_t)ts.tv_nsec;
 }
 
-/* Both clocks at one moment: of several tries the one with the least time between the two looks at
- * the counter, since an interruption there would be taken for ticks. */
+/* Reads both clocks at one moment. Of several tries it takes the one with the least time between
+ * the two looks at the counter, since an interruption there would count as ticks. */
 static struct moment read_moment(void)
 {
 	struct moment best = {0, 0};

@@ -21,8 +21,9 @@
 #include "channel/publish.h"
 #include "supervisor/live/control_message.h"
 
-/* Each connection has two descriptors, and a shell's usual limit is 1024. Enough for every one that
- * the limits allow to some ports, and far from what a host has. */
+/* The limit of descriptors. Each connection has two, and the usual limit of a shell is 1024. This
+ * is enough for all connections that the limits allow to some ports, and far from what a host
+ * has. */
 #define FILES 8192u
 #define CHANNEL_NAME (PUBLISH_NAME + 16)
 #define NAME_FRONT "publish " /* of a published port, before publish_name() */
@@ -131,8 +132,8 @@ static void on_failed(void *data, const struct error *why)
 #define PORT_UNGUARDED 'u'
 #define PORT_ENDED 'e' /* it is published no longer */
 
-/* The guards are the broker's: whoever has taken over the live supervisor could have any socket
- * that it has listen. */
+/* The guards belong to the broker: an attacker who has taken over the live supervisor could make
+ * any of its sockets listen. */
 static struct port_guard {
 	struct sockaddr_storage of; /* the address of the published port */
 	int fd;			    /* -1: the system needs none */
@@ -283,7 +284,7 @@ static void drop_channel(struct channel *c)
 	free(c);
 }
 
-/* Its connections lead into the guest. listener: is stolen, also on failure. */
+/* Leads the connections of the listener into the guest. Takes over listener, also if it fails. */
 static int lead_inwards(struct channel *c, int listener, struct error *err)
 {
 	const struct forward_spec spec = {
@@ -307,7 +308,7 @@ static void name_published(const json_t *forward, char out[CHANNEL_NAME])
 	snprintf(out, CHANNEL_NAME, NAME_FRONT "%s", name);
 }
 
-/* port: is stolen, also on failure. NULL: there is no such channel. */
+/* Makes a published channel. Takes over port, also if it fails. Returns NULL with an error. */
 static struct channel *new_published(struct channels *all, const json_t *forward, int port,
 				     struct error *err)
 {
@@ -355,7 +356,7 @@ static int add_publish(struct channels *all, const json_t *forward, struct error
 
 /* --- a published port is listened on while its server in the guest listens ------------------- */
 
-/* A guest that cannot tell who listens gets every connection. */
+/* Returns whether a server listens in the guest; true if the guest cannot tell. */
 static bool has_server(const struct channels *all, const struct channel *c)
 {
 	return !all->listening.told || port_set_has(&all->listening.ports, c->guest_port);
@@ -375,7 +376,8 @@ static int open_port(struct channel *c, struct error *err)
 	return 0;
 }
 
-/* Where the system cannot do that it stays open, and who connects is let go at once. */
+/* Makes the port refuse connections. If the system cannot do that, the port stays open, and each
+ * connection is closed at once. */
 static int shut_port(struct channel *c, struct error *err)
 {
 	if (have_port(c->port_fd, PORT_HELD, err) < 0)
@@ -394,7 +396,8 @@ static int follow_server(struct channel *c, struct error *err)
 	return wanted ? open_port(c, err) : shut_port(c, err);
 }
 
-/* Another program can be in the way for a while. False: it has failed. */
+/* Opens or shuts the port. Another program can be in the way for a while. Returns false if it has
+ * failed. */
 static bool follow_and_log(struct channel *c)
 {
 	const bool was_open = c->open;
@@ -452,7 +455,7 @@ static void on_settled(struct loop *loop, void *data)
 	follow_servers(all);
 }
 
-/* The last word counts after `limit`, whatever is said until then. */
+/* Applies the guest's last message after `limit`, whatever the guest says until then. */
 static void settle_later(struct channels *all, enum limit limit)
 {
 	struct error err;
@@ -531,7 +534,8 @@ bool channels_unpublish(struct channels *all, const json_t *forward)
 	return true;
 }
 
-/* Each port that something connects to is that of the guest. */
+/* Adds the loopback: each port that a program connects to leads to the guest's port of the same
+ * number. */
 static int add_loopback(struct channels *all, int listener, struct error *err)
 {
 	struct channel *c = new_channel(all, err);
@@ -645,7 +649,7 @@ size_t channels_target_ports(const struct channels *channels, uint16_t *ports, s
 	return n;
 }
 
-/* In the broker: what is looked up is the name of a declared target, and nothing else. */
+/* Does the duty in the broker. It looks up only the names of declared targets. */
 static int serve_target(void *data, const struct broker_message *in, struct broker_message *out,
 			struct error *err)
 {

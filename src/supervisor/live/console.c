@@ -48,7 +48,8 @@ static void drop_console_client(struct console *console)
 	console->in_ended = console->waiting = false;
 }
 
-/* With LOOP_HUP the end of a client is told also while nothing else is waited for. */
+/* Sets the events of the client. With LOOP_HUP its end is told even if no other event is waited
+ * for. */
 static void set_events(struct console *console)
 {
 	bool more = !console->in_ended && console->in_len == 0;
@@ -61,7 +62,7 @@ static void set_events(struct console *console)
 	drop_console_client(console);
 }
 
-/* -1: the client is gone. */
+/* Sends what waits for the client. Returns -1 if the client has gone. */
 static int flush_console(struct console *console)
 {
 	while (console->out.len > 0) {
@@ -87,7 +88,8 @@ static void push_input(struct console *console)
 	console->waiting = console->in_len > 0;
 }
 
-/* Everything that is there, while the guest takes it. -1: the client is gone. */
+/* Reads everything that the client has typed, as long as the guest takes it. Returns -1 if the
+ * client has gone. */
 static int receive_typed(struct console *console)
 {
 	while (console->in_len == 0 && !console->in_ended) {

@@ -9,9 +9,9 @@
 #include "base/limits.h"
 #include "contract/nat.h"
 
-/* Objects, arrays and members in one message. A telemetry message of ours has some
- * thousands; a frame of a
- * million empty arrays would be small on the wire and hundreds of megabytes when decoded. */
+/* The most objects, arrays and members in one message. Our telemetry messages have some thousands.
+ * A frame of a million empty arrays would be small on the wire and hundreds of megabytes when
+ * decoded. */
 #define STRUCTURE_MAX 8192
 
 size_t control_result_max(void)
@@ -158,7 +158,7 @@ void control_hostname(const char *runtime_id, char out[64])
 		memcpy(out, "microagent", sizeof("microagent"));
 }
 
-/* A copy of a part of the config, where the config has it. */
+/* Adds a copy of a part of the config, if the config has that part. */
 static int put_copy(json_t *message, const char *key, const json_t *value, struct error *err)
 {
 	return value ? json_put(message, key, json_deep_copy(value), err) : 0;
@@ -179,7 +179,7 @@ static int put_guest_workload(json_t *message, const struct config *config, stru
 	return 0;
 }
 
-/* Without what is the host's alone. */
+/* Adds the shares without the members that only the host needs. */
 static int put_shares(json_t *message, const json_t *given, struct error *err)
 {
 	json_auto_t *shares = json_array();
@@ -214,7 +214,7 @@ static json_t *new_message(const char *type, struct error *err)
 	return steal_ptr(&message);
 }
 
-/* The guest's side of each published port. */
+/* Adds the guest's side of each published port. */
 static int put_publishes(json_t *message, const json_t *forwards, struct error *err)
 {
 	json_auto_t *list = json_array();
@@ -233,7 +233,8 @@ static int put_publishes(json_t *message, const json_t *forwards, struct error *
 	return json_put(message, "publishes", json_incref(list), err);
 }
 
-/* isolated has none. The guest's side of a bridge is known to whoever answers DHCP there. */
+/* Returns the guest's network. isolated has none. On a bridge the DHCP server there knows the
+ * guest's side. */
 static json_t *network_json(enum network_mode mode)
 {
 	if (mode == NETWORK_BRIDGED)

@@ -11,7 +11,7 @@
 
 #define ENTROPY_BYTES 64
 
-/* RFC 9562, version 4: what the kernel's own boot id and machine-id(5) are. */
+/* Draws a UUID by RFC 9562, version 4, like the kernel's own boot id and machine-id(5). */
 static int draw_uuid(uint8_t id[16], struct error *err)
 {
 	if (random_bytes(id, 16, err) < 0)

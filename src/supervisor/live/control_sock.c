@@ -39,7 +39,8 @@ struct control_sock {
 	struct control_client clients[CLIENTS_MAX];
 };
 
-/* While every place is taken nobody is accepted: the kernel's queue holds the next ones. */
+/* Listens for clients. While every place is taken, no client is accepted: the kernel's queue holds
+ * the next ones. */
 static void listen_for_askers(struct control_sock *server)
 {
 	bool room = false;
@@ -70,8 +71,8 @@ static void end_client(struct control_client *client)
 	listen_for_askers(client->server);
 }
 
-/* An answer is small and the socket's buffer is empty: what does not fit at once is lost on a
- * client that asked for trouble. */
+/* Sends the answer. It is small and the socket's buffer is empty, so it fits at once, unless the
+ * client has caused that itself; then the rest is lost. */
 static void send_answer(int fd, const json_t *answer)
 {
 	autofree char *text = answer ? json_line(answer, NULL) : NULL;
@@ -129,7 +130,7 @@ static void hear_kept(struct control_client *client)
 	fn(data, n > 0);
 }
 
-/* Nothing is listened for meanwhile: neither more bytes nor the end of who asked. */
+/* Meanwhile nothing is read from the client, and its end is not noticed. */
 void control_sock_defer(struct control_client *client)
 {
 	loop_remove(client->watch);
@@ -149,7 +150,7 @@ int control_sock_passed(struct control_client *client)
 	return steal_fd(&client->passed);
 }
 
-/* One descriptor may come with it, the first one counts. */
+/* Reads the request. One descriptor may come with it; the first one counts. */
 static ssize_t receive_request(struct control_client *client, uint8_t *room)
 {
 	int passed = -1;

@@ -9,7 +9,7 @@
 #include "base/framed.h"
 #include "base/json.h"
 
-/* What may come next. */
+/* The phases of the stream: what may come next. */
 enum phase {
 	PHASE_LISTENING,  /* the guest's connection */
 	PHASE_HELLO,	  /* its hello */
@@ -58,7 +58,7 @@ static void break_off(struct control_stream *stream, const struct error *err)
 
 /* --- to the guest ---------------------------------------------------------------------------- */
 
-/* Queues a message, of which the reference is taken, and sends what can be sent. */
+/* Queues a message and sends what can be sent. Takes over the reference to the message. */
 static int control_post(struct control_stream *stream, json_t *message, struct error *err)
 {
 	json_auto_t *owned = message;
@@ -90,7 +90,8 @@ static int on_hello(struct control_stream *stream, const json_t *message, struct
 	return control_post(stream, steal_ptr(&stream->config), err);
 }
 
-/* What the guest says to a question, of which one at a time is on its way: why not, or nothing. */
+/* Handles the guest's answer to a question: why not, or nothing. Only one question at a time is
+ * open. */
 static int on_answer(struct control_stream *stream, bool *due, const json_t *message,
 		     void (*tell)(void *data, const char *why), const char *name, struct error *err)
 {
@@ -218,7 +219,7 @@ static const struct framed_owner guest_owner = {
 	.hears_out = true, /* its result, say */
 };
 
-/* The first connection is the guest's; with it listening ends for this boot. */
+/* Accepts the guest's connection, which is the first one. Then it stops listening for this boot. */
 static void on_guest_dials(struct loop *loop, int fd, uint32_t events, void *data)
 {
 	struct control_stream *stream = data;

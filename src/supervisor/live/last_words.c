@@ -30,8 +30,8 @@ static bool is_line_end(char c)
 	return c == '\r' || c == '\n';
 }
 
-/* The last line that is not empty of the first *len bytes, which become those before it; "" with
- * *line_len 0 where there is none. */
+/* Returns the last line that is not empty in the first *len bytes. *len becomes the number of bytes
+ * before that line. Returns "" with *line_len 0 if there is none. */
 static const char *take_last_line(const char *text, size_t *len, size_t *line_len)
 {
 	size_t end = *len, begin;
@@ -46,7 +46,8 @@ static const char *take_last_line(const char *text, size_t *len, size_t *line_le
 	return text + begin;
 }
 
-/* What somebody has begun to write may stand in front of the line. */
+/* Returns whether the line is that of an orderly end. An unfinished line of another program may
+ * stand before it. */
 static bool is_orderly(const char *line, size_t len)
 {
 	size_t wanted = sizeof(LINE) - 1;

@@ -63,7 +63,7 @@ static int adopt_workspace(struct live *live, struct error *err)
 	return fd_nonblock(LIVE_REPORT, true, err);
 }
 
-/* The ticket's disks with their descriptors; malloc'd. */
+/* Returns the ticket's disks with their descriptors, malloc'd. */
 static struct vm_disk *list_disks(const struct live *live, struct error *err)
 {
 	size_t count = json_array_size(live->ticket.disks);
@@ -84,7 +84,7 @@ static struct vm_disk *list_disks(const struct live *live, struct error *err)
 	return disks;
 }
 
-/* The taps are behind the disks. */
+/* Lists the cards. The descriptors of the taps follow those of the disks. */
 static size_t list_links(const struct live *live, struct vm_link links[VM_LINKS_MAX])
 {
 	const json_t *list = json_object_get(live->ticket.links, "interfaces");
@@ -98,7 +98,7 @@ static size_t list_links(const struct live *live, struct vm_link links[VM_LINKS_
 	return count < VM_LINKS_MAX ? count : VM_LINKS_MAX;
 }
 
-/* config.shares by descriptor, and how many. */
+/* The directories of config.shares by descriptor, and how many there are. */
 struct shared {
 	int *fds;
 	size_t count;
@@ -129,7 +129,7 @@ static int shared_open(const struct live *live, const struct config *config, str
 	return out->fds[0] >= 0 ? 0 : error_errno(err, errno, "directory of containers");
 }
 
-/* What microagent-oci asks for is in no config that anybody else could write. */
+/* Adds the directory of containers. No config can ask for it, so only microagent-oci does. */
 static int add_containers(const struct live *live, struct config *config, struct error *err)
 {
 	if (!ticket_has(&live->ticket, LIVE_CONTAINERS))
@@ -162,7 +162,7 @@ static int begin_channels(struct live *live, const struct config *config, struct
 	return live->readiness ? 0 : -1;
 }
 
-/* A descriptor that the command may have handed over; -1: it has not. */
+/* Returns a descriptor that the command may have handed over; -1: it has not. */
 static int given_fd(const struct live *live, enum live_fd fd)
 {
 	return ticket_has(&live->ticket, fd) ? (int)fd : -1;
@@ -243,7 +243,8 @@ static int boot(struct live *live, const struct manifest *manifest, struct error
 	return 0;
 }
 
-/* A machine that was restored gives its memory, as it was, to those that are restored after it. */
+/* Ends the giving of memory. A restored machine gives its memory, as it was, to machines that are
+ * restored after it. */
 void live_siblings_end(struct live *live)
 {
 	if (!live->siblings)
@@ -270,9 +271,10 @@ static int begin_siblings(struct live *live, struct error *err)
 }
 
 /*
- * Looks whether the workspace's directory is still there. Who removes it by hand while its machine runs
- * (rm -r) takes away everything by which a command could find that machine and end it, so it ends
- * with its directory. The open descriptor tells: a directory without a name has no links.
+ * Looks whether the workspace's directory still exists. A person who removes it by hand while its
+ * machine runs (rm -r) also removes everything by which a command could find and end that machine.
+ * So the machine ends with its directory. The open descriptor tells: a directory without a name has
+ * no links.
  */
 static void on_directory_look(struct loop *loop, void *data)
 {
@@ -359,8 +361,8 @@ static void close_all(struct live *live)
 	free(live->ws.id);
 }
 
-/* Before the first byte of the guest. Where the machine is in this process there is nothing to be
- * given up that it does not need. */
+/* Gives up rights, before the first byte of the guest is read. If the machine is in this process,
+ * it needs all the rights that could be given up. */
 static int give_up_live_rights(struct live *live, struct error *err)
 {
 	if (live->backend->in_process) {

@@ -17,7 +17,8 @@
 #include "supervisor/live/readiness.h"
 #include "supervisor/live/watch_opens.h"
 
-/* The answer is deferred; that of a severed machine is not, and has no signals. */
+/* Asks for readiness; the answer is deferred. A severed machine is answered at once, without
+ * signals. */
 static int ask_readiness(struct live *live, const json_t *request, struct control_client *client,
 			 struct error *err)
 {
@@ -59,7 +60,7 @@ static int ask_power(struct live *live, const json_t *request, struct control_cl
 	return error_set(err, ERR_INVALID, "action must be halt, stop or kill");
 }
 
-/* 0: done, or the answer is deferred. */
+/* Does a request. Returns 0 if it is done, or if the answer is deferred; -1 with an error. */
 static int act_on_request(struct live *live, const json_t *request, struct control_client *client,
 			  struct error *err)
 {
@@ -141,8 +142,9 @@ static void on_end_signal(struct loop *loop, int signal, void *data)
 	live_end(live, INTENT_SIGNAL, NULL);
 }
 
-/* A firmware has a deadline of its own under KVM alone: there it may be emulated, at a hundredth
- * of the speed that the guest's kernel has (a paravirtual KVM). Under emulation all is as slow. */
+/* Returns whether the firmware has a deadline of its own; only under KVM. There the firmware may be
+ * emulated, at a hundredth of the speed of the guest's kernel (a paravirtual KVM). Under emulation
+ * everything is as slow. */
 static bool has_firmware_deadline(const struct live *live)
 {
 	return live->backend->has_firmware && live->ticket.origin != VM_RESTORED &&

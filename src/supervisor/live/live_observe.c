@@ -178,7 +178,8 @@ void live_observe_begin(struct live *live, const struct config *config)
 	begin_watches(live, config);
 }
 
-/* A look before, so that nothing that was there already is taken for a part of it. */
+/* Looks before the devices are added, so that nothing that exists already is taken for a part of
+ * them. */
 void live_observe_plugging(struct live *live, size_t count)
 {
 	if (!live->observe)
@@ -198,7 +199,8 @@ void live_observe_plugged(struct live *live)
 /* ---- what happens
  * -------------------------------------------------------------------------------- */
 
-/* Its children and its sockets; the latter tell nothing where the vsock device is the VMM's own. */
+/* Says whether the VMM's children and sockets can be seen. Sockets tell nothing if the VMM has its
+ * own vsock device. */
 static void can_see_vmm(struct live *live, bool watched, struct error *why)
 {
 	if (live->backend->in_process) {
@@ -274,7 +276,8 @@ static void on_digest_timer(struct loop *loop, void *data)
 	tell_digest(live);
 }
 
-/* What cannot be traced is said once, so that its absence proves nothing. */
+/* Takes the status of the tracing. What cannot be traced is said once; then its absence proves
+ * nothing. */
 static int take_trace_status(struct live *live, const json_t *message, struct error *err)
 {
 	bool whole = false;

@@ -40,7 +40,7 @@ static void begin_pause(struct live *live, enum pause why)
 	live->pause.why = why;
 }
 
-/* The machine is ended where it cannot go on. */
+/* Ends the pause. If the machine cannot go on, it is ended. */
 static bool end_pause(struct live *live)
 {
 	struct error err;
@@ -132,7 +132,8 @@ static bool has_room(int fd)
 	       (uint64_t)fs.f_bavail * fs.f_frsize >= limit_get(LIMIT_STATE_FREE_BYTES);
 }
 
-/* Looks wherever the guest may write, since only the name of the full disk is known. */
+/* Returns whether all disks that the guest may write to have room. It looks at all of them, since
+ * only the name of the full disk is known. */
 static bool disks_have_room(const struct live *live)
 {
 	size_t i;
@@ -195,7 +196,7 @@ static void on_room_timer(struct loop *loop, void *data)
 	}
 }
 
-/* The name by which people know the disk. */
+/* Returns the name by which people know the disk. */
 static const char *disk_name(const struct live *live, const char *serial)
 {
 	size_t i;

@@ -35,7 +35,7 @@ static void drop_watch(struct loop_watch **watch)
 	*watch = NULL;
 }
 
-/* Nobody hears of the workload any more, nor waits for it. */
+/* Forgets the workload: no command is told of it any more, and none waits for it. */
 static void forget_workload(struct live *live)
 {
 	drop_watch(&live->workload_timer);
@@ -44,7 +44,7 @@ static void forget_workload(struct live *live)
 		drop_watch(&live->lifelines[i]);
 }
 
-/* What this process itself listens on or is connected to. */
+/* Closes everything that this process itself listens on or is connected to. */
 static int close_channels(struct live *live, struct error *err)
 {
 	if (live->console)

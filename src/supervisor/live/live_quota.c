@@ -49,7 +49,7 @@ static bool is_layer(const struct live *live)
 	return ticket_has(&live->ticket, LIVE_BASE);
 }
 
-/* A layer shares nothing. Of another disk: as it was counted last. 0 where it is unknown. */
+/* A layer shares nothing. For another disk this is the last count. Returns 0 if it is unknown. */
 uint64_t live_quota_grown(const struct live *live)
 {
 	struct stat st;
@@ -111,9 +111,9 @@ static int look_after(struct live *live, uint64_t wait_ns, struct error *err)
 }
 
 /*
- * A disk of very many extents takes long to look at, and is so in rounds, between which the loop
- * does what else there is. At most a twentieth of the time goes into it, unless somebody waits for
- * it.
+ * Looks again later. A look at a disk of very many extents takes long, so it is done in rounds.
+ * Between them the loop does other work. At most a twentieth of the time goes into the looks,
+ * unless a client waits for the result.
  */
 static int look_later(struct live *live, bool whole, uint64_t took_ns, struct error *err)
 {
@@ -155,8 +155,8 @@ static void on_quota_look(struct loop *loop, void *data)
 
 /* --- from the beginning to the end ----------------------------------------------------------- */
 
-/* Where the file system has no files as long as a full layer could be, the quota cannot be raised
- * further than to the length that the file has. */
+/* Makes the file as long as a full layer. If the file system does not allow such long files, the
+ * quota cannot be raised above the length of the file. */
 static int make_long(struct live *live, uint64_t length, uint64_t room, struct error *err)
 {
 	struct stat st;
@@ -281,7 +281,7 @@ static int may_set_quota(const struct live *live, uint64_t bytes, struct error *
 	return 0;
 }
 
-/* Recorded first: what is in force is never more than what a person finds in session.json. */
+/* Records the quota first: the quota in force is never more than the one in session.json. */
 int live_quota(struct live *live, const json_t *request, struct control_client *client,
 	       struct error *err)
 {

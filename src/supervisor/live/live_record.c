@@ -149,8 +149,9 @@ void live_keep_result(struct live *live, json_t *result)
 /* --- room for the last words ----------------------------------------------------------------- */
 
 /*
- * A disk that is full when the VM ends must not make `halted` into "ended without a word": room for
- * the last records is taken at the start and given back for them.
+ * Gives back a part of the reserved room. If the disk is full when the VM ends, the record must
+ * still say `halted`, and not that the VM ended without a word. So room for the last records is
+ * reserved at the start.
  */
 void live_reserve_some_back(struct live *live)
 {
@@ -187,7 +188,7 @@ void live_mark(struct live *live, const char *name)
 	json_object_set_new(timings, name, json_integer((json_int_t)clock_mono_ns()));
 }
 
-/* By which a copy of the directory is told from it (leftover.h). */
+/* Adds what distinguishes the directory from a copy of it (leftover.h). */
 static int put_directory(json_t *runtime, const struct workspace *ws, struct error *err)
 {
 	struct stat st;
@@ -252,7 +253,7 @@ int live_runtime_begin(struct live *live, struct error *err)
 	return workspace_write(&live->ws, "runtime.json", runtime, STORE_NO_SYNC, err);
 }
 
-/* A pid means something later only with its start time. */
+/* Adds the start time of a process. Later a pid means something only together with it. */
 static void add_start_time(json_t *process)
 {
 	json_int_t pid = json_integer_value(json_object_get(process, "pid"));

@@ -34,8 +34,8 @@ static void answer_save(struct live *live, const json_t *answer)
 		control_sock_answer(client, answer);
 }
 
-/* Half of it is of no use to anybody, and may be what a full disk is full of. QEMU has its file
- * open a moment longer, which would keep the room. */
+/* Removes an unfinished save. It is useless, and it may be what a full disk is full of. QEMU has
+ * its file open a moment longer, which would keep the room. */
 static void drop_saved(const struct live *live)
 {
 	static const char *const files[] = {TEMPLATE_FORK_STATE, TEMPLATE_FORK_DISK,
@@ -50,7 +50,7 @@ static void drop_saved(const struct live *live)
 	}
 }
 
-/* A byte count that every saved state has more than. */
+/* Every saved state is larger than this. */
 #define LEAST_STATE_BYTES ((off_t)1 << 20)
 
 static bool is_disk_full(const struct live *live)
@@ -91,7 +91,7 @@ void live_save_cut(struct live *live, const char *how)
 
 /* --- files ----------------------------------------------------------------------------------- */
 
-/* What a caller before has left there goes. */
+/* Makes the file. Removes what an earlier caller has left there. */
 static int make_saved_file(const struct live *live, const char *name, struct error *err)
 {
 	int fd;
@@ -122,8 +122,8 @@ static json_t *keep_memory(struct live *live, struct error *err)
 			 (json_int_t)file_bytes(live, TEMPLATE_SAVED_STATE));
 }
 
-/* Reflinked, where the file system can. The file that QEMU has reaches as far as it may grow, and
- * whoever hashes this one would read all of that hole. */
+/* Copies the layer, by reflink if the file system can. QEMU's file is as long as it may grow.
+ * Hashing such a copy would mean reading the whole hole, so the copy ends where the layer does. */
 static int copy_grown_layer(const struct live *live, struct error *err)
 {
 	autoclose int file = make_saved_file(live, TEMPLATE_FORK_DISK, err);
@@ -287,7 +287,8 @@ int live_fork(struct live *live, const json_t *request, struct control_client *c
 	return ask_to_rest(live, true, client, err);
 }
 
-/* Who makes something of what was saved has it written down before, and there is one who writes. */
+/* Writes it to the audit log for the command that makes something from the saved machine, since
+ * only one process writes the log. */
 int live_note(struct live *live, const json_t *request, struct control_client *client,
 	      struct error *err)
 {

@@ -55,7 +55,7 @@ static void on_detached(void *data, const struct error *why)
 	finish_share(live, &live->share.why);
 }
 
-/* The guest has not mounted them, or does not say so. */
+/* Takes the shares back, since the guest has not mounted them, or does not say so. */
 static void take_share_back(struct live *live, const struct error *why)
 {
 	struct error err;
@@ -156,7 +156,7 @@ static int may_share(const struct live *live, struct error *err)
 	return 0;
 }
 
-/* The command has written a pass for them: we can open nothing there. */
+/* Attaches the shares. The command has written a pass for them, since we cannot open them. */
 static int attach_shares(struct live *live, const json_t *given, struct error *err)
 {
 	autofree char *label = workspace_path(&live->ws, NULL, err);
@@ -184,7 +184,8 @@ static int attach_shares(struct live *live, const json_t *given, struct error *e
 	return -1;
 }
 
-/* Those of a config are held to the same by its decoder. */
+/* Checks that the share does not collide with those given. The decoder checks the same for the
+ * shares of a config. */
 static int check_apart(const json_t *given, const json_t *share, struct error *err)
 {
 	static const char *const keys[] = {"tag", "mountpoint"};

@@ -31,7 +31,7 @@ static bool is_jump(int64_t ns)
 	return llabs(ns) >= (int64_t)(limit_get(LIMIT_CLOCK_JUMP_MS) * NS_PER_MS);
 }
 
-/* why: as in the audit log. */
+/* Tells a jump of the clock. why: the word for the audit log. */
 static void tell_jump(struct live *live, const char *why, int64_t ns)
 {
 	live_audit_step(
@@ -43,7 +43,7 @@ struct seconds {
 	char text[32];
 };
 
-/* Rounded, and without a sign. */
+/* Returns the time in seconds, rounded, and without a sign. */
 static struct seconds in_seconds(int64_t ns)
 {
 	int64_t half = (int64_t)(NS_PER_S / 2);
@@ -54,8 +54,8 @@ static struct seconds in_seconds(int64_t ns)
 	return out;
 }
 
-/* How far the wall clock is ahead of the monotonic one, and the clock that does not stand while
- * the host sleeps. */
+/* Reads how far two clocks are ahead of the monotonic one: the wall clock, and the clock that goes
+ * on while the host sleeps. */
 static struct live_clocks read_clocks(void)
 {
 	int64_t mono = (int64_t)clock_mono_ns();

@@ -81,7 +81,7 @@ static void on_companion_lost(void *data, const char *name, int code, const char
 	live_end(live, INTENT_FAILED, &cause);
 }
 
-/* Where the guest's connections go is what a person looks for afterwards. */
+/* Notes a connection of the guest: a person looks for these afterwards. */
 static void on_vm_connection(void *data, const char *line)
 {
 	struct live *live = data;
@@ -100,7 +100,8 @@ static void on_vm_streams(void *data, bool any)
 	live_term_streams(data, any);
 }
 
-/* In quarantine its agent cannot say so: the console is the one thing that is heard of it yet. */
+/* Returns whether the guest has ended in order. In quarantine its agent cannot say so: only its
+ * console can still be heard. */
 static bool has_ended_in_order(const struct live *live)
 {
 	return live->guest_ending ||

@@ -14,7 +14,7 @@ static const struct {
 	enum verdict verdict;
 } verdicts[] = {{" would refuse", WOULD_REFUSE}, {" refused", REFUSED}};
 
-/* *len: of the line before it. */
+/* Finds the verdict at the end of a line. *len: the length of the line before the verdict. */
 static enum verdict verdict_behind(const char *line, size_t *len)
 {
 	*len = strlen(line);
@@ -36,7 +36,7 @@ static const char *event_for(enum verdict verdict, const char *passed, const cha
 	return verdict == REFUSED ? refused : passed;
 }
 
-/* "dns pypi.org A" */
+/* Reads a line like "dns pypi.org A". */
 static bool read_dns(const char *text, enum verdict verdict, struct net_event *out)
 {
 	char name[256], type[16], more;
@@ -50,7 +50,7 @@ static bool read_dns(const char *text, enum verdict verdict, struct net_event *o
 	return true;
 }
 
-/* "tcp 10.0.2.15:40000 -> 192.0.2.1:443", and perhaps a name. */
+/* Reads a line like "tcp 10.0.2.15:40000 -> 192.0.2.1:443", with or without a name. */
 static bool read_flow(const char *text, enum verdict verdict, struct net_event *out)
 {
 	char protocol[8], from[32], to[32], name[256], more;

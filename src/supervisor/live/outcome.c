@@ -27,7 +27,7 @@ enum intent intent_after(enum intent present, enum intent next)
 	return next;
 }
 
-/* How the VM ended when nobody had asked for it. */
+/* Describes how the VM ended when its end was not asked for. */
 static void describe_own_end(const struct outcome *outcome, enum vm_end end, const char *end_detail,
 			     struct error *failure)
 {
@@ -95,8 +95,8 @@ static enum state state_of_own_end(const struct outcome *outcome, enum vm_end en
 	return STATE_FAILED;
 }
 
-/* Who is in quarantine leaves it by halt, stop or kill alone: any other end is noted, and the
- * workspace stays quarantined. */
+/* Returns the state after the end of a quarantined machine. It leaves quarantine only by halt, stop
+ * or kill. Any other end is noted, and the workspace stays quarantined. */
 static enum state state_of_quarantined_end(const struct outcome *outcome, enum vm_end end,
 					   const char *end_detail, char *detail, size_t detail_size,
 					   struct error *failure)

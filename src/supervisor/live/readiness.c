@@ -14,7 +14,7 @@
 #include "contract/response.h"
 #include "supervisor/live/shell_probe.h"
 
-/* A signal that is known by doing. */
+/* A signal that is found by a probe. */
 struct probe {
 	uint64_t begun_ns; /* of the one that runs, or of the last */
 	uint64_t ended_ns; /* of the last; 0: none yet */
@@ -78,7 +78,7 @@ static void answer_if_known(struct readiness *r)
 
 /* --- the probes ------------------------------------------------------------------------------ */
 
-/* done: what has succeeded, "agent round trip". */
+/* Records the result of a probe. done: the text for success, like "agent round trip". */
 static void record_probe(struct readiness *r, struct probe *probe, const char *done,
 			 const struct error *why)
 {
@@ -107,7 +107,7 @@ static void on_shell(void *data, const struct error *why)
 		r->shell.ended_ns = 0;
 }
 
-/* The connection is all that is wanted: nothing is said on it. */
+/* The probe only connects to the target. Nothing is sent on the connection. */
 static void on_target(void *data, int fd, const struct error *why)
 {
 	struct readiness *r = data;
@@ -120,7 +120,7 @@ static void on_target(void *data, int fd, const struct error *why)
 	record_probe(r, &r->target, done, why);
 }
 
-/* True when it must be done anew; then it counts as running. */
+/* Returns whether the probe must be made anew. If so, it counts as running. */
 static bool is_due(struct probe *probe)
 {
 	uint64_t now = clock_mono_ns(), kept = limit_get(LIMIT_PROBE_KEPT_MS) * NS_PER_MS;

@@ -12,7 +12,8 @@
 
 #define GUEST_TEXT_MAX 4096 /* bytes of `error` and `startError` that are kept */
 
-/* Digits and the punctuation of RFC 3339, nothing else: it is printed to terminals. */
+/* Reads a time. Allows only digits and the punctuation of RFC 3339, since the time is printed to
+ * terminals. */
 static int get_time(const json_t *message, const char *key, const char **out, struct error *err)
 {
 	const char *text = NULL;

@@ -37,7 +37,8 @@ void serial_log_close(struct serial_log *log)
 	log->fd = -1;
 }
 
-/* Where the next line begins at or behind `from`; `from` itself where no end of line is near. */
+/* Returns where the next line begins, at `from` or after it; `from` itself if no end of line is
+ * near. */
 static uint64_t next_tail_line(const struct serial_log *log, uint64_t from)
 {
 	char chunk[4096];
@@ -102,8 +103,8 @@ static void append_serial(char *out, size_t out_size, size_t *n, const char *tex
 	out[*n] = '\0';
 }
 
-/* What the kernel of a machine without a PCI bus says at every start: it only leads a reader
- * astray. */
+/* Returns whether the line is one that the kernel of a machine without a PCI bus prints at every
+ * start. It only misleads a reader. */
 static bool is_harmless(const char *line, size_t len)
 {
 	static const char words[] = "PCI: Fatal: No config space access function found";
@@ -111,7 +112,8 @@ static bool is_harmless(const char *line, size_t len)
 	return memmem(line, len, words, strlen(words)) != NULL;
 }
 
-/* The lines of text joined by " | ", empty and harmless ones and carriage returns left out. */
+/* Writes the lines of text joined by " | ". Leaves out empty and harmless lines and carriage
+ * returns. */
 static void join_lines(const char *text, size_t len, char *out, size_t out_size)
 {
 	size_t n = 0;
@@ -132,7 +134,8 @@ static void join_lines(const char *text, size_t len, char *out, size_t out_size)
 	}
 }
 
-/* The line of a kernel's panic among the last of this boot: often a long call trace follows it. */
+/* Writes the line of a kernel's panic, if it is among the last lines of this boot. Often a long
+ * call trace follows it. */
 static size_t put_panic(const struct serial_log *log, char *out, size_t out_size)
 {
 	static const char word[] = "Kernel panic";
@@ -151,7 +154,7 @@ static size_t put_panic(const struct serial_log *log, char *out, size_t out_size
 	return used;
 }
 
-/* An upper bound of what join_lines() makes of it: " | " is longer than a line's end. */
+/* Returns an upper bound for the result of join_lines(): " | " is longer than the end of a line. */
 static size_t joined_length(const char *text, size_t len)
 {
 	size_t total = len;
@@ -161,7 +164,7 @@ static size_t joined_length(const char *text, size_t len)
 	return total;
 }
 
-/* As many whole lines from the end as there is room for; of a single longer one its beginning. */
+/* Writes as many whole lines from the end as fit; if one line is too long, its beginning. */
 static void put_last_lines(const struct serial_log *log, char *out, size_t out_size)
 {
 	char text[2048];

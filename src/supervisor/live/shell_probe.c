@@ -42,7 +42,7 @@ static void finish_probe(struct shell_probe *probe, const struct error *why)
 	done(data, why);
 }
 
-/* A line, whatever it says: the agent is there and reads. */
+/* Takes a line, whatever it says: it shows that the agent is there and reads. */
 static void on_agent_answer(struct loop *loop, int fd, uint32_t events, void *data)
 {
 	struct shell_probe *probe = data;

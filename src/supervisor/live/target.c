@@ -91,7 +91,7 @@ static void end_lookup(struct target *target)
 	buf_free(&target->bytes);
 }
 
-/* Lines of "ADDRESS STREAM NAME", and the same for other kinds of sockets. */
+/* Reads lines of "ADDRESS STREAM NAME"; other kinds of sockets have such lines too. */
 static void read_getent(struct target *target)
 {
 	autofree char *text = strdup(buf_string(&target->bytes));
@@ -152,7 +152,7 @@ static void on_getent_output(struct loop *loop, int fd, uint32_t events, void *d
 	resolved(target, target->list.count == 0 ? &err : NULL);
 }
 
-/* Its output comes by *answer. */
+/* Starts getent. Its output comes by *answer. */
 static int start_getent(const char *host, bool for_parent, struct proc *lookup, int *answer,
 			struct error *err)
 {

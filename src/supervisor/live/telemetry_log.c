@@ -66,7 +66,7 @@ void telemetry_open(struct telemetry_log *log, int dir)
 	*log = (struct telemetry_log){.dir = dir, .fd = -1};
 }
 
-/* An earlier boot's records, whose digest goes on. */
+/* Hashes the records of an earlier boot, so that the digest continues. */
 static int hash_what_is_there(struct telemetry_log *log, int fd, struct error *err)
 {
 	uint8_t chunk[16384];
@@ -114,7 +114,7 @@ static int add_telemetry_record(struct buf *lines, const json_t *record, const c
 	return text ? buf_printf(lines, err, "%s\n", text) : -1;
 }
 
-/* Whole messages or nothing: a file that ends within a line says nothing to who reads it. */
+/* Writes whole messages or nothing: a reader can do nothing with a file that ends within a line. */
 static int write_lines(struct telemetry_log *log, const struct buf *lines, struct error *err)
 {
 	ssize_t n;

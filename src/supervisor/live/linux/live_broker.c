@@ -32,7 +32,7 @@
 
 #define ROWS_MAX 16
 
-/* It loses its parent when the cell's monitor dies first. */
+/* The VMM's pidfd. The VMM loses its parent if the cell's monitor dies first. */
 static int vmm_pidfd = -1;
 
 static size_t list_duties(struct live *live, struct watch_vmm *vmm,
@@ -89,7 +89,8 @@ static void begin_broker(void *data)
 	live_cut_begin();
 }
 
-/* Nobody is left who could end the VM: our own end does. */
+/* Ends this process when the broker has ended. Without the broker only our own end can end the
+ * VM. */
 static void on_broker_lost(struct loop *loop, int code, void *data) __attribute__((noreturn));
 static void on_broker_lost(struct loop *loop, int code, void *data)
 {
@@ -141,9 +142,9 @@ static void note_broker(struct live *live)
 	live_runtime_write(live);
 }
 
-/* A VMM that was taken over must not hand sockets to a supervisor that was taken over: the broker does
- * for the supervisor's sockets what it does not do for the VMM's. Only commands have something to hand
- * to the supervisor, by control.sock. */
+/* Refuses passed descriptors. A VMM that was taken over must not hand sockets to a supervisor that
+ * was taken over: the broker does for the supervisor's sockets what it does not do for the VMM's.
+ * Only commands hand something to the supervisor, by control.sock. */
 static int refuse_passed(struct error *err)
 {
 	DIR *own = opendir("/proc/self/fd");

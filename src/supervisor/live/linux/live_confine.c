@@ -50,8 +50,9 @@
 		}                                                      \
 	}
 
-/* With MSG_FASTOPEN a socket connects to where a message is sent, and Landlock is not asked:
- * tcp_sendmsg_fastopen() of Linux calls no security_socket_connect(). So that flag is forbidden. */
+/* With MSG_FASTOPEN a socket connects to the address that a message is sent to, and Landlock is not
+ * asked: tcp_sendmsg_fastopen() of Linux calls no security_socket_connect(). So that flag is
+ * forbidden. */
 static const struct isolate_syscall allowed[] = {
 	{.number = SCMP_SYS(epoll_wait), .reason = "the loop waits"},
 	{.number = SCMP_SYS(epoll_pwait), .reason = "the same where the C library has only this"},
@@ -166,8 +167,9 @@ static const struct isolate_syscall allowed[] = {
 };
 
 /*
- * When we die the kernel ends our children by a signal of ours, for which it asks for our rights.
- * Without capabilities we may signal who has our own real user id; files are the effective one's.
+ * Keeps the right to end our children. When we die, the kernel ends them by a signal from us, and
+ * checks our rights for it. Without capabilities we may only signal processes that have our own
+ * real user id; files belong to the effective user id.
  */
 static int keep_ending_children(const struct live *live, struct error *err)
 {

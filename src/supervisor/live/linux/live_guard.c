@@ -52,8 +52,8 @@ static void kill_children(void)
 		kill((pid_t)strtol(number, NULL, 10), SIGKILL);
 }
 
-/* Returns a descriptor that is readable from the moment on at which the file of root is not what it
- * was, by its contents or by its number of names; -1: there is none. */
+/* Returns a descriptor that becomes readable when the file of root changes its contents or its
+ * number of names; -1: there is none. */
 static int watch_root(int root)
 {
 	autoclose int watch = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
@@ -65,7 +65,8 @@ static int watch_root(int root)
 	return steal_fd(&watch);
 }
 
-/* The memory of digests takes no file that has just been written to. */
+/* Waits, since the memory of digests takes no file that has just been written to. Returns whether
+ * the file stays as it is. */
 static bool stays_as_it_is(int watch)
 {
 	struct pollfd slot = {.fd = watch, .events = POLLIN};
@@ -102,7 +103,7 @@ static void hash_root(int root)
 	(void)digest_of(root, DIGEST_FILE, sha256, &ignored);
 }
 
-/* Returns how the supervisor has ended, as of waitpid(). */
+/* Waits for the supervisor and returns how it has ended, as waitpid() tells it. */
 static int wait_for_supervisor(pid_t supervisor)
 {
 	int status = 0;

@@ -111,7 +111,7 @@ static bool has_socket(const struct sockets *sockets, unsigned long long inode)
 
 typedef bool line_fn(const char *line, void *data);
 
-/* Returns how many lines of the list fn takes for one of what is looked for, or -1. */
+/* Returns how many lines of the list fn accepts, or -1. */
 static int count_lines(const char *path, line_fn *fn, void *data, struct error *err)
 {
 	FILE *list = fopen(path, "re");
@@ -182,8 +182,9 @@ static bool read_internet_line(const char *line, struct internet_socket *out)
 	return true;
 }
 
-/* A port that is published no longer can be another program's, whose connections are none of this machine.
- * Neither the machine nor its supervisor can make a listener that the broker does not know. */
+/* Forgets a port that belongs to another program. A port that is not published any more can be
+ * another program's, and its connections are not of this machine. Neither the machine nor its
+ * supervisor can make a listener that the broker does not know. */
 static bool forget_port_of_others(const char *line, void *data)
 {
 	struct internet_socket socket;
@@ -219,12 +220,13 @@ static bool is_listed_way(const char *line, void *data)
 
 /* --- the workspace's own sockets ------------------------------------------------------------------ */
 
-/* By which processes of this host reach the machine. control.sock stays, for halt, stop and kill. */
+/* The sockets by which processes of this host reach the machine. control.sock stays, for halt, stop
+ * and kill. */
 static const char *const ways_in[] = {CONSOLE_SOCK_NAME, "vsock.sock", AGENT_SOCK,
 				      AGENT_SOCK_EARLY};
 
-/* The files of those that this machine has, as the kernel numbers them: a copy of struct unix_diag_vfs
- * in each. Of the process as a whole, like base/ways.h. */
+/* The files of the sockets above that this machine has, as the kernel numbers them: a copy of
+ * struct unix_diag_vfs for each. They are shared by the whole process, like base/ways.h. */
 static struct {
 	struct unix_diag_vfs at[ARRAY_SIZE(ways_in)];
 	size_t count;
@@ -314,7 +316,8 @@ static int count_own_file(void *data, const struct netlink_reply *reply, struct 
 	return 0;
 }
 
-/* A line of /proc/net/unix, whose inode is 0 until somebody has accepted the connection. */
+/* Returns whether a line of /proc/net/unix is one of these sockets. Its inode is 0 until a process
+ * has accepted the connection. */
 static bool is_named_way(const char *line, void *data)
 {
 	const struct sockets *supervisors = data;
@@ -370,7 +373,7 @@ static bool note_open(const char *line, void *data)
 	return false;
 }
 
-/* Where the lists cannot be read all are taken for open. */
+/* Keeps the inodes that are still open. If the lists cannot be read, all count as open. */
 static size_t keep_open(unsigned long long *inodes, size_t count)
 {
 	struct open_ways ways = {.inodes = inodes, .count = count};

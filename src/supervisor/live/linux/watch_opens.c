@@ -34,7 +34,7 @@ static uint64_t mix_name(uint64_t hash, const char *text)
 	return hash * 1099511628211u;
 }
 
-/* True once for each program and file, and not after so many. */
+/* Returns true once for each program and file, and never again after a fixed number of them. */
 static bool is_news(struct watch_opens *watch, const char *exe, const char *file)
 {
 	uint64_t hash = mix_name(mix_name(14695981039346656037u, exe), file);
@@ -48,7 +48,7 @@ static bool is_news(struct watch_opens *watch, const char *exe, const char *file
 	return true;
 }
 
-/* One open of a file, and who did it. */
+/* One open of a file, and the process that did it. */
 struct opening {
 	pid_t pid;
 	char file[NAME_MAX + 1]; /* the last part of its path */
@@ -57,7 +57,7 @@ struct opening {
 			     of its maps */
 };
 
-/* So many are an answer of the broker. */
+/* How many openings fit into an answer of the broker. */
 #define OPENINGS_MAX (BROKER_BYTES / sizeof(struct opening))
 
 /* Is in the path of the mapping of our library, whatever the version. */
@@ -79,8 +79,8 @@ static bool has_library(pid_t pid)
 	return false;
 }
 
-/* The last part of the path by which fd was opened. The kernel says of a file that has lost its
- * name since, as a record does that is replaced, that it is deleted. */
+/* Writes the last part of the path by which fd was opened. If the file has lost its name since, as
+ * a replaced record does, the kernel says that it is deleted. */
 static void name_file(int fd, char out[NAME_MAX + 1])
 {
 	static const char deleted[] = " (deleted)";
@@ -126,7 +126,8 @@ static void read_opening(const struct fanotify_event_metadata *event, struct ope
 	out->has_library = is_record(out->file) && has_library(event->pid);
 }
 
-/* What the kernel tells next, without what we and who asks us have opened. Returns how many. */
+/* Reads the kernel's next events, without the opens by ourselves and by the process that asks us.
+ * Returns how many there are. */
 static size_t read_openings(int fd, struct opening out[OPENINGS_MAX])
 {
 	struct fanotify_event_metadata buffer[OPENINGS_MAX];
@@ -214,7 +215,7 @@ static void tell_opening(struct watch_opens *watch, const struct opening *openin
 	watch->fn(watch->data, what);
 }
 
-/* Returns how many there were. */
+/* Tells the openings. Returns how many there were. */
 static size_t tell_openings(struct watch_opens *watch)
 {
 	static struct opening openings[OPENINGS_MAX];

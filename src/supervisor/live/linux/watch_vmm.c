@@ -25,7 +25,7 @@ static bool knows_socket(const struct watch_vmm *watch, unsigned long long inode
 	return false;
 }
 
-/* From now on it is known; false: it was, or there is no room for so many. */
+/* Notes a socket as known. Returns false if it was known, or if there is no room for more. */
 static bool note_socket(struct watch_vmm *watch, unsigned long long inode)
 {
 	if (knows_socket(watch, inode) || watch->socket_count == WATCH_VMM_SOCKETS)
@@ -59,7 +59,7 @@ static unsigned long long inode_of_fd(int dir, const char *name)
 		       : 0;
 }
 
-/* found: NULL to take all of them as known. */
+/* Looks at the sockets. found: NULL to note all of them as known. */
 static int look_at_sockets(struct watch_vmm *watch, int process, json_t *found, struct error *err)
 {
 	const struct dirent *entry;
