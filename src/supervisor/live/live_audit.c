@@ -10,8 +10,9 @@
 #include "base/json.h"
 #include "base/limits.h"
 
-/* What is at the guest's will is listed up to a rate, and has a share of the file's room; what is
- * above is counted. Neither the host's own lines nor the other part's pay for it. */
+/* How many events a guest may cause. Events that a guest can cause are listed up to a rate, and
+ * have a share of the file's room; further ones are only counted. They use none of the room of the
+ * host's own lines or of the other part. */
 struct allowance {
 	enum limit lines; /* a second */
 	unsigned of_room; /* one part of so many of the file's room, and of those that wait */
@@ -48,8 +49,8 @@ struct live_audit {
 	struct loop_watch *sync_timer, *room_timer;
 };
 
-/* Whoever destroys the session has written its last words, and may have been killed: what runs now
- * would be in no archive. */
+/* Opens the log. A command that destroys the session has written the log's last words, and may have
+ * been killed then. Lines that are written now would be in no archive. */
 static int open_audit_log(const struct workspace *ws, struct audit *log, struct error *err)
 {
 	if (audit_open(ws, log, err) < 0)
@@ -98,8 +99,9 @@ static void sync_later(struct live *live)
 		log_line(&live->log, "audit: %s", err.msg);
 }
 
-/* {"severity","subsystem","event","data","at","sync","part"}, as in `waiting`; `aside` where the
- * security log has it already. The event borrows from it. */
+/* Returns the event of an item of `waiting`:
+ * {"severity","subsystem","event","data","at","sync","part"}; `aside` if the security log has it
+ * already. The event borrows from the item. */
 static struct audit_event item_event(const json_t *item)
 {
 	return (struct audit_event){
@@ -135,7 +137,7 @@ static json_t *item_json(enum audit_severity severity, const char *subsystem, co
 			 sync, "part", AUDIT_PART_HOST);
 }
 
-/* What was not written is told by the log itself, as soon as that is possible. */
+/* Tells in the log itself what was not written, as soon as that is possible. */
 static int tell_gap(struct live *live, uint64_t *lost, const char *why, struct error *err)
 {
 	json_auto_t *item = NULL;
@@ -161,8 +163,8 @@ static void tell_lost_heads(struct live *live)
 		log_limited(&live->log, "audit: %s", why.msg);
 }
 
-/* Once when the security log has no more room, and when it has again, how many lines it was.
- * before: those that were lost before the last lines were written. */
+/* Tells once when the security log has no more room. When it has room again, tells how many lines
+ * were lost. before: lines that were lost before the last lines were written. */
 static void look_at_lost_heads(struct live *live, uint64_t before)
 {
 	struct live_audit *audit = live->audit;
@@ -194,7 +196,8 @@ static int write_waiting(struct live *live, struct error *err)
 /* ---- what the log cannot have
  * ----------------------------------------------------------------------------------- */
 
-/* An alarm does not wait: the security log may be on another disk. */
+/* Writes an alarm to the security log. An alarm does not wait: the security log may be on another
+ * disk. */
 static void note_alarm(struct live *live, json_t *item)
 {
 	const struct audit_event event = item_event(item);
@@ -228,7 +231,7 @@ static uint64_t unwritten_events(const struct live_audit *audit)
 	return count;
 }
 
-/* Nobody writes them any more. */
+/* Notes the events that will never be written. */
 static void note_unwritten(struct live *live)
 {
 	uint64_t count = unwritten_events(live->audit);
@@ -259,8 +262,8 @@ static bool is_taken_away(const struct live_audit *audit)
 	return audit->tampering == AUDIT_REMOVED || audit->tampering == AUDIT_REPLACED;
 }
 
-/* Lines go to the file that is open also where this fails, and their digests to the security log:
- * `verify` misses them. */
+/* Puts the log back. If this fails, lines still go to the open file, and their digests to the
+ * security log: `verify` finds that they are missing. */
 static void put_log_back(struct live *live, bool first_try)
 {
 	struct live_audit *audit = live->audit;
@@ -280,7 +283,7 @@ static void put_log_back(struct live *live, bool first_try)
 	live_remark(live, text);
 }
 
-/* Told by an event behind those that wait. */
+/* Tells the change by an event after the events that wait. */
 static void put_changed(struct live *live, enum audit_tampering how)
 {
 	json_t *item = item_json(AUDIT_CRITICAL, "audit", "audit.changed",
@@ -290,7 +293,7 @@ static void put_changed(struct live *live, enum audit_tampering how)
 		live->audit->lost++;
 }
 
-/* Each way in which the log was changed is told once. */
+/* Looks at the log. Each kind of change is told once. */
 static void look_at_log(struct live *live)
 {
 	struct live_audit *audit = live->audit;
@@ -306,7 +309,7 @@ static void look_at_log(struct live *live)
 		put_log_back(live, true);
 }
 
-/* What became of the security log is found by the lines that are written to it. */
+/* Takes a change of the security log. Such a change is noticed when lines are written to it. */
 static bool take_security_tampering(struct live *live)
 {
 	enum audit_tampering found = live->audit->log.security_tampering;
@@ -368,7 +371,8 @@ static void on_audit_room_timer(struct loop *loop, void *data)
 	flush_waiting(data);
 }
 
-/* What is at the guest's will may not take the places of what is not. */
+/* Returns whether the event may wait. Events that a guest can cause must not take the places of
+ * others. */
 static bool may_wait(const struct live_audit *audit, const json_t *item)
 {
 	json_int_t part = json_integer_value(json_object_get(item, "part"));
@@ -470,7 +474,7 @@ static void on_sync_timer(struct loop *loop, void *data)
 		log_limited(&live->log, "audit: %s", err.msg);
 }
 
-/* No line that does not fit into what its part may have. */
+/* Returns whether the part has used its share, so that the line does not fit. */
 static bool has_used_up(struct live *live, enum audit_part part, const json_t *data)
 {
 	struct live_audit *audit = live->audit;

@@ -9,7 +9,8 @@
 #include "base/limits.h"
 #include "supervisor/live/live.h"
 
-/* A root in memory is in three places while QEMU starts: joined with ours, in the cell, in QEMU. */
+/* Returns the memory for the cgroup. A root in memory exists three times while QEMU starts: joined
+ * with ours, in the cell, in QEMU. */
 static uint64_t memory_of(const struct config *config)
 {
 	uint64_t mib = (uint64_t)config->memory_mib + limit_get(LIMIT_CGROUP_OVERHEAD_MIB);
@@ -21,8 +22,8 @@ static uint64_t memory_of(const struct config *config)
 	return (mib << 20) + root;
 }
 
-/* A group that the request names, and that may do without limits, lacks the told ones. What nobody
- * asked for is not told. */
+/* Tells which limits are missing in a group that the request names and that may be without limits.
+ * Limits that were not asked for are not told. */
 static int put_unlimited(struct live *live, const struct config *config, struct error *err)
 {
 	json_auto_t *unlimited = json_array();

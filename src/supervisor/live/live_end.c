@@ -22,7 +22,8 @@
 #include "supervisor/live/live_audit.h"
 #include "supervisor/live/readiness.h"
 
-/* Forced, and still not over: the VMM or a companion is stuck. Our death is theirs too. */
+/* Ends this process. The VM was ended by force and still has not ended: the VMM or a companion is
+ * stuck. They die with us. */
 static void on_kill_timer(struct loop *loop, void *data)
 {
 	struct live *live = data;
@@ -108,7 +109,7 @@ static void on_halt_timer(struct loop *loop, void *data)
 	kill_vm(live);
 }
 
-/* The agent is asked; without one the power button is pressed. */
+/* Asks the agent; if there is none, presses the power button. */
 static void ask_guest_to_power_off(struct live *live)
 {
 	struct error err;
@@ -168,7 +169,7 @@ void live_fail(struct live *live, enum error_code code, const char *text)
 	live_fail_for(live, code, REASON_NONE, text);
 }
 
-/* Of lines that come at every start. */
+/* The text if there are only lines that come at every start. */
 #define UNTELLING "what the guest said on its serial console does not tell why"
 
 void live_fail_for(struct live *live, enum error_code code, enum error_reason reason,
@@ -195,7 +196,8 @@ void live_fail_for(struct live *live, enum error_code code, enum error_reason re
 
 /* --- what the end meant ---------------------------------------------------------------------- */
 
-/* Under the command lock, so that nobody prepares the directory anew while it goes. */
+/* Removes the workspace under the command lock, so that no command prepares the directory anew at
+ * the same time. */
 static int remove_own_workspace(struct live *live, struct error *err)
 {
 	uint64_t deadline = limit_deadline(LIMIT_CONTROL_REQUEST_MS);

@@ -35,7 +35,8 @@ static void on_guest_hello(void *data, const struct control_hello *hello)
 	json_object_set(live->runtime, "guest", guest);
 }
 
-/* The guest watches its workload's time itself; this is for a guest that does not. */
+/* Ends the workload's time. The guest watches this time itself; this is for a guest that does
+ * not. */
 static void on_workload_timer(struct loop *loop, void *data)
 {
 	struct live *live = data;
@@ -175,8 +176,9 @@ static void on_guest_lost_timer(struct loop *loop, void *data)
 }
 
 /*
- * The end of the stream is part of every power-off and panic, of which the VMM tells shortly. Only
- * a VM that goes on without its agent, with a workload whose result can never come, is ended.
+ * Handles the end of the stream. It is part of every power-off and panic, which the VMM tells soon
+ * after. A VM is ended only if it goes on without its agent, and has a workload whose result can
+ * never come.
  */
 static void on_control_over(void *data, bool broken, const char *why)
 {
@@ -201,11 +203,12 @@ static void on_control_over(void *data, bool broken, const char *why)
 		log_line(&live->log, "%s", err.msg);
 }
 
-/* What goes beyond the commands of ours: whoever measures what that costs sets the rate to nothing.
- * A template's tracer tells nobody, but is there when a session comes of it, which would have to
- * start one before it is ready. A sandbox has none: where its kernel traces, it asks for the
- * capabilities of each file that a path leads to (audit_copy_fcaps(), kernel/auditsc.c), which are
- * on the host, and to look for a file takes twice as long. */
+/* Asks for reports beyond our own commands. To measure what they cost, the rate can be set to
+ * nothing. A template's tracer reports nothing, but it runs already when a session comes of the
+ * template; otherwise the session would have to start one before it is ready. A sandbox has no
+ * tracer. If its kernel traces, it asks for the capabilities of each file that a path leads to
+ * (audit_copy_fcaps(), kernel/auditsc.c). These files are on the host, and looking for a file then
+ * takes twice as long. */
 static int ask_for_reports(const struct live *live, json_t *config, struct error *err)
 {
 	bool traced = limit_get(LIMIT_TELEMETRY_RECORDS) > 0;

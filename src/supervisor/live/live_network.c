@@ -22,7 +22,7 @@
 #include "supervisor/refusals.h"
 
 /* What is done to the machine when config.network is changed (channel/network_edit.h). before and
- * after are its canonical form. */
+ * after are the canonical forms of config.network. */
 struct network_change {
 	const char *name;
 	int (*apply)(struct live *live, const json_t *before, const json_t *after,
@@ -62,7 +62,7 @@ static int each_more(struct live *live, const json_t *of, const json_t *without,
 	return 0;
 }
 
-/* Tells an event of the workspace, or a line of the audit log of a session. data is stolen. */
+/* Records an event of the workspace, or for a session a line of the audit log. Takes over data. */
 static void tell_change(struct live *live, const char *event, json_t *data, const char *text)
 {
 	if (live->audit)
@@ -238,7 +238,7 @@ static const struct network_change change_unpublish = {"unpublish", apply_unpubl
 
 /* --- the change ----------------------------------------------------------------------------------- */
 
-/* Tells events of all that is different. */
+/* Records an event for each difference. */
 static void tell_changes(struct live *live, const json_t *before, const json_t *after)
 {
 	tell_egress(live, before, after);
@@ -260,7 +260,7 @@ static void answer_change(struct live *live, const struct error *why)
 		control_sock_answer(client, answer);
 }
 
-/* It is done: recorded, told and answered, or taken back. */
+/* Finishes a change: records, tells and answers it, or takes it back. */
 static void finish_change(struct live *live)
 {
 	const struct network_change *of = live->change.of;
@@ -304,7 +304,7 @@ void live_published(struct live *live, const char *said)
 	fail_change(live, &why);
 }
 
-/* A guest that does not know the question passes it over. */
+/* Handles the missing answer: a guest that does not know the question ignores it. */
 static void on_publish_timer(struct loop *loop, void *data)
 {
 	struct live *live = data;

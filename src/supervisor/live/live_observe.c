@@ -21,8 +21,8 @@
 #include "supervisor/live/watch_pressure.h"
 #include "supervisor/live/watch_vmm.h"
 
-/* What QEMU has of a virtio-fs device: the connection to its virtiofsd, and the way back, of which
- * it has both ends until the virtiofsd has one. */
+/* The sockets that QEMU has for a virtio-fs device: the connection to its virtiofsd, and the way
+ * back, of which QEMU has both ends until the virtiofsd has one. */
 #define PLUG_SOCKETS 3
 
 struct live_observe {

@@ -1,31 +1,31 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The quota of a session's disk: how many bytes of the host's disk the clone of the base may have
- * for itself. At the quota the machine is paused, as it is on a disk without room, and stays so
- * until it may have more (the request "disk-quota") or is ended; it cannot end itself, since it
+ * for itself. At the quota the machine is paused, as it is on a disk without room. It stays paused
+ * until it may have more (the request "disk-quota") or is ended. It cannot end itself, since it
  * does not run.
  *
- * A layer. Its file only grows at its end, and a cluster that the guest discards is used again, so
- * the end of the file is the measure. The bound is QEMU's own, a node between qcow2 and the file
- * (command_line.c): the write that would go beyond it is not made, the VM is paused by QEMU in the
- * same instant, and what was not written is written when it goes on. There is no race to lose, and
- * the guest gets not one byte more, however slow this process is. (Of the alternatives: the event
- * BLOCK_WRITE_THRESHOLD tells of a write and does not hold it back; RLIMIT_FSIZE is EFBIG, on which
- * QEMU does not pause, and would count the memory file of the guest as well; a project quota is not
- * every file system's and root's alone.) QEMU goes by the length that the file has at the boot, and
- * so that the bound can be moved later the file is given a hole at its end, as long as a full
- * layer. The hole is cut off at the end of the life, or at that of the next one.
+ * A layer. Its file only grows at its end, and a cluster that the guest discards is used again. So
+ * the end of the file is the measure. QEMU itself keeps the bound, by a node between qcow2 and the
+ * file (command_line.c). A write that would go beyond the bound is not made. QEMU pauses the VM in
+ * the same instant, and the write is made when the VM goes on. There is no race, and the guest gets
+ * not one byte more, however slow this process is. (There are alternatives. The event
+ * BLOCK_WRITE_THRESHOLD tells of a write and does not hold it back. RLIMIT_FSIZE gives EFBIG, on
+ * which QEMU does not pause, and would also count the memory file of the guest. A project quota
+ * does not exist on every file system, and only root can set it.) QEMU goes by the length that the
+ * file has at the boot. So that the bound can be moved later, the file gets a hole at its end, and
+ * is as long as a full layer. The hole is cut off at the end of this life, or of the next one.
  *
- * A reflink. The file is as long as the disk from the beginning, and what grows is what it no
- * longer shares. Nothing tells when that happens, so it is looked at every
- * LIMIT_DISK_QUOTA_LOOK_MS, and the machine can get beyond its quota by what the host's disk takes
- * in that time, and in the time that a look takes, which is longer where the disk is of very many
- * extents. Where the quota is that of the disk or more, which is the default, there is nothing to
- * look at. A whole copy of the base's disk, which is what a VMM without layers gets where there are
- * no reflinks, is looked at in the same way: it shares nothing, and what grows is what it has
- * beyond that.
+ * A reflink. The file is as long as the disk from the beginning. What grows is the part that it
+ * does not share any more. Nothing tells when that happens, so it is looked at every
+ * LIMIT_DISK_QUOTA_LOOK_MS. The machine can exceed its quota by what the host's disk takes in that
+ * time, and in the time that a look takes, which is longer if the disk has very many extents. If
+ * the quota is that of the disk or more, which is the default, there is nothing to look at. A whole
+ * copy of the base's disk is looked at in the same way. A VMM without layers gets such a copy if
+ * there are no reflinks. The copy shares nothing, and what grows is what it has beyond the copied
+ * bytes.
  *
- * When it stands still and goes on: live_pause.c.
+ * When the machine stands still and goes on: live_pause.c.
  */
 #include <errno.h>
 #include <stdio.h>

@@ -1,31 +1,34 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The last step of a quarantine's proof, in the broker. The machine itself is cut off then. The live
- * supervisor carries streams of the guest to declared targets and from published ports, and one that
- * was taken over does not close its ends. It can also hide them: in another process, or unread in a
- * socket.
+ * The last step of a quarantine's proof, in the broker. At that time the machine itself is cut off.
  *
- * So the broker does not ask who holds a connection. It remembers each that it has opened, and each
- * listener (base/ways.h), and looks for them in /proc/net/tcp, where the kernel lists every socket by
- * its inode as long as it is open. The supervisor can make no other way: its system calls leave it no
- * socket of its own (live_confine.c), and its broker opens none any more.
+ * The live supervisor carries streams of the guest to declared targets and from published ports. A
+ * supervisor that was taken over does not close its ends. It can also hide them: in another
+ * process, or unread in a socket. So the broker does not ask which process holds a connection. It
+ * remembers each connection that it has opened, and each listener (base/ways.h), and looks for them
+ * in /proc/net/tcp. There the kernel lists every socket by its inode as long as the socket is open.
+ * The supervisor can make no other way out: its system calls leave it no socket of its own
+ * (live_confine.c), and its broker opens none any more.
  *
- * Connections to the console and to the guest's agent come by listeners that the supervisor has bound,
- * and lead to this host's processes. Each connection keeps the file that its listener was bound to, and
- * the kernel tells it of every socket (unix_diag), so that it tells of hidden ones too: a connection can
- * wait unread in the VMM's own monitor socket. Names would not do: everybody can bind a socket by a name
- * that looks like one of ours, and two machines whose processes have the same numbers, each in a
- * namespace of its own, have the same names. A kernel without unix_diag leaves the names: a listener is
- * bound by a name with the supervisor's number in it, which /proc/net/unix has of each connection. Where
- * the name could not have the number (descriptor_bind_at()), they are looked for among the descriptors
- * of the supervisor, which stands still meanwhile.
+ * Connections to the console and to the guest's agent come by listeners that the supervisor has
+ * bound, and lead to processes of this host. Each connection keeps the file that its listener was
+ * bound to. The kernel tells this file for every socket (unix_diag), also for hidden ones: a
+ * connection can wait unread in the VMM's own monitor socket. Names are not enough: every process
+ * can bind a socket by a name that looks like one of ours. Two machines whose processes have the
+ * same numbers, each in a namespace of its own, have the same names.
  *
- * A list is read in pieces, and a piece begins at a number of entries of a bucket. So an entry is passed
- * over where another one before it was closed since the last piece. What three lists lack is closed.
+ * Without unix_diag in the kernel only the names are left. A listener is bound by a name with the
+ * supervisor's number in it, and /proc/net/unix has this name for each connection. If the name
+ * could not have the number (descriptor_bind_at()), the connections are looked for among the
+ * descriptors of the supervisor, which stands still meanwhile.
  *
- * Who may look at a process by ptrace(2) differs between hosts, and an ordinary user's broker is no
+ * A list is read in pieces, and a piece begins at a number of entries of a bucket. So an entry is
+ * missed if another one before it was closed since the last piece. A socket that is missing in
+ * three lists is closed.
+ *
+ * Hosts differ in who may look at a process by ptrace(2), and an ordinary user's broker is no
  * parent of the supervisor. So no copy of a descriptor is taken: the links in /proc/PID/fd have the
- * inode of each socket, and /proc/net/unix its name.
+ * inode of each socket, and /proc/net/unix has its name.
  */
 #include <dirent.h>
 #include <errno.h>
