@@ -126,7 +126,7 @@ struct vm_boot {
 	const char *card_saved;
 	int rootfs_fd; /* read-write; VM_READ: read-only; -1: the root file system is in
 			* initrd_fd */
-	int base_fd; /* the raw disk below the layer rootfs_fd, read-only; -1: rootfs_fd is raw */
+	int base_fd;   /* the raw disk below the layer rootfs_fd, read-only; -1: rootfs_fd is raw */
 	/* How many bytes of its file a layer may use. 0: no bound. A write beyond this bound finds
 	 * no room, and disk_full follows. The file must be at least as long as this bound; it may
 	 * have a hole at its end. */

@@ -1,39 +1,40 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What every word is for:
+ * The reasons for the words of the command line.
  *
  * Memory. A shared memfd, because the vsock daemon maps the rings and buffers in it. A machine that
- * can be saved has a memfd of ours, by the name that /proc has for it; its siblings have that one
- * too, sealed, and each keeps its own copies of the pages that it writes to. For that no balloon
- * may be there: what a guest gives back would be punched out of the memory of all of them.
+ * can be saved has a memfd of ours, by its name in /proc. Its siblings have the same memfd, sealed,
+ * and each keeps its own copies of the pages that it writes to. Such a machine must have no
+ * balloon: what a guest gives back would be punched out of the memory of all siblings.
  *
- * Firmware. A machine that can be saved has SeaBIOS. The firmware has to tell QEMU where in memory
- * it put the generation's number: by WRITE_POINTER, a command of QEMU's table loader
- * (hw/acpi/bios-linker-loader.c), at which qboot stops for good.
+ * Firmware. A machine that can be saved has SeaBIOS. The firmware must tell QEMU where in memory it
+ * put the generation's number. It does so by WRITE_POINTER, a command of QEMU's table loader
+ * (hw/acpi/bios-linker-loader.c). qboot stops for ever at this command.
  *
- * Streams. A vhost-user device, or where the machine can be saved, which no vhost-user device can,
- * a virtio-serial port with the same packets in it.
+ * Streams. A vhost-user device. A machine with such a device cannot be saved. So a machine that can
+ * be saved has a virtio-serial port with the same packets in it.
  *
  * Disks. By descriptor (-add-fd) and explicit nodes: no path is opened and no format is probed. A
  * full host disk stops the VM (werror=enospc) instead of giving the guest I/O errors. Kernels name
- * them in the order of the devices here, on both machine types: the root is /dev/vda.
+ * the disks in the order of the devices here, on both machine types: the root is /dev/vda.
  *
- * Rates. One throttle group of QEMU's for the machine, and a node of it on top of each disk that is
- * written to: what waits for its turn holds up nothing else.
+ * Rates. One throttle group of QEMU for the machine, and a node of the group on top of each disk
+ * that is written to. A request that waits for its turn delays nothing else.
  *
- * Generation. Another number in each QEMU, by which the kernel of a restored guest notices that it
+ * Generation. A different number in each QEMU. By it the kernel of a restored guest notices that it
  * is one of several, and draws on new randomness at once (ACPI, "VM Generation ID").
  *
- * Balloon. What the guest frees goes back to the host by itself (free page reporting) or because
- * the host asks for it. A guest that would otherwise have to kill a process takes memory back.
+ * Balloon. Memory that the guest frees goes back to the host by itself (free page reporting) or
+ * because the host asks for it. A guest that would otherwise have to kill a process takes memory
+ * back.
  *
- * Consoles. The kernel's is the serial port, which is there from the first instruction; a guest
- * that prefers the hypervisor's console has hvc0. Both end in the same log; input goes to the one
- * that spoke last.
+ * Consoles. The kernel's console is the serial port, which is there from the first instruction. A
+ * guest that prefers the hypervisor's console has hvc0. Both end in the same log. Input goes to the
+ * console that spoke last.
  *
- * Sandbox. QEMU's own seccomp filter, which forbids what QEMU needs until then: vmm_calls.h has the
- * list that holds from its first instruction, and they are the last layer under the cell or the
- * only one without it.
+ * Sandbox. QEMU's own seccomp filter, which also forbids what QEMU needs only until then. The list
+ * in vmm_calls.h holds from QEMU's first instruction. The two are the last layer under the cell, or
+ * the only layer without a cell.
  */
 #include "backend/qemu/command_line.h"
 

@@ -1,30 +1,31 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the words are for:
+ * The reasons for the words.
  *
- * Machine. microvm always with acpi=on: a stock kernel then finds the virtio-mmio devices by itself
- * and there are 24 slots for them instead of 8. ACPI in its hardware-reduced form means that the
- * guest does not trust the PIT, so under TCG it cannot calibrate its time-stamp counter and hangs
- * unless tsc_early_khz says the frequency; under KVM kvm-clock says it. virtio-mmio must be modern,
- * or vhost-user devices refuse to work.
- * For arm64 it is virt without firmware, described by a device tree, with devices on PCI whatever
- * it is for: virtio-mmio is no faster there, and its disks would be found in the reverse order.
+ * Machine. microvm always has acpi=on. Then a stock kernel finds the virtio-mmio devices by itself,
+ * and there are 24 slots for them instead of 8. With ACPI in its hardware-reduced form the guest
+ * does not trust the PIT. So under TCG it cannot calibrate its time-stamp counter, and hangs unless
+ * tsc_early_khz says the frequency. Under KVM kvm-clock says it. virtio-mmio must be modern, or
+ * vhost-user devices refuse to work. For arm64 the machine is virt without firmware, described by a
+ * device tree, with devices on PCI for every purpose. virtio-mmio is no faster there, and its disks
+ * would be found in the reverse order.
  *
- * Firmware. qboot enters the kernel and looks for nothing else; SeaBIOS, which is QEMU's choice for
- * q35, looks for disks and runs option ROMs first. So qboot is named on microvm as well: the file
+ * Firmware. qboot starts the kernel and looks for nothing else. SeaBIOS, which is QEMU's default
+ * for q35, looks for disks and runs option ROMs first. qboot is named on microvm as well: the file
  * bios-microvm.bin is qboot in one release of a distribution and SeaBIOS in the next. qboot gives
  * no addresses to PCI devices and no bus numbers to ports; the kernel does that. SeaBIOS leaves the
- * PIC and the PIT at work. A guest of microvm's, whose ACPI names no PIC, then takes the interrupt
- * that is pending when it first allows any as a division by zero, so with SeaBIOS there is no PIC.
+ * PIC and the PIT switched on. The ACPI of a microvm guest names no PIC. When such a guest first
+ * allows interrupts, it takes the pending one for a division by zero. So with SeaBIOS there is no
+ * PIC.
  *
  * Translation cache of TCG: 22 MiB are used after a boot; 64 cost nothing, the default is 1 GiB.
  *
- * One thread for all CPUs of TCG. With a thread for each, a guest's kernel that patches its own
- * code (static keys) panics or hangs: QEMU drops the translations of what is written to and then
- * writes, and another thread that translates the same code in between keeps the breakpoint (INT3)
- * that the kernel had put there for the moment, for good. Seen with QEMU 7.2 and 10.0, and with
- * every kernel that has jump labels; docs/benchmarks-history.md has the figures, and what
- * it costs.
+ * One thread for all CPUs of TCG. With a thread for each CPU, a guest's kernel that patches its own
+ * code (static keys) panics or hangs. QEMU drops the translations of the code that is written to,
+ * and then writes. Another thread may translate the same code in between. It then keeps for ever
+ * the breakpoint (INT3) that the kernel had put there only for the moment. Seen with QEMU 7.2 and
+ * 10.0, and with every kernel that has jump labels; docs/benchmarks-history.md has the figures, and
+ * what it costs.
  */
 #include "backend/qemu/machine_row.h"
 
@@ -41,17 +42,16 @@ static const char *const spare_port[] = {"-device", spare_device, NULL};
 static const char *const virt_words[] = {POWER_KEY, NULL};
 static const char *const virt_spare_port[] = {POWER_KEY, "-device", spare_device, NULL};
 
-/* quiet keeps errors and panics on the console and drops the rest: every byte of it is an exit of
- * the VM. reboot=t: no keyboard controller is asked. */
+/* quiet keeps errors and panics on the console and drops the rest, since every byte of output is an
+ * exit of the VM. reboot=t: the kernel does not use a keyboard controller. */
 #define APPEND_ALWAYS "console=ttyS0", "quiet", "panic=-1", "reboot=t"
 #define APPEND_VIRT "console=ttyAMA0", "quiet", "panic=-1"
 
-/* Under TCG the time-stamp counter is the host's own, which needs no watchdog, and there is no
- * interrupt routing for the kernel's timer check to find wanting.
- * Of what virtiofsd writes into the guest's memory TCG hears nothing, and goes on with the
- * translation of the code that was in a page before: programs in a shared directory crashed so,
- * every other time, with QEMU 10. A page that the guest's own CPU has cleared has no translation.
- */
+/* Under TCG the time-stamp counter is the host's own and needs no watchdog. There is no interrupt
+ * routing, so the kernel's timer check would fail. TCG does not notice what virtiofsd writes into
+ * the guest's memory, and goes on with the translation of the code that was in a page before. Every
+ * second time, programs in a shared directory crashed because of this, with QEMU 10. A page that
+ * the guest's own CPU has cleared has no translation. */
 #define APPEND_CLEARED "init_on_alloc=1"
 #define APPEND_TCG "tsc=reliable", "no_timer_check", APPEND_CLEARED
 
@@ -60,8 +60,8 @@ static const char *const virt_spare_port[] = {POWER_KEY, "-device", spare_device
 /* If "fast rep movsb" is offered, the kernel uses it to copy and clear memory. TCG does that one
  * byte at a time. Without it a command's output is 4 times as fast, and its input twice. */
 #define CPU_TCG "max,-erms,-fsrm"
-/* A server's processor that does without what is slow to emulate: pointers signed by QARMA, which
- * "max" has, take four times as long to boot. */
+/* A server's processor without the features that are slow to emulate: with pointers signed by
+ * QARMA, which "max" has, a boot takes four times as long. */
 #define CPU_TCG_ARM64 "neoverse-n1"
 static const char *const append_kvm[] = {APPEND_ALWAYS, NULL};
 static const char *const append_tcg[] = {APPEND_ALWAYS, APPEND_TCG, NULL};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* SIGTERM tells the command run to end. run still gives its answer as always. */
+/* The end of the command run by SIGTERM. run still gives its answer as always. */
 #ifndef SUPERVISOR_TOLD_TO_END_H
 #define SUPERVISOR_TOLD_TO_END_H
 

@@ -44,8 +44,8 @@ int cgroup_check(const struct config *config, struct error *err);
  * Does nothing for "inherit". */
 int cgroup_enter(const struct config *config, const char *id, uint64_t memory_bytes,
 		 struct cgroup *out, struct log *log, struct error *err);
-/* Moves another process into the group. That process ends with the group. Does nothing if there is
- * no group. */
+/* Moves another process into the group; it is ended with the group. Does nothing if there is no
+ * group. */
 int cgroup_take(const struct cgroup *cgroup, pid_t pid, struct error *err);
 /* Moves the calling process out of the group and removes the group. Fails while the group cannot be
  * left, for example if the group that we came from does not exist any more. A process for which a

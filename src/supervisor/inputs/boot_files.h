@@ -34,7 +34,7 @@ enum boot_file {
 struct boot_files {
 	bool ram_root; /* BOOT_ROOTFS is an initramfs; BOOT_INITRD is beside the kernel */
 	bool unpacked; /* the kernel was unpacked from the config's kernel */
-	bool beside; /* BOOT_INITRD is beside the kernel or in the cache; the config names none */
+	bool beside;   /* BOOT_INITRD is beside the kernel or in the cache; the config names none */
 	struct {
 		char *path;		  /* NULL: there is none */
 		int fd;			  /* -1: could not be opened */

@@ -159,9 +159,9 @@ struct live {
 	enum state state; /* last one recorded, or that waits for room on the disk */
 	json_t *last_event;
 	json_t *asked_by; /* requestID and role of the present request's caller; NULL: start's */
-	json_t *result;	 /* until it is in result.json */
-	json_t *pending; /* events that the disk had no room for, oldest first */
-	json_t *severed; /* names of the channels that a quarantine has cut; NULL before one */
+	json_t *result;	  /* until it is in result.json */
+	json_t *pending;  /* events that the disk had no room for, oldest first */
+	json_t *severed;  /* names of the channels that a quarantine has cut; NULL before one */
 	struct control_client *quarantine_client; /* waits for the end of a quarantine */
 	struct control_client *balloon_client;	  /* waits for the answer to a balloon request */
 	struct control_client *save_client;	  /* waits for the machine to be saved */

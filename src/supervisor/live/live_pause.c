@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A machine that stands still, since its disk has no room: on the host, or in the session's quota
- * (live_quota.c). A pause for room ends by itself when the host has room again. A pause at the quota
- * ends when the quota is raised. A guest that stands still cannot switch itself off, so a machine at
- * its quota that is to end is killed.
+ * Handles a machine that stands still, since its disk has no room: on the host, or in the session's
+ * quota (live_quota.c). A pause for room ends by itself when the host has room again. A pause at
+ * the quota ends when the quota is raised. A guest that stands still cannot switch itself off, so a
+ * machine at its quota that must end is killed.
  *
  * QEMU pauses a machine whose write found no room, and says which disk it was. It does not say
  * whether a layer was stopped by the host's disk or by the quota. The quota stopped it if the host
- * has room and the layer ends close to its bound. The layer need not end there exactly, since other
- * writes may still be under way, and a write that finds no room writes nothing. It need not be close
- * either: up to 32 neighbouring requests of the guest are one write to QEMU
- * (virtio_blk_submit_multireq()), which may be of 12 MiB and more. So the machine can be in doubt:
- * the layer is looked at again after LIMIT_DISK_CHECK_MS, and the machine goes on if the layer still
- * ends well below the bound. If the machine is paused again at once, the quota stopped it. Either
- * way a request for the quota that the session has already makes the machine go on.
+ * has room and the layer ends close to its bound. The layer need not end exactly there, since other
+ * writes may still be under way, and a write that finds no room writes nothing. It need not be
+ * close either: QEMU makes one write of up to 32 neighbouring requests of the guest
+ * (virtio_blk_submit_multireq()), which may have 12 MiB and more. So the machine can be in doubt.
+ * Then the layer is looked at again after LIMIT_DISK_CHECK_MS, and the machine goes on if the layer
+ * still ends well below the bound. If the machine is paused again at once, the quota stopped it. In
+ * both cases a request for the quota that the session has already makes the machine go on.
  *
- * Nobody but this supervisor sees that a disk which is no layer has reached its quota. The supervisor
+ * Only this supervisor sees that a disk which is no layer has reached its quota. The supervisor
  * then asks the VMM for the pause. Until the VMM has answered, the machine is not made to go on for
- * another reason, since that answer would be taken for a pause which is over.
+ * another reason, since the answer would then be taken for a pause that is over.
  *
- * A guest can bring its machine to a pause once for each time that somebody raises the quota, and so
- * it cannot fill the logs with that.
+ * A guest can bring its machine to a pause only once each time that the quota is raised, so it
+ * cannot fill the logs with pauses.
  */
 #include <errno.h>
 #include <stdio.h>
