@@ -245,7 +245,8 @@ int supervisor_main(const struct backend *backend, int argc, char **argv)
 	}
 	if (options.live)
 		return live_main(backend, argv[0], options.live);
-	/* What was done and could not be told would be done again. The live supervisor has no answer. */
+	/* A command that was done, and whose result could not be told, would be done again. The
+	 * live supervisor has no answer. */
 	if (mute) {
 		fprintf(stderr,
 			"%s: stdout is closed or not to be written to, and the answer goes there; nothing was done\n",

@@ -106,7 +106,8 @@ static int fc_host(struct backend_host *out, struct error *err)
 	if (host_find_kvm(&host, &facts, err) < 0)
 		return -1;
 	snprintf(host.accelerator_reason, sizeof(host.accelerator_reason), "%s", facts.reason);
-	/* Who asks wants to know what is there now, which behind a script's name may be another. */
+	/* The caller wants the present facts. Behind a script's name there may be another program
+	 * now. */
 	fc_check_forget();
 	host.vsock_available = find_firecracker(&host, &missing) == 0;
 	if (!host.vsock_available)

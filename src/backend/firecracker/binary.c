@@ -30,9 +30,10 @@ static const struct {
 	int major, minor, patch; /* the last one; those before it of this minor too */
 	const char *defect, *instead;
 } defects[] = {
-	/* A resume without a snapshot holds back all that the host sends, for a guest's answer to
-	 * what it was never told: CHANGELOG.md, #6100, after 1.16.1; Vsock::kick() and process_rx()
-	 * of src/vmm/src/devices/virtio/vsock/device.rs, v1.16.1. */
+	/* After a resume without a snapshot the VMM holds back all that the host sends. It waits
+	 * for the guest's answer to a message that the guest never got: CHANGELOG.md, #6100, after
+	 * 1.16.1; Vsock::kick() and process_rx() of src/vmm/src/devices/virtio/vsock/device.rs,
+	 * v1.16.1. */
 	{1, 16, 1, "loses its vsock once it was paused, as at a session's quota",
 	 "1.14, 1.15 or one after 1.16.1"},
 };
@@ -194,7 +195,7 @@ int fc_check(const char *path, struct fc_version *out, struct error *err)
 			return error_set(err, ERR_UNAVAILABLE, "Firecracker: %s: %s", path,
 					 why.msg);
 	}
-	/* What is remembered may be what another build of ours found good. */
+	/* The remembered version may be one that another build of ours found good. */
 	if (judge_version(path, &version, err) < 0)
 		return -1;
 	if (!known && strlen(buf_string(&said)) < sizeof(facts.vmm_said)) {

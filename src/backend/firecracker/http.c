@@ -119,7 +119,7 @@ int http_take(const uint8_t *bytes, size_t len, size_t body_max, struct http_res
 	struct head head = {.at = text, .content_length = LENGTH_NONE};
 	int status = 0;
 
-	/* What cannot become a status line any more need not be waited for. */
+	/* If this cannot become a status line any more, there is nothing to wait for. */
 	if (memcmp(text, status_front,
 		   len < sizeof(status_front) - 1 ? len : sizeof(status_front) - 1) != 0)
 		return error_set(err, ERR_IO, "a status line that is none");

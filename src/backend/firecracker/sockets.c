@@ -196,7 +196,7 @@ static int serve_socket(void *data, const struct broker_message *in, struct brok
 		return place_vsock(vm, err);
 	if (in->bytes[0] == ASK_FOR_AGENT)
 		return place_agent(vm, err);
-	/* Which connection a quarantine spares is no choice of who asks. */
+	/* The process that asks must not choose which connection a quarantine spares. */
 	if (fc_of(vm)->connected)
 		return error_set(err, ERR_CONFLICT, "there is a connection to the API");
 	int fd = connect_to_api(vm, err);

@@ -147,8 +147,8 @@ static int open_packets(const char *name, struct tap_report *r)
 	if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &bytes, sizeof(bytes)) < 0)
 		(void)setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof(bytes));
 	(void)setsockopt(fd, SOL_PACKET, PACKET_IGNORE_OUTGOING, &on, sizeof(on));
-	/* A tap has a carrier from its opening by the VMM on, of which its queueing discipline
-	 * hears up to a second later (net/core/link_watch.c), and drops all until then. */
+	/* A tap has a carrier from the moment that the VMM opens it. Its queueing discipline hears
+	 * of that up to a second later (net/core/link_watch.c), and drops everything until then. */
 	if (setsockopt(fd, SOL_PACKET, PACKET_QDISC_BYPASS, &on, sizeof(on)) < 0)
 		return -1;
 	if (bind(fd, (struct sockaddr *)&link, sizeof(link)) < 0)

@@ -64,7 +64,8 @@ int host_check_network(const struct config *config, struct error *err)
 	case NETWORK_NAT:
 		return check_nat(err);
 	case NETWORK_BRIDGED:
-		/* A request has one; a record is what the live supervisor may have made of it. */
+		/* A request always has an interface; a record may have been changed by the live
+		 * supervisor. */
 		if (!config->network_interface)
 			return error_set(
 				err, ERR_INVALID,

@@ -127,7 +127,7 @@ static void take_route(struct host_routes *routes, struct netlink_bytes body)
 		return;
 	if (route.rtm_dst_len == 0 && netlink_u32(attributes, RTA_OIF, &unused))
 		routes->has_default = true;
-	/* A cloned one is what the kernel has learnt of a single host behind another route. */
+	/* A cloned route is what the kernel has learnt about a single host behind another route. */
 	if (!through_gateway && !(route.rtm_flags & RTM_F_CLONED))
 		add_on_link(routes, destination, route.rtm_dst_len);
 }

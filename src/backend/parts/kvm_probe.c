@@ -228,8 +228,8 @@ int kvm_probe(const char *kernel, struct kvm_facts *out, struct error *err)
 	struct kvm_facts facts = {0};
 	bool pvm = access(PVM_MODULE, F_OK) == 0;
 
-	/* The device, and the time that the loop was given: with more of it another verdict may
-	 * come. */
+	/* The device, and the time that the loop was given: with more time the verdict may be
+	 * another. */
 	host_thing(kvm_device(), node);
 	snprintf(trial, sizeof(trial), "%.90s, in %" PRIu64 " ms", node,
 		 limit_get(LIMIT_PROBE_LOOP_MS));

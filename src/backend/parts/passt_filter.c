@@ -90,7 +90,7 @@ int passt_filter_open(int *fd, struct error *err)
 
 	if (!filter)
 		return error_errno(err, ENOMEM, "system call filter of " NAME);
-	/* Calls by another architecture's numbers, of which one is socketcall(). */
+	/* Calls by another architecture's numbers; socketcall() is one of them. */
 	if (isolate_filter_check(
 		    seccomp_attr_set(filter, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS), NAME,
 		    err) < 0 ||

@@ -71,8 +71,8 @@ static void report_when_over(struct vm *vm)
 		return;
 	loop_remove(steal_ptr(&vm->grace_timer));
 	loop_remove(steal_ptr(&vm->sever_timer));
-	/* What the VMM and its companions said last is still in the sockets, which bounds how much
-	 * it is. */
+	/* The last words of the VMM and its companions are still in the sockets, which bound their
+	 * length. */
 	vm->kind->drain(vm);
 	stderr_log_drain(&vm->vmm_stderr);
 	companions_drain(&vm->companions);

@@ -275,7 +275,7 @@ static void on_sever_look(struct loop *loop, void *data)
 	int left;
 
 	(void)loop;
-	/* Its pid is its own until it has ended, of which `ended` tells. */
+	/* The pid belongs to it until it has ended, and `ended` tells that. */
 	if (vm->killing || !vm_is_alive(vm))
 		return;
 	left = count_unsevered(vm, &why);

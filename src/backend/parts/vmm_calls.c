@@ -148,7 +148,8 @@ const struct vmm_call vmm_calls[] = {
 	KILLED(ustat, "obsolete, on QEMU's own list"),
 	KILLED(vhangup, "the host's terminals"),
 
-	/* What is answered by ENOSYS for a reason of its own, as is all that has no row. */
+	/* Calls that are answered by ENOSYS for a reason of their own. So is every call without a
+	 * row. */
 	REFUSED(capset, "bwrap has left no capabilities, and QEMU asks for none"),
 	REFUSED(chmod, "a file keeps its mode: its owner may make it a set-user-ID program"),
 	REFUSED(chown, "a file keeps its owner"),
@@ -190,7 +191,7 @@ const struct vmm_call vmm_calls[] = {
 	REFUSED(utimes, "a file keeps its times"),
 	REFUSED(vmsplice, "pages that change under the kernel's hands"),
 
-	/* What one may need, under KVM or TCG, with any of our devices. */
+	/* Calls that a VMM may need, under KVM or TCG, with any of our devices. */
 	ALLOWED(accept, "sockets"),
 	ALLOWED(accept4, "sockets"),
 	ALLOWED(access, "files"),
@@ -434,9 +435,9 @@ const struct vmm_call vmm_calls[] = {
 	ALLOWED(writev, "all channels"),
 
 	/*
-	 * What Firecracker alone may need. QEMU gets its sockets ready. A TCP socket of the host's
-	 * network, which the live supervisor may hand to it, could else be connected anew or become
-	 * a listener.
+	 * Calls that only Firecracker may need. QEMU gets its sockets ready. The live supervisor
+	 * may hand QEMU a TCP socket of the host's network. With these calls QEMU could connect
+	 * that socket anew or make it a listener.
 	 */
 	ALLOWED_TO_FIRECRACKER(bind, "its API, the machine's vsock"),
 	ALLOWED_TO_FIRECRACKER(connect, "a port of the host that the guest dials"),

@@ -61,7 +61,7 @@ int vmm_filter_open(enum vmm_program program, bool only_logs, int *fd, struct er
 		uint32_t action = action_of(fate_of(call, program), only_logs);
 		unsigned conditions = 0;
 
-		/* libseccomp refuses a row that says what is done anyway. */
+		/* libseccomp refuses a row whose action is the default. */
 		if (action == action_of(CALL_REFUSED, only_logs))
 			continue;
 		while (conditions < ARRAY_SIZE(call->only) && call->only[conditions].op)

@@ -189,9 +189,9 @@ static void add_block_node(struct argv *argv, const struct block_node *node, siz
 	argv_addf(argv, "driver=file,node-name=%s-file,filename=/dev/fdset/%zu%s", node->name,
 		  (*set)++, access);
 	/*
-	 * What a layer may use of its file. Each write beyond it fails as on a disk without room,
-	 * before anything of it is written, so that the VM is paused by QEMU itself (werror), and
-	 * tries again when it goes on. room.c moves the bound.
+	 * How much of its file a layer may use. Each write beyond it fails as on a disk without
+	 * room, before any part of it is written. So QEMU itself pauses the VM (werror), and tries
+	 * the write again when the VM goes on. room.c moves the bound.
 	 */
 	if (node->room) {
 		argv_add(argv, "-blockdev");

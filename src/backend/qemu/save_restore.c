@@ -168,7 +168,7 @@ int qemu_save(struct vm *vm, int state_fd, vm_saved_fn *fn, void *data, struct e
 		return error_set(err, ERR_CONFLICT, "the machine was not made to be saved");
 	if (qemu->saving.fn)
 		return error_set(err, ERR_CONFLICT, "the machine is being saved");
-	/* What is there as a file is shared with others, or will be. */
+	/* Memory that is a file is shared with other machines, or will be. */
 	qemu->ram_apart = qemu->origin == VM_TEMPLATE;
 	timer = loop_add_timer(vm->loop, limit_deadline(LIMIT_SAVE_MS), on_save_timer, qemu, err);
 	if (!timer)

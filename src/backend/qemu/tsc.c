@@ -46,7 +46,7 @@ uint32_t tsc_measure_khz(void)
 	struct moment first = read_moment();
 	const struct timespec pause = {.tv_nsec = (long)MEASURE_NS};
 
-	/* The interval is what is measured, not something waited for. */
+	/* The sleep is the measured interval; it waits for nothing. */
 	clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
 	struct moment last = read_moment();
 	uint64_t ns = last.ns - first.ns, ticks = last.tsc - first.tsc;

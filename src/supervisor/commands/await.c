@@ -134,7 +134,8 @@ static int await_follow(struct await *await, uint64_t deadline, struct error *er
 			break;
 		case REPORT_LINE:
 			take_report(await, line);
-			/* Out of quarantine the end is told to whoever asks for it, not here. */
+			/* The end of a quarantined machine is told to the command that asks for it,
+			 * and not here. */
 			if ((await->ready && !is_run(await)) || await->quarantined)
 				return 0;
 		}

@@ -11,7 +11,8 @@
 
 static int refuse_alive(const struct record *record, struct error *err)
 {
-	/* What lives where the record is of a state of rest is a machine that reads the disk. */
+	/* If the record has a state of rest and something lives, it is a machine that reads the
+	 * disk. */
 	const char *state = state_is_live(record->state) ? state_names[record->state]
 							 : state_names[STATE_RUNNING];
 	const char *first = "stop or kill it";
@@ -56,7 +57,8 @@ int cmd_delete(const struct call *call, struct response *response, struct error 
 		status = archive_and_remove(&record, err);
 	if (status == 0) {
 		record_unlock(&record);
-		/* Of what is gone, whatever state it was in: nothing of it runs. */
+		/* The event of a workspace that has gone, whatever its state was: nothing of it
+		 * runs. */
 		response->event = record_unrecorded(&record, STATE_STOPPED, NULL, err);
 		status = response->event ? 0 : -1;
 	}

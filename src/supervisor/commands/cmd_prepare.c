@@ -99,8 +99,8 @@ static int prepare_record(struct record *record, struct boot_files *files,
 	if (record_lock(record, err) < 0 || check_not_deleted(files, err) < 0 ||
 	    settle(record, err) < 0 || record_allows(record, COMMAND_PREPARE, err) < 0)
 		return -1;
-	/* Nobody of this workspace writes to its root any more, and nobody else may, while what is
-	 * recorded of it is taken. */
+	/* No process of this workspace writes to its root any more. No other process may write to
+	 * it while its digest is taken. */
 	if (boot_files_take(files, true, err) < 0)
 		return -1;
 	boot_files_hash_rootfs(files);

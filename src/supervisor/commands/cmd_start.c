@@ -217,7 +217,8 @@ static int spawn_live(struct start *start, const int fds[LIVE_FD_END], struct er
 	if (!disks ||
 	    ticket_spawn(&ticket, fds, &start->disks, call->options->taps_fd, log, &child, err) < 0)
 		return -1;
-	/* It goes its own way: what it does is told by its report, not by its exit. */
+	/* The live supervisor goes on by itself: its report tells what it does, and not its
+	 * exit. */
 	close(child.pidfd);
 	return 0;
 }
@@ -352,14 +353,14 @@ static int start_begin(struct start *start, struct response *response, struct er
 	    (manifest.config.macos.hardware_model &&
 	     macos_guests_check_room(&record->dir, record->ws.id, err) < 0))
 		return -1;
-	/* Nobody of this workspace lives, from here on. What ended just now is given its last moment;
-	 * lease_take() has the word about the rest. */
+	/* From here on no process of this workspace lives. Processes that are just ending get their
+	 * last moment; lease_take() decides about the rest. */
 	(void)settle_finds_life(record);
 	if (lease_take(&record->ws, &lease, err) < 0 ||
 	    (!first && start_take_files(start, err) < 0) ||
 	    start_admit(start, &manifest, response, err) < 0)
 		return -1;
-	/* The files are those that were recorded, and nobody else's from here on. */
+	/* From here on the files are the recorded ones, and belong only to this machine. */
 	if (options->save) {
 		if (template_begin(record->call->backend, config, start->accelerator, &start->files,
 				   &start->template, err) < 0)
@@ -368,7 +369,7 @@ static int start_begin(struct start *start, struct response *response, struct er
 		template_open(options->template, options->own_memory, record->call->backend, config,
 			      start->accelerator, &start->files, &start->template);
 	}
-	/* Nobody of ours is left who could hold the host's ports. */
+	/* No process of ours is left that could hold the host's ports. */
 	if (publish_require_free(config->port_forwards, err) < 0)
 		return -1;
 	if (told_is())
@@ -422,8 +423,8 @@ static int start_and_wait(struct start *start, const struct call *call, struct r
 	    record_lock(record, err) < 0)
 		return -1;
 	status = start_begin(start, response, err);
-	/* run --remove, or one told to end, that did not get as far as a live supervisor: what it made
-	 * goes again. */
+	/* This is run --remove, or a run that was told to end, and it did not get as far as a live
+	 * supervisor. So what it has made is removed again. */
 	if (status < 0 && start->made && (call->options->remove || told_is()) && record->ws.fd >= 0)
 		(void)workspace_remove(&record->ws, &ignored);
 	record_unlock(record);

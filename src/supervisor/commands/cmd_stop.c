@@ -136,7 +136,8 @@ static int conclude_end(struct record *record, enum state wanted, bool had_vm, b
 	if (!is_recorded_already(record, wanted, had_vm, forced)) {
 		outcome_carry(record->state, json_text(record->event, "detail", ""), carried,
 			      sizeof(carried));
-		/* What is said when the live supervisor could not record the end itself. */
+		/* The text for the case that the live supervisor could not record the end
+		 * itself. */
 		if (forced)
 			detail = UNCLEAN LIVE_KILLED;
 		else if (*carried)
@@ -183,8 +184,9 @@ static int end_and_conclude(struct record *record, enum command command, struct 
 	asked = ask_end(record, command, &why);
 	if (asked == ASKED_NOBODY)
 		return conclude_end(record, wanted_state(command), false, false, response, err);
-	/* A live supervisor is found by its guard, which it makes a moment after its start. A supervisor
-	 * that has answered has its guard. Under the lock nobody starts another one meanwhile. */
+	/* A live supervisor is found by its guard. It makes the guard a moment after its start. A
+	 * supervisor that has answered has its guard. Under the lock no other command starts
+	 * another one meanwhile. */
 	if (!leftover_has_held_supervisor(&held)) {
 		leftover_let_go_supervisor(&held);
 		leftover_hold_supervisor(&record->ws, &held);

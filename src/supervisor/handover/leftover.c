@@ -411,7 +411,8 @@ bool leftover_supervisor_is_gone(const struct workspace *ws)
 
 	if (!pid)
 		return false;
-	/* The live supervisor can write what it likes into the record, and cannot be without its guard. */
+	/* The live supervisor can write anything into the record, and cannot be without its
+	 * guard. */
 	if (!runtime_is_of(ws, runtime))
 		return !has_guard_beside(ws, &nobody);
 	if (!hold_recorded(pid, json_object_get(runtime, "supervisorStartTime"), &supervisor))

@@ -65,7 +65,7 @@ int manifest_read_accepted(const struct workspace *ws, struct manifest *out, str
 
 	if (read_manifest(ws, workspace_read_accepted, out, &why) == 0)
 		return 0;
-	/* What is damaged besides is said to be that, since nobody could accept it. */
+	/* If the manifest is also damaged, the error says that, since nobody could accept it. */
 	if (why.reason == REASON_RECORD_CHANGED && manifest_read(ws, &found, err) < 0)
 		return -1;
 	manifest_free(&found);

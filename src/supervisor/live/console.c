@@ -197,8 +197,8 @@ void console_free(struct console *console)
 {
 	if (!console)
 		return;
-	/* In this order: who sees its end and is refused at the door knows that the console is no
-	 * more, and not that somebody else has it. */
+	/* The order matters: a client that sees its end and is refused when it connects again then
+	 * knows that the console has gone, and not that another client has it. */
 	loop_remove(console->listen_watch);
 	close(console->listen_fd);
 	drop_console_client(console);

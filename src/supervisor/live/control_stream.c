@@ -323,8 +323,8 @@ int control_stream_publish(struct control_stream *stream, const json_t *forward,
 {
 	if (!control_stream_is_ready(stream))
 		return error_set(err, ERR_CONFLICT, "the guest is not ready");
-	/* Its answer to an earlier one, which nobody waited for, would be taken for that to this.
-	 */
+	/* The guest's answer to an earlier question, which was given up, would be taken for the
+	 * answer to this one. */
 	if (stream->publishing)
 		return error_set(err, ERR_UNAVAILABLE,
 				 "the guest has not answered for a port of before");
@@ -348,7 +348,8 @@ int control_stream_quiesce(struct control_stream *stream, bool goes_on, struct e
 {
 	if (!control_stream_is_ready(stream))
 		return error_set(err, ERR_CONFLICT, "the guest is not ready");
-	/* Whoever asked before gave it up, and the answer to that is one to this. */
+	/* The one that asked before gave up, and the answer to that question is also an answer to
+	 * this one. */
 	if (stream->quiescing)
 		return 0;
 	if (control_post(stream, control_quiesce(goes_on, err), err) < 0)

@@ -136,8 +136,8 @@ static int add_containers(const struct live *live, struct config *config, struct
 		return 0;
 	if (json_array_size(config->shares) > 0)
 		return error_set(err, ERR_INVALID, "a machine for containers has no other share");
-	/* What the guest has read it keeps until the file's time changes, which it asks for each
-	 * second: programs of an image are executed again and again. */
+	/* The guest keeps what it has read until the file's time changes. It asks for that time
+	 * each second: programs of an image are executed again and again. */
 	config->shares = json_pack("[{s:s, s:s, s:s, s:b, s:s, s:i}]", "tag", "containers",
 				   "mountpoint", CONTAINERS_MOUNTPOINT, "mode", "rw", "containers",
 				   1, "cache", "always", "timeoutSeconds", 1);
@@ -419,7 +419,8 @@ int live_main(const struct backend *backend, char *argv0, const char *label)
 	live.title = argv0;
 	live.title_room = strlen(argv0) + 1 + strlen(options_live_prefix) + strlen(label) + 1;
 	signal(SIGHUP, SIG_IGN);
-	/* What has no processes leaves none behind; and a framework does not bear a fork. */
+	/* A machine without processes leaves none behind. Also, a framework does not survive a
+	 * fork. */
 	status = backend->in_process ? 0 : live_guard_begin(&live, &err);
 	live_set_title(&live, "live");
 	process_set_name("microagent-live");

@@ -97,7 +97,8 @@ json_t *live_request(void *data, const json_t *request, struct control_client *c
 {
 	struct error err = {0};
 
-	/* Who asks may end as soon as it has its answer: whose process it is has to be known before. */
+	/* The process that asks may end as soon as it has its answer, so it must be looked at
+	 * before. */
 	watch_opens_look(live_observe_opens(data));
 	if (act_on_request(data, request, client, &err) < 0)
 		return control_sock_refusal(&err);

@@ -147,8 +147,8 @@ void live_end(struct live *live, enum intent intent, const struct error *cause)
 	live->outcome.intent = now;
 	if ((now == INTENT_HALT || now == INTENT_STOP) && live->state != STATE_STOPPING)
 		live_record(live, STATE_STOPPING, NULL);
-	/* A done workload whose caller is gone keeps its outcome, but nobody waits for a clean
-	 * end any more. */
+	/* A workload that is done and whose caller has gone keeps its outcome, but no process waits
+	 * for a clean end any more. */
 	if (intent_is_forced(intent) || (now == INTENT_DONE && live->ticket.remove)) {
 		if (!was_forced)
 			kill_vm(live);
@@ -227,8 +227,9 @@ static int serve_remove(void *data, const struct broker_message *in, struct brok
 	/* Nobody else's word is taken for the machine's end. */
 	if (live->backend->end_all(live->vm, err) < 0)
 		return error_prefix(err, "the workspace is not removed");
-	/* No command finds the supervisor once its workspace has gone. It is to report the end yet, so
-	 * it is not killed at once; what it has put into the workspace may take long to remove. */
+	/* No command finds the supervisor once its workspace has gone. It must still report the
+	 * end, so it is not killed at once. What it has put into the workspace may take long to
+	 * remove. */
 	broker_end_asker(limit_deadline(LIMIT_KILL_MS));
 	broker_take_no_more();
 	return remove_own_workspace(live, err);
@@ -248,7 +249,7 @@ void live_over(struct live *live, enum vm_end end, const char *vm_detail)
 	if (live->over)
 		return;
 	state = outcome_state(&live->outcome, end, vm_detail, detail, sizeof(detail), &failure);
-	/* A VM that broke gets the serial log's last lines behind what is said of it. */
+	/* For a VM that broke, the serial log's last lines are added to the text. */
 	if (failure.code != ERR_NONE && live->outcome.intent != INTENT_FAILED) {
 		size_t used = strlen(failure.msg);
 
@@ -275,7 +276,7 @@ void live_over(struct live *live, enum vm_end end, const char *vm_detail)
 	live->at_rest = end == VM_END_POWERED_OFF &&
 			(state != STATE_FAILED || live->outcome.has_result) && keeps_root;
 	live->over = true;
-	/* Nobody is left waiting for an answer, perhaps with the command lock in hand. */
+	/* No client is left waiting for an answer, perhaps with the command lock held. */
 	live_quarantine_over(live);
 	live_share_cut(live, "ended");
 	live_network_cut(live, "ended");
@@ -300,7 +301,7 @@ void live_over(struct live *live, enum vm_end end, const char *vm_detail)
 	live_record(live, state, detail);
 	if (!live_record_pending(live))
 		log_line(&live->log, "the last events found no room on the disk");
-	/* What was quarantined is kept, whatever its run was told before. */
+	/* A quarantined workspace is kept, whatever its run was told before. */
 	if ((live->ticket.remove || live->term.over) && !live->outcome.quarantined) {
 		if (broker_is_asked() ? broker_ask(&live_remove_duty, &nothing, NULL, &err) < 0
 				      : remove_own_workspace(live, &err) < 0)

@@ -361,7 +361,7 @@ static int begin_change(struct live *live, const struct network_change *of, cons
 	if (!after || json_put(config, "network", json_incref(after), err) < 0 ||
 	    config_from_record(config, &changed, err) < 0)
 		return -1;
-	/* What no machine of the backend can have is refused as for a request. */
+	/* What no machine of the backend can have is refused, as it is in a request. */
 	status = refusals_check(live->backend->name, live->backend->refusals, &changed, err);
 	config_free(&changed);
 	if (status < 0 || of->apply(live, before, after, client, err) < 0)

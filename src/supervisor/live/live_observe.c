@@ -305,8 +305,8 @@ int live_observe_said(struct live *live, enum control_type type, const json_t *m
 {
 	json_t *facts;
 
-	/* Of a workspace that is no session nobody wants to know it; a breach it is all the same.
-	 */
+	/* If the workspace is no session, this is not wanted; it is still a breach of the
+	 * protocol. */
 	if (type == CONTROL_TELEMETRY)
 		return live->observe ? take_telemetry(live, message, err)
 				     : telemetry_check(message, err);
@@ -353,7 +353,7 @@ void live_observe_share(struct live *live, const json_t *share)
 {
 	json_t *told;
 
-	/* What is in that of the containers is told with each of them. */
+	/* The contents of the directory of containers are told with each container. */
 	if (!live->observe || json_is_true(json_object_get(share, "containers")))
 		return;
 	told = json_pack("{s:O, s:O, s:O, s:O*}", "path", json_object_get(share, "path"),

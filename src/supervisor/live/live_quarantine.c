@@ -87,7 +87,7 @@ static void fail_quarantine(struct live *live, const struct error *why)
 {
 	struct error cause = *why;
 
-	/* What did not end in time has been killed: nobody is to try that again. */
+	/* Processes that did not end in time have been killed: this must not be tried again. */
 	if (cause.code == ERR_TIMEOUT || cause.code == ERR_UNAVAILABLE)
 		cause.code = ERR_IO;
 	error_prefix(&cause, QUARANTINE_FAILED);
@@ -111,7 +111,7 @@ int live_quarantine(struct live *live, const json_t *request, struct control_cli
 	control_sock_defer(client);
 	live->quarantine_client = client;
 	forget_workload(live);
-	/* The companions first: a vsockd that is dead tells the guest nothing of what ends here. */
+	/* The companions end first: a dead vsockd tells the guest nothing about what ends here. */
 	if (live->backend->sever(live->vm, &why) < 0) {
 		fail_quarantine(live, &why);
 		return 0;

@@ -248,7 +248,8 @@ static void on_room(void *data, const struct error *why)
 		answer_quota(live, why);
 		return;
 	}
-	/* What has had no answer may be done yet: the layer is never given less room than that. */
+	/* A request without an answer may still be done: the layer is never given less room than
+	 * that. */
 	live->quota.bytes = bytes;
 	if (live->quota.length)
 		live->quota.room = max_u64(live->quota.room, min_u64(bytes, live->quota.length));

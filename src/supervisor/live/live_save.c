@@ -179,7 +179,8 @@ static void on_forked(void *data, uint64_t stopped_ns, const struct error *why)
 	json_auto_t *answer = NULL;
 	double pause_ms;
 
-	/* It goes on, whatever came of it, unless its end was asked for meanwhile. */
+	/* The machine goes on, whatever the result of the save, unless its end was asked for
+	 * meanwhile. */
 	if (live_resume_saved(live, stopped_ns, &resume) < 0)
 		live_fail(live, resume.code, resume.msg);
 	pause_ms = (double)(clock_mono_ns() - stopped_ns) / (double)NS_PER_MS;

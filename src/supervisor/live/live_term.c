@@ -51,7 +51,7 @@ static void note_over(struct live *live, char why[TERM_TEXT])
 		term->ends_ns = clock_real_ns();
 	}
 	term_text(term, why);
-	/* If we are killed over it, who comes by knows that it is over. */
+	/* If we are killed meanwhile, the next command knows that the session is over. */
 	if (term_write(&live->ws, term, &err) < 0)
 		log_line(&live->log, "%s", err.msg);
 	live->term.over = true;
@@ -81,7 +81,7 @@ void live_term_orphan(struct live *live)
 {
 	char why[TERM_TEXT];
 
-	/* Of one that is ending anyway somebody else has decided what becomes of it. */
+	/* If the machine is ending already, another caller has decided what happens to it. */
 	if (live->over || live->outcome.intent != INTENT_NONE ||
 	    (live->state != STATE_RUNNING && live->state != STATE_STARTING))
 		return;

@@ -72,7 +72,7 @@ static void on_companion_lost(void *data, const char *name, int code, const char
 	live_observe_companion(live, text);
 	if (!fatal)
 		return;
-	/* Its own last word tells more than the guest's, which knows nothing of it. */
+	/* The companion's last line says more than the guest's, which knows nothing about it. */
 	if (*said == '\0') {
 		live_fail(live, ERR_IO, text);
 		return;

@@ -17,7 +17,7 @@ enum intent intent_after(enum intent present, enum intent next)
 {
 	if (present == INTENT_FAILED)
 		return present;
-	/* The workload is over and told its result: who loses interest in it now changes nothing
+	/* The workload is over and has told its result. A caller that goes now changes nothing
 	 * about how it ended. */
 	if (present == INTENT_DONE &&
 	    (next == INTENT_CALLER_GONE || next == INTENT_RUN_TOLD || next == INTENT_SIGNAL))

@@ -68,8 +68,8 @@ static const char *difference(const struct stat *was, const struct stat *now)
 		return "was replaced";
 	if (was->st_size != now->st_size || !is_same_time(file_modified(was), file_modified(now)))
 		return "was written";
-	/* The mode by itself: ctime alone misses what changes in the tick of the first look where
-	 * the file system has no finer time (Linux before 6.13). */
+	/* The mode is compared too. ctime alone misses a change within the tick of the first look,
+	 * if the file system has no finer time (Linux before 6.13). */
 	if (was->st_mode != now->st_mode || !is_same_time(file_changed(was), file_changed(now)))
 		return "was given other attributes";
 	return NULL;

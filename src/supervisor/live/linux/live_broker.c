@@ -187,8 +187,8 @@ int live_broker_begin(struct live *live, struct error *err)
 	cleanup_close(&live->proof_fd);
 	if (audit && audit->security_fd >= 0)
 		close(steal_fd(&audit->security_fd));
-	/* The broker's alone from now on: the kernel asks who opened it whether a process may be
-	 * moved by it, which was root where root runs machines. */
+	/* From now on only the broker has it. The kernel checks the rights of the user that opened
+	 * it when a process is moved by it, and that was root if root runs machines. */
 	cleanup_close(&live->cgroup.home);
 	note_broker(live);
 	return loop_add_proc(live->loop, &live->broker, on_broker_lost, live, err) ? 0 : -1;
