@@ -59,7 +59,7 @@ static int put_disk_names(struct buf *line, const struct vm_boot *boot)
 	return 0;
 }
 
-/* What follows "--" is for init. */
+/* Returns the words after "--", which are for init. */
 static const char *init_word(const struct vm_boot *boot)
 {
 	if (boot->use != VM_RUN)

@@ -221,7 +221,7 @@ int fc_run_connect(struct firecracker *fc, struct error *err)
 	struct broker_message out = {0};
 	struct stat st;
 
-	/* Nobody is asked before there is something to be asked for. */
+	/* The broker is not asked before the API exists. */
 	if (fstatat(fc->vm.workspace_fd, VM_RUN_DIR "/" FC_API_NAME, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return error_set(err, ERR_NOT_FOUND, "not there yet");
 	if (!broker_is_asked())

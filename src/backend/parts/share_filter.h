@@ -2,12 +2,12 @@
 /*
  * The system call filter of a program that serves a shared directory.
  *
- * Such a program cannot give a file a set-user-ID bit, a set-group-ID bit or a capability, whoever
- * asks for it. A file that the guest's uid 1000 makes there belongs on the host to the user who
- * started the workspace. If the file had such a bit, everyone who can start it could get into that
- * user's account. A capability on a file of root is a right of root. It holds in the namespace in
- * which the id that it names is root (security.capability, capabilities(7)). If root starts the
- * machine, uid 1000 of the share's namespace is the host's root.
+ * Such a program cannot give a file a set-user-ID bit, a set-group-ID bit or a capability, for any
+ * user. A file that the guest's uid 1000 makes there belongs on the host to the user who started
+ * the workspace. If the file had such a bit, everyone who can start it could get into that user's
+ * account. A capability on a file of root is a right of root. It holds in the namespace in which
+ * the id that it names is root (security.capability, capabilities(7)). If root starts the machine,
+ * uid 1000 of the share's namespace is the host's root.
  *
  * The calls that give a file its mode are refused if one of the bits is in it (EPERM). So are all
  * calls that set or remove an attribute, which a share does not have. The filter cannot look into

@@ -18,7 +18,7 @@
 #include "base/cleanup.h"
 
 #define TUN "/dev/net/tun"
-/* What the word bridged stands for in messages that name the field. */
+/* The field that messages about a bridge name. */
 #define FIELD "config.network.interface"
 
 /* Checks the bridge by a system call: /sys may show another network namespace. */

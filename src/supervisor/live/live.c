@@ -32,10 +32,11 @@
 #define VSOCK_CONTROL_NAME "vsock.sock_1024"
 
 /*
- * What ps shows, and gc and file_take() look for: "microagent-qemu-supervisor: live
- * <stateDir>/<id>". The guard's has the numbers of the workspace's directory too (lease_guard_role()),
- * which fit into the room that a program's path leaves. The title has the place of the words that were executed, /proc/self/exe and the option
- * with the same label, which is why that option is so long.
+ * Sets the title that ps shows, and that gc and file_take() look for: "microagent-qemu-supervisor:
+ * live <stateDir>/<id>". The guard's title also has the numbers of the workspace's directory
+ * (lease_guard_role()), which fit into the room that a program's path leaves. The title replaces
+ * the words that were executed: /proc/self/exe and the option with the same label. This is why that
+ * option is so long.
  */
 void live_set_title(const struct live *live, const char *role)
 {

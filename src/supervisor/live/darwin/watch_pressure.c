@@ -17,7 +17,7 @@
 #include "base/limits.h"
 #include "base/platform/waitable.h"
 
-/* Of both threads. */
+/* The memory that both threads use. */
 struct pressure {
 	dispatch_source_t source;
 	int wake;

@@ -98,8 +98,9 @@ static void name_file(int fd, char out[NAME_MAX + 1])
 	snprintf(out, NAME_MAX + 1, "%.*s", NAME_MAX, slash ? slash + 1 : path);
 }
 
-/* What our own commands read, and are done with before they can be looked at; and what our library
- * reads in a program of whoever uses it. No disk and no memory of a machine is among it. */
+/* Returns whether the file is a record. Our own commands read records, and have ended before they
+ * can be looked at. Our library also reads them, in programs of its users. No disk and no memory of
+ * a machine is a record. */
 static bool is_record(const char *file)
 {
 	static const char *const names[] = {"lease", "serial.log", "supervisor.log", "audit.log",
