@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The calls of tools that are under way, each on a thread of its own. */
+/* The calls of tools that are under way. Each call has a thread of its own. */
 #ifndef MCP_CALL_H
 #define MCP_CALL_H
 
@@ -19,10 +19,10 @@
 struct mcp_server;
 struct mcp_tool;
 
-/* What a call answers with. */
+/* The answer of a call. */
 struct mcp_answer {
-	struct buf text;    /* for people, and models that are shown nothing else */
-	json_t *structured; /* of the tool's output schema */
+	struct buf text;    /* for people, and for models that see nothing else */
+	json_t *structured; /* as the tool's output schema says */
 	json_t *links;	    /* an array of further content, or NULL */
 };
 
@@ -30,41 +30,43 @@ struct mcp_call {
 	struct list_link link;
 	struct mcp_server *server;
 	const struct mcp_tool *tool;
-	json_t *message; /* all that it was asked by; the next three are in it */
+	json_t *message; /* the client's request; the next three are parts of it */
 	const json_t *id;
-	const json_t *arguments; /* as the tool's schema has them; NULL: none */
-	const json_t *progress;	 /* its token; NULL: the client wants to hear nothing */
+	const json_t *arguments; /* they match the tool's schema; NULL: none */
+	const json_t *progress;	 /* the progress token; NULL: the client wants no progress */
 	struct microagent_cancel *cancel;
 	struct mcp_room room;
-	bool dropped; /* cancelled by the client, or by the end: there is no answer */
+	bool dropped; /* cancelled by the client, or by the server's end: there is no answer */
 	uint64_t steps, told_ns;
 };
 
 struct mcp_calls {
 	pthread_mutex_t lock;
-	int ended; /* readable when one has ended (waitable.h) */
-	/* Those that somebody waits for the answer of: on a thread, or waiting for one. */
+	int ended; /* readable when a call has ended (waitable.h) */
+	/* The calls whose answers the client waits for: those on a thread, and those that wait for
+	 * a thread. */
 	struct list running, waiting;
-	/* A call that answers is not under way any more, nor is one that is cancelled, whose thread
-	 * may have something to end in the guest yet. */
+	/* under_way does not count a call that is sending its answer, nor a cancelled call, whose
+	 * thread may still have something to end in the guest. */
 	unsigned under_way, threads;
 };
 
 int mcp_calls_init(struct mcp_calls *calls, struct error *err);
 void mcp_calls_free(struct mcp_calls *calls);
 
-/* Begins it, as soon as there is a thread for it; on success call is its thread's, with its
- * message. ERR_UNAVAILABLE: MCP_CALLS are under way; ERR_INVALID: one with its id is. */
+/* Begins the call as soon as there is a thread for it. On success its thread owns the call and its
+ * message. Fails with ERR_UNAVAILABLE if MCP_CALLS are under way; with ERR_INVALID if a call with
+ * its id is. */
 int call_begin(struct mcp_calls *calls, struct mcp_call *call, struct error *err);
 void mcp_call_free(struct mcp_call *call);
-/* The client does not want it any more, and has its place back at once; no call of that id is as
- * good. */
+/* Cancels the call with that id, which the client does not want any more. Its place is free at
+ * once. Does nothing if no call has the id. */
 void mcp_calls_cancel(struct mcp_calls *calls, const json_t *id);
-/* Ends all, and waits until the deadline. Whether none is left. */
+/* Ends all calls, and waits for them until the deadline. Returns true if none is left. */
 bool mcp_calls_end(struct mcp_calls *calls, uint64_t deadline_ns);
 
-/* Tells the client how far it is, if it wants to hear, and MCP_PROGRESS_MS after the last word or
- * where that is due. */
+/* Tells the client of the call's progress, if the client asked for that. Sends nothing within
+ * MCP_PROGRESS_MS after the last such message, unless due is set. */
 void call_tell(struct mcp_call *call, bool due, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 

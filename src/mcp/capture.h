@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What a command says: the first MCP_OUTPUT_BYTES of each stream and its last bytes. */
+/* What is kept of a command's output: of each stream the first MCP_OUTPUT_BYTES and the last
+ * bytes. */
 #ifndef MCP_CAPTURE_H
 #define MCP_CAPTURE_H
 
@@ -13,21 +14,22 @@
 
 struct captured_stream {
 	struct buf head;
-	uint8_t *tail; /* a ring, begun when head is full; NULL: it is not */
+	uint8_t *tail; /* a ring, used when head is full; NULL: head is not full */
 	size_t tail_room, tail_at;
 	uint64_t total;
 };
 
 struct mcp_capture {
 	struct captured_stream streams[2]; /* stdout, stderr */
-	size_t tail_room;		   /* of each: what an answer may have */
+	size_t tail_room;		   /* bytes of each stream that an answer may have */
 	bool out_of_memory;
 };
 
 void mcp_capture_init(struct mcp_capture *capture, size_t tail_room);
 void mcp_capture_free(struct mcp_capture *capture);
 void mcp_capture_take(struct mcp_capture *capture, bool is_stderr, const void *bytes, size_t len);
-/* Turns the ring of tail so that its bytes are in order, for as long as nothing more is taken. */
+/* Returns the two kept parts of a stream. Rotates the ring of tail so that its bytes are in order;
+ * that holds until more output is taken. */
 void captured_parts(struct captured_stream *stream, struct text_parts *out);
 uint64_t mcp_capture_total(const struct mcp_capture *capture);
 

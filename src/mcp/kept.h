@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Output that was too long for an answer, as resources: microagent://session/NAME/exec/N/stdout,
- * and microagent://run/N/stdout, with "?offset=BYTES&limit=BYTES" behind it for a part. That of a
- * session goes with it; of all together MCP_KEPT_BYTES are kept, and the oldest go first.
+ * Output that was too long for an answer, kept as resources:
+ * microagent://session/NAME/exec/N/stdout, and microagent://run/N/stdout, followed by
+ * "?offset=BYTES&limit=BYTES" for a part. The output of a session is dropped with the session. All
+ * kept output together has at most MCP_KEPT_BYTES, and the oldest is dropped first.
  */
 #ifndef MCP_KEPT_H
 #define MCP_KEPT_H
@@ -26,19 +27,19 @@ struct mcp_kept {
 void mcp_kept_init(struct mcp_kept *kept);
 void mcp_kept_free(struct mcp_kept *kept);
 
-/* session NULL: of `run`. */
+/* Writes the address of an output. session is NULL for a command of `run`. */
 void kept_uri(const char *session, unsigned number, bool is_stderr, char out[KEPT_URI_ROOM]);
 /* Takes over what was captured of a stream. */
 int kept_add(struct mcp_kept *kept, const char *session, const char *uri,
 	     struct captured_stream *stream, struct error *err);
-/* What is kept of that session goes. */
+/* Drops all that is kept of that session. */
 void kept_drop(struct mcp_kept *kept, const char *session);
 
-/* The entries of resources/list, and of resources/templates/list; new references. */
+/* Return the entries of resources/list and of resources/templates/list, as new references. */
 json_t *kept_list(struct mcp_kept *kept);
 json_t *kept_templates(void);
-/* The contents of resources/read, at most `limit` bytes of them where the address says nothing of a
- * limit. ERR_NOT_FOUND; ERR_INVALID for what is wrong behind the "?". */
+/* Returns the contents for resources/read, at most `limit` bytes if the address names no limit.
+ * Fails with ERR_NOT_FOUND; with ERR_INVALID if the part after the "?" is wrong. */
 json_t *kept_read(struct mcp_kept *kept, const char *uri, size_t limit, struct error *err);
 
 #endif

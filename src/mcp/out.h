@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Where messages go: whole, one after the other, from any thread. */
+/* The output for messages. Any thread may send; each message is written completely before the
+ * next. */
 #ifndef MCP_OUT_H
 #define MCP_OUT_H
 
@@ -11,22 +12,24 @@
 
 struct mcp_out {
 	int fd;
-	int in, ended; /* a client that has hung up, or an end by a signal, is not written to for
-			  long */
-	bool broken;   /* nobody reads it: nothing is written any more */
+	int in, ended; /* if the client has hung up or a signal ends us, a write does not wait
+			* long */
+	bool broken;   /* nobody reads the output: nothing is written any more */
 	pthread_mutex_t lock;
-	/* Words of out_send_now(), which whoever has the lock next writes. */
-	pthread_mutex_t words_lock; /* never held while something is written */
+	/* Messages of out_send_now(). The next thread that has the lock writes them. */
+	pthread_mutex_t words_lock; /* never held during a write */
 	char *words[OUT_WORDS];
 	size_t count;
 };
 void out_init(struct mcp_out *out, int fd, int in, int ended);
 void out_free(struct mcp_out *out);
 
-/* The message is stolen; NULL, which is one that there was no memory for, is not sent. */
+/* Sends a message, and takes over its reference. Sends nothing if message is NULL, which means that
+ * there was no memory for it. */
 void out_send(struct mcp_out *out, json_t *message);
-/* The same for a word that may come late or be lost, so that nothing waits for a client that does
- * not read. It comes before what the same thread sends next. */
+/* Sends a message that may come late or be lost, so that no thread waits for a client that does not
+ * read. Takes over its reference. The message is sent before any message that the same thread sends
+ * later. */
 void out_send_now(struct mcp_out *out, json_t *message);
 
 #endif

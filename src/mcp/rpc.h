@@ -15,26 +15,29 @@ enum rpc_code {
 	RPC_INVALID_PARAMS = -32602,
 	RPC_INTERNAL = -32603,
 	RPC_BUSY = -32000,
-	RPC_NO_RESOURCE = -32002, /* until 2025-11-25; later RPC_INVALID_PARAMS */
-	RPC_VERSION = -32022	  /* of the protocol, which there is not */
+	RPC_NO_RESOURCE = -32002, /* until 2025-11-25; RPC_INVALID_PARAMS since then */
+	RPC_VERSION = -32022	  /* the requested version of the protocol is not supported */
 };
 
-/* Borrowed from the message. */
+/* The parts of a request, borrowed from the message. */
 struct rpc_request {
 	const json_t *id;     /* NULL: a notification */
-	const char *method;   /* NULL: an answer, which nobody has asked for */
-	const json_t *params; /* an object, which may be empty */
+	const char *method;   /* NULL: the message is an answer, which nobody has asked for */
+	const json_t *params; /* an object, possibly empty */
 	const json_t *meta;   /* "_meta" of params; NULL: none */
 };
 
-/* NULL, and the error to answer with: its code and (a new reference; NULL: not to be known) for
- * whom, since a client that waits for an answer takes none without its id. */
+/* Parses a line. Returns the message; NULL with an error and the code to answer with. *id is then a
+ * new reference to the id to answer to; NULL if the id cannot be known. A client that waits for an
+ * answer accepts none without its id. */
 json_t *rpc_load(const char *line, size_t len, enum rpc_code *code, json_t **id, struct error *err);
-/* -1 likewise; out->id is what the answer is for, as far as it can be known. */
+/* Takes a message apart. Returns 0; -1 with an error and the code to answer with. In both cases
+ * out->id is the id to answer to, as far as it can be known. */
 int rpc_decode(const json_t *message, struct rpc_request *out, enum rpc_code *code,
 	       struct error *err);
 
-/* New messages; NULL: no memory. result, data (NULL: none) and params are stolen. */
+/* Return new messages; NULL if there is no memory. They take over the references of result, data
+ * (NULL: none) and params. */
 json_t *rpc_result(const json_t *id, json_t *result);
 json_t *rpc_error(const json_t *id, enum rpc_code code, const char *text, json_t *data);
 json_t *rpc_notification(const char *method, json_t *params);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* schema/mcp.json, which is carried in the program, and what it says of values. */
+/* Reads schema/mcp.json, which is built into the program, and checks values against it. */
 #ifndef MCP_SCHEMA_H
 #define MCP_SCHEMA_H
 
@@ -7,16 +7,17 @@
 
 #include "base/error.h"
 
-/* The definitions of that file; a new reference. */
+/* Returns the definitions of that file as a new reference. */
 json_t *schema_definitions(struct error *err);
-/* One of them with what it refers to in it, and nothing that it refers to left: a new value, which
- * may be written. NULL: ERR_INTERNAL. */
+/* Returns one definition with every definition that it refers to put in place of the reference. It
+ * is a new value, which may be changed. NULL with ERR_INTERNAL on failure. */
 json_t *schema_whole(const json_t *definitions, const char *name, struct error *err);
 
 /*
- * Whether a value is what the schema says. Of JSON Schema are known: type, properties, required,
- * additionalProperties, items, enum, minimum, maximum, minLength, maxLength (bytes), minItems,
- * maxItems, and as a pattern "^/" alone. ERR_INVALID says by its JSON path what is not.
+ * Checks a value against a schema. The known keywords of JSON Schema are: type, properties,
+ * required, additionalProperties, items, enum, minimum, maximum, minLength, maxLength (bytes),
+ * minItems, maxItems, and the one pattern "^/". On a mismatch ERR_INVALID names the JSON path of
+ * the wrong part.
  */
 int schema_check(const json_t *schema, const json_t *value, const char *path, struct error *err);
 

@@ -14,16 +14,16 @@
 
 /*
  * The protocol has two eras. Until 2025-11-25 a connection begins with `initialize`, which agrees
- * on a revision; from 2026-07-28 on there is none, and each request names its revision in "_meta".
- * What is asked and answered is the same but for some members, which server_answer() adds.
+ * on a revision. From 2026-07-28 on there is no `initialize`, and each request names its revision
+ * in "_meta". Requests and answers are the same but for some members, which server_answer() adds.
  */
 enum mcp_era { ERA_UNKNOWN, ERA_LEGACY, ERA_MODERN };
 
 struct mcp_server {
 	const struct mcp_options *options;
 	_Atomic enum mcp_era era;
-	_Atomic bool takes_links; /* resource_link is of 2025-06-18 */
-	bool takes_batches;	  /* of 2025-03-26 alone, by who reads the messages */
+	_Atomic bool takes_links; /* the client knows resource_link, since 2025-06-18 */
+	bool takes_batches;	  /* only in 2025-03-26; used by the reading thread */
 	struct mcp_out out;
 	struct mcp_calls calls;
 	struct mcp_sessions sessions;
@@ -32,11 +32,12 @@ struct mcp_server {
 	int files;     /* the directory of --files; -1: none */
 };
 
-/* One message, without its newline. */
+/* Handles one message, given without its newline. */
 void server_take(struct mcp_server *server, const char *line, size_t len);
-/* One that was longer than MCP_LINE_BYTES. */
+/* Refuses a message that was longer than MCP_LINE_BYTES. */
 void server_refuse_long(struct mcp_server *server);
-/* The answer to a request, from any thread; result is stolen, NULL: there was no memory for it. */
+/* Sends the answer to a request. Any thread may call it. Takes over the reference of result; NULL
+ * means that there was no memory for it. */
 void server_answer(struct mcp_server *server, const json_t *id, json_t *result);
 
 #endif

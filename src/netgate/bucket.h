@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How many bytes a second one direction may have: a bucket that is filled with time and emptied by
- * what goes through. What it can hold is a tenth of a second's, so that a guest that was quiet has
- * no more than that at once.
+ * A limit on the bytes per second in one direction: a bucket that time fills and passing bytes
+ * empty. The bucket holds at most the bytes of a tenth of a second, so a guest that was quiet
+ * cannot send more than that at once.
  */
 #ifndef NETGATE_BUCKET_H
 #define NETGATE_BUCKET_H
@@ -14,15 +14,17 @@
 struct bucket {
 	uint64_t per_second; /* 0: no limit, at most BUCKET_RATE_MAX */
 	uint64_t bytes;
-	uint64_t parts;	 /* of the next byte, in millionths */
-	uint64_t filled; /* when, ns; 0: never yet, and then it becomes full */
+	uint64_t parts;	 /* a part of the next byte, in millionths */
+	uint64_t filled; /* ns, time of the last filling; 0: not yet filled, the first filling makes
+			  * the bucket full */
 };
 
-/* What may go through now; UINT64_MAX where there is no limit. */
+/* Fills the bucket. Returns how many bytes may pass now; UINT64_MAX if there is no limit. */
 uint64_t bucket_fill(struct bucket *bucket, uint64_t now);
-/* At most what bucket_fill() said. */
+/* Takes bytes out of the bucket: at most as many as bucket_fill() returned. */
 void bucket_take(struct bucket *bucket, uint64_t bytes);
-/* From the last filling until it is worth while to go on, in ns: 0 where it is. */
+/* Returns the time in ns from the last filling until it is worth while to go on; 0 if it is
+ * already. */
 uint64_t bucket_wait(const struct bucket *bucket);
 
 #endif

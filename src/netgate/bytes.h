@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A part of a frame; every byte is read through these, which know where it ends, and say 0 behind
- * it. */
+/* A part of a frame. Every byte is read through these functions, which know where the part ends and
+ * return 0 for bytes after the end. */
 #ifndef NETGATE_BYTES_H
 #define NETGATE_BYTES_H
 
@@ -15,7 +15,7 @@ enum {
 	TCP_HEADER = 20,
 	UDP_HEADER = 8,
 	ICMP_HEADER = 8,
-	/* Where they are in a frame of IPv4 without options: */
+	/* Offsets in a frame of IPv4 without options: */
 	FRAME_PROTOCOL = 23,
 	FRAME_FROM_PORT = 34,
 	FRAME_TO_PORT = 36,

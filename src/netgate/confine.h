@@ -6,8 +6,9 @@
 #include "base/error.h"
 #include "base/platform/linux/isolate.h"
 
-/* All stages. Where namespaces are not to be had it is ERR_UNAVAILABLE, or if unconfined goes on
- * without them, and *no_namespaces says why; its code is ERR_NONE otherwise. */
+/* Goes through all stages. If namespaces are not available, fails with ERR_UNAVAILABLE; if
+ * unconfined is set, it goes on without namespaces instead and puts the reason into *no_namespaces.
+ * Otherwise the code of *no_namespaces is ERR_NONE. */
 int confine(const struct isolate_identity *identity, bool unconfined, struct error *no_namespaces,
 	    struct error *err);
 

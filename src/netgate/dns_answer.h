@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* What a resolver says of a name's addresses. */
+/* Reads what a resolver answers about the addresses of a name. */
 #ifndef NETGATE_DNS_ANSWER_H
 #define NETGATE_DNS_ANSWER_H
 
 #include "netgate/dns.h"
 
-/* More records of an address do not fit into DNS_ANSWER_MAX. */
+/* No more address records than this fit into DNS_ANSWER_MAX. */
 #define DNS_ADDRESSES_MAX 76
 
 struct dns_address {
@@ -19,13 +19,15 @@ struct dns_answer {
 	struct dns_address addresses[DNS_ADDRESSES_MAX];
 };
 
-/* Whether it answers that question: the same number, the same words. */
+/* Returns true if the message answers that question: same number, same name, type and class. */
 bool dns_answers(struct bytes datagram, const struct dns_question *question);
-/* The addresses that the question's name has, by a chain of at most 8 other names. False: it is
- * longer than DNS_ANSWER_MAX, a record is not whole, or the chain has no end. */
+/* Reads the addresses of the question's name, through a chain of at most 8 other names. Returns
+ * false if the answer is longer than DNS_ANSWER_MAX, a record is not whole, or the chain has no
+ * end. */
 bool dns_read_answer(struct bytes datagram, const struct dns_question *question,
 		     struct dns_answer *answer);
-/* Of one that has been read: who keeps it keeps it no longer than that. */
+/* Lowers every time to live of an answer to at most seconds, so that no cache keeps the answer
+ * longer. The answer has been read before (dns_read_answer()). */
 void dns_cap_ttls(uint8_t *datagram, size_t len, const struct dns_question *question,
 		  uint32_t seconds);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What is known of who may be reached by name: the list, and what has been heard so far. */
+/* What netgate knows of the hosts that may be reached by name: the list, and what it has heard so
+ * far. */
 #ifndef NETGATE_EGRESS_H
 #define NETGATE_EGRESS_H
 
@@ -10,12 +11,13 @@
 
 struct egress {
 	bool by_address; /* a connection's first words are not looked at */
-	bool dry;	 /* what would be refused is only told */
+	bool dry;	 /* frames that would be refused are only told of, and pass */
 	struct names names;
 	struct asked asked;
 	struct pins pins;
 	struct openings openings;
-	uint64_t asked_at, credit_ns; /* of questions: the latest, and what is left to ask by */
+	uint64_t asked_at, credit_ns; /* limit on questions: time of the latest question, and credit
+				       * left for further ones */
 };
 
 #endif

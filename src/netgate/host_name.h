@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The name of a host as it is compared and told: in lower case, with dots between its labels. */
+/* The name of a host in the form that is compared and told: lower case, dots between the labels. */
 #ifndef NETGATE_HOST_NAME_H
 #define NETGATE_HOST_NAME_H
 
@@ -15,10 +15,10 @@ struct host_name {
 	char text[EGRESS_NAME_MAX + 1];
 };
 
-/* One label more, whatever bytes it is of: one that no rule has becomes a '?', and the name is on
- * no list. False: it would be too long. */
+/* Appends one label. A byte that no rule can contain is stored as '?', so the name matches no rule.
+ * Returns false if the name would be too long. */
 bool host_name_add_label(struct host_name *name, struct bytes label);
-/* From text, as protocols have it; false for what no rule could have. */
+/* Takes a name from text as protocols write it. Returns false if no rule could match the text. */
 bool host_name_take(struct host_name *name, struct bytes text);
 bool host_name_equal(const struct host_name *a, const struct host_name *b);
 

@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-/* Spreads what differs in few bits over all of them. */
+/* Spreads differences in few bits over all bits. */
 static inline uint64_t mix_bits(uint64_t x)
 {
 	x ^= x >> 33;

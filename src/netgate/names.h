@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The list of who may be reached by name. A rule keeps its number while it is on it. */
+/* The list of names that the guest may reach. A rule keeps its number while it is on the list. */
 #ifndef NETGATE_NAMES_H
 #define NETGATE_NAMES_H
 
@@ -10,11 +10,13 @@ struct names {
 	struct egress_rule rules[EGRESS_NAMES_MAX];
 };
 
-/* The number, also of a rule that is there already; -1: the list is full. */
+/* Adds a rule. Returns its number, also if the rule is on the list already; -1 if the list is
+ * full. */
 int names_add(struct names *names, const struct egress_rule *rule);
-/* The number that it had; -1: it was not there. */
+/* Removes a rule. Returns the number that the rule had; -1 if it was not on the list. */
 int names_remove(struct names *names, const struct egress_rule *rule);
-/* The next rule that covers the name, of that number or a higher one; -1: none does. */
+/* Returns the lowest number, from `from` on, of a rule that covers the name; -1 if there is
+ * none. */
 int names_next(const struct names *names, const struct host_name *name, int from);
 
 #endif

@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: MIT */
-/* Which host the first words of a connection are for. */
+/* Finds the host that the first words of a connection are for. */
 #ifndef NETGATE_OPENING_H
 #define NETGATE_OPENING_H
 
 #include "netgate/host_name.h"
 
-#define OPENING_BYTES 16384 /* more is not waited for */
+#define OPENING_BYTES 16384 /* the most bytes that are waited for */
 
 enum opening {
 	OPENING_UNFINISHED, /* more has to come */
 	OPENING_NAMED,
 	OPENING_NAMELESS,
-	OPENING_UNREADABLE, /* and nothing that may come makes it so */
+	OPENING_UNREADABLE, /* unreadable, whatever may still come */
 };
 
 /*
- * Both are strict, and both need all of it: what two programs read in two ways is not to be read.
+ * Both functions are strict and need all of the words: a text that two programs could read in two
+ * ways counts as unreadable.
  *
  *   client_hello_read   TLS (RFC 8446, 4.1.2; RFC 6066, 3): the handshake's first message, in as
  *                       many records as it takes, and the one host_name in it

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The first words of connections, kept until it is known whom they are for, and then until the
- * other end has them: what the guest sends again must be what was judged. In a place of fixed size
- * each, and so many places; one that was held too long makes room, and its guest has to begin anew.
+ * The first words of connections. They are kept until netgate knows which host they are for, and
+ * then until the other end has them: what the guest sends again must be what was judged. There is a
+ * fixed number of slots of a fixed size. A slot that was held too long makes room for another
+ * connection, and the guest has to open the first connection anew.
  */
 #ifndef NETGATE_OPENINGS_H
 #define NETGATE_OPENINGS_H
@@ -13,9 +14,9 @@
 #define OPENINGS_MAX 64
 
 struct held_opening {
-	struct flow *flow; /* whose slot this is, while it says so */
+	struct flow *flow; /* the flow that has this slot, as long as the flow's own slot says so */
 	uint64_t since;	   /* ns */
-	bool judged;	   /* for good */
+	bool judged;	   /* the words were judged, for good */
 	size_t len;
 	uint8_t bytes[OPENING_BYTES];
 };
@@ -26,11 +27,12 @@ struct openings {
 	struct held_opening of[OPENINGS_MAX];
 };
 
-/* The flow's own, which becomes one if there is room; NULL: there is none now. */
+/* Returns the slot of the flow, and gives the flow one if it has none and there is room; NULL if
+ * there is no room now. */
 struct held_opening *openings_of(struct openings *openings, struct flow *flow, uint64_t now);
 void openings_release(struct openings *openings, struct flow *flow);
-/* Whether the bytes from that place in the stream on are those that were kept, as far as they
- * reach. */
+/* Returns true if the payload at that offset of the stream is equal to the kept words, as far as
+ * the kept words reach. */
 bool opening_agrees(const struct held_opening *held, size_t offset, struct bytes payload);
 
 #endif

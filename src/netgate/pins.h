@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which addresses have been answered for a name, under which rule, and until when: in a table that
- * never grows, in which the one that was renewed longest ago makes room. Found by a hash of the
- * address; its chains and its order are by indices, of which 0 is none.
+ * The addresses that DNS has answered for names, each with its rule and its end. The table never
+ * grows: the entry that was renewed longest ago makes room. A hash of the address finds an entry.
+ * The chains and the order of the table use indices; index 0 means none.
  */
 #ifndef NETGATE_PINS_H
 #define NETGATE_PINS_H
@@ -15,27 +15,29 @@
 struct pin {
 	uint64_t until; /* ns */
 	uint32_t address;
-	uint16_t next;	       /* of its chain, or of those that are free */
-	uint16_t older, newer; /* pins[0] is behind both ends */
+	uint16_t next;	       /* index of the next entry of its chain, or of the next free entry */
+	uint16_t older, newer; /* order of renewal; pins[0] is beyond both ends */
 	uint8_t rule;
 };
 
 struct pins {
-	uint64_t seed; /* so that nobody can aim at a chain */
-	uint16_t used; /* so many of the table ever were */
+	uint64_t seed; /* makes the chain of an address unpredictable, so that no guest can fill a
+		        * chain on purpose */
+	uint16_t used; /* how many entries of the table were ever used */
 	uint16_t free;
 	uint16_t heads[PINS_HEADS];
 	struct pin pins[PINS_MAX + 1];
-	struct host_name names[PINS_MAX + 1]; /* apart: few are looked at */
+	struct host_name names[PINS_MAX + 1]; /* kept apart from the pins, because few of them are
+					       * looked at */
 };
 
 void pins_add(struct pins *pins, uint32_t address, uint8_t rule, const struct host_name *name,
 	      uint64_t until);
-/* The number of a rule that opens the port of the address now, by a pin of that name, or of any if
- * it is NULL; -1: none does. */
+/* Returns the number of a rule that opens the port of the address now, by a pin of that name (NULL:
+ * of any name); -1 if no rule does. */
 int pins_find(const struct pins *pins, const struct names *names, uint32_t address, uint16_t port,
 	      const struct host_name *name, uint64_t now);
-/* A rule has gone, and with it all that it opened. */
+/* Removes all pins of a rule that was removed. */
 void pins_drop(struct pins *pins, uint8_t rule);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Numbers into a frame, in network byte order. */
+/* Write numbers into a frame in network byte order. */
 #ifndef NETGATE_PUT_H
 #define NETGATE_PUT_H
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The judgement on one frame of the guest. Pure: bytes in, verdict out. Whatever is not understood
- * to the last byte that matters is dropped, so that passt never sees a frame of which it could read
- * another destination than we did:
+ * The judgement on one frame of the guest. It is a pure function: bytes in, verdict out. Every
+ * frame that is not fully understood is dropped, so that passt never gets a frame in which passt
+ * could read another destination than netgate did:
  *
  *   Ethernet  from the guest's own address; ARP or IPv4, no VLAN tag
  *   ARP       requests and announcements of the guest's own addresses
@@ -25,28 +25,30 @@
 struct screen {
 	uint8_t guest_mac[6];
 	/* Addresses in host byte order. passt answers UDP port 53 of dns for the host's resolver.
-	 * resolver is that resolver's own address, where TCP port 53 of dns leads; 0: nowhere. */
+	 * resolver is the own address of the host's resolver, to which TCP port 53 of dns is
+	 * redirected; 0: nowhere. */
 	uint32_t guest, dns, resolver;
-	bool by_name; /* what is public is open to names alone */
+	bool by_name; /* public destinations are open only by names */
 	struct prefixes prefixes;
 };
 
 enum verdict {
-	VERDICT_DROP,	/* malformed, or nothing that anybody wants to know of */
+	VERDICT_DROP,	/* malformed, or of no interest to anybody */
 	VERDICT_REFUSE, /* a destination that is shut */
 	VERDICT_PASS,
-	VERDICT_RESOLVER, /* of TCP, to the resolver */
-	/* Only where it goes by names: */
-	VERDICT_QUESTION, /* of DNS */
+	VERDICT_RESOLVER, /* a TCP frame to the resolver */
+	/* Only if the gate judges by names: */
+	VERDICT_QUESTION, /* a question of DNS */
 	VERDICT_PUBLIC	  /* a destination that a name may open */
 };
 
-/* What the frame has to do with a connection; of all but DROP. */
+/* The connection that the frame belongs to. It is set for every verdict but VERDICT_DROP. */
 struct flow_key {
-	uint8_t protocol;	   /* IPPROTO_TCP, IPPROTO_UDP, IPPROTO_ICMP; 0: with none */
+	uint8_t protocol;	   /* IPPROTO_TCP, IPPROTO_UDP, IPPROTO_ICMP; 0: the frame belongs
+				    * to no connection */
 	bool opening;		   /* it may be the first of its connection */
 	bool ending;		   /* of TCP: the guest ends its direction, or both */
-	uint16_t guest_port, port; /* ICMP: the echo's identifier, 0 */
+	uint16_t guest_port, port; /* for ICMP: the echo's identifier, and 0 */
 	uint32_t address;	   /* of the destination */
 	uint32_t sequence;	   /* of TCP: the frame's sequence number */
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What IPv4 carries in a frame of either direction. */
+/* The contents of an IPv4 frame of either direction. */
 #ifndef NETGATE_SEGMENT_H
 #define NETGATE_SEGMENT_H
 
@@ -12,14 +12,16 @@ struct segment {
 	uint8_t protocol;
 	uint32_t from, to; /* addresses, in host byte order */
 	uint16_t from_port, to_port;
-	uint32_t sequence, acknowledged; /* of TCP, and so are the flags */
+	uint32_t sequence, acknowledged; /* of TCP, like the flags */
 	unsigned flags;
 	struct bytes payload;
 };
 
-/* False: it is no whole frame of TCP or UDP without options of IPv4. */
+/* Reads a segment. Returns false unless the frame is a whole TCP or UDP frame without options of
+ * IPv4. */
 bool segment_read(const uint8_t *frame, size_t len, struct segment *segment);
-/* The connection of a segment for the guest, as the guest's own frames have it. */
+/* Returns the connection of a segment that goes to the guest, with the key of the guest's own
+ * frames. */
 struct flow_key segment_flow(const struct segment *segment);
 
 #endif

@@ -10,14 +10,17 @@
 #include "netgate/egress.h"
 
 struct settings {
-	bool help, version;			      /* to be told: nothing else is to be done */
-	bool unconfined;			      /* also without namespaces */
+	bool help, version;			      /* only the help or the version is to be
+						       * printed */
+	bool unconfined;			      /* go on without namespaces if there are
+						       * none */
 	int vm_fd, passt_fd, supervisor_fd, lease_fd; /* -1: not given */
-	int bridge_fd;				      /* -1: there is a filter */
+	int bridge_fd;				      /* the bridge's tap, for relay.h; -1: frames
+						       * are filtered */
 	uint64_t bytes_per_second;		      /* 0: no limit */
 	struct isolate_identity identity;
-	struct screen *screen; /* the guest's addresses and prefixes are filled in */
-	struct egress *egress; /* and names and how they are gone by */
+	struct screen *screen; /* the parser fills in the guest's addresses and the prefixes */
+	struct egress *egress; /* the parser fills in the names and how they are applied */
 };
 
 int settings_parse(struct settings *settings, int argc, char **argv, struct error *err);

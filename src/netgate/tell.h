@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the supervisor hears of connections: one line of text a message on a SOCK_SEQPACKET socket,
+ * The lines that tell the supervisor of connections. Each line of text is one message on a
+ * SOCK_SEQPACKET socket:
  *
  *   tcp 10.0.2.15:40000 -> 192.0.2.1:443
  *   udp 10.0.2.15:5353 -> 192.168.1.1:53 refused
@@ -12,8 +13,8 @@
  *   icmp 10.0.2.15 -> 192.0.2.1
  *   17 connections more were not listed
  *
- * at most so many a second: a guest that opens thousands must not fill the host's disk. What is
- * left out is counted, and the count told when there is room again.
+ * The lines per second are limited: a guest that opens thousands of connections must not fill the
+ * host's disk. Further connections are counted, and the count is told when there is room again.
  */
 #ifndef NETGATE_TELL_H
 #define NETGATE_TELL_H
@@ -33,20 +34,23 @@ struct teller {
 	int fd; /* -1: nobody listens */
 	uint32_t guest;
 	uint64_t per_second;
-	uint64_t second;   /* start of the present one, ns */
-	uint64_t told;	   /* lines in it */
-	uint64_t unlisted; /* not yet told */
+	uint64_t second;   /* ns, start of the present second */
+	uint64_t told;	   /* lines in the present second */
+	uint64_t unlisted; /* connections left out and not yet told */
 };
 
-/* name: of the rule that opened it, or "-"; NULL: it was none. */
+/* Tells of a connection. name is the name of the rule that opened it, or "-"; NULL if no rule
+ * did. */
 void tell_connection(struct teller *teller, const struct flow_key *key, const char *name,
 		     enum telling telling, uint64_t now);
-/* name: "-" if there is none, "?" if it cannot be read. */
+/* Tells of the first words of a connection. name is "-" if they name no host, "?" if they are
+ * unreadable. */
 void tell_opening(struct teller *teller, const char *protocol, const struct flow_key *key,
 		  const char *name, enum telling telling, uint64_t now);
 void tell_question(struct teller *teller, const struct dns_question *question, enum telling telling,
 		   uint64_t now);
-/* Tells the count when its time has come; ns until it does, UINT64_MAX when there is none. */
+/* Tells the count of unlisted connections when its time has come. Returns the ns until then;
+ * UINT64_MAX if there is no count to tell. */
 uint64_t tell_unlisted(struct teller *teller, uint64_t now);
 
 #endif

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a machine's containers see of the host: <root>/.shares/<machine>, which is a mount of its
- * own and shared, so that what is mounted below it later is seen by the machine too; and in it for
- * each container <guest>/rootfs, and <guest>/<n> for a volume or a single file.
+ * What the containers of a machine see of the host: <root>/.shares/<machine>. This directory is a
+ * shared mount of its own, so the machine also sees what is mounted below it later. For each
+ * container it has <guest>/rootfs, and <guest>/<n> for a volume or a single file.
  *
- * Each is a clone of the mounts at its source. What is mounted below the source later appears in
- * the clone too, unless the clone is BIND_VOLUME_APART or read-only: a mount that comes later has the
- * flags of where it comes from, so that it could be written to. What is unmounted in a clone stays
- * mounted at its source, with all that is below it.
+ * Each of these is a clone of the mounts at its source. What is mounted below the source later
+ * appears in the clone too, unless the clone is BIND_VOLUME_APART or read-only: a later mount has
+ * the flags of its origin, so it would be writable. What is unmounted in a clone stays mounted at
+ * its source, with everything below it.
  */
 #ifndef OCI_BINDS_H
 #define OCI_BINDS_H
@@ -16,25 +16,27 @@
 
 #include "base/error.h"
 
-/* The directory, made where it is missing. */
+/* Opens the directory, and makes it if it is missing. Returns a descriptor; -1 on failure. */
 int binds_open(const char *share, struct error *err);
 
 enum bind_kind {
-	BIND_ROOT,	  /* with set-user-ID programs */
+	BIND_ROOT,	  /* set-user-ID programs work */
 	BIND_VOLUME,	  /* nosuid, nodev */
-	BIND_VOLUME_APART /* and without what is mounted below its source from now on */
+	BIND_VOLUME_APART /* like BIND_VOLUME, without later mounts below its source */
 };
 struct bind_options {
 	enum bind_kind kind;
-	bool recursive; /* with what is mounted below its source now, as rbind says */
+	bool recursive; /* with the mounts that are below its source now, like rbind */
 	bool read_only;
 };
-/* Mounts what source is (a descriptor, O_PATH) at <share>/<guest>/<name>. */
+/* Mounts the file or directory of source (a descriptor, O_PATH) at <share>/<guest>/<name>. */
 int binds_add(const char *share, const char *guest, const char *name, int source,
 	      const struct bind_options *options, struct error *err);
-/* All that is there, whoever put it there: who makes a container may be killed at any step. */
+/* Removes everything of a container, whichever process put it there: a process that makes a
+ * container may be killed at any step. */
 void binds_remove(const char *share, const char *guest);
-/* With the machine gone; what containers left has nobody who sees it. */
+/* Removes the directory of a machine that is gone. Nothing sees any more what its containers left
+ * there. */
 void binds_close(const char *share);
 
 #endif

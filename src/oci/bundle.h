@@ -6,13 +6,13 @@
 #include "oci/config/config.h"
 #include "oci/oci.h"
 
-/* <bundle>/config.json: *document, a reference, from which config borrows. Refused where a field of
- * it cannot be had; what is ignored is told in the log. */
+/* Reads <bundle>/config.json. *document is a new reference, from which config borrows. Refuses a
+ * config with a field that cannot be honoured, and logs the fields that are ignored. */
 int bundle_read(const struct oci *oci, const char *bundle, json_t **document,
 		struct oci_config *config, struct error *err);
-/* Reads a document that the caller names by its path, which may be a pipe's; "-": stdin. */
+/* Reads a document at a path, which may be a pipe's; "-" means stdin. */
 json_t *bundle_document(const char *path, struct error *err);
-/* For the decoders: into the log. */
+/* Returns the notes for the decoders; they go to the log. */
 struct oci_notes bundle_notes(const struct oci *oci);
 
 #endif

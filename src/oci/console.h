@@ -6,8 +6,8 @@
 
 #include "base/error.h"
 
-/* A terminal of the host, raw, whose master goes to who listens at `socket` (an engine), with its
- * name beside it. Returns the other side. */
+/* Opens a raw terminal of the host. Sends its master and its name to the program (an engine) that
+ * listens at socket_path. Returns the other side of the terminal. */
 int console_open(const char *socket_path, uint16_t rows, uint16_t columns, struct error *err);
 
 #endif

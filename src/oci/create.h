@@ -11,23 +11,25 @@ struct create_options {
 	const char *bundle, *pid_file, *console_socket;
 };
 
-/* A container that waits for its start. The stand-in is a child of ours. On failure nothing is
- * left. */
+/* Makes a container that waits for its start. The stand-in is a child of this process. On failure
+ * nothing is left. */
 int create_container(const struct oci *oci, const char *id, const struct create_options *options,
 		     struct standin *standin, struct error *err);
-/* What is written to a --pid-file. */
+/* Writes a --pid-file. */
 int write_pid_file(const char *path, pid_t pid, struct error *err);
 
-/* cmd_kill.c: what is left of one that has ended; nothing of it lives. Also of one that was never
- * made whole. The lock is held. */
+/* Removes what is left of a container that has ended or was never completed; none of its processes
+ * may be alive. The caller holds the lock. Defined in cmd_kill.c. */
 struct record;
 int remove_container(struct record *record, struct error *err);
-/* The same, and the poststop hooks then: of one whose hooks have been run, all of them or not. */
+/* Removes a container like remove_container(), and then runs its poststop hooks. It is for a
+ * container of which some or all hooks have been run. */
 int dispose_container(struct record *record, struct error *err);
-/* SIGKILL for the container. In order if it can be had: what the container
- * has said until then is not lost. */
+/* Kills the container with SIGKILL. First tries to kill it in order, so that its output until then
+ * is not lost. */
 int kill_standin(const struct record *record, struct error *err);
-/* {"ociVersion","id","status","pid","bundle",...}, as state prints it and hooks are told. */
+/* Returns {"ociVersion","id","status","pid","bundle",...}, as `state` prints it and hooks get
+ * it. */
 json_t *container_state(const struct record *record);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the guest is told of a container, out of its config: guest/container/contained.h has the
+/* Describes a container to the guest, from its config. guest/container/contained.h has the
  * shape. */
 #ifndef OCI_DESCRIBE_H
 #define OCI_DESCRIBE_H
@@ -12,23 +12,24 @@
 
 struct describe {
 	const struct oci_config *config;
-	const char *guest; /* the container's name there */
+	const char *guest; /* the container's name in the guest */
 	bool of_pod;
-	const char *sandbox; /* that of the first one of its machine; NULL: it is that itself */
-	pid_t sandbox_pid;   /* whose namespaces a config may name */
-	const char *share;   /* as of binds.h */
+	const char *sandbox; /* the first container of the machine; NULL: this one */
+	pid_t sandbox_pid;   /* its namespaces may be named in a config */
+	const char *share;   /* the directory of binds.h */
 	const char *bundle;  /* absolute */
 };
 
-/* {"container":{...},"process":{...}}; what it needs of the host is mounted meanwhile. */
+/* Returns {"container":{...},"process":{...}}. Mounts what the container needs of the host. */
 json_t *describe_container(const struct describe *describe, struct error *err);
-/* The same of a further command: container is the name. seccomp: the config's, or NULL. */
+/* Describes a further command; guest is the container's name there. seccomp is the config's filter,
+ * or NULL. */
 json_t *describe_command(const struct oci_process *process, const json_t *seccomp,
 			 const char *guest, struct error *err);
-/* Limits as files of cgroup v2: {"memory.max":"1048576",...}. */
+/* Returns limits as files of cgroup v2: {"memory.max":"1048576",...}. */
 json_t *describe_limits(const struct oci_resources *resources, struct error *err);
 
-/* Puts a list of strings; NULL is an empty one. */
+/* Puts a list of strings into object; NULL counts as an empty list. */
 int put_words(json_t *object, const char *key, const char *const *words, struct error *err);
 
 #endif

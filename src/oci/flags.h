@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Options as runc's command line has them (urfave/cli): one dash or two, "--x V" and "--x=V",
- * "--x=true" of what takes no value. The first other word ends the global ones, and those of a
- * command that takes any words; those of other commands may be behind words too. "--" ends all.
+ * Parses options like runc's command line (urfave/cli): one dash or two, "--x V" and "--x=V", and
+ * "--x=true" for an option without value. The first other word ends the global options. It also
+ * ends the options of a command that takes any words; options of other commands may also follow
+ * words. "--" ends all options.
  */
 #ifndef OCI_FLAGS_H
 #define OCI_FLAGS_H
@@ -15,8 +16,8 @@
 enum flag_kind {
 	FLAG_GIVEN,	/* bool */
 	FLAG_TEXT,	/* const char * */
-	FLAG_TEXTS,	/* struct flag_texts, each time one more */
-	FLAG_NUMBER,	/* int64_t, of 0 and more */
+	FLAG_TEXTS,	/* struct flag_texts; each use adds one */
+	FLAG_NUMBER,	/* int64_t, at least 0 */
 	FLAG_PRESERVED, /* a number of descriptors, which must be 0 */
 	FLAG_IGNORED,	/* takes no value */
 	FLAG_IGNORED_TEXT
@@ -35,9 +36,10 @@ struct flag {
 	void *at;
 };
 
-/* The global ones: moves *words behind them. ERR_INVALID. */
+/* Parses the global options and moves *words past them. Fails with ERR_INVALID. */
 int flags_parse(const struct flag *flags, size_t count, char ***words, struct error *err);
-/* Those of oci->command, which are taken out of words: as many are left as that is to have. */
+/* Parses the options of oci->command and removes them from words. Checks that as many words are
+ * left as the command takes. */
 int flags_parse_command(const struct oci *oci, const struct flag *flags, size_t count, char **words,
 			struct error *err);
 

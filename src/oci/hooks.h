@@ -8,12 +8,12 @@
 #include "oci/config/config.h"
 #include "oci/oci.h"
 
-/* Runs the hooks of that kind, in their order, on the host; each is given state on stdin. The first
- * that fails or lasts longer than its timeout is an error. */
+/* Runs the hooks of that kind in their order on the host. Each hook gets state on stdin. Fails at
+ * the first hook that fails or lasts longer than its timeout. */
 int hooks_run(const struct oci_config *config, enum oci_hook_kind kind, const json_t *state,
 	      struct error *err);
-/* The same where a failure is a warning, and the next one is run: of hooks that the specification
- * has so. */
+/* Runs the hooks of a kind for which the specification says that a failure is only a warning. After
+ * a failure the next hook is run. */
 void hooks_try(const struct oci *oci, const struct oci_config *config, enum oci_hook_kind kind,
 	       const json_t *state);
 

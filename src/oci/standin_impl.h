@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Between the sides of the stand-in and the keeper. */
+/* Shared by both sides of the stand-in and the keeper. */
 #ifndef OCI_STANDIN_IMPL_H
 #define OCI_STANDIN_IMPL_H
 
@@ -9,32 +9,33 @@
 #include "base/error.h"
 #include "oci/oci.h"
 
-/* Descriptors that each begins with, beside 0, 1 and 2. */
+/* The descriptors that a stand-in and a keeper begin with, besides 0, 1 and 2. */
 enum standin_fd { STANDIN_FD_TICKET = 3, STANDIN_FD_CHANNEL, STANDIN_FD_END };
 
 /*
- * The ticket of both: {"id", "record": the directory of it, "" of a command's, "log", "logFormat",
- * "debug", "machines", "machine", "holder": the record of the
- * one whose keeper has it (not of a command's), "rootfs": the container's, as the host has it,
- * "boot": how the machine is made, where it is this one's:
+ * The ticket of a stand-in and of a keeper: {"id", "record": its directory, "" for a command,
+ * "log", "logFormat", "debug", "machines", "machine", "holder": the record of the container whose
+ * keeper has the machine (not for a command), "rootfs": the container's root as the host has it,
+ * "boot": how the machine is made, if it is this container's own:
  * {"memoryMiB","cpus","kernel"?,"seed","share"}, "first": it makes the container, "args", "cwd",
  * "terminal", "rlimits"?, "contained": as the guest takes it}
  */
 
-/* What one has been handed. */
+/* What a stand-in or a keeper has been handed. */
 struct handed {
-	struct oci oci; /* of which the log alone is there */
+	struct oci oci; /* only the log is set */
 	json_t *ticket;
-	int32_t pid; /* its own, as the host numbers it */
-	int with;    /* as of standin_go(); -1 */
+	int32_t pid; /* the process's own pid on the host */
+	int with;    /* as in standin_go(); -1: none */
 };
 /* Reads the ticket. */
 int handed_read(struct handed *out, struct error *err);
-/* Returns when create has said so; where that is gone nobody wants us, and this does not return. */
+/* Returns when the creating command says to go on. If that command has ended, nobody needs this
+ * process: it then exits. */
 void handed_await(struct handed *handed);
-/* To create: done, or why not. */
+/* Reports to the creating command: done (NULL), or why not. */
 void handed_report(const struct error *why);
-/* A line of the same kind to who asked by a socket. */
+/* Sends a report of the same form to a process that asked through a socket. */
 void handed_answer(int fd, const struct error *why);
 
 #endif

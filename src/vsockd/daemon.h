@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The event loop: what epoll says goes to the core and to its face. */
+/* The event loop: hands events of epoll to the core and to its face. */
 #ifndef VSOCKD_DAEMON_H
 #define VSOCKD_DAEMON_H
 
@@ -13,41 +13,44 @@
 #include "vsockd/port.h"
 #include "vsockd/vhost_link.h"
 
-/* How the guest is reached: one of these, the others are -1. */
+/* How the guest is reached: one of these descriptors; the others are -1. */
 struct daemon_face {
-	int vhost_fd; /* the front-end's connection, or */
+	int vhost_fd; /* the connection of the front-end */
 	int vhost_listen;
 	int port_fd;
-	int port_listen; /* where the guest makes the connection that is the port */
+	int port_listen; /* where the guest makes the connection that serves as the port */
 };
 
 struct daemon {
 	int epfd;
-	int vhost_listen; /* -1 once the front-end is there */
-	int port_listen;  /* -1 once the port is there */
-	bool connected;	  /* the link is */
-	bool link_again;  /* it may have more messages, of which no event will tell */
-	uint64_t end;	  /* ns; the front-end is gone and this is when we go too; 0: not yet */
+	int vhost_listen; /* -1 when the front-end has connected */
+	int port_listen;  /* -1 when the port has connected */
+	bool connected;	  /* the front-end's connection is open */
+	bool link_again;  /* the link may have more messages, which no further event will
+			   * announce */
+	uint64_t end;	  /* ns; the front-end is gone, and the daemon ends at this time; 0: not
+			   * yet */
 	uint64_t drain_ns;
 	int idle_ms;
-	int busy_fd;  /* -1: nobody wants to know */
-	bool busy;    /* as it was told: the host has a stream */
-	bool began;   /* the guest was seen, and that was told */
-	bool trimmed; /* nothing has happened since guest memory was last let go */
+	int busy_fd;  /* -1: nobody is told */
+	bool busy;    /* what was told last: whether the host has a stream */
+	bool began;   /* the guest was seen, and this was told */
+	bool trimmed; /* nothing has happened since guest memory was last released */
 	struct log *log;
 	struct core core;
 	struct device device;
 	struct vhost_link link;
-	struct port port; /* the other face: fd -1 if there are rings, or it is awaited */
+	struct port port; /* the other face; its fd is -1 if there are rings, or while it is
+			   * awaited */
 };
 
-/* config->epfd and config->log are filled in. */
+/* Sets up the daemon. Fills in config->epfd and config->log. */
 int daemon_init(struct daemon *daemon, struct core_config *config, const struct daemon_face *face,
 		struct log *log, struct error *err);
-/* From now on an eventfd is told what vsockd_tells.h has. */
+/* Sends the messages of vsockd_tells.h to an eventfd from now on. */
 void daemon_tell_busy(struct daemon *daemon, int fd);
-/* Until the guest's VMM has ended the connection, and what its guest sent has been delivered or
- * drain_ns have passed. */
+/* Runs until the guest's VMM has ended the connection, and then until all that the guest sent has
+ * been delivered or drain_ns have passed. */
 int daemon_run(struct daemon *daemon, struct error *err);
 
 #endif

@@ -11,9 +11,9 @@
 #include "vsockd/core.h"
 
 struct options {
-	bool help, version, capabilities; /* to be told: nothing else is to be done */
-	bool unconfined;		  /* also without namespaces */
-	const char *vhost_socket;	  /* NULL: vhost_fd */
+	bool help, version, capabilities; /* only this information is to be printed */
+	bool unconfined;		  /* go on without namespaces if there are none */
+	const char *vhost_socket;	  /* NULL: vhost_fd is used */
 	int vhost_fd;			  /* -1: none */
 	int port_fd;			  /* -1: none */
 	int link_fd;			  /* -1: none */
@@ -23,8 +23,8 @@ struct options {
 	int busy_fd;
 	uint64_t guest_cid;
 	struct isolate_identity identity;
-	struct host_port *ports; /* nports of them, with empty paths */
-	char **targets;		 /* absolute */
+	struct host_port *ports; /* nports entries, whose paths are empty */
+	char **targets;		 /* absolute paths, one for each of ports */
 	unsigned nports;
 };
 

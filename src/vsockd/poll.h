@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * epoll, as thin as can be: base/loop.h allocates for every watch, and this daemon allocates
- * nothing after its start. What an event belongs to is in the event's own 64 bits.
+ * A thin layer over epoll. base/loop.h allocates for every watch, but this daemon must allocate
+ * nothing after its start. The 64 bits of an event say what it belongs to.
  *
- * Everything is watched edge-triggered but listeners: an event says that something has changed, and
- * whoever cannot use it at once remembers it. So a stream costs one epoll_ctl() in its life, and
- * kicks cost no read().
+ * Everything but listeners is watched edge-triggered: an event says that something has changed, and
+ * code that cannot use the event at once must remember it. So a stream costs one epoll_ctl() in its
+ * life, and kicks cost no read().
  */
 #ifndef VSOCKD_POLL_H
 #define VSOCKD_POLL_H
@@ -27,14 +27,15 @@ union poll_ref {
 	uint64_t all;
 	struct {
 		uint32_t index;
-		uint16_t generation; /* tells an event of a stream's predecessor from its own */
+		uint16_t generation; /* distinguishes an event of this stream from one of an earlier
+				      * stream with the same index */
 		uint16_t type;
 	};
 };
 
-/* These return 0 or -1 with errno, for epoll_ctl()'s reasons. Closing a descriptor ends its watch
- * if nobody else holds the same open file; an eventfd got from the front-end must be removed first.
- */
+/* These functions return 0, or -1 with errno for epoll_ctl()'s reasons. Closing a descriptor ends
+ * its watch unless another process holds the same open file. So an eventfd that the front-end sent
+ * must be removed before it is closed. */
 int poll_add(int epfd, int fd, uint32_t events, union poll_ref ref);
 int poll_change(int epfd, int fd, uint32_t events, union poll_ref ref);
 void poll_remove(int epfd, int fd);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The second face: the core behind a byte stream, a Unix socket that QEMU joins to a virtio-serial
- * port of the guest's. base/packet.h has what goes over it.
+ * The second face: the core behind a byte stream. The stream is a Unix socket that QEMU connects to
+ * a virtio-serial port of the guest. base/packet.h describes the protocol on it.
  *
- * All that comes is the guest's. A packet is taken when it is there whole, its length judged before
- * its bytes are awaited; what cannot be one ends the streams, and then nothing counts but a HELLO.
+ * The guest controls all bytes that arrive. A packet is taken when it is complete, and its length
+ * is checked before its bytes are awaited. Bytes that cannot be a packet end the streams, and then
+ * only a HELLO counts.
  */
 #ifndef VSOCKD_PORT_H
 #define VSOCKD_PORT_H
@@ -23,28 +24,30 @@ struct port {
 	struct core *core;
 	struct log *log;
 	int fd;	       /* -1: none */
-	bool readable; /* it may have bytes, or its end */
+	bool readable; /* the socket may have bytes, or its end */
 	bool writable;
-	bool hung_up; /* read on to the end, no event will tell it */
+	bool hung_up; /* read on to the end: no event will announce it */
 	bool heard;   /* bytes have come */
 	bool ended;
-	bool astray;	   /* nothing is taken for a packet until a HELLO */
-	bool asks, greets; /* ASK, or WELCOME, is the next thing to be said */
+	bool astray;	   /* bytes are not taken for packets until a HELLO comes */
+	bool asks, greets; /* the next message to send is ASK, or WELCOME */
 	uint64_t guest_cid, number;
-	uint32_t in_at, in_end; /* bytes that have come */
+	uint32_t in_at, in_end; /* the bytes that have come, in `in` */
 	struct iovec out[PORT_SLOTS];
-	struct span unsent; /* of out */
+	struct span unsent; /* the part of out that is not sent yet */
 	uint8_t in[PORT_INPUT];
 	uint8_t slots[PORT_SLOTS][PACKET_WHOLE];
 };
 
-/* fd: connected, non-blocking; stays the caller's. -1: there is none, and nothing is to be done. */
+/* Sets the port up. fd is connected and non-blocking, and the caller keeps it. -1: there is no
+ * connection yet, and nothing is to be done. */
 void port_init(struct port *port, struct core *core, uint64_t guest_cid, int fd, struct log *log);
-/* What epoll says of it, edge-triggered. */
+/* Handles an event of epoll, edge-triggered. */
 void port_event(struct port *port, uint32_t events);
-/* Moves a bounded number of packets both ways. True when there is more to do. */
+/* Moves a bounded number of packets both ways. Returns true if there is more to do. */
 bool port_pump(struct port *port);
-/* The other end is gone: what it had sent whole has been worked off. */
+/* Returns true if the other end is gone and the packets that it had sent completely have been
+ * handled. */
 bool port_has_ended(const struct port *port);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Bytes scattered over memory, consumed from the front. The iovecs are the caller's and are changed
- * while the span is worked through; the bytes may be guest memory, which changes under our hands,
- * so nothing is decided on them before they have been copied out.
+ * Bytes in several pieces of memory, consumed from the front. The caller owns the iovecs, and using
+ * the span changes them. The bytes may be guest memory, which the guest can change at any time, so
+ * no decision may depend on the bytes before they have been copied out.
  */
 #ifndef VSOCKD_SPAN_H
 #define VSOCKD_SPAN_H
@@ -18,13 +18,14 @@ struct span {
 
 /* Drops len bytes (at most all) from the front. */
 void span_skip(struct span *span, size_t len);
-/* Cuts the end off so that at most len bytes stay. */
+/* Cuts off the end, so that at most len bytes stay. */
 void span_limit(struct span *span, size_t len);
-/* Writes the pieces of the bytes skip..skip+limit to out[*n..max), moves *n on, and returns how
- * many bytes they name. The span stays as it is. */
+/* Writes the pieces of the bytes skip..skip+limit to out[*n..max) and advances *n. Returns how many
+ * bytes the pieces have. Does not change the span. */
 size_t span_pieces(const struct span *span, size_t skip, size_t limit, struct iovec *out,
 		   unsigned max, unsigned *n);
-/* Copy out of, and into, the front; return how many bytes were there, and skip them. */
+/* Copy bytes out of the front, or into the front, and skip them. Return how many bytes there were,
+ * at most len. */
 size_t span_read(struct span *span, void *data, size_t len);
 size_t span_write(struct span *span, const void *data, size_t len);
 

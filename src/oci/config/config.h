@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a config.json of the OCI runtime specification says, as plain structs. Strings and json_t
- * that are not said to be owned are borrowed from the document, which must outlive the struct.
- * Wrong types are ERR_INVALID with the JSON path. Here is decoded what is used; what becomes of
- * each field, and which values are refused, is in fields.h.
+ * The contents of a config.json of the OCI runtime specification, as plain structs. Strings and
+ * json_t that are not marked as owned are borrowed from the document, which must outlive the
+ * struct. A wrong type is ERR_INVALID with the JSON path. Only the fields that are used are decoded
+ * here. fields.h says what happens with each field, and which values are refused.
  */
 #ifndef OCI_CONFIG_CONFIG_H
 #define OCI_CONFIG_CONFIG_H
@@ -19,9 +19,10 @@
 /* A JSON path of a config, cut at the end if it is longer. */
 #define OCI_PATH 512
 
-/* Where a person is told what did not become an error. May be NULL, and so may tell. */
+/* The receiver of notes about what is not an error. The pointer to it may be NULL, and tell may be
+ * NULL. */
 struct oci_notes {
-	/* warning: else it is of interest to whoever debugs */
+	/* Tells a note. warning: it is for everybody; otherwise it is for debugging. */
 	void (*tell)(void *arg, bool warning, const char *text);
 	void *arg;
 };
@@ -29,12 +30,12 @@ void oci_note(const struct oci_notes *notes, bool warning, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
 /*
- * Loads as json_load_strict(), with two differences, since engines are written in Go: null is as
- * absent, and integers of 64 bits without a sign are had (RLIM_INFINITY is one; jansson knows none
- * above INT64_MAX). The decoders want documents that were loaded by this.
+ * Loads a document like json_load_strict(), with two differences, since engines are written in Go:
+ * null counts as absent, and unsigned integers of 64 bits are accepted (RLIM_INFINITY is one;
+ * jansson has no integers above INT64_MAX). The decoders need documents that this function loaded.
  */
 json_t *oci_load(const void *data, size_t len, struct error *err);
-/* As json_get_int(), of such a document. */
+/* Reads a number like json_get_int(), from a document of oci_load(). */
 int oci_get_uint64(const json_t *object, const char *path, const char *key, enum json_need need,
 		   uint64_t *out, struct error *err);
 
@@ -48,47 +49,49 @@ enum oci_capability_set {
 };
 
 struct oci_process {
-	const char **args, **env; /* NULL-terminated, owned; args has one at least */
+	const char **args, **env; /* owned, end with NULL; args has at least one */
 	const char *cwd;	  /* absolute */
 	bool terminal;
-	unsigned rows, columns; /* 0: not said */
+	unsigned rows, columns; /* 0: not given */
 	uint32_t uid, gid;
 	uint32_t *groups; /* owned */
 	size_t ngroups;
-	int umask;				    /* -1: none is said */
-	uint64_t capabilities[OCI_CAPABILITY_SETS]; /* bit n: CAP number n; not said: none */
+	int umask;				    /* -1: not given */
+	uint64_t capabilities[OCI_CAPABILITY_SETS]; /* bit n: capability number n; not given:
+						     * none */
 	bool no_new_privileges;
 	bool has_oom_score_adj;
 	int oom_score_adj;
-	json_t *rlimits; /* as docs/agent-protocol.md has them; owned; NULL: none */
+	json_t *rlimits; /* as in docs/agent-protocol.md; owned; NULL: none */
 };
 
-/* The object at path ("process", or "" where a file holds a process alone: `exec --process`). */
+/* Decodes the object at path: "process", or "" if a file holds only a process (`exec
+ * --process`). */
 int oci_process_decode(const json_t *process, const char *path, const struct oci_notes *notes,
 		       struct oci_process *out, struct error *err);
-/* Accepts a zeroed one; leaves it zeroed. */
+/* Frees the contents. Accepts a zeroed struct, and leaves a zeroed one. */
 void oci_process_free(struct oci_process *process);
 
-/* "CAP_CHOWN" for 0; NULL above the last that is known. */
+/* Returns a capability's name, such as "CAP_CHOWN" for 0; NULL above the last known number. */
 const char *oci_capability_name(unsigned number);
-/* -1 for a name that is not known. */
+/* Returns a capability's number; -1 for an unknown name. */
 int oci_capability_number(const char *name);
 
 struct oci_mount {
-	const char *destination, *source, *type; /* source and type: NULL where not said */
+	const char *destination, *source, *type; /* source and type: NULL if not given */
 	bool is_bind, recursive;
-	/* A bind on /dev/shm. Memory of the host would be shared with nobody by virtiofs: the guest
-	 * makes a tmpfs of its own there. */
+	/* Set for a bind on /dev/shm. virtiofs could share the host's memory with nobody, so the
+	 * guest makes a tmpfs of its own there. */
 	bool is_shm;
-	bool read_only;	     /* also MS_RDONLY of flags */
-	unsigned long flags; /* MS_*, of those that mount(2) sets; no MS_BIND, MS_REC */
-	/* MS_PRIVATE or MS_UNBINDABLE, where nothing is bound also MS_SHARED or MS_SLAVE; with
-	 * MS_REC or not; else 0 */
+	bool read_only;	     /* set as MS_RDONLY in flags too */
+	unsigned long flags; /* MS_* flags for mount(2), without MS_BIND and MS_REC */
+	/* MS_PRIVATE or MS_UNBINDABLE; also MS_SHARED or MS_SLAVE if the mount is no bind; each
+	 * with or without MS_REC; otherwise 0 */
 	unsigned long propagation;
-	char *data;	      /* the other options, "a,b=c"; owned; "" for none */
-	const char **options; /* all of them as they are written; NULL-terminated, owned */
+	char *data;	      /* the other options, "a,b=c"; owned; "" if there are none */
+	const char **options; /* all options as written; owned, ends with NULL */
 };
-/* The options with a meaning here, in the order of their names; NULL behind the last. */
+/* Returns an option that has a meaning here, in the order of the names; NULL after the last one. */
 const char *oci_mount_option(size_t index);
 
 enum oci_namespace_type {
@@ -105,33 +108,35 @@ enum oci_namespace_type {
 extern const char *const oci_namespace_names[OCI_NAMESPACE_TYPES];
 struct oci_namespace {
 	enum oci_namespace_type type;
-	const char *path; /* absolute; NULL: a new one */
+	const char *path; /* absolute; NULL: a new namespace */
 };
 
-/* What is not said (for memory, shares, quota, period and pids also what is 0: runc's meaning). */
+/* The value of a limit that is not given. For memory, shares, quota, period and pids, 0 counts as
+ * not given too, as in runc. */
 #define OCI_UNSAID INT64_MIN
 struct oci_resources {
-	/* bytes; -1: unlimited. swap is of memory and swap together. */
+	/* In bytes; -1: unlimited. memory_swap limits memory and swap together. */
 	int64_t memory_limit, memory_swap, memory_reservation;
-	int64_t cpu_shares, cpu_period; /* cgroup v1's 2..262144; microseconds */
-	int64_t cpu_quota;		/* microseconds of each period; -1: unlimited */
-	const char *cpus, *mems;	/* lists as "0-3,7"; NULL: not said */
+	int64_t cpu_shares, cpu_period; /* cpu_shares: 2..262144, as in cgroup v1; cpu_period: µs */
+	int64_t cpu_quota;		/* µs of each period; -1: unlimited */
+	const char *cpus, *mems;	/* lists such as "0-3,7"; NULL: not given */
 	int64_t pids_limit;		/* -1: unlimited */
 };
-/* A rule of linux.resources.devices: what the container may do with devices. */
+/* A rule of linux.resources.devices: which devices the container may use, and how. */
 #define OCI_DEVICE_RULES_MAX 256
 struct oci_device_rule {
 	bool allow;
 	char type;	      /* 'a', 'b' or 'c' */
 	int64_t major, minor; /* -1: any */
-	const char *access;   /* of the letters r, w and m */
+	const char *access;   /* some of the letters r, w and m */
 };
-/* A device that the container is to have. */
+/* A device that the container gets. */
 struct oci_device {
-	const char *path, *type; /* type: "" where not said */
-	int64_t major, minor;	 /* 0 where not said */
+	const char *path, *type; /* type: "" if not given */
+	int64_t major, minor;	 /* 0 if not given */
 };
-/* The object at path ("linux.resources", or "" where a file holds it alone: `update`). */
+/* Decodes the object at path: "linux.resources", or "" if a file holds only that object
+ * (`update`). */
 int oci_resources_decode(const json_t *resources, const char *path, struct oci_resources *out,
 			 struct error *err);
 
@@ -147,7 +152,7 @@ enum oci_hook_kind {
 extern const char *const oci_hook_names[OCI_HOOK_KINDS];
 struct oci_hook {
 	const char *path;	  /* absolute */
-	const char **args, **env; /* NULL-terminated, owned; no args: the path alone is meant */
+	const char **args, **env; /* owned, end with NULL; no args: the path is the only one */
 	unsigned timeout;	  /* seconds; 0: none */
 };
 struct oci_hooks {
@@ -157,41 +162,41 @@ struct oci_hooks {
 
 struct oci_config {
 	const char *version;
-	const char *root_path; /* as written: relative to the bundle or absolute */
+	const char *root_path; /* as written: absolute, or relative to the bundle */
 	bool root_readonly;
-	const char *hostname, *domainname; /* NULL: not said */
+	const char *hostname, *domainname; /* NULL: not given */
 	struct oci_process process;
 	struct oci_mount *mounts;
 	size_t nmounts;
-	struct oci_namespace *namespaces; /* of each type one at most */
+	struct oci_namespace *namespaces; /* at most one of each type */
 	size_t nnamespaces;
-	const char **masked_paths, **readonly_paths; /* absolute; NULL-terminated, owned */
+	const char **masked_paths, **readonly_paths; /* absolute; owned, end with NULL */
 	const json_t *sysctl;			     /* strings by name; NULL: none */
 	struct oci_resources resources;
-	struct oci_device_rule *device_rules; /* owned; a later rule goes before an earlier one */
+	struct oci_device_rule *device_rules; /* owned; a later rule overrides an earlier one */
 	size_t ndevice_rules;
 	struct oci_device *devices; /* owned */
 	size_t ndevices;
-	const char *cgroups_path; /* NULL: not said */
+	const char *cgroups_path; /* NULL: not given */
 	const json_t *seccomp;	  /* for seccomp.h; NULL: none */
 	struct oci_hooks hooks[OCI_HOOK_KINDS];
 	const json_t *annotations; /* strings by name; NULL: none */
-	/* PER_LINUX or PER_LINUX32 of personality(2); -1: not said */
+	/* PER_LINUX or PER_LINUX32, for personality(2); -1: not given */
 	int personality;
-	const char *rootfs_propagation; /* NULL: not said */
+	const char *rootfs_propagation; /* NULL: not given */
 };
 
 int oci_config_decode(const json_t *document, const struct oci_notes *notes, struct oci_config *out,
 		      struct error *err);
-/* The hooks alone, of a document that has them as a config has. */
+/* Decodes only the hooks of a document, which has them in the same place as a config. */
 int oci_hooks_decode(const json_t *document, struct oci_config *out, struct error *err);
-/* Accepts a zeroed one; leaves it zeroed. */
+/* Frees the contents. Accepts a zeroed struct, and leaves a zeroed one. */
 void oci_config_free(struct oci_config *config);
 
-/* NULL: the config has none of the type. */
+/* Returns the namespace of that type; NULL if the config has none. */
 const struct oci_namespace *oci_config_namespace(const struct oci_config *config,
 						 enum oci_namespace_type type);
-/* The text of an annotation, or NULL. */
+/* Returns the text of an annotation; NULL if there is none. */
 const char *oci_config_annotation(const struct oci_config *config, const char *name);
 
 #endif

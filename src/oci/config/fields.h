@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What becomes of each field of a config.json: the table, and the refusals that follow from it. */
+/* What happens with each field of a config.json: the table of fields, and the refusals that follow
+ * from it. */
 #ifndef OCI_CONFIG_FIELDS_H
 #define OCI_CONFIG_FIELDS_H
 
@@ -18,50 +19,54 @@
 #define OCI_KERNEL_ANNOTATION "io.microagent.kernel" /* a name in the cache */
 /* "ignore": mounts that ask for shared or slave propagation are made without it. */
 #define OCI_PROPAGATION_ANNOTATION "io.microagent.propagation"
-/* "overlay": what a container writes to its root stays in the machine; "virtiofs": as without. */
+/* "overlay": what a container writes to its root stays in the machine. "virtiofs": the default. */
 #define OCI_ROOTFS_ANNOTATION "io.microagent.rootfs"
 
 enum oci_verdict {
 	OCI_HONOURED, /* on the host */
-	OCI_GUEST,    /* enforced in the guest */
+	OCI_GUEST,    /* by the guest */
 	OCI_REFUSED,
 	OCI_IGNORED,
 };
 
 struct oci_field {
-	/* "mounts[].source", its list's items meant too; with ".*" all that is below */
+	/* A path such as "mounts[].source", which stands for every item of the list. ".*" at the
+	 * end stands for everything below. */
 	const char *path;
 	enum oci_verdict verdict;
-	bool warned;	  /* one that is ignored: a person may miss it */
-	const char *text; /* how it is honoured; or the reason */
-	const char *next; /* of a refusal: what to do */
+	bool warned;	  /* for an ignored field: a warning, since a person may miss it */
+	const char *text; /* how the field is honoured, or why it is not */
+	const char *next; /* for a refused field: what to do instead */
 };
 
-/* The row at index; NULL behind the last. */
+/* Returns the row at index; NULL after the last row. */
 const struct oci_field *oci_field_at(size_t index);
-/* The row that knows "linux.resources.memory.limit" or "mounts[].source"; NULL if none does. */
+/* Returns the row for a field such as "linux.resources.memory.limit" or "mounts[].source"; NULL if
+ * there is none. */
 const struct oci_field *oci_field_find(const char *path);
 
 /*
- * ERR_UNSUPPORTED, with the JSON path, the reason and the next step, for the first field of the
- * config that is refused and is not empty (null, 0, false, "", and lists and objects of such), and
- * for a version that is not known. What is ignored is noted. Unknown fields are neither: the
- * specification wants them ignored. Fit for a document of any shape that oci_load() made.
+ * Checks all fields of a config. ERR_UNSUPPORTED, with the JSON path, the reason and the next step,
+ * names the first refused field that is not empty, or an unknown version. Empty are null, 0, false,
+ * "", and lists and objects of these. Ignored fields are noted. Unknown fields are neither refused
+ * nor noted: the specification says to ignore them. The document may have any shape that oci_load()
+ * accepts.
  */
 int oci_fields_check(const json_t *document, const struct oci_notes *notes, struct error *err);
-/* The same of one that stands alone: a process ("process") or resources ("linux.resources"). */
+/* Checks the fields of a value that stands alone: a process ("process") or resources
+ * ("linux.resources"). */
 int oci_fields_check_below(const json_t *value, const char *path, const struct oci_notes *notes,
 			   struct error *err);
-/* ERR_UNSUPPORTED likewise for the first value that is refused although its field is not. Judges
- * what oci_config_decode() has made of the document. */
+/* Fails with ERR_UNSUPPORTED, as above, for the first value that is refused although its field is
+ * honoured. config is the result of oci_config_decode(). */
 int oci_config_check(const struct oci_config *config, const struct oci_notes *notes,
 		     struct error *err);
-/* What only a look at the file tells: mode is that of the source of mounts[index], as fstat() has
- * it. ERR_UNSUPPORTED for a device and for a socket. */
+/* Checks the source of mounts[index], for which the file itself is needed: mode is its mode from
+ * fstat(). Fails with ERR_UNSUPPORTED for a device and for a socket. */
 int oci_mount_source_check(const struct oci_mount *mount, size_t index, mode_t mode,
 			   struct error *err);
 
-/* For people: each row as a line, in columns. */
+/* Prints the table for people: one line for each row, in columns. */
 int oci_fields_print(struct buf *out, struct error *err);
 
 #endif

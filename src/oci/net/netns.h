@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What CNI or libnetwork has made of a network namespace, to be handed on to a guest: each link but
- * lo that is up and has an address. Of its routes those of the main table, of its neighbours those
- * that somebody has entered. What each kernel makes by itself is left out: link-local addresses of
- * IPv6 and the routes to them, what a router's advertisement brought, routes that lead to no link
+ * Reads what CNI or libnetwork has made of a network namespace, to hand it on to a guest: each link
+ * but lo that is up and has an address, the routes of the main table, and the neighbours that were
+ * entered by hand. What each kernel makes by itself is left out: link-local addresses of IPv6 and
+ * the routes to them, what a router's advertisement brought, and routes that lead to no link
  * (blackhole and the like).
  *
- * What could not be handed on as it is, is refused by name: a link that is no Ethernet, a route
- * with several next hops or an encapsulation, and more of anything than there is room for.
+ * What could not be handed on unchanged is refused by name: a link that is no Ethernet, a route
+ * with several next hops or an encapsulation, and more items than there is room for.
  */
 #ifndef OCI_NET_NETNS_H
 #define OCI_NET_NETNS_H
@@ -22,7 +22,7 @@
 #include "base/ip.h"
 #include "base/platform/linux/netlink.h"
 
-#define NETNS_LINKS_MAX 16 /* that are up, of which the machine gets as many cards */
+#define NETNS_LINKS_MAX 16 /* links that are up; the machine gets as many cards */
 #define NETNS_ADDRESSES_MAX 32
 #define NETNS_ROUTES_MAX 256
 #define NETNS_NEIGHBOURS_MAX 256
@@ -35,14 +35,14 @@ struct netns_address {
 };
 
 struct netns_route {
-	struct ip to; /* of bits 0 the default */
+	struct ip to; /* the default route has bits 0 */
 	uint8_t bits;
-	uint8_t scope;	  /* as above: RT_SCOPE_LINK is "scope link" */
-	bool onlink;	  /* via is taken to be there, though no other route leads to it */
-	struct ip via;	  /* family 0: the destination is on the link; may be of the other family */
-	struct ip source; /* family 0: none preferred */
+	uint8_t scope;	  /* as in struct netns_address: RT_SCOPE_LINK is "scope link" */
+	bool onlink;	  /* via counts as reachable, though no other route leads to it */
+	struct ip via;	  /* family 0: the destination is on the link; may have the other family */
+	struct ip source; /* family 0: no preferred address */
 	uint32_t metric;
-	uint32_t mtu; /* 0: the link's */
+	uint32_t mtu; /* 0: the MTU of the link */
 };
 
 struct netns_neighbour {
@@ -67,14 +67,14 @@ struct netns {
 	struct netns_link links[NETNS_LINKS_MAX];
 };
 
-/* Of the namespace that the caller is in. To be freed by free(); no links: lo alone. */
+/* Reads the namespace of the caller. The caller calls free() on the result. No links: only lo. */
 struct netns *netns_read(struct error *err);
 
 /*
- * The document that the guest is told:
+ * Makes the document that tells the guest of its network:
  *
  * {"interfaces": [{
- *    "name": "eth0",                       what the guest's is to be called, too
+ *    "name": "eth0",                       the name for the guest's link, too
  *    "mac": "0a:58:0a:00:00:02",           by which the guest knows the card
  *    "mtu": 1450,
  *    "addresses": ["10.0.0.2/24", "2001:db8::2/64"],
@@ -88,16 +88,16 @@ struct netns *netns_read(struct error *err);
  *       "mtu": 1400}],                     absent: the link's
  *    "neighbours": [{"address": "10.0.0.1", "mac": "ee:ee:ee:ee:ee:ee"}]}]}
  *
- * Routes to the prefixes of the addresses are among the routes, if they were there: the guest's
- * kernel is to make none by itself.
+ * Routes to the prefixes of the addresses are in the list if they existed: the guest's kernel must
+ * make no routes by itself.
  */
 json_t *netns_document(const struct netns *netns, struct error *err);
 
 /* --- for tests ------------------------------------------------------------------------------- */
 
-/* One message of the kernel's, of any kind; data: a struct netns. */
+/* Handles one message of the kernel, of any kind; data is a struct netns. */
 int netns_take(void *data, const struct netlink_reply *reply, struct error *err);
-/* Drops the links without an address; those that are left must be cards. */
+/* Drops the links without an address. Fails if one of the others is no card. */
 int netns_settle(struct netns *netns, struct error *err);
 
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The way from a link of a network namespace to a machine and back: a tap beside the link, and on
- * each of the two a filter on what comes in that sends it out of the other (an ingress qdisc, u32
- * and mirred; not every kernel has matchall or flower). The namespace's own kernel hears nothing of
- * what is sent to the link any more, and so answers nothing, though the link keeps its addresses:
- * CNI looks for them there.
+ * The way from a link of a network namespace to a machine and back: a tap beside the link. On the
+ * link and on the tap, a filter sends each incoming frame out of the other one (an ingress qdisc,
+ * u32 and mirred; not every kernel has matchall or flower). The namespace's own kernel no longer
+ * hears what is sent to the link, so it answers nothing, though the link keeps its addresses: CNI
+ * looks for them there.
  */
 #ifndef OCI_NET_TAP_H
 #define OCI_NET_TAP_H
@@ -17,7 +17,7 @@
 #include "oci/net/netns.h"
 
 struct netns_tap {
-	int fd; /* of its one queue, non-blocking; the tap vanishes with the last copy */
+	int fd; /* its only queue, non-blocking; the tap ends with the last copy */
 	char name[IFNAMSIZ]; /* "ma0", "ma1", ... */
 	char link[IFNAMSIZ];
 };
@@ -27,15 +27,15 @@ struct netns_taps {
 	struct netns_tap taps[NETNS_LINKS_MAX];
 };
 
-/* In the namespace that the caller is in, a tap for each link of netns, in their order. vnet_hdr:
- * with a struct virtio_net_hdr in front of each frame. A link that has such a qdisc of somebody
- * else's is ERR_CONFLICT: what it does would be undone. One that leads to a tap that is gone alone,
- * of a machine whose keeper was killed, is replaced. */
+/* Makes a tap for each link of netns, in their order, in the caller's namespace. With vnet_hdr each
+ * frame begins with a struct virtio_net_hdr. Fails with ERR_CONFLICT if a link has an ingress qdisc
+ * of another program, whose effect would be undone. A qdisc that leads only to a tap that no longer
+ * exists (its machine's keeper was killed) is replaced. */
 int netns_taps_make(const struct netns *netns, bool vnet_hdr, struct netns_taps *out,
 		    struct error *err);
-/* Takes all of it away, in that same namespace: what is sent to the links is its kernel's again.
- * Descriptors that are -1 were closed, or handed on, before. A link that is gone is none to fail
- * of. */
+/* Removes the taps and filters, in the same namespace: frames to the links then reach the
+ * namespace's kernel again. A descriptor that is -1 was closed or handed on before. A link that no
+ * longer exists is no failure. */
 int netns_taps_remove(struct netns_taps *taps, struct error *err);
 
 #endif
