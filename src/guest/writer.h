@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One JSON object, written as text as its members are put. The agent's answers are flat, or a list
- * of flat ones, and some hold megabytes: a tree of them first would be three more copies, and for
- * the small ones it is most of the work that an answer costs.
+ * Writes one JSON object as text, member by member. The agent's answers are flat, or a list of flat
+ * objects, and some have megabytes. Building a tree of values first would make three more copies,
+ * and for small answers it would be most of the work.
  *
- * The first failure is remembered and what follows does nothing, so that a message reads as a list.
+ * The first failure is remembered, and later calls do nothing, so a caller can put all members
+ * without checks.
  */
 #ifndef GUEST_WRITER_H
 #define GUEST_WRITER_H
@@ -20,26 +21,28 @@ struct writer {
 	struct buf text;
 	struct error *err;
 	bool failed;
-	bool begun; /* there is a member or item before the next one */
+	bool begun; /* a member or item comes before the next one */
 };
 
 struct writer writer_begin(struct error *err);
-/* Keys are ours: plain ASCII without quotes. Bytes that are no UTF-8, and NUL, become U+FFFD. */
+/* Put a member. Keys are plain ASCII without quotes. Bytes that are not UTF-8, and NUL, become
+ * U+FFFD. */
 void writer_bytes(struct writer *w, const char *key, const void *bytes, size_t len);
 void writer_text(struct writer *w, const char *key, const char *text);
 void writer_number(struct writer *w, const char *key, int64_t number);
 void writer_bool(struct writer *w, const char *key, bool value);
 void writer_if_true(struct writer *w, const char *key, bool value);
 void writer_base64(struct writer *w, const char *key, const void *bytes, size_t len);
-/* value is JSON already. */
+/* Puts a value that is JSON already. */
 void writer_raw(struct writer *w, const char *key, const char *value);
-/* A list of objects: members put between the two of an item are the item's. Or of strings. */
+/* Put a list of objects or of strings. Members between open_item and close_item belong to that
+ * item. */
 void writer_open_list(struct writer *w, const char *key);
 void writer_open_item(struct writer *w);
 void writer_close_item(struct writer *w);
 void writer_list_bytes(struct writer *w, const void *bytes, size_t len);
 void writer_close_list(struct writer *w);
-/* The object as a malloc'd string; NULL after a failure. */
+/* Returns the object as a string, which the caller frees; NULL after a failure. */
 char *writer_end(struct writer *w);
 
 #endif

@@ -8,14 +8,14 @@ static bool is_waiting(const struct asked *asked, const struct asked_question *a
 	return a->since && now - a->since <= asked->patience_ns;
 }
 
-/* Whether an answer to one of the questions answers the other too. */
+/* Returns true if an answer to one of the questions also answers the other. */
 static bool is_same_question(const struct dns_question *a, const struct dns_question *b)
 {
 	return a->type == b->type && a->class == b->class && a->room == b->room &&
 	       host_name_equal(&a->name, &b->name);
 }
 
-/* Whether a program of the guest asks again, which it does under the same number. */
+/* Returns true if it is the same program of the guest that asks again, under the same number. */
 static bool is_same_asker(const struct asker *a, const struct asker *b)
 {
 	return a->id == b->id && a->port == b->port;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Connections, and changes of the list. */
+/* Judges connections, and changes the list of names. */
 #include "netgate/by_name.h"
 
 #include <netinet/in.h>
@@ -7,9 +7,9 @@
 
 #include "base/clock.h"
 
-#define NO_WORDS "-" /* in the place of a rule's name */
+#define NO_WORDS "-" /* in place of a rule's name */
 #define PORT_QUIC 443
-#define CALL_MAX 128 /* with all options that TCP has room for, and some padding */
+#define CALL_MAX 128 /* room for all options of TCP, and some padding */
 
 static bool refuse_opening(struct gate *g, const uint8_t *frame, size_t len,
 			   const struct flow_key *key)
@@ -68,7 +68,7 @@ void by_name_tell_silent(struct gate *g, uint64_t silence_ns)
 		}
 }
 
-/* NULL: no name opens it. */
+/* Opens a flow by a name. Returns NULL if no name opens it. */
 static struct flow *open_flow(struct gate *g, const struct flow_key *key)
 {
 	struct egress *e = &g->egress;
@@ -82,7 +82,7 @@ static struct flow *open_flow(struct gate *g, const struct flow_key *key)
 	flow->rule = (uint8_t)rule;
 	if (!is_new)
 		return flow;
-	/* A connection of the same ports before it may still wait for its words, and has its line
+	/* An earlier connection of the same ports may still wait for its words; its line is told
 	 * first. */
 	if (flow->line == LINE_WAITS)
 		tell_flow(g, flow, NO_WORDS, LINE_SILENT);
@@ -108,14 +108,16 @@ void by_name_end(struct gate *g, const uint8_t *frame, const struct segment *s, 
 	lane_insert(&g->out, to_passt, sizeof(to_passt));
 }
 
-/* The same SYN again, while nothing has been said: its answer may have come already. */
+/* Returns true for the same SYN again while no words have come: its answer may have come
+ * already. */
 static bool is_called_again(const struct flow *flow, const struct segment *syn)
 {
 	return flow->state == FLOW_SAYS && !flow->slot && syn->sequence + 1 == flow->start;
 }
 
-/* passt is given the SYN when it has no connection of these ports any more: else the answer to the
- * one before could be taken for its own. */
+/* Sends passt a reset and then the SYN, because passt must have no connection of these ports any
+ * more. Otherwise passt's answer to the earlier connection could be taken for the answer to this
+ * one. */
 static bool call_anew(struct gate *g, const struct flow *flow, const uint8_t *frame, size_t len)
 {
 	uint8_t reset[COMPOSE_BARE], call[CALL_MAX];
@@ -127,7 +129,7 @@ static bool call_anew(struct gate *g, const struct flow *flow, const uint8_t *fr
 	return lane_insert(&g->out, reset, sizeof(reset)) && lane_insert(&g->out, call, len);
 }
 
-/* Its words begin where it says, and there alone. */
+/* Makes the flow wait for its answer. The words begin exactly where the SYN says. */
 static bool await_answer(struct gate *g, struct flow *flow, const struct segment *syn,
 			 const uint8_t *frame, size_t len)
 {
@@ -135,7 +137,8 @@ static bool await_answer(struct gate *g, struct flow *flow, const struct segment
 
 	if (is_called_again(flow, syn))
 		return true;
-	/* What passt says of the one before cannot be told from what it says of this. */
+	/* What passt says of the earlier connection cannot be told from what it says of this
+	 * one. */
 	if (flow->has_said && syn->sequence + 1 == flow->said)
 		return g->egress.dry;
 	if (anew && !g->egress.dry && !call_anew(g, flow, frame, len))
@@ -153,7 +156,8 @@ static bool judge_syn(struct gate *g, const uint8_t *frame, size_t len, const st
 
 	if (!flow)
 		return refuse_opening(g, frame, len, key);
-	/* Words that come with it are nobody's yet, and come again. */
+	/* Words that come with a SYN are judged for no connection yet; the guest sends them
+	 * again. */
 	if (!segment_read(frame, len, &syn) || syn.payload.len)
 		return g->egress.dry;
 	if (by_name_hears(g, key->port))
@@ -179,7 +183,8 @@ static bool judge_segment(struct gate *g, const uint8_t *frame, size_t len,
 	}
 	if (!segment.payload.len)
 		return true;
-	/* Of one that is no call nobody knows where its words begin. */
+	/* A segment with SYN that does not open a connection does not tell where its words
+	 * begin. */
 	if (segment.flags & TCP_SYN)
 		return g->egress.dry;
 	return flow->state == FLOW_SAYS ? by_name_words(g, flow, key, frame, &segment)
@@ -195,7 +200,8 @@ static bool judge_datagram(struct gate *g, const uint8_t *frame, size_t len,
 
 	if (flow && flow->state == FLOW_OPEN)
 		return true;
-	/* Whom QUIC is for is not to be seen, and it may be at any port that is judged by words. */
+	/* QUIC does not show which host it is for, and it may use any port that is judged by
+	 * words. */
 	flow = key->port == PORT_QUIC || by_name_hears(g, key->port) ? NULL : open_flow(g, key);
 	if (!flow)
 		return refuse_opening(g, frame, len, key);
@@ -212,9 +218,9 @@ bool by_name_frame(struct gate *g, const uint8_t *frame, size_t len, const struc
 	return key->opening ? judge_syn(g, frame, len, key) : judge_segment(g, frame, len, key);
 }
 
-/* Whether the guest has written to the datagram's sender. passt has a socket for each port that a
- * frame came from, and takes what anybody sends to that; by what comes to the port of a question of
- * netgate's the guest would learn which port that is. */
+/* Returns true if the guest has written to the datagram's sender. passt has a socket for each port
+ * that a frame came from, and takes what anybody sends to that socket. From datagrams to the port
+ * of one of netgate's questions, the guest would learn which port that is. */
 static bool is_answer(const struct gate *g, const struct segment *s)
 {
 	const struct flow_key key = segment_flow(s);
@@ -222,7 +228,7 @@ static bool is_answer(const struct gate *g, const struct segment *s)
 	return flows_knows(&g->flows, &key, g->now);
 }
 
-/* Most frames are looked at no further than this. */
+/* Judges a frame for the guest. Most frames are decided by the first test. */
 bool by_name_inbound(struct gate *g, const uint8_t *frame, size_t len)
 {
 	const struct bytes whole = {frame, len};

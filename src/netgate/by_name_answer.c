@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Judges the answers of DNS, which say what addresses names have. Only an answer to a question of
+ * Judges the answers of DNS, which say which addresses names have. Only an answer to a question of
  * netgate's own is believed (by_name_question.c): it comes from the resolver, to the port and under
  * the number that were drawn for the question. dns_answer.c reads the message.
  */
@@ -57,8 +57,8 @@ bool by_name_answer(struct gate *g, const uint8_t *frame, const struct segment *
 		pin_addresses(g, q, &a);
 	if (dry)
 		return true;
-	/* Everybody who has asked is told the resolver's words, or that the resolver has failed.
-	 * TCP, by which the whole of a truncated answer could be asked, is shut. */
+	/* Every asker gets the resolver's words, or is told that the resolver has failed. TCP,
+	 * which could get the whole of a truncated answer, is shut. */
 	if (!sound || (a.truncated && !a.count)) {
 		reply.len = dns_make_answer(message, s->payload, q, DNS_SERVER_FAILED);
 	} else {
@@ -66,9 +66,10 @@ bool by_name_answer(struct gate *g, const uint8_t *frame, const struct segment *
 		put16(message + 2, u16(s->payload, 2) & ~(unsigned)DNS_TRUNCATED);
 		dns_cap_ttls(message, reply.len, q, (uint32_t)limit_get(LIMIT_NETGATE_PIN_MOST_S));
 	}
-	/* The first reply takes the place of the frame in its lane. */
+	/* The first reply takes the place of the frame in its lane, so the frame is copied
+	 * before. */
 	memcpy(like, frame, sizeof(like));
-	/* Each asker's reply has its number, its port, and its letters of the name. */
+	/* Each asker's reply has the asker's number and port, and its spelling of the name. */
 	for (size_t i = 0; i < count; i++) {
 		const struct asker *asker = &taken[i]->asker;
 

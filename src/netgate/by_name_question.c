@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Judges a guest's questions of DNS, which lead out by themselves. What leaves for a guest's question
- * is a question of netgate's own, with a number and a port that are drawn for it (by_name_answer.c
- * judges what comes back).
+ * Judges a guest's questions of DNS. A question of the guest never leaves itself. Instead netgate
+ * sends a question of its own, with a number and a port that are drawn for it (by_name_answer.c
+ * judges the answers).
  */
 #include <netinet/in.h>
 #include <string.h>
@@ -17,17 +17,17 @@
 #include "netgate/put.h"
 
 #define BURST_SECONDS 3
-#define PROTOCOL_OF_QUESTIONS 255 /* of no packet: they are told of as connections are */
+#define PROTOCOL_OF_QUESTIONS 255 /* used by no packet; questions are told of like connections */
 
 /*
- * The lowest port that a question leaves from. passt binds a socket of the host to the port that a
- * datagram comes from, so that this port is the one on the wire. It loses the datagram where a
- * program of the host has the port. The upper half has the ports of programs that ask, and hardly
- * any of programs that serve.
+ * The lowest source port of a question. passt binds a socket of the host to the port that a
+ * datagram comes from, so this is also the port on the wire. passt loses the datagram if a program
+ * of the host has the port. The upper half of the ports is used by programs that ask, and by hardly
+ * any program that serves.
  */
 #define LOWEST_PORT 0x8000
 
-/* A name and type once, until it was not asked for a while. */
+/* Tells of a name and type once, until it was not asked for a while. */
 static void tell_once(struct gate *g, const struct dns_question *q, enum telling telling)
 {
 	uint64_t h = g->flows.seed;
@@ -44,7 +44,7 @@ static void tell_once(struct gate *g, const struct dns_question *q, enum telling
 		tell_question(&g->teller, q, telling, g->now);
 }
 
-/* Answers a question in the resolver's place. */
+/* Answers a question in place of the resolver. */
 static void answer_guest(struct gate *g, const uint8_t *frame, struct bytes message,
 			 const struct dns_question *q, unsigned code)
 {
@@ -73,7 +73,7 @@ static bool may_ask(struct gate *g)
 	return true;
 }
 
-/* Lets a question of our own leave in the place of the guest's. */
+/* Sends a question of netgate's own in place of the guest's. */
 static void ask_resolver(struct gate *g, uint8_t *frame, struct asked_question *asked)
 {
 	uint8_t message[DNS_QUERY_MAX], out[COMPOSE_DATAGRAM + DNS_QUERY_MAX];
@@ -83,7 +83,7 @@ static void ask_resolver(struct gate *g, uint8_t *frame, struct asked_question *
 	if (asked_join(&g->egress.asked, &asked->question, &asked->asker, g->now) || !may_ask(g))
 		return;
 	tell_once(g, &asked->question, TELL_PASSED);
-	/* Nobody can know the number and the port. */
+	/* The number and the port must be impossible to guess. */
 	if (g->passt < 0 || getrandom(drawn, sizeof(drawn), 0) != (ssize_t)sizeof(drawn))
 		return;
 	asked->question.id = drawn[0];
@@ -110,7 +110,7 @@ bool by_name_question(struct gate *g, uint8_t *frame, size_t len)
 			answer_guest(g, frame, s.payload, q, DNS_NO_SUCH_NAME);
 		return dry;
 	}
-	/* There is no way to an IPv6 address, and the rest would say more than addresses. */
+	/* No IPv6 address can be reached, and other types would tell more than addresses. */
 	if (q->type != DNS_A) {
 		if (!dry)
 			answer_guest(g, frame, s.payload, q, DNS_OK);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The first words of connections. */
+/* Judges the first words of connections. */
 #include <netinet/in.h>
 #include <string.h>
 
@@ -7,19 +7,20 @@
 
 #define PORT_TLS 443
 
-/* Signed, as sequence numbers wrap. */
+/* Returns true if sequence is before other. The difference is signed, since sequence numbers
+ * wrap. */
 static bool is_before(uint32_t sequence, uint32_t other)
 {
 	return (int32_t)(sequence - other) < 0;
 }
 
-/* They are not let through, or not only. */
+/* Refuses the words, or with a dry run only tells of them. */
 static bool refuse_words(struct gate *g, struct flow *flow, const struct flow_key *key,
 			 const char *name, const uint8_t *frame, const struct segment *segment)
 {
 	bool dry = g->egress.dry;
 
-	/* The line on the refusal stands for the connection's own. */
+	/* The line about the refusal takes the place of the connection's own line. */
 	flows_set_line(&g->flows, flow, LINE_TOLD, g->now);
 	tell_opening(&g->teller, key->port == PORT_TLS ? "tls" : "http", key, name,
 		     dry ? TELL_WOULD_REFUSE : TELL_REFUSED, g->now);
@@ -30,8 +31,8 @@ static bool refuse_words(struct gate *g, struct flow *flow, const struct flow_ke
 	return dry;
 }
 
-/* What is kept is the guest's no more to send: without a word on it the guest would hold back its
- * next piece (RFC 896) and send this one again and again. */
+/* Acknowledges the words that were kept. Otherwise the guest would hold back its next piece (RFC
+ * 896) and send the kept one again and again. */
 static void acknowledge_kept(struct gate *g, const struct flow *flow,
 			     const struct held_opening *held, const uint8_t *frame,
 			     const struct segment *segment)
@@ -45,7 +46,7 @@ static void acknowledge_kept(struct gate *g, const struct flow *flow,
 	lane_insert(&g->in, out, sizeof(out));
 }
 
-/* All that was kept, in one frame in the place of the last. */
+/* Sends all kept words in one frame, in place of the last one. */
 static void let_through(struct gate *g, const struct held_opening *held, uint32_t start,
 			const uint8_t *frame)
 {
@@ -53,7 +54,8 @@ static void let_through(struct gate *g, const struct held_opening *held, uint32_
 		out[COMPOSE_SEGMENT_HEADERS + OPENING_BYTES]; /* nothing is allocated later */
 	size_t len = compose_segment(out, frame, start, (struct bytes){held->bytes, held->len});
 
-	/* Without room the guest sends the last piece again, and so all of it. */
+	/* Without room nothing is lost: the guest sends the last piece again, and then all words
+	 * are sent. */
 	lane_insert(&g->out, out, len);
 }
 
@@ -109,11 +111,11 @@ bool by_name_words(struct gate *g, struct flow *flow, const struct flow_key *key
 		if (offset == 0 || offset >= held->len)
 			return true;
 		/* The guest's last piece, which nobody has acknowledged, stands for all of them:
-		 * those before it were acknowledged here. */
+		 * the earlier pieces were acknowledged here. */
 		let_through(g, held, flow->start, frame);
 		return false;
 	}
-	/* Out of order, or again: TCP sends it once more if need be. */
+	/* The piece is out of order, or a repetition: TCP sends it once more if necessary. */
 	if (offset != held->len) {
 		acknowledge_kept(g, flow, held, frame, segment);
 		return false;
@@ -125,7 +127,7 @@ bool by_name_words(struct gate *g, struct flow *flow, const struct flow_key *key
 	return judge_words(g, flow, key, held, frame, segment);
 }
 
-/* Only passt knows how much of the guest's words it has taken. */
+/* Notes a segment of passt. Only passt knows how many of the guest's words it has taken. */
 void by_name_heard(struct gate *g, const struct segment *s)
 {
 	const struct flow_key key = segment_flow(s);
@@ -136,7 +138,7 @@ void by_name_heard(struct gate *g, const struct segment *s)
 	if (!flow || flow->state == FLOW_SHUT)
 		return;
 	if (s->flags & TCP_SYN) {
-		/* To the latest call, and no older one. */
+		/* It must answer the latest SYN, and no older one. */
 		if (flow->state == FLOW_CALLED && s->acknowledged == flow->start)
 			flow->state = FLOW_SAYS;
 	} else if (flow->state == FLOW_SAYS && flow->slot) {

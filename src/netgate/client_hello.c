@@ -13,7 +13,7 @@ enum {
 	NAME_OF_HOST = 0,
 };
 
-/* Takes so many bytes off the front; false: there are not as many. */
+/* Takes that many bytes off the front. Returns false if there are not as many. */
 static bool take_part(struct bytes *from, size_t len, struct bytes *taken)
 {
 	if (len > from->len)
@@ -23,7 +23,7 @@ static bool take_part(struct bytes *from, size_t len, struct bytes *taken)
 	return true;
 }
 
-/* The same for what has its length in front, in one byte or in two. */
+/* Takes a part that begins with its length, in one byte or in two. */
 static bool take_vector(struct bytes *from, size_t length_bytes, struct bytes *taken)
 {
 	struct bytes length;
@@ -34,7 +34,7 @@ static bool take_vector(struct bytes *from, size_t length_bytes, struct bytes *t
 
 /* --- the message ----------------------------------------------------------------------------- */
 
-/* The extension: a list with one name in it. */
+/* Reads the extension: a list with one name in it. */
 static bool read_server_name(struct bytes extension, struct host_name *name)
 {
 	struct bytes list, type, text;
@@ -80,8 +80,8 @@ static enum opening read_client_hello(struct bytes hello, struct host_name *name
 
 /* --- out of its records ---------------------------------------------------------------------- */
 
-/* What the records carry one behind the other, up to one that is none of the handshake's; false:
- * there is such a one. */
+/* Joins what the records carry, up to a record that is not of the handshake. Returns false if there
+ * is such a record. */
 static bool join_records(struct bytes stream, uint8_t *out, size_t *len)
 {
 	*len = 0;

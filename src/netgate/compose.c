@@ -10,7 +10,8 @@
 enum { IP = ETHERNET_HEADER, BODY = ETHERNET_HEADER + IPV4_HEADER };
 enum { TCP_CHECKSUM = 16, UDP_CHECKSUM = 6, UDP_LENGTH = 4 };
 
-/* Of the body, which is all that is behind IPv4's header: `at` is where it has its checksum. */
+/* Computes the checksum of the body, which is everything after IPv4's header; `at` is the
+ * checksum's offset in the body. */
 static void put_checksum(uint8_t *frame, size_t body, size_t at)
 {
 	const struct bytes ends = {frame + IP + 12, 8};

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * When isolation begins the daemon has three sockets, and needs nothing else for the rest of its
- * life: it opens nothing, starts nothing, allocates nothing. So the stages take everything: core
- * dumps, identity, namespaces (also the network's: it moves frames and reaches no interface), the
- * file system, capabilities, and all system calls but those of the loop.
+ * The daemon's isolation. When it begins the daemon has three sockets, and needs nothing else for
+ * the rest of its life: it opens nothing, starts nothing, allocates nothing. So the stages take
+ * everything: core dumps, identity, namespaces (also the network's: the daemon moves frames and
+ * reaches no interface), the file system, capabilities, and all system calls but those of the loop.
  */
 #include "netgate/confine.h"
 
@@ -33,7 +33,8 @@ static int leave_host(bool with_user, struct error *err)
 	return isolate_root("microagent-netgate", NULL, NULL, err);
 }
 
-/* As root the namespaces come first, since they need no user namespace then. */
+/* Enters namespaces and changes the identity. For root the namespaces come first, since root needs
+ * no user namespace for them. */
 static int leave_host_and_become(const struct isolate_identity *identity,
 				 struct error *no_namespaces, struct error *err)
 {

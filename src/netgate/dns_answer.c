@@ -8,10 +8,10 @@
 struct record {
 	struct host_name owner;
 	uint16_t type;
-	size_t ttl, data, len; /* where in the message */
+	size_t ttl, data, len; /* offsets in the message */
 };
 
-/* The record that begins there; where it ends, 0: it is not whole. */
+/* Reads the record that begins at `at`. Returns where it ends; 0 if it is not complete. */
 static size_t read_dns_record(struct bytes b, size_t at, struct record *r)
 {
 	enum { CLASS = 2, TTL = 4, LENGTH = 8, FIXED = 10 };
@@ -20,7 +20,7 @@ static size_t read_dns_record(struct bytes b, size_t at, struct record *r)
 
 	if (!name || fixed.len < FIXED || fixed.len - FIXED < u16(fixed, LENGTH))
 		return 0;
-	/* One of another class says nothing of the internet's. */
+	/* A record of another class says nothing of the internet. */
 	r->type = u16(fixed, CLASS) == DNS_IN ? (uint16_t)u16(fixed, 0) : 0;
 	r->ttl = at + name + TTL;
 	r->data = at + name + FIXED;
@@ -28,7 +28,7 @@ static size_t read_dns_record(struct bytes b, size_t at, struct record *r)
 	return r->data + r->len;
 }
 
-/* Over the answer's records; false at the end. */
+/* An iterator over the records of an answer. */
 struct records {
 	struct bytes message;
 	size_t at;
@@ -69,8 +69,8 @@ static bool are_whole(struct bytes b, const struct dns_question *q)
 	return all.at != 0;
 }
 
-/* What the name is another name of; 1: *name has become that, 0: it is none, -1: no name is there.
- */
+/* Follows an alias. Returns 1 if *name has become the name behind it; 0 if the name is no alias; -1
+ * if the alias has no valid name. */
 static int follow_alias(struct bytes b, const struct dns_question *q, struct host_name *name)
 {
 	struct records all = records_of(b, q);

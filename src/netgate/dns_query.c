@@ -8,9 +8,9 @@
 enum {
 	DNS_SHUT_FLAGS = 0xfecf, /* an answer, other kinds of query, truncated, reserved, a code;
 				  * recursion and the two of DNSSEC are the asker's to wish for */
-	DNS_OPT_SIZE = 3,	 /* in the record, where others have their class */
+	DNS_OPT_SIZE = 3,	 /* offset in the record; other records have their class there */
 	DNS_OPT_LENGTH = 9,
-	DNS_OPT_RECORD = 11, /* with its name, the root */
+	DNS_OPT_RECORD = 11, /* bytes, with its name, which is the root */
 	DNS_OPTION = 4,
 };
 
@@ -26,7 +26,7 @@ bool dns_read_query(struct bytes b, struct dns_question *q)
 {
 	unsigned records = u16(b, 10);
 
-	/* u16() of what is not there is 0. */
+	/* u16() returns 0 for bytes that are not there. */
 	if (b.len > DNS_BYTES_MAX || (u16(b, 2) & DNS_SHUT_FLAGS) || u16(b, 6) != 0 ||
 	    u16(b, 8) != 0 || !dns_read_question(b, q))
 		return false;
@@ -37,7 +37,7 @@ bool dns_read_query(struct bytes b, struct dns_question *q)
 	return records == 1 && is_opt_record(rest);
 }
 
-/* The labels of a name that a rule could have. Returns the number of bytes. */
+/* Writes the labels of a name that a rule could contain. Returns the number of bytes. */
 static size_t put_name(uint8_t *out, const struct host_name *name)
 {
 	size_t length_at = 0;

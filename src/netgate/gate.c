@@ -14,7 +14,8 @@
 #include "netgate/packet.h"
 
 enum { VM, PASST, SUPERVISOR, SIDES };
-/* A kind, and as many prefixes as there may be; longer is none that is known. */
+/* A kind and the most prefixes that there may be. The last byte shows that a message is too
+ * long. */
 #define MESSAGE_BYTES (1 + PREFIXES_HOST_MAX * sizeof(struct prefix_wire) + 1)
 
 void gate_answer_refused(struct gate *g, const uint8_t *frame, size_t len)
@@ -26,14 +27,14 @@ void gate_answer_refused(struct gate *g, const uint8_t *frame, size_t len)
 		lane_insert(&g->in, answer, length);
 }
 
-/* The end of a sound frame of IPv4, behind which there may be padding. */
+/* Returns the end of a sound frame of IPv4, after which there may be padding. */
 static size_t end_of_ipv4(const uint8_t *frame, size_t len)
 {
 	return ETHERNET_HEADER + u16((struct bytes){frame, len}, ETHERNET_HEADER + 2);
 }
 
-/* passt forwards DNS by UDP alone (that of 2023), so the guest's connection goes to the resolver
- * itself, and what comes back has the address that the guest knows. */
+/* Redirects a DNS connection to the resolver itself, since passt (that of 2023) forwards DNS only
+ * by UDP. Frames that come back get the address that the guest knows. */
 static bool pass_to_resolver(struct gate *g, uint8_t *frame, size_t len, const struct flow_key *key)
 {
 	bool is_new = false;
@@ -57,7 +58,8 @@ static void resend_resolvers(struct gate *g, uint8_t *frame, size_t len, const s
 		compose_resent(frame, end_of_ipv4(frame, len), g->screen.dns);
 }
 
-/* One frame of the guest. A link that leads nowhere has still told where the guest wanted to. */
+/* Judges a frame of the guest. Even if the link leads nowhere, the frame tells where the guest
+ * wanted to go. */
 static bool judge_frame(void *data, uint8_t *frame, size_t len)
 {
 	struct gate *g = data;
@@ -86,7 +88,7 @@ static bool judge_frame(void *data, uint8_t *frame, size_t len)
 	return verdict == VERDICT_PASS && g->passt >= 0;
 }
 
-/* One frame for the guest. */
+/* Judges a frame for the guest. */
 static bool judge_inbound(void *data, uint8_t *frame, size_t len)
 {
 	struct gate *g = data;
@@ -105,7 +107,8 @@ static bool judge_inbound(void *data, uint8_t *frame, size_t len)
 
 void gate_init(struct gate *g, int vm, int passt, int supervisor, uint64_t bytes_per_second)
 {
-	/* Until the supervisor has told the host's addresses, all are taken to be its own. */
+	/* Until the supervisor has sent the host's addresses, every address counts as the host's
+	 * own. */
 	g->screen.prefixes.own[0] = (struct prefix){0, 0};
 	g->screen.prefixes.nown = 1;
 	g->vm = vm;
@@ -136,8 +139,8 @@ void gate_init(struct gate *g, int vm, int passt, int supervisor, uint64_t bytes
 	g->out_rate.per_second = g->in_rate.per_second = bytes_per_second;
 }
 
-/* All that it has said, before another frame is judged. When the supervisor has gone we go with it,
- * by the parent-death signal. */
+/* Handles all messages of the supervisor before another frame is judged. If the supervisor has
+ * ended, the parent-death signal ends this process too. */
 static void hear_supervisor(struct gate *g)
 {
 	static uint8_t message[MESSAGE_BYTES];
@@ -151,7 +154,7 @@ static void hear_supervisor(struct gate *g)
 			prefixes_take_host(&g->screen.prefixes, message + 1, len - 1);
 		if (kind != MESSAGE_ALLOW && kind != MESSAGE_DENY)
 			continue;
-		/* What is longer than any rule is cut, and none then. */
+		/* A message longer than any rule is cut, and is then no valid rule. */
 		message[len < MESSAGE_BYTES ? len : MESSAGE_BYTES - 1] = '\0';
 		by_name_change(g, kind == MESSAGE_ALLOW, (const char *)message + 1);
 	}
@@ -159,7 +162,7 @@ static void hear_supervisor(struct gate *g)
 		g->supervisor = -1;
 }
 
-/* At most a second, unless only the sides are waited for. */
+/* Returns the time for poll() in ms: at most a second, unless only the sides are waited for. */
 static int gate_wait_ms(struct gate *g, enum lane_state out, enum lane_state in)
 {
 	const uint64_t second = 1000 * NS_PER_MS;
@@ -177,7 +180,7 @@ static int gate_wait_ms(struct gate *g, enum lane_state out, enum lane_state in)
 	return (int)((left < second ? left : second) / NS_PER_MS) + 1;
 }
 
-/* Where a side has gone there is no more than what it has left behind, and that goes through. */
+/* Runs a lane. If a side has gone, what it left behind still goes through, without limit. */
 static enum lane_state run_lane(struct lane *l, struct bucket *rate, bool gone)
 {
 	uint64_t credit = bucket_fill(rate, clock_mono_ns());
@@ -190,7 +193,7 @@ static enum lane_state run_lane(struct lane *l, struct bucket *rate, bool gone)
 	return state;
 }
 
-/* Whether a lane without credit has waited long enough. */
+/* Returns true if a lane without credit has waited long enough. */
 static bool is_fed(enum lane_state state, struct bucket *rate)
 {
 	if (state != LANE_STARVED)
@@ -204,8 +207,8 @@ int gate_run(struct gate *g, struct error *err)
 	enum lane_state out = LANE_IDLE, in = LANE_IDLE;
 
 	while (out != LANE_ENDED && in != LANE_ENDED) {
-		/* Each side is waited for as its lanes want; a lane that cannot write does not
-		 * read, nor does one without credit. */
+		/* Each side is polled as its lanes need: a lane that cannot write does not read,
+		 * nor does a lane without credit. */
 		struct pollfd polled[SIDES] = {
 			[VM] = {.fd = g->vm},
 			[PASST] = {.fd = g->passt},

@@ -8,7 +8,7 @@
 #include "base/min.h"
 #include "netgate/packet.h"
 
-/* Reads of one lane before the other has its turn. */
+/* Reads of one lane before the other one has its turn. */
 #define ROUNDS 8
 
 static uint32_t length_at(const uint8_t *p)
@@ -19,7 +19,7 @@ static uint32_t length_at(const uint8_t *p)
 void lane_parse(struct lane *l)
 {
 	for (;;) {
-		/* The rest of a frame that is too long to be held is dropped. */
+		/* The rest of a frame that is too long for the buffer is dropped. */
 		size_t skipped = (size_t)min_u64(l->skip, l->end - l->parsed);
 		l->skip -= skipped;
 		l->parsed += skipped;
@@ -62,7 +62,7 @@ bool lane_insert(struct lane *l, const uint8_t *frame, size_t len)
 	return true;
 }
 
-/* With nothing left to write, the beginning of the next frame goes to the front. */
+/* Moves the beginning of the next frame to the front, if nothing is left to write. */
 static void rewind_buffer(struct lane *l)
 {
 	size_t rest = l->end - l->parsed;
@@ -73,7 +73,7 @@ static void rewind_buffer(struct lane *l)
 	l->end = rest;
 }
 
-/* As many as there are and have room, each with its length put in front. */
+/* Receives as many packets as there are and as fit, and puts each one's length before it. */
 static int receive_packets(struct lane *l)
 {
 	size_t before = l->end;
@@ -94,7 +94,8 @@ static int receive_packets(struct lane *l)
 	return 1;
 }
 
-/* 1: there was something, 0: not now, -1: never again. */
+/* Receives frames. Returns 1 if there was something; 0 if there is nothing now; -1 if nothing will
+ * come. */
 static int lane_receive(struct lane *l)
 {
 	if (l->from_packets)

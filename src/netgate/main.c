@@ -16,13 +16,14 @@
 #include "netgate/settings.h"
 
 #define PROGRAM "microagent-netgate"
-/* Asked for; the kernel gives what the host's administrator allows. Enough for some long writes,
- * and little enough that what waits is still in the processor's cache when the other side reads it:
- * with 4 MiB a fifth of the throughput goes there. */
+/* The size of socket buffers that netgate asks for; the kernel gives what the host's administrator
+ * allows. It is enough for some long writes, and small enough that waiting bytes are still in the
+ * processor's cache when the other side reads them: with 4 MiB a fifth of the throughput is
+ * lost. */
 #define SOCKET_BYTES (512 << 10)
 
 #ifdef MICROAGENT_SANITIZE
-/* The leak checker wants /proc, and there is nothing to leak after the start. */
+/* The leak checker needs /proc, and after the start there is nothing to leak. */
 __attribute__((visibility("default"))) const char *__asan_default_options(void);
 const char *__asan_default_options(void)
 {
@@ -32,7 +33,7 @@ const char *__asan_default_options(void)
 
 static struct gate gate;
 
-/* More frames a system call. */
+/* Makes the socket's buffers larger, for more frames in a system call. */
 static void widen(int fd)
 {
 	int bytes = SOCKET_BYTES;
@@ -92,7 +93,8 @@ static int run_netgate(const struct settings *s, struct error *err)
 	malloc_trim(0);
 	if (confine(&s->identity, s->unconfined, &no_namespaces, err) < 0)
 		return -1;
-	/* By stdio, here and in main(): dprintf() asks for a position, which is forbidden now. */
+	/* Here and in main() the output goes through stdio: dprintf() asks for a position, which is
+	 * forbidden now. */
 	if (no_namespaces.code != ERR_NONE)
 		fprintf(stderr, PROGRAM ": %s; confined by seccomp alone\n", no_namespaces.msg);
 	return s->bridge_fd >= 0 ? relay_run(s->vm_fd, s->bridge_fd, err) : gate_run(&gate, err);

@@ -36,7 +36,8 @@ int names_remove(struct names *names, const struct egress_rule *rule)
 
 int names_next(const struct names *names, const struct host_name *name, int from)
 {
-	/* Also below a wildcard: there are not two names that are told alike. */
+	/* This also holds below a wildcard: two different names must not be told in the same
+	 * way. */
 	if (memchr(name->text, HOST_NAME_NO_LETTER, name->len))
 		return -1;
 	for (int i = from; i < EGRESS_NAMES_MAX; i++)

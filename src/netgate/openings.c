@@ -3,7 +3,8 @@
 
 #include <string.h>
 
-/* A flow whose place in the table another has taken says so no more. */
+/* Returns true if the slot is in use. If another flow took the flow's place in the table, it is
+ * not. */
 static bool is_held(const struct openings *o, size_t i)
 {
 	return o->of[i].flow && o->of[i].flow->slot == i + 1;
@@ -42,8 +43,8 @@ struct held_opening *openings_of(struct openings *o, struct flow *flow, uint64_t
 	if (flow->slot)
 		return held;
 	if (is_held(o, i)) {
-		/* Of words that were judged the other end may have a part, to which no others may
-		 * be joined; and what was kept the guest does not send again. */
+		/* The other end may already have a part of judged words, to which no other words
+		 * may be joined. And the guest does not send again what was kept. */
 		if (held->len)
 			held->flow->state = FLOW_SHUT;
 		openings_release(o, held->flow);

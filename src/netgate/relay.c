@@ -10,18 +10,19 @@
 #include "netgate/packet.h"
 
 enum { CARD, BRIDGE, SIDES };
-/* Frames of one side before the other has its turn. */
+/* Frames of one side before the other one has its turn. */
 #define ROUNDS 64
 
 static uint8_t held[PACKET_HEADER + PACKET_FRAME_MAX];
 
-/* False: the interface has gone. */
+/* Moves frames from one side to the other. Returns false if the interface is gone. */
 static bool relay_frames(int from, int to)
 {
 	for (int i = 0; i < ROUNDS; i++) {
 		ssize_t n = read(from, held, sizeof(held));
 
-		/* An interface that is down says so once to who reads, and may come up again. */
+		/* An interface that is down reports that once to a reader, and may come up
+		 * again. */
 		if (n <= 0)
 			return n < 0 && (errno == EAGAIN || errno == EINTR || errno == ENETDOWN ||
 					 errno == EINVAL);

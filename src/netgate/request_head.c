@@ -8,8 +8,8 @@
 
 enum line_state { LINE_WHOLE, LINE_UNFINISHED, LINE_UNREADABLE };
 
-/* Up to a CR and LF, which are taken off too. Neither stands alone, nor are there bytes that a C
- * program would take for an end. */
+/* Takes a line up to a CR and LF, which are removed too. The line must have no single CR or LF, and
+ * no byte that a C program would take for an end. */
 static enum line_state take_line(struct bytes *from, struct bytes *line)
 {
 	for (size_t i = 0; i < from->len; i++) {
@@ -28,7 +28,7 @@ static enum line_state take_line(struct bytes *from, struct bytes *line)
 	return LINE_UNFINISHED;
 }
 
-/* Up to that byte, which is taken off too. */
+/* Takes the bytes up to `end`, which is removed too. */
 static bool take_until(struct bytes *from, char end, struct bytes *taken)
 {
 	const uint8_t *at = from->len ? memchr(from->at, end, from->len) : NULL;
@@ -61,7 +61,7 @@ static bool is_token(struct bytes b)
 
 /* --- hosts ----------------------------------------------------------------------------------- */
 
-/* A name, with a port or without. */
+/* Reads a host name, with a port or without. */
 static bool read_authority(struct bytes b, struct host_name *name)
 {
 	struct bytes host = b, port = b;
@@ -74,7 +74,8 @@ static bool read_authority(struct bytes b, struct host_name *name)
 	return host_name_take(name, host);
 }
 
-/* One more place where a host is named: it is the one that has been. */
+/* Reads a further place where a host is named. It must be the same host as before, if one was
+ * named. */
 static bool agree_on(struct bytes authority, bool named, struct host_name *name)
 {
 	struct host_name here;
@@ -85,7 +86,7 @@ static bool agree_on(struct bytes authority, bool named, struct host_name *name)
 	return true;
 }
 
-/* "/path", "*", or "http://host/path", whose host is then in *authority. */
+/* Reads "/path", "*", or "http://host/path"; the host of the last form is then in *authority. */
 static bool read_target(struct bytes target, struct bytes *authority)
 {
 	static const char scheme[] = "http://";
@@ -104,7 +105,7 @@ static bool read_target(struct bytes target, struct bytes *authority)
 	return len != 0;
 }
 
-/* "GET / HTTP/1.1" */
+/* Reads a line such as "GET / HTTP/1.1". */
 static bool read_request_line(struct bytes line, struct bytes *authority)
 {
 	struct bytes method, target;
@@ -132,7 +133,7 @@ enum opening request_head_read(struct bytes stream, struct host_name *name)
 	bool has_target, has_host = false;
 	enum line_state state = LINE_UNREADABLE;
 
-	/* What speaks something else is not waited for. */
+	/* If the bytes belong to another protocol, there is no reason to wait. */
 	if (!stream.len || is_token((struct bytes){stream.at, 1}))
 		state = take_line(&stream, &line);
 	if (state == LINE_WHOLE && !read_request_line(line, &authority))

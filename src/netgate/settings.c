@@ -188,7 +188,7 @@ int settings_parse(struct settings *s, int argc, char **argv, struct error *err)
 		return 0;
 	if (s->bridge_fd >= 0 && s->vm_fd < 0)
 		return error_set(err, ERR_INVALID, "--bridge-fd needs --vm-fd; see --help");
-	/* What would have to be filtered there is not to be asked for. */
+	/* With a bridge nothing is filtered, so options for the filter are refused. */
 	if (s->bridge_fd >= 0 &&
 	    (s->passt_fd >= 0 || s->supervisor_fd >= 0 || s->bytes_per_second || s->screen->guest ||
 	     s->screen->prefixes.nallow || s->screen->by_name))

@@ -20,8 +20,9 @@
  *   standin_go()          ---->   makes the machine
  *   standin_hear()        <----   it is ready
  *   standin_go()                           ---->              the container
- *   standin_hear()                         <----              created (a command: started), or why
- * not exits                         machine.sock                control.sock
+ *   standin_hear()                         <----              created (a command: started)
+ *                                                             or why not
+ *   sockets:                      machine.sock                control.sock
  */
 #ifndef OCI_STANDIN_H
 #define OCI_STANDIN_H

@@ -85,11 +85,11 @@ void core_guest_ended(struct core *core, struct stream *s)
 	stream_unqueue(&core->table, s);
 	s->state = STREAM_DRAINING;
 	s->readable = false;
-	/* Whoever still writes hears at once that nobody reads. */
+	/* A program that still writes learns at once that nobody reads. */
 	shutdown(s->fd, SHUT_RD);
 }
 
-/* Neither side has anything more for the other. */
+/* Returns true if neither side has anything more for the other. */
 static bool both_ways_over(const struct stream *s)
 {
 	bool to_guest = s->host_eof || (s->guest_shut & SHUT_RECEIVE);
@@ -163,7 +163,8 @@ static bool awaits_answer(const struct stream *s)
 	return s->state == STREAM_REQUESTED && s->client;
 }
 
-/* The guest has not heard of host clients whose line has not come yet: they stay. */
+/* Forgets all streams that the guest knows. Host clients whose line has not come yet stay, since
+ * the guest has not heard of them. */
 static void forget_guest(struct core *core, bool but_requests)
 {
 	for (unsigned i = 0; i < core->table.fresh; i++) {

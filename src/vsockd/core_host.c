@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The host's sockets: clients and their CONNECT lines, dialled listeners, bytes of the guest. */
+/* The host's sockets: clients and their CONNECT lines, connections to listeners, and bytes of the
+ * guest. */
 #include <assert.h>
 #include <errno.h>
 #include <stddef.h>
@@ -22,7 +23,7 @@ static_assert(sizeof(((struct sockaddr_un *)0)->sun_path) == CORE_SOCKET_PATH, "
 
 /* --- clients --------------------------------------------------------------------------------- */
 
-/* "CONNECT <port>\n" of len bytes, newline included; exactly so. */
+/* Parses "CONNECT <port>\n" of len bytes, newline included. Any other form is refused. */
 static bool parse_connect_line(const char *line, size_t len, uint32_t *port)
 {
 	static const char word[] = "CONNECT ";
@@ -42,8 +43,8 @@ static bool parse_connect_line(const char *line, size_t len, uint32_t *port)
 	return true;
 }
 
-/* A host port which is not in use with that guest port. Counting on keeps late packets of an old
- * stream from meeting a new one. */
+/* Returns a host port that is not in use with that guest port. Port numbers count on, so that late
+ * packets of an old stream do not meet a new stream. */
 static uint32_t allocate_port(struct core *core, uint32_t guest_port)
 {
 	uint32_t port;
@@ -55,7 +56,8 @@ static uint32_t allocate_port(struct core *core, uint32_t guest_port)
 	return port;
 }
 
-/* Peeked at first, so that what stands behind the newline stays in the socket as payload. */
+/* Reads the line, or with MSG_PEEK only looks at it. The caller looks first, so that bytes after
+ * the newline stay in the socket as payload. */
 static ssize_t receive_connect_line(const struct stream *s, char *line, size_t len, int flags)
 {
 	struct iovec iov = {.iov_base = line, .iov_len = len};
@@ -72,7 +74,7 @@ static void read_line(struct core *core, struct stream *s)
 	size_t len = newline ? (size_t)(newline - line) + 1 : 0;
 	uint32_t port;
 
-	/* Incomplete: wait for more, unless none can come or it is too long already. */
+	/* The line is incomplete: wait for more, unless none can come or it is too long already. */
 	if (!newline && !s->hung_up &&
 	    ((got < 0 && errno == EAGAIN) || (got > 0 && (size_t)got < sizeof(line))))
 		return;
@@ -87,7 +89,7 @@ static void read_line(struct core *core, struct stream *s)
 	s->client = true;
 	core->table.clients++;
 	s->want = WANT_REQUEST;
-	/* The socket may hold bytes behind the line already, and no event will tell of them. */
+	/* The socket may have bytes after the line already, and no event will announce them. */
 	s->readable = (size_t)got > len || s->hung_up;
 	stream_set_timer(&core->table, s, TIMER_ANSWER, clock_mono_ns() + core->config.answer_ns);
 	core_settle(core, s);
@@ -101,7 +103,7 @@ void host_answer(struct core *core, struct stream *s)
 	struct span span = {.iov = &iov, .n = 1, .bytes = (size_t)n};
 	struct msghdr m = {.msg_iov = span.iov, .msg_iovlen = span.n};
 
-	/* The first bytes into an empty socket: all or nothing. */
+	/* These are the first bytes into an empty socket: the socket takes all or nothing. */
 	if (sendmsg(s->fd, &m, MSG_DONTWAIT | MSG_NOSIGNAL) != n) {
 		s->host_gone = true;
 		s->host_eof = true;
@@ -119,7 +121,7 @@ static void admit_host_client(struct core *core, int fd)
 	struct stream *s = stream_alloc(&core->table);
 
 	if (!s) {
-		close(fd); /* refused, as any other that cannot be had */
+		close(fd); /* refused like any stream that cannot be opened */
 		return;
 	}
 	s->fd = fd;
@@ -141,8 +143,8 @@ void core_listen_event(struct core *core)
 		else if (errno == EAGAIN)
 			return;
 		else if (errno != EINTR && errno != ECONNABORTED) {
-			/* Out of descriptors or memory: the listener would call without end, so it
-			 * is left alone a while. */
+			/* There are no descriptors or no memory: the listener would call without
+			 * end, so it is left alone for a while. */
 			log_limited(core->config.log, "accept: %s", strerror(errno));
 			poll_remove(core->config.epfd, core->config.listen_fd);
 			core->accept_again = clock_mono_ns() + NS_PER_S;
@@ -176,8 +178,8 @@ int host_dial(struct core *core, const struct host_port *port)
 
 /* --- bytes of the guest ---------------------------------------------------------------------- */
 
-/* Room in the socket is only asked for while something waits for it: otherwise every read of the
- * client would wake us. */
+/* Watches for room in the socket only while something waits for it. Otherwise every read of the
+ * client would wake the daemon. */
 static void watch_room(struct core *core, struct stream *s)
 {
 	bool wanted = stream_buffered(s) > 0;
@@ -195,14 +197,15 @@ static void drop_buffered(struct stream *s)
 	s->fwd_cnt = s->rx_cnt;
 }
 
-/* Tells the guest again when much has been forwarded since it last heard of it. */
+/* Tells the guest its credit again if many bytes have been forwarded since it was last told. */
 static void consider_credit(const struct core *core, struct stream *s)
 {
 	if (s->named && s->fwd_cnt - s->told >= core->table.buffer_bytes / 4)
 		s->want |= WANT_CREDIT;
 }
 
-/* Bytes the socket took; a failure other than "full" means that it never will. */
+/* Returns how many bytes the socket took. A failure other than "full" means that it will never take
+ * more. */
 static size_t write_host(struct stream *s, struct iovec *iov, unsigned n)
 {
 	struct msghdr m = {.msg_iov = iov, .msg_iovlen = n};
@@ -213,7 +216,8 @@ static size_t write_host(struct stream *s, struct iovec *iov, unsigned n)
 	return done > 0 ? (size_t)done : 0;
 }
 
-/* The up to two pieces of the buffer that begin at count `from` and hold len bytes. */
+/* Fills iov with the one or two pieces of the buffer that begin at count `from` and have len
+ * bytes. */
 static unsigned buffer_pieces(const struct core *core, const struct stream *s, uint32_t from,
 			      uint32_t len, struct iovec iov[2])
 {
@@ -282,7 +286,7 @@ static void stream_happened(struct core *core, struct stream *s, uint32_t events
 	if (events & (EPOLLHUP | EPOLLERR))
 		s->host_gone = true;
 	if (s->host_gone && s->state < STREAM_OPEN) {
-		/* The client is gone before the answer: nobody would hear it. */
+		/* The client is gone before the answer, so nobody would read it. */
 		core_abort(core, s);
 		return;
 	}

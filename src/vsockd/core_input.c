@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Packets of the guest. The header is ours by now; only payload is still guest memory. */
+/* Handles packets of the guest. The header is in the daemon's memory by now; only the payload is
+ * still guest memory. */
 #include <assert.h>
 #include <stddef.h>
 #include <sys/socket.h>
@@ -8,8 +9,8 @@
 #include "vsockd/core.h"
 #include "vsockd/core_parts.h"
 
-/* Answers with an RST to the address that the packet gives as its sender. An RST gets no answer:
- * the two ends could go on for ever. */
+/* Answers with an RST to the address that the packet names as its sender. An RST itself gets no
+ * answer, since otherwise the two ends could go on for ever. */
 static void refuse_packet(struct core *core, const struct packet *p)
 {
 	const struct refusal r = {.src_cid = p->dst_cid,
@@ -23,9 +24,9 @@ static void refuse_packet(struct core *core, const struct packet *p)
 }
 
 /*
- * What the guest says about its buffer. Packets of two threads of the guest may have overtaken each
- * other, so an old count is not an offence; but a count of more than we have sent is nonsense and
- * is left aside, which costs the guest nothing but its own credit.
+ * Takes in what the guest says about its buffer. Packets of two threads of the guest may have
+ * overtaken each other, so an old count is allowed. A count of more bytes than were sent is
+ * nonsense and is ignored, which costs only the guest's own credit.
  */
 static void take_credit(struct stream *s, const struct packet *p)
 {
@@ -73,7 +74,8 @@ static bool open_from_guest(struct core *core, const struct packet *p)
 typedef bool op_fn(struct core *core, struct stream *s, const struct packet *p,
 		   struct span *payload);
 
-/* A second REQUEST: the guest has forgotten the stream. */
+/* Handles an operation that is not allowed here, such as a second REQUEST: the guest has forgotten
+ * the stream. */
 static bool op_illegal(struct core *core, struct stream *s, const struct packet *p,
 		       struct span *payload)
 {
@@ -85,7 +87,7 @@ static bool op_response(struct core *core, struct stream *s, const struct packet
 			struct span *payload)
 {
 	(void)p, (void)payload;
-	/* An answer to what was not asked yet is a guess. */
+	/* An answer to a request that was not sent yet is a guess. */
 	if (s->state != STREAM_REQUESTED || !s->known)
 		return false;
 	s->state = STREAM_OPEN;
@@ -112,7 +114,7 @@ static bool op_shutdown(struct core *core, struct stream *s, const struct packet
 		return false;
 	s->guest_shut |= p->flags & SHUT_BOTH;
 	if (s->guest_shut == SHUT_BOTH) {
-		/* The guest waits for this to know that the stream is over. */
+		/* The guest waits for this RST to know that the stream is over. */
 		refuse_packet(core, p);
 		core_guest_ended(core, s);
 		return true;
@@ -129,7 +131,7 @@ static bool op_shutdown(struct core *core, struct stream *s, const struct packet
 
 static bool op_rw(struct core *core, struct stream *s, const struct packet *p, struct span *payload)
 {
-	/* The host has closed and the guest did not know yet. */
+	/* The host has closed, and the guest did not know it yet. */
 	if (s->state == STREAM_CLOSING)
 		return true;
 	if (s->state != STREAM_OPEN || s->guest_shut & SHUT_SEND)
@@ -143,7 +145,7 @@ static bool op_rw(struct core *core, struct stream *s, const struct packet *p, s
 	return true;
 }
 
-/* What it says has been taken in before. */
+/* Does nothing: take_credit() has handled the packet's counts before. */
 static bool op_credit_update(struct core *core, struct stream *s, const struct packet *p,
 			     struct span *payload)
 {
@@ -194,7 +196,7 @@ void core_input(struct core *core, const struct packet *p, struct span *payload)
 		return;
 	}
 	generation = s->generation;
-	/* Only RW has a payload, and no more of it than there is in memory. */
+	/* Only RW has a payload, and its length must not exceed the bytes in memory. */
 	sound = p->len <= (p->op == PACKET_RW ? payload->bytes : 0) || p->op == PACKET_RST;
 	take_credit(s, p);
 	span_limit(payload, p->len);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Packets for the guest: refusals first, then the streams in turn. */
+/* Makes packets for the guest: refusals first, then the streams in turn. */
 #include <errno.h>
 #include <stddef.h>
 #include <sys/socket.h>
@@ -11,18 +11,18 @@ uint32_t output_credit(const struct stream *s)
 {
 	uint32_t flying = s->tx_cnt - s->peer_fwd;
 
-	/* A guest may make its buffer smaller than what is under way. */
+	/* A guest may make its buffer smaller than the bytes that are under way. */
 	return s->peer_alloc > flying ? s->peer_alloc - flying : 0;
 }
 
-/* The host may have bytes which the guest has not refused. */
+/* Returns true if the host may have bytes that the guest is ready to take. */
 static bool has_data(const struct stream *s)
 {
 	return s->state == STREAM_OPEN && s->readable && !s->host_eof &&
 	       !(s->guest_shut & SHUT_RECEIVE);
 }
 
-/* The directions of which the guest is to hear that they have ended; 0: it knows. */
+/* Returns the directions whose end the guest has not been told yet; 0 if there is none. */
 static unsigned shut_due(const struct stream *s)
 {
 	unsigned over = (s->host_eof ? SHUT_SEND : 0) | (s->host_gone ? SHUT_RECEIVE : 0);
@@ -70,7 +70,7 @@ static unsigned put_control(const struct core *core, struct stream *s, struct sp
 	return 1;
 }
 
-/* Reads from the host's socket into the room behind the headers. Returns what recvmsg() does. */
+/* Reads from the host's socket into the room after the headers. Returns the result of recvmsg(). */
 static ssize_t read_host(struct core *core, struct stream *s, const struct span *slots, unsigned n,
 			 size_t *room)
 {
@@ -85,9 +85,10 @@ static ssize_t read_host(struct core *core, struct stream *s, const struct span 
 				     &niov);
 	m.msg_iovlen = niov;
 	got = recvmsg(s->fd, &m, MSG_DONTWAIT);
-	/* Less than there was room for means that the socket is empty, and an event will tell of
-	 * more, unless the end is near (it has been told already) or the read ended early because
-	 * the client passed descriptors (which nobody takes: they are closed by the kernel). */
+	/* Fewer bytes than there was room for mean that the socket is empty, and an event will tell
+	 * of more. There are two exceptions. Near the end (hung_up), the event came already. And
+	 * the read ends early if the client passed descriptors (which the kernel closes, since
+	 * nobody takes them). */
 	if (got < 0 || ((size_t)got < *room && !s->hung_up && !(m.msg_flags & MSG_CTRUNC)))
 		s->readable = false;
 	return got;
@@ -126,8 +127,9 @@ static unsigned put_data(struct core *core, struct stream *s, struct span *slots
 	return i;
 }
 
-/* One turn: what opens a stream, its bytes, their end, and news of credit if nothing has carried
- * it. Returns how many slots it took; 0 when there was nothing after all. */
+/* Gives a stream one turn: the packet that opens it, its bytes, their end, and the credit if no
+ * other packet has carried that. Returns how many slots the turn took; 0 if there was nothing to
+ * send. */
 static unsigned output_stream(struct core *core, struct stream *s, struct span *slots, unsigned n,
 			      uint32_t *lengths)
 {
@@ -197,7 +199,7 @@ unsigned core_output(struct core *core, struct span *slots, unsigned n, uint32_t
 
 	if (core->refusals_count)
 		return output_refusal(core, slots, lengths);
-	/* A stream that had nothing to say does not come back to the queue, so the loop ends. */
+	/* A stream that had nothing to send does not return to the queue, so the loop ends. */
 	while (!filled && core->table.ready.head != STREAM_NONE) {
 		struct stream *s = &core->table.streams[core->table.ready.head];
 

@@ -74,7 +74,7 @@ int daemon_init(struct daemon *d, struct core_config *config, const struct daemo
 
 /* --- events: one function for each type of descriptor ---------------------------------------- */
 
-/* No host clients are taken any more: nobody would answer them. */
+/* Begins the end. No host clients are accepted any more: nobody would answer them. */
 static void begin_end(struct daemon *d)
 {
 	device_disconnect(&d->device);
@@ -109,7 +109,8 @@ static int on_vhost(struct daemon *d, union poll_ref ref, uint32_t events, struc
 	return d->connected ? read_vhost_link(d, err) : 0;
 }
 
-/* One connection, once: the listener is closed behind it. 0: there is none yet. */
+/* Accepts one connection and closes the listener, since only one is allowed. Returns 0 if there is
+ * none yet. */
 static int accept_one(int *listener, int *out, struct error *err)
 {
 	/* cppcheck-suppress nullPointer ; accept4() allows it */
@@ -132,7 +133,8 @@ static int on_vhost_listen(struct daemon *d, union poll_ref ref, uint32_t events
 	return accepted > 0 ? watch_link(d, fd, err) : accepted;
 }
 
-/* Before any workload of the guest runs its PID 1 connects: who comes later is refused. */
+/* Accepts the guest's port. PID 1 of the guest connects before any workload of the guest runs;
+ * later connections are refused. */
 static int on_port_listen(struct daemon *d, union poll_ref ref, uint32_t events, struct error *err)
 {
 	int accepted = accept_one(&d->port_listen, &d->port.fd, err);
@@ -141,15 +143,16 @@ static int on_port_listen(struct daemon *d, union poll_ref ref, uint32_t events,
 	return accepted > 0 ? watch_port(d, err) : accepted;
 }
 
-/* The rings are looked at after every round. The eventfd is never read: with edges its count does
- * not matter, and it cannot overflow within the age of the universe. */
+/* Does nothing, since the rings are looked at after every round. The eventfd is never read: the
+ * watch is edge-triggered, so its count does not matter, and the count cannot overflow within the
+ * age of the universe. */
 static int on_kick(struct daemon *d, union poll_ref ref, uint32_t events, struct error *err)
 {
 	(void)d, (void)ref, (void)events, (void)err;
 	return 0;
 }
 
-/* As with kicks: it is looked at after every round. */
+/* Notes the event; like the rings, the port is looked at after every round. */
 static int on_port(struct daemon *d, union poll_ref ref, uint32_t events, struct error *err)
 {
 	(void)ref, (void)err;
@@ -194,7 +197,8 @@ static uint64_t next_deadline(const struct daemon *d)
 	return first;
 }
 
-/* For epoll_wait(): milliseconds, rounded up so that the deadline has passed afterwards. */
+/* Returns the time for epoll_wait() in ms, rounded up so that the deadline has passed
+ * afterwards. */
 static int daemon_wait_ms(const struct daemon *d, bool more)
 {
 	uint64_t deadline = next_deadline(d), now, ms;
@@ -234,7 +238,7 @@ void daemon_tell_busy(struct daemon *d, int fd)
 	d->busy_fd = fd;
 }
 
-/* True if it was told; what was not is tried again in the next round. */
+/* Returns true if the message was sent. If not, the next round tries again. */
 static bool tell(struct daemon *d, uint64_t what)
 {
 	return d->busy_fd >= 0 && write(d->busy_fd, &what, sizeof(what)) == (ssize_t)sizeof(what);
@@ -276,7 +280,7 @@ int daemon_run(struct daemon *d, struct error *err)
 	while (!over(d)) {
 		if (wait_and_dispatch(d, more, err) < 0)
 			return -1;
-		/* Without a deadline there is no need to ask for the time. */
+		/* Without a deadline the time is not needed. */
 		if (core_deadline(&d->core) != UINT64_MAX)
 			core_expire(&d->core, clock_mono_ns());
 		more = pump_face(d);

@@ -6,7 +6,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-/* Bounds of one device_pump(). */
+/* Limits of one device_pump(). */
 #define PUMP_INPUTS 128
 #define PUMP_OUTPUTS 64
 
@@ -22,7 +22,7 @@ void device_init(struct device *device, struct core *core, uint64_t guest_cid, i
 
 static void close_kick(struct device *device, struct ring *ring)
 {
-	/* The front-end holds the same eventfd: closing ours would not end the watch. */
+	/* The front-end has the same eventfd open: closing it here would not end the watch. */
 	if (ring->kick >= 0) {
 		poll_remove(device->epfd, ring->kick);
 		close(ring->kick);
@@ -97,7 +97,7 @@ static void interrupt(const struct ring *ring)
 {
 	static const uint64_t one = 1;
 
-	/* A full eventfd has not been read yet, so the guest will hear the call anyway. */
+	/* A full eventfd has not been read yet, so the guest will get the call anyway. */
 	if (ring->call >= 0 && write(ring->call, &one, sizeof(one)) < 0)
 		return;
 }
@@ -147,8 +147,8 @@ static unsigned take_inputs(struct device *device, unsigned most)
 	return n;
 }
 
-/* Kicks are off while there is work. They are turned on before the last look, so that nothing that
- * comes in between is missed. */
+/* Handles packets of the guest. Kicks are off while there is work. They are turned on before the
+ * last look, so that no packet that comes in between is missed. */
 static bool pump_inputs(struct device *device)
 {
 	struct ring *ring = &device->rings[QUEUE_TX];
@@ -189,8 +189,8 @@ static void take_slots(struct device *device, struct ring *ring, unsigned wanted
 		if (r == RING_EMPTY)
 			return;
 		if (r == RING_BAD || chain.span.bytes <= PACKET_HEADER) {
-			/* Only the oldest chain can be given back. A later one is put back into the
-			 * ring, where it becomes the oldest one in its turn. */
+			/* Only the oldest chain can be given back. A later chain is put back into
+			 * the ring, where it becomes the oldest one later. */
 			if (batch->n) {
 				ring_rewind(ring, 1);
 				return;
@@ -206,7 +206,7 @@ static void take_slots(struct device *device, struct ring *ring, unsigned wanted
 	}
 }
 
-/* One core_output(). False when nothing was to be said or there was no room. */
+/* Calls core_output() once. Returns false if there was nothing to send, or no room. */
 static bool output_batch(struct device *device, struct ring *ring)
 {
 	unsigned wanted = core_wants(device->core), filled;
@@ -230,7 +230,7 @@ static bool pump_outputs(struct device *device)
 	uint16_t before = ring->given;
 	bool more = true;
 
-	/* A kick is only worth something while we have no buffer for what we have. */
+	/* A kick is needed only while there are packets and no buffers for them. */
 	for (unsigned round = 0; more && round < PUMP_OUTPUTS; round++)
 		more = output_batch(device, ring) ||
 		       ring_want_kick(ring, core_wants(device->core) > 0);

@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Theory of isolation. By the time it begins everything is open: the listeners, the front-end's
- * connection, epoll. What the daemon does from then on is move bytes between descriptors that it
- * has or is given, and connect to the sockets of the listed ports. The stages take the rest away:
+ * Theory of isolation. When isolation begins, everything is open: the listeners, the front-end's
+ * connection, epoll. From then on the daemon only moves bytes between descriptors that it has or is
+ * given, and connects to the sockets of the listed ports. The stages take everything else away:
  *
  *   core dumps   RLIMIT_CORE 0: guest memory is mapped here.
- *   identity     --uid and --gid, where root was asked to change.
+ *   identity     --uid and --gid, if root was asked to change.
  *   namespaces   user (unless the rights are there without), mount, net, ipc, uts. No pid
- *                namespace: it would take a second process, and the system calls that reach a
+ *                namespace: it would need a second process, and the system calls that reach a
  *                process by its number are gone after the last stage.
  *   root         an empty read-only tmpfs, in which only the sockets of the listed ports are bound,
- *                each named by its port number. connect("1024") is what is left of the file system.
+ *                each named by its port number. Only connect("1024") is left of the file system.
  *   capabilities all sets empty, also the bounding set; no_new_privs.
- *   TCP          Landlock, where the kernel has it for ports: no socket that comes from elsewhere
- *                is connected anew.
+ *   TCP          Landlock, if the kernel has it for ports: no socket that comes from elsewhere
+ *                is connected again.
  *   system calls seccomp.c.
  *
- * A container or a distribution may refuse namespaces. Then this is the end; with --unconfined the
- * sockets are reached by descriptors taken beforehand and the other stages hold alone, as main()
- * says.
+ * A container or a distribution may refuse namespaces. Then the daemon ends. With --unconfined it
+ * goes on: descriptors that were opened before reach the sockets, and the other stages hold alone,
+ * as main() says.
  */
 #include "vsockd/isolate.h"
 
@@ -38,8 +38,8 @@
 
 /* --- root ------------------------------------------------------------------------------------- */
 
-/* A mount of its own of the socket at path, attached nowhere yet. -1 with ERR_NOT_FOUND when there
- * is no socket. */
+/* Makes a mount of the socket at path that is attached nowhere yet. Returns its descriptor; -1 with
+ * ERR_NOT_FOUND if there is no socket. */
 static int detach_socket(const char *path, struct error *err)
 {
 	autoclose int fd = open_tree(AT_FDCWD, path, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
@@ -103,7 +103,8 @@ static int enter_root(const struct isolate_config *c, struct error *err)
 
 /* --- all of it -------------------------------------------------------------------------------- */
 
-/* held: a descriptor of each socket, by which it is reached where there are no namespaces. */
+/* Isolates the daemon with its own rights. held has a descriptor of each socket, which is used if
+ * there are no namespaces. */
 static int isolate_as_user(const struct isolate_config *c, int *held, struct error *no_namespaces,
 			   struct error *err)
 {
@@ -120,7 +121,7 @@ static int isolate_as_user(const struct isolate_config *c, int *held, struct err
 		if (held[i] < 0)
 			continue;
 		snprintf(c->ports[i].path, sizeof(c->ports[i].path), "/proc/self/fd/%d", held[i]);
-		held[i] = -1; /* stays open */
+		held[i] = -1; /* the descriptor stays open */
 	}
 	return 0;
 }
@@ -131,15 +132,15 @@ static int isolate_files(const struct isolate_config *c, struct error *no_namesp
 	autofree int *held = NULL;
 	int rc;
 
-	/* As root the namespaces come before the rights go: the sockets' directory is its owner's
-	 * alone. */
+	/* For root the namespaces come before the rights are given up: only the owner may enter the
+	 * sockets' directory. */
 	if (geteuid() == 0 && isolate_namespaces(false, NULL) == 0 && enter_root(c, NULL) == 0)
 		return isolate_become(&c->identity, err);
 	held = calloc(c->nports + 1, sizeof(*held));
 	if (!held)
 		return error_errno(err, errno, "memory");
-	/* Taken before the change of identity: the user that we become may reach the socket but not
-	 * its name. A descriptor also knows no limit of length. -1: there is no socket. */
+	/* Opened before the change of identity: the new user may reach the socket, but not its
+	 * name. A descriptor also has no limit of length. -1: there is no socket. */
 	for (unsigned i = 0; i < c->nports; i++)
 		held[i] = open(c->targets[i], O_PATH | O_NOFOLLOW | O_CLOEXEC);
 	rc = isolate_as_user(c, held, no_namespaces, err);

@@ -14,7 +14,7 @@
 #include "base/fd.h"
 #include "base/path.h"
 
-/* A socket to which nobody listens any more; proven by connecting. */
+/* Returns true if no process listens at the socket any more, which is tested by connecting. */
 static bool is_dead_socket(int dirfd, const char *name)
 {
 	struct error why = {0};

@@ -19,8 +19,8 @@
 #include "vsockd/options.h"
 
 #define PROGRAM "microagent-vsockd"
-/* Beside the streams': the standard ones, epoll, listeners, the link, rings, messages' descriptors,
- * and those by which long paths are named. */
+/* Descriptors besides those of streams: standard streams, epoll, listeners, the link, rings,
+ * descriptors in messages, and those that stand for long paths. */
 #define OTHER_DESCRIPTORS UINT64_C(96)
 
 static const char capabilities[] =
@@ -29,7 +29,7 @@ static const char capabilities[] =
 	"port\",\"lease-fd\",\"busy-fd\",\"unconfined\"]}";
 
 #ifdef MICROAGENT_SANITIZE
-/* The leak checker wants /proc, and there is nothing to leak after the start. */
+/* The leak checker needs /proc, and after the start there is nothing to leak. */
 __attribute__((visibility("default"))) const char *__asan_default_options(void);
 const char *__asan_default_options(void)
 {
@@ -65,7 +65,7 @@ static int open_all(const struct options *o, struct opened *opened, struct error
 	return 0;
 }
 
-/* As many streams as the descriptors allow. */
+/* Returns how many streams the limit of descriptors allows, at most LIMIT_VSOCK_STREAMS. */
 static unsigned allow_streams(void)
 {
 	uint64_t streams = limit_get(LIMIT_VSOCK_STREAMS), files;

@@ -6,13 +6,13 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
-/* Whether at..at+size wraps around, or is empty. */
+/* Returns true if at..at+size wraps around or is empty. */
 static bool bad_range(uint64_t at, uint64_t size)
 {
 	return !size || size - 1 > UINT64_MAX - at;
 }
 
-/* Both ranges are known not to wrap, so the distance decides. */
+/* Returns true if the ranges overlap. Neither range wraps, so the distance decides. */
 static bool overlap(uint64_t a, uint64_t a_size, uint64_t b, uint64_t b_size)
 {
 	return a < b ? b - a < a_size : a - b < b_size;
@@ -45,8 +45,8 @@ static int check_table(const struct memory_region *r, unsigned n, struct error *
 }
 
 /*
- * Maps from the descriptor's start: with huge pages an offset would have to be a multiple of a page
- * size that is not ours to know. NORESERVE since the memory is the guest's, not ours.
+ * Maps a region from the descriptor's start: with huge pages an offset would have to be a multiple
+ * of a page size that the daemon does not know. NORESERVE, since the memory belongs to the guest.
  */
 static int map_region(const struct memory_region *r, int fd, uint8_t **map, struct error *err)
 {
@@ -56,7 +56,7 @@ static int map_region(const struct memory_region *r, int fd, uint8_t **map, stru
 
 	if (fstat(fd, &st) < 0)
 		return error_errno(err, errno, "descriptor of guest memory");
-	/* An access behind the end would be SIGBUS. */
+	/* An access after the end would raise SIGBUS. */
 	if (st.st_size < 0 || (uint64_t)st.st_size < length)
 		return error_set(err, ERR_INVALID, "guest memory is larger than its descriptor");
 	p = mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);

@@ -6,7 +6,7 @@
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
-/* Bounds of one port_pump(). */
+/* Limits of one port_pump(). */
 #define PUMP_INPUTS 128
 #define PUMP_OUTPUTS 16
 
@@ -45,13 +45,14 @@ static uint32_t bytes_there(const struct port *port)
 	return port->in_end - port->in_at;
 }
 
-/* The next packet, or a byte that is none. False: it is not there whole. */
+/* Takes the next packet, or a byte that begins none. Returns false if the packet is not
+ * complete. */
 static bool take_port_packet(struct port *port)
 {
 	struct packet packet;
 
-	/* To where a packet of the link's may begin, by its type alone: a guest may send noise for
-	 * long. */
+	/* Go to where a packet of the link may begin, which its type alone tells: a guest may send
+	 * noise for long. */
 	while (port->astray && bytes_there(port) >= PACKET_HEADER &&
 	       !packet_may_be_link(port->in + port->in_at))
 		port->in_at++;
@@ -88,7 +89,7 @@ static bool take_port_packet(struct port *port)
 	return true;
 }
 
-/* Fetches what has come. False: nothing has. */
+/* Reads what has come. Returns false if nothing has. */
 static bool fill_input(struct port *port)
 {
 	struct iovec iov;
@@ -104,7 +105,8 @@ static bool fill_input(struct port *port)
 	got = recvmsg(port->fd, &m, MSG_DONTWAIT);
 	if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR))
 		port->ended = true;
-	/* As in core_output.c: less than there was room for means that it is empty. */
+	/* As in core_output.c: fewer bytes than there was room for mean that the socket is
+	 * empty. */
 	if (got <= 0 || ((size_t)got < iov.iov_len && !port->hung_up))
 		port->readable = got < 0 && errno == EINTR;
 	if (got > 0) {
@@ -114,13 +116,14 @@ static bool fill_input(struct port *port)
 	return got > 0;
 }
 
-/* True when there may be more. There is always room for the rest of a packet that is not whole. */
+/* Handles packets of the guest. Returns true if there may be more. There is always room for the
+ * rest of an incomplete packet. */
 static bool pump_port_inputs(struct port *port)
 {
 	for (unsigned done = 0; done < PUMP_INPUTS; done++) {
 		if (!core_accepts(port->core))
 			return false;
-		/* A byte that is no packet is no work. */
+		/* Skipping a byte that begins no packet does not count as work. */
 		while (port->astray && take_port_packet(port))
 			;
 		if (!take_port_packet(port) && !fill_input(port))
@@ -131,7 +134,8 @@ static bool pump_port_inputs(struct port *port)
 
 /* --- packets for the guest ------------------------------------------------------------------- */
 
-/* What the socket does not take stays, and nothing is composed before it has gone. */
+/* Sends what is left. What the socket does not take stays, and nothing new is composed before that
+ * has gone. */
 static bool send_unsent(struct port *port)
 {
 	struct msghdr m = {.msg_iov = port->unsent.iov, .msg_iovlen = port->unsent.n};
@@ -143,7 +147,7 @@ static bool send_unsent(struct port *port)
 		return false;
 	done = sendmsg(port->fd, &m, MSG_DONTWAIT | MSG_NOSIGNAL);
 	if (done < 0 && errno != EINTR)
-		port->writable = false; /* a failure is told by reading, too */
+		port->writable = false; /* reading reports a failure too */
 	if (done > 0)
 		span_skip(&port->unsent, (size_t)done);
 	return !port->unsent.bytes;
@@ -185,7 +189,7 @@ static void compose_packets(struct port *port)
 		compose(port, core_output(port->core, slots, n, lengths), lengths);
 }
 
-/* True when there is more, and room for it. */
+/* Sends packets to the guest. Returns true if there is more, and room for it. */
 static bool pump_port_outputs(struct port *port)
 {
 	for (unsigned round = 0; round < PUMP_OUTPUTS; round++) {

@@ -23,8 +23,8 @@ int ring_set_base(struct ring *ring, uint32_t base, struct error *err)
 	return 0;
 }
 
-/* A part of a ring in one piece and aligned as the standard wants it: atomic access depends on it.
- */
+/* Finds a part of a ring in one piece, aligned as the standard requires: atomic access depends on
+ * that. */
 static void *find_part(const struct memory *memory, uint64_t user, uint64_t len, unsigned align)
 {
 	void *p = memory_user(memory, user, len);
@@ -49,7 +49,8 @@ int ring_map(struct ring *ring, const struct memory *memory, struct error *err)
 	ring->used = used;
 	ring->broken = false;
 	ring->offered = ring->taken;
-	/* A ring that goes on after a pause may still carry our wish not to be kicked. */
+	/* A ring that goes on after a pause may still have the flag that asks the guest not to
+	 * kick. */
 	ring->quiet = false;
 	__atomic_store_n(&ring->used->flags, 0, __ATOMIC_RELAXED);
 	return 0;
@@ -67,12 +68,12 @@ bool ring_works(const struct ring *ring)
 	return ring->used && ring->kicked && ring->enabled && !ring->broken;
 }
 
-/* Whether a chain is there to be taken; reads the guest's index at most once. */
+/* Returns true if there is a chain to take. Reads the guest's index at most once. */
 static bool ring_waiting(struct ring *ring)
 {
 	if (ring->taken != ring->offered)
 		return true;
-	/* Acquire: what the guest wrote before the index is seen after it. */
+	/* Acquire: what the guest wrote before the index is visible after it. */
 	ring->offered = le16toh(__atomic_load_n(&ring->avail->idx, __ATOMIC_ACQUIRE));
 	if ((uint16_t)(ring->offered - ring->given) > ring->num)
 		ring->broken = true;
@@ -97,7 +98,7 @@ static bool add_pieces(const struct memory *memory, uint64_t at, uint32_t len, s
 	return true;
 }
 
-/* The descriptor as it is at this moment, in our own memory. */
+/* Copies the descriptor as it is at this moment into the daemon's own memory. */
 static struct vring_desc copy_desc(const struct ring *ring, unsigned index)
 {
 	const volatile struct vring_desc *d = &ring->desc[index & (ring->num - 1)];
@@ -108,7 +109,8 @@ static struct vring_desc copy_desc(const struct ring *ring, unsigned index)
 				   .next = le16toh(d->next)};
 }
 
-/* False: malformed. Indirect tables are not offered, so one is malformed too. */
+/* Walks the descriptors of a chain. Returns false if it is malformed. Indirect tables are not
+ * offered, so an indirect table is malformed too. */
 static bool walk_chain(const struct ring *ring, const struct memory *memory,
 		       enum ring_direction direction, struct iovec *iov, unsigned max,
 		       struct ring_chain *chain)
@@ -129,7 +131,7 @@ static bool walk_chain(const struct ring *ring, const struct memory *memory,
 			return false;
 		index = d.next;
 	}
-	return false; /* a loop */
+	return false; /* the chain is a loop */
 }
 
 enum ring_result ring_take(struct ring *ring, const struct memory *memory,
@@ -167,9 +169,10 @@ void ring_give(struct ring *ring, uint16_t head, uint32_t len)
 
 bool ring_publish(struct ring *ring)
 {
-	/* Release: the elements, and what is in the buffers, are seen before the index. */
+	/* Release: the elements and the contents of the buffers are visible before the index. */
 	__atomic_store_n(&ring->used->idx, htole16(ring->given), __ATOMIC_RELEASE);
-	/* Full: the guest turns interrupts on, then looks at the index; we do the reverse. */
+	/* Full barrier: the guest turns interrupts on and then looks at the index; this side does
+	 * the reverse. */
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	return !(le16toh(__atomic_load_n(&ring->avail->flags, __ATOMIC_RELAXED)) &
 		 VRING_AVAIL_F_NO_INTERRUPT);

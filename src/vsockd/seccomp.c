@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The system calls of the event loop, each with its reason. No brk and no anonymous mmap: nothing
- * is allocated after the start. No open, no process, no signal but the end.
+ * The system calls of the event loop, each with its reason. There is no brk and no anonymous mmap,
+ * since nothing is allocated after the start; no open; no new process; and no signal but the one
+ * that ends the process.
  *
  * A live supervisor that was taken over as well may hand sockets to vsockd and take sockets from
- * it. So vsockd makes no datagram socket, which sends to any address without connect(). And it
- * sends nothing with MSG_FASTOPEN, by which a TCP socket connects although Landlock refuses
- * connect().
+ * it. So vsockd makes no datagram socket, since such a socket sends to any address without
+ * connect(). And vsockd sends nothing with MSG_FASTOPEN, with which a TCP socket connects although
+ * Landlock refuses connect().
  */
 #include <fcntl.h>
 #include <seccomp.h>
@@ -16,7 +17,8 @@
 #include "base/cleanup.h"
 #include "vsockd/isolate.h"
 
-#define SOCK_TYPE 0xf /* what is no flag (SOCK_TYPE_MASK in include/linux/net.h of Linux) */
+#define SOCK_TYPE 0xf /* the bits that are no flags (SOCK_TYPE_MASK in Linux's
+		       * include/linux/net.h) */
 
 static const struct isolate_syscall allowed[] = {
 	{.number = SCMP_SYS(epoll_wait), .reason = "the loop waits"},

@@ -7,7 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* Anonymous memory that costs nothing until it is touched. */
+/* Maps anonymous memory, which costs nothing until it is touched. */
 static void *map_table(uint64_t bytes, struct error *err)
 {
 	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
@@ -17,7 +17,7 @@ static void *map_table(uint64_t bytes, struct error *err)
 		error_errno(err, errno, "memory for the streams");
 		return NULL;
 	}
-	/* No huge page may stand behind one used byte. Refused where there are none. */
+	/* One used byte must not cost a huge page. The call fails on kernels without huge pages. */
 	madvise(p, bytes, MADV_NOHUGEPAGE);
 	return p;
 }

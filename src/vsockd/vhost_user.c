@@ -40,7 +40,7 @@ enum vhost_request {
 
 #define VRING_INDEX 0xffu
 #define VRING_NO_FD 0x100u
-/* The event queue is the front-end's own; it may be mentioned, and nothing is done with it. */
+/* The event queue belongs to the front-end; messages may name it, and then nothing is done. */
 #define QUEUE_EVENT 2
 #define QUEUES_MENTIONED 3
 
@@ -97,7 +97,8 @@ static int take_fd(struct vhost_message *m)
 
 /* --- the requests ---------------------------------------------------------------------------- */
 
-/* Those that name a queue are not called for the event queue, unless they answer. */
+/* Handles a message. A function for messages that name a queue is not called for the event queue,
+ * unless it answers. */
 typedef int request_fn(struct device *device, struct vhost_message *m, struct vhost_reply *reply,
 		       struct error *err);
 
@@ -131,7 +132,8 @@ static int set_protocol_features(struct device *device, struct vhost_message *m,
 	return 0;
 }
 
-/* Nothing is owned; and we tell errors by going on without the chain, so that nobody is called. */
+/* Accepts a message that needs no action. Nothing is owned, and errors are not reported to a call
+ * descriptor: the chain is given back instead. */
 static int accept_only(struct device *device, struct vhost_message *m, struct vhost_reply *reply,
 		       struct error *err)
 {
@@ -161,7 +163,8 @@ static int set_mem_table(struct device *device, struct vhost_message *m, struct 
 	memcpy(regions, m->payload + 8, n * sizeof(regions[0]));
 	if (memory_set(&device->memory, regions, m->fds, n, err) < 0)
 		return -1;
-	/* Looks up the rings' addresses again. A ring that runs must be in the new table too. */
+	/* Looks up the rings' addresses again. The new table must also contain the rings that
+	 * run. */
 	for (unsigned i = 0; i < QUEUE_COUNT; i++)
 		ring_unmap(&device->rings[i]);
 	for (unsigned i = 0; i < QUEUE_COUNT; i++)
@@ -179,7 +182,7 @@ static int set_vring_num(struct device *device, struct vhost_message *m, struct 
 	return ring_set_num(&device->rings[index], get32(m, 4), err);
 }
 
-/* u32 index, flags; u64 descriptors, used, available, log (never offered). */
+/* Payload: u32 index, flags; u64 descriptors, used, available, log (never offered). */
 static int set_vring_addr(struct device *device, struct vhost_message *m, struct vhost_reply *reply,
 			  struct error *err)
 {
@@ -238,7 +241,8 @@ static int set_vring_call(struct device *device, struct vhost_message *m, struct
 
 	(void)reply;
 	device_set_call(device, index, fd);
-	/* QEMU's own never block. Whoever makes it block again holds up his own guest's device. */
+	/* QEMU's own eventfds never block. A front-end that makes one block again delays only its
+	 * own guest's device. */
 	if (fd >= 0 && fcntl(fd, F_SETFL, O_NONBLOCK) < 0)
 		return error_errno(err, errno, "the interrupt of queue %u", index);
 	return 0;
@@ -255,7 +259,7 @@ static int set_vring_enable(struct device *device, struct vhost_message *m,
 	return 0;
 }
 
-/* u32 offset, size, flags, and size bytes. */
+/* Payload: u32 offset, size, flags, and size bytes. */
 static int get_config(struct device *device, struct vhost_message *m, struct vhost_reply *reply,
 		      struct error *err)
 {
@@ -273,15 +277,15 @@ static int get_config(struct device *device, struct vhost_message *m, struct vho
 enum queue_at { QUEUE_NOT_NAMED, QUEUE_IN_32, QUEUE_IN_64 };
 
 static const struct request_row {
-	const char *name; /* NULL: unknown to us */
-	request_fn *fn;	  /* NULL: it is always answered with ... */
-	uint64_t answer;  /* ... this */
-	uint32_t min;	  /* bytes of payload */
+	const char *name; /* NULL: an unknown message */
+	request_fn *fn;	  /* NULL: the answer is always ... */
+	uint64_t answer;  /* ... this value */
+	uint32_t min;	  /* least bytes of payload */
 	uint32_t max;
 	enum queue_at queue; /* where the payload names a queue */
 	bool fd_for_queue;   /* one descriptor, unless the payload says that there is none */
-	bool stopped;	     /* must not change under a queue that is in use */
-	bool replies;	     /* has an answer of its own */
+	bool stopped;	     /* the queue must not be in use */
+	bool replies;	     /* the function makes an answer itself */
 } requests[] = {
 	[VHOST_GET_FEATURES] = {.name = "GET_FEATURES", .answer = FEATURES, .replies = true},
 	[VHOST_SET_FEATURES] = {.name = "SET_FEATURES", .fn = set_features, .min = 8, .max = 8},
@@ -381,7 +385,7 @@ static uint32_t message_queue(const struct request_row *row, const struct vhost_
 	return row->queue == QUEUE_IN_32 ? get32(m, 0) : (uint32_t)get64(m, 0) & VRING_INDEX;
 }
 
-/* Size, queue and descriptors are as the row says. */
+/* Checks that size, queue and descriptors match the row. */
 static int check_message(const struct device *device, const struct request_row *row,
 			 const struct vhost_message *m, struct error *err)
 {

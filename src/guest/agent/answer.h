@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the agent says, as JSON text. Pure; every result is malloc'd, one line, without a newline.
- */
+/* The agent's messages as JSON text. The functions are pure. Each result is one line without a
+ * newline, which the caller frees. */
 #ifndef GUEST_ANSWER_H
 #define GUEST_ANSWER_H
 
@@ -15,49 +15,51 @@
 #include "guest/agent/stdin_window.h"
 #include "guest/job/job.h"
 
-/* One buffered command's output. */
+/* The output of one buffered command. */
 struct captured {
 	struct buf bytes[JOB_STREAMS];
 	bool truncated[JOB_STREAMS];
 };
 
-/* Envelope form: {"exit_code","stdout","stderr"}, and when they hold "timed_out",
- * "stdout_truncated", "stderr_truncated", "start_error". Bytes that are no UTF-8 become U+FFFD. */
+/* Returns the envelope form: {"exit_code","stdout","stderr"}, and if they apply, "timed_out",
+ * "stdout_truncated", "stderr_truncated", "start_error". Bytes that are not UTF-8 become U+FFFD. */
 char *answer_envelope_exec(const struct job_end *end, const struct captured *output,
 			   struct error *err);
-/* {"error"} */
+/* Returns {"error"}. */
 char *answer_envelope_error(const char *text, struct error *err);
 
-/* Frame form: {"id","stdout","stderr","exitCode","elapsedMs","killed"}, and when they hold
- * "signal", "timedOut", "stdoutTruncated", "stderrTruncated", "startError". */
+/* Returns the frame form: {"id","stdout","stderr","exitCode","elapsedMs","killed"}, and if they
+ * apply, "signal", "timedOut", "stdoutTruncated", "stderrTruncated", "startError". */
 char *answer_frame_exec(const char *id, const struct job_end *end, const struct captured *output,
 			struct error *err);
 
-/* Streaming mode. exec: the id of a resumable one, else NULL. window: NULL if the client has none.
- */
+/* Returns the start of a streaming command. exec is the id of a resumable command, else NULL.
+ * window is NULL if the client has none. */
 char *answer_start(uint64_t request, const char *id, pid_t pid, const char *exec,
 		   const struct stdin_window *window, struct error *err);
-/* A container is made, and waits for its start. */
+/* Returns the message that a container is made and waits for its start. */
 char *answer_created(uint64_t request, struct error *err);
 char *answer_ack(uint64_t request, uint64_t stdin_offset, struct error *err);
 char *answer_detached(uint64_t request, const struct error *why, struct error *err);
 char *answer_exit(uint64_t request, const char *id, const struct job_end *end, struct error *err);
-char *answer_error(uint64_t request, const char *text, struct error *err); /* request 0: none */
+char *answer_error(uint64_t request, const char *text, struct error *err); /* request 0: the message
+									    * is about none */
 
-/* Control stream. */
-/* restored: the machine was saved, and waits to be made another. linked: the agent serves a mux. */
+/* Messages of the control stream: */
+/* Returns the hello. restored: the machine was saved, and waits to become another machine. linked:
+ * the agent serves a mux. */
 char *answer_hello(const char *boot_id, bool restored, bool linked, struct error *err);
 char *answer_ready(struct error *err);
-/* The machine is being ended in order. */
+/* Returns the message that the machine is being ended in order. */
 char *answer_ending(struct error *err);
-/* To a mount; error: why it is not, or NULL. */
+/* Answers a mount. error says why it failed; NULL: it succeeded. */
 char *answer_mounted(const char *error, struct error *err);
 char *answer_published(const char *error, struct error *err);
-/* At which ports servers listen; NULL: it is not known. */
+/* Returns the ports at which servers listen; NULL: they are not known. */
 char *answer_listening(const struct port_set *ports, struct error *err);
-/* To a quiesce; error: why it may not be saved, or NULL. */
+/* Answers a quiesce. error says why the machine may not be saved; NULL: it may. */
 char *answer_quiesced(const char *error, struct error *err);
-/* To a settle: all that there was to tell has been told. */
+/* Answers a settle: everything that there was to tell has been told. */
 char *answer_settled(struct error *err);
 char *answer_result(const struct job_end *end, const struct captured *output, struct error *err);
 

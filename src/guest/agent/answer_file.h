@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The envelope form's answers about files, as JSON text. Pure; see answer.h. */
+/* The answers about files in the envelope form, as JSON text. The functions are pure; see
+ * answer.h. */
 #ifndef GUEST_ANSWER_FILE_H
 #define GUEST_ANSWER_FILE_H
 
@@ -11,20 +12,20 @@
 
 /* How the process that did the work ended. */
 struct file_end {
-	const struct buf *output; /* empty when it failed */
+	const struct buf *output; /* empty if the process failed */
 	bool cut;		  /* there was more output than is kept */
-	size_t written;		  /* bytes of the file that were given to it */
+	size_t written;		  /* bytes of the file that were given to the process */
 	const char *error;	  /* "": done */
 };
 
-/* {"data","error"}: both always, one of them "". */
+/* Returns {"data","error"}. Both are always there, and one of them is "". */
 char *answer_copyout(const struct file_end *end, struct error *err);
-/* {"size","error"}: both always. */
+/* Returns {"size","error"}. Both are always there. */
 char *answer_write(const struct file_end *end, struct error *err);
-/* {"entries":[{"name","size","mode","is_dir","mod_time"}],"error"}, and "truncated" when it holds.
- */
+/* Returns {"entries":[{"name","size","mode","is_dir","mod_time"}],"error"}, and "truncated" if
+ * entries are missing. */
 char *answer_list(const struct file_end *end, struct error *err);
-/* {"name","size","mode","is_dir","mod_time","error"}: always all. */
+/* Returns {"name","size","mode","is_dir","mod_time","error"}. All are always there. */
 char *answer_stat(const struct file_end *end, struct error *err);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The envelope form's work on files: a process of the requesting user does it, this starts it and
- * answers. */
+/* Starts the envelope form's work on files, and answers. A process of the requesting user does the
+ * work. */
 #ifndef GUEST_CALL_FILE_H
 #define GUEST_CALL_FILE_H
 

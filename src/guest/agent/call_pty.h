@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A terminal of the envelope form's: its output as events, the client's events to it. */
+/* Opens a terminal of the envelope form: its output becomes events, and the client's events go to
+ * it. */
 #ifndef GUEST_CALL_PTY_H
 #define GUEST_CALL_PTY_H
 
@@ -7,9 +8,9 @@
 #include "guest/agent/pty_event.h"
 
 int call_pty(struct conn *conn, struct request *request, struct error *err);
-/* The one that is open on the connection, or NULL. */
+/* Returns the terminal's call that is open on the connection, or NULL. */
 struct call *call_pty_open(const struct conn *conn);
-/* An event from the client for it; takes what is in it. */
+/* Handles an event of the client for the terminal, and takes over the event's contents. */
 void call_pty_event(struct call *call, struct pty_event *event);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A streamed exec: what its command writes is framed where it lies in the connection's queue, and
- * waits in its pipe while that is full.
+ * Starts a streamed exec. What its command writes becomes frames directly in the connection's
+ * queue. While the queue is full, output waits in the command's pipe.
  */
 #ifndef GUEST_CALL_STREAM_H
 #define GUEST_CALL_STREAM_H
@@ -9,12 +9,12 @@
 #include "guest/agent/call.h"
 
 int call_stream(struct conn *conn, struct request *request, struct error *err);
-/* What its job tells it; a call with another job can be told the same. */
+/* The table through which a job informs such a call. Calls with another job can use it too. */
 extern const struct job_owner call_stream_owner;
 
-/* Where len bytes of output can be put in the connection's queue; NULL: no memory. */
+/* Returns where len bytes of output can be put in the connection's queue; NULL without memory. */
 uint8_t *call_stream_reserve(struct call *call, size_t len);
-/* len bytes were put there: makes a frame of them. */
+/* Makes a frame of len bytes that were put there. */
 void call_stream_commit(struct call *call, enum job_stream stream, size_t len);
 
 #endif

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A connection to the agent, and what it has to know of the calls on it. A call is one request that
- * runs, from its job's start to its answer; call.h has what calls do.
+ * A connection to the agent, and what it knows of the calls on it. A call is one request that runs,
+ * from the start of its job to its answer; call.h has what calls do.
  *
- * What arrives is worked on by the connection's form, which its first byte chooses and which starts
- * the calls. A call says its words (conn_say) or lays frames into the connection's queue itself,
- * and has the connection go on where that waited for it (conn_go_on). The other way round the
- * connection tells a call what happens to it through the table of its kind, and knows no kind.
+ * The connection's first byte chooses its form. The form handles what arrives, and starts the
+ * calls. A call sends its messages (conn_say), or puts frames into the connection's queue itself.
+ * It makes the connection go on if the connection waited for the call (conn_go_on). In the other
+ * direction, the connection tells a call what happens to it through the table of the call's kind. A
+ * connection knows no kind.
  *
- * Envelope form: requests one after the other, until the client sends no more or is idle for long.
- * Buffered frames: the agent closes after the answer when nothing more has been asked. A connection
- * that has streamed stays until the client closes it. A client that is gone has its commands
- * killed, but for resumable ones, and its terminals hung up.
+ * Envelope form: requests come one after the other, until the client sends no more or is idle for
+ * long. Buffered frames: the agent closes after the answer if nothing more was asked. A connection
+ * that has streamed stays until the client closes it. If a client goes away, its commands are
+ * killed, except resumable ones, and its terminals are hung up.
  */
 #ifndef GUEST_CONN_H
 #define GUEST_CONN_H
@@ -36,22 +37,23 @@ struct resumables;
 struct workload;
 
 struct conn_form {
-	enum limit most; /* bytes of one message */
+	enum limit most; /* the most bytes of one message */
 	int (*send)(struct framed *wire, const char *text, struct error *err);
-	/* Works on what has arrived. true: there may be more to do. */
+	/* Handles what has arrived. Returns true if there may be more to do. */
 	bool (*step)(struct conn *conn);
-	/* Whether more is to be read now; NULL: always. */
+	/* Returns true if more is to be read now; NULL: always. */
 	bool (*may_read)(const struct conn *conn);
-	bool repeats; /* after an answer there may be another request */
+	bool repeats; /* after an answer another request may come */
 };
 
 /* What the connections of an agent share. */
 struct conns {
 	struct loop *loop;
 	struct list live, dead;
-	size_t count;			 /* live ones */
-	const struct conn_form *unknown; /* the form of one whose first byte has not come */
-	/* For who starts calls. */
+	size_t count;			 /* number of live ones */
+	const struct conn_form *unknown; /* the form of a connection whose first byte has not
+					  * come */
+	/* For the functions that start calls. */
 	struct exec_context *context;
 	struct workload *workload;
 	struct resumables *resumables;
@@ -62,37 +64,39 @@ struct conn {
 	struct list_link link;
 	struct framed wire;
 	const struct conn_form *form;
-	struct loop_watch *idle; /* until the first request; where it repeats until the next */
+	struct loop_watch *idle; /* until the first request; if the form repeats, until the next */
 	struct list calls;	 /* the newest first */
 	size_t ncalls;
 	struct envelope_scan scan;
-	size_t stdin_taken; /* of the frame at the front of the queue */
-	bool waiting;	    /* for room in a command's stdin */
+	size_t stdin_taken; /* bytes taken of the frame at the front of the queue */
+	bool waiting;	    /* the connection waits for room in a command's stdin */
 	bool held;	    /* an envelope arrived while a terminal is open */
-	bool streaming;	    /* there was a streaming request, or a PTY */
-	bool closing;	    /* when all is sent */
+	bool streaming;	    /* there was a streaming request, or a terminal */
+	bool closing;	    /* close when everything is sent */
 	bool dead;
-	bool busy;  /* its messages are being worked through */
+	bool busy;  /* its messages are being handled */
 	bool asked; /* there was a request */
-	/* Has it closed? Told to the workload, whose client it is or was. */
+	/* Called when the connection has closed. It is for the workload whose client the connection
+	 * is or was. */
 	void (*closed)(void *data);
 	void *closed_data;
 };
 
 struct call_kind {
-	size_t size; /* of the struct that a struct call begins */
-	/* What the client is told at the end. NULL: no memory. */
+	size_t size; /* size of the struct that begins with a struct call */
+	/* Returns the client's message at the end. NULL: no memory. */
 	char *(*answer)(struct call *call, const struct job_end *end, struct error *err);
-	/* An event from the client about it; NULL where the form has none. */
+	/* Handles an event of the client about the call; NULL if the form has no events. */
 	int (*event)(struct call *call, const struct request *request, struct error *err);
-	/* The client sends no more at all; NULL where it could send no stdin anyway. */
+	/* Called when the client will send no more at all; NULL if it could send no stdin
+	 * anyway. */
 	void (*input_ended)(struct call *call);
-	/* The connection has room again. */
+	/* Called when the connection has room again. */
 	void (*drained)(struct call *call);
-	/* The connection is gone, and the call off it: settles what becomes of the command, and
-	 * frees the call. */
+	/* Called when the connection is gone and the call is off it. Decides what happens to the
+	 * command, and frees the call. */
 	void (*abandon)(struct call *call);
-	/* What it holds beyond a struct call; NULL: nothing. */
+	/* Frees what the call holds beyond a struct call; NULL: nothing. */
 	void (*drop)(struct call *call);
 };
 
@@ -100,42 +104,44 @@ struct call {
 	struct conn *conn;
 	struct list_link link;
 	const struct call_kind *kind;
-	struct job *job; /* NULL: it has not started, or has ended */
-	char *id;	 /* the client's, never NULL */
+	struct job *job; /* NULL: not started yet, or has ended */
+	char *id;	 /* the client's id, never NULL */
 	uint64_t number;
-	struct stdin_window *window; /* NULL: the client has none to keep to */
-	struct stdin_window own;     /* which window may be */
-	bool stdin_told_over;	     /* the client sends no more, and the command knows */
-	bool told;		     /* the client has had the exit */
+	struct stdin_window *window; /* NULL: the client has no window to respect */
+	struct stdin_window own;     /* window may point to it */
+	bool stdin_told_over;	     /* the client sends no more, and the command was told */
+	bool told;		     /* the client has been told the exit */
 };
 
 void conns_init(struct conns *conns, struct loop *loop, const struct conn_form *unknown);
-/* Frees those that have ended; between rounds of the loop. */
+/* Frees the connections that have ended. To be called between rounds of the loop. */
 void conns_sweep(struct conns *conns);
-/* Whether everything that was said has been sent. */
+/* Returns true if every message has been sent. */
 bool conns_are_quiet(const struct conns *conns);
-void conns_end(struct conns *conns); /* all, at once */
+void conns_end(struct conns *conns); /* ends all at once */
 
-/* Takes over fd. */
+/* Makes a connection and takes over fd. */
 struct conn *conn_new(struct conns *conns, int fd, struct error *err);
-/* The same for a stream of the mux. */
+/* Makes a connection for a stream of the mux, which it takes over. */
 struct conn *conn_new_carried(struct conns *conns, struct mux_stream *stream, struct error *err);
-void conn_end(struct conn *conn); /* at once; the memory is swept later */
+void conn_end(struct conn *conn); /* ends at once; conns_sweep() frees the memory */
 
-/* For forms. */
+/* Functions for forms. */
 void conn_set_form(struct conn *conn, const struct conn_form *form);
-/* There is a request: the connection is not idle. */
+/* Notes that there is a request, so that the connection is not idle. */
 void conn_asked(struct conn *conn);
-/* Ends the connection's commands, says text (taken over; NULL: no memory), and closes when that has
- * been sent. */
+/* Ends the connection's commands, sends text (taken over; NULL: no memory), and closes when that
+ * has been sent. */
 void conn_refuse(struct conn *conn, char *text);
 
-/* For calls. One that has been answered takes itself off. */
+/* Functions for calls. A call that has been answered removes itself. */
 void conn_add(struct conn *conn, struct call *call);
 void conn_remove(struct conn *conn, struct call *call);
-/* Queues a message in the form of the connection and frees it; NULL (no memory) ends it. */
+/* Queues a message in the form of the connection, and frees text. NULL (no memory) ends the
+ * connection. */
 void conn_say(struct conn *conn, char *text);
-/* Room in a command's stdin, or the end of one: goes on with what has arrived. */
+/* Goes on with what has arrived. To be called when a command's stdin has room, or when a command
+ * ended. */
 void conn_go_on(struct conn *conn);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* From a decoded request to a job: the user, the environment, the program. */
+/* Starts a job for a decoded request: finds the user, the environment and the program. */
 #ifndef GUEST_EXEC_H
 #define GUEST_EXEC_H
 
@@ -11,26 +11,27 @@
 
 struct exec_context {
 	struct job_table jobs;
-	const char *etc; /* "/etc" but for tests */
+	const char *etc; /* "/etc" except in tests */
 	struct user_cache users;
 	struct containers containers;
-	json_t *env;	/* the run config's, a reference; NULL: none */
-	bool may_block; /* the machine has shares: spawn.h */
-	bool traced;	/* what is run is to be traced */
-	int program_fd; /* this program, for what it does as another user; -1: cannot */
+	json_t *env;	/* a reference to the run config's; NULL: none */
+	bool may_block; /* the machine has shares: see spawn.h */
+	bool traced;	/* commands are to be traced */
+	int program_fd; /* this program, for its work as another user; -1: not available */
 };
 
-/* NULL with the reason when the request has a problem, or the command could not even be forked
- * (exit code 125 to the client). */
+/* Starts the request's command. Returns NULL with the reason if the request has a problem, or the
+ * command could not even be forked (the client then gets exit code 125). */
 struct job *exec_start(struct exec_context *context, const struct request *request,
 		       const struct job_owner *owner, void *data, struct error *err);
-/* Our program for files (the request's command must name it) with connection as its stdin and
- * stdout, to which it is left: it has no owner, and ends when the connection does. */
+/* Starts this program for files, which the request's command must name. The connection becomes its
+ * stdin and stdout, and is left to it. The process has no owner, and ends when the connection
+ * ends. */
 int exec_hand_over(struct exec_context *context, const struct request *request, int connection,
 		   struct error *err);
-/* A job of this program itself, as the request's user: argv[0] is one of roles.h, and says why not
- * on stderr with exit code 1. Another process, since a share without a server may hold it for ever.
- */
+/* Starts a job of this program itself as the request's user. argv[0] is one of roles.h. On failure
+ * the job says why on stderr, with exit code 1. It is another process, since a share without a
+ * server may hold it for ever. */
 struct job *exec_file(struct exec_context *context, const struct request *request,
 		      const char *const *argv, const struct job_owner *owner, void *data,
 		      struct error *err);

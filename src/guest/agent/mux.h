@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The guest's end of vsock packets over a virtio-serial port, or over one vsock connection: streams
- * to and from the host inside the agent's own loop, where there is no vsock device or it does not
- * hand on the end of one side. base/packet.h has what goes over the port, vsockd/port.h is the other
- * end.
+ * The guest's end of vsock packets over a virtio-serial port, or over one vsock connection. It
+ * carries streams to and from the host inside the agent's own loop, if there is no vsock device, or
+ * if the device does not hand on the end of one side. base/packet.h has the protocol; vsockd/port.h
+ * is the other end.
  *
- * A stream is a framed's (mux_carrier). Packets are put together in chunks, each of which the
- * kernel takes whole or not at all, so that what is killed within a write leaves no half of one.
- * Payload goes from where the port was read to whoever reads the stream, and is only kept if nobody
- * does; no more is ever kept than the host was told there is room for.
+ * A framed connection uses a stream through mux_carrier. Packets are put together in chunks. The
+ * kernel takes each chunk completely or not at all, so a process that is killed during a write
+ * leaves no half packet. Payload goes from where the port was read directly to the stream's reader,
+ * and is kept only if there is no reader. Never more is kept than the room that was promised to the
+ * host.
  */
 #ifndef GUEST_MUX_H
 #define GUEST_MUX_H
@@ -23,21 +24,21 @@
 #include "base/loop.h"
 #include "base/packet.h"
 
-#define MUX_CREDIT 262144 /* bytes that may stand unread in a stream */
+#define MUX_CREDIT 262144 /* bytes that may be unread in a stream */
 #define MUX_CHUNKS 4
 #define MUX_BUCKETS 64
 #define MUX_INPUT (4 * PACKET_WHOLE)
 
 struct mux_stream;
 
-/* A connection of the host's: the stream is the callee's, to be closed by him. */
+/* Takes a connection of the host. The called function owns the stream and must close it. */
 typedef void mux_accept_fn(void *data, struct mux_stream *stream);
 
 struct mux_listener {
 	struct list_link link;
 	uint32_t port;
 	mux_accept_fn *accept;
-	void (*gone)(void *data); /* the mux is no more; NULL: nobody wants to know */
+	void (*gone)(void *data); /* called when the mux is gone; NULL: not needed */
 	void *data;
 };
 
@@ -51,18 +52,19 @@ struct mux {
 	int fd;
 	struct loop_watch *watch, *again, *back;
 	bool wants_room; /* the port is full */
-	bool linked;	 /* the host has welcomed us: packets can be told from other bytes */
-	bool met;	 /* one has welcomed us before */
-	bool splits;	 /* as of mux_open() */
-	uint64_t number; /* of our HELLO */
+	bool linked;	 /* the host has welcomed the agent, so packets can be told from other
+			  * bytes */
+	bool met;	 /* a host has welcomed the agent before */
+	bool splits;	 /* as in mux_open() */
+	uint64_t number; /* of the agent's HELLO */
 	uint64_t cid;
 	uint32_t next_port;
 	struct list buckets[MUX_BUCKETS]; /* of streams */
 	struct list listeners;
-	struct list due;     /* streams that are to be told */
-	struct list wanting; /* streams with something to be said for which there was no room */
+	struct list due;     /* streams whose holders are to be told */
+	struct list wanting; /* streams with something to say for which there was no room */
 	struct mux_stream *telling;
-	void (*anew)(void *data); /* NULL: nobody wants to know */
+	void (*anew)(void *data); /* NULL: not needed */
 	void *anew_data;
 	size_t in_at, in_end;
 	unsigned first_chunk, chunks;
@@ -70,19 +72,19 @@ struct mux {
 	uint8_t in[MUX_INPUT];
 };
 
-/* fd: the port, non-blocking; taken over. splits: it is a socket, which may take a part of what is
- * written, so that a process that was killed may have left the front of a packet. NULL on failure.
- */
+/* Opens a mux. fd is the port, non-blocking; it is taken over. splits: fd is a socket, which may
+ * take only a part of a write, so a process that was killed may have left the front of a packet.
+ * Returns NULL on failure. */
 struct mux *mux_open(struct loop *loop, int fd, bool splits, struct error *err);
-void mux_free(struct mux *mux); /* when no stream is left that somebody holds; accepts NULL */
-/* From now on tells when a host has welcomed us that is not the one of before, or knows nothing of
- * it: all streams of then are over. */
+void mux_free(struct mux *mux); /* only when nobody holds a stream any more; accepts NULL */
+/* Calls anew from now on when a host has welcomed the agent that is not the host of before, or that
+ * knows nothing of it: all earlier streams are then over. */
 void mux_watch_host(struct mux *mux, void (*anew)(void *data), void *data);
-/* The listener stays the caller's. */
+/* Adds a listener, which the caller keeps. */
 void mux_listen(struct mux *mux, struct mux_listener *listener);
 bool mux_listens(const struct mux *mux, uint32_t port);
-/* Dials the host. fn hears LOOP_OUT when it has answered, LOOP_HUP when it has refused; the stream
- * is to be closed then. NULL: no memory. */
+/* Dials the host. fn is called with LOOP_OUT when the host has answered, and with LOOP_HUP when it
+ * has refused; the caller then closes the stream. Returns NULL without memory. */
 struct mux_stream *mux_dial(struct mux *mux, uint32_t port, loop_fd_fn *fn, void *data);
 
 extern const struct framed_carrier mux_carrier;

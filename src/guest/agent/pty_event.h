@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What passes on a connection while a terminal of the envelope form's is open. Pure. */
+/* The events on a connection while a terminal of the envelope form is open. The functions are
+ * pure. */
 #ifndef GUEST_PTY_EVENT_H
 #define GUEST_PTY_EVENT_H
 
@@ -13,24 +14,24 @@
 enum pty_event_kind {
 	PTY_EVENT_STDIN,
 	PTY_EVENT_RESIZE,
-	PTY_EVENT_ENVELOPE /* no event: the next request, for when the terminal has ended */
+	PTY_EVENT_ENVELOPE /* no event, but the next request, for the time after the terminal */
 };
 
 struct pty_event {
 	enum pty_event_kind kind;
-	struct buf data;	/* STDIN */
-	uint16_t rows, columns; /* RESIZE; 0: as it is */
+	struct buf data;	/* for STDIN */
+	uint16_t rows, columns; /* for RESIZE; 0: unchanged */
 };
 
-/* One JSON value from the client. ERR_INVALID: a breach. */
+/* Decodes one JSON value from the client. ERR_INVALID: a breach of the protocol. */
 int pty_event_decode(const void *text, size_t len, struct pty_event *out, struct error *err);
 void pty_event_free(struct pty_event *event);
 
-/* malloc'd JSON text, one line without a newline, as in answer.h. */
+/* Returns an output event as JSON text, one line without a newline, which the caller frees. */
 char *pty_event_stdout(const void *bytes, size_t len, struct error *err);
-/* The last word: exit, or error with the code of a command that never ran. */
+/* Returns the last event: the exit, or an error with the code of a command that never ran. */
 char *pty_event_end(const struct job_end *end, struct error *err);
-/* The last word about a client that broke the protocol. */
+/* Returns the last event for a client that broke the protocol. */
 char *pty_event_breach(const char *why, struct error *err);
 
 #endif

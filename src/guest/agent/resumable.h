@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An exec that outlives its connection. It has an id; what it writes is counted and kept until the
- * client has acknowledged it; and what it has taken of its stdin is counted too. So a client whose
- * connection broke attaches anew and neither side loses or doubles a byte.
+ * An exec that outlives its connection. It has an id. What it writes is counted, and kept until the
+ * client has acknowledged it. What it has taken of its stdin is counted too. So a client whose
+ * connection broke can attach again, and neither side loses or doubles a byte.
  *
- *   attached   a call of some connection is its client; when another client attaches, that one is
- *              told and the newest has it: the older connection is most likely a broken one of the
- *              same client's that the agent has not noticed yet
- *   detached   the grace time runs. The command goes on; when the ring is full of what nobody has
- *              acknowledged, it waits in its write(): nothing is ever dropped. It may end; its exit
- *              and the rest of its output stay here. After the grace time all of it is gone, and
- *              what still runs is killed with its whole tree
+ *   attached   a call of some connection is its client; if another client attaches, the first
+ *              client is told and the newest has the exec: the older connection is most likely a
+ *              broken one of the same client that the agent has not noticed yet
+ *   detached   the grace time runs. The command goes on; if the ring is full of bytes that nobody
+ *              has acknowledged, the command waits in its write(): nothing is ever dropped. The
+ *              command may end; its exit and the rest of its output stay here. After the grace time
+ *              everything is dropped, and what still runs is killed with its whole tree
  *
- * It is over for good when the client releases it.
+ * An exec is over for good when the client releases it.
  */
 #ifndef GUEST_RESUMABLE_H
 #define GUEST_RESUMABLE_H
@@ -33,16 +33,16 @@ struct resumables {
 };
 
 void resumables_init(struct resumables *all, struct exec_context *context);
-/* Starts what the request asks for; a call on the connection is its client. */
+/* Starts what the request asks for. A call on the connection becomes its client. */
 int resumable_start(struct resumables *all, struct conn *conn, const struct request *request,
 		    struct error *err);
-/* Makes a call on the connection its client, from the offsets on that the request names. When there
- * is no such exec, or one of them was acknowledged already or is behind all output, the client is
- * told that it is not attached. */
+/* Makes a call on the connection the client of an exec, from the offsets that the request names.
+ * The client is told that it is not attached if there is no such exec, or if an offset was
+ * acknowledged already or is beyond all output. */
 int resumable_attach(struct resumables *all, struct conn *conn, const struct request *request,
 		     struct error *err);
 
-void resumables_sweep(struct resumables *all); /* between rounds of the loop */
+void resumables_sweep(struct resumables *all); /* to be called between rounds of the loop */
 void resumables_free(struct resumables *all);  /* kills what runs */
 
 #endif

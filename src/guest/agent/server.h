@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The agent's side of port 2222: accepts, keeps count, and owns what its connections share. */
+/* The agent's side of port 2222: accepts and counts connections, and owns what they share. */
 #ifndef GUEST_SERVER_H
 #define GUEST_SERVER_H
 
@@ -19,24 +19,25 @@ struct server {
 	struct loop_watch *listen_watch;
 	struct mux *mux; /* NULL: none */
 	struct mux_listener mux_listener;
-	bool full;	  /* no descriptor for another connection: until something has ended */
-	size_t full_jobs; /* commands that lived then */
-	size_t most_jobs; /* at once, since memory was given back */
+	bool full;	  /* no descriptor for another connection, until something has ended */
+	size_t full_jobs; /* how many commands lived at that time */
+	size_t most_jobs; /* the most commands at once since memory was given back */
 	struct conns conns;
 };
 
 int server_init(struct server *server, struct loop *loop, const char *etc, const char *cgroup_mount,
 		int program_fd, struct error *err);
-/* fd: a listening vsock socket, non-blocking; stays the caller's. Only the host may connect. */
+/* Listens at fd, a listening vsock socket, non-blocking, which the caller keeps. Only the host may
+ * connect. */
 int server_listen(struct server *server, int fd, struct error *err);
-/* The same by a mux, which is the caller's. */
+/* Listens through a mux, which the caller keeps. */
 void server_listen_carried(struct server *server, struct mux *mux);
-/* Serves an accepted stream socket, whichever way it came; takes over fd. */
+/* Serves an accepted stream socket of any kind; takes over fd. */
 int server_adopt(struct server *server, int fd, struct error *err);
-/* Frees what has ended; between rounds of the loop. */
+/* Frees what has ended. To be called between rounds of the loop. */
 void server_sweep(struct server *server);
 void server_stop_listening(struct server *server);
-/* By the mux, after a stop. */
+/* Listens through the mux again, after a stop. */
 void server_listen_again(struct server *server);
 void server_free(struct server *server);
 

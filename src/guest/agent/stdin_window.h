@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The receiver's end of the rule by which stdin is sent to a command; the sender's end is the
- * client's channel/stdin_credit. The client sends no more than LIMIT_STDIN_WINDOW_BYTES beyond what
- * it was told that the command has taken. What the command has not taken is kept here, so that the
- * connection is read on whatever the command does. Bytes are counted from the first.
+ * The receiver's end of the flow control for a command's stdin. The sender's end is the client's
+ * channel/stdin_credit. The client sends at most LIMIT_STDIN_WINDOW_BYTES beyond the offset that it
+ * was told the command has taken. What the command has not taken is kept here, so that the
+ * connection can be read whatever the command does. Bytes are counted from the first one.
  */
 #ifndef GUEST_STDIN_WINDOW_H
 #define GUEST_STDIN_WINDOW_H
@@ -18,25 +18,27 @@
 struct job;
 
 struct stdin_window {
-	struct buf waiting; /* what the command has not taken */
-	uint64_t taken;	    /* offset of its front */
-	uint64_t told;	    /* the last such offset that the client was told */
-	bool closing, over; /* the end has come; the command has been given it */
+	struct buf waiting; /* bytes that the command has not taken */
+	uint64_t taken;	    /* offset of the first waiting byte */
+	uint64_t told;	    /* the last such offset that was sent to the client */
+	bool closing, over; /* the end has come; the command was given it */
 };
 
 void stdin_window_open(struct stdin_window *window);
-/* Drops what waits: the client has it still. Accepts a zeroed one. */
+/* Drops what waits; the client still has it. Accepts a zeroed struct. */
 void stdin_window_drop(struct stdin_window *window);
 
-/* job is NULL when the command has ended: what comes for it is dropped, and counts as taken. */
-/* Takes all of it. ERR_INVALID: there would be more in the window than it holds. */
+/* In the functions below, job is NULL if the command has ended: bytes for it are dropped, and count
+ * as taken. */
+/* Takes all of the bytes. ERR_INVALID: the window would hold more than it may. */
 int stdin_window_put(struct stdin_window *window, struct job *job, const void *bytes, size_t len,
 		     struct error *err);
-/* Behind what waits. A second time is nothing: a terminal must not hear its end twice. */
+/* Adds the end after what waits. A second call does nothing: a terminal must not get its end
+ * twice. */
 void stdin_window_close(struct stdin_window *window, struct job *job);
-/* The command has room again, or has ended. */
+/* Gives waiting bytes to the command. To be called when it has room again, or has ended. */
 void stdin_window_feed(struct stdin_window *window, struct job *job);
-/* Whether the client is to be told `taken` now; the caller does it. */
+/* Returns true if the caller is to send `taken` to the client now. */
 bool stdin_window_is_due(struct stdin_window *window);
 
 #endif

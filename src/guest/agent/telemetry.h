@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The agent's side of the tracer: its process, and its messages on their way to the host. */
+/* The agent's side of the tracer: the tracer's process, and its messages on their way to the
+ * host. */
 #ifndef GUEST_TELEMETRY_H
 #define GUEST_TELEMETRY_H
 
@@ -14,35 +15,36 @@ struct telemetry {
 	struct loop *loop;
 	struct framed *control;
 	struct loop_watch *watch;
-	int fd;	      /* -1: not there, or over */
-	char *status; /* what is traced, as the tracer said it; NULL: not known yet */
-	bool works;   /* the kernel records what has a login uid */
-	bool told;    /* the status is with the host */
+	int fd;	      /* -1: there is none, or it is over */
+	char *status; /* what is traced, in the tracer's words; NULL: not known yet */
+	bool works;   /* the kernel records the processes that have a login uid */
+	bool told;    /* the status was sent to the host */
 	bool finishing;
 	struct proc proc;
-	/* It is known what can be traced. */
+	/* Called when it is known what can be traced. */
 	void (*known)(void *data);
 	void *data;
-	void (*settled)(void *data); /* NULL: nobody waits for it */
+	void (*settled)(void *data); /* NULL: nobody waits */
 	void *settled_data;
 };
 
-/* Starts run(out) in a child. Without a child what is `known`, at once or later, is that nothing is
- * traced. */
+/* Starts run(out) in a child and later calls known. If there is no child, known is called at once
+ * or later, and nothing is traced. */
 void telemetry_begin(struct telemetry *telemetry, struct loop *loop, struct framed *control,
 		     void (*run)(int out), void (*known)(void *data), void *data);
-/* The host is ready to be told; the status first. */
+/* Begins to tell the host, which is ready for it; the status comes first. */
 void telemetry_tell(struct telemetry *telemetry);
-/* Has the tracer tell what it has until now, and hears when that is with the control stream; at
- * once where there is no tracer. */
+/* Makes the tracer tell what it has until now, and calls settled when that is in the control
+ * stream; at once if there is no tracer. */
 void telemetry_settle(struct telemetry *telemetry, void (*settled)(void *data), void *data);
-/* Another host is to be told, and is not ready for it. */
+/* Stops telling until telemetry_tell(): another host is to be told, and is not ready yet. */
 void telemetry_hold(struct telemetry *telemetry);
-/* The control stream takes more. */
+/* Goes on, because the control stream takes more. */
 void telemetry_go_on(struct telemetry *telemetry);
-/* Nothing of interest will happen any more: the tracer tells the rest, and is_over after that. */
+/* Makes the tracer tell the rest, after which telemetry_is_over() is true. Nothing of interest will
+ * happen any more. */
 void telemetry_finish(struct telemetry *telemetry);
 bool telemetry_is_over(const struct telemetry *telemetry);
-void telemetry_free(struct telemetry *telemetry); /* accepts a zeroed one */
+void telemetry_free(struct telemetry *telemetry); /* accepts a zeroed struct */
 
 #endif

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The run config's command. Its result goes to the host once, over the control stream, with the
- * first bytes of each stream. With `attach` it starts when a client attaches and streams to it;
- * when that client goes away it runs on and what it writes beyond the kept bytes is dropped. The
- * result of a workload with a client is held back until the client has had the exit and closed its
- * connection, so that the host does not end the machine under the last bytes.
+ * first bytes of each stream. With `attach` the command starts when a client attaches, and streams
+ * to that client. If the client goes away, the command runs on, and its output beyond the kept
+ * bytes is dropped. If the workload has a client, its result is held back until the client has been
+ * told the exit and has closed its connection, so that the host does not end the machine before the
+ * last bytes are out.
  *
  *   NONE     no command in the config
  *   WAITING  for a client to attach
@@ -36,19 +37,19 @@ struct workload {
 	struct call *client;
 	struct job_end end;
 	struct loop_watch *hold;
-	/* Takes over the result's JSON (NULL: no memory). */
+	/* Takes over the result as JSON text (NULL: no memory). */
 	void (*result)(void *data, char *text);
 	void *data;
 };
 
-/* Starts it, or lets it wait for a client. The request is moved in. */
+/* Starts the command, or lets it wait for a client. Takes over the request's contents. */
 void workload_begin(struct workload *workload, struct request *request, bool attach, size_t keep);
-/* Makes the connection its client by a call on it, starting it if it waits; the exit, or what went
- * wrong with the start, is told to the call. ERR_CONFLICT: there is none, it is over, or it has a
- * client. */
+/* Makes the connection the client of the command by a call on it, and starts the command if it
+ * waits. The exit, or a failure to start, is told to the call. Fails with ERR_CONFLICT if there is
+ * no command, it is over, or it has a client. */
 int workload_attach(struct workload *workload, struct conn *conn, const struct request *request,
 		    struct error *err);
-/* Hands over a held result now: the machine is about to end. */
+/* Hands over a held result now, because the machine is about to end. */
 void workload_release(struct workload *workload);
 void workload_free(struct workload *workload);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a request says of a container, decoded: one that is to be made, or one to run a command in.
- * The host has read the OCI config; what arrives is what this kernel takes: numbers of mount(2) and
- * capset(2), names of cgroup files, a compiled filter. Pure.
+ * Decodes what a request says of a container: a container to be made, or one to run a command in.
+ * The host has read the OCI config. The request has what this kernel takes: numbers of mount(2) and
+ * capset(2), names of cgroup files, a compiled filter. The functions are pure.
  *
  *   "process": {"env":[..], "uid":N, "gid":N, "groups":[..], "umask":N, "capabilities":{"bounding":
  *     MASK, "effective":.., "inheritable":.., "permitted":.., "ambient":..}, "noNewPrivileges":B,
@@ -10,8 +10,9 @@
  *   "container": "ID", or {"id":S, "root":PATH, "overlay":B, "readonly":B, "hostname":S,
  *     "domainname":S, "namespaces":["pid",..], "join":{"ipc":"ID",..},
  *     "mounts":[{"destination":PATH, "type":S, "source":S, "flags":N, "propagation":N,
- * "data":S},..], "maskedPaths":[..], "readonlyPaths":[..], "sysctl":{..}, "cgroup":{FILE:VALUE,..},
- *     "devices":[{"allow":B, "type":S, "major":N, "minor":N, "access":S},..]}
+ *     "data":S},..], "maskedPaths":[..], "readonlyPaths":[..], "sysctl":{..},
+ *     "cgroup":{FILE:VALUE,..}, "devices":[{"allow":B, "type":S, "major":N, "minor":N,
+ *     "access":S},..]}
  */
 #ifndef GUEST_CONTAINED_H
 #define GUEST_CONTAINED_H
@@ -36,10 +37,10 @@ enum capability_set {
 	CAPABILITY_SETS
 };
 
-/* What the program is to be, exactly. Strings and arrays are borrowed from the document, but for
- * those that contained_free() knows. */
+/* The exact properties of the program's process. Strings and arrays are borrowed from the document,
+ * except those that contained_free() frees. */
 struct contained_process {
-	const char **env; /* as it is given, NULL-terminated, with room for one more */
+	const char **env; /* as given; ends with NULL, with room for one more */
 	uint32_t uid, gid;
 	uint32_t *groups;
 	size_t ngroups;
@@ -48,8 +49,8 @@ struct contained_process {
 	bool no_new_privileges;
 	bool has_oom_score_adj;
 	int oom_score_adj;
-	int personality;    /* of personality(2); -1: as it is */
-	struct buf seccomp; /* a program of classic BPF; empty: none */
+	int personality;    /* for personality(2); -1: unchanged */
+	struct buf seccomp; /* a classic BPF program; empty: none */
 	uint32_t seccomp_flags;
 };
 
@@ -58,35 +59,35 @@ struct contained_mount {
 	unsigned long flags, propagation;
 };
 
-/* A namespace that is another container's. */
+/* A namespace that belongs to another container. */
 struct contained_join {
 	const char *id; /* NULL: none */
 	int flag;	/* CLONE_NEW... */
 };
 #define CONTAINED_JOINS 3
 
-/* A rule for the devices of a cgroup: the last one that applies to an access decides. Kinds and
+/* A rule for the devices of a cgroup. The last rule that applies to an access decides. Kinds and
  * accesses are those of linux/bpf.h. */
 #define CONTAINED_DEVICES_MAX 256
 #define DEVICE_ANY (-1)
 struct device_rule {
 	bool allow;
 	int kind;	   /* BPF_DEVCG_DEV_BLOCK or BPF_DEVCG_DEV_CHAR; 0: both */
-	int major, minor;  /* DEVICE_ANY: each */
+	int major, minor;  /* DEVICE_ANY: every number */
 	unsigned accesses; /* BPF_DEVCG_ACC_MKNOD, _READ and _WRITE */
 };
 
-/* One that is to be made. */
+/* A container that is to be made. */
 struct contained_plan {
 	const char *root; /* absolute, in the guest */
-	bool overlay;	  /* what is written to it stays in this machine */
+	bool overlay;	  /* what is written to the root stays in this machine */
 	bool read_only;
 	const char *hostname, *domainname;
-	int namespaces; /* CLONE_NEW..., of its own; CLONE_NEWNS always */
+	int namespaces; /* CLONE_NEW... of its own namespaces; always CLONE_NEWNS */
 	struct contained_join joins[CONTAINED_JOINS];
 	struct contained_mount *mounts;
 	size_t nmounts;
-	const char **masked, **read_only_paths; /* NULL-terminated */
+	const char **masked, **read_only_paths; /* end with NULL */
 	json_t *sysctl, *cgroup;		/* objects of strings; NULL: none */
 	struct device_rule *devices;
 	size_t ndevices;
@@ -94,12 +95,12 @@ struct contained_plan {
 
 struct contained {
 	const char *id;
-	bool make; /* plan is there; else a command in one that is */
+	bool make; /* plan is set; otherwise a command in an existing container */
 	struct contained_process process;
 	struct contained_plan plan;
 };
 
-/* request: the whole. *out is NULL where it says nothing of a container. */
+/* Decodes a request. *out is NULL if the request says nothing of a container. */
 int contained_decode(json_t *request, struct contained **out, struct error *err);
 void contained_free(struct contained *contained); /* accepts NULL */
 

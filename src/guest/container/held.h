@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a container has of the host, held in the agent's own mount namespace for a moment longer
- * than the container lives.
+ * Keeps the mounts that a container has from the host, in the agent's own mount namespace, for a
+ * moment longer than the container lives.
  *
- * Its root and each of its volumes is a superblock of virtiofs' own. One that nobody else has is
- * ended by the exit of the container's last process, while the kernel may still be reading ahead
- * in the program that has ended: it finds an inode that is in use (generic_shutdown_super(), "Busy
- * inodes after unmount") and stops that process for good, of whose end nobody hears then.
+ * The container's root and each of its volumes is a superblock of virtiofs. If nothing else uses
+ * the superblock, the exit of the container's last process ends it. The kernel may then still be
+ * reading ahead in the program that has ended, and finds an inode in use (generic_shutdown_super(),
+ * "Busy inodes after unmount"). It then stops that process for good, and nobody is told of the
+ * process's end.
  */
 #ifndef GUEST_HELD_H
 #define GUEST_HELD_H
@@ -16,10 +17,11 @@
 
 struct held;
 
-/* Before the container's own namespace is made, which has copies then. NULL: there is nothing, or
- * no memory for it, and it is as it would be without. */
+/* Holds the mounts. To be called before the container's own namespace is made, which then has
+ * copies. Returns NULL if there is nothing to hold, or no memory for it; the container then works
+ * without. */
 struct held *held_take(const struct contained_plan *plan);
-/* Its processes have ended. Accepts NULL. */
+/* Lets the mounts go, when the container's processes have ended. Accepts NULL. */
 void held_let_go(struct held *held, struct loop *loop);
 
 #endif

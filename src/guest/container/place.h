@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Places below a container's root, which is hostile: whatever links lie there, a path is resolved
- * as the container would, and nothing outside of root is reached (openat2(2), RESOLVE_IN_ROOT).
- * root: a descriptor of the directory.
+ * Finds places below a container's root, which is hostile: whatever links lie there, a path is
+ * resolved as the container would resolve it, and nothing outside of root is reached (openat2(2),
+ * RESOLVE_IN_ROOT). root is a descriptor of the directory.
  */
 #ifndef GUEST_PLACE_H
 #define GUEST_PLACE_H
@@ -12,13 +12,13 @@
 
 #include "base/error.h"
 
-/* An O_PATH descriptor, or -1 with ERR_NOT_FOUND and the like. */
+/* Returns an O_PATH descriptor; -1 with ERR_NOT_FOUND or another error. */
 int place_open(int root, const char *path, struct error *err);
-/* The same; what is missing is made: directories, and of the last component an empty file where
- * `file`. */
+/* Opens a path like place_open(), and makes what is missing: directories, and the last component as
+ * an empty file if `file` is set. */
 int place_make(int root, const char *path, bool file, struct error *err);
 
-/* The name by which mount(2) takes a descriptor. */
+/* Writes the name under which mount(2) accepts a descriptor. */
 #define PLACE_NAME 32
 void place_name(int fd, char out[PLACE_NAME]);
 

@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The user `agent` of a root file system, as a base has it: uid 1000, no member of any group of an
- * administrator's, who can write /workspace, /tmp and his home. Both are run as root by the host
- * while it makes a base.
+ * The user `agent` of a root file system, as a base has it: uid 1000, not in any group of an
+ * administrator, who can write /workspace, /tmp and the home directory. The host runs both
+ * functions as root while it makes a base.
  */
 #ifndef GUEST_ACCOUNT_H
 #define GUEST_ACCOUNT_H
 
 #include "base/error.h"
 
-/* words[0]: the root, "/" but for tests. Makes the user, his home, /workspace and /tmp where they
- * are missing. A file without his line gets one, in front of another name of the same number, so
- * that programs call him by his own. ERR_CONFLICT: the image has another user of his name. */
+/* Makes the user, the home directory, /workspace and /tmp if they are missing. words[0] is the
+ * root, "/" except in tests. If a file has no line for the user, the function puts one before any
+ * other name of the same number, so that programs use the name `agent`. Fails with ERR_CONFLICT if
+ * the image has another user of that name. */
 int account_make(char **words, struct error *err);
 
-/* words[0]: as above. Takes what else he could write on the file system of the root from him, and
- * says the path of each on stdout. */
+/* Takes away the user's write access to everything else on the file system of the root, and prints
+ * the path of each change. words[0] is the root, as for account_make(). */
 int account_confine(char **words, struct error *err);
 
 #endif

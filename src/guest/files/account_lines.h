@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A line more in the text of passwd, group or shadow. Pure. */
+/* Adds a line to the text of passwd, group or shadow. The function is pure. */
 #ifndef GUEST_ACCOUNT_LINES_H
 #define GUEST_ACCOUNT_LINES_H
 
@@ -10,14 +10,14 @@
 #define ACCOUNT_NO_ID UINT32_MAX
 
 struct account_line {
-	const char *name; /* its first field */
-	const char *line; /* all of it, without newline */
-	uint32_t id;	  /* its third field; ACCOUNT_NO_ID: the file has none */
+	const char *name; /* the first field */
+	const char *line; /* the whole line, without newline */
+	uint32_t id;	  /* the third field; ACCOUNT_NO_ID: the file has none */
 };
 
-/* The text with the line in it, malloc'd: as it was where there is one of that name and number; in
- * front of the first one of that number; else at the end. ERR_CONFLICT: the name has another
- * number. */
+/* Returns the text with the line in it, which the caller frees. The text is unchanged if it has a
+ * line of that name and number. Otherwise the new line comes before the first line of that number,
+ * or at the end. Fails with ERR_CONFLICT if the name has another number. */
 char *account_lines_add(const char *text, const struct account_line *line, struct error *err);
 
 #endif

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* A file system at rest, for the host to copy its disk. */
+/* Freezes a file system, so that the host can copy its disk. */
 #ifndef GUEST_FREEZE_H
 #define GUEST_FREEZE_H
 
 #include "base/error.h"
 
 /*
- * words[0]: a path on the file system. Writes it back, freezes it, says "frozen\n" on stdout, and
- * thaws it at the end of stdin. It is thawed at LIMIT_FREEZE_MS whatever happens, also when this
- * process is killed; having had to is an error, since what was copied meanwhile may be torn.
+ * Writes the file system of the path words[0] back, freezes it, prints "frozen\n", and thaws it at
+ * the end of stdin. The file system is thawed after LIMIT_FREEZE_MS in any case, also if this
+ * process is killed. That is an error, since a copy made during this time may be torn.
  */
 int freeze_until_told(char **words, struct error *err);
 

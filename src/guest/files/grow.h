@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* The file system of a disk that was made larger. */
+/* Grows the file system of a disk that was made larger. */
 #ifndef GUEST_GROW_H
 #define GUEST_GROW_H
 
 #include "base/error.h"
 
-/* words[0]: a path on a mounted ext4, which becomes as large as its device. One that is so already
- * is left alone. */
+/* Grows a mounted ext4 to the size of its device. words[0] is a path on it. Does nothing if it has
+ * that size already. */
 int grow_to_device(char **words, struct error *err);
 
 #endif

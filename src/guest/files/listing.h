@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a path names, for the host: JSON objects on stdout, a line each, as docs/agent-protocol.md
- * has them. No link leads out of the root.
+ * Tells the host what a path names: JSON objects on stdout, one in each line, as in
+ * docs/agent-protocol.md. No link leads out of the root.
  */
 #ifndef GUEST_LISTING_H
 #define GUEST_LISTING_H
 
 #include "base/error.h"
 
-/* The entries of the directory path, or the one thing that is no directory. */
+/* Prints the entries of the directory path, or the one thing if it is no directory. */
 int list_path(int root, const char *path, struct error *err);
-/* What path names itself, also where it is a link. */
+/* Prints what path itself names, even if that is a link. */
 int stat_path(int root, const char *path, struct error *err);
-/* The last line: the end, or why there is none. */
+/* Prints the last line: the end, or why the listing failed. */
 void listing_end(const struct error *result);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A shell of root's on the kernel's console, where the host's config asks for one: PID 1's own
- * child, so that it is there also while the agent is not. One that ended is followed by another.
+ * A shell of root on the kernel's console, if the host's config asks for one. It is a child of PID
+ * 1, so that it is there even if the agent is not. When it ends, another one is started.
  */
 #ifndef GUEST_CONSOLE_SHELL_H
 #define GUEST_CONSOLE_SHELL_H
@@ -16,13 +16,13 @@ struct console_shell {
 	int program_fd;
 	pid_t pid; /* 0: none */
 	uint64_t began_ns, wait_ns;
-	struct loop_watch *timer; /* of the next one */
+	struct loop_watch *timer; /* for the next start */
 };
 
 void console_shell_start(struct console_shell *shell);
-/* pid has been reaped, which may be another's. */
+/* Notes that pid has been reaped, which may be another process. */
 void console_shell_reaped(struct console_shell *shell, pid_t pid);
-/* The machine ends: a shell that sits on a terminal hears no SIGTERM. */
+/* Ends the shell because the machine ends: a shell on a terminal ignores SIGTERM. */
 void console_shell_end(struct console_shell *shell);
 
 #endif

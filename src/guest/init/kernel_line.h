@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* What the host says to init by the kernel's command line: words that begin with "microagent.". */
+/* Reads the words for init on the kernel's command line. They begin with "microagent.". */
 #ifndef GUEST_KERNEL_LINE_H
 #define GUEST_KERNEL_LINE_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* A whole word. */
+/* Returns true if the command line has this whole word. */
 bool kernel_line_says(const char *word);
-/* What follows the word that begins so ("microagent.disks="), in out. False: there is none that
- * fits. */
+/* Copies to out what follows the word that begins with front ("microagent.disks="). Returns false
+ * if there is none that fits. */
 bool kernel_line_value(const char *front, char *out, size_t size);
 
 #endif

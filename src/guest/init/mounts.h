@@ -1,28 +1,29 @@
 /* SPDX-License-Identifier: MIT */
-/* What is mounted where. */
+/* Mounts the file systems of the guest. */
 #ifndef GUEST_MOUNTS_H
 #define GUEST_MOUNTS_H
 
 #include "base/error.h"
 
-/* proc, sysfs and devtmpfs in the initramfs, and the console as descriptors 0, 1 and 2. */
+/* Mounts proc, sysfs and devtmpfs in the initramfs, and opens the console as descriptors 0, 1 and
+ * 2. */
 int mounts_early(struct error *err);
-/* The console again, as those descriptors: the first may have been opened before its driver was
- * there.
- */
+/* Opens the console again as those descriptors: the first time its driver may not have been there
+ * yet. */
 int mounts_console(struct error *err);
-/* Undone before the root is switched. */
+/* Undoes mounts_early(), before the root is switched. */
 void mounts_early_end(void);
-/* In the root file system: missing directories are made, and each of our file systems is mounted.
- * One that cannot be is said on the console and left out: the machine is of use without it. */
+/* Mounts each of the guest's file systems in the root file system, and makes missing directories.
+ * If a mount fails, a line on the console says so and the guest goes on: the machine is useful
+ * without it. */
 void mounts_root(void);
-/* For every block file system, last mounted first: what is dirty goes to the disk, then read-only.
- * Never sync(), which a share without a server would hold for ever. */
+/* Writes every block file system back and makes it read-only, the last mounted first. It never
+ * calls sync(), which a share without a server would hold for ever. */
 void mounts_end(void);
-/* What is dirty goes to the disks, and nothing ends. */
+/* Writes all changed data to the disks; the file systems stay as they are. */
 int mounts_write_back(struct error *err);
-/* The mount point in a line of mountinfo (changed in place) if a block device is mounted there,
- * else NULL. For tests. */
+/* Returns the mount point in a line of mountinfo (changed in place) if a block device is mounted
+ * there, else NULL. For tests. */
 char *mounts_block_path(char *line);
 
 #endif

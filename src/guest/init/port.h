@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* The virtio-serial port to the host, in place of vsock. */
+/* The virtio-serial port to the host, which is used instead of vsock. */
 #ifndef GUEST_PORT_H
 #define GUEST_PORT_H
 
 #include "base/error.h"
 
-#define PORT_WORD "microagent.port" /* on the kernel's command line: it is there, or will be */
+#define PORT_WORD "microagent.port" /* on the kernel's command line: the port is there, or will
+				     * be */
 #define PORT_NAME "microagent"
 
-/* Waits for the port and opens it, non-blocking: in a write that waits for room the kernel spins.
- * A descriptor or -1. */
+/* Waits for the port and opens it. It is non-blocking: in a blocking write that waits for room, the
+ * kernel uses all of a processor. Returns a descriptor; -1 on failure. */
 int port_open(struct error *err);
 
 #endif

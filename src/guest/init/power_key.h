@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The power key of a keyboard, for machines without ACPI: their power button. */
+/* The power key of a keyboard, which replaces the power button in machines without ACPI. */
 #ifndef GUEST_POWER_KEY_H
 #define GUEST_POWER_KEY_H
 
@@ -10,13 +10,15 @@
 
 #define POWER_KEYS 4
 
-/* How many input devices have such a key, and they: non-blocking, readable with every key. Which of
- * them the host presses it does not say. dir: where their nodes are, "/dev/input". */
+/* Opens the input devices that have a power key. Returns how many there are. The descriptors are
+ * non-blocking and become readable with every key. The host does not say which of the devices it
+ * uses. dir has the device nodes: "/dev/input". */
 size_t power_keys_open(const char *dir, int fds[POWER_KEYS]);
-/* Takes what is queued. 1: the key was pressed; 0: it was not; -1: the device is gone. */
+/* Reads all queued keys. Returns 1 if the power key was pressed; 0 if it was not; -1 if the device
+ * is gone. */
 int power_key_pressed(int fd);
 
-/* Of len bytes as they are read from such a device, for tests. */
+/* Returns true if the len bytes from such a device have a press of the key. For tests. */
 bool power_key_parse(const void *events, size_t len);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The kernel's word that a device has come. */
+/* Waits for the kernel's messages that a device has come. */
 #ifndef GUEST_UEVENT_H
 #define GUEST_UEVENT_H
 
@@ -7,9 +7,10 @@
 
 #include "base/error.h"
 
-/* A socket that hears of devices from now on: what is looked for is looked at after it is there. */
+/* Returns a socket that hears of devices from now on. The caller opens it before it first looks for
+ * the device. */
 int uevent_open(struct error *err);
-/* Returns when there is a reason to look again; ERR_TIMEOUT. */
+/* Returns 0 when there is a reason to look again; -1 with ERR_TIMEOUT at the deadline. */
 int uevent_wait(int fd, uint64_t deadline_ns, struct error *err);
 
 #endif

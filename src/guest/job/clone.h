@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * clone3() with a pidfd and, if there is one, straight into a cgroup: no process of a command is
- * ever outside its own, and nothing is moved, which would cost a grace period of the kernel's.
+ * Calls clone3() with a pidfd and, if there is one, directly into a cgroup. So no process of a
+ * command is ever outside its cgroup. Nothing has to be moved, which would cost a grace period of
+ * the kernel.
  */
 #ifndef GUEST_CLONE_H
 #define GUEST_CLONE_H
@@ -9,14 +10,15 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* A child that shares nothing; namespaces are those (CLONE_NEW...) that it has of its own. 0 in the
- * child; -errno. */
+/* Forks a child that shares nothing. namespaces are those (CLONE_NEW...) that the child gets of its
+ * own. Returns the child's pid; 0 in the child; -errno on failure. */
 pid_t clone_fork(uint64_t namespaces, int cgroup_fd, int *pidfd);
 
 /*
- * A child that runs entry(data), which must not return, on our memory and stack while we stand
- * still until it has executed a program or ended: no page table is copied, which is a third of the
- * cost of a small command. -errno, and -ENOSYS where this is not written for the processor.
+ * Starts a child that runs entry(data), which must not return, on the parent's memory and stack.
+ * The parent stands still until the child has executed a program or ended. No page table is copied,
+ * which is a third of the cost of a small command. Returns -errno on failure; -ENOSYS if this
+ * processor is not supported.
  */
 pid_t clone_vfork(int cgroup_fd, int *pidfd, void (*entry)(void *data), void *data);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What job.c (life and death) and job_io.c (pipes) share: one unit in two files, since what is read
- * from a pipe may end the job and the job's end decides what is still read. */
+/* What job.c (start and end) and job_io.c (pipes) share. They are one unit in two files: reading a
+ * pipe may end the job, and the job's end decides what is still read. */
 #ifndef GUEST_JOB_IMPL_H
 #define GUEST_JOB_IMPL_H
 
@@ -10,11 +10,10 @@
 enum job_state { JOB_STARTING, JOB_HELD, JOB_RUNNING, JOB_DRAINING, JOB_ENDED };
 
 struct job_pipe {
-	int fd; /* -1: at its end */
+	int fd; /* -1: it has ended */
 	struct loop_watch *watch;
-	bool paused; /* the owner had no space */
-	size_t owed; /* DRAINING: bytes that may be left of those that were in it when the program
-		      * ended */
+	bool paused; /* the owner had no room */
+	size_t owed; /* DRAINING: bytes that may be left of those at the program's end */
 };
 
 struct job {
@@ -26,59 +25,60 @@ struct job {
 
 	struct proc proc;
 	struct cgroup cgroup;
-	struct cgroup_tree *cgroups; /* that it is from; NULL: it is lent */
-	pid_t session;		     /* its pid: the child makes a session */
+	struct cgroup_tree *cgroups; /* the tree that it is from; NULL: it is lent */
+	pid_t session;		     /* the command's pid: the child makes a session */
 	struct loop_watch *exit_watch, *timeout, *drain_timer;
 	int status_fd;
 	struct loop_watch *status_watch;
 	bool drain_over;
-	bool inside;   /* a container */
-	bool released; /* it goes on when all is set up, or has */
+	bool inside;   /* in a container */
+	bool released; /* it goes on when all is set up, or has gone on */
 	void (*gone)(void *data);
 	void *gone_data;
 
 	struct job_pipe out[JOB_STREAMS];
-	/* Our copies of the other ends, or of the terminal, held until the program has ended: else
-	 * each of its closes would be an event, and on one processor two switches of process, for
-	 * nothing. */
+	/* The agent's copies of the child's ends, or of the terminal, held until the program has
+	 * ended. Otherwise each close by the program would be an event, and on one processor two
+	 * switches of process, for nothing. */
 	int held[JOB_STREAMS];
-	bool terminal; /* out[JOB_STDOUT].fd is its master, stdin_fd a duplicate of it */
+	bool terminal; /* out[JOB_STDOUT].fd is the terminal's master, stdin_fd a duplicate */
 	int stdin_fd;  /* -1: none, or closed */
 	struct loop_watch *stdin_watch;
 
 	char *program, *cwd; /* for messages */
 	struct user user;
 	bool has_user;
-	uint64_t witnessed; /* its number in the table; 0: its end is not told to the witness */
+	uint64_t witnessed; /* its number in the table; 0: the witness is not told its end */
 	uint64_t began_ns;  /* monotonic */
 	struct job_end end;
 };
 
-/* The child's ends, closed when the child has them. */
+/* The child's ends of the streams, which are closed when the child has them. */
 struct child_ends {
-	int fds[3]; /* of the spec; 0 may be the table's /dev/null */
-	int own[3]; /* those of them that are ours to close */
+	int fds[3]; /* for the spec; 0 may be the table's /dev/null */
+	int own[3]; /* those of fds that must be closed here */
 };
 
-/* job_io.c */
-/* Opens the streams of a command that is to be. */
+/* Functions of job_io.c: */
+/* Opens the streams of a command that is to be started. */
 int job_io_open(struct job *job, const struct job_spec *spec, struct child_ends *ends,
 		struct error *err);
-/* The child has its ends, or never will: ours are closed, or held as above. */
+/* Closes the child's ends, or holds them as described above. To be called when the child has its
+ * ends, or never will. */
 void job_io_hold(struct job *job, struct child_ends *ends);
-int job_io_start(struct job *job, struct error *err); /* RUNNING begins */
+int job_io_start(struct job *job, struct error *err); /* at the beginning of RUNNING */
 /* Reads what can be read now. */
 void job_io_read(struct job *job, enum job_stream stream);
-/* Whether the last word may be said. */
+/* Returns true if the end may be told. */
 bool job_io_finished(const struct job *job);
-/* Notes what the pipes still hold at the program's end. */
+/* Notes how many bytes the pipes have at the program's end. */
 void job_io_program_ended(struct job *job);
 void job_io_release(struct job *job); /* the held ends */
 void job_io_close(struct job *job);
 
-/* job.c */
+/* Functions of job.c: */
 void job_check_end(struct job *job);
-/* Soon, if only what is owed is still waited for: an empty terminal is no event. */
+/* Looks again soon, if only owed bytes are still waited for: an empty terminal causes no event. */
 void job_look_again(struct job *job);
 
 #endif

@@ -8,10 +8,10 @@
 
 #include "base/error.h"
 
-/* Of a terminal whose size nobody says. */
+/* The size of a terminal if the request names none. */
 #define PTY_ROWS 24
 #define PTY_COLUMNS 80
-#define PTY_SIZE_MAX UINT16_MAX /* rows or columns */
+#define PTY_SIZE_MAX UINT16_MAX /* most rows or columns */
 
 struct pty {
 	int master; /* non-blocking */
@@ -19,11 +19,11 @@ struct pty {
 };
 
 #define PTY_MULTIPLEXER "/dev/ptmx"
-/* ptmx: the path of a multiplexer; a container has one of its own. */
+/* Opens a pseudo-terminal. ptmx is the path of a multiplexer; a container has its own. */
 int pty_open(const char *ptmx, uint16_t rows, uint16_t columns, uid_t owner, struct pty *out,
 	     struct error *err);
 int pty_resize(int master, uint16_t rows, uint16_t columns, struct error *err);
-/* The group in the foreground, or 0. */
+/* Returns the process group in the foreground, or 0. */
 pid_t pty_foreground(int master);
 
 #endif

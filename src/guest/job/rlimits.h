@@ -2,8 +2,8 @@
 /*
  * The resource limits that a request asks for (setrlimit): {"nofile":{"soft":N,"hard":N}, ...}.
  *
- * They are set by the command's process while it is still root, since whoever may ask the agent may
- * also ask for root: how far a limit can be raised is the kernel's to say.
+ * The command's process sets them while it is still root. A client that may ask the agent may also
+ * ask for root, so the kernel alone decides how far a limit can be raised.
  */
 #ifndef GUEST_RLIMITS_H
 #define GUEST_RLIMITS_H
@@ -26,14 +26,14 @@ struct rlimits {
 	size_t count;
 };
 
-/* wanted: the object, or NULL. ERR_INVALID names the limit or the value that is none; path is what
- * messages call the object. */
+/* Decodes wanted, the object or NULL. ERR_INVALID names a wrong limit or value; path is the
+ * object's name in messages. */
 int rlimits_decode(json_t *wanted, const char *path, struct rlimits *out, struct error *err);
-/* Of this process. A soft limit that is not asked for stays, but not above the hard one; a soft one
- * above the present hard one takes that along. -1: errno, and *resource is the one that was
- * refused. Safe between vfork and exec. */
+/* Sets the limits of this process. A soft limit that is not asked for stays, but is lowered to the
+ * hard limit. A soft limit above the present hard limit raises the hard limit too. Returns 0; -1
+ * with errno, and *resource is the limit that was refused. Safe between vfork and exec. */
 int rlimits_apply(const struct rlimits *limits, int *resource);
-/* "nofile"; "?" for a number that is none. */
+/* Returns the name of a limit, such as "nofile"; "?" for an unknown number. */
 const char *rlimits_name(int resource);
 
 #endif

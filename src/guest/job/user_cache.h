@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The default user, remembered as long as the files that say who it is are the same. Reading and
- * parsing them is a tenth of what a short command costs; looking at their times is not.
+ * Remembers the default user as long as the files that define the user do not change. Reading and
+ * parsing the files is a tenth of the cost of a short command; checking their times is not.
  */
 #ifndef GUEST_USER_CACHE_H
 #define GUEST_USER_CACHE_H
@@ -14,14 +14,15 @@
 
 #define USER_FILES 3
 
-/* All zero: nothing is remembered. */
+/* A cache. All zero: nothing is remembered. */
 struct user_cache {
 	bool filled;
 	struct stat stamps[USER_FILES]; /* st_nlink 0: there was no such file */
 	struct user user;
 };
 
-/* user_resolve(), for spec NULL perhaps from memory. The cache is always for the same etc. */
+/* Finds a user like user_resolve(); for spec NULL perhaps from the cache. etc must always be the
+ * same. */
 int user_cache_resolve(struct user_cache *cache, const char *etc, const char *spec,
 		       struct user *out, struct error *err);
 

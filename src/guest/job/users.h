@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Who a command runs as. /etc/passwd and /etc/group are read by these few lines: a static program
- * has no NSS, and what the image's own NSS would say is not ours to run as root.
+ * Finds the user that a command runs as. This file reads /etc/passwd and /etc/group itself: a
+ * static program has no NSS, and the image's own NSS must not run as root.
  */
 #ifndef GUEST_USERS_H
 #define GUEST_USERS_H
@@ -15,14 +15,14 @@
 #define USER_NAME_MAX 256
 #define USER_PATH_MAX 1024
 
-/* The user of a command for which none is named and none is recorded in the image. */
+/* The user of a command if the request names none and the image records none. */
 #define USER_DEFAULT_UID 1000
 #define USER_DEFAULT_NAME "agent"
 
 struct user {
 	uid_t uid;
 	gid_t gid;
-	gid_t groups[USER_GROUPS_MAX]; /* supplementary, gid not among them */
+	gid_t groups[USER_GROUPS_MAX]; /* supplementary, without gid */
 	size_t ngroups;
 	char name[USER_NAME_MAX];
 	char home[USER_PATH_MAX];
@@ -30,14 +30,15 @@ struct user {
 };
 
 /*
- * spec: "name", "uid", "name:group" or "uid:gid"; NULL: the one recorded in <etc>/microagent/user
- * if that is not root, else uid 1000. etc is "/etc" but for tests. A numeric uid need not be in
- * passwd: then gid is the uid's, home "/", shell "/bin/sh". ERR_NOT_FOUND for an unknown name.
+ * Finds a user. spec is "name", "uid", "name:group" or "uid:gid". NULL means the user recorded in
+ * <etc>/microagent/user, unless that is root; otherwise uid 1000. etc is "/etc" except in tests. A
+ * numeric uid need not be in passwd: then gid is the uid's, home "/", shell "/bin/sh". Fails with
+ * ERR_NOT_FOUND for an unknown name.
  */
 int user_resolve(const char *etc, const char *spec, struct user *out, struct error *err);
 
-/* Gives this process, which is root's, the ids and groups of that user for good, and with them no
- * capability. -1 and errno. */
+/* Gives this process, which runs as root, the ids and groups of that user for good, and with that
+ * no capabilities. Returns 0; -1 with errno. */
 int user_become(const struct user *user);
 
 #endif

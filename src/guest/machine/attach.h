@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The disks and shared directories of the run config. */
+/* Mounts the disks and shared directories of the run config. */
 #ifndef GUEST_ATTACH_H
 #define GUEST_ATTACH_H
 
@@ -7,9 +7,9 @@
 
 #include "base/error.h"
 
-/* Mounts config.disks and config.shares. A mountpoint below another one comes after it, else the
- * disks come first, in the order of the config. Mountpoints are made where they are missing. Waits for devices: for a process of its own. Stops at the first that fails, and
- * names it. */
+/* Mounts config.disks and config.shares. A mountpoint below another one comes after it; otherwise
+ * the disks come first, in the order of the config. Missing mountpoints are made. It waits for
+ * devices, so it needs a process of its own. Stops at the first mount that fails, and names it. */
 int attach_all(json_t *config, struct error *err);
 
 #endif

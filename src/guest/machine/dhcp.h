@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A DHCP client for the one moment of boot on a bridge: DISCOVER, OFFER, REQUEST, ACK, a bounded
- * number of times. A lease is asked for as long as the server will give it and is not renewed: who
- * keeps a bridged machine beyond its lease runs a client of the image.
+ * A DHCP client for the boot on a bridge: DISCOVER, OFFER, REQUEST, ACK, a bounded number of times.
+ * It asks for the longest lease that the server will give, and does not renew it. A bridged machine
+ * that runs longer than its lease needs a client of the image.
  *
- * Messages are made and read by pure functions; the network's bytes are hostile.
+ * Pure functions make and read the messages; the network's bytes are hostile.
  */
 #ifndef GUEST_DHCP_H
 #define GUEST_DHCP_H
@@ -25,13 +25,14 @@ struct dhcp_answer {
 	struct network network; /* address, netmask, gateway, dns, mtu */
 };
 
-/* The payload of a UDP datagram to port 67. offer: what is asked for, NULL in a DISCOVER. */
+/* Makes the payload of a UDP datagram to port 67. offer is what is asked for; NULL in a DISCOVER.
+ * Returns the length. */
 size_t dhcp_make(uint8_t out[DHCP_MESSAGE_MAX], enum dhcp_kind kind, uint32_t transaction,
 		 const uint8_t mac[6], const struct dhcp_answer *offer);
-/* ERR_INVALID for anything but an answer to that transaction of that card. */
+/* Reads an answer. ERR_INVALID for anything but an answer to that transaction of that card. */
 int dhcp_read(const uint8_t *bytes, size_t len, uint32_t transaction, const uint8_t mac[6],
 	      struct dhcp_answer *out, struct error *err);
-/* Fills in what the server gives. Within LIMIT_GUEST_DHCP_MS. */
+/* Asks a server and fills in what it gives, within LIMIT_GUEST_DHCP_MS. */
 int dhcp_ask(const char *interface, struct network *out, struct error *err);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The network card, as the run config's "network" says. */
+/* The network card, as the run config's "network" describes it. */
 #ifndef GUEST_NETWORK_H
 #define GUEST_NETWORK_H
 
@@ -11,23 +11,24 @@
 #include "base/error.h"
 
 #define NETWORK_DNS_MAX 3  /* the C library's MAXNS */
-#define NETWORK_DOMAIN 254 /* a name of DNS */
+#define NETWORK_DOMAIN 254 /* the longest name of DNS */
 
 struct network {
-	bool dhcp;				  /* the rest is asked for on the link */
+	bool dhcp;				  /* the other values are asked for on the link */
 	struct in_addr address, netmask, gateway; /* gateway 0: none */
 	struct in_addr dns[NETWORK_DNS_MAX];
 	size_t ndns;
 	char domain[NETWORK_DOMAIN]; /* "": none */
-	unsigned mtu;		     /* 0: the kernel's */
-	bool plugged;		     /* the card comes while the machine runs: it is waited for */
+	unsigned mtu;		     /* 0: keep the kernel's */
+	bool plugged;		     /* the card is plugged in while the machine runs, so wait for
+				      * it */
 };
 
 int network_decode(json_t *object, struct network *out, struct error *err);
-/* resolv.conf for it; returns the length. */
+/* Writes a resolv.conf for the network. Returns the length. */
 size_t network_resolv_conf(const struct network *network, char *out, size_t size);
-/* Brings the card up. config: the whole run config; without "network" nothing is done. May block.
- */
+/* Brings the card up. config is the whole run config; without "network" nothing is done. May
+ * block. */
 int network_apply(json_t *config, struct error *err);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Cards that are to be as links of the host's were, in which case the run config's "network" has
- * "interfaces" (docs/agent-protocol.md has their fields). Each is a card of the guest's by its MAC,
- * and gets the name, MTU, addresses, routes and neighbours that are there: no route is made that is
- * not named, and no address waits until it is known to be nobody else's.
+ * Sets up cards like links of the host, if the run config's "network" has "interfaces"
+ * (docs/agent-protocol.md has the fields). A MAC address finds each card of the guest. The card
+ * gets the given name, MTU, addresses, routes and neighbours. No other route is made, and no
+ * address waits for the check whether another machine has it.
  */
 #ifndef GUEST_NETWORK_FIXED_H
 #define GUEST_NETWORK_FIXED_H
@@ -14,7 +14,7 @@
 
 #define NETWORK_FIXED_MAX 16
 
-/* In the network namespace that the caller is in. */
+/* Sets up the cards in the caller's network namespace. */
 int network_fixed_apply(json_t *network, struct error *err);
 
 #endif

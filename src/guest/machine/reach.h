@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The way from a published port to the program in the guest that listens on it. */
+/* The way from a published port to the program in the guest that listens at it. */
 #ifndef GUEST_REACH_H
 #define GUEST_REACH_H
 
@@ -14,13 +14,13 @@ struct reach_port {
 	uint16_t number;
 };
 
-/* data: a struct reach_port, which stays the caller's. done is called once, from the loop. NULL: no
- * memory. */
+/* Begins to connect. data is a struct reach_port, which the caller keeps. done is called once, from
+ * the loop. Returns NULL without memory. */
 void *reach_port(void *data, reached_fn *done, void *done_data, struct error *err);
-void reach_give_up(void *attempt); /* before it is done */
+void reach_give_up(void *attempt); /* only before done was called */
 
-/* The same of the port that the host says on fd first: two bytes in network order, behind which the
- * stream begins. fd stays the caller's; data: the loop. */
+/* Begins to connect to the port that the host first names on fd: two bytes in network order, after
+ * which the stream begins. The caller keeps fd; data is the loop. */
 void *reach_told(void *data, int fd, reached_fn *done, void *done_data, struct error *err);
 void reach_told_give_up(void *attempt);
 

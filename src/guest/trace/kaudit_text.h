@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One record of the kernel's audit, as it comes by netlink: "audit(1364481363.243:24287): key=value
- * ...". The kernel writes the keys; many values are a guest program's (names, arguments), which the
- * kernel writes in quotes when they are plain and in hexadecimal digits when not. Pure.
+ * Reads one record of the kernel's audit as it comes through netlink: "audit(1364481363.243:24287):
+ * key=value ...". The kernel writes the keys. Many values come from a guest program (names,
+ * arguments); the kernel writes them in quotes if they are plain, otherwise as hexadecimal digits.
+ * The functions are pure.
  */
 #ifndef GUEST_KAUDIT_TEXT_H
 #define GUEST_KAUDIT_TEXT_H
@@ -11,28 +12,28 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Borrowed bytes, without a NUL behind them. */
+/* Borrowed bytes without a NUL at the end. */
 struct kaudit_span {
 	const char *at;
 	size_t len;
 };
 
-/* Of all records of one event alike. */
+/* The stamp, which all records of one event share. */
 struct kaudit_stamp {
 	int64_t real_ms;
 	uint64_t serial;
 };
 
-/* false: no record. */
+/* Splits a record into its stamp and its fields. Returns false if it is no record. */
 bool kaudit_header(struct kaudit_span text, struct kaudit_stamp *out, struct kaudit_span *fields);
-/* The next field, which is taken off *rest. Words without '=' are passed over. */
+/* Takes the next field off *rest. Skips words without '='. Returns false at the end. */
 bool kaudit_field(struct kaudit_span *rest, struct kaudit_span *key, struct kaudit_span *value);
 bool kaudit_is(struct kaudit_span span, const char *text);
-/* All of the span is a number of that base. */
+/* Return true if the whole span is a number (of that base). */
 bool kaudit_unsigned(struct kaudit_span span, int base, uint64_t *out);
 bool kaudit_signed(struct kaudit_span span, int64_t *out);
-/* What a program said: quoted, hexadecimal, or (null), which is nothing. The bytes written, at most
- * room; -1: neither of these, or longer. */
+/* Decodes a value from a program: quoted, hexadecimal, or (null), which means nothing. Returns the
+ * number of bytes written, at most room; -1 if it is none of these, or longer. */
 long kaudit_decode(struct kaudit_span value, uint8_t *out, size_t room);
 
 #endif

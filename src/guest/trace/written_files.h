@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Large files that were written: of a file that was open for writing and is closed, its size, where
- * that is at least LIMIT_TELEMETRY_WRITE_BYTES (fanotify). The kernel names a process and a file,
- * and not whose they are: only a file counts of which kaudit has told that a process of ours opened
- * it to write.
+ * Finds large files that were written: when a file that was open for writing is closed, its size is
+ * told if it is at least LIMIT_TELEMETRY_WRITE_BYTES (fanotify). The kernel names a process and a
+ * file, but not whether the process is traced. So a file counts only if kaudit has told that a
+ * traced process opened it to write.
  */
 #ifndef GUEST_WRITTEN_FILES_H
 #define GUEST_WRITTEN_FILES_H
@@ -15,7 +15,7 @@
 #include "base/error.h"
 
 #define WRITTEN_PATH 4096
-/* Files known to have been opened, the newest ones; closed ones that wait to be told. */
+/* The newest files that traced processes opened, and the closed files that wait to be told. */
 #define WRITTEN_OPENED 2048
 #define WRITTEN_CLOSED 32
 
@@ -30,9 +30,9 @@ struct written_file {
 
 struct written_files {
 	int fd;	    /* fanotify; -1: none */
-	int mounts; /* its POLLPRI: there is another file system */
+	int mounts; /* its POLLPRI means: there is another file system */
 	uint64_t least;
-	uint64_t lost; /* closings; the owner takes it */
+	uint64_t lost; /* closings that were lost; the owner reads and clears it */
 	struct {
 		dev_t dev;
 		ino_t inode;
@@ -43,13 +43,13 @@ struct written_files {
 };
 
 int written_files_begin(struct written_files *files, struct error *err);
-/* Also those of file systems that were mounted since. */
+/* Also watches file systems that were mounted since the last call. */
 void written_files_mark(struct written_files *files);
-/* A process of ours opens it to write. */
+/* Notes that a traced process opens the file to write. */
 void written_files_opened(struct written_files *files, dev_t dev, ino_t inode);
-/* Takes the closings that there are now into `closed`; false: that has no more room. */
+/* Reads the closings that there are now into `closed`. Returns false if `closed` is full. */
 bool written_files_read(struct written_files *files);
-/* Of `closed`: was opened by one of ours. */
+/* Returns true if a traced process opened the file in `closed`. */
 bool written_files_is_ours(const struct written_files *files, const struct written_file *file);
 void written_files_end(struct written_files *files);
 
