@@ -30,13 +30,13 @@ static void put_key(struct writer *w, const char *key)
 	put_string(w, "\":");
 }
 
-/* Needs no escape and is ASCII. */
+/* Returns true if the byte is ASCII and needs no escape. */
 static bool needs_no_escape(uint8_t c)
 {
 	return c >= 0x20 && c < 0x80 && c != '"' && c != '\\';
 }
 
-/* One character that is not plain; returns how many bytes it was. */
+/* Puts one special character. Returns how many bytes it was. */
 static size_t put_special(struct writer *w, const uint8_t *p, size_t left)
 {
 	static const char short_names[0x80] = {

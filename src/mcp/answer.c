@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* From a call's arguments to its result. */
+/* Makes a call's result from its arguments. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -26,7 +26,7 @@ int64_t call_number(const struct mcp_call *call, const char *name, int64_t other
 {
 	const json_t *value = json_object_get(call->arguments, name);
 
-	if (json_is_real(value)) /* a whole one: schema_check.c */
+	if (json_is_real(value)) /* the schema allows only whole numbers: schema_check.c */
 		return (int64_t)json_real_value(value);
 	return value ? json_integer_value(value) : otherwise;
 }
@@ -144,7 +144,7 @@ json_t *tool_answer(struct mcp_call *call)
 
 /* --- a command's end ------------------------------------------------------------------------- */
 
-/* One stream on its way into an answer. */
+/* One stream of a command while it is put into an answer. */
 struct told_stream {
 	struct mcp_call *call;
 	struct mcp_answer *answer;

@@ -49,14 +49,14 @@ void mcp_answer_free(struct mcp_answer *answer)
 	*answer = (struct mcp_answer){0};
 }
 
-/* Takes the call out, so that nobody else knows of it. The caller holds the lock. */
+/* Removes the call from its list, so that no other thread finds it. The caller holds the lock. */
 static void take_out(struct mcp_calls *calls, struct mcp_call *call)
 {
 	list_remove(&call->link);
 	calls->under_way--;
 }
 
-/* Answers the call, unless nobody waits for that any more. */
+/* Answers the call, unless the client does not wait for the answer any more. */
 static void end_call(struct mcp_calls *calls, struct mcp_call *call, json_t *result)
 {
 	bool wanted;
@@ -107,9 +107,10 @@ static struct mcp_call *call_with_id(const struct mcp_calls *calls, const json_t
 	return NULL;
 }
 
-/* Enters the call. 1: it is to have a new thread. Who has got an answer, or has cancelled a call,
- * may call again, although the thread of that call is not quite at its end. The threads are bounded
- * too: beyond that a call waits for one. */
+/* Enters the call. Returns 1 if the call needs a new thread; 0 if it waits for one; -1 with an
+ * error. A client that has got an answer, or has cancelled a call, may call again before the thread
+ * of that call has ended. The number of threads is limited too: above the limit a call waits for a
+ * thread. */
 static int enter_call(struct mcp_calls *calls, struct mcp_call *call, struct error *err)
 {
 	uint64_t most = limit_get(LIMIT_MCP_CALLS);
@@ -157,8 +158,8 @@ int call_begin(struct mcp_calls *calls, struct mcp_call *call, struct error *err
 	return error_errno(err, failed, "thread");
 }
 
-/* Drops a call for which nobody waits any more: one without a thread is gone, another one is ended
- * by its own. The caller holds the lock. */
+/* Drops a call for which nobody waits any more. A call without a thread is freed; otherwise its own
+ * thread ends it. The caller holds the lock. */
 static void drop_call(struct mcp_calls *calls, struct mcp_call *call, bool has_thread)
 {
 	take_out(calls, call);

@@ -51,7 +51,7 @@ void mcp_capture_take(struct mcp_capture *capture, bool is_stderr, const void *b
 	}
 	if (first == len || capture->out_of_memory)
 		return;
-	/* The ring begins with the end of what is in head, so that it is full from the start. */
+	/* The ring begins with the end of head, so that it is full from the start. */
 	if (!stream->tail) {
 		const struct buf *head = &stream->head;
 
@@ -81,7 +81,7 @@ void captured_parts(struct captured_stream *stream, struct text_parts *out)
 {
 	uint8_t *ring = stream->tail;
 
-	if (ring) { /* turned by two reversals and one of all */
+	if (ring) { /* rotated by two reversals of parts and one of the whole */
 		reverse_bytes(ring, ring + stream->tail_at);
 		reverse_bytes(ring + stream->tail_at, ring + stream->tail_room);
 		reverse_bytes(ring, ring + stream->tail_room);

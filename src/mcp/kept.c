@@ -13,7 +13,7 @@
 
 struct kept_output {
 	struct list_link link;
-	char uri[KEPT_URI_ROOM], session[64]; /* "": of `run` */
+	char uri[KEPT_URI_ROOM], session[64]; /* "": for `run` */
 	struct buf bytes;
 	uint64_t total;
 	bool is_text;
@@ -26,7 +26,7 @@ void mcp_kept_init(struct mcp_kept *kept)
 	pthread_mutex_init(&kept->lock, NULL);
 }
 
-/* Under the lock. */
+/* Removes an output. The caller holds the lock. */
 static void remove_output(struct mcp_kept *kept, struct kept_output *output)
 {
 	list_remove(&output->link);
@@ -153,7 +153,7 @@ static int parse_range(const char *query, struct range *range, struct error *err
 		query += offset ? 7 : 6;
 		errno = 0;
 		value = strtoull(query, &end, 10);
-		/* strtoull() also takes a sign and blanks. */
+		/* strtoull() also accepts a sign and blanks. */
 		if (*query < '0' || *query > '9' || errno != 0 || (*end != '\0' && *end != '&'))
 			return error_set(err, ERR_INVALID, "offset and limit are numbers of bytes");
 		*(offset ? &range->offset : &range->limit) = value;
@@ -162,7 +162,8 @@ static int parse_range(const char *query, struct range *range, struct error *err
 	return 0;
 }
 
-/* Returns where the next character begins: parts one behind the other have each one once. */
+/* Returns where the next character begins, so that parts that follow each other have each character
+ * once. */
 static size_t whole_characters(const struct kept_output *output, size_t at)
 {
 	const uint8_t *bytes = buf_bytes(&output->bytes);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a client may ask, in both eras. */
+/* The requests of a client in both eras. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 #define META "io.modelcontextprotocol/"
 #define MODERN "2026-07-28"
 #define LEGACY "2025-11-25"
-/* What is told may be kept by a client so long; of resources not at all. */
+/* How long a client may keep the list of tools. Resources may not be kept at all. */
 #define TOOLS_TTL_MS 3600000
 
 static const char *const versions[] = {MODERN,	     LEGACY,	   "2025-06-18",
@@ -26,7 +26,7 @@ static const char instructions[] =
 struct asked {
 	struct mcp_server *server;
 	struct rpc_request request;
-	json_t *message; /* what request is of; NULL: a call has it now */
+	json_t *message; /* the document of request; NULL: a call has taken it over */
 };
 
 static json_t *server_info(void)
@@ -35,7 +35,7 @@ static json_t *server_info(void)
 			 "microagent virtual machines", "version", microagent_version());
 }
 
-/* Adds how long the client may keep the result, in the era that knows of it. */
+/* Adds how long the client may keep the result, in the era that knows such a time. */
 static json_t *cacheable(const struct mcp_server *server, json_t *result, int64_t ttl_ms)
 {
 	if (server->era == ERA_MODERN) {
@@ -47,7 +47,7 @@ static json_t *cacheable(const struct mcp_server *server, json_t *result, int64_
 
 void server_answer(struct mcp_server *server, const json_t *id, json_t *result)
 {
-	/* Every result of the modern era says that it is one, and whose. */
+	/* Every result of the modern era says that it is complete, and which server made it. */
 	if (result && server->era == ERA_MODERN) {
 		json_object_set_new(result, "resultType", json_string("complete"));
 		json_object_set_new(result, "_meta",
@@ -125,7 +125,7 @@ static void ping(struct asked *asked)
 	server_answer(asked->server, asked->request.id, json_object());
 }
 
-/* A request of the modern era says all about it itself. */
+/* Checks a request of the modern era, which itself says everything about the protocol. */
 static bool enter_modern(struct asked *asked)
 {
 	const char *version = json_text(asked->request.meta, META "protocolVersion", NULL);
@@ -156,7 +156,7 @@ static bool enter_modern(struct asked *asked)
 
 /* --- tools ----------------------------------------------------------------------------------- */
 
-/* All of it is one page. */
+/* Refuses a cursor: each list is one page. */
 static bool has_cursor(struct asked *asked)
 {
 	if (!json_object_get(asked->request.params, "cursor"))
@@ -292,7 +292,7 @@ static const struct method *method_of(const struct asked *asked)
 	return NULL;
 }
 
-/* `initialize` and `ping` are asked before any era is known. */
+/* Answers a request. `initialize` and `ping` may come before the era is known. */
 static void answer_request(struct asked *asked)
 {
 	const char *name = asked->request.method;
@@ -312,7 +312,7 @@ static void answer_request(struct asked *asked)
 		refuse_request(asked, RPC_METHOD_NOT_FOUND, "there is no such method");
 }
 
-/* message is stolen. */
+/* Handles one message, and takes over its reference. */
 static void take_one(struct mcp_server *server, json_t *message)
 {
 	struct asked asked = {.server = server, .message = message};
@@ -329,7 +329,7 @@ static void take_one(struct mcp_server *server, json_t *message)
 	json_decref(asked.message);
 }
 
-/* A batch is taken apart, and each request in it answered by itself: they end when they do. */
+/* Handles a line. The requests of a batch are answered one by one, each when it ends. */
 void server_take(struct mcp_server *server, const char *line, size_t len)
 {
 	json_auto_t *id = NULL;

@@ -14,8 +14,8 @@
 #include "base/json.h"
 #include "base/limits.h"
 
-/* Waits until a few bytes can be written without waiting, for as long as somebody might still read.
- * False: nobody reads any more. */
+/* Waits until a few bytes can be written without blocking, as long as the client might still read.
+ * Returns false if nobody reads any more. */
 static bool can_write(const struct mcp_out *out)
 {
 	struct pollfd slots[] = {{.fd = out->fd, .events = POLLOUT},
@@ -28,7 +28,7 @@ static bool can_write(const struct mcp_out *out)
 	while (got < 0 && errno == EINTR);
 	if (slots[0].revents || got < 0)
 		return slots[0].revents & POLLOUT;
-	/* It has hung up, or we are to end. */
+	/* The client has hung up, or the server is to end. */
 	return poll(slots, 1, (int)limit_get(LIMIT_MCP_LAST_WORD_MS)) == 1 &&
 	       slots[0].revents & POLLOUT;
 }
@@ -48,7 +48,8 @@ void out_free(struct mcp_out *out)
 	pthread_mutex_destroy(&out->words_lock);
 }
 
-/* Returns the message, which is stolen, as a line with its newline. */
+/* Returns the message as a line with its newline, which the caller frees. Takes over the
+ * message. */
 static char *line_of(json_t *message)
 {
 	autofree char *line = message ? json_line(message, NULL) : NULL;
@@ -103,7 +104,8 @@ static bool has_words(struct mcp_out *out)
 	return has;
 }
 
-/* Nobody waits for its turn here: who has the lock looks again after it has given it back. */
+/* Writes waiting words if the lock is free. No thread waits for the lock here: the thread that has
+ * the lock looks for words again after it has released the lock. */
 static void try_words(struct mcp_out *out)
 {
 	bool is_read = true;
@@ -141,7 +143,7 @@ void out_send_now(struct mcp_out *out, json_t *message)
 {
 	autofree char *word = line_of(message);
 
-	/* What is longer would wait for its reader when it is written. */
+	/* A longer message would wait for its reader when it is written. */
 	if (!word || strlen(word) > PIPE_BUF)
 		return;
 	pthread_mutex_lock(&out->words_lock);

@@ -7,10 +7,11 @@
 #include "base/json.h"
 #include "mcp/text.h"
 
-/* Of a request that is JSON but for a number that is too large, or for its depth. */
+/* Finds the id of a request that is JSON, except that a number is too large or the nesting too
+ * deep. */
 static json_t *id_of_unread(const char *line, size_t len)
 {
-	static const double most_whole = 9007199254740992.0; /* that a double has exactly */
+	static const double most_whole = 9007199254740992.0; /* a double has it exactly */
 	json_auto_t *loose = json_loadb(line, len, JSON_ALLOW_NUL | JSON_DECODE_INT_AS_REAL, NULL);
 	json_t *id = json_object_get(loose, "id");
 	double number = json_real_value(id);
@@ -23,7 +24,8 @@ static json_t *id_of_unread(const char *line, size_t len)
 		       : NULL;
 }
 
-/* A NUL in a text is refused where the text is read, by its name and with the id of the request. */
+/* Loads a message. A NUL in a text is refused later, where the text is read, with its name and the
+ * request's id. */
 json_t *rpc_load(const char *line, size_t len, enum rpc_code *code, json_t **id, struct error *err)
 {
 	json_t *message = json_load_nul(line, len, err);
@@ -61,7 +63,7 @@ int rpc_decode(const json_t *message, struct rpc_request *out, enum rpc_code *co
 		return error_set(err, ERR_INVALID, "jsonrpc must be \"2.0\"");
 	if (id && !is_rpc_id(id))
 		return error_set(err, ERR_INVALID, "id must be a text or an integer");
-	/* Nothing is ever asked of the client. */
+	/* The server never asks the client anything. */
 	if (!json_object_get(message, "method") &&
 	    (json_object_get(message, "result") || json_object_get(message, "error"))) {
 		out->method = NULL;
@@ -88,7 +90,7 @@ json_t *rpc_error(const json_t *id, enum rpc_code code, const char *text, json_t
 {
 	autobuf struct buf safe = BUF_INIT(0);
 
-	/* It may have a part of what was asked in it, cut anywhere. */
+	/* The text may have a part of the request in it, cut anywhere. */
 	if (text_escape(text, strlen(text), &safe, NULL) < 0) {
 		json_decref(data);
 		return NULL;

@@ -10,7 +10,7 @@
 #define OTHER "defs.json#/$defs/"
 #define DEPTH 16
 
-/* Made of schema/ by the Makefile. */
+/* The Makefile makes these from schema/. */
 extern const char schema_mcp[], schema_defs[];
 
 static json_t *definitions_of(const char *text, struct error *err)
@@ -25,12 +25,13 @@ json_t *schema_definitions(struct error *err)
 	return definitions_of(schema_mcp, err);
 }
 
-/* The two files that definitions are in. */
+/* The two files that have definitions. */
 struct definitions {
 	const json_t *own, *other;
 };
 
-/* Returns what a reference means. Where that is in the other file, `in` has that one as its own. */
+/* Returns the definition that a reference means. If it is in the other file, `in` then has that
+ * file as its own. */
 static const json_t *meant_by(struct definitions *in, const char *ref)
 {
 	if (strncmp(ref, OWN, strlen(OWN)) == 0)
@@ -41,7 +42,7 @@ static const json_t *meant_by(struct definitions *in, const char *ref)
 	return json_object_get(in->own, ref + strlen(OTHER));
 }
 
-/* Returns the schema with what its references mean in their places. */
+/* Returns the schema with every reference replaced by its definition. */
 static json_t *with_all(struct definitions in, const json_t *schema, int depth)
 {
 	const char *ref = json_string_value(json_object_get(schema, "$ref")), *key;

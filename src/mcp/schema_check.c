@@ -7,9 +7,9 @@
 #include "mcp/schema.h"
 
 #define PATH_ROOM 200
-#define MOST_WHOLE 9007199254740992.0 /* up to which a double has every whole number */
+#define MOST_WHOLE 9007199254740992.0 /* a double has every whole number up to this */
 
-/* As the language of schemas has it: 2.0 is one too. */
+/* Returns true if the value is whole. In the language of schemas 2.0 is a whole number too. */
 static bool is_whole_number(const json_t *value)
 {
 	double number = json_real_value(value);

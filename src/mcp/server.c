@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The thread that reads, and the end. */
+/* The thread that reads, and the end of the server. */
 #include "mcp/server.h"
 
 #include <errno.h>
@@ -18,7 +18,7 @@
 
 #define READ_BYTES 65536
 
-/* 1: something can be read; 0: it is over. */
+/* Waits for input. Returns 1 if something can be read; 0 if the server is to end. */
 static int wait_for_words(const struct mcp_server *server)
 {
 	struct pollfd slots[] = {{.fd = server->out.in, .events = POLLIN},
@@ -31,7 +31,7 @@ static int wait_for_words(const struct mcp_server *server)
 	return !slots[1].revents && !(slots[2].revents & (POLLERR | POLLHUP | POLLNVAL));
 }
 
-/* Until it is over, in whichever way. */
+/* Serves lines until the server is to end, for whatever reason. */
 static void serve_lines(struct mcp_server *server)
 {
 	struct line_decoder lines = {.skipping = false};
@@ -51,15 +51,15 @@ static void serve_lines(struct mcp_server *server)
 		while ((got = line_next(&lines, &line, &len)) != LINE_NONE) {
 			if (got == LINE_TOO_LONG)
 				server_refuse_long(server);
-			else if (strspn(line, " \t\r\n") < len) /* a blank one is no message */
+			else if (strspn(line, " \t\r\n") < len) /* a blank line is no message */
 				server_take(server, line, len);
 		}
 	}
 	line_decoder_free(&lines);
 }
 
-/* What no machine could have is a mistake of the person's, who is told before a model is; and so is
- * a list that is not there. */
+/* Checks the options. A network that no machine could have, or a missing list file, is a mistake of
+ * the person, who must learn of it before a model does. */
 static int check_reach(const struct mcp_options *options, struct error *err)
 {
 	json_auto_t *network = json_pack("{s:s, s:[]}", "mode", "nat", "allow");
@@ -79,8 +79,8 @@ static int check_reach(const struct mcp_options *options, struct error *err)
 
 static int open_server(struct mcp_server *server, struct error *err)
 {
-	/* The path stands in a client's settings, and is opened anew by each server: a guest that may
-	 * write above it could put a link on the way meanwhile. */
+	/* The path is in a client's settings, and each server opens it anew: a guest that may write
+	 * above it could put a link on the way in the meantime. */
 	const struct share_wish wish = {.path = server->options->files,
 					.direct = true,
 					.state_dir = server->options->state_dir,
@@ -130,8 +130,8 @@ int mcp_serve(const struct mcp_options *options, int in, int out, int ended, str
 	serve_lines(server);
 	deadline = limit_deadline(LIMIT_MCP_END_MS);
 	calls_ended = mcp_calls_end(&server->calls, limit_deadline(LIMIT_MCP_CALLS_END_MS));
-	/* Threads that do not end are left alone with what they use: the process ends anyway, and
-	 * what it owns with it. */
+	/* Threads that do not end keep what they use: the process ends anyway, and with it
+	 * everything that it owns. */
 	if (!mcp_sessions_end(&server->sessions, deadline) || !calls_ended)
 		return 0;
 	mcp_calls_free(&server->calls);

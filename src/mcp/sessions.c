@@ -97,7 +97,7 @@ void mcp_sessions_free(struct mcp_sessions *sessions)
 
 /* --- room ------------------------------------------------------------------------------------ */
 
-/* Gives the call so many places more or less. The caller holds the lock. */
+/* Changes the number of places that the call has by count. The caller holds the lock. */
 static void change_room(struct mcp_sessions *sessions, struct mcp_room *room, int64_t count)
 {
 	room->machines += count;
@@ -113,8 +113,8 @@ int machines_reserve(struct mcp_sessions *sessions, struct mcp_room *room, int64
 	int status = 0;
 
 	pthread_mutex_lock(&sessions->lock);
-	/* Waits for the end of machines that are being ended, where that makes room. The deadlines
-	 * of their supervisors bound the wait. */
+	/* Wait for the end of machines that are being ended, if that makes room. The deadlines of
+	 * their supervisors limit the wait. */
 	while (!room->given_up && count > most - sessions->machines &&
 	       count <= most - (sessions->machines - sessions->leaving))
 		pthread_cond_wait(&sessions->changed, &sessions->lock);
@@ -158,7 +158,7 @@ int mcp_session_enter(struct mcp_sessions *sessions, struct mcp_room *room,
 {
 	if (put_session(sessions, handle, true)) {
 		pthread_mutex_lock(&sessions->lock);
-		change_room(sessions, room, -1); /* it is the session's now */
+		change_room(sessions, room, -1); /* the place now belongs to the session */
 		pthread_mutex_unlock(&sessions->lock);
 		return 0;
 	}
@@ -168,7 +168,7 @@ int mcp_session_enter(struct mcp_sessions *sessions, struct mcp_room *room,
 	return error_errno(err, ENOMEM, "session");
 }
 
-/* The caller holds the lock. */
+/* Returns the session of that name, or NULL. The caller holds the lock. */
 static struct mcp_session *entry_named(const struct mcp_sessions *sessions, const char *name)
 {
 	struct mcp_session *session;
@@ -248,7 +248,7 @@ void mcp_session_leave(struct mcp_sessions *sessions, struct mcp_session *sessio
 	struct past_session *past;
 
 	pthread_mutex_lock(&sessions->lock);
-	/* Of two that destroy it one finds it gone. */
+	/* If two calls destroy the session, the second one finds it gone. */
 	if (list_has(&session->link) && session->made) {
 		sessions->machines--;
 		pthread_cond_broadcast(&sessions->changed);
@@ -298,8 +298,8 @@ static void *destroy_at_end(void *data)
 	return NULL;
 }
 
-/* Begins to destroy the session, which is taken as by a call, since one that is late may be
- * destroying it too. What cannot be begun is left to its owner's end. The caller holds the lock. */
+/* Begins to destroy the session. It is taken as by a call, since a late call may be destroying it
+ * too. If this cannot begin, the session ends when its owner ends. The caller holds the lock. */
 static void begin_end_of(struct mcp_sessions *sessions, struct mcp_session *session)
 {
 	struct last_moment *ending = malloc(sizeof(*ending));
@@ -329,7 +329,8 @@ bool mcp_sessions_end(struct mcp_sessions *sessions, uint64_t deadline_ns)
 	pthread_mutex_lock(&sessions->lock);
 	list_each (session, &sessions->list, link) {
 		if (session->made && sessions->options->keep) {
-			/* Who asked for sessions to stay is told which to end by hand. */
+			/* A person who asked for sessions to stay is told which ones to end by
+			 * hand. */
 			snprintf(text, sizeof(text), "session %s stays",
 				 microagent_session_name(session->handle));
 			if (sessions->options->warn)

@@ -11,8 +11,8 @@
 
 #define UNIT_ROOM 16
 
-/* Puts the character at p as it is to be seen, with a NUL behind it. Returns the bytes that it has
- * here. */
+/* Puts the visible form of the character at p into out, with a NUL after it. Returns how many bytes
+ * of the input the character has. */
 static size_t text_unit(struct utf8_reader *reader, const uint8_t *p, size_t left,
 			char out[UNIT_ROOM])
 {
@@ -34,7 +34,7 @@ static size_t text_unit(struct utf8_reader *reader, const uint8_t *p, size_t lef
 	return len;
 }
 
-/* Escapes what follows, going on where the reader is. */
+/* Escapes the following bytes; the reader goes on from its state. */
 static int escape_rest(struct utf8_reader *reader, const uint8_t *p, size_t len, struct buf *out,
 		       struct error *err)
 {
@@ -83,7 +83,7 @@ int text_escape_all(json_t *value, struct error *err)
 	return 0;
 }
 
-/* Returns how many bytes at the end are of a character that is not whole there. */
+/* Returns how many bytes at the end belong to a character that is not complete. */
 static size_t unfinished(const uint8_t *p, size_t len)
 {
 	size_t bad;
@@ -135,7 +135,7 @@ bool text_is_utf8(const struct text_parts *parts)
 	       is_utf8_or_nul(parts->tail + skipped, parts->tail_len - skipped);
 }
 
-/* Appends units of up to room bytes together. *taken: the bytes that they were. */
+/* Appends units that have at most room bytes together. *taken is how many input bytes they were. */
 static int put_beginning(const uint8_t *p, size_t len, size_t room, struct buf *out, size_t *taken,
 			 struct error *err)
 {
@@ -155,8 +155,8 @@ static int put_beginning(const uint8_t *p, size_t len, size_t room, struct buf *
 	return 0;
 }
 
-/* Finds where the units begin that have at most room bytes together and go to the end. The reader
- * is at that place then. */
+/* Finds where the units begin that reach to the end and have at most room bytes together. The
+ * reader is then at that place. */
 static size_t find_end(struct utf8_reader *reader, const uint8_t *p, size_t len, size_t room)
 {
 	size_t at = continued(p, len), all = 0;
@@ -182,7 +182,7 @@ static int put_cut(const struct text_parts *parts, size_t limit, const char *whe
 	size_t near = min_size(end_len, limit), from, taken;
 	struct utf8_reader reader = {0};
 
-	/* Escaped it has no fewer bytes, so what is further away cannot fit. */
+	/* Escaping makes no text shorter, so bytes further away cannot fit. */
 	end += end_len - near;
 	from = find_end(&reader, end, near, limit - limit * 2 / 5);
 	if (put_beginning(parts->head, min_size(parts->head_len, limit), limit * 2 / 5, out, &taken,

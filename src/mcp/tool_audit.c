@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* audit: what the host has recorded of a session. */
+/* The tool `audit`: what the host has recorded of a session. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +17,7 @@ struct audit_lines {
 	bool more;
 };
 
-/* The last line may just be in the writing. */
+/* Takes a line of the log. The last line may be incomplete, as it may just be written. */
 static int take_audit_line(void *data, const char *text, size_t len, struct error *err)
 {
 	struct audit_lines *audit = data;

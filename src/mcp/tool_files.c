@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Files of a session: written, listed, and copied below the person's directory. */
+/* The tools for files of a session: written, listed, and copied below the person's directory. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -68,7 +68,7 @@ static int write_to_guest(struct mcp_call *call, struct microagent_guest *guest,
 				 err) < 0) {
 		return error_prefix(err, "content");
 	}
-	/* A copy into a directory would be called as our descriptor is. */
+	/* A copy into a directory would get the name of our descriptor. */
 	entry = microagent_guest_stat(guest, path, NULL, &limits, NULL);
 	if (strcmp(json_text(entry, "type", ""), "directory") == 0)
 		return error_set(err, ERR_CONFLICT, "%.300s is a directory", path);
@@ -156,10 +156,10 @@ struct copying {
 	bool out;
 	uint64_t bytes;
 	int64_t skipped;
-	char why[1200]; /* of the first that were skipped, a line each */
+	char why[1200]; /* reasons for the first files that were skipped, a line each */
 };
 
-/* Checks that a path which the model names is one below the directory, as it is written. */
+/* Checks that a path from the model, as written, is below the directory. */
 static int check_below(const struct copying *copying, struct error *err)
 {
 	const char *path = call_text(copying->call, copying->host_key);
@@ -196,8 +196,8 @@ static bool is_link_out(int dir, const char *path)
 	return there < 0 && errno == ENOENT;
 }
 
-/* Explains why something was not found: links are followed as if the directory were the root, and a
- * model that sees one that leads out of it cannot guess that. */
+/* Explains why something was not found: links are followed as if the directory were the root. A
+ * model that sees a link out of the directory cannot guess that. */
 static int explain_link(const struct copying *copying, struct error *err)
 {
 	const char *path = call_text(copying->call, copying->host_key);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* read_file: the contents of a file as text, or exactly. */
+/* The tool `read_file`: the contents of a file, as text or exactly. */
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -15,8 +15,8 @@
 #include "mcp/text.h"
 #include "mcp/tools.h"
 
-/* What is to be read of a file, and what was: in front of it are the bytes before it, by which its
- * characters are known. */
+/* The part of a file that is asked for, and the bytes that were read. They begin with a few bytes
+ * before the part, which tell where its characters begin. */
 struct file_part {
 	uint64_t offset, size;
 	size_t limit, before;
@@ -25,10 +25,10 @@ struct file_part {
 
 enum {
 	LONGEST_CHARACTER = 4,
-	ESCAPED_AT_LEAST = 64, /* bytes that a text may be longer by, besides as many as it has */
+	ESCAPED_AT_LEAST = 64, /* bytes that a text may have beyond twice its length */
 };
 
-/* So many bytes from there on are of a character that begins before it. */
+/* Returns how many bytes from there on belong to a character that begins before. */
 static size_t bytes_continued(const struct buf *bytes, size_t at)
 {
 	const uint8_t *p = buf_bytes(bytes);
@@ -43,9 +43,9 @@ static size_t bytes_continued(const struct buf *bytes, size_t at)
 	return 0;
 }
 
-/* Which of the bytes are at most so many of the part: half a character at the beginning is dropped,
- * and what the one at the end needs is there. So parts one behind the other have each byte once,
- * whether they are text or not. */
+/* Finds which of the bytes make at most so many bytes of the part. Half a character at the
+ * beginning is left out, and a character at the end is completed. So parts that follow each other
+ * have each byte once, whether they are text or not. */
 static void cut_at_characters(const struct file_part *part, size_t most, size_t *from, size_t *to)
 {
 	size_t left = part->bytes.len - part->before;
@@ -87,7 +87,8 @@ static int read_part(int fd, struct file_part *part, struct error *err)
 	return 0;
 }
 
-/* As text where it is such and few of it is to be escaped; *escaped then. */
+/* Appends the part as text, if it is text with few characters to escape; *escaped says if any
+ * are. */
 static bool part_as_text(struct file_part *part, struct buf *text, bool *escaped)
 {
 	const uint8_t *p = buf_bytes(&part->bytes);
@@ -104,7 +105,7 @@ static bool part_as_text(struct file_part *part, struct buf *text, bool *escaped
 	return true;
 }
 
-/* What is asked for so is cut where it was asked for. */
+/* Returns the part as base64. It is cut exactly where the caller asked. */
 static char *part_as_base64(const struct mcp_call *call, struct file_part *part, struct error *err)
 {
 	size_t most = part->limit < 4 ? part->limit : part->limit / 4 * 3, from = 0, to;
@@ -147,7 +148,7 @@ static int read_from_guest(struct mcp_call *call, struct microagent_guest *guest
 			   struct mcp_answer *answer, struct error *err)
 {
 	const struct microagent_run_limits limits = call_limits(call);
-	/* The file is in memory, so that nothing is left on the disk if we are killed. */
+	/* The file is in memory, so that nothing is left on the disk if this process is killed. */
 	autoclose int fd = fd_memfd("file", "", 0, err);
 	const struct microagent_copy copy = {.limit_bytes = limit_get(LIMIT_MCP_FILE_BYTES),
 					     .file = fd};
@@ -158,7 +159,7 @@ static int read_from_guest(struct mcp_call *call, struct microagent_guest *guest
 
 	if (fd < 0)
 		return -1;
-	/* Of base64 the answer is longer than what it stands for. */
+	/* base64 is longer than the bytes it stands for. */
 	most = call_asks_for_base64(call) ? most / 4 * 3 : most;
 	asked = call_number(call, "limit", most);
 	part.limit = (size_t)(asked < most ? asked : most);

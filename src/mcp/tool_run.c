@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Commands: `run`, in a machine of its own, and `exec`, in a session. */
+/* The tools for commands: `run`, in a machine of its own, and `exec`, in a session. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 #include "mcp/server.h"
 #include "mcp/tools.h"
 
-/* A command that is under way for a call. */
+/* A command that runs for a call. */
 struct tool_command {
 	struct mcp_call *call;
 	struct mcp_capture capture;
@@ -60,7 +60,8 @@ static void machine_is_up(void *data, const char *name, const char *accelerator)
 	call_tell(command->call, true, "the guest is ready");
 }
 
-/* Who decides what of it: the model its command, image and time, the person all else. */
+/* Returns the spec of a machine. The model decides on its command, image and time, and the person
+ * on everything else. */
 static struct microagent_spec machine_spec(const struct mcp_call *call, const char *const *words)
 {
 	const struct mcp_options *options = call->server->options;
@@ -88,7 +89,7 @@ static int run_machine(struct tool_command *command, const char *const *words,
 	const struct microagent_run_options options = {.started = machine_is_up, .data = command};
 	const struct microagent_sink sink = {take_output, command};
 	const json_t *text = json_object_get(call->arguments, "stdin");
-	/* Without one the command's stdin is at its end. */
+	/* Without a text the command's stdin is at its end. */
 	autoclose int in =
 		text ? fd_memfd("stdin", json_string_value(text), json_string_length(text), err)
 		     : -1;
@@ -148,7 +149,7 @@ static void free_variables(char **variables)
 	free(variables);
 }
 
-/* "KEY=VALUE" each, with NULL behind the last. */
+/* Returns an array of "KEY=VALUE" that ends with NULL. */
 static char **variables_of(const struct mcp_call *call, struct error *err)
 {
 	json_t *env = json_object_get(call->arguments, "env"), *value;
@@ -162,7 +163,7 @@ static char **variables_of(const struct mcp_call *call, struct error *err)
 	}
 	json_object_foreach(env, name, value)
 	{
-		/* A name ends at no "=" of its own. */
+		/* A name must not contain "=". */
 		if (strchr(name, '=')) {
 			error_set(err, ERR_INVALID, "env: a name with \"=\" in it");
 			goto failed;
@@ -234,7 +235,7 @@ int tool_exec(struct mcp_call *call, struct mcp_answer *answer, struct error *er
 
 	if (session) {
 		status = exec_in_session(call, session, words, variables, answer, err);
-		/* The session may have gone, and what is kept of it, before this was. */
+		/* The session may have gone, with its kept output, before this output was kept. */
 		if (!mcp_session_is_known(&call->server->sessions, name, &made))
 			kept_drop(&call->server->kept, name);
 		mcp_session_give(&call->server->sessions, session);

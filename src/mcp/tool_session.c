@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Sessions: made, looked at, forked, destroyed. */
+/* The tools for sessions: create, look at, fork, destroy. */
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
@@ -13,7 +13,8 @@
 
 /* --- as they are told ------------------------------------------------------------------------ */
 
-/* Picks from what the library tells of a session. Nothing of this host's paths is in it. */
+/* Picks the members to tell from the library's entry of a session. No path of this host is among
+ * them. */
 static json_t *told_session(const json_t *entry, const char *state, bool made, struct error *err)
 {
 	static const struct {
@@ -64,7 +65,8 @@ static int answer_session(struct mcp_call *call, struct mcp_answer *answer,
 	return say_session(answer, told, err);
 }
 
-/* Nobody is told of a session whose call is cancelled, so nobody could destroy it. */
+/* Returns true if the call is cancelled. Then the client is not told of the session, so nobody
+ * could destroy it. */
 static bool is_cancelled(const struct mcp_call *call)
 {
 	struct error ignored;
@@ -95,7 +97,8 @@ int tool_session_create(struct mcp_call *call, struct mcp_answer *answer, struct
 		.cancel = microagent_cancel_fd(call->cancel),
 	};
 	agent = mcp_open_agent(options, err);
-	/* The call itself tells: what microagent_on_wait() is given stays with the session. */
+	/* The call itself tells of the boot: the callback of microagent_on_wait() would stay with
+	 * the session. */
 	call_tell(call, true, "booting");
 	status = agent ? microagent_session_create(agent, &spec, &session, err) : -1;
 	if (status == 0)
@@ -118,7 +121,7 @@ int tool_session_create(struct mcp_call *call, struct mcp_answer *answer, struct
 
 /* --- session_list, session_status ------------------------------------------------------------ */
 
-/* Lists the sessions that may be used; name: that one alone, NULL: all. */
+/* Lists the sessions that may be used: the one of that name, or all if name is NULL. */
 static json_t *known_sessions(const struct mcp_call *call, const char *name, struct error *err)
 {
 	struct microagent *agent = mcp_open_agent(call->server->options, err);
@@ -210,7 +213,7 @@ static int fork_session(struct mcp_call *call, struct mcp_session *session,
 		return -1;
 	}
 	if (is_cancelled(call)) {
-		/* Nobody knows of the children yet. */
+		/* Nobody knows the children yet. */
 		for (int64_t child = 0; child < count; child++) {
 			(void)microagent_session_destroy(children[child], NULL);
 			microagent_session_close(children[child]);
@@ -218,7 +221,7 @@ static int fork_session(struct mcp_call *call, struct mcp_session *session,
 		machines_release(sessions, &call->room, count);
 		return error_set(err, ERR_UNAVAILABLE, "cancelled");
 	}
-	/* Of a child that could not be entered nothing is left. */
+	/* A child that could not be entered is destroyed completely. */
 	for (int64_t child = 0; child < count; child++) {
 		json_array_append_new(names, json_string(microagent_session_name(children[child])));
 		if (mcp_session_enter(sessions, &call->room, children[child], err) < 0)

@@ -79,7 +79,8 @@ int mcp_check_tool(const char *name, struct error *err)
 
 /* --- what is offered ------------------------------------------------------------------------- */
 
-/* One that is not there is a mistake of the person's, who is told before a model is. */
+/* Checks the bases. A missing base is a mistake of the person, who must learn of it before a model
+ * does. */
 static int look_at_bases(const struct mcp_options *options, bool *has_template, struct error *err)
 {
 	struct microagent *agent = mcp_open_agent(options, err);
@@ -103,7 +104,8 @@ static bool is_asked_for(const struct mcp_options *options, const char *name)
 	return false;
 }
 
-/* An argument that the person has named the values of; without any it is left out. */
+/* Limits an argument to the values that the person has named. Without any the argument is left
+ * out. */
 static void narrow_to(json_t *properties, const char *name, const char *const *words)
 {
 	json_t *property = json_object_get(properties, name), *list;
@@ -162,7 +164,7 @@ json_t *tools_offered(const struct mcp_options *options, struct error *err)
 {
 	json_auto_t *definitions = schema_definitions(err), *offered = json_array();
 	bool has_template = false;
-	unsigned met = 0; /* what there is of what tools need */
+	unsigned met = 0; /* what exists of the things that tools need */
 
 	if (look_at_bases(options, &has_template, err) < 0)
 		return NULL;
@@ -179,7 +181,7 @@ json_t *tools_offered(const struct mcp_options *options, struct error *err)
 		unsigned lacking = tools[i].needs & ~met;
 		json_t *tool;
 
-		/* Who asks for a tool by name is told why it cannot be there. */
+		/* A person who asks for a tool by name is told why it cannot be offered. */
 		if (lacking && named) {
 			error_set(err, ERR_INVALID, "the tool %s cannot be offered: %s",
 				  tools[i].name,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* create, run, start. */
+/* The commands create, run and start. */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -79,7 +79,7 @@ int cmd_start(const struct oci *oci, char **words, struct error *err)
 	return record_open(oci, *words, &record, err) < 0 ? -1 : start_container(&record, err);
 }
 
-/* Another command may have been quicker. */
+/* Removes the container, which another command may already have done. */
 static int clear_away(struct record *record, struct error *err)
 {
 	struct error why = {0};

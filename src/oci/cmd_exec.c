@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* exec: one more stand-in, for a command in a container that runs. */
+/* The command exec: a further stand-in, for a command in a running container. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -20,7 +20,7 @@
 #include "oci/machine.h"
 #include "oci/record.h"
 
-#define EXIT_OURS 255 /* where the other codes are the command's */
+#define EXIT_OURS 255 /* the exit code for failures of exec itself */
 #define ID_MOST (UINT32_MAX - 1)
 
 struct wish {
@@ -73,7 +73,7 @@ static void replace_env(json_t *env, const char *word)
 	json_array_append_new(env, json_string(word));
 }
 
-/* "UID" or "UID:GID" */
+/* Parses "UID" or "UID:GID". */
 static json_t *user_of(const char *word, struct error *err)
 {
 	size_t len = strcspn(word, ":");
@@ -90,7 +90,8 @@ static json_t *user_of(const char *word, struct error *err)
 			 : json_pack("{s:I}", "uid", (json_int_t)uid);
 }
 
-/* What is there, or else that, which is stolen; borrowed. */
+/* Returns a member of object. If there is none, puts `otherwise` there; its reference is taken
+ * over. The result is borrowed. */
 static json_t *member_of(json_t *object, const char *key, json_t *otherwise)
 {
 	if (json_object_get(object, key))
@@ -100,7 +101,7 @@ static json_t *member_of(json_t *object, const char *key, json_t *otherwise)
 	return json_object_get(object, key);
 }
 
-/* The container's own process, with what the command line says instead. */
+/* Returns the container's own process, changed as the command line says. */
 static json_t *process_of(const struct record *record, char **args, const struct wish *wish,
 			  struct error *err)
 {
@@ -129,7 +130,8 @@ static json_t *process_of(const struct record *record, char **args, const struct
 	user = wish->user ? user_of(wish->user, err) : NULL;
 	if (wish->user && !user)
 		return NULL;
-	/* What it does not say (the group, further groups, umask) is the container's. */
+	/* What the command line does not say (the group, further groups, umask) is taken from the
+	 * container. */
 	if (user)
 		json_object_update_new(member_of(process, "user", json_object()), user);
 	for (size_t set = 0; set < ARRAY_SIZE(sets) && wish->capabilities.count; set++) {
@@ -142,7 +144,8 @@ static json_t *process_of(const struct record *record, char **args, const struct
 	return json_incref(process);
 }
 
-/* Whoever looks at the command's own process finds it where the container's is. */
+/* Opens the container's network, so that a program that looks at the command's process finds it in
+ * the container's network. */
 static int open_container_network(const struct record *record, struct error *err)
 {
 	const pid_t pid = record_pid(record);
@@ -151,7 +154,7 @@ static int open_container_network(const struct record *record, struct error *err
 	snprintf(path, sizeof(path), "/proc/%d/ns/net", (int)pid);
 	autoclose int fd = open(path, O_RDONLY | O_CLOEXEC);
 
-	/* Looked at again: the number may have become another's before the file was opened. */
+	/* Check again: the pid may have become another process's before the file was opened. */
 	if (fd < 0 || record_pid(record) != pid)
 		return error_set(err, ERR_CONFLICT, "container not running");
 	return steal_fd(&fd);

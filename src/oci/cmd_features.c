@@ -11,7 +11,7 @@
 
 #define TABLE_MAX 65536u
 
-/* features.md of the runtime specification. */
+/* Returns the document of features.md in the runtime specification. */
 static json_t *features(void)
 {
 	json_t *options = json_array(), *capabilities = json_array();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* kill, delete, quarantine. */
+/* The commands kill, delete and quarantine. */
 #include <ctype.h>
 #include <errno.h>
 #include <poll.h>
@@ -27,7 +27,7 @@
 #include "oci/trail.h"
 #include "store/store.h"
 
-/* "9", "KILL", "SIGKILL", "RTMIN+3"; 0: none. */
+/* Parses "9", "KILL", "SIGKILL" or "RTMIN+3". Returns 0 for an unknown signal. */
 static int signal_number(const char *word)
 {
 	uint64_t number = 0;
@@ -70,7 +70,7 @@ static int send_signal(const struct record *record, int number, bool all, struct
 	char text[16];
 
 	if (status == OCI_STOPPED || status == OCI_CREATING)
-		/* Who ends all of a container is content with the end. */
+		/* A caller that ends all of a container is content if it has ended. */
 		return all ? 0 : error_set(err, ERR_CONFLICT, "container not running");
 	if (number == SIGKILL)
 		return kill_standin(record, err);
@@ -130,8 +130,9 @@ static int end_standin(const struct record *record, struct error *err)
 	return status;
 }
 
-/* Until nothing of the machine lives. Not until its keeper has gone: the kernel keeps that until
- * whoever adopted the stand-in has reaped it. now: the keeper has no time to end by itself. */
+/* Waits until nothing of the machine lives. It does not wait for the end of its keeper, which stays
+ * in the kernel's table until the process that adopted the stand-in has reaped it. now: the keeper
+ * gets no time to end by itself. */
 static int end_kept_machine(const struct record *record, bool now, struct error *err)
 {
 	autofree char *machines = record_machines(record->oci, err);
@@ -159,7 +160,7 @@ static int end_kept_machine(const struct record *record, bool now, struct error 
 	return status;
 }
 
-/* The machine, with what it saw of the host. */
+/* Removes the machine, and what it saw of the host. */
 static int remove_machine(const struct record *record, struct error *err)
 {
 	autofree char *machines = record_machines(record->oci, err);
@@ -183,7 +184,7 @@ int remove_container(struct record *record, struct error *err)
 	bool owns = json_is_true(json_object_get(state, "owns"));
 	autofree char *share = machine ? record_share(record->oci, machine, err) : NULL;
 
-	/* In quarantine its keeper waits for us alone. */
+	/* In quarantine the keeper waits only for this command. */
 	if (owns &&
 	    end_kept_machine(record, standin_ask(record->dir, STANDIN_ASK, NULL) == 0, err) < 0)
 		return -1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* pause, resume, ps, update, events: what is asked in the guest. */
+/* The commands pause, resume, ps, update and events, which ask the guest. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -63,7 +63,7 @@ static int print_process_table(const struct record *record, struct error *err)
 		       (long long)json_integer_value(json_object_get(process, "uid")),
 		       (long long)json_integer_value(json_object_get(process, "pid")),
 		       (long long)json_integer_value(json_object_get(process, "ppid")));
-		/* A process calls itself what it likes. */
+		/* A process may give itself any name. */
 		print_safe(stdout, json_text(process, "command", "?"));
 		putchar('\n');
 	}
@@ -83,7 +83,7 @@ int cmd_ps(const struct oci *oci, char **words, struct error *err)
 		return error_set(err, ERR_CONFLICT, "container not running");
 	if (strcmp(format, "json") != 0)
 		return print_process_table(&record, err);
-	/* The guest's numbers mean nothing to who asks for a list: it is of the host's. */
+	/* The guest's pids mean nothing to a caller, who expects the host's. */
 	printf("[%d]\n", (int)record_pid(&record));
 	return 0;
 }
@@ -124,7 +124,7 @@ static int read_limits(const struct limits_given *given, struct oci_resources *o
 	return 0;
 }
 
-/* A machine does not grow. */
+/* Refuses limits above the machine's size, since a machine does not grow. */
 static int check_against_machine(const struct record *record, const struct oci_resources *r,
 				 struct error *err)
 {
@@ -204,7 +204,7 @@ int cmd_update(const struct oci *oci, char **words, struct error *err)
 
 /* --- events ---------------------------------------------------------------------------------- */
 
-/* "name number" in the lines of a file; 0: it is not there. */
+/* Returns the number after name in the lines "name number" of a file; 0 if it is not there. */
 static json_int_t figure(const char *text, const char *name)
 {
 	size_t len = strlen(name);
@@ -217,7 +217,7 @@ static json_int_t figure(const char *text, const char *name)
 	return 0;
 }
 
-/* The guest's word, which may be any. */
+/* Returns such a number of µs as ns. The guest may have written any number. */
 static json_int_t figure_ns(const char *text, const char *name)
 {
 	uint64_t ns = (uint64_t)figure(text, name) * 1000;
@@ -225,7 +225,7 @@ static json_int_t figure_ns(const char *text, const char *name)
 	return (json_int_t)ns;
 }
 
-/* A file that is a number, or "max": 0. */
+/* Returns the number in a file; 0 for "max". */
 static json_int_t number_of(const json_t *files, const char *name)
 {
 	return strtoll(json_text(files, name, "0"), NULL, 10);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* state, list. */
+/* The commands state and list. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,7 +26,7 @@ json_t *container_state(const struct record *record)
 		if (record_text(record, copied[i]))
 			json_object_set_new(state, copied[i],
 					    json_string(record_text(record, copied[i])));
-	/* As microagent(1) takes it, for the audit log. */
+	/* The name as microagent(1) takes it, for the audit log. */
 	if (state && machine)
 		json_object_set_new(state, "machine",
 				    json_stringn(machine, kind_name_length(machine)));
@@ -82,7 +82,7 @@ int cmd_list(const struct oci *oci, char **words, struct error *err)
 	{
 		autorecord struct record record = RECORD_NONE;
 
-		/* One may be gone by now. */
+		/* The container may be gone by now. */
 		if (record_open(oci, json_string_value(id), &record, NULL) < 0)
 			continue;
 		json_auto_t *state = container_state(&record);

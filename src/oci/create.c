@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * create, in this order: the record, under its lock; the config, refused before anything is made;
- * what the machine is to see of the host; the stand-in, which waits; cgroups and hooks, which need
- * its pid; the container, by the stand-in; the pid file last of all.
+ * The command create, in this order: the record, under its lock; the config, refused before
+ * anything is made; what the machine is to see of the host; the stand-in, which waits; cgroups and
+ * hooks, which need its pid; the container, made by the stand-in; and the pid file last.
  *
- * A container of a pod, by the annotations of containerd's and CRI-O's Kubernetes parts, is one
- * more in the machine of the pod's first.
+ * A container that belongs to a pod, by the annotations of the Kubernetes parts of containerd and
+ * CRI-O, is made in the machine of the pod's first container.
  */
 #include "oci/create.h"
 
@@ -41,12 +41,13 @@ struct create {
 	json_t *document; /* of config */
 	struct oci_config config;
 	char *bundle;	       /* absolute */
-	struct record sandbox; /* of the pod's first; .dir -1: this is the first, or alone */
+	struct record sandbox; /* the pod's first container; .dir -1: this is the first, or has no
+				* pod */
 	char machine[MACHINE_NAME], guest[GUEST_NAME];
 	char *share;
 	json_t *ticket, *boot, *groups;
 	struct standin standin, keeper;
-	bool hooked; /* the hooks are run, or were */
+	bool hooked; /* the hooks are being run, or were */
 };
 
 int write_pid_file(const char *path, pid_t pid, struct error *err)
@@ -137,7 +138,7 @@ static int put_process(json_t *state, const char *pid, const char *time,
 		       : 0;
 }
 
-/* Also of a container whose maker is killed from here on. */
+/* Writes the state, so that delete also works if create is killed from here on. */
 static int write_state(struct create *c, struct error *err)
 {
 	json_t *state = new_state(c, err);
@@ -215,7 +216,8 @@ static int write_ticket(struct create *c, struct error *err)
 
 /* --- the stand-in ---------------------------------------------------------------------------- */
 
-/* Before any namespace is entered: its /proc may be another then. */
+/* Opens the network namespace. To be called before any namespace is entered: /proc may be another
+ * one then. */
 static int open_network(const struct create *c, struct standin_spec *spec, struct error *err)
 {
 	const struct oci_namespace *network =
@@ -229,8 +231,8 @@ static int open_network(const struct create *c, struct standin_spec *spec, struc
 	autoclose int fd = open(network->path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0 || fstat(fd, &named) < 0 || stat("/proc/self/ns/net", &own) < 0)
 		return error_errno(err, errno, "linux.namespaces: %.200s", network->path);
-	/* A path may name the host's own network, as Docker's does. What is sent to the host's
-	 * links would be the guest's then. */
+	/* A path may name the host's own network, as Docker's does. The guest would then get what
+	 * is sent to the host's links. */
 	if (named.st_dev == own.st_dev && named.st_ino == own.st_ino)
 		return error_set(
 			err, ERR_UNSUPPORTED,
@@ -264,7 +266,8 @@ static int start_standin(struct create *c, struct error *err)
 			return -1;
 		fds[0] = fds[1] = fds[2] = console;
 	}
-	/* In the keeper's network, or by the config in its pod's. */
+	/* The stand-in joins the keeper's network, or for a pod's container the one that the config
+	 * names. */
 	if (c->keeper.pidfd < 0 && open_network(c, &spec, err) < 0)
 		return -1;
 	int status = standin_start(&spec, &c->standin, err);
@@ -302,7 +305,7 @@ static int make_steps(struct create *c, struct error *err)
 		group = NULL;
 	if (find_machine(c, err) < 0)
 		return -1;
-	/* Records the groups before they are there. */
+	/* Record the groups before they are made. */
 	if ((group && group_missing(group, c->groups, err) < 0) || write_state(c, err) < 0 ||
 	    group_make(c->groups, err) < 0)
 		return -1;

@@ -22,7 +22,7 @@
 #include "oci/config/fields.h"
 #include "oci/config/seccomp.h"
 
-/* In the guest, which all containers of a machine share. */
+/* Values for the guest, which all containers of a machine share. */
 #define GUEST_SHM "/dev/shm"
 #define FILTER_BYTES 32768
 
@@ -111,7 +111,8 @@ static int put_group_limit(json_t *limits, const char *file, int64_t value, stru
 	return json_put_string(limits, file, text, err);
 }
 
-/* Of v1, where swap counts the memory with it, and shares are of another scale (runc's). */
+/* Converts limits of cgroup v1, where swap includes the memory and CPU shares have another scale
+ * (as in runc). */
 static int put_swap(json_t *limits, const struct oci_resources *r, struct error *err)
 {
 	if (r->memory_swap == OCI_UNSAID || r->memory_swap == 0)
@@ -182,7 +183,7 @@ static json_t *new_mount(const struct oci_mount *from, const char *type, const c
 			 (json_int_t)from->propagation, "data", from->data);
 }
 
-/* A file system of the guest's own kernel. */
+/* Returns a mount of a file system of the guest's own kernel. */
 static json_t *kernel_mount(const struct oci_mount *from)
 {
 	const char *type = from->type ? from->type : "none";
@@ -191,13 +192,14 @@ static json_t *kernel_mount(const struct oci_mount *from)
 		struct oci_mount plain = *from;
 		char nothing[] = "";
 
-		plain.data = nothing; /* options of v1's hierarchies */
+		plain.data = nothing; /* options of v1's hierarchies are dropped */
 		return new_mount(&plain, "cgroup2", "cgroup");
 	}
 	return new_mount(from, type, from->source ? from->source : type);
 }
 
-/* Memory that the host shares with the guest would be none that it can share within. */
+/* Returns a tmpfs of the guest in place of shared memory of the host, which could not be shared
+ * inside the guest. */
 static json_t *shm_mount(const struct describe *d, const struct oci_mount *from)
 {
 	struct oci_mount plain = *from;
@@ -225,8 +227,8 @@ static char *absolute_in(const char *bundle, const char *path, struct error *err
 	return whole;
 }
 
-/* Where a link leads, too: the table's rule is about names. What is mounted below, now or later, is
- * kept from the guest by virtiofsd. */
+/* Refuses file systems of the host's kernel, also behind a link: the table's rule checks only
+ * names. virtiofsd keeps from the guest what is mounted below, now or later. */
 static int refuse_kernels_own(int fd, const char *field, struct error *err)
 {
 	struct stat st, dev, top;
@@ -248,7 +250,7 @@ static int refuse_kernels_own(int fd, const char *field, struct error *err)
 						: "leave the mount out");
 }
 
-/* Opened once: what is looked at is what is mounted. */
+/* Opens the source once, so that the thing that is checked is the thing that is mounted. */
 static int open_source(const struct describe *d, size_t number, struct error *err)
 {
 	const struct oci_mount *from = &d->config->mounts[number];
@@ -312,7 +314,7 @@ static int put_mounts(json_t *container, const struct describe *d, struct error 
 
 /* --- namespaces ------------------------------------------------------------------------------ */
 
-/* "/proc/<pid>/ns/<type>" of the pod's first container, by the name of the same type. */
+/* Returns true for "/proc/<pid>/ns/<type>" of the pod's first container. */
 static bool is_of_sandbox(const struct describe *d, const char *type, const char *path)
 {
 	char expected[64];
@@ -327,7 +329,8 @@ static int put_namespaces(json_t *container, const struct describe *d, struct er
 {
 	static const enum oci_namespace_type types[] = {OCI_NAMESPACE_PID, OCI_NAMESPACE_IPC,
 							OCI_NAMESPACE_UTS};
-	/* The cgroup namespace always: what else would it see of the guest? */
+	/* The cgroup namespace is always its own, so that the container sees nothing of the guest's
+	 * cgroups. */
 	json_auto_t *own = json_pack("[s, s]", "mount", "cgroup");
 	json_auto_t *join = json_object();
 
@@ -385,7 +388,7 @@ static int put_names(json_t *container, const struct oci_config *config, struct 
 {
 	const struct oci_namespace *uts = oci_config_namespace(config, OCI_NAMESPACE_UTS);
 
-	/* One that is another's has its name. */
+	/* A namespace of another container has that container's name. */
 	if (!uts || uts->path)
 		return 0;
 	if (config->hostname && *config->hostname &&

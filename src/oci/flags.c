@@ -52,7 +52,7 @@ static int take_flag_text(const struct flag *flag, const char *value, struct err
 	}
 }
 
-/* One option at **words. */
+/* Takes the one option at **words. */
 static int take_one_flag(const struct flag *flags, size_t count, char ***words, struct error *err)
 {
 	const char *word = **words, *name = word + 1 + (word[1] == '-');
@@ -81,7 +81,7 @@ static int take_one_flag(const struct flag *flags, size_t count, char ***words, 
 	return take_flag_text(flag, value, err);
 }
 
-/* ended: by "--". */
+/* Takes options. *ended is set if "--" ended them. */
 static int take_flags(const struct flag *flags, size_t count, char ***words, bool *ended,
 		      struct error *err)
 {

@@ -22,7 +22,8 @@
 
 #define PATH_BYTES 4096u
 
-/* "a-b.slice" lies in "a.slice": each dash is a directory (systemd.slice(5)). */
+/* Adds the directories of a slice: "a-b.slice" is in "a.slice", since each dash is a directory
+ * (systemd.slice(5)). */
 static int add_slices(struct buf *out, const char *slice, struct error *err)
 {
 	size_t len = strlen(slice);
@@ -59,7 +60,8 @@ char *group_path(const char *path, struct error *err)
 	return buf_steal_string(&out, err);
 }
 
-/* A cpuset of v1 is empty, and takes nobody, until it is told what it has. */
+/* Copies a value from the parent: a new cpuset of v1 is empty, and accepts no process until it has
+ * values. */
 static void inherit_cpuset(const char *dir, const char *file)
 {
 	char from[PATH_MAX], to[PATH_MAX], text[512];
@@ -123,7 +125,7 @@ static int each_hierarchy(const char *path, hierarchy_fn *act, void *arg, struct
 		const struct mount_row *row = &mounts.rows[i];
 		bool is = strcmp(row->type, "cgroup") == 0 || strcmp(row->type, "cgroup2") == 0;
 
-		/* A part of one, as in a container, is not ours to arrange. */
+		/* A mounted part of a hierarchy, as in a container, is left alone. */
 		if (is && strcmp(row->root, "/") == 0 && access(row->point, W_OK) == 0 &&
 		    act(row->point, spread, arg, err) < 0)
 			return -1;
@@ -160,9 +162,10 @@ int group_enter(const char *path, pid_t pid, struct error *err)
 	return each_hierarchy(path, enter_hierarchy, &pid, err);
 }
 
-/* A process that ends closes its files, and its machine's lease among them, before it is taken out
- * of its cgroup. False: there is none; of one that waits for its pid namespace's last, and of one
- * whose threads alone are still to be taken out, the kernel lists nothing. */
+/* Waits for the listed processes. A process that ends closes its files, and with them its machine's
+ * lease, before it is removed from its cgroup. Returns false if no process is listed. The kernel
+ * does not list a process that waits for the last one of its pid namespace, nor one of which only
+ * threads are still to be removed. */
 static bool await_listed(const char *group, uint64_t deadline)
 {
 	char path[PATH_MAX];
@@ -184,7 +187,7 @@ static bool await_listed(const char *group, uint64_t deadline)
 	return any;
 }
 
-/* One with others in it is somebody's. */
+/* Returns true if there are groups below this one, which then belong to somebody else. */
 static bool has_groups(const char *group)
 {
 	struct stat st;
@@ -200,7 +203,7 @@ void group_leave(const json_t *made)
 	for (size_t i = json_array_size(made); i > 0; i--) {
 		const char *path = json_string_value(json_array_get(made, i - 1));
 
-		/* Not of every hierarchy is its emptiness told. */
+		/* Not every hierarchy tells when a group becomes empty. */
 		while (path && rmdir(path) < 0 && errno == EBUSY && !has_groups(path) &&
 		       clock_mono_ns() < deadline)
 			if (!await_listed(path, deadline))

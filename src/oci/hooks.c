@@ -16,8 +16,8 @@
 
 #define NOTES_SHOWN 300
 
-/* By posix_spawn(): what is executed is path, whatever args[0] calls it (dockerd's own hook goes by
- * that). Our descriptors are all close-on-exec. */
+/* Starts a hook with posix_spawn(): path is executed, whatever args[0] is (dockerd's own hook
+ * depends on args[0]). All descriptors of this process are close-on-exec. */
 static int spawn_hook(const struct oci_hook *hook, int in, int notes, struct proc *out,
 		      struct error *err)
 {
@@ -33,7 +33,8 @@ static int spawn_hook(const struct oci_hook *hook, int in, int notes, struct pro
 
 	if (why)
 		return error_errno(err, why, "hook %.300s", hook->path);
-	/* What we ignore or hold back is no affair of a hook's: a shell cannot undo the first. */
+	/* A hook must not inherit ignored or blocked signals: a shell cannot undo an ignored
+	 * one. */
 	sigemptyset(&none);
 	sigemptyset(&ours);
 	sigaddset(&ours, SIGPIPE);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The keeper's life: it makes the machine, then waits for the end of the stand-in that it was made
- * for, or of who else kills it. In quarantine it stays, since the machine is evidence: until
- * somebody kills it, as delete does.
+ * The life of a keeper: it makes the machine, and then waits for the end of the stand-in that it
+ * was made for, or until another process kills it. If the machine is in quarantine, the keeper
+ * stays, since the machine is evidence, until another process kills it, as delete does.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -28,7 +28,7 @@ struct keeper {
 	struct handed handed;
 	const char *machine; /* its name */
 	struct microagent *agent;
-	json_t *links; /* of the machine's cards; NULL: none */
+	json_t *links; /* links for the machine's cards; NULL: none */
 	struct netns_taps taps;
 	struct netns_loopback loopback;
 	int listener; /* machine.sock */
@@ -36,8 +36,8 @@ struct keeper {
 	bool quarantined;
 };
 
-/* What CNI or Docker has made of the namespace is the guest's from here on: what is sent to its
- * links goes to the taps. */
+/* Takes over the links that CNI or Docker has made in the namespace: what is sent to the links goes
+ * to the taps, and so to the guest. */
 static int take_links(struct keeper *k, struct containers_links *links, struct error *err)
 {
 	autofree struct netns *netns = netns_read(err);
@@ -75,7 +75,8 @@ static int boot_machine(struct keeper *k, struct error *err)
 	autoclose int share = open(json_text(boot, "share", ""), O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (share < 0)
 		return error_errno(err, errno, "directory of the containers");
-	/* Without it there is all else: a kernel may be too old, or a host have no BPF for us. */
+	/* Everything else works without it: a kernel may be too old, or a host may not allow
+	 * BPF. */
 	if (netns_loopback_open(&k->loopback, &why) < 0)
 		oci_log(&k->handed.oci, "warning", "port-forward is missing: %s", why.msg);
 	links.loopback = k->loopback.listener;
@@ -84,7 +85,7 @@ static int boot_machine(struct keeper *k, struct error *err)
 			      json_object_get(boot, "sandbox"), err) < 0 ||
 	    containers_start(k->agent, k->machine, share, &links, k->handed.pid, err) < 0)
 		return -1;
-	/* The VMM has them: they go with it. */
+	/* The VMM has these descriptors; the taps end with the VMM. */
 	for (size_t i = 0; i < k->taps.ntaps; i++)
 		close(steal_fd(&k->taps.taps[i].fd));
 	if (k->loopback.listener >= 0)
@@ -120,7 +121,7 @@ static void take_client(struct keeper *k)
 	struct error why = {0};
 	char word = 0;
 
-	/* Who connects is root, as we are, and sends it at once. */
+	/* The client is root like this process, and sends its word at once. */
 	if (client < 0 || recv(client, &word, 1, 0) != 1)
 		return;
 	if (word == STANDIN_QUARANTINE &&
@@ -149,7 +150,7 @@ static void keep(struct keeper *k)
 			take_client(k);
 		if (!slots[2].revents)
 			continue;
-		/* What we have adopted: the live supervisor is nobody's child. */
+		/* Reap adopted processes: the live supervisor is nobody's child. */
 		while (read(k->children, &info, sizeof(info)) > 0)
 			;
 		while (waitpid(-1, NULL, WNOHANG) > 0)
@@ -170,14 +171,15 @@ int keeper_main(void)
 	k.machine = json_text(k.handed.ticket, "machine", "");
 	k.agent = microagent_open(json_text(k.handed.ticket, "machines", ""), &err);
 	if (!k.agent || open_sockets(&k, &err) < 0 || boot_machine(&k, &err) < 0) {
-		/* Before it is told: who hears of it kills us. */
+		/* Before the failure is reported, since the receiver of the report kills this
+		 * process. */
 		(void)netns_taps_remove(&k.taps, &ignored);
 		handed_report(&err);
-		return 1; /* with whatever was begun */
+		return 1; /* what was begun ends with this process */
 	}
 	handed_report(NULL);
 	keep(&k);
 	(void)microagent_kill(k.agent, k.machine, NULL, &ignored);
-	(void)netns_taps_remove(&k.taps, &ignored); /* the namespace may outlive us */
+	(void)netns_taps_remove(&k.taps, &ignored); /* the namespace may outlive this process */
 	return 0;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Engines read the last line of level error, and know some of its texts: podman and Docker make 127
- * and 126 of `exec: "X": executable file not found in $PATH` and `permission denied`, containerd
- * looks for "container does not exist" and "container not running".
+ * Engines read the last line of level error, and know some of its texts: podman and Docker return
+ * 127 and 126 for `exec: "X": executable file not found in $PATH` and `permission denied`;
+ * containerd looks for "container does not exist" and "container not running".
  */
 #include <fcntl.h>
 #include <stdarg.h>

@@ -13,7 +13,7 @@
 #define MIB (INT64_C(1) << 20)
 #define MEMORY_USUAL 512
 #define MEMORY_LEAST 128
-/* What the guest's kernel and agent need beside the container. */
+/* MiB that the guest's kernel and agent need besides the container, and the most CPUs. */
 #define MEMORY_OURS 64
 #define CPUS_MOST 64
 
@@ -56,7 +56,8 @@ static int get_annotated(const struct oci_config *config, const char *name, int6
 	return 0;
 }
 
-/* As a pod's sandbox is told of the sum of its containers; what is no number says nothing. */
+/* Returns the number of an annotation, such as the sum of its containers that a pod's sandbox is
+ * told. A text that is no number counts as absent. */
 static int64_t hint(const struct oci_config *config, const char *name)
 {
 	const char *text = oci_config_annotation(config, name);
@@ -66,13 +67,13 @@ static int64_t hint(const struct oci_config *config, const char *name)
 										   : 0;
 }
 
-/* Of amounts as large as an engine likes. */
+/* Rounds up; the amount may be as large as an engine likes. */
 static int64_t rounded_up(int64_t amount, int64_t unit)
 {
 	return amount / unit + (amount % unit != 0);
 }
 
-/* A limit may be above what a host has, and is then none. */
+/* Returns the memory for the machine. A limit above the host's memory counts as no limit. */
 static int64_t wanted_memory(const struct oci_config *config)
 {
 	int64_t bytes = hint(config, CONTAINERD "sandbox-memory");
@@ -117,7 +118,7 @@ json_t *machine_boot(const struct oci *oci, const char *id, const struct oci_con
 	if (get_annotated(config, OCI_MEMORY_ANNOTATION, MEMORY_LEAST, &memory, err) < 0 ||
 	    get_annotated(config, OCI_CPUS_ANNOTATION, 1, &cpus, err) < 0)
 		return NULL;
-	/* By its name in the cache alone: who writes annotations names no file of the host. */
+	/* Only a name in the cache is allowed: an annotation must not name a file of the host. */
 	if (kernel && strchr(kernel, '/')) {
 		error_set(err, ERR_INVALID,
 			  "annotations." OCI_KERNEL_ANNOTATION

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* microagent-oci: an OCI runtime each of whose containers, or pods, is a virtual machine. The one
- * place that prints. */
+/* microagent-oci: an OCI runtime that makes each container, or pod, a virtual machine. Only this
+ * file prints. */
 #include <errno.h>
 #include <limits.h>
 #include <signal.h>
@@ -78,10 +78,11 @@ static int dispatch(struct oci *oci, char **words, struct error *err)
 			 *words);
 }
 
-/* The keeper and the stand-ins, which write to it too, are in another directory. */
+/* Makes the path of the log absolute: the keeper and the stand-ins, which write to it too, have
+ * other working directories. */
 static int name_log(struct oci *oci, struct error *err)
 {
-	static char path[PATH_MAX]; /* main() may have the last word */
+	static char path[PATH_MAX]; /* main() may need it at the end */
 
 	if (!oci->log || !*oci->log)
 		return 0;
@@ -129,7 +130,7 @@ static int run_parsed(struct oci *oci, char **words, struct error *err)
 	autofree char *given = root ? path_absolute(root, err) : default_root(err);
 	if (!given)
 		return -1;
-	/* One directory has one name, however it was written: records and mounts have it. */
+	/* Use one name for the directory, however it was written: records and mounts contain it. */
 	autofree char *real = realpath(given, NULL);
 	oci->root = real ? real : given;
 	int code = dispatch(oci, words, err);

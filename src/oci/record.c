@@ -27,7 +27,8 @@
 
 const char *const oci_status_names[] = {"creating", "created", "running", "paused", "stopped"};
 
-/* As runc's, but for what begins with a dot, which is ours. */
+/* Checks an id by runc's rules. In addition no id may begin with a dot, as the project's own files
+ * do. */
 static int check_record_id(const char *id, struct error *err)
 {
 	static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -39,8 +40,9 @@ static int check_record_id(const char *id, struct error *err)
 	return 0;
 }
 
-/* A record is of files alone. An engine may have the roots of its namespaces below one root: those
- * are nobody's container, and are not removed as one. */
+/* Returns true if there is a directory inside. A record has only files. An engine may keep the
+ * roots of its namespaces below one root; such a root is no container, and is not removed as
+ * one. */
 static bool has_directory(int dir)
 {
 	int own = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -65,7 +67,7 @@ static int lock_record(int dir, int operation, struct error *err)
 	return steal_fd(&lock);
 }
 
-/* It was not removed. */
+/* Returns true if the record was not removed. */
 static bool is_there(const struct record *record)
 {
 	struct stat st;
@@ -73,7 +75,7 @@ static bool is_there(const struct record *record)
 	return fstat(record->dir, &st) == 0 && st.st_nlink > 0;
 }
 
-/* Of one whose directory is made. */
+/* Opens and locks a record whose directory was made. */
 static int hold_new(int root, const char *id, struct record *record, struct error *err)
 {
 	record->dir = openat(root, id, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
@@ -84,7 +86,7 @@ static int hold_new(int root, const char *id, struct record *record, struct erro
 		(void)unlinkat(root, id, AT_REMOVEDIR);
 		return -1;
 	}
-	/* A delete may have been quicker: what has its name now, if anything, is another's. */
+	/* A delete may have been faster: the name may now belong to another container. */
 	if (!is_there(record))
 		return error_set(err, ERR_CONFLICT, "container was deleted while it was made: %s",
 				 id);
@@ -113,7 +115,8 @@ int record_make(const struct oci *oci, const char *id, struct record *out, struc
 	return 0;
 }
 
-/* One that is still made has none yet, nor has one whose maker was killed. */
+/* Reads the state again. A container that is being made has none yet, nor has one whose maker was
+ * killed. */
 static int refresh_state(struct record *record, struct error *err)
 {
 	autobuf struct buf text = BUF_INIT(STATE_BYTES);
@@ -240,7 +243,7 @@ char *record_path(const struct record *record, const char *file, struct error *e
 	return path;
 }
 
-/* Its state as ps has it: a zombie has ended. */
+/* Returns true if ps would show the process as a zombie: it has ended. */
 static bool is_zombie(pid_t pid)
 {
 	char path[32], text[512], *at;
@@ -261,8 +264,8 @@ static pid_t recorded_process(const struct record *record, const char *key, cons
 	char boot[37] = "";
 	uint64_t now = 0;
 
-	/* By its start, since another may have the number, and the boot, since another may have
-	 * both. */
+	/* The start time is compared, since another process may have the number, and the boot id,
+	 * since another may have both. */
 	if (pid <= 0 || !recorded || process_boot_id(boot, NULL) < 0 || strcmp(boot, recorded) != 0)
 		return 0;
 	if (process_start_time(pid, &now, NULL) < 0 || (json_int_t)now != began || is_zombie(pid))
@@ -280,7 +283,8 @@ pid_t record_keeper(const struct record *record)
 	return recorded_process(record, "keeperPid", "keeperStartTime");
 }
 
-/* Looks at who it is with the process in hand: it goes on being this one. */
+/* Opens the process and then checks that it is the recorded one: an open process cannot be
+ * replaced. */
 static int hold_recorded(const struct record *record, const char *key, const char *time,
 			 struct proc *out, struct error *err)
 {
@@ -336,7 +340,7 @@ char *record_share(const struct oci *oci, const char *machine, struct error *err
 	return path;
 }
 
-/* Digits that no other container has, none of this id before either. */
+/* Makes digits that no other container has, nor any earlier one of this id. */
 static void hash_now(const struct oci *oci, const char *id, int64_t now, char out[SHA256_TEXT])
 {
 	char unique[RECORD_ID_MAX + 32];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * control.sock and machine.sock: one connection for one word of one byte. KILL and SIGNAL are
- * answered by nothing, the others by a line, {"ok":true} or an error, when it is known what became
- * of it.
+ * Requests through control.sock and machine.sock: each connection carries one word of one byte.
+ * KILL and SIGNAL get no answer. The others get a line, {"ok":true} or an error, when the result is
+ * known.
  */
 #include <errno.h>
 #include <poll.h>

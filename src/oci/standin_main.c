@@ -28,7 +28,7 @@
 #include "oci/standin.h"
 #include "oci/standin_impl.h"
 
-#define LOST 137 /* as if it had been killed, which it was */
+#define LOST 137 /* the exit code of a killed process, which it was */
 
 struct self {
 	struct handed handed;
@@ -40,14 +40,14 @@ struct self {
 	struct microagent_streams streams;
 	struct microagent_signals signals;
 	const char **args;
-	int record, holder;	       /* directories; -1: a command's */
+	int record, holder;	       /* directories; -1: this is a command */
 	int listener;		       /* control.sock; -1 */
-	int signal_fd, winch_fd, wake; /* wake: an epoll of what signals.next() takes */
-	int starter;		       /* who waits for the answer to START; -1 */
+	int signal_fd, winch_fd, wake; /* wake: an epoll of everything that signals.next() reads */
+	int starter;		       /* waits for the answer to START; -1: nobody */
 	bool began;		       /* the program was let go */
 };
 
-/* In the words that engines know. */
+/* Explains why a program did not start, in the words that engines know. */
 static int explain_unstarted(const struct self *self, struct error *err)
 {
 	const struct microagent_outcome *exit = &self->call.exit;
@@ -108,7 +108,7 @@ static int begin_contained(struct self *self, struct error *err)
 	return self->connection.fd < 0 ? -1 : 0;
 }
 
-/* Takes what is there. 1: an item; 0: nothing yet; -1: the connection is of no use. */
+/* Takes the next item. Returns 1 if there is one; 0 if not yet; -1 if the connection is useless. */
 static int next_item(struct self *self, struct call_item *item, struct error *err)
 {
 	struct connection *c = &self->connection;
@@ -121,8 +121,9 @@ static int next_item(struct self *self, struct call_item *item, struct error *er
 	return connection_receive(c, err) < 0 ? -1 : calls_next(&c->calls, item, err);
 }
 
-/* Until there is an item, or (1 and no call) something at wake. A guest that was asked has a time
- * to answer in: a create that waited for ever would hold the lock that a delete waits for. */
+/* Waits for an item; with also_wake, also for something at wake, and then returns 1 without an
+ * item. A guest that was asked must answer in time: a create that waited for ever would hold the
+ * lock that a delete waits for. */
 static int await_item(struct self *self, bool also_wake, struct call_item *item, struct error *err)
 {
 	uint64_t deadline = also_wake ? UINT64_MAX : limit_deadline(LIMIT_AGENT_ANSWER_MS);
@@ -154,7 +155,7 @@ static int await_item(struct self *self, bool also_wake, struct call_item *item,
 
 /* --- control.sock and signals ---------------------------------------------------------------- */
 
-/* A signal for the container, 0, or MICROAGENT_SIGNAL_END. */
+/* Takes a word from the socket. Returns a signal for the container, 0, or MICROAGENT_SIGNAL_END. */
 static int take_word(struct self *self)
 {
 	int client = sock_accept(self->listener, NULL);
@@ -162,7 +163,7 @@ static int take_word(struct self *self)
 
 	if (client < 0)
 		return 0;
-	/* Who connects is root, as we are, and sends it at once. */
+	/* The client is root like this process, and sends its word at once. */
 	if (recv(client, &word, 1, 0) != 1)
 		word = 0;
 	if (word == STANDIN_START && self->starter < 0 && !self->began)
@@ -174,7 +175,7 @@ static int take_word(struct self *self)
 	return word > STANDIN_SIGNAL ? word - STANDIN_SIGNAL : 0;
 }
 
-/* The same, of those that this process is sent too. */
+/* Returns the next signal: from the socket, or one that this process was sent. */
 static int next_signal(void *data)
 {
 	struct self *self = data;
@@ -200,7 +201,8 @@ static int wake_by(int wake, int fd, struct error *err)
 							      : 0;
 }
 
-/* All that can be caught is for the container, but for what is about ourselves. */
+/* Opens the signals. All that can be caught are for the container, except those about this process
+ * itself. */
 static int open_signals(struct self *self, struct error *err)
 {
 	sigset_t all, winch;
@@ -241,7 +243,7 @@ static int open_control_socket(struct self *self, struct error *err)
 
 /* --- its life -------------------------------------------------------------------------------- */
 
-/* All up to a container that waits, or a command that runs. */
+/* Goes up to a container that waits, or a command that runs. */
 static int make(struct self *self, struct error *err)
 {
 	enum call_item_kind wanted = json_is_true(json_object_get(self->handed.ticket, "first"))
@@ -250,8 +252,8 @@ static int make(struct self *self, struct error *err)
 	const json_t *ticket = self->handed.ticket;
 	struct call_item item;
 
-	/* Opens the machine's directory alone: whoever made the machine has looked at what the
-	 * library would look at besides. */
+	/* Open only the machine's directory: the process that made the machine has already checked
+	 * what the library would check besides. */
 	autofree char *path =
 		path_join(json_text(ticket, "machines", ""), json_text(ticket, "machine", ""), err);
 	if (!path)
@@ -282,7 +284,7 @@ static int let_go(struct self *self, struct error *err)
 	return item.kind == CALL_STARTED ? 0 : explain_unstarted(self, err);
 }
 
-/* Until it is let go. 0: it runs; 1: it has ended before. */
+/* Waits until the container is let go. Returns 0 if it runs; 1 if it ended before. */
 static int hold(struct self *self, struct error *err)
 {
 	while (!self->began) {
@@ -312,8 +314,8 @@ static int hold(struct self *self, struct error *err)
 	return 0;
 }
 
-/* A machine in quarantine goes on, and nobody hears it: so does its container, until somebody ends
- * it. Whoever has the machine answers when it is known what became of that. */
+/* Returns true if the machine is in quarantine. It then goes on and nobody hears it. The container
+ * goes on too, until somebody ends it. The keeper answers when the result is known. */
 static bool is_quarantined(const struct self *self)
 {
 	bool is = self->holder >= 0 && fchdir(self->holder) == 0 &&
@@ -343,7 +345,7 @@ static int attend_container(struct self *self, struct error *err)
 		return self->call.ended ? outcome.exit_code : LOST;
 	if (!is_quarantined(self))
 		return -1;
-	self->began = true; /* whoever wants to start it is not kept waiting */
+	self->began = true; /* the client that starts it does not wait any longer */
 	while (next_signal(self) != MICROAGENT_SIGNAL_END)
 		(void)poll(&wake, 1, -1);
 	return LOST;
@@ -364,7 +366,8 @@ static int read_words(struct self *self, struct error *err)
 	return 0;
 }
 
-/* From here on it sees the container's files alone, and no mount of the host's is kept in use. */
+/* Enters the container's root: from here on this process sees only its files, and keeps no mount of
+ * the host in use. */
 static int enter_rootfs(const struct self *self, struct error *err)
 {
 	const char *rootfs = json_text(self->handed.ticket, "rootfs", "");
@@ -372,7 +375,7 @@ static int enter_rootfs(const struct self *self, struct error *err)
 	if (mount(rootfs, rootfs, NULL, MS_BIND | MS_REC, NULL) < 0 || chdir(rootfs) < 0 ||
 	    syscall(SYS_pivot_root, ".", ".") < 0 || umount2(".", MNT_DETACH) < 0 || chdir("/") < 0)
 		return error_errno(err, errno, "root of the container's process");
-	/* For who joins its namespaces; an image may have no place for it. */
+	/* For programs that join its namespaces; an image may have no place for it. */
 	(void)mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL);
 	return 0;
 }

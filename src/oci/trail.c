@@ -69,7 +69,7 @@ void trail_deleted(const struct record *record)
 {
 	json_auto_t *more = json_object();
 
-	/* The machine may be at its end. */
+	/* The machine may be ending. */
 	(void)tell_machine(record, "deleted", more, NULL);
 }
 
@@ -118,7 +118,7 @@ static void remove_named(const char *state, const char *place, const char *name)
 		(void)path_remove_tree_at(AT_FDCWD, path, NULL);
 }
 
-/* The digests say first that it was removed on purpose. */
+/* Removes an archive. The digests first say that this was done on purpose. */
 static void remove_trail(const char *state, const char *name)
 {
 	json_auto_t *why = json_pack("{s:s}", "why", "so many newer ones are kept");
@@ -129,7 +129,7 @@ static void remove_trail(const char *state, const char *name)
 		remove_named(state, ARCHIVE_DIR, name);
 }
 
-/* Of days before the oldest machine that is known in any way. */
+/* Removes the digests of days before the oldest machine that is known in any way. */
 static void remove_digests(const char *state, const char *oldest)
 {
 	struct names autonames digests;

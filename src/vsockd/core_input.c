@@ -74,8 +74,8 @@ static bool open_from_guest(struct core *core, const struct packet *p)
 typedef bool op_fn(struct core *core, struct stream *s, const struct packet *p,
 		   struct span *payload);
 
-/* Handles an operation that is not allowed here, such as a second REQUEST: the guest has forgotten
- * the stream. */
+/* Refuses an operation that is not allowed for a known stream. A second REQUEST means that the
+ * guest has forgotten the stream. */
 static bool op_illegal(struct core *core, struct stream *s, const struct packet *p,
 		       struct span *payload)
 {

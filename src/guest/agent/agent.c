@@ -15,7 +15,7 @@
 #include "guest/agent/answer.h"
 #include "guest/agent/apply.h"
 
-/* For the last bytes to be read, when all that ran has ended. */
+/* Time for the last bytes to be read, when all that ran has ended. */
 #define FAREWELL_NS (500 * NS_PER_MS)
 
 static void report(struct agent *agent, const char *what, const char *why)
@@ -41,7 +41,7 @@ static void on_workload_result(void *data, char *text)
 {
 	struct agent *agent = data;
 
-	/* One that was another host's is nothing to this one. */
+	/* The result of a workload of another host means nothing to this host. */
 	if (agent->back || !agent->config.has_command) {
 		free(text);
 		return;
@@ -69,7 +69,7 @@ int agent_init(struct agent *agent, struct loop *loop, const struct machine *mac
 
 /* --- the config ------------------------------------------------------------------------------ */
 
-/* When all is mounted, and nothing can run untraced. */
+/* Says ready, when everything is mounted and nothing can run untraced. */
 static void be_ready(struct agent *agent)
 {
 	struct guest_config *config = &agent->config;
@@ -85,7 +85,8 @@ static void be_ready(struct agent *agent)
 			       config->keep);
 }
 
-/* A machine that is not as it was ordered is of no use: without a ready the host ends it. */
+/* Refuses a config. A machine that is not as ordered is useless: without a ready the host ends
+ * it. */
 static void refuse_config(struct agent *agent, const char *why)
 {
 	report(agent, "the run config cannot be applied", why);
@@ -113,7 +114,7 @@ static void on_traceable(void *data)
 	be_ready(agent);
 }
 
-/* more: than what the config has. */
+/* Applies the config. more: there is more to do than what the config names. */
 static int apply_config(struct agent *agent, bool more, struct error *err)
 {
 	struct guest_config *config = &agent->config;
@@ -128,7 +129,7 @@ static int apply_config(struct agent *agent, bool more, struct error *err)
 	watched_ports_add(&agent->ports, config->publishes);
 	json_decref(agent->server.context.env);
 	agent->server.context.env = json_incref(config->env);
-	/* A tracer that is there goes on, and says anew what it traces. */
+	/* A tracer that already runs goes on, and says again what it traces. */
 	if (!config->telemetry) {
 		telemetry_free(&agent->telemetry);
 		agent->telemetry = (struct telemetry){0};
@@ -150,7 +151,8 @@ static int apply_config(struct agent *agent, bool more, struct error *err)
 	return agent->apply ? 0 : -1;
 }
 
-/* One config for each boot, and one for each time that the machine comes back as another. */
+/* Refuses a second config: there is one for each boot, and one each time that the machine comes
+ * back as another. */
 static int check_config(const struct agent *agent, const struct guest_config *config,
 			struct error *err)
 {
@@ -225,7 +227,7 @@ static void take_publish(struct agent *agent, json_t *doc)
 	agent_say(agent, answer_published(NULL, NULL));
 }
 
-/* The way to it stays, since nobody comes by it any more. */
+/* Stops telling of ports. The way to a port stays, since nobody comes by it any more. */
 static int take_unpublish(struct agent *agent, json_t *doc, struct error *err)
 {
 	json_t *publishes = NULL;
@@ -340,7 +342,7 @@ void agent_control_carried(struct agent *agent, struct mux_stream *stream)
 
 static void set_deadline(struct agent *agent, uint64_t from_now_ns);
 
-/* First what still runs is killed, then nobody is waited for any more. */
+/* Goes on at a deadline: first kills what still runs, the next time waits for nobody any more. */
 static void on_stop_deadline(struct loop *loop, void *data)
 {
 	struct agent *agent = data;
@@ -388,13 +390,14 @@ void agent_settle(struct agent *agent)
 	workload_release(&agent->server.workload);
 	if (!conns_are_quiet(&agent->server.conns))
 		return;
-	/* Nobody knows whether the tracer has last words. */
+	/* The tracer may still have something to say. */
 	if (!telemetry_is_over(&agent->telemetry)) {
 		agent->told_late = true;
 		telemetry_finish(&agent->telemetry);
 		return;
 	}
-	/* The last word to the host has arrived when the host closes in answer to our end. */
+	/* The last message has reached the host when the host closes in answer to the agent's
+	 * end. */
 	if (agent->told_late && framed_is_open(&agent->control)) {
 		if (agent->control.out.len > 0)
 			return;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The process around the agent: descriptors from PID 1, signals, the dial to the host. */
-#include <sys/socket.h> /* first: vm_sockets.h needs it and does not say so */
+/* The process around the agent: descriptors from PID 1, signals, the dialling of the host. */
+#include <sys/socket.h> /* must come first, since vm_sockets.h needs it and does not include it */
 
 #include <linux/vm_sockets.h>
 
@@ -24,13 +24,13 @@
 #include "guest/roles.h"
 
 static int init_fd = AGENT_FD_INIT;
-static int link_fd = -1; /* none */
+static int link_fd = -1; /* -1: none */
 
 struct dial {
 	struct agent *agent;
 	int fd;
 	struct loop_watch *watch;
-	/* In place of fd. */
+	/* Used instead of fd. */
 	struct mux *mux;
 	struct mux_stream *stream;
 };
@@ -41,7 +41,7 @@ static void dial_ended(struct dial *dial, int errnum)
 
 	loop_remove(steal_ptr(&dial->watch));
 	if (errnum) {
-		/* A second agent of one boot is refused; commands can be run all the same. */
+		/* The host refuses a second agent of one boot; commands can still be run. */
 		console_line("no control stream to the host: %s", strerror(errnum));
 		close(steal_fd(&dial->fd));
 	} else if (agent_control(dial->agent, steal_fd(&dial->fd), &err) < 0) {
@@ -61,7 +61,7 @@ static void on_dialled(struct loop *loop, int fd, uint32_t events, void *data)
 	dial_ended(data, errnum);
 }
 
-/* The one connection that the guest makes by itself, before any workload can. */
+/* Dials the host: the one connection that the guest makes by itself, before any workload can. */
 static void dial_host(struct dial *dial)
 {
 	struct sockaddr_vm addr = {
@@ -123,8 +123,8 @@ static int serve_mux(struct dial *dial, int fd, struct error *err)
 	return 0;
 }
 
-/* Serves the vsock port. By it comes a client of the host who does not know the link, which is
- * served beside it. */
+/* Serves the vsock port. A client of the host that does not know the link uses it, and is served
+ * beside the link. */
 static int serve_vsock(struct dial *dial, int fd, struct error *err)
 {
 	if (link_fd >= 0) {
@@ -151,11 +151,12 @@ static void on_init_byte(struct loop *loop, int fd, uint32_t events, void *data)
 	if (n == 1 && byte == INIT_STOPPING)
 		agent_stop(agent);
 	else if (n == 0)
-		agent->done = true; /* PID 1 cannot end: it has let go of us */
+		agent->done = true; /* PID 1 cannot end: it has given up this agent */
 }
 
-/* Default dispositions, so that commands inherit nothing, and then: a pipe without a reader is an
- * error and no end, and the SIGTERM that PID 1 sends to all is not meant for us. */
+/* Sets all signals to their defaults, so that commands inherit nothing. Then a pipe without a
+ * reader becomes an error and does not end the agent, and the SIGTERM that PID 1 sends to all
+ * processes is ignored. */
 static void set_signals(void)
 {
 	sigset_t blocked;
@@ -170,7 +171,8 @@ static void set_signals(void)
 	sigprocmask(SIG_SETMASK, &blocked, NULL);
 }
 
-/* The number of a link that there is not is free, and the next descriptor's. */
+/* Takes the descriptors. If there is no link, its number is free and may become the next
+ * descriptor's. */
 static int take_descriptors(struct error *err)
 {
 	int keep[] = {AGENT_FD_LISTEN, AGENT_FD_INIT, AGENT_FD_PROGRAM, -1};
@@ -215,22 +217,23 @@ int role_agent(int argc, char **argv)
 
 	(void)argc;
 	(void)argv;
-	prctl(PR_SET_NAME, "microagent"); /* or ps would name us after a descriptor */
-	/* Nor is a child of ours until its execve(): what has its user in a container would else
-	 * take from it, by pidfd_getfd(2), what is not closed yet. */
+	prctl(PR_SET_NAME, "microagent"); /* otherwise ps would show the name of a descriptor */
+	/* The agent must not be dumpable, nor its children until their execve(): otherwise a
+	 * process in a container with the same user could take descriptors that are not closed yet,
+	 * with pidfd_getfd(2). */
 	prctl(PR_SET_DUMPABLE, 0);
 	set_signals();
 	fd_raise_limit(65536);
 	/*
-	 * The agent does not interrupt the command whose pipe it reads: on a busy processor it gets
-	 * its turn when the command waits or its time slice is over, and takes in one go what has
-	 * been written until then. On an idle one nothing changes.
+	 * The agent must not interrupt the command whose pipe it reads. On a busy processor it now
+	 * runs when the command waits or its time slice is over, and reads at once all that was
+	 * written until then. On an idle processor nothing changes.
 	 */
 	if (sched_setscheduler(0, SCHED_BATCH, &none) < 0)
 		console_line("the agent stays at the ordinary scheduling policy: %s",
 			     strerror(errno));
-	/* A line or a file of megabytes is memory of its own, given back when it is done with; by
-	 * itself malloc would learn from it to keep as much for ever. */
+	/* A line or a file of megabytes gets memory of its own, which is given back after use.
+	 * Otherwise malloc would learn from the large block to keep as much for ever. */
 	mallopt(M_MMAP_THRESHOLD, 131072);
 	loop = take_descriptors(&err) == 0 ? loop_new(&err) : NULL;
 	if (loop && serve_host(&agent, loop, &err) == 0)

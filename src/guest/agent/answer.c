@@ -12,7 +12,7 @@
 /* The versions of the control stream's protocol that this agent speaks. */
 #define PROTOCOLS "{\"min\":1,\"max\":1}"
 
-/* The exact bytes, where they are no text. */
+/* Puts the exact bytes, if they are no text. */
 static void put_exact(struct writer *w, const char *key, const struct buf *bytes)
 {
 	if (bytes->len > 0 && !utf8_is_whole(buf_bytes(bytes), bytes->len))
@@ -46,7 +46,7 @@ char *answer_envelope_error(const char *text, struct error *err)
 	return writer_end(&w);
 }
 
-/* What is beside the code, in the frame form, the streaming mode and the result. */
+/* Puts what the frame form, the streaming mode and the result say besides the code. */
 static void put_reasons(struct writer *w, const struct job_end *end)
 {
 	if (end->signal)
@@ -195,7 +195,7 @@ char *answer_ending(struct error *err)
 	return writer_end(&w);
 }
 
-/* What was asked for is done, or why not. */
+/* Returns the answer that a request is done, or why not. */
 static char *answer_done(const char *type, const char *error, struct error *err)
 {
 	struct writer w = control_begin(type, err);

@@ -13,7 +13,7 @@ char *answer_copyout(const struct file_end *end, struct error *err)
 {
 	struct writer w = writer_begin(err);
 
-	/* Half a file is none. */
+	/* Half a file counts as none. */
 	writer_base64(&w, "data", buf_bytes(end->output), end->cut ? 0 : end->output->len);
 	writer_text(&w, "error", end->cut ? "the file is longer than copyout returns" : end->error);
 	return writer_end(&w);

@@ -13,7 +13,7 @@
 
 struct apply {
 	struct proc proc;
-	int pipe; /* its end: the work is done; bytes before that: what went wrong */
+	int pipe; /* at its end the work is done; bytes before that say what went wrong */
 	struct loop_watch *watch;
 	struct buf text;
 	void (*done)(void *data, const char *error);

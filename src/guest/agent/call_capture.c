@@ -8,7 +8,8 @@
 #define SPACE_FIRST 4096
 #define SPACE_MOST 65536
 
-/* What base64 of both streams and the rest of an answer leave of a frame. */
+/* The bytes of output that fit into a frame as base64 of both streams, with the rest of an
+ * answer. */
 #define FRAME_OUTPUT_MAX ((size_t)(FRAME_MAX - 16384) / 4 * 3)
 
 static uint8_t nowhere[SPACE_MOST];
@@ -37,7 +38,8 @@ void capture_drop(struct call *call)
 
 /* --- output ---------------------------------------------------------------------------------- */
 
-/* Small at first: most commands say little, and there may be many of them. */
+/* Returns room for output. It is small at first: most commands write little, and there may be many
+ * of them. */
 static uint8_t *capture_space(void *data, enum job_stream stream, size_t *room)
 {
 	struct capture *capture = data;
@@ -113,7 +115,7 @@ const struct job_owner capture_owner = {
 
 /* --- an exec --------------------------------------------------------------------------------- */
 
-/* Who reads plain output alone must see why there is none. */
+/* Adds the reason to the output, for a client that reads only plain output. */
 static const struct captured *explained(struct call *call, const struct job_end *end)
 {
 	struct capture *capture = (struct capture *)call;

@@ -3,12 +3,12 @@
 
 #define CHUNK 32768
 
-/* Filled and emptied within one turn of the loop, whichever terminal it is for. */
+/* Used within one turn of the loop, for any terminal. */
 static uint8_t chunk[CHUNK];
 
 struct terminal {
 	struct call call;
-	struct buf bytes; /* still to be written to it */
+	struct buf bytes; /* bytes still to be written to the terminal */
 };
 
 static uint8_t *pty_space(void *data, enum job_stream stream, size_t *room)
@@ -30,7 +30,7 @@ static void pty_output(void *data, enum job_stream stream, size_t len)
 	conn_say(call->conn, pty_event_stdout(chunk, len, NULL));
 }
 
-/* While the terminal takes no more, nothing more is read. */
+/* Writes waiting bytes to the terminal. While the terminal takes no more, nothing more is read. */
 static void pty_feed(struct terminal *terminal)
 {
 	struct job *job = terminal->call.job;

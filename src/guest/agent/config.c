@@ -42,7 +42,7 @@ int config_message_kind(json_t *doc, enum host_message *kind, int64_t *realtime_
 			return error_set(err, ERR_UNSUPPORTED, "power: unknown action \"%.32s\"",
 					 action);
 	} else {
-		*kind = HOST_UNKNOWN; /* of a newer host */
+		*kind = HOST_UNKNOWN; /* from a newer host */
 	}
 	return json_get_int(doc, "", "realtimeNs", JSON_OPTIONAL, 0, INT64_MAX, realtime_ns, err);
 }

@@ -69,7 +69,7 @@ void conn_set_form(struct conn *conn, const struct conn_form *form)
 	conn->wire.most = (size_t)limit_get(form->most);
 }
 
-/* Whether a client that sends no more has yet to be told something. */
+/* Returns true if a client that sends no more must still be told something. */
 static bool has_untold_calls(const struct conn *conn)
 {
 	const struct call *call;
@@ -108,7 +108,8 @@ void conn_asked(struct conn *conn)
 
 /* --- what arrives ---------------------------------------------------------------------------- */
 
-/* Nothing more can be done with what has arrived. Closes, or decides what to wait for. */
+/* Called when nothing more can be done with what has arrived. Closes, or decides what to wait
+ * for. */
 static void conn_settle(struct conn *conn)
 {
 	const struct conn_form *form = conn->form;
@@ -121,8 +122,8 @@ static void conn_settle(struct conn *conn)
 		list_each (call, &conn->calls, link) {
 			if (call->kind->input_ended)
 				call->kind->input_ended(call);
-			/* Without memory for a call's word the connection has ended, and its calls.
-			 */
+			/* If there was no memory for a call's message, the connection and its calls
+			 * have ended. */
 			if (conn->dead)
 				return;
 		}
@@ -159,7 +160,7 @@ static void on_conn_input(void *data)
 	struct conn *conn = data;
 
 	conn_go_on(conn);
-	/* A long first request is not idle while it arrives. */
+	/* While a long first request arrives, the connection is not idle. */
 	if (!conn->dead && conn->idle && wait_for_request(conn, NULL) < 0)
 		conn_end(conn);
 }
@@ -172,7 +173,7 @@ static void on_conn_drained(void *data)
 	list_each (call, &conn->calls, link) {
 		call->kind->drained(call);
 		if (conn->dead)
-			return; /* as above */
+			return; /* the connection has ended */
 	}
 	conn_settle(conn);
 }

@@ -23,14 +23,14 @@ static void envelope_error(struct conn *conn, struct error *err)
 	conn_refuse(conn, answer_envelope_error(err->msg, NULL));
 }
 
-/* The first value has been dealt with. */
+/* Drops the first value, which has been handled. */
 static void drop_value(struct conn *conn, size_t len)
 {
 	conn->scan = (struct envelope_scan){0};
 	framed_drop(&conn->wire, len);
 }
 
-/* An event that crossed the end of its terminal on the way. */
+/* Returns true for an event that was sent before the client knew the end of its terminal. */
 static bool is_late_event(const struct conn *conn, size_t len)
 {
 	struct pty_event event = {0};
@@ -83,7 +83,7 @@ static bool take_terminal_event(struct conn *conn, struct call *call, size_t len
 	conn->held = event.kind == PTY_EVENT_ENVELOPE;
 	if (conn->held) {
 		conn->scan = (struct envelope_scan){0};
-		return false; /* its turn comes when the terminal has ended */
+		return false; /* it is handled when the terminal has ended */
 	}
 	drop_value(conn, len);
 	call_pty_event(call, &event);
@@ -91,7 +91,7 @@ static bool take_terminal_event(struct conn *conn, struct call *call, size_t len
 	return true;
 }
 
-/* Whether another line can be worked on now. */
+/* Returns true if another line can be handled now. */
 static bool may_take_envelope(const struct conn *conn)
 {
 	if (conn->waiting)

@@ -10,7 +10,7 @@
 #include "base/limits.h"
 
 #define WORDS_MAX 64
-#define TEXT_MAX 4096 /* bytes of a command line in all */
+#define TEXT_MAX 4096 /* most bytes of a command line */
 
 static bool tell_host(struct exec_report *report, json_t *message)
 {
@@ -46,7 +46,8 @@ static void on_untold_due(struct loop *loop, void *data)
 						    report, NULL);
 }
 
-/* Above the limit, or when the host does not read, it is counted only. */
+/* Returns true if a command may be told of. Above the limit, or if the host does not read, it is
+ * only counted. */
 static bool may_tell(struct exec_report *report)
 {
 	uint64_t now = clock_mono_ns();
@@ -66,7 +67,7 @@ static bool may_tell(struct exec_report *report)
 	return false;
 }
 
-/* As much of the command line as is told; *cut: not all of it. */
+/* Returns the part of the command line that is told; *cut: it is not all of it. */
 static json_t *words_json(const char *const *argv, bool *cut)
 {
 	json_t *words = json_array();

@@ -13,10 +13,10 @@
 #include "guest/agent/resumable.h"
 #include "guest/agent/workload.h"
 
-/* One frame that is worked on. */
+/* One frame while it is handled. */
 struct turn {
 	struct conn *conn;
-	uint64_t number; /* of the request that it is about, once that is known */
+	uint64_t number; /* of the request that the frame is about, once known */
 };
 
 static struct call *find_call(const struct conn *conn, uint64_t number)
@@ -31,7 +31,7 @@ static struct call *find_call(const struct conn *conn, uint64_t number)
 
 /* --- requests -------------------------------------------------------------------------------- */
 
-/* What the command is given of a stream is an end of a socket pair. */
+/* Hands a stream over: the command gets one end of a socket pair. */
 static int hand_stream_over(struct conn *conn, const struct request *request, struct error *err)
 {
 	int ends[2];
@@ -47,7 +47,7 @@ static int hand_stream_over(struct conn *conn, const struct request *request, st
 	return 0;
 }
 
-/* The connection becomes the command's own and ends here, without a word of ours. */
+/* Hands the connection over to the command. It ends here without a message from the agent. */
 static int hand_connection_over(struct conn *conn, const struct request *request, struct error *err)
 {
 	int fd = conn->wire.fd;
@@ -58,7 +58,7 @@ static int hand_connection_over(struct conn *conn, const struct request *request
 		return error_set(err, ERR_CONFLICT, "the connection has other requests");
 	if (conn->wire.stream)
 		return hand_stream_over(conn, request, err);
-	/* Two processes have the one socket for a moment, and its flags with it. */
+	/* Two processes have the same socket for a moment, and share its flags. */
 	if (fd_nonblock(fd, false, err) < 0)
 		return -1;
 	if (exec_hand_over(conn->all->context, request, fd, err) < 0) {
@@ -103,7 +103,8 @@ static int take_json_frame(struct turn *turn, const uint8_t *payload, size_t len
 	if (request.kind == REQUEST_EXEC || request.kind == REQUEST_ATTACH) {
 		got = begin_request(turn->conn, &request, err);
 	} else {
-		/* An event about a request that is over crossed its exit on the way: no error. */
+		/* An event about a request that is over was sent before its exit arrived: no
+		 * error. */
 		struct call *call = find_call(turn->conn, request.number);
 
 		got = call ? call->kind->event(call, &request, err) : 0;
@@ -128,7 +129,7 @@ static int take_frame(void *data, const uint8_t *payload, size_t len, struct err
 	if (call)
 		return call_take_stdin(call, payload + AGENT_DATA_HEADER, len - AGENT_DATA_HEADER,
 				       err);
-	turn->conn->stdin_taken = 0; /* of one that has ended meanwhile */
+	turn->conn->stdin_taken = 0; /* from a call that has ended in the meantime */
 	return 1;
 }
 

@@ -11,7 +11,7 @@ struct side {
 	struct framed framed;
 	struct side *other;
 	struct handed *both;
-	bool told_end; /* the other side's end has been handed on to it */
+	bool told_end; /* the end of the other side has been passed on to this side */
 };
 
 struct handed {
@@ -27,7 +27,7 @@ static void free_handed(struct loop *loop, void *data)
 	free(data);
 }
 
-/* Who calls may still be looking at a side. */
+/* Ends the pair. Callers may still use a side, so the memory is freed later. */
 static void handed_end(struct handed *h)
 {
 	framed_close(&h->host.framed);
@@ -37,7 +37,7 @@ static void handed_end(struct handed *h)
 	loop_add_timer(h->loop, clock_mono_ns(), free_handed, h, NULL);
 }
 
-/* A connection that broke is never taken for a whole one. What is no TCP does not know it. */
+/* Resets the connection: a connection that broke must not look complete. Only TCP supports that. */
 static void handed_break(struct handed *h)
 {
 	const struct linger reset = {.l_onoff = 1, .l_linger = 0};
@@ -47,7 +47,7 @@ static void handed_break(struct handed *h)
 	handed_end(h);
 }
 
-/* Hands on that no more comes, behind all that came. */
+/* Passes on that no more comes, after everything that came. */
 static void hand_on_end(struct side *from)
 {
 	struct side *to = from->other;
@@ -96,7 +96,7 @@ static const struct framed_owner host_owner = {
 	.drained = on_side_drained,
 	.lost = on_side_lost,
 };
-/* A process's last words are handed on, though it is gone. */
+/* A process's last bytes are passed on, even if the process is gone. */
 static const struct framed_owner process_owner = {
 	.input = on_side_input,
 	.drained = on_side_drained,

@@ -10,9 +10,9 @@
 #include "base/clock.h"
 #include "guest/agent/mux_parts.h"
 
-/* The lowest port of ours that dials, as the kernel has it: below are those that listen. */
+/* The lowest port that dials, as in the kernel: lower ports listen. */
 #define FIRST_PORT 1024
-/* What a page of the port's can hold: a read that gives less has emptied one. */
+/* The most bytes in a page of the port: a read that returns fewer has emptied the page. */
 #define PORT_PAGE 4096
 #define READS_PER_EVENT 64
 #define HOST_AWAY_NS (100 * NS_PER_MS)
@@ -31,7 +31,7 @@ static void take_payload(struct mux_stream *s, const uint8_t *payload, size_t le
 	s->front_len = len;
 	if (s->events & LOOP_IN)
 		mux_tell(s);
-	/* Who was told may have closed it. */
+	/* The holder that was told may have closed the stream. */
 	s = mux_find(mux, host_port, guest_port);
 	if (!s)
 		return;
@@ -90,7 +90,8 @@ static void take_known(struct mux_stream *s, const struct packet *p, const uint8
 	}
 }
 
-/* The host tries again, or its client does: nothing is remembered of a refusal. */
+/* Refuses a packet of an unknown stream. Nothing is remembered of that: the host or its client
+ * tries again. */
 static void refuse_stranger(struct mux *mux, const struct packet *p)
 {
 	const struct packet rst = {.src_cid = mux->cid,
@@ -133,7 +134,7 @@ static void take_asked(struct mux *mux)
 {
 	struct mux_stream *s;
 
-	/* One whom we knew is not there any more, nor are its streams. */
+	/* The host of before is gone, and so are its streams. */
 	for (unsigned i = 0; i < MUX_BUCKETS; i++)
 		list_each (s, &mux->buckets[i], link)
 			if (s->orphaned) {
@@ -161,7 +162,8 @@ static void take_welcome(struct mux *mux, const struct packet *p)
 		mux->anew(mux->anew_data);
 }
 
-/* The next packet, or a byte that is none. False: it is not there whole. */
+/* Takes the next packet, or a byte that begins none. Returns false if the packet is not
+ * complete. */
 static bool take_host_packet(struct mux *mux)
 {
 	const uint8_t *raw = mux->in + mux->in_at;
@@ -181,7 +183,7 @@ static bool take_host_packet(struct mux *mux)
 		return true;
 	}
 	if (p.len > PACKET_PAYLOAD) {
-		take_asked(mux); /* no packet: begin anew */
+		take_asked(mux); /* this is no packet: begin anew */
 		return true;
 	}
 	if (mux->in_end - mux->in_at < PACKET_HEADER + p.len)
@@ -220,7 +222,7 @@ static void on_host_back(struct loop *loop, void *data)
 	watch_mux(mux, NULL);
 }
 
-/* The kernel gives one page at a time. */
+/* Reads from the port. The kernel gives one page at a time. */
 static size_t read_port(struct mux *mux)
 {
 	size_t at;
@@ -234,15 +236,15 @@ static size_t read_port(struct mux *mux)
 	}
 	at = mux->in_end;
 	n = read(mux->fd, mux->in + at, sizeof(mux->in) - at);
-	/* A link that was cut stays so: the machine is ending, or in quarantine. */
+	/* A link that was cut stays cut: the machine is ending, or in quarantine. */
 	if (mux->splits && (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR)))
 		loop_remove(steal_ptr(&mux->watch));
 	if (n <= 0)
 		return 0;
 	mux->in_end += (size_t)n;
-	/* ASK is the first that a host's end says, and begins what the kernel gives at once. A
-	 * machine that was saved may have come back with the front of a packet, the rest of which
-	 * stayed with the host of then: what stands at `at` is not the payload of that packet. */
+	/* ASK is the first message of a host's end, and begins what the kernel gives at once. A
+	 * machine that was saved may have come back with the front of a packet, whose rest stayed
+	 * with the earlier host: the bytes at `at` are then not that packet's payload. */
 	if (mux->linked && n >= PACKET_HEADER && packet_may_be_link(mux->in + at)) {
 		packet_decode(mux->in + at, &p);
 		if (packet_is_link(&p, LINK_ASK))
@@ -276,7 +278,8 @@ static void on_port_event(struct loop *loop, int fd, uint32_t events, void *data
 		got = read_port(mux);
 		while (take_host_packet(mux))
 			;
-		/* Whole packets, and a page that was not full: that was all, or an event tells. */
+		/* There are only whole packets, and the page was not full: either that was all, or
+		 * an event will tell of more. */
 		if (got < PORT_PAGE && mux->in_at == mux->in_end)
 			break;
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What is said to the host: packets put together in chunks. */
+/* Puts packets for the host together in chunks. */
 #include <string.h>
 #include <sys/random.h>
 #include <unistd.h>
@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "guest/agent/mux_parts.h"
 
-/* A port that is full takes nothing of a chunk. */
+/* Writes the chunks. A full port takes nothing of a chunk. */
 void mux_write(struct mux *mux)
 {
 	bool wants;
@@ -31,7 +31,8 @@ void mux_write(struct mux *mux)
 		mux->wants_room = wants;
 }
 
-/* Room for one packet of len bytes, in the last chunk or a new one; NULL: there is none now. */
+/* Returns room for one packet of len bytes, in the last chunk or a new one; NULL if there is none
+ * now. */
 uint8_t *mux_reserve(struct mux *mux, size_t len)
 {
 	struct mux_chunk *c =
@@ -71,7 +72,7 @@ struct packet mux_packet_of(struct mux_stream *s, enum packet_op op, uint32_t fl
 			       .fwd_cnt = s->fwd_cnt};
 }
 
-/* One thing that the stream wants to say. False: there is no room. */
+/* Says one thing that the stream has to say. Returns false if there is no room. */
 static bool say_one(struct mux_stream *s)
 {
 	static const struct {
@@ -94,7 +95,7 @@ static bool say_one(struct mux_stream *s)
 	return true;
 }
 
-/* Says what it wants to; the rest when there is room. */
+/* Says what the stream has to say; the rest follows when there is room. */
 void mux_say_wanted(struct mux_stream *s)
 {
 	if (!s->mux->linked)
@@ -121,10 +122,10 @@ void mux_hello(struct mux *mux)
 	struct packet p;
 
 	mux->linked = false;
-	mux->chunks = 0; /* no stream of theirs is left, and this must find room */
-	/* The filling completes a packet of which the host has the front alone, whatever it was. It
-	 * is no packet itself: none is as long as these bytes would say. The host looks for a HELLO
-	 * from then on. */
+	mux->chunks = 0; /* no stream of before is left, and the HELLO must find room */
+	/* These bytes complete a packet of which the host has only the front, whatever packet that
+	 * is. They are no packet themselves, since no packet has the length that they would say.
+	 * The host looks for a HELLO from then on. */
 	if (mux->splits)
 		memset(mux_reserve(mux, PACKET_WHOLE), 0xff, PACKET_WHOLE);
 	if (getrandom(&mux->number, sizeof(mux->number), GRND_NONBLOCK) < 0)

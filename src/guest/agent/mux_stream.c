@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Streams, and what is told to whoever holds them. */
+/* Streams, and what their holders are told. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -70,7 +70,8 @@ static uint32_t wanted_events(const struct mux_stream *s)
 	return s->events ? ready & (s->events | LOOP_HUP) : 0;
 }
 
-/* Those that become due meanwhile have their turn in the next round. */
+/* Tells the streams that are due. Streams that become due in the meantime have their turn in the
+ * next round. */
 static void on_mux_again(struct loop *loop, void *data)
 {
 	struct mux *mux = data;
@@ -101,7 +102,7 @@ void mux_tell_later(struct mux_stream *s)
 		mux->again = loop_add_timer(mux->loop, clock_mono_ns(), on_mux_again, mux, NULL);
 }
 
-/* Once; where it is told how things are and they stay so, again in the next round. */
+/* Tells the holder once. If it is told a state that stays, it is told again in the next round. */
 void mux_tell(struct mux_stream *s)
 {
 	struct mux *mux = s->mux;
@@ -116,7 +117,7 @@ void mux_tell(struct mux_stream *s)
 	mux->telling = NULL;
 }
 
-/* The port has room again. */
+/* Tells the holders that the port has room again. */
 void mux_tell_room(struct mux *mux)
 {
 	struct mux_stream *s;
@@ -238,7 +239,7 @@ static void stream_close(void *stream)
 	s->front_len = 0;
 	if (s->mux->telling == s)
 		s->mux->telling = NULL;
-	/* The host has not heard of it, or has forgotten it. */
+	/* The host does not know the stream, or has forgotten it. */
 	if ((s->over && !s->say) || s->say & SAY_REQUEST) {
 		mux_stream_free(s);
 		return;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The envelope form's requests, and where in a stream one of them ends. */
+/* Decodes requests of the envelope form, and finds where in a stream a request ends. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 #include "guest/job/pty.h"
 #include "guest/roles.h"
 
-/* What exec and pty have in common beside the command. */
+/* Reads what exec and pty share besides the command. */
 static int get_surroundings(json_t *payload, uint64_t otherwise_ms, struct request *out,
 			    struct error *err)
 {
@@ -58,7 +58,7 @@ static int decode_write(json_t *payload, struct request *out, struct error *err)
 	out->stdin_bytes.limit = (size_t)most;
 	if (base64_decode(text, strlen(text), &out->stdin_bytes, err) < 0)
 		return error_prefix(err, "payload.data");
-	json_object_del(payload, "data"); /* megabytes that nobody needs any more */
+	json_object_del(payload, "data"); /* megabytes that are not needed any more */
 	return 0;
 }
 
@@ -73,7 +73,7 @@ static int decode_pty(json_t *payload, struct request *out, struct error *err)
 	    json_get_int(payload, "payload", "cols", JSON_OPTIONAL, 0, PTY_SIZE_MAX, &columns,
 			 err) < 0)
 		return -1;
-	/* A size of 0 is what a client says that knows none. */
+	/* A client that does not know the size sends 0. */
 	out->terminal = true;
 	out->rows = (uint16_t)(rows ? rows : PTY_ROWS);
 	out->columns = (uint16_t)(columns ? columns : PTY_COLUMNS);
@@ -121,8 +121,8 @@ int request_decode_op(struct request *out, struct error *err)
 	return 0;
 }
 
-/* Brackets are counted without regard to their kind: the parser will see to that. A value that does
- * not begin with a bracket ends at the next white space. */
+/* Brackets are counted without regard to their kind, which the parser checks later. A value that
+ * does not begin with a bracket ends at the next white space. */
 size_t envelope_scan(struct envelope_scan *scan, const uint8_t *bytes, size_t len)
 {
 	for (; scan->at < len; scan->at++) {
@@ -146,7 +146,7 @@ size_t envelope_scan(struct envelope_scan *scan, const uint8_t *bytes, size_t le
 		else if (c != '\n' || scan->depth > 0)
 			continue;
 		else
-			return ++scan->at; /* an empty line, or a line that is no object */
+			return ++scan->at; /* an empty line, or a line without an object */
 		if (scan->depth == 0 && !scan->in_string)
 			return ++scan->at;
 	}

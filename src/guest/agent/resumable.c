@@ -19,20 +19,20 @@ struct resumable {
 	uint64_t grace_ms;
 	struct loop_watch *grace; /* while detached */
 	struct call *call;	  /* NULL: detached */
-	struct job *job;	  /* NULL: it has ended */
-	pid_t pid;		  /* 0: it has not begun to run, or never did */
+	struct job *job;	  /* NULL: the command has ended */
+	pid_t pid;		  /* 0: it has not begun to run, or never ran */
 	struct job_end end;
 
 	struct ring ring[JOB_STREAMS];
-	uint64_t sent[JOB_STREAMS]; /* on the present connection, in offsets */
+	uint64_t sent[JOB_STREAMS]; /* offsets on the present connection */
 
 	struct stdin_window input;
 };
 
-/* Its client. */
+/* The call that is the exec's client. */
 struct resumable_call {
 	struct call call;
-	struct resumable *resumable; /* NULL: it never was */
+	struct resumable *resumable; /* NULL: the exec never existed */
 };
 
 static struct resumable *find_resumable(const struct resumables *all, const char *id)
@@ -86,7 +86,8 @@ void resumables_sweep(struct resumables *all)
 
 /* --- to the client --------------------------------------------------------------------------- */
 
-/* One frame of what was not sent yet; false: there is none, or the connection has no room. */
+/* Sends one frame of the output that was not sent yet. Returns false if there is none, or the
+ * connection has no room. */
 static bool send_frame(struct resumable *r, enum job_stream stream)
 {
 	struct conn *conn = r->call->conn;
@@ -174,7 +175,7 @@ static void on_resumable_ended(void *data, const struct job_end *end)
 	r->job = NULL;
 	if (r->call)
 		r->call->job = NULL;
-	on_resumable_stdin_room(r); /* what it did not read is nobody's now */
+	on_resumable_stdin_room(r); /* nobody needs the stdin that the command did not read */
 	resumable_push(r);
 	if (r->call)
 		conn_go_on(r->call->conn);
@@ -248,8 +249,8 @@ static void on_client_late(struct loop *loop, void *data)
 	end_resumable(r);
 }
 
-/* Stdin that the command has not taken is dropped: the client has it still and is told, when it
- * comes back, from where to send it again. */
+/* Detaches the client. Stdin that the command has not taken is dropped: the client still has it,
+ * and is told when it comes back from where to send it again. */
 static void resumable_detach(struct resumable *r)
 {
 	uint64_t until = clock_mono_ns() + r->grace_ms * NS_PER_MS;
@@ -282,7 +283,7 @@ static int check_offsets(const struct resumable *r, const struct request *reques
 	return 0;
 }
 
-/* The newest client has it. */
+/* Takes the exec away from its present client, since the newest client gets it. */
 static void displace(struct resumable *r)
 {
 	struct call *call = r->call;
@@ -301,7 +302,7 @@ static struct resumable *resumable_of(struct call *call)
 	return ((struct resumable_call *)call)->resumable;
 }
 
-/* A release ends it for good, and the call with it, whatever still runs. */
+/* Handles an event. A release ends the exec for good, and the call with it, whatever still runs. */
 static int resumable_event(struct call *call, const struct request *request, struct error *err)
 {
 	struct resumable *r = resumable_of(call);
@@ -397,7 +398,7 @@ int resumable_attach(struct resumables *all, struct conn *conn, const struct req
 	if (r->call)
 		displace(r);
 	if (conn->dead)
-		return 0; /* without memory it has ended, and the call */
+		return 0; /* without memory the connection and the call have ended */
 	loop_remove(steal_ptr(&r->grace));
 	resumable_join(r, call);
 	for (int i = 0; i < JOB_STREAMS; i++) {

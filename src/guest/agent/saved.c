@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A machine that is a template: getting it ready to be saved, and what the agent makes of it when
+ * A machine that is a template: how the agent prepares it to be saved, and what the agent does when
  * it is back.
  *
- * What is saved is to have nobody at its other end: no command that somebody waits for, no
- * connection, no records that only the next host would hear. Disks are to have what memory has
- * written. What the page cache holds stays: siblings share it, and what was dropped each of them
- * would read again into memory of its own.
+ * A machine to be saved must have nobody at its other end: no command that somebody waits for, no
+ * connection, no records that only the next host would get. The disks must have what memory has
+ * written. The page cache stays: siblings share it, and each sibling would read again what was
+ * dropped, into memory of its own.
  *
- * One that goes on is saved as it is, and loses nothing; its clients are not those of what comes
- * back of it, where their connections end, and with them the commands that end with those.
+ * A machine that goes on is saved as it is, and loses nothing. A machine restored from it does not
+ * have its clients: there their connections end, and with these the commands that depend on them.
  */
 #include <malloc.h>
 #include <string.h>
@@ -29,7 +29,7 @@ static const char *what_goes_on(const struct agent *agent)
 static void settle_quiesce(struct agent *agent, const char *why)
 {
 	if (!why)
-		why = what_goes_on(agent); /* it may have begun meanwhile */
+		why = what_goes_on(agent); /* something may have begun in the meantime */
 	if (!why) {
 		conns_end(&agent->server.conns);
 		malloc_trim(0);
@@ -45,8 +45,9 @@ static void on_telemetry_settled(void *data)
 	settle_quiesce(agent, NULL);
 }
 
-/* The tracer afterwards: it looks at what has been mounted. The process that did it is reaped
- * before anything is said: what is saved would have that to do when it is back. */
+/* Goes on when the files are quiet. The tracer comes afterwards, since it looks at what has been
+ * mounted. The process that did the work is reaped before any answer: otherwise the saved machine
+ * would have to do that when it is back. */
 static void on_files_quiet(void *data, const char *error)
 {
 	struct agent *agent = data;
@@ -88,7 +89,7 @@ bool agent_is_back(struct agent *agent)
 	agent->back = true;
 	framed_close(&agent->control);
 	apply_free(steal_ptr(&agent->apply));
-	/* Whoever asks now would be answered by a machine that has no identity of its own. */
+	/* A client that asks now would be answered by a machine without an identity of its own. */
 	server_stop_listening(&agent->server);
 	conns_end(&agent->server.conns);
 	exec_report_begin_anew(&agent->report);

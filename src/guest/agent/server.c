@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "guest/agent/server.h"
 
-#include <sys/socket.h> /* first: vm_sockets.h needs it and does not say so */
+#include <sys/socket.h> /* must come first, since vm_sockets.h needs it and does not include it */
 
 #include <linux/vm_sockets.h>
 
@@ -18,8 +18,8 @@
 
 #define MANY_JOBS 64
 
-/* As a length the byte that an envelope begins with would be above the longest frame: the forms
- * never collide. */
+/* Chooses the form. The first byte of an envelope, taken as part of a length, would be above the
+ * longest frame: so the forms never collide. */
 static bool choose_form(struct conn *conn)
 {
 	uint8_t first;
@@ -68,7 +68,8 @@ int server_adopt(struct server *server, int fd, struct error *err)
 	return 0;
 }
 
-/* A program in the guest that gets at our port through some loopback is no client of ours. */
+/* Refuses any client but the host: a program in the guest could reach the port through a
+ * loopback. */
 static void on_vsock_client(struct loop *loop, int fd, uint32_t events, void *data)
 {
 	struct server *server = data;
@@ -137,8 +138,8 @@ void server_sweep(struct server *server)
 	conns_sweep(&server->conns);
 	resumables_sweep(&server->resumables);
 	job_table_sweep(&server->context.jobs);
-	/* What hundreds of commands took lies below some small thing that came later, and free()
-	 * gives the kernel only what lies above all others. */
+	/* The memory of hundreds of commands may lie below some small block that came later, and
+	 * free() gives the kernel only what lies above all other blocks. */
 	if (server->most_jobs < server->context.jobs.count)
 		server->most_jobs = server->context.jobs.count;
 	if (server->most_jobs >= MANY_JOBS && server->context.jobs.count == 0) {

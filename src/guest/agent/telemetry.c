@@ -36,7 +36,7 @@ static void send_text(struct telemetry *t, const char *text)
 		(void)framed_send(t->control, text, NULL);
 }
 
-/* status: malloc'd, or NULL for want of memory. */
+/* Takes a status: it is freed here; NULL means that there was no memory for it. */
 static void take_status(struct telemetry *t, char *status, bool works)
 {
 	bool first = !t->status;
@@ -50,7 +50,7 @@ static void take_status(struct telemetry *t, char *status, bool works)
 		send_text(t, status);
 }
 
-/* Said instead of by the tracer. */
+/* Says in place of the tracer that nothing is traced. */
 static void tracing_failed(struct telemetry *t, const char *why)
 {
 	leave_tracer(t);
@@ -59,7 +59,7 @@ static void tracing_failed(struct telemetry *t, const char *why)
 	tell_settled(t);
 }
 
-/* The tracer drops what we do not take. */
+/* Reads from the tracer only while the host takes messages. The tracer drops what is not read. */
 static void take_when_wanted(struct telemetry *t)
 {
 	bool wanted = t->finishing || (t->told && !framed_is_full(t->control));
@@ -88,7 +88,7 @@ static void on_tracer_message(struct loop *loop, int fd, uint32_t events, void *
 
 		take_status(t, strdup(text), json_is_true(json_object_get(status, "exec")));
 	} else if (t->settled && strcmp(text, t->status) == 0) {
-		tell_settled(t); /* said once more, behind all the rest */
+		tell_settled(t); /* it is said once more, after all the rest */
 	} else {
 		send_text(t, text);
 	}

@@ -11,7 +11,7 @@
 #include "guest/agent/answer.h"
 #include "guest/machine/listening.h"
 
-#define ANY_PORT 0 /* of microagent-oci, whose listener for all ports stays open */
+#define ANY_PORT 0 /* used by microagent-oci, whose listener for all ports stays open */
 
 static bool is_watching(const struct watched_ports *w)
 {
@@ -20,7 +20,7 @@ static bool is_watching(const struct watched_ports *w)
 
 /* --- what is told ---------------------------------------------------------------------------- */
 
-/* ports: NULL where it is not known. */
+/* Returns true if the host was told this already. ports is NULL if the ports are not known. */
 static bool is_told(const struct watched_ports *w, const struct port_set *ports)
 {
 	if (!w->has_told || w->told_known != (ports != NULL))
@@ -28,7 +28,8 @@ static bool is_told(const struct watched_ports *w, const struct port_set *ports)
 	return !ports || memcmp(ports, &w->told, sizeof(*ports)) == 0;
 }
 
-/* False: the host has not read what it was told before, and is to be told this later. */
+/* Looks and tells. Returns false if the host has not read the last message, and must be told
+ * later. */
 static bool look(struct watched_ports *w)
 {
 	struct port_set ports;
@@ -110,7 +111,7 @@ void watched_ports_tell(struct watched_ports *w)
 	if (!is_watching(w))
 		return;
 	(void)look(w);
-	/* Events are asked for when the host does not wait for us any more. */
+	/* Ask for events later, when the host does not wait for the agent any more. */
 	look_at(w, limit_deadline(LIMIT_LISTENING_LOOK_MS));
 }
 
@@ -141,7 +142,7 @@ void watched_ports_remove(struct watched_ports *w, const json_t *publishes)
 		uint16_t port = published_port(json_array_get(publishes, i));
 
 		port_set_remove(&w->wanted, port);
-		port_set_remove(&w->told, port); /* the host forgets it too */
+		port_set_remove(&w->told, port); /* the host forgets the port too */
 	}
 	if (!is_watching(w))
 		stop_looking(w);

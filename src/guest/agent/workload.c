@@ -68,7 +68,7 @@ static uint8_t *on_workload_space(void *data, enum job_stream stream, size_t *ro
 	return nowhere;
 }
 
-/* The first bytes are kept, whoever reads. */
+/* Keeps the first bytes, whoever reads the output. */
 static void on_workload_output(void *data, enum job_stream stream, size_t len)
 {
 	struct workload *w = data;
@@ -115,7 +115,7 @@ static void workload_start(struct workload *w)
 
 void workload_begin(struct workload *w, struct request *request, bool attach, size_t keep_bytes)
 {
-	request_free(&w->request); /* of a machine that this one was before */
+	request_free(&w->request); /* from the machine that this one was before */
 	w->kept = (struct captured){0};
 	w->request = *request;
 	*request = (struct request){0};
@@ -128,7 +128,7 @@ void workload_begin(struct workload *w, struct request *request, bool attach, si
 
 /* --- its client ------------------------------------------------------------------------------ */
 
-/* Gone before the exit was told. */
+/* Notes that the client is gone before it was told the exit. */
 static void client_gone(struct call *call)
 {
 	struct workload *w = call->conn->all->workload;
@@ -143,7 +143,7 @@ static void client_gone(struct call *call)
 	call_free(call);
 }
 
-/* Its connection, also after the exit was told. */
+/* Called when the client's connection has closed, also after the exit was told. */
 static void on_client_closed(void *data)
 {
 	workload_release(data);
@@ -190,7 +190,7 @@ int workload_attach(struct workload *w, struct conn *conn, const struct request 
 		w->request.columns = request->columns;
 		workload_start(w);
 		if (!w->client)
-			return 0; /* it was told that there was no start */
+			return 0; /* the client was told that the start failed */
 	}
 	call->job = w->job;
 	if (job_is_running(w->job))

@@ -39,7 +39,7 @@ void contained_free(struct contained *contained)
 	free(contained);
 }
 
-/* A list of strings, as an array that ends with NULL. */
+/* Reads a list of strings, as an array that ends with NULL. */
 static int get_strings(json_t *from, const char *path, const char *key, const char ***out,
 		       struct error *err)
 {
@@ -48,7 +48,7 @@ static int get_strings(json_t *from, const char *path, const char *key, const ch
 
 	if (json_get_array(from, path, key, JSON_OPTIONAL, &array, err) < 0)
 		return -1;
-	/* One more: the process may get a HOME. */
+	/* One more entry, since the process may get a HOME. */
 	autofree const char **strings = calloc(json_array_size(array) + 2, sizeof(*strings));
 	if (!strings)
 		return error_errno(err, ENOMEM, "%s.%s", path, key);
@@ -301,7 +301,7 @@ static int get_devices(json_t *from, struct contained_plan *out, struct error *e
 	return 0;
 }
 
-/* An object of strings; names that lead out of their directory are none. */
+/* Reads an object of strings. Refuses names that lead out of their directory. */
 static int get_table(json_t *from, const char *key, json_t **out, struct error *err)
 {
 	json_t *table = NULL, *value;

@@ -25,11 +25,11 @@ struct container {
 	struct containers *all;
 	struct list_link link;
 	char id[CONTAINER_ID_MAX + 1];
-	int init;		     /* pidfd of its first process; -1 until it is there */
+	int init;		     /* pidfd of its first process; -1 until there is one */
 	int group;		     /* its cgroup */
-	struct cgroup_tree commands; /* in it */
-	struct held *held;	     /* what it has of the host */
-	unsigned jobs;		     /* that it is borrowed by */
+	struct cgroup_tree commands; /* in the container's cgroup */
+	struct held *held;	     /* the mounts from the host */
+	unsigned jobs;		     /* how many jobs borrow it */
 };
 
 void containers_init(struct containers *all, struct job_table *jobs)
@@ -48,7 +48,7 @@ static struct container *find_container(const struct containers *all, const char
 	return NULL;
 }
 
-/* The job has ended, and its cgroup is empty or killed. */
+/* Called when the job has ended, and its cgroup is empty or killed. */
 static void container_put(void *data)
 {
 	struct container *c = data;
@@ -64,7 +64,8 @@ static void container_put(void *data)
 	free(c);
 }
 
-/* Nothing of it outlives its first process, whosever pid namespace that was in. */
+/* Ends the container. Nothing of it outlives its first process, whatever pid namespace that process
+ * was in. */
 static void container_end(void *data)
 {
 	struct container *c = data;
@@ -104,12 +105,12 @@ static struct container *container_new(struct containers *all, const struct cont
 
 /* --- in the child ---------------------------------------------------------------------------- */
 
-/* What the child needs of ours; its own copy. */
+/* What the child needs of the agent; the child has its own copy. */
 struct entry {
 	const struct contained *contained;
 	const struct job_spec *spec;
-	int joins[CONTAINED_JOINS]; /* pidfds, in the order of the plan's */
-	int init;		    /* of a container that is there; -1 */
+	int joins[CONTAINED_JOINS]; /* pidfds, in the order of the plan's joins */
+	int init;		    /* of an existing container; -1: none */
 };
 
 static int make_container(void *data, struct error *err)
@@ -122,7 +123,8 @@ static int make_container(void *data, struct error *err)
 	for (int i = 0; i < CONTAINED_JOINS && joins[i].id; i++)
 		if (joins[i].flag != CLONE_NEWPID && setns(entry->joins[i], joins[i].flag) < 0)
 			return error_errno(err, errno, "namespace of container %s", joins[i].id);
-	/* Not with the child: the root of a cgroup namespace is where its maker is. */
+	/* Only now, not when the child was made: the root of a cgroup namespace is the cgroup of
+	 * its maker. */
 	if (unshare(others) < 0)
 		return error_errno(err, errno, "namespaces of the container");
 	return setup_container(plan, err);
@@ -142,13 +144,13 @@ static int open_contained_terminal(void *data, struct pty *out, struct error *er
 	const struct entry *entry = data;
 	uint16_t rows = entry->spec->rows, columns = entry->spec->columns;
 
-	/* Of the container's own devpts. */
+	/* The terminal is from the container's own devpts. */
 	if (pty_open("/dev/pts/ptmx", rows, columns, entry->contained->process.uid, out, err) < 0)
 		return -1;
 	return entry->contained->make ? devices_console(out->terminal, err) : 0;
 }
 
-/* As runc does: programs expect it, and images rarely say it. */
+/* Sets HOME if it is missing, as runc does: programs expect it, and images rarely set it. */
 static void set_home(const struct contained_process *process)
 {
 	static struct user user;

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * microagent-container: what the host asks about a container whose processes are not its own
- * business. A process of its own, that works on the files of the cgroup; the agent has no part in
- * it.
+ * microagent-container: the host's requests about the processes of a container. It is a separate
+ * process that works on the files of the cgroup; the agent has no part in it.
  *
- *   freeze ID | thaw ID      returns when all of it stands still, or runs
+ *   freeze ID | thaw ID      returns when all of the container stands still, or runs
  *   signal ID NUMBER         to every process
  *   update ID FILE=VALUE...  limits (group.h)
  *   stats ID                 {FILE: TEXT, ...} on stdout
@@ -36,7 +35,7 @@ static const char *const stat_files[] = {
 	"pids.current",	 "pids.max",	"cpu.max",
 };
 
-/* What is there of a file, as a string; false: there is none. */
+/* Reads a file as a string. Returns false if there is none. */
 static bool read_group_file(int dir, const char *name, char text[TEXT_MAX])
 {
 	autoclose int fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -112,7 +111,8 @@ static int each_in(int group, process_fn *fn, void *data, struct error *err)
 	return 0;
 }
 
-/* Its first process is in the group, commands are in those below. */
+/* Calls fn for each process: the first process is in the group, and commands are in the groups
+ * below. */
 static int each_process(int group, process_fn *fn, void *data, struct error *err)
 {
 	autodir DIR *dir = NULL;
@@ -164,8 +164,8 @@ static int list_one(pid_t pid, void *data, struct error *err)
 	(void)err;
 	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
 	if (!read_group_file(AT_FDCWD, path, text) || stat(path, &st) < 0)
-		return 0; /* it is gone */
-	/* pid (name, with anything in it) state ppid */
+		return 0; /* the process is gone */
+	/* The line is: pid (name, with anything in it) state ppid */
 	parent = strrchr(text, ')');
 	writer_open_item(w);
 	writer_number(w, "pid", pid);

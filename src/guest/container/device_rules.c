@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The device rules of a container, as a program of BPF_PROG_TYPE_CGROUP_DEVICE for its cgroup.
+ * Makes the device rules of a container into a program of BPF_PROG_TYPE_CGROUP_DEVICE for its
+ * cgroup.
  *
- * The kernel runs the program for each open() and mknod() of a device, with the kind of the device,
- * its numbers and the accesses that are asked for (struct bpf_cgroup_dev_ctx). The last rule that
- * applies to an access decides on it. So the program goes through the rules from the last to the
- * first and keeps the accesses that no rule has decided on yet: a rule that denies one of them ends
- * it with 0, a rule that allows takes its accesses away, and the program ends with 1 when none is
- * left. What no rule has decided on is denied.
+ * The kernel runs the program for each open() and mknod() of a device, with the device's kind, its
+ * numbers and the requested accesses (struct bpf_cgroup_dev_ctx). The last rule that applies to an
+ * access decides on it. So the program goes from the last rule to the first, and keeps the accesses
+ * that no rule has decided on yet. A rule that denies one of them ends the program with 0. A rule
+ * that allows removes its accesses, and the program ends with 1 if none is left. An access that no
+ * rule has decided on is denied.
  */
 #include <errno.h>
 #include <linux/bpf.h>
@@ -23,7 +24,8 @@
 #define ACCESS_OPEN (BPF_DEVCG_ACC_READ | BPF_DEVCG_ACC_WRITE)
 #define ACCESS_ALL (ACCESS_OPEN | BPF_DEVCG_ACC_MKNOD)
 
-/* Numbers of Documentation/admin-guide/devices.txt. They follow the rules of the plan. */
+/* Default rules, with numbers of Documentation/admin-guide/devices.txt. They come after the rules
+ * of the plan. */
 static const struct device_rule defaults[] = {
 	{true, 0, DEVICE_ANY, DEVICE_ANY, BPF_DEVCG_ACC_MKNOD},
 	{true, BPF_DEVCG_DEV_CHAR, 1, 3, ACCESS_ALL},		 /* null */
@@ -36,9 +38,9 @@ static const struct device_rule defaults[] = {
 	{true, BPF_DEVCG_DEV_CHAR, 136, DEVICE_ANY, ACCESS_ALL}, /* pts, and so /dev/console */
 };
 
-/* /dev/console of the guest, of which the host reads what is written to it as the kernel's word.
- * Engines allow it to every container, since on the host a container's own console stands in its
- * place. It is shut to a container that is not allowed all devices. */
+/* The rule about the guest's /dev/console, whose output the host reads as the kernel's words.
+ * Engines allow it to every container, since on the host a container's own console is in its place.
+ * Here it is shut to a container that is not allowed all devices. */
 static const struct device_rule no_console = {false, BPF_DEVCG_DEV_CHAR, 5, 1, ACCESS_OPEN};
 
 static bool has_all_devices(const struct device_rule *rules, size_t count)
@@ -61,7 +63,7 @@ enum {
 };
 
 #define PROLOGUE 6
-#define PER_RULE 8 /* instructions at most */
+#define PER_RULE 8 /* most instructions of a rule */
 #define EPILOGUE 2
 
 struct program {
@@ -92,7 +94,8 @@ static void emit_end(struct program *p, int result)
 	emit(p, BPF_JMP | BPF_EXIT, 0, 0, 0, 0);
 }
 
-/* Each comparison that fails leads to the next rule, which begins when this one has its length. */
+/* Adds a rule. Each comparison that fails leads to the next rule; its place is known when this rule
+ * is complete. */
 static void emit_rule(struct program *p, const struct device_rule *rule)
 {
 	size_t began = p->len, compared;
@@ -162,7 +165,7 @@ int group_rule_devices(int group, const struct device_rule *rules, size_t count,
 	attach.target_fd = (uint32_t)group;
 	attach.attach_bpf_fd = (uint32_t)loaded;
 	attach.attach_type = BPF_CGROUP_DEVICE;
-	/* A program of a cgroup below does not take the place of this one. */
+	/* A program of a cgroup below must not replace this one. */
 	attach.attach_flags = BPF_F_ALLOW_MULTI;
 	if (loaded < 0 || bpf_call(BPF_PROG_ATTACH, &attach) < 0)
 		return error_errno(

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The devices and links of a container's /dev, as the OCI runtime specification has them (Default
+/* Makes the devices and links of a container's /dev, as in the OCI runtime specification (Default
  * Devices, Dev symbolic links). */
 #include <errno.h>
 #include <fcntl.h>
@@ -26,7 +26,7 @@ static const char *const links[][2] = {
 	{"/proc/self/fd/1", "stdout"}, {"/proc/self/fd/2", "stderr"},
 };
 
-/* The guest's own, bound: a root that is served by the host takes no device nodes. */
+/* Binds the guest's own device: a root that the host serves takes no device nodes. */
 static int bind_device(int dev, const char *name, struct error *err)
 {
 	autoclose int file = place_make(dev, name, true, err);

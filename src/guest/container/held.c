@@ -12,7 +12,7 @@
 #include "base/clock.h"
 
 #define BELOW CONTAINERS_MOUNTPOINT "/"
-/* Answers to reads that were under way are there by then. */
+/* Within this time the answers to reads that were under way arrive. */
 #define MOMENT_NS NS_PER_S
 
 struct held {
@@ -20,7 +20,8 @@ struct held {
 	char *paths[];
 };
 
-/* Looked at so that it is mounted. Whatever else a plan may name is not ours to unmount. */
+/* Holds the mount at path; looking at the path makes an automatic mount appear. Any other path that
+ * a plan may name is not the agent's to unmount. */
 static void hold_path(struct held *held, const char *path)
 {
 	if (!path || strncmp(path, BELOW, strlen(BELOW)) != 0 || strstr(path, ".."))
@@ -52,7 +53,7 @@ static void unmount_held(struct loop *loop, void *data)
 	struct held *held = data;
 
 	(void)loop;
-	/* What the host has taken away meanwhile is unmounted already. */
+	/* What the host has taken away in the meantime is unmounted already. */
 	for (size_t i = held->count; i > 0; i--) {
 		(void)umount2(held->paths[i - 1], MNT_DETACH | UMOUNT_NOFOLLOW);
 		free(held->paths[i - 1]);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A root that its container changes in the machine's memory alone: overlayfs, whose lower directory
+/* A root that its container changes only in the machine's memory: overlayfs, whose lower directory
  * is the root that the host shares. */
 #include <errno.h>
 #include <inttypes.h>
@@ -16,10 +16,11 @@
 #include "guest/container/place.h"
 #include "guest/container/setup.h"
 
-#define BYTES_LEAST (UINT64_C(1) << 20) /* of a tmpfs 0 means no limit */
+#define BYTES_LEAST (UINT64_C(1) << 20) /* for a tmpfs 0 means no limit */
 #define BYTES_OF_INODE 4096		/* the kernel's own proportion */
 
-/* Half of what its processes may have at all: what is written counts as theirs. */
+/* Returns the size of the upper directory: half of the container's memory, since written files
+ * count as its memory. */
 static uint64_t upper_bytes(const struct contained_plan *plan)
 {
 	uint64_t limit = strtoull(json_text(plan->cgroup, "memory.max", ""), NULL, 10);
@@ -41,13 +42,14 @@ int overlay_lay(const struct contained_plan *plan, int lower, struct error *err)
 
 	snprintf(data, sizeof(data), "mode=0700,size=%" PRIu64 ",nr_inodes=%" PRIu64, bytes,
 		 bytes / BYTES_OF_INODE);
-	/* The merged root is told of by its upper directory. */
+	/* The owner and mode of the upper directory become those of the merged root. */
 	if (mount("tmpfs", plan->root, "tmpfs", 0, data) < 0 || chdir(plan->root) < 0 ||
 	    fstat(lower, &st) < 0 || mkdir("work", 0700) < 0 || mkdir("upper", 0700) < 0 ||
 	    chown("upper", st.st_uid, st.st_gid) < 0 || chmod("upper", st.st_mode & 07777) < 0)
 		return error_errno(err, errno, "memory for the root of the container");
-	/* By names that need no escapes; that of the descriptor is not hidden by the tmpfs. A
-	 * directory of the host's is renamed, as it is without us. */
+	/* The names need no escapes, and the tmpfs does not hide the descriptor's name.
+	 * redirect_dir lets the container rename a directory of the host's, as it can without the
+	 * overlay. */
 	place_name(lower, name);
 	snprintf(data, sizeof(data), "lowerdir=%s,upperdir=upper,workdir=work,redirect_dir=on",
 		 name);

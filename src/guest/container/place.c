@@ -38,7 +38,7 @@ void place_name(int fd, char out[PLACE_NAME])
 
 static int make_in_root(int root, char *path, bool file, int links, struct error *err);
 
-/* A link that leads nowhere: what it names is made, and the link then leads there. */
+/* Makes what a link names that leads nowhere, so that the link then leads there. */
 static int make_target(int root, int parent, const char *name, const char *before, bool file,
 		       int links, struct error *err)
 {
@@ -54,7 +54,7 @@ static int make_target(int root, int parent, const char *name, const char *befor
 	return make_in_root(root, whole, file, links - 1, err);
 }
 
-/* One component that is missing. */
+/* Makes one missing component. */
 static int make_one(int parent, const char *name, bool file)
 {
 	if (!file)
@@ -64,7 +64,7 @@ static int make_one(int parent, const char *name, bool file)
 	return made >= 0 ? 0 : -1;
 }
 
-/* path up to a component is there; opens that, or makes it. */
+/* Opens the last component of path, or makes it. The components before it exist. */
 static int step(int root, char *path, bool file, int links, struct error *err)
 {
 	char *slash = strrchr(path, '/');

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * In this order, and why:
+ * The steps, in this order, with the reasons:
  *
- *   the bounding set     while we may still take from it
- *   the filter, unless   without no_new_privs it takes CAP_SYS_ADMIN to load one, which goes next
+ *   the bounding set     while this process may still reduce it
+ *   the filter, unless   without no_new_privs loading it needs CAP_SYS_ADMIN, which is dropped next
  *   no_new_privs
  *   the ids              keeping the permitted set over the change
- *   the directory        as the user; where that may not enter it, as we were before (runc)
+ *   the directory        as the user; if the user may not enter it, as before the change (runc)
  *   the other sets, no_new_privs and the filter with it
  */
 #include "guest/container/rights.h"
@@ -38,7 +38,7 @@ static int set_oom_score(int score, struct error *err)
 	int len = snprintf(text, sizeof(text), "%d", score);
 
 	if (fd < 0 && errno == ENOENT)
-		return 0; /* a container without /proc */
+		return 0; /* the container has no /proc */
 	if (fd < 0 || write(fd, text, (size_t)len) != len)
 		return error_errno(err, errno, "oomScoreAdj %d", score);
 	return 0;
@@ -57,8 +57,8 @@ static int set_capabilities(const uint64_t sets[CAPABILITY_SETS], struct error *
 	if (syscall(SYS_capset, &header, data) < 0)
 		return error_errno(err, errno, "capabilities");
 	(void)prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
-	/* One that is not inheritable cannot be ambient: configs have such, and runc passes over
-	 * it. */
+	/* A capability that is not inheritable cannot be ambient: some configs have such, and runc
+	 * ignores it. */
 	for (unsigned long i = 0; i < CAPABILITIES; i++)
 		if (sets[CAPABILITY_AMBIENT] & UINT64_C(1) << i &&
 		    prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, i, 0, 0) < 0 && errno != EPERM)
@@ -93,8 +93,8 @@ int rights_take(const struct contained_process *process, const char *cwd, bool f
 	umask((mode_t)process->umask);
 	if (process->has_oom_score_adj && set_oom_score(process->oom_score_adj, err) < 0)
 		return -1;
-	/* The directory is made as runc does it for a container's first process, whose image may
-	 * lack it. */
+	/* The directory is made as runc does it for a container's first process, since the image
+	 * may lack it. */
 	if (first && spawn_enter_directory(directory) < 0) {
 		if (errno != ENOENT)
 			return spawn_explain_directory(directory, errno, err);

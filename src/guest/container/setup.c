@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * In the order of runc, which images and engines are made for:
+ * The steps have the order of runc, for which images and engines are made.
  *
- *   the root, bound on itself, so that it is a mount, and covered, where it is only to be read
- *   (overlay.c); what the plan mounts, each place resolved
- *   within that root (place.h); devices; then the root becomes "/" and the guest's goes away; and
- *   from within: sysctl, names, what is read-only, what is masked.
+ * First the root is bound on itself, so that it is a mount, and covered if it must not be written
+ * to (overlay.c). Then come the mounts of the plan, each place resolved within that root (place.h),
+ * and the devices. Then the root becomes "/" and the guest's root goes away. From within follow
+ * sysctl, names, what is read-only, and what is masked.
  *
- * The guest's root may be the initramfs, which pivot_root(2) does not replace: there it is mounted
- * over, as switch_root(8) does, and what is mounted in it is taken away first.
+ * The guest's root may be the initramfs, which pivot_root(2) does not replace. The new root is then
+ * mounted over it, as switch_root(8) does, and the mounts in it are removed first.
  */
 #include "guest/container/setup.h"
 
@@ -28,7 +28,7 @@
 #include "base/json.h"
 #include "guest/container/place.h"
 
-/* What a mount cannot be told in the same call as the bind. */
+/* Flags that mount(2) ignores in the call that makes a bind. */
 #define NO_BIND_FLAGS (MS_BIND | MS_REC | MS_REMOUNT)
 
 static int set_propagation(int root, const struct contained_mount *m, struct error *err)
@@ -98,7 +98,7 @@ static int open_uppermost(const char *path, struct error *err)
 	return fd >= 0 ? fd : error_errno(err, errno, "%.300s", path);
 }
 
-/* Ours alone, and bound on itself. */
+/* Opens the root, after making its mount private and binding it on itself. */
 static int open_root(const struct contained_plan *plan, struct error *err)
 {
 	const char *path = plan->root;
@@ -126,7 +126,8 @@ static int change_root(int root, struct error *err)
 	} else {
 		if (errno != EINVAL || mount(".", "/", NULL, MS_MOVE, NULL) < 0)
 			return error_errno(err, errno, "root of the container");
-		/* Nothing is left to be found below what lies over it. */
+		/* Remove the guest's mounts, so that nothing can be found below what lies over the
+		 * old root. */
 		for (size_t i = 0; i < ARRAY_SIZE(guests); i++)
 			(void)umount2(guests[i], MNT_DETACH);
 		if (chroot(".") < 0)
@@ -158,7 +159,7 @@ static int set_sysctls(json_t *sysctl, struct error *err)
 	return 0;
 }
 
-/* A mount's flags stay as they are. */
+/* Returns the present flags of a mount, which must stay. */
 static unsigned long flags_of(const char *path)
 {
 	static const struct {
@@ -177,8 +178,8 @@ static unsigned long flags_of(const char *path)
 	return flags;
 }
 
-/* By what is looked at: a root may bring a link as its /dev/null, that leads nowhere, or to what it
- * likes to see in that place. */
+/* Covers a file with /dev/null, checked by its numbers: a root may have a link as its /dev/null,
+ * which leads nowhere or to a file of the image's choice. */
 static int cover_file(const char *path, struct error *err)
 {
 	autoclose int null = open("/dev/null", O_PATH | O_CLOEXEC);

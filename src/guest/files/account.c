@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Making the user. The files are edited as text: an image need not have a program for it. */
+/* Makes the user. The files are edited as text, since an image need not have a program for it. */
 #include "guest/files/account.h"
 
 #include <errno.h>
@@ -22,8 +22,8 @@
 
 /* --- files of /etc --------------------------------------------------------------------------- */
 
-/* The file's mode and owner stay. otherwise: the text of a file that is missing; NULL: it stays so.
- */
+/* Adds a line; the file's mode and owner stay. otherwise is the text for a missing file; NULL: it
+ * stays missing. */
 static int add_account_line(int etc, const char *file, const struct account_line *line,
 			    const char *otherwise, struct error *err)
 {
@@ -76,7 +76,8 @@ static int add_lines(int root, int etc, struct error *err)
 
 /* --- directories ----------------------------------------------------------------------------- */
 
-/* Made where it is missing; his it is in any case. path has no slash in front. */
+/* Makes a directory if it is missing, and gives it to owner in any case. path has no slash at the
+ * beginning. */
 static int own_directory(int root, const char *path, mode_t mode, uid_t owner, struct error *err)
 {
 	autoclose int fd = path_open_dir_at(root, path, true, mode, err);

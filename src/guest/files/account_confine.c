@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What `agent` could write is what is his, what his groups can write, and what everybody can. Links
- * are passed over: what they lead to counts. So are other file systems: those of a running guest
- * are its own at every boot.
+ * Takes write access away from `agent`. The user could write its own files, files that its groups
+ * can write, and files that everybody can write. Links are skipped: the files they lead to count.
+ * Other file systems are skipped too: those of a running guest are made at every boot.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -22,11 +22,11 @@
 #define OPEN_DIRECTORIES 32
 #define LISTED_MAX 200
 
-/* nftw() hands nothing on. */
+/* Data for the callback: nftw() passes none on. */
 static struct {
 	struct user user;
 	const char *root;
-	char open[3][USER_PATH_MAX]; /* his */
+	char open[3][USER_PATH_MAX]; /* directories that stay the user's */
 	size_t listed;
 	int errnum;
 } walk;
@@ -53,7 +53,7 @@ static void list_confined(const char *path)
 {
 	if (walk.listed++ >= LISTED_MAX)
 		return;
-	print_safe(stdout, path); /* a newline in it would begin a line of its own making */
+	print_safe(stdout, path); /* safe, since a newline in the path would begin a false line */
 	putchar('\n');
 }
 
@@ -72,7 +72,7 @@ static int visit(const char *path, const struct stat *st, int type, struct FTW *
 	if (!owned && kept == mode)
 		return FTW_CONTINUE;
 	list_confined(path);
-	/* A program that ran as him must not run as root now. */
+	/* A program that ran with the user's rights must not run as root now. */
 	if (owned && S_ISREG(st->st_mode))
 		kept &= ~(mode_t)(S_ISUID | S_ISGID);
 	if ((owned && lchown(path, 0, (gid_t)-1) < 0) || chmod(path, kept) < 0) {
@@ -101,8 +101,8 @@ int account_confine(char **words, struct error *err)
 	    set_open(0, "/workspace", err) < 0 || set_open(1, "/tmp", err) < 0 ||
 	    set_open(2, walk.user.home, err) < 0)
 		return -1;
-	/* /var/tmp is everybody's by custom; programs that use it find /tmp there. A
-	 * /var/tmp that is not empty stays and is confined like anything else. */
+	/* By custom everybody may write /var/tmp; programs that use it then find /tmp there. A
+	 * /var/tmp that is not empty stays, and is confined like anything else. */
 	autofree char *var_tmp = path_join(walk.root, "var/tmp", NULL);
 	if (var_tmp && rmdir(var_tmp) == 0 && symlink("/tmp", var_tmp) == 0)
 		list_confined(var_tmp);

@@ -9,7 +9,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 
-/* The n-th field of a line, from 0; its length in *len. */
+/* Returns the n-th field of a line, from 0; its length in *len. */
 static const char *nth_field(const char *line, size_t end, unsigned n, size_t *len)
 {
 	const char *at = line, *stop = line + end;

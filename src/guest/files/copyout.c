@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads one file for the host, as the user that asks. */
+/* Reads one file for the host, as the requesting user. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
@@ -31,7 +31,7 @@ static int copy_to_stdout(const char *path, struct error *err)
 		return error_set(err, ERR_INVALID,
 				 "%.300s: %lld bytes long; copyout returns at most %llu", path,
 				 (long long)st.st_size, (unsigned long long)limit);
-	/* Files of /proc are longer than they say: the reader of our stdout counts too. */
+	/* Files of /proc are longer than stat() says: the reader of stdout has a limit too. */
 	for (;;) {
 		ssize_t n = read(fd, chunk, sizeof(chunk));
 

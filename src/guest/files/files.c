@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Files for the host, as the user that asks, on a connection that has been handed over: stdin and
- * stdout are the host. The first byte says that we are there; then
- *   send ROOT PATH           what PATH names, as base/tree/tree_stream.h
- *   output ROOT PATH         the same of a declared output, guest/files/output.h
- *   receive ROOT PATH NAME   such a stream is taken and put at PATH, and answered
- *   list ROOT PATH, stat ROOT PATH   lines of JSON, guest/files/listing.h
- * No link leads out of ROOT. Plain commands, whose failure is on stderr, the code of the error and
- * its text in the next line, are "freeze PATH" and what makes a base of an image: "grow PATH",
- * "account ROOT" and "confine ROOT".
+ * Work on files for the host, as the requesting user, on a connection that has been handed over:
+ * stdin and stdout are the host. The first byte that the program writes says that it is there.
+ * Then:
+ *   send ROOT PATH           sends what PATH names, as in base/tree/tree_stream.h
+ *   output ROOT PATH         sends a declared output, guest/files/output.h
+ *   receive ROOT PATH NAME   takes such a stream, puts it at PATH, and answers
+ *   list ROOT PATH, stat ROOT PATH   prints lines of JSON, guest/files/listing.h
+ * No link leads out of ROOT. Plain commands report a failure on stderr: the code of the error, and
+ * its text in the next line. They are "freeze PATH", and what makes a base of an image: "grow
+ * PATH", "account ROOT" and "confine ROOT".
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -68,7 +69,8 @@ static int receive_into(char **words, struct error *err)
 	if (root < 0 || tree_target_open(root, words[1], true, words[2], &target, err) < 0)
 		return -1;
 	status = tree_receive(&line, &target, NULL, err);
-	/* The machine of a reader is ended as soon as we have: what was written is on the disk. */
+	/* A reader's machine is ended as soon as this process has ended, so the files must be on
+	 * the disk. */
 	if (status == 0 && strcmp(words[0], READER_ROOT) == 0 && syncfs(target.dir) < 0)
 		status = error_errno(err, errno, "%s", words[1]);
 	tree_target_close(&target);

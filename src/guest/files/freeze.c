@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A frozen file system outlives who froze it, and whoever writes to it hangs. So that is done by a
- * keeper, a child outside of the command's cgroup and session, which a client that breaks off
- * cannot have killed: it thaws at the end of the pipe from us, and when its time is over. It runs
- * from memory and touches no file.
+ * A frozen file system outlives the process that froze it, and every process that writes to it
+ * hangs. So a keeper does the work: a child outside of the command's cgroup and session, so that a
+ * client that breaks off does not kill it. The keeper thaws at the end of the pipe from its parent,
+ * and when its time is over. It runs from memory and touches no file.
  */
 #include "guest/files/freeze.h"
 
@@ -24,7 +24,7 @@
 #include "base/fd.h"
 #include "base/limits.h"
 
-/* What the keeper says. */
+/* The bytes that the keeper sends. */
 enum { KEEPER_FROZEN = 'f', KEEPER_THAWED = 't', KEEPER_LATE = 'l', KEEPER_FAILED = 'e' };
 
 static void say_byte(int fd, char what)
@@ -40,8 +40,8 @@ static void keep_frozen(int fs, int told, int tell)
 	int cgroup;
 
 	setsid();
-	/* Where the keeper cannot leave the command's cgroup, the deadline of the session has to do.
-	 */
+	/* If the keeper cannot leave the command's cgroup, only the deadline of the session
+	 * helps. */
 	cgroup = open("/sys/fs/cgroup/cgroup.procs", O_WRONLY | O_CLOEXEC);
 	if (cgroup >= 0)
 		(void)!write(cgroup, "0", 1);
@@ -59,7 +59,7 @@ static void keep_frozen(int fs, int told, int tell)
 	_exit(0);
 }
 
-/* The keeper's next word; KEEPER_FAILED when it has none. */
+/* Returns the keeper's next byte; KEEPER_FAILED if it sends none. */
 static char hear_byte(int fd)
 {
 	char what = KEEPER_FAILED;
@@ -80,7 +80,7 @@ static int start_keeper(int fs, int *tell, int *told, struct error *err)
 	if (pid < 0)
 		return error_errno(err, errno, "fork");
 	if (pid == 0) {
-		/* Its streams would keep the command's from ending. */
+		/* The keeper's open streams would keep the command from ending. */
 		int null = open("/dev/null", O_RDWR);
 
 		for (int i = 0; i < 3; i++)

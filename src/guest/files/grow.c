@@ -15,11 +15,11 @@
 
 #include "base/cleanup.h"
 
-/* Of <linux/ext4.h>, which Debian's headers do not have yet: the new number of blocks. */
+/* From <linux/ext4.h>, which Debian's headers do not have yet: sets the number of blocks. */
 #define EXT4_IOC_RESIZE_FS _IOW('f', 16, uint64_t)
 #define SECTOR 512
 
-/* The device need not have a name in /dev. */
+/* Finds the size of a device in bytes. The device need not have a name in /dev. */
 static int device_bytes(dev_t device, uint64_t *bytes, struct error *err)
 {
 	char path[64], text[32] = "", *end;

@@ -47,7 +47,7 @@ static int flush_listing(struct buf *out, size_t least, struct error *err)
 	return 0;
 }
 
-/* target: NULL but for a link. */
+/* Appends an entry. target is NULL unless it is a link. */
 static int put_listed(struct buf *out, const char *name, const struct stat *st, const char *target,
 		      struct error *err)
 {
@@ -74,7 +74,7 @@ static int put_listed(struct buf *out, const char *name, const struct stat *st, 
 	return flush_listing(out, FLUSH_BYTES, err);
 }
 
-/* name in dir; "" is dir itself. What has gone since is passed over. */
+/* Appends the entry `name` of dir; "" is dir itself. Skips an entry that has gone since. */
 static int put_named(struct buf *out, int dir, const char *name, const char *shown,
 		     struct error *err)
 {
@@ -116,7 +116,7 @@ int stat_path(int root, const char *path, struct error *err)
 	return put_one(root, path, O_NOFOLLOW, err);
 }
 
-/* Takes over fd. */
+/* Prints the entries of a directory. Takes over fd. */
 static int put_entries(int fd, const char *path, struct error *err)
 {
 	autobuf struct buf out = BUF_INIT(0);

@@ -15,7 +15,7 @@
 
 struct reading {
 	const char *root;
-	char link[PATH_MAX]; /* the first that is another user's; "": none */
+	char link[PATH_MAX]; /* the first link of another user; "": none */
 };
 
 static int follow_as_owner(void *data, const char *path, const struct stat *link,
@@ -43,7 +43,7 @@ static int follow_as_owner(void *data, const char *path, const struct stat *link
 	return 0;
 }
 
-/* The rights that a link takes are not those of whoever asks, so it is named. */
+/* Names the link in the error, since it is read with other rights than those of the caller. */
 static int name_link(const struct reading *reading, struct error *err)
 {
 	return reading->link[0]
@@ -54,7 +54,7 @@ static int name_link(const struct reading *reading, struct error *err)
 		       : -1;
 }
 
-/* Finds it, and that it may be read. */
+/* Finds the output, and checks that it may be read. */
 static int find_output(int root, const char *path, struct reading *reading, struct walked *found,
 		       struct error *err)
 {

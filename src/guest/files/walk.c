@@ -9,14 +9,14 @@
 
 #include "base/cleanup.h"
 
-#define LINKS_MAX 40 /* as the kernel's own, path_resolution(7) */
+#define LINKS_MAX 40 /* the kernel's own limit, path_resolution(7) */
 #define PLACE (O_PATH | O_NOFOLLOW | O_CLOEXEC)
 
 struct walk {
 	const struct walk_rule *rule;
 	int root;
-	int links;	     /* that were followed */
-	char rest[PATH_MAX]; /* the way that is left */
+	int links;	     /* how many were followed */
+	char rest[PATH_MAX]; /* the rest of the way */
 	struct walked at;
 };
 
@@ -77,9 +77,9 @@ static int go_on(struct walk *walk, const char *name, struct error *err)
 	if (strcmp(name, ".") == 0)
 		return 0;
 	if (strcmp(name, "..") == 0) {
-		/* Goes the known way to the directory above once more, from the root, out of which
-		 * ".." would lead. What has become a link on that way meanwhile is judged as any
-		 * other. */
+		/* Goes the known way to the directory above once more from the root, since ".."
+		 * could lead out of it. A part of that way that has become a link in the meantime
+		 * is judged like any other link. */
 		if (last)
 			*last = '\0';
 		return put_before_rest(walk, walk->at.path, err) < 0 ? -1
@@ -140,7 +140,8 @@ int walk_path(int root, const char *path, const struct walk_rule *rule, struct w
 
 /* --- where something is mounted -------------------------------------------------------------- */
 
-/* A link of root's own is another user's word as well where that user may rename it. */
+/* Allows only links of root. If another user may rename a link of root's, it counts as that
+ * user's. */
 static int follow_root_alone(void *data, const char *path, const struct stat *link,
 			     const struct stat *dir, struct error *err)
 {

@@ -29,8 +29,9 @@ static bool serial_is(int block, const char *name, const char *serial)
 }
 
 /*
- * A VMM whose disks have serials of its own (Firecracker), or none (Hyper-V), has their names on
- * the kernel's command line in the order in which it has them.
+ * Returns a disk's place by its serial on the kernel's command line. A VMM whose disks have serials
+ * of the VMM's own (Firecracker), or none (Hyper-V), lists the names there in the order of its
+ * disks.
  */
 static int place_on_line(const char *serial)
 {
@@ -45,8 +46,9 @@ static int place_on_line(const char *serial)
 	return -1;
 }
 
-/* "sda" is whichever disk the kernel was done with first; its unit on the controller is what the
- * host gave it. <name>/device leads to ".../<host>:<channel>:<target>:<unit>". */
+/* Returns true if the disk has that unit on its controller, which the host chose. A name such as
+ * "sda" only shows which disk the kernel found first. <name>/device leads to
+ * ".../<host>:<channel>:<target>:<unit>". */
 static bool unit_is(int block, const char *name, int unit)
 {
 	char path[300], target[512];
@@ -112,14 +114,15 @@ int blockdev_find(const char *sys, const char *serial, uint64_t deadline_ns,
 {
 	struct error why = {0};
 
-	/* Nearly always it is there already, and then no socket is needed. */
+	/* Nearly always the disk is there already, and then no socket is needed. */
 	if (find_disk(sys, serial, name))
 		return 0;
 	autoclose int events = uevent_open(err);
 	if (events < 0)
 		return -1;
 	for (;;) {
-		/* Looked at after the socket is there, or the device could come in between. */
+		/* Look again when the socket is there, since the device could have come in
+		 * between. */
 		if (find_disk(sys, serial, name))
 			return 0;
 		if (uevent_wait(events, deadline_ns, &why) == 0)

@@ -22,8 +22,8 @@
 #define HOME "/root"
 #define WAIT_DOUBLINGS 3
 
-/* The device that /dev/console stands for, which itself can be nobody's controlling terminal: the
- * last word. */
+/* Opens the device behind /dev/console, which is the last word of the file. /dev/console itself
+ * cannot be a controlling terminal. */
 static int open_kernels_console(struct error *err)
 {
 	autofile FILE *file = fopen(ACTIVE_CONSOLES, "re");
@@ -39,7 +39,7 @@ static int open_kernels_console(struct error *err)
 	return fd >= 0 ? fd : error_errno(err, errno, "%s", path);
 }
 
-/* Makes the console its session's own, and takes it away from what else may have it. */
+/* Makes the console the session's own, and takes it away from any other session. */
 static int take_kernels_console(struct error *err)
 {
 	autoclose int terminal = open_kernels_console(err);
@@ -49,7 +49,7 @@ static int take_kernels_console(struct error *err)
 		return -1;
 	if (setsid() < 0 || ioctl(terminal, TIOCSCTTY, 1) < 0)
 		return error_errno(err, errno, "the console cannot be a terminal");
-	/* Lines are read and echoed, whatever the last one to use the console has left. */
+	/* Lines are read and echoed, whatever modes the console had before. */
 	if (tcgetattr(terminal, &modes) == 0) {
 		modes.c_iflag = ICRNL | IXON | IUTF8;
 		modes.c_oflag = OPOST | ONLCR;
@@ -112,8 +112,8 @@ static void on_waited(struct loop *loop, void *data)
 	console_shell_start(shell);
 }
 
-/* The next one comes at once; but where each ends as soon as it has begun, as in an image without a
- * shell, they come ever later. */
+/* Starts the next shell at once. But if each shell ends as soon as it has begun, as in an image
+ * without a shell, the next ones come later and later. */
 void console_shell_reaped(struct console_shell *shell, pid_t pid)
 {
 	uint64_t least = limit_get(LIMIT_CONSOLE_SHELL_MS) * NS_PER_MS;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The initramfs holds this program, a kernel's modules and empty directories. Its only task is to
- * get to the root file system, which is any ext4 on the disk whose serial is "rootfs": nothing in
- * it is needed, and nothing in it is run as root but what the host asks for.
+ * The initramfs has this program, a kernel's modules and empty directories. Its only task is to
+ * reach the root file system, which is any ext4 on the disk whose serial is "rootfs". Nothing in
+ * that file system is needed, and nothing of it runs as root except what the host asks for.
  *
- * If the kernel's command line says so, the initramfs itself is the root: the host has put somebody
- * else's in front of ours. What is ours and has done its work goes, since it takes memory.
+ * If the kernel's command line says so, the initramfs itself is the root: the host has put another
+ * one before ours. Our files are removed when they have done their work, since they take memory.
  */
 #include "guest/init/initramfs.h"
 
@@ -35,8 +35,8 @@
 #define MODULES_LIST "/modules.list"
 #define RAM_ROOT "microagent.root=ram"
 
-/* Without what ext4 does in the background after a mount, as of Linux 5.13: it reads the bitmaps of
- * all block groups, whose every megabyte a session would have of its own. */
+/* Turns off work that ext4 does in the background after a mount since Linux 5.13: it reads the
+ * bitmaps of all block groups, and each session would have every megabyte of that of its own. */
 #define NO_PREFETCH "no_prefetch_block_bitmaps"
 
 #ifndef MODULE_INIT_COMPRESSED_FILE
@@ -65,9 +65,9 @@ static int mount_root_disk(const char *where, unsigned long flags, const char *o
 	return 0;
 }
 
-/* Loads the modules whose paths the list names, a line each, in that order, and removes each from
- * the initramfs's memory. No list, a file that is not there and a module that is built in are all
- * fine; another failure is said on the console, and what needs the module will fail by itself. */
+/* Loads the modules whose paths the list names, one in each line, in that order, and removes each
+ * from the initramfs's memory. A missing list, a missing file and a built-in module are no failure.
+ * Any other failure is told on the console, and what needs the module fails by itself. */
 static void load_modules(void)
 {
 	autofile FILE *file = fopen(MODULES_LIST, "re");
@@ -91,7 +91,7 @@ static void load_modules(void)
 	}
 }
 
-/* The modules, each named by a line of the list, are in the kernel now. */
+/* Removes the files of the modules that the list names: the kernel has them now. */
 static void drop_modules(void)
 {
 	autofile FILE *file = fopen(MODULES_LIST, "re");
@@ -105,13 +105,14 @@ static void drop_modules(void)
 	unlink(MODULES_LIST);
 }
 
-/* An image that was given by its path is judged by nobody before: the host reads no file system. Of
- * one for another architecture nothing would run, and each command would say so in its own way. */
+/* Checks the programs of the root. An image that was given by its path has not been checked before:
+ * the host reads no file system. Of an image for another architecture nothing would run, and each
+ * command would fail in its own way. */
 static int check_root_programs(struct error *err)
 {
 	static const char *const programs[] = {"/bin/sh", "/sbin/init", "/usr/bin/env"};
 	enum architecture machine = architecture_of_host(), has;
-	char head[64]; /* an ELF header */
+	char head[64]; /* of an ELF header */
 
 	for (size_t i = 0; i < ARRAY_SIZE(programs); i++) {
 		autoclose int fd = open(programs[i], O_RDONLY | O_NONBLOCK | O_CLOEXEC);
@@ -128,10 +129,11 @@ static int check_root_programs(struct error *err)
 }
 
 /*
- * Opens this program by a mount of its own that is read-only and that no path leads to. The agent and
- * its helpers are executed by that descriptor. A container whose image makes the agent execute
- * /proc/self/exe has a handle on the file (CVE-2019-5736 of runc): by this mount it can change nothing
- * of it, not even its mode. Kernels before 5.12 have no mount_setattr().
+ * Opens this program through a mount of its own that is read-only and that no path leads to. The
+ * agent and its helpers are executed through that descriptor. A container whose image makes the
+ * agent execute /proc/self/exe gets a handle on the file (CVE-2019-5736 of runc): through this
+ * mount it can change nothing of the file, not even its mode. Kernels before 5.12 have no
+ * mount_setattr().
  */
 static int open_program(struct error *err)
 {
@@ -149,7 +151,7 @@ static int open_program(struct error *err)
 	return steal_fd(&self);
 }
 
-/* Everything that both ways begin with. self: a descriptor of this program. */
+/* Does what both ways begin with. *self is a descriptor of this program. */
 static int enter_disk(int *self, struct error *err)
 {
 	umask(022);
@@ -172,9 +174,9 @@ int initramfs_leave(int *program_fd, struct error *err)
 		drop_modules();
 		mounts_early_end();
 	} else {
-		/* A file system that was made larger has inode tables that nobody has written yet,
-		 * which ext4 else zeroes in the background: that would count against the quota of a
-		 * disk that stands idle. */
+		/* A file system that was made larger has inode tables that are not written yet.
+		 * ext4 would zero them in the background, which would count against the quota of an
+		 * idle disk. */
 		if (mount_root_disk(NEW_ROOT, 0, "noinit_itable", err) < 0)
 			return -1;
 		mounts_early_end();
@@ -191,7 +193,7 @@ int initramfs_leave(int *program_fd, struct error *err)
 
 int initramfs_stay(int *program_fd, struct error *err)
 {
-	/* Whatever the image says of itself: its errors are no reason to panic. */
+	/* Whatever the image's own settings say, its errors must not cause a panic. */
 	static const char options[] = "errors=remount-ro";
 	autoclose int self = -1;
 

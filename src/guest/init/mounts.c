@@ -18,12 +18,12 @@ struct mount_row {
 	const char *type, *target;
 	unsigned long flags;
 	const char *options;
-	mode_t mode; /* of the directory where it is missing */
+	mode_t mode; /* of the directory, if it is made */
 	bool early;  /* also in the initramfs */
-	bool quiet;  /* a kernel may well be without it */
+	bool quiet;  /* a kernel may well lack it */
 };
 
-/* In this order: some lie in others. */
+/* The mounts, in this order, since some lie in others. */
 static const struct mount_row mount_table[] = {
 	{"devtmpfs", "/dev", MS_NOSUID | MS_NOEXEC, "mode=0755", 0755, true, false},
 	{"proc", "/proc", MS_NOSUID | MS_NOEXEC | MS_NODEV, NULL, 0555, true, false},
@@ -38,7 +38,7 @@ static const struct mount_row mount_table[] = {
 static int mount_one(const struct mount_row *row)
 {
 	if (mkdir(row->target, row->mode) == 0)
-		chmod(row->target, row->mode); /* whatever the umask */
+		chmod(row->target, row->mode); /* whatever the umask is */
 	return mount(row->type, row->target, row->type, row->flags, row->options);
 }
 
@@ -46,7 +46,7 @@ int mounts_console(struct error *err)
 {
 	autoclose int fd = open("/dev/console", O_RDWR | O_NOCTTY);
 
-	if (fd < 0) /* a machine without one: then nobody reads what we say */
+	if (fd < 0) /* the machine has no console: then nobody reads the messages */
 		fd = open("/dev/null", O_RDWR);
 	if (fd < 0)
 		return error_errno(err, errno, "/dev/console");
@@ -75,7 +75,7 @@ void mounts_early_end(void)
 
 void mounts_root(void)
 {
-	/* What programs expect in /dev beside what devtmpfs makes. */
+	/* What programs expect in /dev besides the devices of devtmpfs. */
 	static const char *const links[][2] = {
 		{"/proc/self/fd", "/dev/fd"},
 		{"/proc/self/fd/0", "/dev/stdin"},
@@ -94,13 +94,13 @@ void mounts_root(void)
 	for (size_t i = 0; i < ARRAY_SIZE(links); i++)
 		if (symlink(links[i][0], links[i][1]) < 0 && errno != EEXIST)
 			console_line("cannot make %s: %s", links[i][1], strerror(errno));
-	/* /tmp is the image's, on its disk; an image without one gets memory if it takes no
-	 * directory */
+	/* /tmp is on the image's disk. If the image has none and no directory can be made, it is in
+	 * memory. */
 	if (stat("/tmp", &st) < 0 && mkdir("/tmp", 01777) == 0)
 		chmod("/tmp", 01777);
 }
 
-/* Blank, tab, newline and backslash are three octal digits in mountinfo. */
+/* Decodes a path: in mountinfo blank, tab, newline and backslash are three octal digits. */
 static void unescape_path(char *path)
 {
 	char *to = path;
@@ -118,7 +118,7 @@ static void unescape_path(char *path)
 
 char *mounts_block_path(char *line)
 {
-	/* id, parent, major:minor, root, mount point, ... */
+	/* The fields are: id, parent, major:minor, root, mount point, ... */
 	char *rest = NULL, *fields[5];
 
 	for (size_t i = 0; i < ARRAY_SIZE(fields); i++) {
@@ -127,7 +127,7 @@ char *mounts_block_path(char *line)
 			return NULL;
 	}
 	if (strncmp(fields[2], "0:", 2) == 0)
-		return NULL; /* memory, or a share: nothing of ours to save */
+		return NULL; /* in memory, or a share: nothing to save here */
 	unescape_path(fields[4]);
 	return fields[4];
 }
@@ -138,11 +138,12 @@ static void end_one(const char *path)
 
 	if (fd >= 0 && syncfs(fd) < 0)
 		console_line("cannot write %s back: %s", path, strerror(errno));
-	/* Busy while a process that cannot be killed has a file open; then syncfs has to do. */
+	/* The file system is busy if a process that cannot be killed has a file open; then syncfs
+	 * must suffice. */
 	mount(NULL, path, NULL, MS_REMOUNT | MS_RDONLY, NULL);
 }
 
-/* The paths of all block file systems, in the order of mounting. */
+/* Lists the paths of all block file systems in the order of mounting. */
 static size_t list_paths(FILE *file, char ***out)
 {
 	autofree char *line = NULL;
@@ -182,7 +183,7 @@ void mounts_end(void)
 	size_t all = file ? list_paths(file, &paths) : 0, count = all;
 
 	if (count == 0)
-		end_one("/"); /* somebody has taken our /proc away */
+		end_one("/"); /* a program of the guest has unmounted /proc */
 	while (count > 0)
 		end_one(paths[--count]);
 	free_paths(paths, all);
@@ -202,7 +203,8 @@ int mounts_write_back(struct error *err)
 		const char *path = paths[i - 1];
 		autoclose int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 
-		/* A file system that was mounted over is reached by no name, and nobody writes to it. */
+		/* A file system under another mount has no reachable name, and nobody writes to
+		 * it. */
 		if (fd >= 0 && syncfs(fd) < 0)
 			got = error_errno(err, errno, "cannot write %s back", path);
 	}

@@ -3,15 +3,15 @@
  * /init of the initramfs becomes PID 1 of the root file system.
  *
  * PID 1 does what must not fail: it reaps, holds the agent's listening socket, starts the agent
- * again when it dies, and ends the machine in order. It parses no JSON and reads nothing that comes
- * from the host or from the workload but single bytes and netlink messages of the kernel's.
+ * again when the agent dies, and ends the machine in order. It parses no JSON. From the host and
+ * from the workload it reads only single bytes, and from the kernel netlink messages.
  *
- * The end: a byte to the agent, SIGTERM to all, and then everything that ends is reaped until no
- * child is left, which means no process at all, since orphans are PID 1's children. The agent sees
- * to its commands (it ends them after LIMIT_POWER_GRACE_MS), says the last words to the host and
- * exits. What is left a second later is killed.
+ * The end has these steps: a byte to the agent, SIGTERM to all, and then PID 1 reaps until no child
+ * is left. That means that no process is left, since orphans become PID 1's children. The agent
+ * ends its commands (after LIMIT_POWER_GRACE_MS), sends the last messages to the host and exits.
+ * What is left a second later is killed.
  */
-#include <sys/socket.h> /* first: vm_sockets.h needs it and does not say so */
+#include <sys/socket.h> /* must come first, since vm_sockets.h needs it and does not include it */
 
 #include <linux/vm_sockets.h>
 
@@ -50,9 +50,10 @@
 #define OOM_SPARED "-999"
 #define LINK_WORD \
 	"microagent.link" /* on the kernel's command line: the host listens for the link */
-/* Restarts are counted within this time. */
+/* The time within which restarts are counted. */
 #define RESTART_WINDOW_NS (60 * NS_PER_S)
-/* What PID 1 allows the agent beyond the grace of its commands, and killed processes to be gone. */
+/* The time that PID 1 allows the agent beyond the grace of its commands, and killed processes to be
+ * gone. */
 #define END_SLACK_NS NS_PER_S
 
 struct power_key {
@@ -64,13 +65,13 @@ struct pid1 {
 	struct loop *loop;
 	int program_fd, listen_fd;
 	int link_fd;  /* -1: none */
-	int agent_fd; /* our end of the socketpair; -1 */
+	int agent_fd; /* PID 1's end of the socket pair; -1: none */
 	struct power_key keys[POWER_KEYS];
 	struct loop_watch *agent_watch;
 	pid_t agent;
 	uint64_t window_ns;
-	unsigned restarts;	      /* in the window */
-	struct console_shell console; /* zeroed: none is asked for */
+	unsigned restarts;	      /* within RESTART_WINDOW_NS */
+	struct console_shell console; /* zeroed: none is wanted */
 	bool stopping, killed;
 };
 
@@ -82,13 +83,15 @@ static int listen_for_host(struct error *err)
 
 	if (fd < 0)
 		return error_errno(err, errno, "this kernel has no vsock");
-	/* vsock resets what finds no place in the backlog; the agent's own limit is to say it. */
+	/* vsock resets connections that find no place in the backlog; the agent's own limit is to
+	 * refuse them. */
 	if (bind(fd, (struct sockaddr *)&addr, sizeof(addr)) < 0 || listen(fd, SOMAXCONN) < 0)
 		return error_errno(err, errno, "cannot listen on vsock port %d", AGENT_PORT);
 	return steal_fd(&fd);
 }
 
-/* The host listens before the machine runs. Without the link the agent still has its vsock port. */
+/* Dials the link. The host listens before the machine runs. Without the link the agent still has
+ * its vsock port. */
 static int dial_link(void)
 {
 	const struct sockaddr_vm addr = {
@@ -102,7 +105,7 @@ static int dial_link(void)
 	return -1;
 }
 
-/* A guest without a network still has itself. */
+/* Brings the loopback up: a guest without a network still has itself. */
 static void raise_loopback(void)
 {
 	struct ifreq request = {.ifr_name = "lo", .ifr_flags = IFF_UP | IFF_RUNNING};
@@ -126,7 +129,7 @@ static void become_agent(const int from[AGENT_FD_COUNT])
 	if (oom_fd >= 0 && write(oom_fd, OOM_SPARED, strlen(OOM_SPARED)) < 0)
 		console_line("%s: %s", OOM_FILE, strerror(errno));
 	cleanup_close(&oom_fd);
-	/* The descriptors come to their agreed numbers; the rest goes at exec. */
+	/* Give the descriptors their agreed numbers; the others close at exec. */
 	for (int i = AGENT_FD_LISTEN; i < count; i++) {
 		high[i] = fcntl(from[i], F_DUPFD_CLOEXEC, 64);
 		if (high[i] < 0)
@@ -155,7 +158,7 @@ static void on_agent_byte(struct loop *loop, int fd, uint32_t events, void *data
 	if (n == 1 && byte == INIT_POWER_OFF)
 		stop_machine(p);
 	else if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
-		loop_remove(steal_ptr(&p->agent_watch)); /* its exit follows */
+		loop_remove(steal_ptr(&p->agent_watch)); /* the agent's exit follows */
 }
 
 static int start_agent(struct pid1 *p, struct error *err)
@@ -212,7 +215,7 @@ static void on_agent_deadline(struct loop *loop, void *data)
 	struct pid1 *p = data;
 
 	if (p->killed)
-		power_off(); /* what does not even die of SIGKILL hangs in a file system */
+		power_off(); /* a process that survives SIGKILL hangs in a file system */
 	p->killed = true;
 	kill(-1, SIGKILL);
 	if (!loop_add_timer(loop, clock_mono_ns() + END_SLACK_NS, on_agent_deadline, p, NULL))
@@ -259,8 +262,8 @@ static void on_child_ended(struct loop *loop, int number, void *data)
 	reap_children(data);
 }
 
-/* What the power-off programs of images send to PID 1, and the kernel for Ctrl-Alt-Del: the power
- * button of a VMM that has no other. */
+/* Handles the signals that the power-off programs of images send to PID 1, and that the kernel
+ * sends for Ctrl-Alt-Del, which is the power button of a VMM without another one. */
 static void on_power_signal(struct loop *loop, int number, void *data)
 {
 	(void)loop;
@@ -289,8 +292,8 @@ static void on_power_key(struct loop *loop, int fd, uint32_t events, void *data)
 		loop_remove(steal_ptr(&key->watch));
 }
 
-/* The life of PID 1 in the root file system. Returns only when it cannot begin; ends the machine.
- * shell: it keeps one on the console. */
+/* Runs PID 1 in the root file system, and ends the machine. Returns only if it cannot begin. shell:
+ * it keeps a shell on the console. */
 static int pid1_run(int program_fd, bool shell, struct error *err)
 {
 	const int power[] = {SIGUSR1, SIGUSR2, SIGPWR, SIGRTMIN + 4, SIGINT};
@@ -300,8 +303,8 @@ static int pid1_run(int program_fd, bool shell, struct error *err)
 	size_t keys;
 
 	setrlimit(RLIMIT_NOFILE, &files);
-	/* Where there is no vsock device the host is behind a virtio-serial port, which is held as
-	 * the socket is: one process at a time may open it. */
+	/* Without a vsock device the host is behind a virtio-serial port. PID 1 holds it like the
+	 * socket: only one process at a time may open it. */
 	p.listen_fd = kernel_line_says(PORT_WORD) ? port_open(err) : listen_for_host(err);
 	if (p.listen_fd < 0)
 		return -1;
@@ -312,11 +315,11 @@ static int pid1_run(int program_fd, bool shell, struct error *err)
 	for (size_t i = 0; i < ARRAY_SIZE(power); i++)
 		if (!loop_add_signal(p.loop, power[i], on_power_signal, &p, err))
 			return -1;
-	reboot(RB_DISABLE_CAD); /* Ctrl-Alt-Del is a SIGINT then, and not the end at once */
+	reboot(RB_DISABLE_CAD); /* Ctrl-Alt-Del is then a SIGINT, and not the end at once */
 	if (start_agent(&p, err) < 0)
 		return -1;
 
-	/* Nothing of the rest is needed to serve. */
+	/* The rest is not needed to serve. */
 	p.console = (struct console_shell){.loop = p.loop, .program_fd = program_fd};
 	if (shell)
 		console_shell_start(&p.console);
@@ -335,7 +338,7 @@ static int pid1_run(int program_fd, bool shell, struct error *err)
 	return loop_run(p.loop, err);
 }
 
-/* As a reader it stays in the initramfs, which is then the root for good. */
+/* Runs /init. As a reader it stays in the initramfs, which is then the root for good. */
 int role_init(int argc, char **argv)
 {
 	const char *word = argc == 2 ? argv[1] : "";

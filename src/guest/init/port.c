@@ -16,11 +16,11 @@
 #define PORTS "/sys/class/virtio-ports"
 #define WAIT_NS (10 * NS_PER_S)
 
-/* Of a port the kernel tells the name in a file, a line. */
+/* Returns true if it is the right port. The kernel puts a port's name into a file, as a line. */
 static bool is_ours(const char *device)
 {
 	char path[sizeof(PORTS) + 300],
-		name[sizeof(PORT_NAME)]; /* a newline in the place of the NUL */
+		name[sizeof(PORT_NAME)]; /* a newline in place of the NUL */
 	ssize_t n;
 
 	snprintf(path, sizeof(path), PORTS "/%s/name", device);

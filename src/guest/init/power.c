@@ -11,20 +11,22 @@
 
 static void end_machine(int how, const char *last_line) __attribute__((noreturn));
 
-/* last_line: what the console says when the file systems are on the disk; NULL: nothing. */
+/* Ends the machine. last_line goes to the console when the file systems are on the disk; NULL:
+ * nothing. */
 static void end_machine(int how, const char *last_line)
 {
 	mounts_end();
 	if (last_line)
 		console_line("%s", last_line);
 	reboot(how);
-	/* Without the right to it we are no PID 1 of a machine: a container, a test. */
+	/* Without the right to do it, this is no PID 1 of a machine, but a container or a test. */
 	_exit(125);
 }
 
-/* Some VMMs cannot be switched off, and end when the processor is reset (Firecracker's ACPI has no
- * S5). The host knows which it was by the agent's word that the machine is ending, and where it has
- * cut off the agent by the console's last line. */
+/* A word of the kernel's command line for VMMs that cannot be switched off, and that end when the
+ * processor is reset (Firecracker's ACPI has no S5). The host knows which end it was by the agent's
+ * message that the machine is ending. If the host has cut off the agent, it knows by the console's
+ * last line. */
 #define BY_RESET "microagent.poweroff=reset"
 
 void power_off(void)
@@ -34,8 +36,8 @@ void power_off(void)
 	end_machine(RB_POWER_OFF, NULL);
 }
 
-/* And some boot a machine anew that was reset, which would fail again (Virtualization.framework).
- */
+/* A word for VMMs that boot a machine again after a reset, which would fail again
+ * (Virtualization.framework). */
 #define FAIL_BY_OFF "microagent.fail=off"
 
 void power_fail(const char *reason)

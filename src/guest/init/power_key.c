@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Without firmware an arm64 machine has no ACPI. A button on a GPIO line, which is all that
- * Virtualization.framework presses, a cloud kernel does not know; what QEMU can press besides is a
- * key of a virtio keyboard.
+ * Without firmware an arm64 machine has no ACPI. Virtualization.framework only presses a button on
+ * a GPIO line, which a cloud kernel does not know. QEMU can also press a key of a virtio keyboard.
  */
 #include "guest/init/power_key.h"
 

@@ -18,7 +18,7 @@
 #include "guest/job/session.h"
 
 #define TREE_NAME "microagent"
-/* Old cgroups looked at again per command that ends. */
+/* Old cgroups that are looked at again for each command that ends. */
 #define SWEEP 8
 
 struct name {
@@ -40,7 +40,7 @@ static int write_kill(int dirfd)
 	return fd >= 0 && write(fd, "1", 1) == 1 ? 0 : -1;
 }
 
-/* Directories that an agent before this one made: their commands have lost their owner. */
+/* Ends the directories that an earlier agent made: their commands have lost their owner. */
 static void end_leftovers(struct cgroup_tree *tree)
 {
 	autodir DIR *dir = NULL;
@@ -101,7 +101,7 @@ void cgroup_tree_open(struct cgroup_tree *tree, const char *mount)
 	if (tree->dirfd < 0)
 		return;
 	if (faccessat(tree->dirfd, "cgroup.kill", W_OK, 0) < 0) {
-		close(steal_fd(&tree->dirfd)); /* before Linux 5.14: sessions serve us better */
+		close(steal_fd(&tree->dirfd)); /* before Linux 5.14 sessions work better */
 		return;
 	}
 	cgroup_kill_all(tree);
@@ -168,7 +168,7 @@ static void keep_for_later(struct cgroup_tree *tree, uint64_t number)
 		uint64_t *grown = realloc(tree->left, room * sizeof(*grown));
 
 		if (!grown)
-			return; /* an empty directory stays: nothing worse */
+			return; /* an empty directory stays, which does no harm */
 		tree->left = grown;
 		tree->left_room = room;
 	}

@@ -13,7 +13,7 @@ static struct clone_args clone_arguments(uint64_t flags, int cgroup_fd, int *pid
 	return (struct clone_args){
 		.flags = flags | CLONE_PIDFD | (cgroup_fd >= 0 ? CLONE_INTO_CGROUP : 0),
 		.pidfd = (uint64_t)(uintptr_t)pidfd,
-		/* A sibling has the signal of who makes it. */
+		/* A sibling has the signal of the process that makes it. */
 		.exit_signal = flags & CLONE_PARENT ? 0 : SIGCHLD,
 		.cgroup = cgroup_fd >= 0 ? (uint64_t)cgroup_fd : 0,
 	};
@@ -28,13 +28,13 @@ pid_t clone_fork(uint64_t namespaces, int cgroup_fd, int *pidfd)
 }
 
 /*
- * The child goes on behind the system call with our registers on our stack. It must not run one
- * instruction of compiled code in this function's frame, whose slots the compiler may reuse in one
- * branch while the other still needs them; so it calls entry from within the assembly, below
- * everything that we have on the stack.
+ * The child continues after the system call with the parent's registers and stack. It must not run
+ * one instruction of compiled code in this function's frame: the compiler may reuse a slot in one
+ * branch while the other branch still needs it. So the child calls entry from within the assembly,
+ * below everything that the parent has on the stack.
  */
 #if defined(MICROAGENT_SANITIZE)
-/* What the child poisons of our stack would stay poisoned. */
+/* Stack memory that the child poisons would stay poisoned for the parent. */
 #elif defined(__x86_64__)
 static long clone3_calling(struct clone_args *args, void (*entry)(void *), void *data)
 {

@@ -78,7 +78,7 @@ void job_table_sweep(struct job_table *table)
 	}
 }
 
-/* From the live list to the dead one; everything that could call us is gone. */
+/* Moves the job from the live list to the dead one, and removes everything that could call it. */
 static void job_bury(struct job *job)
 {
 	struct job_table *table = job->table;
@@ -92,7 +92,7 @@ static void job_bury(struct job *job)
 	table->count--;
 }
 
-/* Says the last word if it is time for it. */
+/* Tells the end if it is time for it. */
 void job_check_end(struct job *job)
 {
 	if (job->state != JOB_DRAINING || !job_io_finished(job))
@@ -129,7 +129,7 @@ static void record_end(struct job *job, const siginfo_t *info)
 	end->ended_ns = clock_real_ns();
 	end->elapsed_ms = (int64_t)((clock_mono_ns() - job->began_ns) / NS_PER_MS);
 	if (end->start_error[0])
-		return; /* the code is the failure's */
+		return; /* the exit code comes from the failure */
 	if (info->si_code == CLD_EXITED) {
 		end->exit_code = info->si_status;
 	} else {
@@ -151,7 +151,7 @@ static void on_program_exit(struct loop *loop, int fd, uint32_t events, void *da
 	(void)events;
 	if (waitid(P_PIDFD, (id_t)fd, &info, WEXITED | WNOHANG) < 0 || info.si_pid == 0)
 		return;
-	/* A very short command: its status pipe has ended too. */
+	/* A very short command has ended: so has its status pipe. */
 	while (job->state == JOB_STARTING || job->state == JOB_HELD)
 		job_hear(job);
 	loop_remove(steal_ptr(&job->exit_watch));
@@ -183,7 +183,7 @@ static void record_failure(struct job *job, const struct spawn_failure *failure)
 	snprintf(job->end.start_error, sizeof(job->end.start_error), "%.500s", why.msg);
 }
 
-/* The status pipe has spoken. */
+/* Handles what the status pipe says. */
 static void job_hear(struct job *job)
 {
 	struct spawn_failure word;
@@ -203,7 +203,7 @@ static void job_hear(struct job *job)
 			job->owner->held(job->data);
 		return;
 	}
-	/* The program runs, or the word says why it does not. */
+	/* The program runs, or the message says why it does not. */
 	loop_remove(steal_ptr(&job->status_watch));
 	close(steal_fd(&job->status_fd));
 	job->state = JOB_RUNNING;
@@ -228,7 +228,7 @@ void job_release(struct job *job)
 	if (job->state != JOB_HELD || job->released)
 		return;
 	job->released = true;
-	(void)spawn_release(job->status_fd, NULL); /* one that is gone is heard of */
+	(void)spawn_release(job->status_fd, NULL); /* if the job is gone, the loop will tell */
 }
 
 static void on_timeout(struct loop *loop, void *data)
@@ -280,7 +280,7 @@ void job_hang_up(struct job *job)
 {
 	uint64_t until = limit_deadline(LIMIT_HANG_UP_MS);
 
-	/* Before the program runs there is nobody at the terminal who could take the hint. */
+	/* Before the program runs, nothing at the terminal could react to a hang-up. */
 	if (!job->terminal || !job_is_running(job)) {
 		job_abandon(job);
 		return;
@@ -308,8 +308,8 @@ void job_signal(struct job *job, int signal)
 		pid_t foreground = pty_foreground(job->out[JOB_STDOUT].fd);
 		group = foreground > 0 ? foreground : group;
 	}
-	/* Not yet reaped, so its number is its own; before setsid() there is no group of that name.
-	 */
+	/* The process is not yet reaped, so its pid is still its own. Before setsid() there is no
+	 * such group. */
 	if (kill(-group, signal) < 0 && errno == ESRCH)
 		proc_signal(&job->proc, signal, NULL);
 }

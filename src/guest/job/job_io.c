@@ -13,10 +13,10 @@
 #include "guest/job/linger.h"
 #include "guest/job/pty.h"
 
-/* Reads in a row before other descriptors get their turn. */
+/* Reads in a row before other descriptors have their turn. */
 #define READS_PER_TURN 8
-/* More than a terminal holds of what was written to it: N_TTY_BUF_SIZE, and what the kernel has not
- * handed to the reader's side yet, which FIONREAD does not count (drivers/tty/tty_buffer.c). */
+/* More bytes than a terminal holds of its output: N_TTY_BUF_SIZE, and what the kernel has not yet
+ * handed to the reader's side, which FIONREAD does not count (drivers/tty/tty_buffer.c). */
 #define TERMINAL_HOLDS (128u << 10)
 
 static int take_pipe(int ours_index, int *ours, int *theirs, struct error *err)
@@ -43,13 +43,13 @@ int job_io_open(struct job *job, const struct job_spec *spec, struct child_ends 
 		ends->own[0] = pty.terminal;
 		for (int i = 0; i < 3; i++)
 			ends->fds[i] = pty.terminal;
-		/* Two numbers, since the loop watches each for one thing. */
+		/* Two descriptors, since the loop watches each for one thing. */
 		job->stdin_fd = fcntl(pty.master, F_DUPFD_CLOEXEC, 3);
 		return job->stdin_fd < 0 ? error_errno(err, errno, "terminal") : 0;
 	}
 	ends->fds[0] = ends->fds[1] = ends->fds[2] = job->table->null_fd;
 	if (spec->terminal)
-		return 0; /* the container's own, when there is one */
+		return 0; /* the container makes its own later */
 	if (spec->connection > 0) {
 		ends->fds[0] = ends->fds[1] = spec->connection;
 		return 0;
@@ -67,7 +67,8 @@ int job_io_open(struct job *job, const struct job_spec *spec, struct child_ends 
 	return 0;
 }
 
-/* stdin's is closed, or its reader's end would not be noticed; a terminal is in the first place. */
+/* Holds the child's ends. The end of stdin is closed, since otherwise the end of its reader would
+ * not be noticed; a terminal is in the first place. */
 void job_io_hold(struct job *job, struct child_ends *ends)
 {
 	if (!job->terminal)
@@ -76,7 +77,7 @@ void job_io_hold(struct job *job, struct child_ends *ends)
 	job->held[1] = ends->own[2];
 }
 
-/* One read. false: nothing more for now. */
+/* Reads once. Returns false if there is nothing more now. */
 static bool read_once(struct job *job, enum job_stream stream)
 {
 	static uint8_t nowhere[65536];
@@ -101,11 +102,11 @@ static bool read_once(struct job *job, enum job_stream stream)
 	if (n < 0 && errno == EINTR)
 		return true;
 	if (n < 0 && errno == EAGAIN) {
-		/* A read of a terminal waits for what the kernel has in hand. */
+		/* A read of a terminal waits for bytes that the kernel is still moving. */
 		pipe->owed = 0;
 		return false;
 	}
-	/* The end; EIO is a terminal's. */
+	/* This is the end; a terminal reports it as EIO. */
 	loop_remove(pipe->watch);
 	close(pipe->fd);
 	*pipe = (struct job_pipe){.fd = -1};
@@ -197,7 +198,7 @@ void job_io_close(struct job *job)
 		loop_remove(pipe->watch);
 		*pipe = (struct job_pipe){.fd = -1};
 		if (job->terminal)
-			close(fd); /* hangs up, as a terminal does */
+			close(fd); /* a terminal then hangs up */
 		else
 			linger_add(job->table, fd);
 	}
@@ -262,7 +263,7 @@ void job_close_stdin(struct job *job)
 		close_stdin(job);
 		return;
 	}
-	/* Full of what nobody reads, the terminal would not have its end read either. */
+	/* If the terminal is full of bytes that nobody reads, its end could not be read either. */
 	if (job->stdin_fd >= 0 && tcgetattr(job->stdin_fd, &t) == 0 && (t.c_lflag & ICANON))
 		job_write_stdin(job, &t.c_cc[VEOF], 1);
 }

@@ -28,7 +28,8 @@ int pty_open(const char *ptmx, uint16_t rows, uint16_t columns, uid_t owner, str
 		return error_set(err, ERR_INVALID, "%s is no terminal multiplexer", ptmx);
 	if (ioctl(master, TIOCSPTLCK, &unlocked) < 0)
 		return error_errno(err, errno, "cannot unlock a terminal");
-	/* By the master, not by a name: what the image has at /dev/pts does not matter. */
+	/* Opened through the master, not by a name: whatever the image has at /dev/pts does not
+	 * matter. */
 	autoclose int terminal = ioctl(master, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC);
 	if (terminal < 0)
 		return error_errno(err, errno, "cannot open a terminal's other side");

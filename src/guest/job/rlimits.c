@@ -8,7 +8,7 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 
-/* json_only_keys() wants the names as a list; each is at the place of its number. */
+/* The names, as the list that json_only_keys() needs; the index of each is its number. */
 static const char *const names[RLIMIT_NLIMITS + 1] = {
 	[RLIMIT_CPU] = "cpu",		[RLIMIT_FSIZE] = "fsize",
 	[RLIMIT_DATA] = "data",		[RLIMIT_STACK] = "stack",

@@ -14,10 +14,11 @@
 
 #include "base/cleanup.h"
 
-/* A fork bomb forks on between two looks; each look kills what it sees. */
+/* The most looks: a fork bomb forks on between two looks, and each look kills what it sees. */
 #define LOOKS 64
 
-/* State and session of a process: fields 3 and 6 of its stat, behind the name in brackets. */
+/* Returns true if the process lives and is in the session: fields 3 and 6 of its stat, after the
+ * name in brackets. */
 static bool process_in_session(pid_t pid, pid_t session)
 {
 	char path[32], text[512];
@@ -28,7 +29,7 @@ static bool process_in_session(pid_t pid, pid_t session)
 	if (n <= 0)
 		return false;
 	text[n] = '\0';
-	/* ") S ppid pgrp session ...": the name in front may hold anything. */
+	/* The text is ") S ppid pgrp session ..."; the name before it may have any bytes. */
 	char *rest = strrchr(text, ')');
 	if (!rest || strlen(rest) < 4)
 		return false;
@@ -38,7 +39,8 @@ static bool process_in_session(pid_t pid, pid_t session)
 	return strtol(rest, NULL, 10) == session && state != 'Z' && state != 'X';
 }
 
-/* The pid could be another's by the time of the signal: held by a pidfd, it is looked at again. */
+/* Kills the process if it is in the session. Its pid could belong to another process by then, so it
+ * is checked again while a pidfd holds it. */
 static bool kill_if_in_session(pid_t pid, pid_t session)
 {
 	if (!process_in_session(pid, session))

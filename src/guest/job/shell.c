@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The shell of a terminal for which no command was named: bash where there is one, else sh. */
+/* Becomes the shell of a terminal whose request names no command: bash if there is one, else sh. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
@@ -14,7 +14,8 @@ static void become_shell(const char *path)
 {
 	const char *const argv[] = {path, "-i", "-l", NULL};
 
-	execv(path, (char *const *)(uintptr_t)argv); /* wants pointers to what it does not change */
+	execv(path, (char *const *)(uintptr_t)argv); /* execv() does not change what these pointers
+						      * lead to */
 }
 
 int role_shell(int argc, char **argv)
@@ -23,8 +24,8 @@ int role_shell(int argc, char **argv)
 
 	(void)argc;
 	(void)argv;
-	/* A login uid as in spawn.c, but only now: the shell is traced, and not this program that
-	 * becomes it. */
+	/* Takes a login uid as spawn.c does, but only now: the shell is traced, and not this
+	 * program before it. */
 	if (fd >= 0)
 		dprintf(fd, "%u", geteuid());
 	become_shell("/bin/bash");

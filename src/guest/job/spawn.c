@@ -24,7 +24,7 @@
 #include "guest/job/clone.h"
 #include "guest/job/environ.h"
 
-/* What login sessions get elsewhere; the agent itself runs with more. */
+/* The limit that login sessions usually get; the agent itself runs with more. */
 #define COMMAND_FDS_SOFT 1024
 
 static int lead_terminal(int fd)
@@ -35,19 +35,19 @@ static int lead_terminal(int fd)
 	return ioctl(0, TIOCSCTTY, 0);
 }
 
-/* What the child is to do, and how it tells what went wrong. */
+/* What the child has to do, and how it reports a failure. */
 struct child {
 	const struct spawn_spec *spec;
-	int status_fd; /* -1: the parent reads the failure where it is */
+	int status_fd; /* -1: the parent reads the failure in shared memory */
 	struct spawn_failure failure;
 };
 
-/* What a process of a command may have besides the standard three. */
+/* The most descriptors that a process of a command keeps besides the standard three. */
 #define KEPT_DESCRIPTORS (7 + SPAWN_DESCRIPTORS)
 
-/* Closes all but the standard three, what the child itself needs until its execve(), and the n
- * descriptors in more. What is marked close-on-exec would be there until then, and a path of the
- * command could lead to it by /proc/self/fd. */
+/* Closes all descriptors but the standard three, those that the child itself needs until its
+ * execve(), and the n descriptors in more. A close-on-exec descriptor would stay open until then,
+ * and a path of the command could reach it through /proc/self/fd. */
 static void close_other_descriptors(const struct child *child, const int *more, size_t n)
 {
 	int keep[KEPT_DESCRIPTORS] = {child->status_fd, child->spec->program_fd};
@@ -73,13 +73,13 @@ static int enter_session(const struct child *child)
 			return -1;
 	if (spec->terminal && !spec->inside && ioctl(0, TIOCSCTTY, 0) < 0)
 		return -1;
-	/* The agent is spared by the OOM killer; what it runs is not. The value is not ours to
-	 * change in a test that is not root. */
+	/* The OOM killer spares the agent, but not the commands. A test that is not root cannot
+	 * change the value. */
 	oom_fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
 	if (oom_fd >= 0)
 		(void)!write(oom_fd, "0", 1);
 	cleanup_close(&oom_fd);
-	/* The agent's own policy is not for what it runs. */
+	/* The agent's scheduling policy is not for commands. */
 	sched_setscheduler(0, SCHED_OTHER, &usual);
 	if (getrlimit(RLIMIT_NOFILE, &nofile) == 0 && nofile.rlim_cur > COMMAND_FDS_SOFT) {
 		nofile.rlim_cur = COMMAND_FDS_SOFT;
@@ -95,7 +95,8 @@ static int enter_session(const struct child *child)
 	return sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-/* Once set, it is of all that comes of this process. A kernel without audit has no such thing. */
+/* Sets the login uid, which all descendants inherit and cannot change. A kernel without audit has
+ * none. */
 static void take_login_uid(const struct user *user)
 {
 	autoclose int fd = open("/proc/self/loginuid", O_WRONLY | O_CLOEXEC);
@@ -103,7 +104,7 @@ static void take_login_uid(const struct user *user)
 	int len = snprintf(text, sizeof(text), "%u", user ? user->uid : geteuid());
 
 	if (fd >= 0 && write(fd, text, (size_t)len) < 0)
-		return; /* it has one already, as in a test */
+		return; /* it is set already, as in a test */
 }
 
 int spawn_enter_directory(const char *path)
@@ -113,8 +114,8 @@ int spawn_enter_directory(const char *path)
 
 	if (chdir(path) < 0)
 		return -1;
-	/* The system call, since glibc's getcwd() looks for another name where this one does not
-	 * begin at the root. A directory without a root in common is "(unreachable)/...". */
+	/* The system call is used, since glibc's getcwd() looks for another name if this one does
+	 * not begin at the root. A directory without a common root is "(unreachable)/...". */
 	if (syscall(SYS_getcwd, name, sizeof(name)) < 0)
 		errnum = errno;
 	else if (name[0] == '/')
@@ -125,8 +126,9 @@ int spawn_enter_directory(const char *path)
 	return -1;
 }
 
-/* What execve() means by ENOENT for a file that is there: what its first line (#!) names, or the
- * loader that an ELF file names, is missing (execve(2)). ELIBACC stands for that. */
+/* Returns the errno of a failed execve(). If it is ENOENT although the file exists, the program of
+ * its first line (#!), or the loader of the ELF file, is missing (execve(2)). ELIBACC stands for
+ * that. */
 static int exec_errno(const char *file)
 {
 	int why = errno;
@@ -134,8 +136,9 @@ static int exec_errno(const char *file)
 	return why == ENOENT && access(file, F_OK) == 0 ? ELIBACC : why;
 }
 
-/* Returns only with an errno: what the last of the PATH's candidates said, but "no rights" is
- * remembered, because a file that may not be run is not "not found". Never tries a shell. */
+/* Tries each directory of PATH. Returns only on failure, with the errno of the last candidate. "No
+ * rights" is remembered, because a file that may not be run is not "not found". Never tries a
+ * shell. */
 static int exec_in_path(const char *const *argv, char *const *args, char *const *envp)
 {
 	const char *path = environ_get((const char *const *)envp, "PATH");
@@ -161,7 +164,7 @@ static int exec_in_path(const char *const *argv, char *const *args, char *const 
 
 static int exec_program(const struct spawn_spec *spec)
 {
-	/* execve() wants pointers to what it does not change */
+	/* execve() does not change what these pointers lead to. */
 	char *const *args = (char *const *)(uintptr_t)spec->argv;
 	char *const *envp = (char *const *)(uintptr_t)spec->envp;
 
@@ -175,7 +178,8 @@ static int exec_program(const struct spawn_spec *spec)
 	return exec_errno(spec->argv[0]);
 }
 
-/* Whether there is a program to be executed: a container whose start would fail is not created. */
+/* Checks that there is a program to execute: a container whose start would fail must not be
+ * created. */
 static int look_for_program(const struct spawn_spec *spec)
 {
 	const char *path = environ_get(spec->envp, "PATH"), *name = spec->argv[0];
@@ -220,17 +224,17 @@ static int enter_inside(struct child *child, struct error *err)
 	if (errno)
 		return -1;
 	child->failure.step = SPAWN_INSIDE;
-	/* Says that it is in its container, and hands over the terminal. */
+	/* Says that the child is in its container, and hands over the terminal. */
 	if (fd_send_passing(child->status_fd, &word, sizeof(word), &pty.master, pty.master >= 0,
 			    0) < 0)
 		return error_errno(err, errno, "held");
-	/* The end of the socket is the end of who wanted the container. */
+	/* If the socket has ended, the process that wanted the container has ended. */
 	if (inside->hold && read(child->status_fd, &go, 1) != 1)
 		return error_errno(err, errno, "held");
 	return 0;
 }
 
-/* What is between the session and the program. */
+/* Does the steps between the session and the program. */
 static int become_contained(struct child *child)
 {
 	const struct spawn_inside *inside = child->spec->inside;
@@ -285,7 +289,7 @@ static void run_spawned(void *data)
 		goto fail;
 	if ((child->spec->inside ? become_contained : become_command)(child) < 0)
 		goto fail;
-	/* On shared memory the parent reads this when exec has succeeded. */
+	/* In shared memory the parent reads this when exec has succeeded. */
 	if (child->status_fd < 0)
 		failure->step = SPAWN_NONE;
 	errno = exec_program(child->spec);
@@ -300,7 +304,7 @@ fail:
 /* The process between the agent and a child in the pid namespace of a container. */
 struct between {
 	struct child child;
-	pid_t pid; /* the child's in the agent's namespace, or -errno */
+	pid_t pid; /* the child's pid in the agent's namespace, or -errno */
 };
 
 /* Makes the child, on the memory of the agent, which stands still. */
@@ -328,11 +332,11 @@ static void run_between(void *data)
 }
 
 /*
- * Forks a child in the pid namespace that spec->inside names. setns() changes the namespace of the
- * children that a process makes from then on, and the agent must stay in its own: so a process
- * between the two enters it and makes the child, whose parent is the agent (CLONE_PARENT). That
- * process closes the agent's descriptors first: the child is seen by the container's processes from
- * its first moment, and one with CAP_SYS_PTRACE may take what the child has.
+ * Forks a child in the pid namespace that spec->inside names. setns() changes the namespace of all
+ * later children of a process, and the agent's must not change. So a process between the two enters
+ * the namespace and makes the child, whose parent is the agent (CLONE_PARENT). That process first
+ * closes the agent's descriptors: the container's processes see the child from its start, and one
+ * with CAP_SYS_PTRACE may take what the child has.
  */
 static pid_t fork_into_namespace(const struct spawn_spec *spec, int status_fd, int *pidfd)
 {
@@ -375,7 +379,7 @@ static int start_by_fork(const struct spawn_spec *spec, struct proc *out, int *s
 	if (pid < 0)
 		return error_errno(err, -pid, "cannot start a process");
 	if (pid == 0) {
-		close(status_read); /* the child waits for the end of it */
+		close(status_read); /* the child waits for its end */
 		run_spawned(&(struct child){.spec = spec, .status_fd = status_write});
 	}
 	*out = (struct proc){.pid = pid, .pidfd = pidfd};
@@ -393,8 +397,8 @@ int spawn_start(const struct spawn_spec *spec, struct proc *out, int *status_fd,
 	*status_fd = -1;
 	if (spec->may_block || spec->inside)
 		return start_by_fork(spec, out, status_fd, err);
-	/* The signals of the terminal and of others must not be handled by the child on our memory;
-	 * we handle none, so there is nothing to block. */
+	/* The child must not run signal handlers on the agent's memory. The agent has no handlers,
+	 * so no signal must be blocked. */
 	pid = clone_vfork(spec->cgroup_fd, &pidfd, run_spawned, &child);
 	if (pid == -ENOSYS)
 		return start_by_fork(spec, out, status_fd, err);
@@ -415,7 +419,7 @@ int spawn_hear(int status_fd, struct spawn_failure *out, int *master)
 	if (n < 0 && errno == ENOTSOCK)
 		n = read(status_fd, out, sizeof(*out));
 	if (n == (ssize_t)sizeof(*out)) {
-		/* The other end may have been taken from the child, by CAP_SYS_PTRACE. */
+		/* A process with CAP_SYS_PTRACE may have taken the other end from the child. */
 		out->text[sizeof(out->text) - 1] = '\0';
 		return 1;
 	}

@@ -18,9 +18,9 @@
 #define FIELDS_MAX 8
 
 /*
- * The whole file as a malloc'd string, or NULL when it is absent, no regular file or too long. The
- * image's owner decides what lies there, so a FIFO must not hold us. One read of the size it has,
- * and one block: this is on the path of every command.
+ * Returns the whole file as a string, which the caller frees; NULL if it is absent, no regular file
+ * or too long. The image's owner decides which file it is, so a FIFO must not hold up the agent. It
+ * uses one read of the file's size and one block, since every command needs it.
  */
 static char *read_database(const char *etc, const char *name)
 {
@@ -56,7 +56,7 @@ static void split_fields(char *line, char *fields[FIELDS_MAX])
 	}
 }
 
-/* The next line of a text that is cut in place; NULL at the end. */
+/* Returns the next line of a text that is cut in place; NULL at the end. */
 static char *cut_line(char **text)
 {
 	char *line = *text, *end;
@@ -70,7 +70,7 @@ static char *cut_line(char **text)
 	return line;
 }
 
-/* A decimal id below 2^32-1, which means "none" to the kernel. */
+/* Reads a decimal id below 2^32-1, which means "none" to the kernel. */
 static bool parse_id(const char *text, uint32_t *out)
 {
 	uint64_t value = 0;
@@ -180,7 +180,8 @@ static int resolve_spec(const char *etc, const char *spec, struct user *out, str
 	if (resolve_user(etc, name, &found, err) < 0)
 		return -1;
 	if (colon) {
-		/* An explicit group stands alone, as in an image's configuration. */
+		/* With an explicit group there are no other groups, as in an image's
+		 * configuration. */
 		if (resolve_group(etc, colon + 1, &found.gid, err) < 0)
 			return -1;
 	} else {
@@ -206,7 +207,7 @@ int user_resolve(const char *etc, const char *spec, struct user *out, struct err
 
 	if (spec)
 		return resolve_spec(etc, spec, out, err);
-	/* The user that the image was recorded with, unless that is root or cannot be had. */
+	/* Use the user that the image records, unless that is root or cannot be found. */
 	autofree char *text = read_database(etc, "microagent/user");
 	char *rest = text, *line = cut_line(&rest);
 	if (line && *line && resolve_spec(etc, line, &found, NULL) == 0 && found.uid != 0) {

@@ -21,14 +21,14 @@
 #include "guest/init/uevent.h"
 #include "guest/machine/network.h"
 
-/* Nothing that comes from outside brings rights or devices with it. */
+/* Mounts from outside bring no rights and no devices. */
 #define FLAGS (MS_NOSUID | MS_NODEV)
 
-/* Where something is mounted, held by a descriptor: its path may lead elsewhere a moment later. */
+/* The place of a mount, held by a descriptor: its path may lead elsewhere a moment later. */
 struct place {
 	int fd;
 	char name[32];
-	char *path; /* malloc'd */
+	char *path; /* freed with the place */
 };
 
 static void leave_place(struct place *place)
@@ -50,13 +50,14 @@ static int find_place(const char *mountpoint, struct place *out, struct error *e
 	return out->path ? 0 : error_errno(err, ENOMEM, "%s", mountpoint);
 }
 
-/* The paths of what was mounted so far, which is taken back where the next one fails. */
+/* The paths of the mounts that were made, which are undone if the next one fails. */
 struct mounted {
 	char **paths;
 	size_t count;
 };
 
-/* Finds each place anew: a user of the guest may have put a link on the way since. */
+/* Unmounts them. Each place is looked up again: a user of the guest may have put a link on the way
+ * since. */
 static void take_back(const struct mounted *mounted)
 {
 	for (size_t i = mounted->count; i-- > 0;) {
@@ -105,15 +106,15 @@ static bool share_is_mounted(const struct config_share *share, const struct plac
 		     NULL) == 0;
 }
 
-/* A device that was just plugged in may take a moment; until then its tag is an invalid argument.
- */
+/* Mounts a share. A device that was just plugged in may take a moment; until then its tag is an
+ * invalid argument. */
 static int mount_when_there(const struct config_share *share, const struct place *place,
 			    struct error *err)
 {
 	uint64_t deadline = limit_deadline(LIMIT_ROOT_DISK_MS);
 	struct error late;
 
-	/* Nearly always it is there already, and then no socket is needed. */
+	/* Nearly always the device is there already, and then no socket is needed. */
 	if (share_is_mounted(share, place))
 		return 0;
 	autoclose int events = uevent_open(err);
@@ -129,10 +130,10 @@ static int mount_when_there(const struct config_share *share, const struct place
 	return 0;
 }
 
-/* Each request is a way through the device and a process of the host, so that what is read of a
- * file in order, or a program by its pages, is better asked for in few. The kernel's own 128 KiB
- * are meant for disks; the device takes READ_AHEAD_KB at once (FUSE_MAX_MAX_PAGES,
- * fs/fuse/fuse_i.h). Where it cannot be set (no sysfs) all is as it was. */
+/* Sets the read-ahead of a share. Each request goes through the device and a process of the host,
+ * so sequential reads and the pages of a program are better fetched with few requests. The kernel's
+ * own 128 KiB are meant for disks; the device takes READ_AHEAD_KB at once (FUSE_MAX_MAX_PAGES,
+ * fs/fuse/fuse_i.h). If it cannot be set (no sysfs), it stays as it was. */
 #define READ_AHEAD_KB "1024"
 
 static void read_further_ahead(const char *mountpoint)
@@ -169,12 +170,12 @@ typedef int mount_fn(json_t *item, struct mounted *mounted, struct error *err);
 struct wanted {
 	json_t *item;
 	mount_fn *mount;
-	size_t length; /* of the mountpoint, in bytes */
+	size_t length; /* bytes of the mountpoint */
 	size_t at;     /* its place in the config */
 };
 
-/* A mountpoint that is below another one is the longer of the two, and would be hidden if it were
- * mounted first. The others keep the order of the config. */
+/* Compares two mounts. A mountpoint below another one has the longer path, and would be hidden if
+ * it were mounted first. The others keep the order of the config. */
 static int compare_wanted(const void *left, const void *right)
 {
 	const struct wanted *a = left, *b = right;

@@ -58,7 +58,7 @@ size_t dhcp_make(uint8_t out[DHCP_MESSAGE_MAX], enum dhcp_kind kind, uint32_t tr
 	out[1] = 1; /* Ethernet */
 	out[2] = 6;
 	memcpy(out + 4, &transaction, 4);
-	out[10] = 0x80; /* answer by broadcast: we have no address yet */
+	out[10] = 0x80; /* answer by broadcast: the guest has no address yet */
 	memcpy(out + 28, mac, 6);
 	memcpy(out + 236, cookie, 4);
 	len += put_option(out + len, OPTION_KIND, &kind_byte, 1);
@@ -68,7 +68,7 @@ size_t dhcp_make(uint8_t out[DHCP_MESSAGE_MAX], enum dhcp_kind kind, uint32_t tr
 	}
 	len += put_option(out + len, OPTION_WANTED, wanted, sizeof(wanted));
 	out[len++] = OPTION_END;
-	return len < 300 ? 300 : len; /* the least that old servers take */
+	return len < 300 ? 300 : len; /* the shortest that old servers take */
 }
 
 static void read_address_list(const uint8_t *value, size_t len, struct in_addr *out, size_t max,
@@ -106,7 +106,7 @@ static void read_option(uint8_t option, const uint8_t *value, size_t len, struct
 	}
 }
 
-/* A mask is ones and then zeros. */
+/* Returns true if the mask is ones and then zeros. */
 static bool is_mask(struct in_addr mask)
 {
 	uint32_t inverse = ~ntohl(mask.s_addr);
@@ -173,7 +173,8 @@ static int open_exchange(struct exchange *x, const char *interface, struct error
 	return 0;
 }
 
-/* ENETUNREACH and the like mean that the link is not up yet: as if nobody had answered. */
+/* Sends a message. ENETUNREACH and similar errors mean that the link is not up yet, which counts as
+ * no answer. */
 static void dhcp_say(struct exchange *x, enum dhcp_kind kind, const struct dhcp_answer *offer)
 {
 	const struct sockaddr_in all = {.sin_family = AF_INET,
@@ -185,7 +186,7 @@ static void dhcp_say(struct exchange *x, enum dhcp_kind kind, const struct dhcp_
 	(void)!sendto(x->fd, bytes, len, 0, (const struct sockaddr *)&all, sizeof(all));
 }
 
-/* 1: an answer, 0: none until `until`. */
+/* Waits for an answer until the time `until`. Returns 1 if there is one; 0 if not. */
 static int dhcp_hear(struct exchange *x, uint64_t until, struct dhcp_answer *out)
 {
 	uint8_t bytes[DHCP_MESSAGE_MAX];
@@ -201,7 +202,7 @@ static int dhcp_hear(struct exchange *x, uint64_t until, struct dhcp_answer *out
 	return 0;
 }
 
-/* One of the two steps, said again until it is answered. */
+/* Does one of the two steps: sends a message again until it is answered. */
 static int dhcp_step(struct exchange *x, enum dhcp_kind kind, const struct dhcp_answer *offer,
 		     struct dhcp_answer *out, struct error *err)
 {

@@ -13,12 +13,12 @@
 #include "base/cleanup.h"
 #include "base/fd.h"
 
-/* Behind a line of ours, as resolvers take a comment. */
+/* Marks a line of the agent's, as a comment that resolvers accept. */
 #define MARK "# this machine"
 
 struct line {
 	const char *text;
-	size_t len; /* without its newline */
+	size_t len; /* bytes without its newline */
 };
 
 static bool next_line(const char **at, const char *end, struct line *out)
@@ -40,7 +40,7 @@ static bool is_marked(const struct line *line)
 	return line->len >= len && memcmp(line->text + line->len - len, MARK, len) == 0;
 }
 
-/* Whether name is one of the words behind the address, in whichever case. */
+/* Returns true if name is one of the words after the address, in any case of letters. */
 static bool names(const struct line *line, const char *name)
 {
 	const char *at = line->text, *end = line->text + line->len;
@@ -76,7 +76,8 @@ static bool is_named(const char *text, size_t len, const char *name)
 int hosts_complete(const char *text, size_t len, const char *name, struct buf *out,
 		   struct error *err)
 {
-	/* The names of each line have the address of the first that is missing. */
+	/* Wanted names. The line of the first missing one also gives its address to the other names
+	 * of that line. */
 	static const struct {
 		const char *name, *line;
 	} wanted[] = {
@@ -94,7 +95,7 @@ int hosts_complete(const char *text, size_t len, const char *name, struct buf *o
 		if (!is_marked(&line) && (buf_append(out, line.text, line.len, err) < 0 ||
 					  buf_append(out, "\n", 1, err) < 0))
 			return -1;
-	/* Of the loopback network, as Debian has it: 127.0.0.1 is localhost alone. */
+	/* From the loopback network, as in Debian: 127.0.0.1 is only for localhost. */
 	if (*name && strcasecmp(name, "localhost") != 0 && !is_named(text, len, name) &&
 	    buf_printf(out, err, "127.0.1.1\t%s %s\n", name, MARK) < 0)
 		return -1;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The kernel is asked for its sockets that listen (sock_diag(7)), and for no others. Where it has
- * no tcp_diag, which is a module of many kernels that a guest may lack, /proc/net/tcp and tcp6 have
- * the same. They list the sockets that listen first (tcp_get_idx() in net/ipv4/tcp_ipv4.c), so that
- * no more than these is read, but to find that there are no more of them the kernel goes through
- * its whole table of connections: 10 ms where a machine has 24 GiB.
+ * Asks the kernel for its listening sockets (sock_diag(7)), and for no others. If there is no
+ * tcp_diag, a module of many kernels that a guest may lack, /proc/net/tcp and tcp6 have the same.
+ * They list the listening sockets first (tcp_get_idx() in net/ipv4/tcp_ipv4.c), so that no more
+ * than these must be read. But to find that there are no more of them, the kernel goes through its
+ * whole table of connections: 10 ms if a machine has 24 GiB.
  */
 #include "guest/machine/listening.h"
 
@@ -62,7 +62,8 @@ static int ask_kernel(struct port_set *set, struct error *err)
 
 /* --- by /proc -------------------------------------------------------------------------------- */
 
-/* "   0: 0100007F:1F90 00000000:0000 0A ...": *port of a socket that listens. */
+/* Reads a line "   0: 0100007F:1F90 00000000:0000 0A ...". Returns true and sets *port if the
+ * socket listens. */
 static bool is_listener(const char *line, uint16_t *port)
 {
 	const char *slot = strchr(line, ':'), *local = slot ? strchr(slot + 1, ':') : NULL,
@@ -82,7 +83,8 @@ static int add_table(struct port_set *set, const char *path)
 	char line[256];
 	uint16_t port;
 
-	if (!table || !fgets(line, sizeof(line), table)) /* the heads of the columns */
+	if (!table || !fgets(line, sizeof(line), table)) /* the first line has the heads of the
+							  * columns */
 		return -1;
 	while (fgets(line, sizeof(line), table) && is_listener(line, &port))
 		port_set_add(set, port);
@@ -91,7 +93,8 @@ static int add_table(struct port_set *set, const char *path)
 
 int listening_ports(struct port_set *out, struct error *err)
 {
-	/* Each question about what it lacks would have the kernel look for a module. */
+	/* Remembered, since each question about a missing protocol would make the kernel look for a
+	 * module. */
 	static bool lacks_diag;
 	struct port_set asked = {0}, read = {0};
 	struct error why = {0};

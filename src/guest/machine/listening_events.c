@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The kernel calls a program of ours at its tracepoint for changes of a TCP socket's state
- * (inet_sock_set_state(), include/trace/events/sock.h), and the program puts a record into a ring
- * when one of the two states is that of a socket that listens. What the record says nobody reads.
+ * The kernel calls a program of ours at its tracepoint for state changes of a TCP socket
+ * (inet_sock_set_state(), include/trace/events/sock.h). The program puts a record into a ring if
+ * the old or the new state is that of a listening socket. Nobody reads the contents of a record.
  *
- * The ring (BPF_MAP_TYPE_RINGBUF, kernel/bpf/ringbuf.c) is mapped: its first page has the position
- * up to which was read, which is ours to write, the second that up to which was written. Its
- * descriptor can be waited for while the two differ.
+ * The ring (BPF_MAP_TYPE_RINGBUF, kernel/bpf/ringbuf.c) is mapped. Its first page has the position
+ * of the reader, which this process writes; its second page has the position of the writer. The
+ * descriptor can be polled while the two differ.
  */
 #include <errno.h>
 #include <linux/bpf.h>
@@ -25,14 +25,14 @@
 struct listening_events {
 	int ring, program, link;
 	size_t page;
-	uint64_t *read; /* up to where */
+	uint64_t *read; /* position of the reader */
 	const uint64_t *written;
 };
 
 /* --- the program ----------------------------------------------------------------------------- */
 
-/* The program is given three words of 8 bytes: the socket, its old state, its new one. Each
- * instruction is written with its place, by which jumps are counted. */
+/* The program gets three words of 8 bytes: the socket, its old state, its new state. Each
+ * instruction has its number, for the jumps. */
 enum { TELL = 4, END = 12, PROGRAM_LENGTH = 14 };
 enum { RESULT, FIRST, SECOND, THIRD, FOURTH, STACK = BPF_REG_10 };
 #define OLD_STATE 8
@@ -89,8 +89,8 @@ static int bpf(int command, union bpf_attr *attr)
 	return (int)syscall(SYS_bpf, command, attr, sizeof(*attr));
 }
 
-/* The step that fails is told by *step. The kernel looks at all of an attribute, so that all of it
- * is zeroed before each step: {0} is of one member. */
+/* Opens the events. On failure *step names the failed step. The kernel checks all of an attribute,
+ * so all of it is zeroed before each step: {0} would clear only one member. */
 static int open_events(struct listening_events *e, const char **step)
 {
 	struct bpf_insn program[PROGRAM_LENGTH];

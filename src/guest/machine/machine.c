@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the agent does to its machine. */
+/* The agent's work on its real machine. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +19,7 @@
 #include "guest/roles.h"
 #include "guest/trace/tracer.h"
 
-/* Smaller steps do more harm to what measures time than they mend. */
+/* Smaller corrections harm programs that measure time more than they help. */
 #define DRIFT_NS ((int64_t)(100 * NS_PER_MS))
 
 static int set_hostname(const char *name, struct error *err)

@@ -96,7 +96,8 @@ size_t network_resolv_conf(const struct network *network, char *out, size_t size
 		inet_ntop(AF_INET, &network->dns[i], text, sizeof(text));
 		len += (size_t)snprintf(out + len, size - len, "nameserver %s\n", text);
 	}
-	/* Answers of more than 512 bytes: glibc asks for up to 1,200 then. Others pass over it. */
+	/* Allows answers of more than 512 bytes: glibc then asks for up to 1,200. Other resolvers
+	 * ignore it. */
 	if (network->ndns && len < size)
 		snprintf(out + len, size - len, "options edns0\n");
 	return strlen(out);
@@ -104,7 +105,7 @@ size_t network_resolv_conf(const struct network *network, char *out, size_t size
 
 /* --- the card -------------------------------------------------------------------------------- */
 
-/* The one interface with a device behind it. */
+/* Finds the one interface that has a device. */
 static int find_card(char name[IFNAMSIZ], struct error *err)
 {
 	autodir DIR *dir = opendir("/sys/class/net");
@@ -145,8 +146,8 @@ static int up(int fd, const char *name, struct error *err)
 	return card_request(fd, SIOCSIFFLAGS, &r, name, err);
 }
 
-/* Before us, as "ip=dhcp" on the kernel's command line asks for: all but the names, which are no
- * affair of the kernel's, is done then. */
+/* Returns true if the kernel has configured the card before, for "ip=dhcp" on its command line.
+ * Then everything is done except the names, which the kernel does not use. */
 static bool is_kernels(int fd, const char *name, struct network *out)
 {
 	autobuf struct buf text = BUF_INIT(PNP_BYTES);
@@ -161,9 +162,9 @@ static bool is_kernels(int fd, const char *name, struct network *out)
 /* --- resolv.conf ----------------------------------------------------------------------------- */
 
 /*
- * Ours lies over the image's, which stays as it was. A link that leads nowhere is replaced: images
- * made for systemd-resolved have one. What cannot be done is said on the console and no reason to
- * end the boot.
+ * Puts a resolv.conf over the image's, which stays as it was. A link that leads nowhere is
+ * replaced: images made for systemd-resolved have one. A failure is told on the console, and is no
+ * reason to end the boot.
  */
 static int put_resolv_conf(const struct network *n, struct error *err)
 {
@@ -225,14 +226,14 @@ static int set_by_dhcp(int fd, const char *name, struct error *err)
 	if (up(fd, name, err) < 0)
 		return -1;
 	if (dhcp_ask(name, &n, &why) < 0) {
-		/* The link is the host's; whoever needs an address can ask again. */
+		/* The link is the host's; a program that needs an address can ask again. */
 		console_line("no address by DHCP: %s", why.msg);
 		return 0;
 	}
 	return set_all(fd, name, &n, err);
 }
 
-/* One that was just plugged may take a moment. */
+/* Waits for a card: a card that was just plugged in may take a moment. */
 static int await_card(char name[IFNAMSIZ], struct error *err)
 {
 	uint64_t deadline = limit_deadline(LIMIT_ROOT_DISK_MS);

@@ -21,7 +21,7 @@
 struct fixed_card {
 	int fd; /* the netlink socket */
 	unsigned index;
-	char path[PATH]; /* of its object, for messages */
+	char path[PATH]; /* path of its object, for messages */
 	char name[IFNAMSIZ];
 	json_t *object;
 };
@@ -99,7 +99,7 @@ static void begin_card_change(struct netlink_message *message, const struct fixe
 	netlink_begin(message, RTM_NEWLINK, 0, &head, sizeof(head));
 }
 
-/* A name is changed of a card that is down. */
+/* Renames a card. It must be down. */
 static int rename_card(const struct fixed_card *card, const char *name, struct error *err)
 {
 	struct netlink_message message;
@@ -114,8 +114,8 @@ static int rename_card(const struct fixed_card *card, const char *name, struct e
 	return 0;
 }
 
-/* One that has another name gets a third one first, since that may be the name of a card whose turn
- * is to come. */
+/* Finds a card. If it has another name, it gets a third name first, since its present name may
+ * belong to a card whose turn is still to come. */
 static int find_fixed_card(struct fixed_card *card, struct error *err)
 {
 	const struct ifinfomsg all = {.ifi_family = AF_UNSPEC};
@@ -264,7 +264,7 @@ static void make_route_message(struct netlink_message *message, const struct fix
 	}
 }
 
-/* A gateway has to be reachable by the time it is named: those on the link go first. */
+/* Adds a route. A gateway must be reachable when it is named, so routes on the link come first. */
 static int add_card_route(const struct fixed_card *card, json_t *item, const char *path,
 			  bool through_gateway, struct error *err)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "guest/machine/publish.h"
 
-#include <sys/socket.h> /* first: vm_sockets.h needs it and does not say so */
+#include <sys/socket.h> /* must come first, since vm_sockets.h needs it and does not include it */
 
 #include <linux/vm_sockets.h>
 
@@ -41,14 +41,15 @@ static int listen_on_port(uint16_t port, struct error *err)
 				   .svm_port = PUBLISH_PORT_FIRST + port};
 	autoclose int fd = socket(AF_VSOCK, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
-	/* vsock resets what finds no place in the backlog: nobody tries again, as TCP would. */
+	/* vsock resets connections that find no place in the backlog, and nobody tries again, as
+	 * TCP would. */
 	if (fd < 0 || bind(fd, (struct sockaddr *)&addr, sizeof(addr)) < 0 ||
 	    listen(fd, SOMAXCONN) < 0)
 		return error_errno(err, errno, "cannot listen on vsock port %u", addr.svm_port);
 	return steal_fd(&fd);
 }
 
-/* The child's descriptors, at their agreed numbers; the rest goes at exec. */
+/* Gives the child's descriptors their agreed numbers; the others close at exec. */
 static int place_sockets(const struct publish *p)
 {
 	int above = PUBLISH_FD_FIRST + (int)p->count;
@@ -101,7 +102,8 @@ static int start_publisher(struct publish *p, struct error *err)
 	return loop_add_proc(p->loop, &p->proc, on_publisher_ended, p, err) ? 0 : -1;
 }
 
-/* A SIGTERM is the end of the machine, which must not be held up. */
+/* Called when the process has ended. A SIGTERM means the end of the machine, which must not be
+ * delayed. */
 static void on_publisher_ended(struct loop *loop, int code, void *data)
 {
 	struct publish *p = data;
@@ -123,7 +125,7 @@ static bool port_is_listed(const struct publish *p, uint16_t port)
 	return false;
 }
 
-/* A guest port may be published at several ports of the host. */
+/* Adds a port. A guest port may be published at several ports of the host. */
 static int add_port(struct publish *p, json_t *item, struct error *err)
 {
 	struct error why = {0};
@@ -135,7 +137,7 @@ static int add_port(struct publish *p, json_t *item, struct error *err)
 	if (port_is_listed(p, port))
 		return 0;
 	fd = listen_on_port(port, &why);
-	if (fd < 0) /* that of before stays */
+	if (fd < 0) /* the earlier one stays */
 		return why.errnum == EADDRINUSE ? 0 : error_copy(err, &why);
 	p->ports[p->count].port = port;
 	p->ports[p->count].fd = fd;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Published ports where the host is behind the mux. */
+/* Published ports if the host is behind the mux. */
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -16,11 +16,11 @@
 struct carried_port {
 	struct mux_listener listener;
 	struct reach_port target;
-	unsigned count;	     /* of connections */
-	struct list waiting; /* for one of them to end */
+	unsigned count;	     /* number of connections */
+	struct list waiting; /* connections that wait until another one ends */
 };
 
-/* A connection of the host's whose program has not been reached yet. */
+/* A connection of the host whose program has not been reached yet. */
 struct arrival {
 	struct list_link link;
 	struct carried_port *port;

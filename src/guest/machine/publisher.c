@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The process between vsock and the guest's TCP ports. It is not the agent, so that a flood of
- * connections costs the agent nothing; it reads nothing of what it moves.
+ * connections costs the agent nothing. It does not look at the bytes that it moves.
  */
-#include <sys/socket.h> /* first: vm_sockets.h needs it and does not say so */
+#include <sys/socket.h> /* must come first, since vm_sockets.h needs it and does not include it */
 
 #include <linux/vm_sockets.h>
 
@@ -18,10 +18,11 @@
 #include "guest/machine/reach.h"
 #include "guest/roles.h"
 
-/* Two descriptors for each connection, and some. */
+/* Two descriptors for each connection, and some more. */
 #define FILES 65536u
 
-/* A program in the guest that gets at the port through some loopback is no client of ours. */
+/* Returns true if the peer is the host: a program in the guest could reach the port through a
+ * loopback. */
 static bool is_host(const struct sockaddr_storage *peer)
 {
 	const struct sockaddr_vm *vm = (const struct sockaddr_vm *)peer;
@@ -69,7 +70,7 @@ int role_publish(int argc, char **argv)
 		status = serve_port(&ports[i], PUBLISH_FD_FIRST + i - 1, &err);
 	}
 	if (status == 0)
-		(void)loop_run(loop, &err); /* returns when it cannot go on */
+		(void)loop_run(loop, &err); /* returns if it cannot go on */
 	console_line("published ports: %s", err.msg);
 	return 125;
 }

@@ -9,7 +9,8 @@
 #include "base/clock.h"
 #include "base/limits.h"
 
-/* On the way to a program: to the loopback, where most listen, and then to where else it may be. */
+/* An attempt to reach a program: first at the loopback, where most programs listen, and then at
+ * other addresses. */
 struct attempt {
 	const struct reach_port *port;
 	uint64_t deadline_ns;
@@ -24,8 +25,8 @@ static void list_loopback(struct addresses *list, uint16_t port)
 	addresses_add_text(list, "::1", port);
 }
 
-/* A program may also listen on one address of the network alone. To ask for them takes about as
- * long as to connect. */
+/* Lists the other addresses: a program may listen at only one address of the network. Asking for
+ * them takes about as long as connecting. */
 static void list_others(struct addresses *list, uint16_t port)
 {
 	struct addresses all = {0};
@@ -44,7 +45,7 @@ static void list_others(struct addresses *list, uint16_t port)
 		list->at[list->count++] = all.at[i];
 }
 
-/* Says how the attempt has ended, also where the other addresses have been tried. */
+/* Tells how the attempt has ended, also after the other addresses have been tried. */
 static void settle_attempt(void *data, int fd, const struct error *why)
 {
 	struct attempt a = *(struct attempt *)data;

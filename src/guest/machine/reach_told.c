@@ -9,7 +9,7 @@
 #include "base/limits.h"
 #include "guest/machine/reach.h"
 
-/* The port is being read, then reached. */
+/* An attempt whose port is first read, and then reached. */
 struct told {
 	struct reach_port port;
 	uint8_t bytes[sizeof(in_port_t)];
@@ -26,7 +26,7 @@ static void stop_reading(struct told *t)
 	loop_remove(steal_ptr(&t->timer));
 }
 
-/* Says how it has ended, also where the port has been reached. */
+/* Tells how it has ended, also after the port has been reached. */
 static void settle_told(void *told, int fd, const struct error *why)
 {
 	struct told *t = told;

@@ -22,7 +22,7 @@
 
 #define BOOT_ID "/proc/sys/kernel/random/boot_id"
 #define BOOT_ID_FILE "/run/microagent-boot-id" /* in memory */
-/* With their newlines. */
+/* Lengths, including the newlines. */
 #define BOOT_ID_BYTES 37
 #define MACHINE_ID_BYTES 33
 #define SSH_DIRECTORY "etc/ssh"
@@ -32,7 +32,8 @@
 
 /* --- the kernel ------------------------------------------------------------------------------ */
 
-/* Until it draws a new key the kernel goes on with that of before, which siblings have. */
+/* Gives the kernel new random numbers. Until it draws a new key, the kernel goes on with the old
+ * one, which siblings also have. */
 static int reseed_kernel(const uint8_t bytes[RENEW_ENTROPY], struct error *err)
 {
 	struct {
@@ -47,7 +48,7 @@ static int reseed_kernel(const uint8_t bytes[RENEW_ENTROPY], struct error *err)
 	return 0;
 }
 
-/* The kernel has no way to change it: a file lies over it, in memory. */
+/* Covers the boot id with a file in memory, since the kernel has no way to change it. */
 static int cover_boot_id(const char *line, struct error *err)
 {
 	autoclose int fd =
@@ -59,7 +60,8 @@ static int cover_boot_id(const char *line, struct error *err)
 	return 0;
 }
 
-/* The kernel's own takes no writing, a file that lies over it does. */
+/* Opens the file that covers the boot id. Fails if there is none, since the kernel's own file
+ * cannot be written to. */
 static int open_covered_boot_id(void)
 {
 	return open(BOOT_ID, O_WRONLY | O_CLOEXEC);
@@ -85,8 +87,8 @@ static bool is_not_there(int errnum)
 	return errnum == ENOENT || errnum == ENOTDIR;
 }
 
-/* In place, which also a full disk has room for. A link leads to a file that is written by its own
- * name, and an empty one is no id yet. */
+/* Writes the id in place, which also works on a full disk. A link leads to a file that is written
+ * under its own name, and an empty file has no id yet. */
 static int write_machine_id(int root, const char *path, const char *id, struct error *err)
 {
 	char line[MACHINE_ID_BYTES + 1];
@@ -114,7 +116,8 @@ static int drop_file(int directory, const char *path, struct error *err)
 	return 0;
 }
 
-/* What programs would mix into random numbers, or begin them with, at some later boot. */
+/* The files are what programs would mix into random numbers, or begin them with, at some later
+ * boot. */
 int renew_drop_seeds(int root, struct error *err)
 {
 	static const char *const seeds[] = {
@@ -182,7 +185,7 @@ int renew_drop_host_keys(int root, bool *any, struct error *err)
 	return 0;
 }
 
-/* A server that runs reads its keys again. */
+/* Makes a running server read its keys again. */
 static void tell_sshd(void)
 {
 	char text[32] = "", path[64], name[8] = "";
@@ -212,7 +215,7 @@ int renew_host_keys(struct error *err)
 		return error_errno(err, errno, "/");
 	if (renew_drop_host_keys(root, &any, err) < 0)
 		return -1;
-	/* A machine without a key is of use, and its own. */
+	/* A machine without a key is useful, and different from its siblings. */
 	if (any && proc_run(argv, &said, limit_deadline(LIMIT_GUEST_SSH_KEY_MS), &why) < 0)
 		console_line("no host key for ssh: %s", why.msg);
 	else if (any)
@@ -242,7 +245,7 @@ int renew_prepare(struct error *err)
 
 	if (root < 0)
 		return error_errno(err, errno, "/");
-	/* As long as this is the machine that booted the file says what the kernel says. */
+	/* If this is the machine that booted, the file says the same as the kernel. */
 	autoclose int covered = open_covered_boot_id();
 	if (covered < 0) {
 		if (process_boot_id(id, err) < 0)

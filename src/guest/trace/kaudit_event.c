@@ -9,7 +9,7 @@
 #include "base/cleanup.h"
 #include "guest/trace/kaudit_text.h"
 
-/* Longest value of a record: the kernel's records are shorter than 9 KiB. */
+/* The longest value of a record: the kernel's records are shorter than 9 KiB. */
 #define VALUE_MAX 9216
 
 /* --- pieces ---------------------------------------------------------------------------------- */
@@ -31,7 +31,7 @@ static void put_event_path(struct buf *out, struct kaudit_span value, bool *trun
 
 static void read_number(struct kaudit_span value, int base, uint64_t *out)
 {
-	(void)kaudit_unsigned(value, base, out); /* keeps the 0 of what makes no sense */
+	(void)kaudit_unsigned(value, base, out); /* a senseless value leaves the 0 */
 }
 
 /* --- SYSCALL --------------------------------------------------------------------------------- */
@@ -86,7 +86,7 @@ static bool take_syscall(struct kaudit_event *event, struct kaudit_span fields)
 
 /* --- EXECVE ---------------------------------------------------------------------------------- */
 
-/* "a12" and "a12[3]"; else ("argc", "a12_len") false. */
+/* Reads a key such as "a12" or "a12[3]". Returns false for others ("argc", "a12_len"). */
 static bool word_of(struct kaudit_span key, uint64_t *word, uint64_t *piece)
 {
 	struct kaudit_span number = {key.at + 1, key.len - 1};
@@ -109,17 +109,17 @@ static bool word_of(struct kaudit_span key, uint64_t *word, uint64_t *piece)
 	return kaudit_unsigned(number, 10, word);
 }
 
-/* What the byte takes in a JSON string, or more. */
+/* Returns how many bytes the byte takes in a JSON string, or more. */
 static size_t cost_of(uint8_t byte)
 {
 	if (byte < 0x20)
 		return 6;
 	if (byte >= 0x80)
-		return 3; /* as a replacement; valid ones take less */
+		return 3; /* as a replacement character; valid ones take less */
 	return byte == '"' || byte == '\\' ? 2 : 1;
 }
 
-/* A piece that does not follow on what came before it: records are missing. */
+/* Returns false for a piece that does not continue what came before: records are missing. */
 static bool follows(const struct kaudit_event *event, uint64_t word, uint64_t piece)
 {
 	if (piece > 0)
@@ -139,7 +139,7 @@ static void put_word(struct kaudit_event *event, uint64_t word, uint64_t piece,
 		return;
 	}
 	if (piece == 0) {
-		event->argv_cost += 3; /* its quotes and a comma */
+		event->argv_cost += 3; /* for its quotes and a comma */
 		if (event->argv_cost > KAUDIT_ARGV_BYTES ||
 		    (event->words > 0 && buf_append(&event->argv, "", 1, NULL) < 0)) {
 			event->truncated = true;
@@ -177,7 +177,7 @@ static void take_cwd(struct kaudit_event *event, struct kaudit_span fields)
 			put_event_path(&event->cwd, value, &event->truncated);
 }
 
-/* "fe:01" */
+/* Reads a device such as "fe:01". */
 static void put_device(struct kaudit_event *event, struct kaudit_span value)
 {
 	const char *colon = memchr(value.at, ':', value.len);
@@ -246,7 +246,7 @@ static void take_sockaddr(struct kaudit_event *event, struct kaudit_span fields)
 
 /* --- those that never come ------------------------------------------------------------------- */
 
-/* Once for each event that comes, in any order. */
+/* Notes an event that came. To be called once for each event, in any order. */
 static void saw_serial(struct kaudit_serials *serials, uint64_t serial)
 {
 	if (!serials->begun) {
@@ -269,9 +269,9 @@ static bool has_open_directory(const struct kaudit_event *event)
 	return event->openat && (int32_t)(uint32_t)event->dirfd != AT_FDCWD;
 }
 
-/* Where a directory refuses a new file, the kernel names the directory alone. It gets a slash at
- * its end. For a name without a slash the kernel names the working directory, also where the name
- * is relative to an open directory, whose path nobody knows then. */
+/* If a directory refuses a new file, the kernel names only the directory, which here gets a slash
+ * at its end. For a name without a slash the kernel names the working directory, even if the name
+ * is relative to an open directory, whose path is then unknown. */
 static void name_refusing_directory(struct kaudit_event *event)
 {
 	struct buf *path = &event->path;
@@ -285,8 +285,8 @@ static void name_refusing_directory(struct kaudit_event *event)
 	}
 }
 
-/* A name relative to the working directory gets it in front; one relative to a directory that was
- * given by descriptor stays as it is. */
+/* Puts the working directory before a name that is relative to it. A name relative to a directory
+ * that was given by descriptor stays as it is. */
 static void resolve(struct kaudit_event *event)
 {
 	bool relative = event->path.len == 0 || buf_bytes(&event->path)[0] != '/';
@@ -344,7 +344,7 @@ static struct kaudit_event *find_event(struct kaudit_events *events, uint64_t se
 	return NULL;
 }
 
-/* A free place, for which the oldest event goes if there is none. */
+/* Returns a free place. If there is none, the oldest event is handed on first. */
 static struct kaudit_event *place_for_event(struct kaudit_events *events)
 {
 	struct kaudit_event *oldest = &events->open[0];
@@ -384,7 +384,7 @@ void kaudit_events_take(struct kaudit_events *events, unsigned type, const char 
 		*event = (struct kaudit_event){
 			.used = true, .serial = stamp.serial, .real_ms = stamp.real_ms};
 		if (!take_syscall(event, fields))
-			release_event(event); /* of no rule of ours */
+			release_event(event); /* it is of no rule of the agent */
 		return;
 	}
 	if (event && type == AUDIT_EOE)
@@ -394,7 +394,7 @@ void kaudit_events_take(struct kaudit_events *events, unsigned type, const char 
 			parts[i].take(event, fields);
 }
 
-/* Those that were expected at the last question have not come until now. */
+/* Counts the events that were expected at the last question and have not come until now. */
 void kaudit_events_settle(struct kaudit_events *events)
 {
 	struct kaudit_serials *serials = &events->serials;

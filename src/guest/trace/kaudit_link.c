@@ -19,14 +19,14 @@
 #include "base/fd.h"
 #include "guest/trace/kaudit_event.h"
 
-/* Records that wait in the kernel: its memory, about a KiB each. */
+/* The most records that wait in the kernel: its memory, about a KiB each. */
 #define BACKLOG 2048
-/* Records a second that the kernel hands over; an event has about five. */
+/* The most records a second that the kernel hands over; an event has about five. */
 #define RECORDS_PER_SECOND 20000
 #define RECEIVE_BYTES (1 << 20)
 #define ENABLED_AND_LOCKED 2
 #define MESSAGE_MAX 16384
-/* Records that one call fetches; what none has ever filled of their buffers is no memory. */
+/* Records that one call fetches. Parts of the buffers that were never filled take no memory. */
 #define FETCHED 32
 
 /* --- rules ----------------------------------------------------------------------------------- */
@@ -62,7 +62,7 @@ static void set_key(struct rule *rule, const char *key)
 	rule->key = key;
 }
 
-/* The system calls of a kind in one ABI; further conditions. */
+/* The system calls of one kind in one ABI, and further conditions. */
 struct trace {
 	const char *key;
 	uint32_t arch;
@@ -71,7 +71,7 @@ struct trace {
 	uint32_t field, value; /* 0: none */
 };
 
-/* Numbers of the 32-bit calls are not in the headers of the 64-bit ones. */
+/* The headers of the 64-bit calls do not have the numbers of the 32-bit calls. */
 static const struct trace traces[] = {
 #if defined(__x86_64__)
 #define NATIVE AUDIT_ARCH_X86_64
@@ -84,7 +84,7 @@ static const struct trace traces[] = {
 	{KAUDIT_KEY_OPENAT2, AUDIT_ARCH_I386, {437}, 1, AUDIT_PERM, AUDIT_PERM_WRITE},
 	{KAUDIT_KEY_CONNECT, AUDIT_ARCH_I386, {362}, 1, AUDIT_SADDR_FAM, AF_INET},
 	{KAUDIT_KEY_CONNECT, AUDIT_ARCH_I386, {362}, 1, AUDIT_SADDR_FAM, AF_INET6},
-#else /* the only other one that this is built for */
+#else /* the only other architecture that this is built for */
 #define NATIVE AUDIT_ARCH_AARCH64
 	{KAUDIT_KEY_EXEC, AUDIT_ARCH_ARM, {11, 387}, 2, AUDIT_SUCCESS, 1},
 	{KAUDIT_KEY_OPEN, AUDIT_ARCH_ARM, {5}, 1, AUDIT_PERM, AUDIT_PERM_WRITE},
@@ -101,7 +101,7 @@ static const struct trace traces[] = {
 	{KAUDIT_KEY_CONNECT, NATIVE, {SYS_connect}, 1, AUDIT_SADDR_FAM, AF_INET6},
 };
 
-/* sendto() with MSG_FASTOPEN is a connect by another name. */
+/* sendto() with MSG_FASTOPEN also connects. */
 static const struct {
 	unsigned call;
 	uint32_t flags;
@@ -125,7 +125,8 @@ static int post(struct kaudit_link *link, unsigned type, unsigned flags, const v
 	return sendmsg(link->fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 ? -1 : 0;
 }
 
-/* The kernel answers before sendmsg() returns; records may be in front of the answer. */
+/* Sends a request. The kernel answers before sendmsg() returns; records may come before the
+ * answer. */
 static int kaudit_request(struct kaudit_link *link, const char *what, unsigned type,
 			  const void *body, size_t len, struct error *err)
 {
@@ -152,7 +153,7 @@ static int kaudit_set_status(struct kaudit_link *link, const char *what, struct 
 	return kaudit_request(link, what, AUDIT_SET, &status, sizeof(status), err);
 }
 
-/* The key's text follows on the rule. */
+/* Puts a rule; the key's text follows the rule. */
 static int put_rule(struct kaudit_link *link, const struct rule *rule, const char *what,
 		    struct error *err)
 {
@@ -168,7 +169,8 @@ static int put_rule(struct kaudit_link *link, const struct rule *rule, const cha
 
 static int put_rules(struct kaudit_link *link, struct error *err)
 {
-	/* Records of these types are not made at all: what we do not read, we do not pay for. */
+	/* The kernel does not make records of these types: records that are not read would only
+	 * cost time. */
 	static const struct {
 		uint32_t first, last;
 	} unread[] = {{0, AUDIT_SYSCALL - 1},
@@ -206,7 +208,8 @@ static int put_rules(struct kaudit_link *link, struct error *err)
 	return 0;
 }
 
-/* Never in the way of a process: a full backlog drops, and silently. */
+/* Begins the audit. It must never delay a process: if the backlog is full, the kernel drops records
+ * silently. */
 static int kaudit_begin(struct kaudit_link *link, struct error *err)
 {
 	const struct audit_status limits = {.mask = AUDIT_STATUS_FAILURE | AUDIT_STATUS_RATE_LIMIT |
@@ -239,9 +242,10 @@ static bool is_kauditd(int proc, const char *pid)
 	       memcmp(text, name, sizeof(name) - 1) == 0;
 }
 
-/* The kernel's thread that hands records over is woken for each, and interrupts who caused it. As a
- * batch task it waits for its turn and hands over what has come meanwhile. Before anything of a
- * guest runs; where it fails, opens only cost more. */
+/* Lets the kernel's thread that hands records over gather them. It is woken for each record, and
+ * interrupts the process that caused it. As a batch task it waits for its turn and hands over what
+ * has come in the meantime. To be called before anything of a guest runs; if it fails, opens only
+ * cost more. */
 static void let_records_gather(void)
 {
 	const struct sched_param none = {0};
@@ -285,10 +289,10 @@ void kaudit_link_close(struct kaudit_link *link)
 
 void kaudit_link_ask(struct kaudit_link *link)
 {
-	(void)post(link, AUDIT_GET, 0, NULL, 0); /* asked again at the next time */
+	(void)post(link, AUDIT_GET, 0, NULL, 0); /* asked again the next time */
 }
 
-/* One link is a process: see tracer.c. */
+/* A process has only one link: see tracer.c. */
 static char messages[FETCHED][MESSAGE_MAX] __attribute__((aligned(NLMSG_ALIGNTO)));
 static struct mmsghdr fetched[FETCHED];
 static struct sockaddr_nl senders[FETCHED];
@@ -314,8 +318,8 @@ static bool fetch(struct kaudit_link *link)
 	return n > 0;
 }
 
-/* Of each message the kernel says a length that is not always that of the datagram, which counts.
- */
+/* Returns the next message. The length that the kernel writes in it is not always that of the
+ * datagram, which counts. */
 static bool kaudit_receive(struct kaudit_link *link, unsigned *type, const char **text, size_t *len)
 {
 	const char *message;
@@ -329,7 +333,7 @@ static bool kaudit_receive(struct kaudit_link *link, unsigned *type, const char 
 	*type = NLMSG_NOOP;
 	*text = "";
 	*len = 0;
-	/* Not the kernel's, but behind it there may be what is. */
+	/* The message is not from the kernel, but one from the kernel may follow. */
 	if (senders[i].nl_pid != 0 || fetched[i].msg_len < NLMSG_HDRLEN)
 		return true;
 	memcpy(&head, message, sizeof(head));

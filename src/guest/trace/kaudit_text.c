@@ -4,7 +4,7 @@
 #include <string.h>
 
 #define START "audit("
-/* In the year 2096; as nanoseconds it still is a number. */
+/* A time in the year 2096, which still fits into a number of nanoseconds. */
 #define SECONDS_MAX 4000000000u
 
 bool kaudit_is(struct kaudit_span span, const char *text)
@@ -12,7 +12,7 @@ bool kaudit_is(struct kaudit_span span, const char *text)
 	return span.len == strlen(text) && memcmp(span.at, text, span.len) == 0;
 }
 
-/* What is before the first such character; *rest is what comes behind it. */
+/* Cuts what is before the first such character into *out; *rest is what comes after it. */
 static bool cut_at(struct kaudit_span *rest, char c, struct kaudit_span *out)
 {
 	const char *found = memchr(rest->at, c, rest->len);

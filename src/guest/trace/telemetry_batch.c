@@ -13,7 +13,7 @@
 #include "guest/writer.h"
 
 #define FORMAT 1
-/* Records after which a batch is full, but for one more. */
+/* Bytes of records after which a batch is full, except for one more record. */
 #define FULL_BYTES 16384
 
 bool telemetry_is_of_interest(const struct kaudit_event *event)

@@ -19,14 +19,15 @@
 #include "guest/trace/telemetry_batch.h"
 #include "guest/trace/written_files.h"
 
-/* What has happened is told so much later at most. */
+/* The longest time until an event is told. */
 #define TELL_NS (100 * NS_PER_MS)
-/* What the kernel has is fetched so much later at most, all of it at once: woken for each record,
- * we would cost whoever makes them more than the kernel's own work on them does. It has room for
- * ten times of what comes meanwhile, and makes one closing of those of a file that is written again
- * and again. */
+/* The longest time until records are fetched from the kernel, all of them at once. Waking for each
+ * record would cost the process that causes it more than the kernel's own work on the record. The
+ * kernel has room for ten times of what comes in this time, and makes one closing out of several
+ * for a file that is written repeatedly. */
 #define FETCH_NS (20 * NS_PER_MS)
-/* The kernel is asked for what it dropped, while events come, and once more after the last. */
+/* How often the kernel is asked for what it dropped while events come, and once more after the
+ * last. */
 #define ASK_NS NS_PER_S
 
 struct tracer {
@@ -39,16 +40,16 @@ struct tracer {
 	struct loop_watch *link_watch, *files_watch;
 	struct loop_watch *fetch, *tell, *ask;
 	char *status; /* as it was said */
-	bool quiet;   /* nothing came since the kernel was asked last */
+	bool quiet;   /* nothing came since the kernel was last asked */
 	bool over;
 };
 
-/* One tracer is a process; most of it is the table of files. */
+/* A process has only one tracer; most of it is the table of files. */
 static struct tracer tracer = {.link = {.fd = -1}, .files = {.fd = -1, .mounts = -1}};
 
 /* --- out ------------------------------------------------------------------------------------- */
 
-/* An agent that is behind makes us lose records, and say so; nobody waits. */
+/* Sends the batch. If the agent is slow, records are lost and counted; nobody waits. */
 static void send_batch(struct tracer *t)
 {
 	uint64_t lost = t->batch.lost, count = t->batch.count;
@@ -109,7 +110,8 @@ static void read_kernel_link(struct tracer *t)
 	gather_lost(t);
 }
 
-/* The records of an opening may come after the closing: the closings wait for the next telling. */
+/* Tells what there is. The records of an opening may come after the closing, so closings wait for
+ * the next time. */
 static void on_tell(struct loop *loop, void *data)
 {
 	struct tracer *t = data;
@@ -176,7 +178,7 @@ static void on_fetch(struct loop *loop, void *data)
 	listen_again(t);
 }
 
-/* There is something. */
+/* Called when the kernel has something. */
 static void on_kernel(struct loop *loop, int fd, uint32_t events, void *data)
 {
 	struct tracer *t = data;
@@ -208,7 +210,7 @@ static void tell_the_rest(struct tracer *t)
 {
 	read_kernel_link(t);
 	kaudit_events_settle(&t->events);
-	kaudit_events_settle(&t->events); /* those since the last question, too */
+	kaudit_events_settle(&t->events); /* also those since the last question */
 	kaudit_events_flush(&t->events);
 	gather_lost(t);
 	(void)written_files_read(&t->files);
@@ -222,7 +224,8 @@ static void say_status(struct tracer *t)
 		t->over = true;
 }
 
-/* A byte: tell all that is there, and say behind it once more what is traced. Else its end. */
+/* Handles the agent's word. A byte means: tell everything there is, and then say again what is
+ * traced. Otherwise the agent has ended the connection. */
 static void on_agent(struct loop *loop, int fd, uint32_t events, void *data)
 {
 	struct tracer *t = data;
@@ -237,7 +240,7 @@ static void on_agent(struct loop *loop, int fd, uint32_t events, void *data)
 	if (t->over)
 		return;
 	tell_the_rest(t);
-	/* Nothing is left to be done at some later time, which may be that of a machine that came
+	/* Nothing must be left for a later time, since the machine may then be one that came
 	 * back. */
 	loop_remove(steal_ptr(&t->tell));
 	loop_remove(steal_ptr(&t->ask));

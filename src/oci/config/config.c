@@ -7,7 +7,7 @@
 #include "base/json.h"
 #include "oci/config/read.h"
 
-/* An engine that has nothing to say writes "" as well. */
+/* Reads a name. Engines that have no name also write "". */
 static int get_name(const json_t *document, const char *key, const char **out, struct error *err)
 {
 	const char *text = "";

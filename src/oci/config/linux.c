@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* "linux" of a config but for its resources. */
+/* Decodes "linux" of a config, except its resources. */
 #include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -96,7 +96,7 @@ static int decode_devices(const json_t *system, struct oci_config *out, struct e
 	return 0;
 }
 
-/* They become paths below /proc/sys in the guest, where a dot is a slash. */
+/* Checks the keys. They become paths below /proc/sys in the guest, where a dot is a slash. */
 static int check_sysctl(const json_t *sysctl, struct error *err)
 {
 	const char *name;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How documents of engines become JSON of ours, and values are read from it. An integer above
- * INT64_MAX, which jansson refuses, becomes an object {"uint64": "<digits>"} before it is loaded:
- * whoever wants a string or an integer with a sign refuses it by its type.
+ * Loads documents of engines as JSON and reads values from them. An integer above INT64_MAX, which
+ * jansson refuses, becomes an object {"uint64": "<digits>"} before loading. A function that reads a
+ * string or a signed integer refuses that object by its type.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -16,7 +16,7 @@
 #include "oci/config/read.h"
 
 #define WIDE_KEY "uint64"
-#define WIDE_DIGITS 20 /* of UINT64_MAX */
+#define WIDE_DIGITS 20 /* digits of UINT64_MAX */
 
 void oci_note(const struct oci_notes *notes, bool warning, const char *fmt, ...)
 {
@@ -44,7 +44,7 @@ static bool wide_value(const char *digits, size_t count, uint64_t *value)
 	return errno == 0 && *value > INT64_MAX;
 }
 
-/* Bytes of the number at text: what may stand in one. */
+/* Returns how many bytes at text can belong to a number. */
 static size_t number_length(const char *text, size_t left, bool *digits_alone)
 {
 	size_t n = 0;

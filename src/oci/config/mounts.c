@@ -10,13 +10,13 @@
 #include "base/path.h"
 #include "oci/config/read.h"
 
-#ifndef MS_NOSYMFOLLOW /* glibc before 2.36 has none */
+#ifndef MS_NOSYMFOLLOW /* glibc before 2.36 does not have it */
 #define MS_NOSYMFOLLOW 256
 #endif
 
 /*
- * Names and meanings as runc has them ("libcontainer/specconv", its mountFlags), which is what
- * engines write for. Sorted by name, as `features` prints them.
+ * The options, with the names and meanings of runc (mountFlags in "libcontainer/specconv"), for
+ * which engines write their configs. They are sorted by name, as `features` prints them.
  */
 static const struct {
 	const char *name;
@@ -52,7 +52,7 @@ static const struct {
 	{"private", OCI_OPTION_PROPAGATION, false, MS_PRIVATE},
 	{"rbind", OCI_OPTION_BIND, false, MS_BIND | MS_REC},
 	{"relatime", OCI_OPTION_FLAG, false, MS_RELATIME},
-	{"remount", OCI_OPTION_FLAG, false, 0}, /* every one is new */
+	{"remount", OCI_OPTION_FLAG, false, 0}, /* ignored: every mount is new */
 	{"ro", OCI_OPTION_FLAG, false, MS_RDONLY},
 	{"rprivate", OCI_OPTION_PROPAGATION, false, MS_PRIVATE | MS_REC},
 	{"rshared", OCI_OPTION_SHARED, false, MS_SHARED | MS_REC},
@@ -69,7 +69,7 @@ static const struct {
 	{"tmpcopyup", OCI_OPTION_COPY_UP, false, 0},
 	{"unbindable", OCI_OPTION_PROPAGATION, false, MS_UNBINDABLE},
 };
-/* What runc has besides, and no mount gets here. */
+/* Options that runc has too, and that no mount gets here. */
 static const struct {
 	const char *name;
 	enum oci_option_kind kind;
@@ -121,7 +121,7 @@ static void apply_known_option(const char *option, struct oci_mount *out)
 	}
 }
 
-/* What is not had here (other_options) is refused by oci_config_check(). */
+/* Decodes the options. oci_config_check() refuses those of other_options. */
 static int decode_options(const json_t *mount, const char *path, struct oci_mount *out,
 			  struct error *err)
 {
@@ -142,7 +142,7 @@ static int decode_options(const json_t *mount, const char *path, struct oci_moun
 	return out->data ? 0 : -1;
 }
 
-/* Drops each ".." of a cleaned path, in place, with what is in front of it. */
+/* Drops each ".." of a cleaned path, in place, with the component before it. */
 static void drop_parents(char *path)
 {
 	char *to = path;
@@ -187,11 +187,11 @@ static int decode_mount(const json_t *mount, const char *path, struct oci_mount 
 		return -1;
 	if (!*out->destination)
 		return error_set(err, ERR_INVALID, "%s.destination must not be empty", path);
-	/* Whatever it is called elsewhere, runc and crun go by the option, and crun by this type.
-	 */
+	/* runc and crun decide by the option, and crun also by this type, whatever the mount is
+	 * called. */
 	if (out->type && strcmp(out->type, "bind") == 0)
 		out->is_bind = true;
-	/* Refused, or a person wants it passed over. */
+	/* oci_config_check() refuses these, unless a person wants them ignored. */
 	if (out->is_bind && (out->propagation & (MS_SHARED | MS_SLAVE)))
 		out->propagation = 0;
 	if (out->is_bind && (!out->source || !*out->source))

@@ -9,7 +9,7 @@
 #include "base/json.h"
 #include "oci/config/read.h"
 
-/* "rlimits" of the agent's requests, from the numbers of setrlimit(2). */
+/* The names for "rlimits" in the agent's requests, by the numbers of setrlimit(2). */
 static const char *const rlimit_names[] = {
 	"AS",	"CORE",	  "CPU",   "DATA", "FSIZE",  "LOCKS",  "MEMLOCK",    "MSGQUEUE",
 	"NICE", "NOFILE", "NPROC", "RSS",  "RTPRIO", "RTTIME", "SIGPENDING", "STACK",
@@ -102,7 +102,7 @@ static int decode_process_user(const json_t *process, const char *path, struct o
 	    oci_get_id(user, where, "gid", &out->gid, err) < 0 ||
 	    json_get_int(user, where, "umask", JSON_OPTIONAL, 0, UINT32_MAX, &umask, err) < 0)
 		return -1;
-	/* As umask(2) takes it: the other bits mean nothing. */
+	/* As for umask(2): the other bits mean nothing. */
 	out->umask = umask < 0 ? -1 : (int)(umask & 0777);
 	return decode_groups(user, where, out, err);
 }
@@ -140,13 +140,13 @@ static int decode_capabilities(const json_t *process, const char *path,
 	return 0;
 }
 
-/* One above what a signed number holds is as good as none, and what RLIM_INFINITY is. */
+/* Returns a limit as JSON. A value above INT64_MAX means no limit, as RLIM_INFINITY does. */
 static json_t *rlimit_value(uint64_t value)
 {
 	return value > INT64_MAX ? json_string("unlimited") : json_integer((json_int_t)value);
 }
 
-/* The agent's name for "RLIMIT_NOFILE". */
+/* Converts a name such as "RLIMIT_NOFILE" to the agent's name. */
 static int rlimit_name(const char *type, char name[16])
 {
 	static const char prefix[] = "RLIMIT_";

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A walk of a config beside the table of fields. */
+/* Walks through a config along the table of fields. */
 #include <stdio.h>
 #include <string.h>
 
@@ -10,7 +10,7 @@
 
 struct place {
 	char path[OCI_PATH];  /* "mounts[3].source" */
-	char field[OCI_PATH]; /* "mounts[].source", as the table has it */
+	char field[OCI_PATH]; /* "mounts[].source", as in the table */
 };
 
 static bool is_empty(const json_t *value)
@@ -56,8 +56,8 @@ static int walk_field(const struct place *place, const json_t *value, const stru
 	}
 	json_object_foreach((json_t *)(uintptr_t)value, key, item)
 	{
-		/* A key with what separates keys in it is nobody's, but could read like a path of
-		 * ours. A path that is cut is nobody's either. */
+		/* A key with such characters belongs to no field, but could read like the path of
+		 * one. A path that is cut belongs to no field either. */
 		if (strpbrk(key, ".[]*") ||
 		    snprintf(below.path, OCI_PATH, "%s%s%s", place->path, dot, key) >= OCI_PATH ||
 		    snprintf(below.field, OCI_PATH, "%s%s%s", place->field, dot, key) >= OCI_PATH)
@@ -86,7 +86,8 @@ int oci_fields_check_below(const json_t *value, const char *path, const struct o
 	return walk_field(&place, value, notes, err);
 }
 
-/* The specification allows no refusal of it; one that is misspelt would be believed to hold. */
+/* Notes unknown annotations. The specification allows no refusal, but a person would believe that a
+ * misspelt one holds. */
 static void note_unknown_annotations(const json_t *annotations, const struct oci_notes *notes)
 {
 	static const char *const known[] = {OCI_MEMORY_ANNOTATION, OCI_CPUS_ANNOTATION,
@@ -110,12 +111,13 @@ static void note_unknown_annotations(const json_t *annotations, const struct oci
 	}
 }
 
-/* Of the specification's 1.x, which promises that nothing of it changes its meaning. */
+/* Checks that the version is 1.x of the specification, which promises that no meaning changes
+ * within 1.x. */
 static int check_version(const json_t *document, struct error *err)
 {
 	const char *version = json_text(document, "ociVersion", NULL);
 
-	/* That there is none is for who decodes it to say. */
+	/* The decoder reports a missing version. */
 	if (!version)
 		return 0;
 	if (version[0] == '1' && version[1] == '.' && version[2] >= '0' && version[2] <= '9')

@@ -89,7 +89,7 @@ static int check_mounts(const struct oci_config *config, const struct oci_notes 
 			oci_path_item(at, where, "options", j);
 			if (check_option(option, mount->is_bind && !lax, at, err) < 0)
 				return -1;
-			/* What the image has in that place is looked for there. */
+			/* The image may have files in that place. */
 			if (oci_mount_option_kind(option) == OCI_OPTION_COPY_UP)
 				oci_note(notes, true,
 					 "%s tmpcopyup is ignored: the tmpfs begins empty", at);
@@ -148,8 +148,8 @@ static int check_namespaces(const struct oci_config *config, struct error *err)
 			err, ERR_UNSUPPORTED,
 			"linux.namespaces[%zu].type user is not supported: the guest's containers have no user namespaces; the machine is what holds them; run the container without a user namespace",
 			(size_t)(n - config->namespaces));
-	/* The network's is joined on the host, and of the pod's first container those that it has
-	 * from the machine (put_namespaces()). */
+	/* The host joins the network namespace. Of the pod's first container, the namespaces that
+	 * it has from the machine may be named too (put_namespaces()). */
 	for (size_t i = 0; i < config->nnamespaces; i++) {
 		n = &config->namespaces[i];
 		if (n->path && (n->type == OCI_NAMESPACE_MOUNT || n->type == OCI_NAMESPACE_CGROUP))
@@ -168,7 +168,7 @@ static bool is_default_device(const struct oci_device *device)
 {
 	static const struct {
 		const char *path;
-		int64_t major, minor; /* -1: its number is the guest's affair */
+		int64_t major, minor; /* -1: the guest chooses the number */
 	} known[] = {
 		{"/dev/null", 1, 3},	  {"/dev/zero", 1, 5},	  {"/dev/full", 1, 7},
 		{"/dev/random", 1, 8},	  {"/dev/urandom", 1, 9}, {"/dev/tty", 5, 0},

@@ -18,7 +18,7 @@
 #define PLACE "linux.seccomp"
 #define MOST_ARGS 6
 #define MOST_ERRNO 4095	     /* MAX_ERRNO of the kernel */
-#define X32_CALLS 0x40000000 /* of x86-64; numbers are below it everywhere else */
+#define X32_CALLS 0x40000000 /* only x86-64 has them; elsewhere numbers are below this */
 
 struct word {
 	const char *name;
@@ -43,7 +43,8 @@ static const struct word operators[] = {
 	{"SCMP_CMP_GT", SCMP_CMP_GT},
 	{"SCMP_CMP_MASKED_EQ", SCMP_CMP_MASKED_EQ},
 };
-/* Of a filter that is set by the only thread and has no listener the others mean nothing. */
+/* Flags of the filter. It is set by the only thread and has no listener, so the other flags mean
+ * nothing. */
 static const struct word filter_flags[] = {
 	{"SECCOMP_FILTER_FLAG_TSYNC", 0},
 	{"SECCOMP_FILTER_FLAG_LOG", SECCOMP_FILTER_FLAG_LOG},
@@ -69,7 +70,7 @@ static int find_word(const struct word *words, size_t count, const char *name, c
 	return error_set(err, ERR_INVALID, "%s is not known: %s", path, name);
 }
 
-/* As runc: EPERM where none is said, and only two actions have a number. */
+/* Reads an action, like runc: without a number it is EPERM, and only two actions have a number. */
 static int get_action(const json_t *object, const char *path, const char *key, const char *number,
 		      uint32_t *action, struct error *err)
 {
@@ -110,7 +111,7 @@ static int get_filter_flags(const json_t *seccomp, unsigned *flags, struct error
 	return 0;
 }
 
-/* "x86_64" of "SCMP_ARCH_X86_64", as libseccomp has it. */
+/* Finds an architecture: libseccomp calls "SCMP_ARCH_X86_64" "x86_64". */
 static uint32_t architecture_of(const char *name)
 {
 	static const char prefix[] = "SCMP_ARCH_";
@@ -125,8 +126,8 @@ static uint32_t architecture_of(const char *name)
 	return seccomp_arch_resolve_name(lower);
 }
 
-/* The native one is there from the beginning. One of another byte order cannot be in the same
- * filter, nor run in this guest: it is left out. */
+/* Adds architectures to the filter, which has the native one from the beginning. An architecture of
+ * another byte order cannot be in the same filter, nor run in this guest, so it is left out. */
 static int add_architectures(scmp_filter_ctx filter, const json_t *seccomp, struct error *err)
 {
 	autofree const char **names = NULL;
@@ -175,8 +176,8 @@ struct rule {
 	uint32_t action;
 	struct scmp_arg_cmp args[MOST_ARGS];
 	unsigned nargs;
-	bool repeats; /* an argument is named twice: each is a rule of its own, any of which may
-			 hold */
+	bool repeats; /* an argument is named twice: each use is a rule of its own, any of which may
+		       * hold */
 };
 
 static int get_args(const json_t *item, const char *path, struct rule *rule, struct error *err)
@@ -217,7 +218,7 @@ static int add_rule_of_call(scmp_filter_ctx filter, const struct rule *rule, con
 		rc = seccomp_rule_add_array(filter, rule->action, number, rule->nargs, rule->args);
 	for (unsigned i = 0; rule->repeats && i < rule->nargs && rc == 0; i++)
 		rc = seccomp_rule_add_array(filter, rule->action, number, 1, &rule->args[i]);
-	/* A rule that was there before says the same. An architecture may not have the call. */
+	/* An equal rule may exist already. An architecture may not have the call. */
 	return rc < 0 && rc != -EEXIST && rc != -EDOM
 		       ? error_errno(err, -rc, "%s: a rule for %s", path, name)
 		       : 0;
@@ -236,7 +237,7 @@ static int add_rule(scmp_filter_ctx filter, const json_t *item, const char *path
 	if (!*names)
 		return error_set(err, ERR_INVALID, "%s.names must not be empty", path);
 	if (rule.action == standard)
-		return 0; /* what happens anyway, which libseccomp takes no rules for */
+		return 0; /* this is the default action, for which libseccomp accepts no rules */
 	for (size_t i = 0; names[i]; i++)
 		if (add_rule_of_call(filter, &rule, names[i], path, err) < 0)
 			return -1;
@@ -263,7 +264,8 @@ static int add_rules(scmp_filter_ctx filter, const json_t *seccomp, uint32_t sta
 	return 0;
 }
 
-/* The highest number of a call that the filter names; -1: none. Its rules were looked at before. */
+/* Returns the highest number of a call that the filter names; -1 if there is none. Its rules have
+ * been checked. */
 static int newest_call(const json_t *seccomp)
 {
 	const json_t *rule, *name;
@@ -283,9 +285,9 @@ static int newest_call(const json_t *seccomp)
 }
 
 /*
- * In front of a filter that forbids what it does not name: calls that are newer than all that it
- * names do not exist (ENOSYS), for whoever wrote it could not know them, and a C library that tries
- * them has an older way. As runc does; numbers of x32 are left to the filter.
+ * Puts a part before a filter that forbids everything it does not name: calls newer than all named
+ * ones fail with ENOSYS. The author of the filter could not know them, and a C library that tries
+ * them has an older way. runc does the same. Numbers of x32 are left to the filter.
  */
 static int put_newer_calls(const json_t *seccomp, uint32_t standard, struct buf *out,
 			   struct error *err)

@@ -18,11 +18,11 @@
 /* --- the program ----------------------------------------------------------------------------- */
 
 /*
- * It is asked about a struct bpf_sk_lookup, whose addresses are in network order, and 0 where the
- * connection is of the other family. Each instruction is at its place, for jumps to be counted.
+ * The program gets a struct bpf_sk_lookup, whose addresses are in network order, and are 0 for a
+ * connection of the other family. Each instruction has its number, for the jumps.
  */
 
-/* Where jumps lead to, and what is filled in when it is loaded. */
+/* The targets of jumps, and the instructions that are filled in at loading. */
 enum { FOUND = 15, MAP = 18, PASS = 29, PROGRAM_LENGTH = 31 };
 enum { RESULT, FIRST, SECOND, THIRD, ASK = BPF_REG_6, SOCKET, STACK = BPF_REG_10 };
 #define KEY_AT (-4) /* on the stack */
@@ -50,7 +50,7 @@ enum { RESULT, FIRST, SECOND, THIRD, ASK = BPF_REG_6, SOCKET, STACK = BPF_REG_10
 #define CALL(place, function) [place] = {.code = BPF_JMP | BPF_CALL, .imm = (function)}
 
 static const struct bpf_insn steps[PROGRAM_LENGTH] = {
-	/* TCP alone */
+	/* TCP only, */
 	SET(0, ASK, FIRST),
 	LOAD(1, SECOND, protocol),
 	JUMP_IF(2, SECOND, BPF_JNE, IPPROTO_TCP, PASS),
@@ -68,7 +68,7 @@ static const struct bpf_insn steps[PROGRAM_LENGTH] = {
 	LOAD(12, SECOND, local_ip6[3]),
 	TO_HOST_ORDER(13, SECOND),
 	JUMP_IF(14, SECOND, BPF_JNE, 1, PASS),
-	/* the map's first socket, unless that is closed: then it is as without us. */
+	/* take the map's first socket; if it is closed, do nothing: */
 	STORE_NUMBER(FOUND, KEY_AT, 0),
 	SET(16, SECOND, STACK),
 	ADD_NUMBER(17, SECOND, KEY_AT),
@@ -76,7 +76,7 @@ static const struct bpf_insn steps[PROGRAM_LENGTH] = {
 	[MAP + 1] = {.code = 0}, /* the number's upper half */
 	CALL(20, BPF_FUNC_map_lookup_elem),
 	JUMP_IF(21, RESULT, BPF_JEQ, 0, PASS),
-	/* It gets the connection; where somebody else's program has chosen, that stays. */
+	/* the socket gets the connection, unless another program has chosen before. */
 	SET(22, SOCKET, RESULT),
 	SET(23, FIRST, ASK),
 	SET(24, SECOND, SOCKET),
@@ -90,7 +90,7 @@ static const struct bpf_insn steps[PROGRAM_LENGTH] = {
 
 /* --- making it ------------------------------------------------------------------------------- */
 
-/* All of it is looked at, what a command has no use for too: {0} is of one member. */
+/* Clears all of attr, since the kernel checks all of it; {0} would clear only one member. */
 static void clear_attr(union bpf_attr *attr)
 {
 	memset(attr, 0, sizeof(*attr));
@@ -106,9 +106,9 @@ static uint64_t address_of(const void *bytes)
 	return (uint64_t)(uintptr_t)bytes;
 }
 
-/* One for both families, where there are both. It is on lo alone, and by no address of its own:
- * only so it may be given what is for either. What lingers of its connections keeps nobody from
- * their ports when it is gone. */
+/* Listens with one socket, for both families if there are both. It is bound to lo and to no
+ * address: only so it may get connections of either family. What remains of its connections does
+ * not block their ports when it is gone. */
 static int listen_on_lo(sa_family_t family)
 {
 	struct sockaddr_storage any = {.ss_family = family};
@@ -128,7 +128,8 @@ static int listen_on_lo(sa_family_t family)
 	return steal_fd(&fd);
 }
 
-/* The step that fails is told by *step. The link holds the program, and that the map. */
+/* Links the listener. On failure *step names the step that failed. The link keeps the program, and
+ * the program keeps the map. */
 static int link_listener(int listener, const char **step)
 {
 	struct bpf_insn program[PROGRAM_LENGTH];
@@ -145,7 +146,7 @@ static int link_listener(int listener, const char **step)
 	autoclose int map = bpf(BPF_MAP_CREATE, &attr);
 	if (map < 0)
 		return -1;
-	/* The listener is in it until it is closed, by whoever has it last. */
+	/* The map has the listener until the last descriptor of it is closed. */
 	clear_attr(&attr);
 	attr.map_fd = (uint32_t)map;
 	attr.key = address_of(&key);

@@ -9,7 +9,7 @@
 
 #include "base/cleanup.h"
 
-/* How often all is read anew because something changed meanwhile. */
+/* How often everything is read again because something changed in the meantime. */
 #define TRIES 16
 
 static struct netns_link *find_link(struct netns *netns, unsigned index)
@@ -44,7 +44,7 @@ static int take_netns_link(struct netns *netns, struct netlink_bytes body, struc
 		return refuse_count("the namespace", NETNS_LINKS_MAX, "links that are up", err);
 	link = &netns->links[netns->nlinks++];
 	link->index = (unsigned)head.ifi_index;
-	/* The name is cut off where the kernel's end is missing. */
+	/* The name is cut off if the kernel's NUL is missing. */
 	len = strnlen((const char *)name.data, name.len);
 	len = len < IFNAMSIZ ? len : IFNAMSIZ - 1;
 	memcpy(link->name, name.data, len);
@@ -72,7 +72,8 @@ static bool prefix_fits(const struct ip *ip, unsigned bits)
 	return bits <= 8 * ip_length(ip->family);
 }
 
-/* Of a link with a peer IFA_ADDRESS is the peer's; IPv6 without one has only that. */
+/* Takes an address. For a link with a peer IFA_ADDRESS is the peer's address; IPv6 without a peer
+ * has only that. */
 static int take_netns_address(struct netns *netns, struct netlink_bytes body, struct error *err)
 {
 	struct netns_address address = {0};
@@ -107,7 +108,7 @@ static bool is_wanted_route(const struct rtmsg *head, struct netlink_bytes attri
 	       head->rtm_protocol != RTPROT_REDIRECT && ip_length(head->rtm_family);
 }
 
-/* A gateway of the other family has its family in front. */
+/* Finds a route's gateway. A gateway of the other family begins with its family. */
 static void find_gateway(const struct rtmsg *head, struct netlink_bytes attributes, struct ip *out)
 {
 	struct netlink_bytes via;
@@ -243,7 +244,7 @@ static int read_netns(struct netns *netns, struct error *err)
 		     {RTM_GETADDR, "addresses"},
 		     {RTM_GETROUTE, "routes"},
 		     {RTM_GETNEIGH, "neighbours"}};
-	/* The longest of the fixed parts; none of them asks for anything but all. */
+	/* ndmsg is the longest of the fixed parts; every request asks for everything. */
 	const struct ndmsg all = {.ndm_family = AF_UNSPEC};
 	autoclose int fd = netlink_open(NETLINK_ROUTE, err);
 

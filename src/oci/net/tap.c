@@ -32,8 +32,8 @@ static void begin_link_change(struct netlink_message *message, unsigned index, u
 	netlink_begin(message, RTM_NEWLINK, 0, &head, sizeof(head));
 }
 
-/* Else the namespace's kernel would give the tap an address of IPv6 and speak to the guest from it.
- * A kernel without IPv6 says so and has no such address. */
+/* Keeps the tap silent: otherwise the namespace's kernel would give the tap an IPv6 address and
+ * send from it to the guest. A kernel without IPv6 reports an error, and has no such address. */
 static int silence_tap(int fd, unsigned index, struct error *err)
 {
 	const uint8_t none = IN6_ADDR_GEN_MODE_NONE;
@@ -91,7 +91,8 @@ struct found {
 	unsigned dead, others;
 };
 
-/* The kernel tells of a redirect to a device that is gone by the index 0. */
+/* Returns true if a redirect leads to a device that is gone, for which the kernel shows the index
+ * 0. */
 static bool leads_nowhere(struct netlink_bytes options)
 {
 	struct netlink_bytes actions, action, kind, inner, parameters;
@@ -109,7 +110,8 @@ static bool leads_nowhere(struct netlink_bytes options)
 	return redirect.eaction == TCA_EGRESS_REDIR && redirect.ifindex == 0;
 }
 
-/* Beside filters the kernel tells of what holds them: of their kind alone, or of a table. */
+/* Takes a filter. The kernel also lists what holds the filters: entries with only their kind, or
+ * with a table. */
 static int take_filter(void *data, const struct netlink_reply *reply, struct error *err)
 {
 	struct netlink_bytes attributes, kind, options, unused;
@@ -129,8 +131,8 @@ static int take_filter(void *data, const struct netlink_reply *reply, struct err
 	return 0;
 }
 
-/* That of a machine whose keeper was killed, and its tap with it: all that comes to the link is
- * thrown away. */
+/* Returns true for a filter of a machine whose keeper was killed and whose tap is gone: everything
+ * that comes to the link is thrown away. */
 static bool is_left_over(int fd, unsigned index)
 {
 	const struct tcmsg head = {.tcm_ifindex = (int)index,
@@ -154,8 +156,8 @@ static int add_link_qdisc(int fd, unsigned index, struct error *err)
 	return remove_qdisc(fd, index, err) < 0 ? -1 : add_qdisc(fd, index, err);
 }
 
-/* No keys: it matches whatever comes. One that asks for nothing (tc's `match u32 0 0`) would look
- * at four bytes all the same and let a frame that is shorter go to the namespace's kernel. */
+/* Adds a redirect without keys, which matches everything. A key that asks for nothing (tc's `match
+ * u32 0 0`) would still read four bytes, and let a shorter frame go to the namespace's kernel. */
 static int add_redirect(int fd, unsigned from, unsigned to, struct error *err)
 {
 	const struct tc_mirred redirect = {
@@ -184,8 +186,8 @@ static int add_redirect(int fd, unsigned from, unsigned to, struct error *err)
 
 /* --- one link -------------------------------------------------------------------------------- */
 
-/* What was done says where it went wrong. A link's qdisc comes last but for its filter, so that
- * whatever fails before has changed nothing of it. */
+/* Joins a link and its tap. On failure *step names the failed step. The link's own qdisc comes
+ * last, before its filter, so that an earlier failure has changed nothing of the link. */
 static int join_tap(int fd, const struct netns_tap *tap, const struct netns_link *link,
 		    const char **step, struct error *err)
 {
@@ -268,7 +270,7 @@ int netns_taps_make(const struct netns *netns, bool vnet_hdr, struct netns_taps 
 	return 0;
 }
 
-/* The link's qdisc first: no frame is to be lost in a tap that is gone. */
+/* Removes the link's qdisc first, so that no frame is lost in a tap that is gone. */
 int netns_taps_remove(struct netns_taps *taps, struct error *err)
 {
 	autoclose int fd = netlink_open(NETLINK_ROUTE, err);
