@@ -41,11 +41,9 @@
 /* What the person has decided. Zero and NULL are the defaults; lists end with NULL. */
 struct mcp_options {
 	const char *state_dir, *backend; /* as for microagent_open() and microagent_use_backend() */
-	const char *const *tools;	 /* tools to offer; NULL: all that the other options
-					  * allow */
+	const char *const *tools;	 /* to offer; NULL: all that the rest allows */
 	const char *const *bases;	 /* bases for sessions; the first is the default */
-	const char *const *images;	 /* images for `run`; the first is the default; NULL: the
-					  * default image */
+	const char *const *images;	 /* for `run`; the first is used by default; NULL: the default one */
 	const char *const *sessions;	 /* existing sessions that may be used and destroyed */
 	const char *network;		 /* "nat": nat and isolated; NULL: isolated alone */
 	const char *const *allow;	 /* as in struct microagent_spec */

@@ -12,8 +12,7 @@
 
 struct mcp_out {
 	int fd;
-	int in, ended; /* if the client has hung up or a signal ends us, a write does not wait
-			* long */
+	int in, ended; /* after a hang-up or an end by a signal, writes wait only briefly */
 	bool broken;   /* nobody reads the output: nothing is written any more */
 	pthread_mutex_t lock;
 	/* Messages of out_send_now(). The next thread that has the lock writes them. */

@@ -25,8 +25,7 @@ struct asker {
 };
 
 struct asked_question {
-	uint64_t since;		      /* ns, when the question left; 0: the entry waits for no
-				       * answer */
+	uint64_t since;		      /* ns, when the question left; 0: not waiting */
 	uint16_t port;		      /* the port from which the question left */
 	uint8_t wrong;		      /* wrong answers that came to that port */
 	struct dns_question question; /* with the number under which the question left */

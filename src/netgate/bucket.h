@@ -15,8 +15,7 @@ struct bucket {
 	uint64_t per_second; /* 0: no limit, at most BUCKET_RATE_MAX */
 	uint64_t bytes;
 	uint64_t parts;	 /* a part of the next byte, in millionths */
-	uint64_t filled; /* ns, time of the last filling; 0: not yet filled, the first filling makes
-			  * the bucket full */
+	uint64_t filled; /* ns, when last filled; 0: never, and the first filling fills it up */
 };
 
 /* Fills the bucket. Returns how many bytes may pass now; UINT64_MAX if there is no limit. */

@@ -8,9 +8,8 @@
 
 #include "netgate/bytes.h"
 
-#define COMPOSE_BARE (ETHERNET_HEADER + IPV4_HEADER + TCP_HEADER) /* a segment without payload */
-#define COMPOSE_DATAGRAM (ETHERNET_HEADER + IPV4_HEADER + UDP_HEADER) /* a datagram without its
-								       * payload */
+#define COMPOSE_BARE (ETHERNET_HEADER + IPV4_HEADER + TCP_HEADER) /* without payload */
+#define COMPOSE_DATAGRAM (ETHERNET_HEADER + IPV4_HEADER + UDP_HEADER) /* without its payload */
 /* ICMP's message about a datagram quotes the datagram's own headers and its first bytes (RFC
  * 792). */
 #define COMPOSE_QUOTED (IPV4_HEADER + 8)

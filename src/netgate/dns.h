@@ -9,7 +9,7 @@ enum {
 	DNS_PORT = 53,
 	DNS_HEADER = 12,
 	DNS_TYPE_AND_CLASS = 4, /* bytes of a question's type and class, which follow its name */
-	DNS_ANSWER = 0x8000,	/* a flag, as the next ones */
+	DNS_ANSWER = 0x8000,	/* in the flags, as the next ones */
 	DNS_OPCODE = 0x7800,
 	DNS_TRUNCATED = 0x0200,
 	DNS_RECURSION_WISHED = 0x0100,

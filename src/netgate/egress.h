@@ -16,8 +16,7 @@ struct egress {
 	struct asked asked;
 	struct pins pins;
 	struct openings openings;
-	uint64_t asked_at, credit_ns; /* limit on questions: time of the latest question, and credit
-				       * left for further ones */
+	uint64_t asked_at, credit_ns; /* limit on questions: the latest one, and credit for more */
 };
 
 #endif

@@ -27,8 +27,7 @@
 enum flow_state {
 	FLOW_TOLD,   /* nothing but that it was told of */
 	FLOW_OPEN,   /* open by a name */
-	FLOW_CALLED, /* opened by a name; its first words are still to be judged, and it has no
-		      * answer yet */
+	FLOW_CALLED, /* by a name, but its first words must be judged; no answer yet */
 	FLOW_SAYS,   /* the same, but it has its answer, so that the guest may speak */
 	FLOW_SHUT    /* it was one of the three states above */
 };
@@ -63,8 +62,7 @@ struct flow {
 struct flows {
 	uint64_t idle_ns;     /* after this quiet time the next frame is a new connection */
 	uint64_t tcp_idle_ns; /* a connection that a name has opened is kept for this time */
-	uint64_t seed;	      /* makes the bucket of a flow unpredictable, so that no guest can fill
-			       * a bucket on purpose */
+	uint64_t seed;	      /* random: no guest can know the bucket of a flow */
 	uint64_t looked_at;   /* ns, when connections that say nothing were last looked for */
 	unsigned waiting;     /* how many lines wait */
 	unsigned lost;	      /* how many lines still waited when another flow took their place */

@@ -24,8 +24,7 @@
 
 struct lane {
 	int from, to;
-	bool from_packets, to_packets; /* the descriptor is a packet socket (packet.h), without
-				        * lengths */
+	bool from_packets, to_packets; /* a packet socket (packet.h), without lengths */
 	/* Judges a frame; true: it passes, and may have been changed in place. NULL: all frames
 	 * pass. */
 	bool (*pass)(void *data, uint8_t *frame, size_t len);

@@ -38,8 +38,7 @@ void packet_complete(uint8_t *frame, size_t len, size_t start, size_t offset)
 		sum = (sum & 0xffff) + (sum >> 16);
 	uint16_t value = (uint16_t)~sum;
 	if (value == 0)
-		value = 0xffff; /* 0 would mean that UDP has no checksum; elsewhere both values are
-				 * equal */
+		value = 0xffff; /* for UDP 0 means no checksum; elsewhere both values are equal */
 	frame[start + offset] = (uint8_t)(value >> 8);
 	frame[start + offset + 1] = (uint8_t)value;
 }

@@ -21,14 +21,12 @@ struct pin {
 };
 
 struct pins {
-	uint64_t seed; /* makes the chain of an address unpredictable, so that no guest can fill a
-		        * chain on purpose */
+	uint64_t seed; /* random: no guest can know the chain of an address */
 	uint16_t used; /* how many entries of the table were ever used */
 	uint16_t free;
 	uint16_t heads[PINS_HEADS];
 	struct pin pins[PINS_MAX + 1];
-	struct host_name names[PINS_MAX + 1]; /* kept apart from the pins, because few of them are
-					       * looked at */
+	struct host_name names[PINS_MAX + 1]; /* kept apart: few of them are looked at */
 };
 
 void pins_add(struct pins *pins, uint32_t address, uint8_t rule, const struct host_name *name,

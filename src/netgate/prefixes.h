@@ -27,8 +27,7 @@ struct prefixes {
 	size_t nallow, negress, nown, nlink;
 	struct prefix allow[PREFIXES_ALLOW_MAX];
 	struct prefix egress[EGRESS_PREFIXES_MAX];
-	struct prefix own[PREFIXES_HOST_MAX];  /* the host's own addresses, also its broadcast
-					        * addresses */
+	struct prefix own[PREFIXES_HOST_MAX];  /* the host's own and broadcast addresses */
 	struct prefix link[PREFIXES_HOST_MAX]; /* the networks of the host's neighbours */
 };
 

@@ -44,8 +44,7 @@ enum verdict {
 
 /* The connection that the frame belongs to. It is set for every verdict but VERDICT_DROP. */
 struct flow_key {
-	uint8_t protocol;	   /* IPPROTO_TCP, IPPROTO_UDP, IPPROTO_ICMP; 0: the frame belongs
-				    * to no connection */
+	uint8_t protocol;	   /* IPPROTO_TCP, IPPROTO_UDP, IPPROTO_ICMP; 0: no connection */
 	bool opening;		   /* it may be the first of its connection */
 	bool ending;		   /* of TCP: the guest ends its direction, or both */
 	uint16_t guest_port, port; /* for ICMP: the echo's identifier, and 0 */

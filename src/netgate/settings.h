@@ -10,13 +10,10 @@
 #include "netgate/egress.h"
 
 struct settings {
-	bool help, version;			      /* only the help or the version is to be
-						       * printed */
-	bool unconfined;			      /* go on without namespaces if there are
-						       * none */
+	bool help, version;			      /* only print this */
+	bool unconfined;			      /* go on without namespaces */
 	int vm_fd, passt_fd, supervisor_fd, lease_fd; /* -1: not given */
-	int bridge_fd;				      /* the bridge's tap, for relay.h; -1: frames
-						       * are filtered */
+	int bridge_fd;				      /* the bridge's tap (relay.h); -1: filter */
 	uint64_t bytes_per_second;		      /* 0: no limit */
 	struct isolate_identity identity;
 	struct screen *screen; /* the parser fills in the guest's addresses and the prefixes */

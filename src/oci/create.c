@@ -41,8 +41,7 @@ struct create {
 	json_t *document; /* of config */
 	struct oci_config config;
 	char *bundle;	       /* absolute */
-	struct record sandbox; /* the pod's first container; .dir -1: this is the first, or has no
-				* pod */
+	struct record sandbox; /* the pod's first container; .dir -1: this one, or no pod */
 	char machine[MACHINE_NAME], guest[GUEST_NAME];
 	char *share;
 	json_t *ticket, *boot, *groups;

@@ -73,7 +73,7 @@ static int64_t rounded_up(int64_t amount, int64_t unit)
 	return amount / unit + (amount % unit != 0);
 }
 
-/* Returns the memory for the machine. A limit above the host's memory counts as no limit. */
+/* Returns the memory for the machine in MiB. A limit above the host's memory is lowered to that. */
 static int64_t wanted_memory(const struct oci_config *config)
 {
 	int64_t bytes = hint(config, CONTAINERD "sandbox-memory");

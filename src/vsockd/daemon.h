@@ -26,10 +26,8 @@ struct daemon {
 	int vhost_listen; /* -1 when the front-end has connected */
 	int port_listen;  /* -1 when the port has connected */
 	bool connected;	  /* the front-end's connection is open */
-	bool link_again;  /* the link may have more messages, which no further event will
-			   * announce */
-	uint64_t end;	  /* ns; the front-end is gone, and the daemon ends at this time; 0: not
-			   * yet */
+	bool link_again;  /* the link may have more messages, without a further event */
+	uint64_t end;	  /* ns, when the daemon ends, since the front-end is gone; 0: never */
 	uint64_t drain_ns;
 	int idle_ms;
 	int busy_fd;  /* -1: nobody is told */
@@ -40,8 +38,7 @@ struct daemon {
 	struct core core;
 	struct device device;
 	struct vhost_link link;
-	struct port port; /* the other face; its fd is -1 if there are rings, or while it is
-			   * awaited */
+	struct port port; /* the other face; fd -1: there are rings, or it is awaited */
 };
 
 /* Sets up the daemon. Fills in config->epfd and config->log. */

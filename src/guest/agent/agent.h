@@ -58,8 +58,7 @@ struct agent {
 	struct watched_ports ports;
 	struct guest_config config;
 	bool configured;
-	bool back;		    /* the machine was restored: a config is due that makes it
-				     * another machine */
+	bool back;		    /* restored: a config must make it another machine */
 	struct apply *apply;	    /* the child that mounts, or that writes back */
 	struct telemetry telemetry; /* zeroed: the config does not ask for telemetry */
 	bool applied;

@@ -42,8 +42,7 @@ char *answer_created(uint64_t request, struct error *err);
 char *answer_ack(uint64_t request, uint64_t stdin_offset, struct error *err);
 char *answer_detached(uint64_t request, const struct error *why, struct error *err);
 char *answer_exit(uint64_t request, const char *id, const struct job_end *end, struct error *err);
-char *answer_error(uint64_t request, const char *text, struct error *err); /* request 0: the message
-									    * is about none */
+char *answer_error(uint64_t request, const char *text, struct error *err); /* request 0: none */
 
 /* Messages of the control stream: */
 /* Returns the hello. restored: the machine was saved, and waits to become another machine. linked:

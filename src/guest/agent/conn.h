@@ -51,8 +51,7 @@ struct conns {
 	struct loop *loop;
 	struct list live, dead;
 	size_t count;			 /* number of live ones */
-	const struct conn_form *unknown; /* the form of a connection whose first byte has not
-					  * come */
+	const struct conn_form *unknown; /* the form until the first byte has come */
 	/* For the functions that start calls. */
 	struct exec_context *context;
 	struct workload *workload;

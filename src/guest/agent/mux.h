@@ -52,8 +52,7 @@ struct mux {
 	int fd;
 	struct loop_watch *watch, *again, *back;
 	bool wants_room; /* the port is full */
-	bool linked;	 /* the host has welcomed the agent, so packets can be told from other
-			  * bytes */
+	bool linked;	 /* the host has welcomed the agent: packets are recognized */
 	bool met;	 /* a host has welcomed the agent before */
 	bool splits;	 /* as in mux_open() */
 	uint64_t number; /* of the agent's HELLO */

@@ -36,7 +36,7 @@ static void send_text(struct telemetry *t, const char *text)
 		(void)framed_send(t->control, text, NULL);
 }
 
-/* Takes a status: it is freed here; NULL means that there was no memory for it. */
+/* Takes over a status; NULL means that there was no memory for it. */
 static void take_status(struct telemetry *t, char *status, bool works)
 {
 	bool first = !t->status;

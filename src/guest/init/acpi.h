@@ -15,8 +15,7 @@ int acpi_open(struct error *err);
 bool acpi_button_pressed(int fd);
 
 /* The two parsers, for tests. */
-int acpi_parse_group(const void *reply, size_t len, struct error *err); /* returns the group's
-									 * number */
+int acpi_parse_group(const void *reply, size_t len, struct error *err); /* returns its number */
 bool acpi_parse_button(const void *message, size_t len);
 
 #endif

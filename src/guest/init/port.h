@@ -5,8 +5,7 @@
 
 #include "base/error.h"
 
-#define PORT_WORD "microagent.port" /* on the kernel's command line: the port is there, or will
-				     * be */
+#define PORT_WORD "microagent.port" /* on the kernel's command line: there is a port */
 #define PORT_NAME "microagent"
 
 /* Waits for the port and opens it. It is non-blocking: in a blocking write that waits for room, the

@@ -79,8 +79,7 @@ struct job_spec {
 	const char *cwd; /* NULL: the home directory, or / */
 	const struct user *user;
 	bool stdin_open; /* else stdin is /dev/null; a terminal is always open */
-	int connection;	 /* above 2: it becomes stdin and stdout, and stderr is /dev/null; 0:
-			  * none */
+	int connection;	 /* above 2: becomes stdin and stdout (stderr: /dev/null); 0: none */
 	bool terminal;
 	uint16_t rows, columns;
 	uint64_t timeout_ms;	       /* 0: none */

@@ -14,8 +14,7 @@ static void become_shell(const char *path)
 {
 	const char *const argv[] = {path, "-i", "-l", NULL};
 
-	execv(path, (char *const *)(uintptr_t)argv); /* execv() does not change what these pointers
-						      * lead to */
+	execv(path, (char *const *)(uintptr_t)argv); /* it does not change the strings */
 }
 
 int role_shell(int argc, char **argv)

@@ -76,8 +76,7 @@ static bool is_named(const char *text, size_t len, const char *name)
 int hosts_complete(const char *text, size_t len, const char *name, struct buf *out,
 		   struct error *err)
 {
-	/* Wanted names. The line of the first missing one also gives its address to the other names
-	 * of that line. */
+	/* Each line has all names of its address, and is added if the row's name is missing. */
 	static const struct {
 		const char *name, *line;
 	} wanted[] = {

@@ -83,8 +83,7 @@ static int add_table(struct port_set *set, const char *path)
 	char line[256];
 	uint16_t port;
 
-	if (!table || !fgets(line, sizeof(line), table)) /* the first line has the heads of the
-							  * columns */
+	if (!table || !fgets(line, sizeof(line), table)) /* the heads of the columns */
 		return -1;
 	while (fgets(line, sizeof(line), table) && is_listener(line, &port))
 		port_set_add(set, port);

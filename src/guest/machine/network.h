@@ -20,8 +20,7 @@ struct network {
 	size_t ndns;
 	char domain[NETWORK_DOMAIN]; /* "": none */
 	unsigned mtu;		     /* 0: keep the kernel's */
-	bool plugged;		     /* the card is plugged in while the machine runs, so wait for
-				      * it */
+	bool plugged;		     /* the card is plugged in later: wait for it */
 };
 
 int network_decode(json_t *object, struct network *out, struct error *err);

@@ -57,8 +57,7 @@ struct oci_process {
 	uint32_t *groups; /* owned */
 	size_t ngroups;
 	int umask;				    /* -1: not given */
-	uint64_t capabilities[OCI_CAPABILITY_SETS]; /* bit n: capability number n; not given:
-						     * none */
+	uint64_t capabilities[OCI_CAPABILITY_SETS]; /* bit n: capability number n */
 	bool no_new_privileges;
 	bool has_oom_score_adj;
 	int oom_score_adj;
