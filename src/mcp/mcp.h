@@ -43,7 +43,7 @@ struct mcp_options {
 	const char *state_dir, *backend; /* as for microagent_open() and microagent_use_backend() */
 	const char *const *tools;	 /* to offer; NULL: all that the rest allows */
 	const char *const *bases;	 /* bases for sessions; the first is the default */
-	const char *const *images;	 /* for `run`; the first is used by default; NULL: the default one */
+	const char *const *images;	 /* for `run`; default: the first; NULL: the default one */
 	const char *const *sessions;	 /* existing sessions that may be used and destroyed */
 	const char *network;		 /* "nat": nat and isolated; NULL: isolated alone */
 	const char *const *allow;	 /* as in struct microagent_spec */

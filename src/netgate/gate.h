@@ -35,8 +35,8 @@ struct gate {
 	struct bucket out_rate, in_rate;
 };
 
-/* Prepares a gate. The caller fills in the screen, before this call or after it. bytes_per_second
- * limits each direction; 0: no limit. */
+/* Prepares a gate. The caller fills in the screen itself, the guest's address before this call.
+ * bytes_per_second limits each direction; 0: no limit. */
 void gate_init(struct gate *gate, int vm, int passt, int supervisor, uint64_t bytes_per_second);
 /* Answers a refused frame of the guest with refusal_answer(), unless there were too many answers in
  * this second. */

@@ -217,7 +217,7 @@ static json_int_t figure(const char *text, const char *name)
 	return 0;
 }
 
-/* Returns such a number of µs as ns. The guest may have written any number. */
+/* Returns such a number of microseconds in nanoseconds. The guest may have written any number. */
 static json_int_t figure_ns(const char *text, const char *name)
 {
 	uint64_t ns = (uint64_t)figure(text, name) * 1000;

@@ -137,7 +137,7 @@ static int put_process(json_t *state, const char *pid, const char *time,
 		       : 0;
 }
 
-/* Writes the state, so that delete also works if create is killed from here on. */
+/* Writes the state. It then exists even if create is killed from here on. */
 static int write_state(struct create *c, struct error *err)
 {
 	json_t *state = new_state(c, err);

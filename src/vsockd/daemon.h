@@ -27,7 +27,7 @@ struct daemon {
 	int port_listen;  /* -1 when the port has connected */
 	bool connected;	  /* the front-end's connection is open */
 	bool link_again;  /* the link may have more messages, without a further event */
-	uint64_t end;	  /* ns, when the daemon ends, since the front-end is gone; 0: never */
+	uint64_t end;	  /* ns, when the daemon ends, since the front-end is gone; 0: not yet */
 	uint64_t drain_ns;
 	int idle_ms;
 	int busy_fd;  /* -1: nobody is told */

@@ -27,7 +27,7 @@ union poll_ref {
 	uint64_t all;
 	struct {
 		uint32_t index;
-		uint16_t generation; /* differs from that of an earlier stream with the same index */
+		uint16_t generation; /* differs from an earlier stream's of the same index */
 		uint16_t type;
 	};
 };

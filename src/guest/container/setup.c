@@ -2,8 +2,8 @@
 /*
  * The steps have the order of runc, for which images and engines are made.
  *
- * First the root is bound on itself, so that it is a mount, and covered if it must not be written
- * to (overlay.c). Then come the mounts of the plan, each place resolved within that root (place.h),
+ * First the root is bound on itself, so that it is a mount, and covered if the plan has an
+ * overlay (overlay.c). Then come the mounts of the plan, each place resolved within that root (place.h),
  * and the devices. Then the root becomes "/" and the guest's root goes away. From within follow
  * sysctl, names, what is read-only, and what is masked.
  *
@@ -28,7 +28,7 @@
 #include "base/json.h"
 #include "guest/container/place.h"
 
-/* Flags that mount(2) ignores in the call that makes a bind. */
+/* A bind's other flags need a second call of mount(2), since the call that binds ignores them. */
 #define NO_BIND_FLAGS (MS_BIND | MS_REC | MS_REMOUNT)
 
 static int set_propagation(int root, const struct contained_mount *m, struct error *err)

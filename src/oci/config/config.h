@@ -57,7 +57,7 @@ struct oci_process {
 	uint32_t *groups; /* owned */
 	size_t ngroups;
 	int umask;				    /* -1: not given */
-	uint64_t capabilities[OCI_CAPABILITY_SETS]; /* bit n: capability number n */
+	uint64_t capabilities[OCI_CAPABILITY_SETS]; /* bit n: CAP number n; absent: none */
 	bool no_new_privileges;
 	bool has_oom_score_adj;
 	int oom_score_adj;
@@ -116,8 +116,8 @@ struct oci_namespace {
 struct oci_resources {
 	/* In bytes; -1: unlimited. memory_swap limits memory and swap together. */
 	int64_t memory_limit, memory_swap, memory_reservation;
-	int64_t cpu_shares, cpu_period; /* cpu_shares: 2..262144, as in cgroup v1; cpu_period: µs */
-	int64_t cpu_quota;		/* µs of each period; -1: unlimited */
+	int64_t cpu_shares, cpu_period; /* cgroup v1's 2..262144; microseconds */
+	int64_t cpu_quota;		/* microseconds of each period; -1: unlimited */
 	const char *cpus, *mems;	/* lists such as "0-3,7"; NULL: not given */
 	int64_t pids_limit;		/* -1: unlimited */
 };

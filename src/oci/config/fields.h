@@ -57,8 +57,9 @@ int oci_fields_check(const json_t *document, const struct oci_notes *notes, stru
  * ("linux.resources"). */
 int oci_fields_check_below(const json_t *value, const char *path, const struct oci_notes *notes,
 			   struct error *err);
-/* Fails with ERR_UNSUPPORTED, as above, for the first value that is refused although its field is
- * honoured. config is the result of oci_config_decode(). */
+/* Checks the values of a config that oci_config_decode() has decoded. Fails with ERR_UNSUPPORTED
+ * for the first value that is refused although its field is honoured; the error has the JSON path,
+ * the reason and the next step. */
 int oci_config_check(const struct oci_config *config, const struct oci_notes *notes,
 		     struct error *err);
 /* Checks the source of mounts[index], for which the file itself is needed: mode is its mode from
