@@ -2,8 +2,8 @@
 /*
  * The steps have the order of runc, for which images and engines are made.
  *
- * First the root is bound on itself, so that it is a mount, and covered if the plan has an
- * overlay (overlay.c). Then come the mounts of the plan, each place resolved within that root (place.h),
+ * First the root is bound on itself, so that it is a mount, and covered if the plan has an overlay
+ * (overlay.c). Then come the mounts of the plan, each place resolved within that root (place.h),
  * and the devices. Then the root becomes "/" and the guest's root goes away. From within follow
  * sysctl, names, what is read-only, and what is masked.
  *
