@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* How the daemon gives up what it does not need; base/isolate.h has the stages. */
+/* Gives up everything that the daemon does not need; base/isolate.h has the stages. */
 #ifndef NETGATE_CONFINE_H
 #define NETGATE_CONFINE_H
 

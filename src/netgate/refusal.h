@@ -27,7 +27,7 @@ struct refusals {
  * length, or 0 if there is no answer: a TCP frame that is no SYN, or a frame to many receivers (RFC
  * 1122, 3.2.2). */
 size_t refusal_answer(const uint8_t *frame, size_t len, uint8_t out[REFUSAL_FRAME]);
-/* Counts one more answer at the time now (ns). Returns whether it may be sent. */
+/* Counts one more answer at the time now (ns). Returns true if it may be sent. */
 bool refusals_take(struct refusals *refusals, uint64_t now);
 
 #endif

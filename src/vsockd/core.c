@@ -55,7 +55,8 @@ void core_refuse(struct core *core, const struct refusal *refusal)
 {
 	unsigned at = (core->refusals_at + core->refusals_count) % core->refusals_size;
 
-	/* Cannot happen (see core.h). If it did, better to lose a refusal than to break memory. */
+	/* This cannot happen (see core.h). If it did, losing a refusal would be better than
+	 * breaking memory. */
 	if (core->refusals_count == core->refusals_size)
 		return;
 	core->refusals[at] = *refusal;

@@ -78,7 +78,7 @@ static void read_line(struct core *core, struct stream *s)
 	if (!newline && !s->hung_up &&
 	    ((got < 0 && errno == EAGAIN) || (got > 0 && (size_t)got < sizeof(line))))
 		return;
-	/* A line that is refused is read too: a close with unread bytes would be a reset. */
+	/* A refused line is read too, since a close with unread bytes would be a reset. */
 	if (!newline || receive_connect_line(s, line, len, 0) < 0 ||
 	    !(core->linked || core->awaits_agent) || !parse_connect_line(line, len, &port)) {
 		stream_release(&core->table, s);
