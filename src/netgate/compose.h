@@ -8,7 +8,7 @@
 
 #include "netgate/bytes.h"
 
-#define COMPOSE_BARE (ETHERNET_HEADER + IPV4_HEADER + TCP_HEADER) /* without payload */
+#define COMPOSE_BARE (ETHERNET_HEADER + IPV4_HEADER + TCP_HEADER)     /* without payload */
 #define COMPOSE_DATAGRAM (ETHERNET_HEADER + IPV4_HEADER + UDP_HEADER) /* without its payload */
 /* ICMP's message about a datagram quotes the datagram's own headers and its first bytes (RFC
  * 792). */

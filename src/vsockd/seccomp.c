@@ -17,7 +17,8 @@
 #include "base/cleanup.h"
 #include "vsockd/isolate.h"
 
-#define SOCK_TYPE 0xf /* the bits that are no flags (SOCK_TYPE_MASK in Linux's
+#define SOCK_TYPE \
+	0xf /* the bits that are no flags (SOCK_TYPE_MASK in Linux's
 		       * include/linux/net.h) */
 
 static const struct isolate_syscall allowed[] = {

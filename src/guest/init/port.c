@@ -19,8 +19,7 @@
 /* Returns true if it is the right port. The kernel puts a port's name into a file, as a line. */
 static bool is_ours(const char *device)
 {
-	char path[sizeof(PORTS) + 300],
-		name[sizeof(PORT_NAME)]; /* a newline in place of the NUL */
+	char path[sizeof(PORTS) + 300], name[sizeof(PORT_NAME)]; /* a newline in place of the NUL */
 	ssize_t n;
 
 	snprintf(path, sizeof(path), PORTS "/%s/name", device);

@@ -17,7 +17,7 @@
 #include "oci/net/netns.h"
 
 struct netns_tap {
-	int fd; /* its only queue, non-blocking; the tap ends with the last copy */
+	int fd;		     /* its only queue, non-blocking; the tap ends with the last copy */
 	char name[IFNAMSIZ]; /* "ma0", "ma1", ... */
 	char link[IFNAMSIZ];
 };
