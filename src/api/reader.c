@@ -115,8 +115,13 @@ static json_t *make_reader_config(const struct reader *reader, const json_t *rec
 	json_auto_t *config = json_object();
 	const json_t *accelerator = json_object_get(recorded, "accelerator");
 	/* The supervisor of a reader follows no links. */
-	autofree char *end = disk->direct ? NULL : disk_file_end(disk->path, NULL);
+	struct error why = {0};
+	autofree char *end = disk->direct ? NULL : disk_file_end(disk->path, &why);
 
+	if (why.code == ERR_DENIED) {
+		error_copy(err, &why);
+		return NULL;
+	}
 	if (put_kernel(config, recorded, err) < 0 ||
 	    json_put_string(config, "rootfsPath", end ? end : disk->path, err) < 0 ||
 	    (disk->base && json_put_string(config, "rootfsBase", disk->base, err) < 0) ||

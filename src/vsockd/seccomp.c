@@ -17,9 +17,8 @@
 #include "base/cleanup.h"
 #include "vsockd/isolate.h"
 
-#define SOCK_TYPE \
-	0xf /* the bits that are no flags (SOCK_TYPE_MASK in Linux's
-		       * include/linux/net.h) */
+/* The bits that are no flags (SOCK_TYPE_MASK in Linux's include/linux/net.h). */
+#define SOCK_TYPE 0xf
 
 static const struct isolate_syscall allowed[] = {
 	{.number = SCMP_SYS(epoll_wait), .reason = "the loop waits"},
