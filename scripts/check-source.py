@@ -167,13 +167,15 @@ RULES = {"includes": includes, "systems": systems}
 
 def main(words):
     broken = 0
+    if not words:
+        sys.exit(f"check-source.py: name a rule ({', '.join(RULES)})")
     for word in words:
         if word not in RULES:
             sys.exit(f"check-source.py: no rule '{word}' ({', '.join(RULES)})")
         for line in RULES[word]():
             print(line)
             broken += 1
-    return 1 if broken or not words else 0
+    return 1 if broken else 0
 
 
 sys.exit(main(sys.argv[1:]))
