@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* Files of a tree that others have made, or that their programs have written in: no link in it
- * leads anywhere, and nothing outside of it is opened. */
+/* Opens files of a tree that others have made, or in which their programs have written. No link of
+ * the tree is followed, and no file outside the tree is opened. */
 #ifndef ARTIFACT_BELOW_H
 #define ARTIFACT_BELOW_H
 
 #include "base/buf.h"
 #include "base/error.h"
 
-/* Opens the regular file for reading. ERR_INVALID where it is none, or a link is on the way. */
+/* Opens a regular file for reading. ERR_INVALID if it is not a regular file, or if the path leads
+ * through a link. */
 int below_open(int root, const char *path, struct error *err);
-/* Opens the directory for reading, in the same way. */
+/* Opens a directory for reading. ERR_INVALID if it is not a directory, or if the path leads through
+ * a link. */
 int below_open_dir(int root, const char *path, struct error *err);
-/* Appends the whole of the file to out, whose limit bounds it. */
+/* Appends the whole file to out. The limit of out bounds its size. */
 int below_read(int root, const char *path, struct buf *out, struct error *err);
 
 #endif

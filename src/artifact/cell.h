@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A tool of others in a cell, since what it reads comes from outside: bubblewrap gives it a root of
- * its own with the system's programs and libraries, and what is named here. It sees no process and
- * no socket of the host, and has no rights to gain.
+ * Runs a foreign tool in a cell, because its input comes from outside. bubblewrap gives the tool a
+ * root of its own with the system's programs and libraries, and with the files that are named here.
+ * The tool sees no process and no socket of the host, and can gain no rights.
  */
 #ifndef ARTIFACT_CELL_H
 #define ARTIFACT_CELL_H
@@ -12,28 +12,31 @@
 #include "artifact/tool.h"
 
 struct tool_cell {
-	/* The tool reads the user's settings for registries: with the network his logins too, and
-	 * without the network, where root runs it, the files of other users. */
+	/* The tool reads the user's settings for registries. With the network it also reads the
+	 * user's logins. Without the network, and if root runs it, it also reads the files of other
+	 * users. */
 	bool settings;
-	const char *source; /* a path that it may read, at its own place; NULL: none */
-	const char *link;   /* in its working directory: a link to the source; NULL: none */
+	/* a path that it may read, at the same path as on the host; NULL: none */
+	const char *source;
+	const char *link; /* a link to source in its working directory; NULL: none */
 	bool network;
-	/* Absolute. It does not see this directory, but two that are in it: out, at the same name in
-	 * its own working directory, and temporary, its place for temporary files. It can write to
-	 * both. Each is a name, not a path. */
+	/* An absolute path. The tool does not see this directory, but two directories in it, and
+	 * can write to both. It sees `out` under the same name in its own working directory, and
+	 * `temporary` as its place for temporary files. out and temporary are names, not paths. */
 	const char *dir;
 	const char *out;
 	const char *temporary;
-	/* How many bytes it may have in both; 0: any number. More is ERR_INVALID and
+	/* How many bytes it may write to both together; 0: any number. More is ERR_INVALID and
 	 * REASON_IMAGE_TOO_SMALL. */
 	uint64_t room;
-	bool unconfined; /* it runs in no cell, since the user wants it so */
-	bool vouched;	 /* nor where none can be made: apt has verified what it reads */
+	bool unconfined; /* it runs in no cell, because the user wants that */
+	/* it runs without a cell if none can be made, because apt has verified its input */
+	bool vouched;
 };
 
-/* Runs argv of the tool there, with what of the environment concerns it and with the tool's own
- * variables. Where it runs in no cell, its working directory is dir. ERR_UNAVAILABLE and
- * REASON_NO_CELL where no cell can be made. */
+/* Runs argv of the tool in the cell, with the relevant variables of this process's environment and
+ * with the tool's own variables. Without a cell, the tool's working directory is dir.
+ * ERR_UNAVAILABLE and REASON_NO_CELL if no cell can be made. */
 int cell_run(const struct tool_cell *cell, const struct tool *tool, struct error *err);
 
 #endif

@@ -10,7 +10,8 @@ struct artifact_command {
 	const char *options[9]; /* besides --json */
 };
 
-/* What there is on this system (linux/commands.c, darwin/commands.c), until one without a name. */
+/* The commands of this system (linux/commands.c, darwin/commands.c). An entry without a name ends
+ * the table. */
 extern const struct artifact_command artifact_commands[];
 
 #endif

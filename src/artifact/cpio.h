@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A segment of an initramfs: a newc cpio archive that is the same bytes for the same contents.
- * Owner is root, the time is 0, inode numbers count up; the caller adds entries in sorted order,
- * parents first. Segments may be put one behind the other.
+ * A segment of an initramfs: a newc cpio archive. The same contents always give the same bytes: the
+ * owner is root, the time is 0 and inode numbers count up. The caller adds entries in sorted order,
+ * parents first. An initramfs can be several segments, one behind the other.
  */
 #ifndef ARTIFACT_CPIO_H
 #define ARTIFACT_CPIO_H
@@ -14,15 +14,15 @@
 
 struct cpio;
 
-/* Writes at the descriptor's position; it stays the caller's. */
+/* Starts a segment at the position of fd. fd stays the caller's. */
 struct cpio *cpio_open(int fd, struct error *err);
-/* Names are relative, "lib/modules". */
+/* Adds a directory. Names are relative: "lib/modules". */
 int cpio_dir(struct cpio *cpio, const char *name, mode_t mode, struct error *err);
-/* A symbolic link to target. */
+/* Adds a symbolic link to target. */
 int cpio_link(struct cpio *cpio, const char *name, const char *target, struct error *err);
 int cpio_bytes(struct cpio *cpio, const char *name, mode_t mode, const void *data, size_t len,
 	       struct error *err);
-/* The whole of the regular file, from where fd is. */
+/* Adds a regular file with the bytes of fd from its position to its end. */
 int cpio_file(struct cpio *cpio, const char *name, mode_t mode, int fd, struct error *err);
 /* Writes the trailer. Frees cpio, also on failure. */
 int cpio_close(struct cpio *cpio, struct error *err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Finds a file in an initramfs of Linux by a descriptor of it. */
+/* Finds a file in an initramfs of Linux that is open as a descriptor. */
 #ifndef ARTIFACT_CPIO_FIND_H
 #define ARTIFACT_CPIO_FIND_H
 
@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 
-/* cpio_search() in the file of a descriptor, whose position is left alone. */
+/* Runs cpio_search() on the file of a descriptor, and does not change its position. */
 int cpio_find(int fd, const char *name, uint64_t *at, uint64_t *size, struct error *err);
 
 #endif

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* The little that is asked of a program before it is put where no library will be found. */
+/* Checks a program before it is put where it will find no library. */
 #ifndef ARTIFACT_ELF_H
 #define ARTIFACT_ELF_H
 
 #include "base/architecture.h"
 #include "base/error.h"
 
-/* ERR_INVALID unless the file is a 64-bit ELF program of that architecture that names no
- * interpreter.
- */
+/* Returns -1 with ERR_INVALID unless the file is a 64-bit ELF program of that architecture that
+ * names no interpreter. */
 int elf_require_static(const char *path, enum architecture architecture, struct error *err);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A raw ext4 file system of a rootfs, without root: mke2fs makes an empty one, libext2fs writes
- * into it, and e2fsck looks at the result. Identifiers, hash seed and times are fixed, so that the
- * same contents are the same bytes whoever builds them and wherever.
+ * Makes a raw ext4 file system from a rootfs, without root: mke2fs makes an empty file system,
+ * libext2fs writes into it, and e2fsck checks the result. Identifiers, hash seed and times are
+ * fixed, so that the same contents give the same bytes on every host.
  */
 #ifndef ARTIFACT_EXT4_H
 #define ARTIFACT_EXT4_H
@@ -20,14 +20,15 @@ struct ext4_spec {
 	uint64_t inodes; /* 0: one for 16 KiB of the file system */
 };
 
-/* file must not exist. Each data file of the rootfs is removed once its contents are in the image.
- */
+/* Makes the file system in a new file; file must not exist. Removes each data file of the rootfs
+ * once its contents are in the image. */
 int ext4_make(const struct ext4_spec *spec, struct rootfs *rootfs, const char *file,
 	      struct error *err);
 
-/* The steps of that, for a rootfs that a reader has: it runs no tool. */
+/* Makes an empty file system. ext4_make_empty(), ext4_write() and ext4_fsck() are the steps of
+ * ext4_make(). They are separate for a rootfs that a reader has, because a reader runs no tool. */
 int ext4_make_empty(const struct ext4_spec *spec, const char *file, struct error *err);
-/* A failure leaves it half written. */
+/* Writes the rootfs into the empty file system. After a failure the file is half written. */
 int ext4_write(const struct ext4_spec *spec, struct rootfs *rootfs, const char *file,
 	       struct error *err);
 int ext4_fsck(const struct ext4_spec *spec, const char *file, struct error *err);

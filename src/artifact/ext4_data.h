@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What writes contents into a file system that mke2fs has made. */
+/* Writes contents into a file system that mke2fs has made. */
 #ifndef ARTIFACT_EXT4_DATA_H
 #define ARTIFACT_EXT4_DATA_H
 
@@ -9,7 +9,7 @@
 
 struct ext4_writer {
 	ext2_filsys fs;
-	int image;	/* the same file, for contents: they need no cache */
+	int image;	/* descriptor of the same file, for contents, which need no cache */
 	uint8_t *chunk; /* EXT4_CHUNK bytes */
 	blk64_t goal;	/* where contents go next: one file behind the other */
 	struct rootfs *rootfs;
@@ -19,10 +19,10 @@ struct ext4_writer {
 };
 #define EXT4_CHUNK (1u << 20)
 
-/* A complaint of the library, about a name ("" for none); -1. */
+/* Sets the error for an error code of libext2fs, about a name ("" for none). Returns -1. */
 int ext4_failed(errcode_t code, const char *about, struct error *err);
 
-/* An inode that is being given its blocks, in their order. */
+/* An inode that gets its blocks, in their order. */
 struct ext4_blocks {
 	struct ext4_writer *writer;
 	ext2_ino_t number;
@@ -32,7 +32,7 @@ struct ext4_blocks {
 };
 int ext4_blocks_begin(struct ext4_blocks *b, struct ext4_writer *writer, ext2_ino_t number,
 		      struct ext2_inode *inode, struct error *err);
-/* A block of the file system for the logical block at; *out. */
+/* Allocates a block of the file system for the logical block at, and sets *out to its number. */
 int ext4_blocks_add(struct ext4_blocks *b, blk64_t at, blk64_t *out, struct error *err);
 /* Writes count whole blocks of data. */
 int ext4_blocks_write(struct ext4_blocks *b, blk64_t at, const uint8_t *data, blk64_t count,
@@ -41,7 +41,7 @@ int ext4_blocks_end(struct ext4_blocks *b, struct error *err);
 void ext4_blocks_free(struct ext4_blocks *b);
 #define auto_blocks __attribute__((cleanup(ext4_blocks_free)))
 
-/* The contents of a regular file or of a link, in the inode. */
+/* Writes the contents of a regular file or of a link to the inode. */
 int ext4_write_contents(struct ext4_writer *writer, struct rootfs_file *file, ext2_ino_t number,
 			struct ext2_inode *inode, struct error *err);
 

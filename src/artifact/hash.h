@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* SHA-256 by what is fastest on the system: libcrypto (linux/hash.c), CommonCrypto (darwin/hash.c).
- */
+/* SHA-256 by the fastest library of the system: libcrypto (linux/hash.c), CommonCrypto
+ * (darwin/hash.c). */
 #ifndef ARTIFACT_HASH_H
 #define ARTIFACT_HASH_H
 
@@ -11,7 +11,7 @@ struct hash;
 struct hash *hash_new(struct error *err);
 int hash_add(struct hash *hash, const void *bytes, size_t len, struct error *err);
 int hash_end(struct hash *hash, char out[DIGEST_TEXT], struct error *err);
-void hash_free(struct hash **hash); /* of what is NULL nothing */
+void hash_free(struct hash **hash); /* does nothing for NULL */
 #define auto_hash __attribute__((cleanup(hash_free)))
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Images: what is in them is a rootfs; this is how one becomes an entry of the cache. */
+/* Makes an entry of the cache from a rootfs, which has the contents of an image. */
 #ifndef ARTIFACT_IMAGE_H
 #define ARTIFACT_IMAGE_H
 
@@ -8,7 +8,7 @@
 #include "artifact/place.h"
 
 #define IMAGE_FILE "image"
-/* The user of our images. */
+/* The user in the images that this program builds. */
 #define AGENT_NAME "agent"
 #define AGENT_UID 1000
 
@@ -20,22 +20,24 @@ struct image_spec {
 	json_t *extra;	  /* further members of the record; NULL: none */
 };
 
-/* Whether the cache's entry of that name was made from this recipe, for that architecture. */
+/* Returns true if the cache's entry of that name was made from this recipe for that architecture.
+ */
 bool image_is_built(const char *name, enum architecture architecture, const char *recipe_sha256);
-/* Makes the entry of the contents. */
+/* Makes the file system from the contents of fs, and the entry of the cache. */
 int image_publish(const struct place *place, const struct image_spec *spec, struct rootfs *fs,
 		  const char *recipe_sha256, struct error *err);
-/* The same of the file system in IMAGE_FILE. */
+/* Makes the entry of the cache from the file system in IMAGE_FILE. */
 int image_enter(const struct place *place, const struct image_spec *spec, const char *recipe_sha256,
 		struct error *err);
-/* done: "is built". */
+/* Prints the answer of a command for an image. done: what happened, as "is built". */
 int image_answer(const struct artifact_options *opts, const char *name, const char *done,
 		 struct error *err);
 
-/* Whether an image of the cache was made from that recipe for spec's architecture, under whatever
- * name. */
+/* Returns true if an image of the cache, under any name, was made from that recipe for spec's
+ * architecture. */
 bool image_has_twin(const struct image_spec *spec, const char *recipe_sha256);
-/* Makes it an entry of spec's name too, which was imported from ref. */
+/* Makes such an image an entry under spec's name too. ref: the reference from which that name was
+ * imported. */
 int image_link_twin(const struct place *place, const struct image_spec *spec,
 		    const char *recipe_sha256, const char *ref, struct error *err);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* K.initrd: the kernel's modules, then microagent-init. */
+/* The file K.initrd of a kernel K: the kernel's modules, then microagent-init. */
 #ifndef ARTIFACT_INITRD_H
 #define ARTIFACT_INITRD_H
 
@@ -8,12 +8,13 @@
 #include "base/error.h"
 
 /*
- * Writes to fd, at its position: the segment at modules (NULL: none), then one with /init and the
- * empty directories that it mounts on. init must be a static executable of that architecture.
+ * Writes an initrd at the position of fd: first the segment in the file modules (NULL: none), then
+ * a segment with /init and the empty directories on which it mounts. init must be a static
+ * executable of that architecture.
  */
 int initrd_write(int fd, const char *init, enum architecture architecture, const char *modules,
 		 struct error *err);
-/* Makes INITRD_FILE in the scratch directory, in the place of an older one. */
+/* Makes INITRD_FILE in the scratch directory, and replaces an older one. */
 #define INITRD_FILE "initrd"
 int initrd_make(const struct place *place, const char *init, enum architecture architecture,
 		const char *modules, struct error *err);

@@ -5,14 +5,14 @@
 #include "base/buf.h"
 #include "base/error.h"
 
-/* Appends the fragment, and after it what newer kernels call its settings. Kconfig passes over a
- * name that it does not know. */
+/* Appends the fragment to out, and then its settings under the names that newer kernels have for
+ * them. Kconfig ignores a name that it does not know. */
 int kconfig_add_new_names(const char *fragment, struct buf *out, struct error *err);
 
 /*
- * Whether a .config has every setting of a fragment, by the name that the kernel of the .config has
- * for it: "CONFIG_X=..." literally, "# CONFIG_X is not set" also by absence. ERR_INVALID names the
- * settings that Kconfig did not honour. Pure.
+ * Checks that a .config has every setting of a fragment, under the name that the kernel of the
+ * .config has for it. "CONFIG_X=..." must be there literally; "# CONFIG_X is not set" may also be
+ * absent. ERR_INVALID names the settings that Kconfig did not keep. The function is pure.
  */
 int kconfig_verify(const char *fragment, const char *config, struct error *err);
 

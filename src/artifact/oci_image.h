@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What an image of the OCI or of Docker says of itself. */
+/* The metadata of an image of the OCI or of Docker. */
 #ifndef ARTIFACT_OCI_IMAGE_H
 #define ARTIFACT_OCI_IMAGE_H
 
@@ -12,13 +12,13 @@
 
 struct oci_layer {
 	char sha256[DIGEST_TEXT];
-	char diff_id[DIGEST_TEXT]; /* of its bytes when they are unpacked, by the configuration */
+	char diff_id[DIGEST_TEXT]; /* of the unpacked bytes, from the configuration */
 	uint64_t bytes;		   /* as it is stored */
 };
 
 struct oci_image {
 	char sha256[DIGEST_TEXT];	 /* of its manifest */
-	char config_sha256[DIGEST_TEXT]; /* of its configuration: the same for the same contents */
+	char config_sha256[DIGEST_TEXT]; /* of its configuration; the same contents have the same */
 	struct oci_layer *layers;	 /* the lowest first */
 	size_t layer_count;
 	uint64_t bytes; /* of the layers together */
@@ -27,8 +27,8 @@ struct oci_image {
 void oci_image_free(struct oci_image *image); /* accepts a zeroed one */
 #define auto_oci_image __attribute__((cleanup(oci_image_free)))
 
-/* Reads what skopeo has put into the directory. ERR_INVALID for what is damaged or no image,
- * ERR_UNSUPPORTED for one of another architecture, or no Linux. */
+/* Reads the image that skopeo has put into the directory. ERR_INVALID if it is damaged or no image.
+ * ERR_UNSUPPORTED if it is for another architecture, or not for Linux. */
 int oci_image_read(const char *dir, enum architecture architecture, struct oci_image *out,
 		   struct error *err);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The files of an OCI layout, looked at or copied before skopeo opens them. */
+/* Checks or copies the files of an OCI layout before skopeo opens them. */
 #ifndef ARTIFACT_OCI_LAYOUT_H
 #define ARTIFACT_OCI_LAYOUT_H
 
@@ -7,14 +7,16 @@
 
 #include "base/error.h"
 
-/* ERR_INVALID where what is to be a file is none, as a FIFO, which holds up whoever opens it; or where
- * there is more than LIMIT_IMAGE_BLOBS. What is missing is left to skopeo. */
+/* Returns -1 with ERR_INVALID if something that should be a regular file is none, or if there are
+ * more than LIMIT_IMAGE_BLOBS. A FIFO, for example, blocks a program that opens it. Missing files
+ * are left to skopeo. */
 int oci_layout_check(const char *path, struct error *err);
-/* Copies the layout into the new directory `name` of dirfd. Errors are those of oci_layout_check(), and
- * those of tool_room_exceeded() where its files are longer than room in all. */
+/* Copies the layout into the new directory `name` of dirfd. Errors are those of oci_layout_check(),
+ * and that of tool_room_exceeded() if all files together are longer than room. */
 int oci_layout_copy(const char *path, int dirfd, const char *name, uint64_t room,
 		    struct error *err);
-/* The same of an archive, which is one file. */
+/* Copies an archive, which is one file, into dirfd under name. Errors are the same as for a layout.
+ */
 int oci_archive_copy(const char *path, int dirfd, const char *name, uint64_t room,
 		     struct error *err);
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The manifests by which a source names an image, before anything of it is fetched. An image is
- * known by the digest of its manifest, which names the layers as they are stored: what is recorded
- * under one was made of these bytes, whoever had them.
+ * The manifests that a source has for the name of an image, read before any other part of the image
+ * is fetched. The digest of its manifest identifies an image, and the manifest names the layers as
+ * they are stored. So an entry that is recorded under a digest was made from exactly these bytes,
+ * whatever source they came from.
  */
 #ifndef ARTIFACT_OCI_MANIFESTS_H
 #define ARTIFACT_OCI_MANIFESTS_H
@@ -22,13 +23,15 @@ struct oci_manifests {
 	size_t count;
 };
 
-/* text: what the source has under the image's name. That is its manifest, or an index, and then
- * those count that it has for linux on that architecture: one that names no platform may be one. */
+/* Reads the manifest, or the index, that the source has for the image's name. Of an index those
+ * manifests count that are for linux on that architecture. A manifest that names no platform counts
+ * too. */
 int oci_manifests_read(const struct buf *text, enum architecture architecture,
 		       struct oci_manifests *out, struct error *err);
 bool oci_manifests_have(const struct oci_manifests *list, const char *sha256);
 
-/* ERR_INVALID where the image's name has a digest in it, "NAME@sha256:...", which is not text's. */
+/* Returns -1 with ERR_INVALID if the image's name contains a digest, "NAME@sha256:...", that is not
+ * the digest of text. */
 int oci_manifests_check_name(const char *name, const struct buf *text, struct error *err);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Foreign bytes that may be compressed, as libarchive reads them: from where a descriptor is, and
- * as many as its caller says. Only what libarchive unpacks by itself is unpacked. For the other
- * ways to compress it would run a program of PATH (archive_read_filter(3)).
+ * Reads foreign bytes, which may be compressed, with libarchive. They are read from the position of
+ * a descriptor, as many as the caller says. Only what libarchive unpacks by itself is unpacked: for
+ * other kinds of compression it would run a program of PATH (archive_read_filter(3)).
  */
 #ifndef ARTIFACT_PACKED_H
 #define ARTIFACT_PACKED_H
@@ -21,29 +21,29 @@ enum packing {
 	PACKING_LZMA = 1 << 4,
 	PACKING_LZ4 = 1 << 5,
 };
-/* How archives are compressed that people exchange. */
+/* The kinds of compression of archives that people exchange. */
 #define PACKINGS_OF_ARCHIVES (PACKING_GZIP | PACKING_BZIP2 | PACKING_XZ | PACKING_ZSTD)
 
 struct packed {
-	int fd; /* the caller's */
+	int fd; /* the caller's descriptor */
 	uint64_t left;
 	char *block;
 	bool ended; /* all bytes were read, and more were wanted */
-	int errnum; /* why the host could not read on; 0: it could */
+	int errnum; /* errno of a failed read of the host; 0: none */
 };
 
-/* left: how many bytes there are; UINT64_MAX: all that fd has until its end. */
+/* Starts reading from fd. left: the number of bytes; UINT64_MAX: all bytes of fd until its end. */
 int packed_begin(struct packed *packed, int fd, uint64_t left, struct error *err);
 void packed_end(struct packed *packed); /* accepts a zeroed one */
 
-/* ERR_UNSUPPORTED where libarchive was built without one of the packings. */
+/* Allows the packings. ERR_UNSUPPORTED if libarchive was built without one of them. */
 int packed_support(struct archive *archive, unsigned packings, struct error *err);
-/* Opens archive, whose formats are set, on the bytes. The result is libarchive's. */
+/* Opens archive, whose formats are set, to read the bytes. Returns libarchive's result. */
 int packed_open(struct packed *packed, struct archive *archive);
 
-/* Gives the bytes as they are unpacked, by archive_read_data_block(). *out is set also where the
- * result is not 0: then it has libarchive's words, or is NULL with err set. ARCHIVE_EOF: there is
- * not one byte. */
+/* Opens *out, from which archive_read_data_block() reads the unpacked bytes. *out is also set if
+ * the result is not 0: then it has libarchive's message, or it is NULL with err set. Returns
+ * ARCHIVE_EOF if there is not one byte. */
 int packed_unpack(struct packed *packed, unsigned packings, struct archive **out,
 		  struct error *err);
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Work on one entry of the cache: a lock, so that two builders do not collide, a scratch directory
- * that is empty at the start and gone at the end, and publication by rename.
+ * The place for work on one entry of the cache. It has a lock, so that two builders do not collide.
+ * It has a scratch directory, which is empty at the start and removed at the end. Files are
+ * published by rename.
  *
- * The lock is <cache>/.locks/<what>, never unlinked; the scratch directory is <cache>/tmp/<what>.
- * What a killed run left in it is removed by the next one.
+ * The lock is <cache>/.locks/<what> and is never unlinked. The scratch directory is
+ * <cache>/tmp/<what>. What a killed run left in it is removed by the next run.
  */
 #ifndef ARTIFACT_PLACE_H
 #define ARTIFACT_PLACE_H
@@ -24,28 +25,29 @@ struct place {
 	char *what;
 };
 
-/* Waits for another run of the same `what` ("kernel-build") to end, and says so on a terminal. */
+/* Opens a place. Waits until another run with the same `what` ("kernel-build") ends, and says so on
+ * a terminal. */
 int place_open(enum cache_part part, const char *what, struct place *out, struct error *err);
-/* A second lock for the moment of publication, which others than the entry's own builder take too.
- * Returns a descriptor to close. */
+/* Takes a second lock for the moment of publication. Programs other than the entry's own builder
+ * take it too. Returns a descriptor, which the caller closes. */
 int place_exclusive(const struct place *place, const char *name, struct error *err);
 void place_close(struct place *place); /* removes the scratch directory; accepts a zeroed one */
 #define auto_place __attribute__((cleanup(place_close)))
 
-/* "<scratch>/<file>", malloc'd. */
+/* Returns "<scratch>/<file>". The caller frees it. */
 char *place_scratch(const struct place *place, const char *file, struct error *err);
-/* Opens the directory <scratch>/<name>, and makes it where there is none; -1. */
+/* Opens the directory <scratch>/<name>, and makes it if there is none. Returns -1 with an error. */
 int place_subdir(const struct place *place, const char *name, struct error *err);
-/* ERR_IO unless that many bytes are free where the cache is. */
+/* Returns -1 with ERR_IO unless that many bytes are free on the cache's file system. */
 int place_require_space(const struct place *place, uint64_t bytes, struct error *err);
 
-/* As of store/cache_write.h, of the entry that is worked on. */
+/* Remove, add files to and record the entry, as the functions of store/cache_write.h do. */
 int place_withdraw(const struct place *place, const char *name, struct error *err);
 int place_publish(const struct place *place, const char *file, const char *name, const char *suffix,
 		  struct error *err);
 int place_record(const struct place *place, const char *name, const json_t *record,
 		 struct error *err);
-/* Reads the record of an entry of that name; NULL. */
+/* Reads the record of the entry with that name. Returns NULL with an error. */
 json_t *place_read_record(const struct place *place, const char *name, struct error *err);
 
 #endif

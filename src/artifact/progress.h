@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One line on stderr that says what is being waited for and since when, redrawn at most four times
- * a second, shown from the second second of all stages on and cut to the terminal's width, and only
- * where stderr is a terminal: elsewhere nothing at all is written.
+ * A line on stderr that says what the program waits for and since when. It appears after the first
+ * second of all stages together, is redrawn at most four times a second and is cut to the
+ * terminal's width. Nothing is written if stderr is not a terminal.
  */
 #ifndef ARTIFACT_PROGRESS_H
 #define ARTIFACT_PROGRESS_H
 
 #include <stddef.h>
 
-/* Starts a stage; the one before ends. */
+/* Starts a stage, and ends the stage before. */
 void progress_stage(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-/* done of about total units; total 0: unknown. Also draws. */
+/* Sets the progress to done of about total units, and draws. total 0: unknown. */
 void progress_count(size_t done, size_t total);
 void progress_draw(void); /* to be called while waiting */
 void progress_clear(void);

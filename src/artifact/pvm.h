@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Kernels that are built as guests of a PVM, a KVM that runs the kernel of a guest as a user's
- * program of the host (module kvm_pvm). They speak to it by code that no other kernel has.
+ * Kernels that are built as guests of a PVM. A PVM is a KVM that runs the guest's kernel as a
+ * user's program of the host (module kvm_pvm). Such a kernel talks to the PVM by code that no other
+ * kernel has.
  */
 #ifndef ARTIFACT_PVM_H
 #define ARTIFACT_PVM_H
@@ -10,8 +11,8 @@
 
 #include "base/error.h"
 
-/* Sets *out to whether the kernel at the path has such code. The kernel is an unpacked one: of what
- * is compressed nothing can be seen. */
+/* Sets *out to true if the kernel at the path has such code. The kernel must be unpacked, because
+ * the code cannot be found in compressed bytes. */
 int pvm_find_code(const char *kernel, bool *out, struct error *err);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What reads an archive that comes from outside: a child, which has given up all rights but for the
- * descriptors of its work before the first byte, and ends when that is done. Who started it judges
- * what it hands back, as if the archive itself had said it.
+ * A reader: a child process that reads an archive from outside. Before the first byte it gives up
+ * all rights except for the descriptors of its work, and it ends when the work is done. The parent
+ * checks what the reader hands back, as if the archive itself had said it.
  */
 #ifndef ARTIFACT_READER_H
 #define ARTIFACT_READER_H
@@ -15,26 +15,26 @@
 #define READER_ASKED_MAX 256
 
 struct reader_work {
-	/* In the child. What it appends to out is who started it given. */
+	/* Runs in the child. The parent gets the bytes that it appends to out. */
 	int (*read)(void *data, struct buf *out, struct error *err);
-	/* In who started it, for reader_ask(); NULL: it asks nothing. */
+	/* Runs in the parent, for reader_ask(). NULL: the child asks nothing. */
 	int (*serve)(void *data, const void *asked, size_t len, struct error *err);
 	void *data;
 	int from; /* the archive; -1: it is in dir */
-	/* The child's working directory, in which, and below which, it may read and write; there is
-	 * no other. -1: none. */
+	/* The child's working directory. The child may read and write only in and below it. -1:
+	 * none. */
 	int dir;
 };
 
-/* Waits for its end, as long as no signal asks us to end. out: NULL where nothing is handed back.
- * The error is the child's own. */
+/* Starts a reader and waits for its end, unless a signal asks this program to end. out: NULL if
+ * nothing is handed back. An error is the child's own. */
 int reader_run(const struct reader_work *work, struct buf *out, struct error *err);
 
-/* In the child: has something done that it has no right to. */
+/* Asks the parent, from the child, to do something that the child has no right to do. */
 int reader_ask(const void *asked, size_t len, struct error *err);
 
-/* tar_has(), tar_check_files() and tar_take() of the archive at path, by a reader. most: how many bytes a compressed
- * archive may unpack to; more is ERR_INVALID. */
+/* Do tar_has(), tar_check_files() and tar_take() in a reader, for the archive at path. most: how
+ * many bytes a compressed archive may unpack to; more is ERR_INVALID. */
 int reader_has(const char *path, uint64_t most, const char *name, struct error *err);
 int reader_check_files(const char *path, uint64_t most, struct error *err);
 int reader_take(const char *path, uint64_t most, const char *name, struct buf *out,

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The files of images/ that this program carries in itself, so that it works without the sources.
- */
+/* The files of images/ that are built into this program, so that it works without the sources. */
 #ifndef ARTIFACT_RECIPES_H
 #define ARTIFACT_RECIPES_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Between the files of rootfs.h. */
+/* The interface between the files that implement rootfs.h. */
 #ifndef ARTIFACT_ROOTFS_IMPL_H
 #define ARTIFACT_ROOTFS_IMPL_H
 
@@ -13,8 +13,8 @@ struct rootfs_node {
 	char *name;
 	struct rootfs_file *file;
 	void *children;	 /* of tsearch(), by name */
-	unsigned layer;	 /* that said what it is */
-	unsigned pruned; /* what is in it came with this layer or a later one; 0: not known */
+	unsigned layer;	 /* the layer that set the file */
+	unsigned pruned; /* its contents came with this layer or a later one; 0: not known */
 	size_t path_len;
 };
 
@@ -24,20 +24,20 @@ struct rootfs {
 	unsigned layer;
 	int64_t time;
 	uint64_t last_data, bytes, count, text;
-	struct tar_bound unpacked; /* what the layers so far have unpacked to */
+	struct tar_bound unpacked; /* how much the layers so far have unpacked to */
 	uint64_t behind;	   /* bytes behind the ends of the archives of the layers so far */
 	uint64_t followed;	   /* bytes of the targets of links that were followed so far */
 	struct rootfs_bounds bounds;
 };
 
-/* Takes so many bytes of what may be kept in memory. */
+/* Counts bytes that are kept in memory. ERR_INVALID if they exceed their bound. */
 int rootfs_take_text(struct rootfs *fs, uint64_t bytes, struct error *err);
-/* A file counts from its first name until its last one is gone. */
+/* Counts a file. It counts from its first name until its last name is gone. */
 int rootfs_count_file(struct rootfs *fs, struct rootfs_file *file, struct error *err);
 
-/* The contents of a file that has them in a file, to be read. */
+/* Opens the contents of a file that are in a file of the host or a data file, for reading. */
 int rootfs_read_data(const struct rootfs *fs, const struct rootfs_file *file, struct error *err);
-/* Removes its data file, where it has one. */
+/* Removes the data file of a file if it has one. */
 void rootfs_remove_data(const struct rootfs *fs, struct rootfs_file *file);
 
 #endif

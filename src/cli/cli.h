@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the commands of the command line share. A command is one row of a table and one file
- * cmd_*.c: the row says its words, options and help, so that parsing, `--help` and usage errors
- * need no code of its own; its function only calls the library and prints the answer.
+ * The interface between the commands of the command line. A command is one row of a table and one
+ * file cmd_*.c. The row has the command's words, options and help, so that parsing, `--help` and
+ * usage errors need no code for each command. The function of a command only calls the library and
+ * prints the answer.
  *
- * Everything that goes wrong is returned: main() alone prints errors and picks the exit code.
- * Nothing ever prompts. stdout carries the answer (with --json one JSON document and a newline),
- * stderr carries warnings, progress and errors.
+ * Functions return every error: only main() prints errors and picks the exit code. No command ever
+ * prompts. stdout gets the answer (with --json one JSON document and a newline). stderr gets
+ * warnings, progress and errors.
  */
 #ifndef CLI_CLI_H
 #define CLI_CLI_H
@@ -19,12 +20,13 @@
 
 #include "base/error.h"
 
-/* Exit codes of our own; `run` and `exec` also give the guest command's. */
+/* The exit codes of this program. `run` and `exec` also return the exit code of the guest command.
+ */
 enum cli_exit {
 	CLI_EXIT_OK = 0,
 	CLI_EXIT_FAILED = 1,
 	CLI_EXIT_USAGE = 2,
-	CLI_EXIT_RETRY = 75,	/* ERR_UNAVAILABLE and ERR_TIMEOUT: the same again may work */
+	CLI_EXIT_RETRY = 75,	/* ERR_UNAVAILABLE and ERR_TIMEOUT: a retry may work */
 	CLI_EXIT_TIMEOUT = 124, /* run, exec: the command's --timeout passed */
 	CLI_EXIT_OURS = 125	/* run, exec: the failure is ours, not the command's */
 };
@@ -35,26 +37,26 @@ struct cli {
 	const char *state_dir_option;	   /* --state-dir, NULL when not given */
 	const char *backend;		   /* --backend, NULL when not given */
 	char words[64];			   /* the command's own words: "kernel list" */
-	const struct cli_command *command; /* the one that runs; NULL until it is known */
-	bool stdout_closed;		   /* there was none when we were started */
-	int stdout_errnum; /* why something was not written to it; 0: nothing told yet */
-	bool usage_error;  /* the error at hand is the caller's: exit 2 */
+	const struct cli_command *command; /* the command that runs; NULL until it is known */
+	bool stdout_closed;		   /* stdout was closed when the program started */
+	int stdout_errnum; /* errno of a failed write to stdout; 0: none is known yet */
+	bool usage_error;  /* the error is the user's: exit 2 */
 	bool help;	   /* --help */
 };
 
 /* --- options --------------------------------------------------------------------------------- */
 
 enum cli_option_kind {
-	CLI_OPTION_FLAG,   /* bool */
-	CLI_OPTION_STRING, /* const char * */
-	CLI_OPTION_GUEST, /* const char *, which the guest is told: UTF-8, as all of its protocol */
-	CLI_OPTION_INT,	  /* int64_t, min..max */
-	CLI_OPTION_SIZE,  /* int64_t, bytes above 0: "4096", "64K", "10M", "2G", "1T" */
+	CLI_OPTION_FLAG,     /* bool */
+	CLI_OPTION_STRING,   /* const char * */
+	CLI_OPTION_GUEST,    /* const char *; the guest gets the text, so it must be UTF-8 */
+	CLI_OPTION_INT,	     /* int64_t, min..max */
+	CLI_OPTION_SIZE,     /* int64_t, bytes above 0: "4096", "64K", "10M", "2G", "1T" */
 	CLI_OPTION_DURATION, /* int64_t, seconds above 0: "90", "90s", "30m", "2h", "30d" */
 	CLI_OPTION_LIST	     /* struct cli_words: the option may be given again */
 };
 
-/* Words of the command line, borrowed from argv; the array itself is freed by the dispatcher.
+/* Words of the command line. The words are borrowed from argv. The dispatcher frees the array.
  * items[count] is NULL. */
 struct cli_words {
 	const char **items; /* NULL when count is 0 */
@@ -66,9 +68,9 @@ struct cli_option {
 	char letter;	  /* 'f' for -f; 0: none */
 	enum cli_option_kind kind;
 	size_t offset; /* of the field in the command's values */
-	/* What the value is, for help and completion: "nat|isolated" for one of these words, which
-	 * the parser holds; else as cli/complete/offer.c has it ("IMAGE") or of one's own ("MIB");
-	 * NULL for a flag. */
+	/* The kind of the value, for help and completion; NULL for a flag. "nat|isolated" stands
+	 * for one of these words, and the parser checks the value. Other kinds are those of
+	 * cli/complete/offer.c ("IMAGE"), or any other word ("MIB"). */
 	const char *value;
 	const char *help; /* one line, no full stop */
 	int64_t min, max; /* CLI_OPTION_INT */
@@ -85,36 +87,38 @@ enum cli_group {
 };
 
 /*
- * values is the command's own struct, zeroed and then filled from its option table (NULL without
- * one); args are the remaining words. Returns the exit code, or -1 with err set: main() prints it
- * and exits 1, 2 (after cli_usage()), 75, or 125 for `run` and `exec`.
+ * The function of a command. values is the command's own struct. It is zeroed and then filled from
+ * the command's option table (NULL without a table). args are the remaining words. Returns the exit
+ * code, or -1 with err set. Then main() prints the error and exits with 1, 2 (after cli_usage()),
+ * 75, or 125 for `run` and `exec`.
  */
 typedef int cli_run_fn(struct cli *cli, const void *values, const struct cli_words *args,
 		       struct error *err);
 
 struct cli_command {
 	const char *name;    /* NULL ends a table */
-	const char *args;    /* "NAME [-- CMD...]", as values of options are; NULL for none */
+	const char *args;    /* "NAME [-- CMD...]", written as cli_option.value is; NULL for none */
 	const char *summary; /* one line without a full stop */
 	const char
 		*help; /* more paragraphs, each line at most 80 columns, "\n" at its end; or NULL */
 	enum cli_group group;
 	const struct cli_option *options; /* ends with a NULL name; NULL for none */
-	/* Options that other commands have too, listed before those: fields of a struct with which
-	 * the values begin. NULL: none. */
+	/* Options that other commands have too. The help lists them before the options above. They
+	 * are fields of a struct at the beginning of the values. NULL: none. */
 	const struct cli_option *shared;
-	/* Which rows of the options of a machine it has (cli/options/machine.h), listed after all
-	 * others. 0: none. */
+	/* Bits that select the machine options of this command (cli/options/machine.h). The help
+	 * lists these options last. 0: none. */
 	unsigned machine;
 	size_t values_size;
 	size_t min_args, max_args; /* SIZE_MAX: any number */
-	/* true: after plain_args words, or "--", every word belongs to a command of the guest and
-	 * no option of ours is looked for in it */
+	/* true: after plain_args words, or after "--", every word belongs to a command of the
+	 * guest, and the parser looks for no option there */
 	bool takes_command;
 	size_t plain_args;
-	bool guest_exit; /* run, exec: errors of ours are 125 and go to stderr also with --json */
-	/* Whether the first word can be a name of its kind; what cannot is wrong use (exit 2).
-	 * NULL: it is looked at by run, or no name. */
+	/* run, exec: this program's errors exit with 125 and go to stderr also with --json */
+	bool guest_exit;
+	/* Checks if the first word can be a name of the right kind. A word that cannot is wrong use
+	 * (exit 2). NULL: run checks the word, or the word is no name. */
 	int (*check_name)(const char *word, struct error *err);
 	cli_run_fn *run;		      /* NULL where sub is set */
 	const struct cli_command *const *sub; /* `kernel list`...: ends with NULL */
@@ -129,27 +133,29 @@ extern const struct cli_command cli_run, cli_create, cli_start, cli_status, cli_
 	cli_ls, cli_clone, cli_base, cli_session, cli_audit, cli_audit_telemetry, cli_pool,
 	cli_guest_bundle, cli_perf, cli_mcp, cli_setup;
 
-/* The table that `help` walks; ends with NULL. */
+/* The table of all commands, in the order of `help`. The last entry is NULL. */
 extern const struct cli_command *const cli_commands[];
 
-/* Marks the error as the caller's (exit 2) and sets it, ERR_INVALID. Returns -1. */
+/* Sets an ERR_INVALID error and marks it as the user's (exit 2). Returns -1. */
 int cli_usage(struct cli *cli, struct error *err, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* The same with the error that a check of the library gave. */
+/* Copies the error of a check of the library to err and marks it as the user's (exit 2). Returns
+ * -1. */
 int cli_usage_error(struct cli *cli, const struct error *why, struct error *err);
 
 /*
- * Parses words against the command's table: "--name VALUE", "--name=VALUE", "-f", "-f VALUE"; the
- * global options are taken too, into cli. values points to values_size zeroed bytes. On failure (a
- * usage error that names the word, and the nearest known one) nothing needs freeing.
- * cli_values_free() drops what CLI_OPTION_LIST fields hold.
+ * Parses the words by the command's table: "--name VALUE", "--name=VALUE", "-f", "-f VALUE". Global
+ * options are accepted too and go into cli. values points to values_size zeroed bytes. A failure is
+ * a usage error that names the word and the nearest known one; then the caller has nothing to free.
+ * cli_values_free() frees the contents of CLI_OPTION_LIST fields.
  */
 int cli_parse(struct cli *cli, const struct cli_command *command, const char *const *words,
 	      size_t count, void *values, struct cli_words *args, struct error *err);
 void cli_values_free(const struct cli_command *command, void *values);
 
-/* The options in front of the command word; *used is how many words they took. */
+/* Parses the options in front of the command word. Sets *used to the number of words of these
+ * options. */
 int cli_parse_global(struct cli *cli, const char *const *words, size_t count, size_t *used,
 		     struct error *err);
 
@@ -158,80 +164,89 @@ int cli_parse_global(struct cli *cli, const char *const *words, size_t count, si
  * none. */
 const char *cli_nearest(const char *word, const char *const *names);
 
-/* Help of one command or of a group of commands (`kernel`) to out. parent is "kernel" for `kernel
- * list`, else NULL. */
+/* Prints the help of one command, or of a group of commands (`kernel`), to out. parent is "kernel"
+ * for `kernel list`, and NULL for a command without a group. */
 void cli_print_help(FILE *out, const char *parent, const struct cli_command *command);
-/* Help of the program: every command by group. */
+/* Prints the help of the program: all commands, in groups. */
 void cli_print_overview(FILE *out);
 
-/* The options of a command one after the other: shared ones, its own, a machine's; NULL at the end. command
- * may be NULL. */
+/* Returns an option of a command by its index: first the shared options, then the command's own,
+ * then those of a machine. Returns NULL after the last. command may be NULL. */
 const struct cli_option *cli_option_at(const struct cli_command *command, size_t index);
-/* The one with a name of len letters, or with that letter; or NULL. */
+/* Finds an option of a command by its name, which is len bytes long, or by its letter. Returns NULL
+ * if there is none. */
 const struct cli_option *cli_option_find(const struct cli_command *command, const char *name,
 					 size_t len);
 const struct cli_option *cli_option_letter(const struct cli_command *command, char letter);
-/* Has as its options those that every command takes, before its own word or after it. */
+/* A command without words that has the options of every command. These options may stand before or
+ * after the command word. */
 extern const struct cli_command cli_any_command;
-/* The word of that index in "auto|kvm|tcg", which is len bytes; NULL beyond the last, and in what
- * is no such list. */
+/* Returns the word with that index in a list like "auto|kvm|tcg". The word is *len bytes long.
+ * Returns NULL after the last word, and if value is no such list. */
 const char *cli_choice_at(const char *value, size_t index, size_t *len);
 bool cli_choice_has(const char *value, const char *text);
 
-/* The command of that name in a table, or NULL. */
+/* Finds a command by its name in a table. Returns NULL if there is none. */
 const struct cli_command *cli_find(const struct cli_command *const *commands, const char *name);
 
-/* options.c: an error about a field of the request becomes one about the command's option, with the
- * value that was given (values as of cli_run_fn); or, where the command has no such option, about
- * the option of `create` by which the workspace got it. Returns whether the value of an option of
- * the command is all that is wrong. */
+/* Changes an error about a field of the request to an error about the command's option, with the
+ * value that the user gave. values is the same as for cli_run_fn. If the command has no such
+ * option, the error names the option of `create` that set the field. Returns true if only the value
+ * of an option of this command is wrong. (options.c) */
 bool cli_name_options(const struct cli_command *command, const void *values, struct error *err);
 
-/* complete.c: what the last of the words may go on as, a line each (docs/microagent.1.scd,
- * COMPLETION); all that goes wrong means that there is less of it. */
+/* Prints all completions of the last word, one a line (docs/microagent.1.scd, COMPLETION). An error
+ * only makes the list shorter. (complete.c) */
 void cli_complete(FILE *out, const char *const *words, size_t count);
 
-/* Everything between main()'s argv and its exit code but for printing the error: -1 leaves it in
- * err, and *guest_exit says whether the command's failures are 125 and go to stderr. */
+/* Parses the words of argv, runs the command and returns the exit code, or -1 with err set. The
+ * caller prints the error. Sets *guest_exit to true if failures of the command exit with 125 and go
+ * to stderr. */
 int cli_dispatch(struct cli *cli, const char *const *words, size_t count, bool *guest_exit,
 		 struct error *err);
 
 /* --- output ---------------------------------------------------------------------------------- */
 
 #define CLI_ITSELF 512
-/* What a person is told to type begins so: "microagent", with the --state-dir that was given, as a
- * shell takes it; without that of sessions, whose own commands want the one above. NULL: of the cli
- * that was named by cli_speaks(). Returns out. Messages have "`microagent ", which becomes the same
- * where they are printed. */
+/* Sets the cli that cli_itself() uses if its argument is NULL. */
 void cli_speaks(const struct cli *cli);
+/* Writes to out, and returns, the beginning of a command that a message tells the user to type:
+ * "microagent", with the --state-dir that was given, quoted for a shell. The state directory of
+ * sessions is left out, because the commands for sessions need the directory above. cli NULL: the
+ * cli of the last cli_speaks() is used. Messages contain "`microagent ", which is replaced by this
+ * text when they are printed. */
 const char *cli_itself(const struct cli *cli, char out[CLI_ITSELF]);
-/* One line of JSON on stdout. The reference is borrowed. */
+/* Prints one line of JSON on stdout. Borrows value. */
 int cli_print_json(const json_t *value, struct error *err);
 /*
- * For a command with a deadline, which holds for the reader of its output too. A reader is waited
- * for until read_by_ns (of clock_mono_ns(); UINT64_MAX: for ever), and then as long as it takes
- * some of the bytes every LIMIT_UNREAD_MS, LIMIT_EXEC_LATE_MS at most. Returns 0; 1: the rest was
- * given up, and nothing of it is left in a buffer; -1 with errno.
+ * Writes bytes for a command with a deadline, which also holds for the reader of the output. Waits
+ * for the reader until read_by_ns (of clock_mono_ns(); UINT64_MAX: for ever). After that it waits
+ * as long as the reader takes some bytes every LIMIT_UNREAD_MS, and at most LIMIT_EXEC_LATE_MS.
+ * Returns 0 if all was written, 1 if the rest was dropped (then no buffer holds any of it), -1 with
+ * errno set.
  */
 int cli_write_by(FILE *out, const void *bytes, size_t len, uint64_t read_by_ns);
-/* The same for one line of JSON on stdout. */
+/* Prints one line of JSON on stdout, as cli_write_by() does. Borrows value. */
 int cli_print_json_by(const json_t *value, uint64_t read_by_ns, struct error *err);
-/* Whether something can be printed to stderr now without waiting for a reader. */
+/* Returns true if stderr can be written now without waiting for its reader. */
 bool cli_stderr_is_read(void);
-/* "microagent: MESSAGE\n" to out, and "microagent: hint: ...\n" where a next step is known
- * (hint.h); with --json {"ok":false,"error","errorCode","errorReason"?,"errorSubject"?,"hint"?}. */
+/* Prints "microagent: MESSAGE\n" to out, and "microagent: hint: ...\n" if a next step is known
+ * (hint.h). With --json it prints
+ * {"ok":false,"error","errorCode","errorReason"?,"errorSubject"?,"hint"?}. */
 void cli_print_error(const struct cli *cli, const struct error *err, FILE *out);
-/* "microagent: warning: ...\n" on stderr. */
-/* An error that does not end the command, as a warning with its hint; before: what stands in front.
- */
+/* Prints "microagent: warning: ...\n" on stderr, for an error that does not end the command, and
+ * the error's hint. before: the text in front of the message. */
 void cli_warn_error(const struct cli *cli, const char *before, const struct error *err);
+/* Prints "microagent: warning: ...\n" on stderr. */
 void cli_warn(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-/* Whether stream is a terminal that may be coloured (NO_COLOR unset or empty, TERM not "dumb"). */
+/* Returns true if stream is a terminal that may show colours (NO_COLOR unset or empty, TERM not
+ * "dumb"). */
 bool cli_colour(FILE *stream);
-/* Text from a guest or a foreign file onto a terminal: control bytes become '?'. */
+/* Prints text that comes from a guest or from a foreign file. Control bytes become '?'. */
 void cli_print_safe(FILE *out, const char *text);
 
-/* Columns that line up: rows are collected, then printed. Control bytes in cells become '?'. */
+/* A table with aligned columns. It collects all rows before it prints them. Control bytes in cells
+ * become '?'. */
 struct cli_table {
 	size_t columns;
 	char **cells; /* row by row, the heads first */
@@ -239,23 +254,24 @@ struct cli_table {
 };
 int cli_table_init(struct cli_table *table, size_t columns, const char *const *heads,
 		   struct error *err);
-/* cells: as many as columns; NULL prints "-". Copied. */
+/* Adds one row and copies its cells. cells has one entry for each column; a NULL entry prints "-".
+ */
 int cli_table_row(struct cli_table *table, const char *const *cells, struct error *err);
 void cli_table_print(const struct cli_table *table, FILE *out);
 void cli_table_free(struct cli_table *table); /* accepts a zeroed one */
 #define auto_table __attribute__((cleanup(cli_table_free)))
 
 /*
- * Progress of work that takes longer than a second: one line on stderr that is rewritten in place
- * and erased at the end, if stderr is a terminal; nothing at all otherwise. It appears one second
- * after progress_start() at the earliest, at the first call after that; call progress_tick() from a
- * wait that may be long (at least every 200 ms looks alive).
+ * The progress of work that takes longer than a second. If stderr is a terminal, it is one line
+ * there that is rewritten in place and erased at the end; otherwise nothing is printed. The line
+ * appears with the first call that comes one second or more after progress_start(). Call
+ * progress_tick() from every long wait, at least every 200 ms, so that the line looks alive.
  */
 struct progress {
 	bool on;    /* stderr is a terminal */
 	bool shown; /* a line is on the screen */
 	uint64_t start_ns;
-	uint64_t drawn_ns; /* last time; redrawn at most ten times a second */
+	uint64_t drawn_ns; /* when the line was last drawn; at most ten times a second */
 	uint64_t done, total;
 	char what[80];	 /* "building the kernel" */
 	char detail[80]; /* last line of output, current file */
@@ -265,7 +281,8 @@ struct progress {
 		.on = false \
 	}
 void progress_start(struct progress *progress, const char *what);
-/* done of total (any unit); total 0: unknown, a running clock is shown instead of a percentage. */
+/* Sets the progress to done of total, in any unit. With total 0 (unknown) the line shows a running
+ * clock and no percentage. */
 void progress_set(struct progress *progress, uint64_t done, uint64_t total);
 void progress_detail(struct progress *progress, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));

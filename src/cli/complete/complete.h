@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Between the files of `microagent __complete`. */
+/* The interface between the files of `microagent __complete`. */
 #ifndef CLI_COMPLETE_H
 #define CLI_COMPLETE_H
 
@@ -10,20 +10,21 @@
 struct completion {
 	FILE *out;
 	const char *state_dir;
-	const struct cli_command *command; /* the one that is being typed; NULL: none yet */
-	const char *args[COMPLETE_ARGS];   /* its words so far */
+	const struct cli_command *command; /* the command that is being typed; NULL: none yet */
+	const char *args[COMPLETE_ARGS];   /* the words of the command so far */
 	size_t count;
-	const char *typed; /* what is to be completed */
+	const char *typed; /* the word to complete */
 	const char *front; /* "--arch=": what candidates begin with, front_len bytes of it */
 	size_t front_len;
 };
 
-/* A line for the word, if what is typed may become it. about: NULL, or what it is. */
+/* Prints a line for the word if the typed text is its beginning. about: a description, or NULL. */
 void complete_word(const struct completion *c, const char *word, size_t len, const char *about);
-/* Commands of a table. */
+/* Prints the commands of a table that may complete the word. */
 void complete_commands(const struct completion *c, const struct cli_command *const *commands);
 
-/* offer.c: what a value or an argument may be that a table calls so (kind, len bytes of it). */
+/* Prints the possible values of an option or an argument. kind, which is len bytes long, is the
+ * name of the values in an option table. (offer.c) */
 void complete_kind(const struct completion *c, const char *kind, size_t len);
 
 #endif

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* What `doctor` finds, for `setup` too. */
+/* The output of `doctor`, which `setup` uses too. */
 #ifndef CLI_DOCTOR_H
 #define CLI_DOCTOR_H
 
 #include "cli/cli.h"
 
-/* The answer of microagent_doctor(): a line for each check, or for those that are not ok alone;
- * with
- * --json the whole answer. A remedy that is a command of ours is put in. */
+/* Prints the answer of microagent_doctor(): a line for each check, or only for the checks that are
+ * not ok. With --json it prints the whole answer. It adds remedies that are commands of this
+ * program. */
 int doctor_print(const struct cli *cli, const json_t *answer, bool all, struct error *err);
 
 #endif

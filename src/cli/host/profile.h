@@ -11,7 +11,7 @@ struct profile {
 };
 extern const struct profile profiles[];
 
-/* NULL for an unknown name. */
+/* Finds a profile by its name. Returns NULL if the name is unknown. */
 const struct profile *profile_find(const char *name);
 
 #endif

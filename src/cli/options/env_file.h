@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The variables of a command: those of files, then those of its own words. */
+/* The environment variables of a guest command: first those of files, then those of the command
+ * line. */
 #ifndef CLI_ENV_FILE_H
 #define CLI_ENV_FILE_H
 
@@ -12,13 +13,14 @@ struct env_list {
 void env_list_free(struct env_list *list); /* accepts a zeroed one */
 #define auto_env __attribute__((cleanup(env_list_free)))
 
-/* Reads each file (as docker's --env-file: docs/microagent.1.scd has the rules) and adds the words
- * of given, which so have the last word. What is wrong in a file is the caller's error (exit 2);
- * what may be a secret is never told. list is to be freed also on failure. */
+/* Reads each file and then adds the words of given, which override the files. The format is that of
+ * docker's --env-file; docs/microagent.1.scd has the rules. A mistake in a file is the user's error
+ * (exit 2). No message shows text that may be a secret. The caller frees list, also after a
+ * failure. */
 int env_list_fill(struct cli *cli, const struct cli_words *files, const struct cli_words *given,
 		  struct env_list *list, struct error *err);
 
-/* NAME=VALUE as the caller of this program has it, or NULL. */
+/* Returns "NAME=VALUE" from the environment of this program, or NULL if the variable is not set. */
 const char *env_of_caller(const char *name);
 
 #endif

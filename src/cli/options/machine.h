@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: MIT */
-/* The options that say what a machine is: one table for all commands that make machines. */
+/* The options that describe a machine, in one table for all commands that make machines. */
 #ifndef CLI_MACHINE_H
 #define CLI_MACHINE_H
 
 #include "cli/cli.h"
 #include "microagent.h"
 
-/* What nat may reach by name. */
+/* The host names that a machine on nat may reach. */
 struct guest_egress {
 	struct cli_words names, from;
 	const char *sni;
 	bool dry_run;
 };
 
-/* The values of a command with cli_command.machine begin with one. */
+/* The values of the machine options. It is the first member of the values of every command that
+ * sets cli_command.machine. */
 struct machine_values {
-	struct microagent_machine asked; /* what an option has as a machine has it */
+	struct microagent_machine asked; /* values that need no conversion */
 	const char *arch, *backend;
 	bool unconfined;
 	struct guest_egress egress;
@@ -36,16 +37,16 @@ struct machine_option {
 };
 extern const struct machine_option machine_options[];
 
-/* Borrows everything. */
+/* Returns the machine that the options ask for. The result borrows from values. */
 struct microagent_machine machine_asked(const struct machine_values *values);
-/* What is wrong with the words alone, and so the caller's error; but for those of --disk and
- * --share. */
+/* Checks all values except those of --disk and --share. A wrong value is the user's error (exit 2).
+ */
 int machine_check_values(struct cli *cli, const struct machine_values *values, struct error *err);
-/* The warnings that are due where --allow opens much, and where a directory is shared against a
- * rule. */
+/* Warns if --allow opens much, and if a directory is shared against a rule. */
 void machine_warn(const struct cli *cli, const struct machine_values *values);
 
-/* Of every command that makes machines with a network: `egress` of its values. */
+/* Option rows for every command that makes machines with a network. Its values have a field
+ * `egress`. */
 #define EGRESS_NAMES(type)                                                                           \
 	{                                                                                            \
 		"egress", 0, CLI_OPTION_LIST, offsetof(type, egress.names), "HOST[:PORT,...]",       \
@@ -71,7 +72,7 @@ void machine_warn(const struct cli *cli, const struct machine_values *values);
 	}
 #define GUEST_EGRESS(type) \
 	EGRESS_NAMES(type), EGRESS_FROM(type), EGRESS_SNI(type), EGRESS_DRY_RUN(type)
-/* Of every command that makes machines, or looks at what can be made. */
+/* Option rows for every command that makes machines, or that shows what can be made. */
 #define GUEST_BACKEND(type)                                                          \
 	{                                                                            \
 		"backend", 0, CLI_OPTION_STRING, offsetof(type, backend), "BACKEND", \
@@ -81,7 +82,7 @@ void machine_warn(const struct cli *cli, const struct machine_values *values);
 	{                                                                              \
 		"arch", 0, CLI_OPTION_STRING, offsetof(type, arch), "ARCH", text, 0, 0 \
 	}
-/* Of every command that makes or starts a machine. */
+/* The option row for every command that makes or starts a machine. */
 #define GUEST_UNCONFINED(type)                                                      \
 	{                                                                           \
 		"unconfined", 0, CLI_OPTION_FLAG, offsetof(type, unconfined), NULL, \

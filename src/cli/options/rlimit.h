@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* --rlimit NAME=SOFT[:HARD] into the form of microagent_exec.rlimits. Which names there are is
- * known to the guest, which refuses others. */
+/* Converts --rlimit NAME=SOFT[:HARD] to the form of microagent_exec.rlimits. Only the guest knows
+ * the names, and it refuses unknown names. */
 #ifndef CLI_RLIMIT_H
 #define CLI_RLIMIT_H
 
@@ -8,7 +8,8 @@
 
 #include "cli/cli.h"
 
-/* *out: the object, to be freed, or NULL without words. A wrong word is the caller's error. */
+/* Sets *out to an object that the caller frees, or to NULL if there are no words. A wrong word is
+ * the user's error. */
 int rlimit_words(struct cli *cli, const struct cli_words *words, json_t **out, struct error *err);
 
 #endif

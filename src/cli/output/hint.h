@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The next step that a person at a command line has. The library and the supervisors name facts and
- * give a reason; what the reason calls for in this program's words stands in one table here.
+ * The next step for a person at a command line. The library and the supervisors give facts and a
+ * reason. The table here has, for each reason, what the user can do with this program.
  */
 #ifndef CLI_HINT_H
 #define CLI_HINT_H
@@ -11,32 +11,35 @@
 struct hint {
 	enum error_reason reason;
 	const char
-		*begins; /* of the subject: NULL any, "" an empty one; a row with it comes first */
-	const char *option; /* only for a command that has it; NULL: for all */
-	const char *text;   /* {}: the subject */
+		*begins; /* the subject's beginning; NULL: any; "": empty; such rows come first */
+	const char *option; /* only for commands with this option; NULL: for all */
+	const char *text;   /* {} stands for the subject */
 };
 extern const struct hint hint_table[];
 extern const size_t hint_count;
 
 #define HINT_ROOM 1024
 
-/* "" where there is none. cli may be NULL: then what needs a command is left out. */
+/* Writes the hint for a reason and a subject to out, or "" if there is none. cli may be NULL; then
+ * hints that need a command are left out. */
 void hint_find(const struct cli *cli, enum error_reason reason, const char *subject,
 	       char out[HINT_ROOM]);
 
-/* A message with each "`microagent" in it as cli_itself() has it. What does not fit is cut. */
+/* Copies a message and replaces each "`microagent" by the text of cli_itself(). A message that does
+ * not fit is cut. */
 void hint_name_commands(const char *text, char *out, size_t room);
 
-/* The "detail" of an entry in an answer of the library, with the hint for its "reason" behind it.
- * name: the key of the subject. "" without any detail. */
+/* Writes the "detail" of an entry of the library's answer, and after it the hint for its "reason".
+ * name: the key of the hint's subject. Writes "" if there is no detail. */
 void hint_add_to_detail(const json_t *entry, const char *name, const char *detail,
 			char out[HINT_ROOM]);
 
-/* Names the limits that the machine of an entry, or of an answer, was to have and has not; "" where
- * it has them all. */
+/* Writes the names of the limits that the machine of an entry, or of an answer, should have and
+ * does not have; "" if it has all of them. */
 void hint_unlimited(const json_t *entry, char out[HINT_ROOM]);
 
-/* Of the hint the command alone, if it names one. Changes text; NULL where text is empty. */
+/* Returns only the command of a hint if the hint names one. Changes text. Returns NULL if text is
+ * empty. */
 const char *hint_command(char *text);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Between the files of the command `base`. */
+/* The interface between the files of the command `base`. */
 #ifndef CLI_BASE_H
 #define CLI_BASE_H
 
@@ -28,7 +28,7 @@ void base_on_line(void *data, enum microagent_base_line kind, const char *text);
 
 /* --- base_warm.c --- */
 
-/* Each of the lines is for a shell of the guest's. */
+/* Makes a template of a base. Each line is a command for a shell of the guest. */
 int base_warm_in(struct microagent *agent, const char *name, const struct cli_words *lines,
 		 struct microagent_warm_spec *spec, json_t **base, struct error *err);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* `run --base`: one command in a session that is made for it and destroyed behind it. */
+/* `run --base`: runs one command in a session that is made for the command and destroyed
+ * afterwards. */
 #ifndef CLI_RUN_BASE_H
 #define CLI_RUN_BASE_H
 
@@ -12,11 +13,13 @@ struct run_base {
 	int64_t disk_quota; /* MiB; 0: the base's */
 };
 
-/* What of values a session of a base cannot have, or what belongs to --base and stands without. */
+/* Refuses options that a session of a base cannot have, and options that need --base if it is
+ * missing. */
 int run_base_check(struct cli *cli, const struct run_base *how, const struct guest_values *values,
 		   struct error *err);
-/* All words have been checked. Returns the exit code of `run`, or -1; either way the session is
- * gone, and where this process is killed it ends by itself. */
+/* Makes the session, runs the command and destroys the session. The caller has checked all words.
+ * Returns the exit code of `run`, or -1; the session is gone in both cases. If this process is
+ * killed, the session ends by itself. */
 int run_base_run(struct cli *cli, const struct run_base *how, const struct guest_values *values,
 		 const struct attend_input *input, const struct env_list *env,
 		 const struct cli_words *command, struct error *err);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Commands of `session` that have a file of their own. */
+/* The commands of `session` that have a file of their own, and the functions that these files
+ * share. */
 #ifndef CLI_SESSION_H
 #define CLI_SESSION_H
 
@@ -10,44 +11,48 @@ extern const struct cli_command session_stream, session_share, session_quota, se
 	session_snapshot, session_restore, session_snapshots, session_snapshot_delete,
 	session_destroy, session_gc;
 
-/* The end of what makes sessions: its code, unless a signal ended the making, and so the command.
- */
+/* Ends a command that makes sessions, and closes the signals. Returns code, unless a signal ended
+ * the command. Then it prints err and returns the exit code for the signal. */
 struct signals;
 int session_end_by_signal(const struct cli *cli, struct signals *signals, int code,
 			  const struct error *err);
 
-/* A session of base has a shared directory: says who its programs are there, when they are not the
- * owner by default. base: its recorded metadata, or NULL. */
+/* Says which user runs the programs in a session with a shared directory, if that is not the
+ * directory's owner by default. base: the recorded metadata of the base, or NULL. */
 void session_warn_user(const struct cli *cli, const json_t *base);
 
-/* Its machine runs without the directories that it was to be given: which those are, why, and how it is
- * given them. shares: "shares" of microagent_session_describe(), as it was opened. */
+/* Warns that the machine of a session runs without its shared directories: names them, says why,
+ * and how the machine gets them. shares: "shares" of microagent_session_describe() from the time
+ * when the session was opened. */
 void session_warn_unshared(const struct cli *cli, const char *name, const json_t *shares,
 			   const char *why);
 
-/* The directories that a command names, each DIR or DIR:/PLACE[:OPTION,...]; a DIR alone among
- * several is on /workspace. */
+/* The directories that the user named for a session, each DIR or DIR:/PLACE[:OPTION,...]. Among
+ * several directories, a DIR without a place is on /workspace. */
 struct session_dirs {
-	const char *plain; /* the only one, without a place; NULL */
-	char **words;	   /* else all of them, with their places; NULL-terminated */
+	const char *plain; /* the only directory, if it has no place; else NULL */
+	char **words;	   /* otherwise all directories with their places; NULL-terminated */
 };
 int session_dirs_take(struct cli *cli, const struct cli_words *given, struct session_dirs *out,
 		      struct error *err);
 void session_dirs_free(struct session_dirs *dirs);
 #define auto_dirs __attribute__((cleanup(session_dirs_free)))
-/* The hints that are due about git; at: where the plain one is, or NULL. */
+/* Prints hints about git for the directories. at: the place in the guest of the directory without a
+ * place, or NULL. */
 void session_dirs_hint_git(const struct cli *cli, const struct session_dirs *dirs, const char *at);
 
-/* What is to be said of one that was just made. session: microagent_session_describe(). */
+/* Prints the warnings for a session that was just made. session: the result of
+ * microagent_session_describe(). */
 struct microagent;
 void session_warn_made(const struct cli *cli, struct microagent *agent, const json_t *session);
 
 /* --- session_end.c: one that ends by itself --- */
 
-/* Of one that runs, as it is listed or inspected: when that is, behind what is said already. */
+/* Appends to out when a running session ends by itself. session: as it is listed or inspected. */
 void session_add_end(const json_t *session, const char *state, char out[HINT_ROOM]);
-/* After a command that broke off, or was ended by a signal: says if that was why. id: what name was
- * found as, which for a workspace is its name; NULL: it was not found. */
+/* Says after a command that broke off, or that a signal ended, if the end of the session was the
+ * reason. id: the name under which the session was found; for a workspace its own name. NULL:
+ * nothing was found. */
 void session_tell_end(const struct cli *cli, const char *name, const char *id, int code);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A command of a guest on our own streams or terminal, from its start to our exit code. */
+/* A guest command that uses the streams or the terminal of this program, from the start of the
+ * command to the exit code of this program. */
 #ifndef CLI_ATTEND_H
 #define CLI_ATTEND_H
 
@@ -9,7 +10,7 @@
 #include "cli/terminal/terminal.h"
 #include "microagent.h"
 
-/* Where stdin comes from; rows for option tables. */
+/* The source of the command's stdin, and its rows for option tables. */
 struct attend_input {
 	bool interactive;
 	const char *file;
@@ -30,10 +31,11 @@ struct attend {
 	int64_t timeout; /* seconds, for the message; 0: none */
 };
 
-/* What is wrong with the words. */
+/* Checks the options. A mistake is the user's error (exit 2). */
 int attend_check(struct cli *cli, const struct attend *how, struct error *err);
 
-/* A command that is attended: what the library is to be given for it, between the two calls. */
+/* A guest command that is attended. Between attend_begin() and attend_end() the caller hands its
+ * members to the library. */
 struct attended {
 	struct microagent_streams streams;
 	const struct microagent_terminal *terminal; /* NULL without attend.terminal */
@@ -49,29 +51,31 @@ struct attended {
 	struct microagent_sink sink;
 	struct microagent_terminal their_terminal;
 };
-/* Opens what the words name and takes the terminal and the signals. Not to be moved from then on;
- * on failure nothing is to be undone. */
+/* Opens the files that the options name, and takes over the terminal and the signals. The caller
+ * must not move *attended afterwards. After a failure there is nothing to undo. */
 int attend_begin(struct attended *attended, const struct cli *cli, const struct attend *how,
 		 struct error *err);
-/* Gives all of that back. status: the library's, with *outcome (and *err) from it. Returns the exit
- * code of `run` and `exec`, or -1. With --json one object is printed. */
+/* Closes the files and gives the terminal and the signals back. status, *outcome and *err are the
+ * results of the library. Returns the exit code of `run` and `exec`, or -1. With --json it prints
+ * one object. */
 int attend_end(struct attended *attended, int status, const struct microagent_outcome *outcome,
 	       struct error *err);
 
-/* The exit code of `run` and `exec`; says on stderr why a command never ran, when its timeout (in
- * seconds, 0: none) has passed, and that output was dropped. signal: what ended it where something
- * of ours did. */
+/* Returns the exit code of `run` and `exec`. Says on stderr why a command never ran, that its
+ * timeout (in seconds, 0: none) has passed, and that output was dropped. signal: the signal by
+ * which this program ended the command; 0: none. */
 int attend_exit_code(const struct cli *cli, const struct microagent_outcome *outcome,
 		     int64_t timeout, int signal);
-/* Until when the reader of the output is waited for, of clock_mono_ns(), where the command begins
- * now; UINT64_MAX without a timeout. */
+/* Returns the time, of clock_mono_ns(), until which the reader of the output is waited for, if the
+ * command begins now. Returns UINT64_MAX without a timeout. */
 uint64_t attend_read_by(int64_t timeout);
-/* Prints the one object of --json. Returns code, or CLI_EXIT_TIMEOUT where nobody read it in time,
- * which it says on stderr; -1 with err. */
+/* Prints the one object of --json. Returns code, or CLI_EXIT_TIMEOUT with a message on stderr if
+ * nobody read the object in time; -1 with an error. */
 int attend_print_captured(const struct cli *cli, const struct capture *capture,
 			  const struct microagent_outcome *outcome, int code, int64_t timeout,
 			  uint64_t read_by_ns, struct error *err);
-/* Says that output was dropped since the timeout had passed, unless nobody reads stderr either. */
+/* Says on stderr that output was dropped because the timeout had passed. Says nothing if nobody
+ * reads stderr either. */
 void attend_say_unread(const struct cli *cli, int64_t timeout);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Bytes between the user and a serial console. */
+/* Copies bytes between the user and a serial console. */
 #ifndef CLI_SERIAL_H
 #define CLI_SERIAL_H
 
@@ -14,8 +14,8 @@ enum serial_end {
 	SERIAL_OUT_CLOSED, /* nobody reads `out` any more */
 };
 
-/* escape: the byte of `in` that detaches, -1 none. *heard: something came from the console. The end
- * of `in` ends nothing. */
+/* Copies bytes until one of the ends above. escape: the byte of `in` that detaches, or -1. Sets
+ * *heard to true if something came from the console. The end of `in` does not end the copying. */
 int serial_run(int console, int in, int out, int cancel, int escape, enum serial_end *end,
 	       bool *heard, struct error *err);
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Signals to us while a command runs in a guest. They are blocked, and read where the command is
- * attended. Either each ends the command, or they are its own: then each is handed on, but for the
- * second SIGINT or SIGTERM, which ends the command whatever it makes of signals.
+ * Signals to this program while a command runs in a guest. The signals are blocked, and the code
+ * that attends the command reads them. In one mode each signal ends the command. In the other mode
+ * each signal is sent on to the command. There the second SIGINT or SIGTERM ends the command, even
+ * if the command ignores signals.
  */
 #ifndef CLI_SIGNALS_H
 #define CLI_SIGNALS_H
@@ -13,8 +14,8 @@
 #include "cli/cli.h"
 
 struct signals {
-	int fd;	    /* readable when one has come */
-	int last;   /* what has been taken; 0: none yet */
+	int fd;	    /* readable when a signal has come */
+	int last;   /* the last signal that was read; 0: none yet */
 	bool asked; /* a SIGINT or SIGTERM has been handed on */
 	sigset_t set;
 };
@@ -23,23 +24,26 @@ struct signals {
 		.fd = -1 \
 	}
 
-/* Those that end a command. */
+/* Blocks the signals that end a command, and opens *out for them. */
 int signals_open_ending(struct signals *out, struct error *err);
-/* Those and the ones that are the command's business alone. */
+/* Blocks the signals that end a command and those that concern only the command, and opens *out for
+ * all of them. */
 int signals_open_forwarded(struct signals *out, struct error *err);
-/* The signals stay blocked. */
+/* Closes the descriptor. The signals stay blocked. */
 void signals_close(struct signals *signals);
-/* The signals do from now on what they do to any program, since what is printed next may wait for
- * its reader for ever. Those that have come are forgotten. */
+/* Discards pending signals and gives the signals their default effect again. It is for output that
+ * may wait for its reader for ever. */
 void signals_give_back(struct signals *signals);
-/* data is the struct signals: as microagent_signals.next. */
+/* Returns the next signal. data points to a struct signals. The function is a
+ * microagent_signals.next. */
 int signals_next(void *data);
-/* One waits to be taken. */
+/* Returns true if a signal waits to be read. */
 bool signals_have_come(const struct signals *signals);
-/* The one that ended it all. */
+/* Returns the signal that ended the command. */
 int signals_that_came(struct signals *signals);
-/* Of a command that signals_open_ending() is for, which is over: its code, unless one of them ended
- * it. Then what it left unsaid is told, and the code is the signal's. */
+/* Closes the signals after a command for which signals_open_ending() was called. Returns code, the
+ * result of the command, unless a signal ended the command. Then it prints err as a warning and
+ * returns the exit code for the signal. */
 int signals_end_command(const struct cli *cli, struct signals *signals, int code,
 			const struct error *err);
 

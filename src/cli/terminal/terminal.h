@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The user's terminal while it is lent to a guest: raw, and made as it was before however we end. A
- * child in a session of its own sees to that when we are killed: it holds the other end of a pipe.
- * When we are stopped (SIGTSTP) it is as it was meanwhile, and raw again when we go on.
+ * The user's terminal while a guest uses it in raw mode. The terminal gets its old mode back
+ * however this program ends. If the program is killed, a child in a session of its own restores the
+ * mode: the child holds the other end of a pipe. While the program is stopped (SIGTSTP) the
+ * terminal has its old mode; it is raw again when the program continues.
  */
 #ifndef CLI_TERMINAL_H
 #define CLI_TERMINAL_H
@@ -17,21 +18,22 @@
 #define TERMINAL_ESCAPE 0x1d /* Ctrl-] */
 
 struct terminal {
-	int fd;	     /* -1: there is none, and its size is made up */
-	bool is_raw; /* or only looked at for its size */
+	int fd;	     /* -1: there is no terminal, and terminal_size() gives a default */
+	bool is_raw; /* false: only the terminal's size is used */
 	struct termios saved;
 	pid_t guardian;
 	int guardian_pipe;
-	int resized; /* readable: terminal_size() has something to do; -1: it never has */
+	int resized; /* readable when terminal_size() has something to do; -1: never */
 };
 
-/* fd is a terminal. SIGWINCH, SIGTSTP and SIGCONT are blocked from here on. */
+/* Makes the terminal fd raw. SIGWINCH, SIGTSTP and SIGCONT are blocked from then on. */
 int terminal_raw(struct terminal *terminal, int fd, struct error *err);
-/* in, if it is a terminal, made raw; else out, if it is one, for its size; else none. */
+/* Makes `in` raw if it is a terminal. Otherwise uses `out` for the size if `out` is a terminal, or
+ * no terminal at all. */
 int terminal_open(struct terminal *terminal, int in, int out, struct error *err);
 void terminal_restore(struct terminal *terminal);
-/* data is the struct terminal; takes what is readable on `resized`, and stops us if that was asked.
- * 24 by 80 where the size is unknown. */
+/* Gets the size of the terminal; 24 by 80 if it is unknown. data points to a struct terminal. Reads
+ * all that is readable on `resized`, and stops this program if SIGTSTP has come. */
 void terminal_size(void *data, uint16_t *rows, uint16_t *columns);
 
 #endif

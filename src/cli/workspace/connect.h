@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What `connect` is made of, for shells in a guest of another kind. */
+/* The parts of `connect`, for commands that open a shell in another kind of guest. */
 #ifndef CLI_CONNECT_H
 #define CLI_CONNECT_H
 

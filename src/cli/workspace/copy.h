@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* What the commands that copy files have in common: progress, what was left out, a clean end. */
+/* Code that all commands that copy files share: progress, the list of files that were left out, and
+ * a clean end after a signal. */
 #ifndef CLI_COPY_H
 #define CLI_COPY_H
 
 #include "cli/cli.h"
 #include "microagent.h"
 
-/* Of what was left out so many are said one by one. */
+/* The largest number of left-out files that are printed, or that are in the JSON answer. */
 #define COPY_LINES_MAX 10
 #define COPY_LISTED_MAX 1000
 
@@ -14,33 +15,36 @@ struct copy_notes {
 	const struct cli *cli;
 	struct progress *progress;
 	json_t *skipped; /* [{path, why}] */
-	size_t count;	 /* of all that were left out */
-	int signals; /* SIGINT, SIGTERM, SIGHUP, once bytes flow: before that they end us at once */
+	size_t count;	 /* how many files were left out */
+	/* descriptor for SIGINT, SIGTERM and SIGHUP once bytes flow; before, these signals end the
+	 * program at once */
+	int signals;
 	bool flowing;
-	uint64_t began_ns; /* when they began to */
+	uint64_t began_ns; /* when bytes began to flow */
 };
 int copy_notes_init(struct copy_notes *notes, const struct cli *cli, struct progress *progress,
 		    struct error *err);
 #define COPY_LIMIT_HELP \
 	"copy no more than this, and nothing of what is more: bytes, or with K, M, G or T"
-/* What the library is told; borrows notes. limit: bytes, 0 for none. */
+/* Makes the options for the library, which borrow notes. limit: in bytes, 0 for none. */
 struct microagent_copy copy_options(struct copy_notes *notes, const char *user, int64_t limit);
-/* After success: says what was left out, with --json {"ok":true,"skipped":[...],"skippedMore"?}.
- * After a failure, with err set: -1, or the exit code of the signal that ended it. Frees the notes.
- */
+/* Ends a copy. After success it prints the files that were left out, with --json
+ * {"ok":true,"skipped":[...],"skippedMore"?}. After a failure, with err set, it returns -1, or the
+ * exit code for the signal that ended the copy. Frees the contents of notes. */
 int copy_answer(struct copy_notes *notes, int status, struct error *err);
 
-/* "-" is neither the standard input nor the standard output here, as others have it, and a file of
- * that name is hardly meant. host_path: as it was typed. -1: the usage error. */
+/* Refuses "-" as a path of the host. Other programs use "-" for the standard input or output, and
+ * this program does not; the user hardly means a file of that name. host_path: as the user typed
+ * it. Returns -1 with a usage error for "-". */
 int copy_refuse_dash(struct cli *cli, const char *host_path, struct error *err);
 
-/* Where something is copied to, as it was typed: for errors, which the other side words by the last
- * component, or by the temporary file beside it. */
+/* The target of a copy, as the user typed it. It is for errors, because the other side names only
+ * the last component of the path, or the temporary file beside the target. */
 struct copy_target {
 	const char *workspace; /* NULL: on this host */
-	const char *from;      /* the workspace whose path is copied; NULL: none */
+	const char *from;      /* the workspace that is copied from; NULL: none */
 	const char *path;
-	const char *source; /* what is copied */
+	const char *source; /* the path that is copied */
 };
 void copy_name_target(const struct copy_target *target, struct error *err);
 

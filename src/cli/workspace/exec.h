@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What `exec` is made of, for commands that run something in a guest of another kind. */
+/* The parts of `exec`, for commands that run something in another kind of guest. */
 #ifndef CLI_EXEC_H
 #define CLI_EXEC_H
 
@@ -14,7 +14,8 @@ struct exec_values {
 };
 extern const struct cli_option exec_options[];
 
-/* args: the workspace, which is opened by open, and the command's words. */
+/* Runs the command. args: the workspace, which the function `open` opens, and then the words of the
+ * command. */
 int exec_run(struct cli *cli, const struct exec_values *values, const struct cli_words *args,
 	     guest_open_fn *open, struct error *err);
 
