@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* From words to the function of a command. */
+/* Finds the function of a command by the words of the command line. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -107,7 +107,8 @@ static int run_command(struct cli *cli, const char *parent, const struct cli_com
 	return code;
 }
 
-/* `kernel` and its like: explains itself when no command of it is named. */
+/* Runs a group of commands like `kernel`. Without a word of a command it prints the group's help.
+ */
 static int run_group(struct cli *cli, const struct cli_command *group, const char *const *words,
 		     size_t count, bool *guest_exit, struct error *err)
 {
@@ -128,8 +129,9 @@ static int run_group(struct cli *cli, const struct cli_command *group, const cha
 	return run_command(cli, group->name, command, words + used + 1, count - used - 1, err);
 }
 
-/* CODE REASON SUBJECT MESSAGE: an error of a program of ours that is not in C, which has become this
- * one so that it is printed as all are, with its next step. */
+/* Sets an error from the words CODE REASON SUBJECT MESSAGE. The error is that of one of our
+ * programs that is not in C. That program has become this one, so that its error is printed like
+ * all others, with its next step. */
 static int told_error(const char *const *words, struct error *err)
 {
 	error_set(err, error_code_from_name(words[0]), "%s", words[3]);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The command line of microagent. The only place that prints errors and knows exit codes. */
+/* The command line of microagent. Only this file prints errors and knows exit codes. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -23,7 +23,8 @@ static int exit_code_of(const struct cli *cli, const struct error *err, bool gue
 	return CLI_EXIT_FAILED;
 }
 
-/* What a command says must not vanish: where there is no stdout, writing to it fails. */
+/* Opens missing standard descriptors. The output of a command must not vanish: if there is no
+ * stdout, writing to it fails. */
 static int fill_standard(struct cli *cli, struct error *err)
 {
 	int nothing;
@@ -40,8 +41,8 @@ static int fill_standard(struct cli *cli, struct error *err)
 	return 0;
 }
 
-/* A full disk below stdout must not pass as success. A reader that went away is told as the shell
- * tells of SIGPIPE, which we ignore. */
+/* Flushes stdout. A full disk must not look like success. If the reader has gone away, the exit
+ * code is the shell's code for SIGPIPE, which this program ignores. */
 static int end_stdout(const struct cli *cli, int code)
 {
 	struct error err;
@@ -49,7 +50,7 @@ static int end_stdout(const struct cli *cli, int code)
 	errno = 0;
 	if (fflush(stdout) == 0 && !ferror(stdout))
 		return code;
-	if (cli->stdout_errnum) /* what failed earlier is not tried again */
+	if (cli->stdout_errnum) /* an output that failed earlier is not tried again */
 		errno = cli->stdout_errnum;
 	if (errno == EPIPE || code == OUT_CLOSED)
 		return code == CLI_EXIT_OK ? OUT_CLOSED : code;
@@ -66,7 +67,8 @@ int main(int argc, char **argv)
 	int code;
 
 	signal(SIGPIPE, SIG_IGN);
-	signal(SIGXFSZ, SIG_IGN); /* of ulimit -f: EFBIG is to be told */
+	/* from ulimit -f; without the signal the write fails with EFBIG, which is reported */
+	signal(SIGXFSZ, SIG_IGN);
 	if (fill_standard(&cli, &err) < 0 || program_clean_path(&err) < 0)
 		return CLI_EXIT_FAILED;
 	cli_speaks(&cli);

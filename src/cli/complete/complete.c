@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where in a command line the last word stands, and so what it may become: a command, an option, an
- * option's value, or the argument that the command's own `args` has at that place. The shells'
- * files beside this one ask for it at each Tab. Nothing here is a list of its own: all of it is
- * said by the tables that the parser and help use.
+ * Finds the position of the last word in a command line, and so what it may become: a command, an
+ * option, an option's value, or the argument that the command's `args` has at that position. The
+ * completion files of the shells, beside this file, run this code at each Tab. This file has no
+ * list of its own: it uses the tables of the parser and the help.
  */
 #include <string.h>
 
 #include "base/print_safe.h"
 #include "cli/complete/complete.h"
 
-/* A candidate is a word of one line. */
+/* Returns true if a word can be printed as a candidate, which is one line. */
 static bool is_offerable(const char *word, size_t len)
 {
 	for (size_t i = 0; i < len; i++)
@@ -52,8 +52,9 @@ static void complete_options(const struct completion *c, const struct cli_comman
 
 /* --- what a table says that stands at a place ------------------------------------------------- */
 
-/* value: "nat|isolated", "IMAGE", "npm|pypi|FILE", "DIR[:/PLACE[:OPTIONS]]"; "NAME=PATH:/DIR:ro|rw" is
- * of several parts, and so one's own. */
+/* Prints the candidates for a value: "nat|isolated", "IMAGE", "npm|pypi|FILE",
+ * "DIR[:/PLACE[:OPTIONS]]". A value of several parts, like "NAME=PATH:/DIR:ro|rw", is a kind of its
+ * own. */
 static void complete_value(const struct completion *c, const char *value)
 {
 	char part[64];
@@ -75,11 +76,13 @@ static void complete_value(const struct completion *c, const char *value)
 }
 
 struct args_word {
-	char text[64]; /* "NAME"; "" where the guest's command or another alternative begins */
+	/* "NAME"; "" at the beginning of the guest's command or of another alternative */
+	char text[64];
 	bool repeats;
 };
 
-/* Of "NAME [[--] CMD [WORD...]]" the first word. Returns what is behind it. */
+/* Reads the first word of args, as of "NAME [[--] CMD [WORD...]]". Returns the text behind the
+ * word. */
 static const char *args_word(const char *args, struct args_word *out)
 {
 	size_t len;
@@ -93,7 +96,7 @@ static const char *args_word(const char *args, struct args_word *out)
 	return args + strcspn(args, " ");
 }
 
-/* What may follow the words so far, if they are those of this alternative. */
+/* Prints what may follow the words so far, if these words match this alternative. */
 static void complete_alternative(const struct completion *c, const char *args)
 {
 	struct args_word word;
@@ -108,7 +111,7 @@ static void complete_alternative(const struct completion *c, const char *args)
 			complete_value(c, word.text);
 			return;
 		}
-		/* "get" of `artifacts get`. */
+		/* A fixed word, like "get" of `artifacts get`, must be equal. */
 		if (cli_choice_at(word.text, 0, &len) && !cli_choice_has(word.text, c->args[i]))
 			return;
 	}
@@ -126,10 +129,11 @@ static void complete_args(const struct completion *c, const char *args)
 /* --- the words before it --------------------------------------------------------------------- */
 
 struct place {
-	const struct cli_command *const *table; /* a command of it is next; NULL: none is */
-	const struct cli_option *wants;		/* its value is next */
-	bool words_only;			/* behind "--" */
-	bool lost; /* in the guest's command, or behind what nobody knows */
+	/* the next word is a command of this table; NULL: it is none */
+	const struct cli_command *const *table;
+	const struct cli_option *wants; /* the next word is the value of this option */
+	bool words_only;		/* behind "--" */
+	bool lost;			/* in the guest's command, or behind an unknown word */
 };
 
 static const struct cli_option *find_option(const struct completion *c, const char *word,

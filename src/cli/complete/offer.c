@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a value or an argument may be, by the word that the tables have for it. Names are read from
- * the state directory and the cache as they lie there: nothing is started, waited for or recorded,
- * and no guest is asked.
+ * Prints the possible values of options and arguments, by the word that the tables have for them.
+ * Names are read directly from the state directory and the cache. Nothing is started, waited for or
+ * recorded, and no guest is asked.
  */
 #include <string.h>
 
@@ -19,7 +19,7 @@
 
 typedef void offer_fn(const struct completion *c);
 
-/* The shells know their files better than anybody. */
+/* Lets the shell complete the names of files, because it does that best. */
 static void offer_files(const struct completion *c)
 {
 	fputs(":files\n", c->out);
@@ -46,7 +46,7 @@ static void offer_with(const struct completion *c, const char *name, const char 
 
 /* --- of the state directory ------------------------------------------------------------------- */
 
-/* A new reference, of which it is the end. */
+/* Offers names and drops the reference to the list. */
 static void offer_names(const struct completion *c, json_t *names, const char *behind,
 			const char *about)
 {
@@ -87,7 +87,7 @@ static json_t *ask_list(const struct completion *c, list_fn *list)
 	return answer;
 }
 
-/* Of what is destroyed there are logs still. */
+/* Offers the names of sessions. For a command on logs the destroyed sessions are included. */
 static void offer_sessions(const struct completion *c)
 {
 	json_auto_t *answer = NULL;
@@ -100,7 +100,7 @@ static void offer_sessions(const struct completion *c)
 	offer_items(c, json_object_get(answer, "audits"), "session");
 }
 
-/* A command on a workspace takes a session too. */
+/* Offers workspaces and sessions, because a command on a workspace also takes a session. */
 static void offer_places_with(const struct completion *c, const char *behind)
 {
 	offer_names(c, names_of_workspaces(c->state_dir), behind, "workspace");
@@ -112,7 +112,7 @@ static void offer_workspaces(const struct completion *c)
 	offer_places_with(c, "");
 }
 
-/* "NAME:", which a path of the guest follows. */
+/* Offers "NAME:", to which the user adds a path of the guest. */
 static void offer_places(const struct completion *c)
 {
 	offer_places_with(c, ":");
@@ -140,7 +140,8 @@ static void offer_versions(const struct completion *c)
 	offer_items(c, json_object_get(answer, "bases"), "name");
 }
 
-/* The name that means the newest version, and the versions, which the list has side by side. */
+/* Offers the names of bases, which mean the newest version, and each version. The list has the
+ * versions side by side. */
 static void offer_bases(const struct completion *c)
 {
 	json_auto_t *answer = ask_list(c, microagent_base_list);
@@ -170,7 +171,8 @@ static void offer_pools(const struct completion *c)
 
 /* --- of this host, and of ourselves ----------------------------------------------------------- */
 
-/* Most that take such a name take a path too, which is what has a '/' in it. */
+/* Offers files if the word looks like a path. Most options that take such a name also take a path,
+ * which has a '/' in it. */
 static void offer_path(const struct completion *c)
 {
 	if (strpbrk(c->typed, "/~"))

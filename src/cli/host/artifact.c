@@ -33,7 +33,7 @@ int artifact_become(struct cli *cli, const char *const *words, struct error *err
 	return error_errno(err, errno, "%s", program);
 }
 
-/* Takes a file's digest; "" with the reason in why when it cannot be read. */
+/* Hashes a file. Sets out to "", and why to the reason, if the file cannot be read. */
 static int digest(const char *program, const char *path, char out[DIGEST_BYTES + 1],
 		  struct error *why, struct error *err)
 {
@@ -54,8 +54,8 @@ static int digest(const char *program, const char *path, char out[DIGEST_BYTES +
 	return 0;
 }
 
-/* Appends {"artifact","field","expected","actual"} or {"artifact","field","error"} where something
- * differs. */
+/* Appends {"artifact","field","expected","actual"} or {"artifact","field","error"} if there is a
+ * difference. */
 static int add_divergence(json_t *list, const struct artifact_check *check, const char *actual,
 			  const struct error *why, struct error *err)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* contract: what an agent runtime may rely on, as JSON for programs and as tables for people. */
+/* contract: shows what an agent runtime may rely on, as JSON for programs and as tables for people.
+ */
 #include <inttypes.h>
 #include <string.h>
 
@@ -8,7 +9,8 @@
 #include "base/json.h"
 #include "cli/options/guest.h"
 
-/* "nat, isolated"; NULL, which a table prints as "-", for an empty list. */
+/* Returns the names in one string, "nat, isolated". Returns NULL, which a table prints as "-", if
+ * the list is empty. */
 static char *joined(const json_t *names, struct error *err)
 {
 	autobuf struct buf text = BUF_INIT(0);
@@ -42,8 +44,9 @@ static int print_described(const char *head, const json_t *items, struct error *
 	return 0;
 }
 
-/* Adds a row for what the backend is ("Linux, stable"; "macOS, stable, not on this host"), one for
- * each of its three lists, which are too long for one line, and those of what it was tried on. */
+/* Adds a row that describes the backend ("Linux, stable"; "macOS, stable, not on this host"). Adds
+ * a row for each of its three lists, which are too long for one line, and the rows with the systems
+ * on which it was tested. */
 static int add_backend(struct cli_table *table, const char *name, const json_t *support,
 		       struct error *err)
 {

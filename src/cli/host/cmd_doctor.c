@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* doctor: what this host can do, and what mends what it cannot. */
+/* doctor: shows what this host can do, and how to repair what it cannot do. */
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -8,7 +8,7 @@
 #include "cli/options/guest.h"
 #include "cli/output/hint.h"
 
-/* "ok" in green, "failed" in red, where that can be seen. */
+/* Prints a verdict: "ok" in green, "failed" in red if stdout can show colours. */
 static void print_verdict(const char *verdict, int width)
 {
 	const char *colour = strcmp(verdict, "ok") == 0	      ? "\033[32m"
@@ -19,7 +19,8 @@ static void print_verdict(const char *verdict, int width)
 	printf("%s%-*s%s", coloured ? colour : "", width, verdict, coloured ? "\033[0m" : "");
 }
 
-/* Where a command of ours mends what the library found, the library has a reason and no remedy. */
+/* Adds a remedy to a check. If a command of this program repairs a problem, the library gives a
+ * reason and no remedy. */
 static int add_remedy(json_t *check, struct error *err)
 {
 	enum error_reason reason = error_reason_from_name(json_text(check, "reason", ""));

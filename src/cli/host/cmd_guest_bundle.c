@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* guest-bundle: what another host needs to run Linux guests, made here and taken in there. */
+/* guest-bundle: packs the files that another host needs to run Linux guests, and installs such a
+ * bundle. */
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -36,7 +37,7 @@ static int print_bundle(struct cli *cli, json_t *answer, const char *done, struc
 			return -1;
 	}
 	cli_table_print(&table, stdout);
-	/* Some entries had another one of their name to replace. */
+	/* Some entries replaced another entry of the same name. */
 	json_array_foreach(json_object_get(answer, "entries"), i, entry)
 	{
 		const char *was = json_text(entry, "replacedSha256", "");
@@ -75,7 +76,8 @@ static void on_file(void *data, const char *file)
 	progress_detail(&watching->progress, "%s", file);
 }
 
-/* Begins the watch, so that what is half done is tidied up before a signal ends us. */
+/* Begins to watch for signals, so that unfinished work is cleaned up before a signal ends the
+ * program. */
 static int begin_watching(struct watching *out, const char *doing, struct error *err)
 {
 	if (signals_open_ending(&out->signals, err) < 0)
@@ -85,7 +87,7 @@ static int begin_watching(struct watching *out, const char *doing, struct error 
 	return 0;
 }
 
-/* Returns the exit code, or -1 and the error. */
+/* Ends the watch. Returns the exit code, or -1 with an error. */
 static int end_watching(struct cli *cli, struct watching *watching, int result, struct error *err)
 {
 	int code = result;

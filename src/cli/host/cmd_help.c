@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* help: the same text as --help. */
+/* help: prints the same text as --help. */
 #include "cli/cli.h"
 
 static int unknown(struct cli *cli, const char *word, struct error *err)

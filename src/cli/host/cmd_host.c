@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* host: the supervisor's facts about this host. */
+/* host: shows the supervisor's facts about this host. */
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "cli/options/guest.h"
@@ -10,7 +10,7 @@ static int add_host_rows(struct cli_table *table, const char *prefix, const json
 	const char *key;
 	json_t *value;
 
-	/* Looking changes nothing; jansson's iteration is not declared for const. */
+	/* The loop changes nothing, but jansson's iteration takes no const pointer. */
 	json_object_foreach((json_t *)(uintptr_t)block, key, value)
 	{
 		autofree char *other = json_is_string(value) ? NULL : json_line(value, NULL);
@@ -24,7 +24,7 @@ static int add_host_rows(struct cli_table *table, const char *prefix, const json
 	return 0;
 }
 
-/* Its one list. */
+/* Adds the rows for the machines, the only list in the answer. */
 static int add_machines(struct cli_table *table, const json_t *machines, struct error *err)
 {
 	const json_t *row;

@@ -18,7 +18,8 @@ struct image_values {
 	int64_t size;
 };
 
-/* The first of each architecture is what its machines have where nothing is named. */
+/* Returns true for the first image of its architecture, which is the default for machines of that
+ * architecture. */
 static bool is_default_image(const struct cache_images *list, size_t i)
 {
 	for (size_t j = 0; j < i; j++)
@@ -224,7 +225,7 @@ static int run_import(struct cli *cli, const void *values, const struct cli_word
 			"skopeo runs in no cell, as you: what the image's bytes can do to it, they can do to you");
 		words[n++] = "--unconfined";
 	}
-	words[n++] = "--"; /* what begins with one is a name, or is none */
+	words[n++] = "--"; /* a word with a "-" at its beginning is no option behind this */
 	words[n++] = args->items[0];
 	words[n] = args->items[1];
 	return artifact_become(cli, words, err);

@@ -13,7 +13,8 @@ struct kernel_values {
 	bool upgrade, rebuild, for_pvm, unconfined;
 };
 
-/* The first of each architecture is what its machines have where nothing is named. */
+/* Returns true for the first kernel of its architecture, which is the default for machines of that
+ * architecture. */
 static bool is_default_kernel(const struct cache_kernels *list, size_t i)
 {
 	for (size_t j = 0; j < i; j++)
@@ -102,7 +103,7 @@ static int run_kernel_list(struct cli *cli, const void *values, const struct cli
 	return code;
 }
 
-/* Files of a kernel's: itself, its initrd, and itself unpacked where that was recorded. */
+/* The files of a kernel: the kernel, its initrd, and the unpacked kernel if one was recorded. */
 #define KERNEL_FILES 3
 
 static size_t list_checks(const struct cache_kernel *kernel, struct artifact_check *out,
@@ -167,7 +168,7 @@ static int run_kernel_verify(struct cli *cli, const void *values, const struct c
 	return code;
 }
 
-/* The options that were given, as microagent-artifact's. */
+/* Passes the options that were given to microagent-artifact. */
 static int become_kernel_command(struct cli *cli, const char *command,
 				 const struct kernel_values *v, struct error *err)
 {

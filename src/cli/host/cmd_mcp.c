@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* mcp: the Model Context Protocol on stdin and stdout. */
+/* mcp: speaks the Model Context Protocol on stdin and stdout. */
 #include <errno.h>
 #include <string.h>
 
@@ -59,7 +59,8 @@ static void warn_of_mcp(const char *text)
 	cli_warn("%s", text);
 }
 
-/* "run,exec" is as good as the option twice. *words are of *text; both are to be freed. */
+/* Splits lists like "run,exec", which mean the same as the option given twice. *words points into
+ * *text; the caller frees both. */
 static int split_tools(struct cli *cli, const struct cli_words *given, char **text,
 		       const char ***words, struct error *err)
 {
@@ -83,7 +84,8 @@ static int split_tools(struct cli *cli, const struct cli_words *given, char **te
 	return count ? 0 : cli_usage(cli, err, "--tools names none");
 }
 
-/* What cannot be run is a mistake of the person's, and no answer to a model. */
+/* Checks the images at the start. An image that cannot run is a mistake of the person, and not an
+ * answer for a model. */
 static int check_images(const struct cli_words *images, struct error *err)
 {
 	for (size_t i = 0; i < images->count; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* profiles: the sizes that --profile knows. */
+/* profiles: lists the sizes that --profile knows. */
 #include <inttypes.h>
 #include <string.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * setup: what a machine boots from, made for the user who asks, and all else that one needs looked
- * at. What is missing is what `doctor` finds missing; microagent-artifact makes it, as `kernel
- * install` and `image build` have it do.
+ * setup: makes the files from which a machine boots, for the user who runs it, and checks all else
+ * that a machine needs. It makes what `doctor` finds missing. The work is done by
+ * microagent-artifact, as for `kernel install` and `image build`.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -17,7 +17,7 @@
 #include "cli/terminal/signals.h"
 #include "store/cache.h"
 
-#define OWN_IMAGE "default" /* what --image is called in the cache */
+#define OWN_IMAGE "default" /* the name in the cache for the image of --image */
 #define STEP_WORDS 6
 
 struct setup_values {
@@ -28,14 +28,15 @@ struct setup_values {
 enum step_state { STEP_NONE, STEP_DUE, STEP_DONE, STEP_FAILED };
 static const char *const step_states[] = {NULL, "due", "done", "failed"};
 
-/* name: of doctor's check, and of the option that has it made of something else. */
+/* One step of the setup. name is that of doctor's check, and of the option that gives another
+ * source. */
 struct step {
 	const char *name;
 	enum step_state state;
 	const char *words[STEP_WORDS]; /* for microagent-artifact */
-	char text[320];		       /* what it does, and what it fetches */
+	char text[320];		       /* what the step does, and what it fetches */
 	int64_t fetch_bytes;	       /* -1: not known */
-	bool renews;		       /* one is there, and stays where this fails */
+	bool renews;		       /* there is one already, which stays if the step fails */
 	struct error why;
 };
 
@@ -59,7 +60,8 @@ static bool check_has_failed(const json_t *found, const char *name)
 
 /* --- what is to be done ----------------------------------------------------------------------- */
 
-/* Debian's kernel, as far as apt knows it: without apt there is nothing that could be tried. */
+/* Plans the step for Debian's kernel, as far as apt knows the kernel. Without apt nothing can be
+ * tried. */
 static void plan_debian_kernel(struct step *step)
 {
 	static const char *const ask[] = {"kernel-install", "--plan", NULL};
@@ -112,8 +114,8 @@ static bool is_busybox_default(void)
 	return busybox;
 }
 
-/* What is built is built anew where its recipe is another one by now, which takes no time to see.
- */
+/* Plans the step for the image. An image that was built from another recipe is built again. The
+ * check takes no time. */
 static void plan_image(const struct setup_values *v, const json_t *found, struct step *step)
 {
 	bool missing = check_has_failed(found, "image");
@@ -135,7 +137,7 @@ static void plan_image(const struct setup_values *v, const json_t *found, struct
 	}
 }
 
-/* What is there is not told of before it is looked into. */
+/* Prints the planned steps. An existing item is not mentioned before it has been checked. */
 static void say_plan(const struct step *steps, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
@@ -154,7 +156,7 @@ static void tick_setup(void *progress)
 	progress_tick(progress);
 }
 
-/* -1: a signal ended it, and so all of it. */
+/* Does one step. Returns -1 if a signal ended the step; then the whole setup ends. */
 static int do_step(struct step *step, const struct signals *signals, struct error *err)
 {
 	autoprogress struct progress progress = PROGRESS_INIT;
@@ -190,7 +192,7 @@ static bool has_place(void)
 	return cache >= 0;
 }
 
-/* The check says why it could not be mended, and what comes next. */
+/* Adds to the check why the problem could not be repaired, and the next step. */
 static int put_failure(json_t *found, const struct step *step, struct error *err)
 {
 	json_t *check = check_named(found, step->name);

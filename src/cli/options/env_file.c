@@ -23,7 +23,7 @@ void env_list_free(struct env_list *list)
 	*list = (struct env_list){0};
 }
 
-/* item is given away. */
+/* Adds item to the list and takes over item. */
 static int env_list_add(struct env_list *list, char *item, struct error *err)
 {
 	char **items = item ? realloc(list->items, (list->count + 2) * sizeof(*items)) : NULL;
@@ -38,7 +38,7 @@ static int env_list_add(struct env_list *list, char *item, struct error *err)
 	return 0;
 }
 
-/* What is no variable in a line without its newline, or NULL. */
+/* Returns what is wrong with a line, given without its newline, or NULL if it is a variable. */
 static const char *wrong_in(const char *line, size_t len)
 {
 	size_t name = strcspn(line, "=");
@@ -54,7 +54,7 @@ static const char *wrong_in(const char *line, size_t len)
 	return NULL;
 }
 
-extern char **environ; /* which no header of macOS has; NOLINT: glibc has it */
+extern char **environ; /* no header of macOS has it; NOLINT: glibc has it */
 
 const char *env_of_caller(const char *name)
 {
@@ -66,7 +66,8 @@ const char *env_of_caller(const char *name)
 	return NULL;
 }
 
-/* "NAME" alone is the caller's own, and none where he has none. */
+/* Adds the variable of a line. "NAME" alone takes the value from our environment. If it is not set
+ * there, nothing is added. */
 static int add_variable(struct env_list *list, const char *line, struct error *err)
 {
 	const char *item = strchr(line, '=') ? line : env_of_caller(line);
@@ -74,7 +75,7 @@ static int add_variable(struct env_list *list, const char *line, struct error *e
 	return item ? env_list_add(list, strdup(item), err) : 0;
 }
 
-/* A line of text without its newline, behind which is a NUL. */
+/* Reads one line, given without its newline. A NUL follows the line. */
 static int read_env_line(struct cli *cli, const char *file, size_t number, const char *line,
 			 size_t len, struct env_list *list, struct error *err)
 {
@@ -118,7 +119,7 @@ static int read_env_text(struct cli *cli, const char *file, char *text, size_t l
 	return 0;
 }
 
-/* What is longer than a request could not be sent in one. */
+/* Reads one file. A file that is longer than a request is refused, because it could not be sent. */
 static int read_env_file(struct cli *cli, const char *file, struct env_list *list,
 			 struct error *err)
 {

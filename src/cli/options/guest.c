@@ -246,7 +246,7 @@ struct microagent *guest_open(const struct cli *cli, struct progress *progress, 
 	return agent;
 }
 
-/* A workspace of the user's own may be called so too. */
+/* Returns true if the user has a workspace of that name too. */
 static bool is_own_workspace(const struct microagent *agent, const char *word)
 {
 	autofree char *path = path_join(microagent_state_dir(agent), word, NULL);
@@ -254,7 +254,8 @@ static bool is_own_workspace(const struct microagent *agent, const char *word)
 	return path && access(path, F_OK) == 0;
 }
 
-/* The agent of the place where the sessions of this one are. agent is given up. */
+/* Opens the handle for the state directory that has the sessions of agent's state directory. Takes
+ * over agent. */
 static struct microagent *open_sessions(struct microagent *agent, struct progress *progress,
 					struct error *err)
 {

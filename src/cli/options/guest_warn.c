@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a person is warned of before a machine is made. */
+/* Prints the warnings before a machine is made. */
 #include <stdarg.h>
 #include <string.h>
 
@@ -10,7 +10,7 @@
 #include "cli/options/guest.h"
 #include "cli/output/hint.h"
 
-/* A prefix that is shorter is wide. */
+/* A prefix with fewer bits is wide. */
 #define WIDE_BITS 16
 
 void guest_warn(const struct cli *cli, const char *fmt, ...)
@@ -33,7 +33,8 @@ void guest_warn(const struct cli *cli, const char *fmt, ...)
 	fprintf(stderr, "%s\n", line ? line : "{}");
 }
 
-/* What is refused is told by who reads it, and opens nothing. */
+/* Warns of a wide prefix. Does not warn if a prefix will be refused: such a prefix opens nothing,
+ * and the code that parses it reports it. */
 void guest_warn_allow(const struct cli *cli, const char *network, const struct cli_words *allow)
 {
 	struct prefix prefix;
@@ -116,7 +117,7 @@ void guest_warn_init(const struct cli *cli, const char *kernel, const char *arch
 	enum architecture machine = arch ? architecture_from_word(arch) : architecture_of_host();
 	struct cache_kernel found = {0};
 
-	/* A kernel that is not there is told by who needs it. */
+	/* The code that needs the kernel reports a missing kernel. */
 	if (cache_kernel_find(kernel, machine, &found, NULL) < 0)
 		return;
 	if (guest_init_compare(&found, NULL) == GUEST_INIT_OTHER)

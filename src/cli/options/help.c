@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Help, made from the tables alone. */
+/* Prints the help, which is made only from the tables. */
 #include <assert.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The word that was probably meant. */
+/* Finds the word that the user probably meant. */
 #include <string.h>
 
 #include "base/nearest.h"

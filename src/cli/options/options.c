@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The library and the supervisor name a wrong value by its field of the request. Who typed an
- * option knows nothing of requests, so what reaches the terminal names the option.
+ * Names options in errors. The library and the supervisor name a wrong value by its field of the
+ * request. A user who typed an option knows nothing of requests, so the terminal shows the option.
  */
 #include <ctype.h>
 #include <stdlib.h>
@@ -10,8 +10,8 @@
 #include "base/cleanup.h"
 #include "cli/cli.h"
 
-/* option: NULL where it is a word of the command. A longer field comes before the one that it
- * begins with. */
+/* The options of fields. option is NULL for a word of the command. A field stands before each
+ * shorter field with which it begins. */
 static const struct {
 	const char *field, *option, *words;
 } fields[] = {
@@ -65,7 +65,8 @@ static const struct {
 	{"session.diskQuota", NULL, "MIB"}, /* of `session quota` */
 };
 
-/* The first field in text as a whole word, or NULL. */
+/* Finds the first place in text where field stands as a whole word. Returns NULL if there is none.
+ */
 static char *find_field(char *text, const char *field)
 {
 	size_t len = strlen(field);
@@ -79,7 +80,8 @@ static char *find_field(char *text, const char *field)
 	return NULL;
 }
 
-/* Text beyond the end of the message is cut, as everywhere. Returns what follows the words. */
+/* Replaces len bytes at at by words. Text beyond the end of the message is cut. Returns the place
+ * behind the words. */
 static char *replace(struct error *err, char *at, size_t len, const char *words)
 {
 	char rest[sizeof(err->msg)];
@@ -91,8 +93,8 @@ static char *replace(struct error *err, char *at, size_t len, const char *words)
 	return at + (taken < room ? taken : room - 1);
 }
 
-/* "[1]" of an option that was given more than once becomes the word that was given there. Returns
- * how much of text that was. */
+/* Replaces an index like "[1]" of an option that was given more than once by the word that was
+ * given there. Returns the number of bytes of text that are replaced. */
 static size_t given_word(const char *text, const struct cli_option *option, const void *values,
 			 const char **word)
 {
@@ -111,8 +113,9 @@ static size_t given_word(const char *text, const struct cli_option *option, cons
 	return (size_t)(end + 1 - text);
 }
 
-/* The option was given when the workspace was made, and which word stands there is not known here:
- * "[1]" becomes its number for people. Returns how much of text that was. */
+/* Replaces an index like "[1]" by its number for people, counted from 1. It is for an option that
+ * was given when the workspace was made, because the word is not known here. Returns the number of
+ * bytes of text that are replaced. */
 static size_t number_word(const char *text, const void *values, char *out, size_t size)
 {
 	unsigned long index;
@@ -127,7 +130,8 @@ static size_t number_word(const char *text, const void *values, char *out, size_
 	return (size_t)(end + 1 - text);
 }
 
-/* As given_word(), for an option that is given once: its path is all that the caller has typed. */
+/* Writes the word of an option that is given once: its path is all that the user typed. Returns the
+ * number of bytes of text that are replaced. */
 static size_t only_word(const char *text, const struct cli_option *option, const void *values,
 			const char **word)
 {
@@ -140,7 +144,8 @@ static size_t only_word(const char *text, const struct cli_option *option, const
 	return strlen(path);
 }
 
-/* ".hostPort" as "the host port of ", into out. Returns how much of text that was. */
+/* Writes a member like ".hostPort" to out as "the host port of ". Returns the number of bytes of
+ * text that are replaced. */
 static size_t member_words(const char *text, char *out, size_t size)
 {
 	size_t len = 1, used;
@@ -157,9 +162,9 @@ static size_t member_words(const char *text, char *out, size_t size)
 	return len;
 }
 
-#define VALUE_SHOWN 300 /* of what was typed; the reason follows it */
+#define VALUE_SHOWN 300 /* how much of the typed text is shown; the reason follows it */
 
-/* The field at at, with its index and member, in words. */
+/* Replaces the field at at, with its index and member, by words. */
 static char *name_option(struct error *err, char *at, size_t row, const struct cli_option *option,
 			 const void *values)
 {
@@ -172,7 +177,7 @@ static char *name_option(struct error *err, char *at, size_t row, const struct c
 	if (*number)
 		word = number;
 	len += only_word(at + len, option, values, &word);
-	/* Members of env are the caller's own names. */
+	/* The members of env are names that the user chose. */
 	if (option && option->kind == CLI_OPTION_LIST && strcmp(option->name, "env") == 0 &&
 	    at[len] == '.') {
 		len++;
@@ -185,8 +190,9 @@ static char *name_option(struct error *err, char *at, size_t row, const struct c
 	return replace(err, at, len, text);
 }
 
-/* A member of the first of several has an option of its own where there is but one. Where that was
- * not given, the member is part of a word. */
+/* Returns true if a member belongs to a word of the option. If only one item is given, a member of
+ * the first item can have an option of its own. If that option was not given, the member is part of
+ * a word. */
 static bool is_of_word(const char *field, const struct cli_option *option, const void *values)
 {
 	const char *value = (const char *)values + (option ? option->offset : 0);
@@ -198,7 +204,7 @@ static bool is_of_word(const char *field, const struct cli_option *option, const
 	return option->kind == CLI_OPTION_INT && !*(const int64_t *)(const void *)value;
 }
 
-/* The command's option of that row, or NULL. command may be NULL. */
+/* Returns the command's option of that row, or NULL. command may be NULL. */
 static const struct cli_option *option_of(const struct cli_command *command, size_t row)
 {
 	const char *name = fields[row].option;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Words of the command line into a command's values, by its option table. */
+/* Parses words of the command line into a command's values, by its option table. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -132,7 +132,7 @@ bool cli_choice_has(const char *value, const char *text)
 	return false;
 }
 
-/* text is none of them: they are told as "auto, kvm or tcg". */
+/* Refuses text that is none of the choices, and lists these as "auto, kvm or tcg". */
 static int refuse_choice(struct parser *p, const struct cli_option *option, const char *text,
 			 struct error *err)
 {
@@ -160,7 +160,8 @@ static int set_string(struct parser *p, const struct cli_option *option, const c
 	return 0;
 }
 
-/* Empty, it would mean the image's own. */
+/* Sets a text for the guest. An empty text is refused, because it would mean the image's own value.
+ */
 static int set_guest(struct parser *p, const struct cli_option *option, const char *text,
 		     const char **out, struct error *err)
 {
@@ -175,10 +176,10 @@ static int set_guest(struct parser *p, const struct cli_option *option, const ch
 	return 0;
 }
 
-/* A hundred years of seconds: times beyond it are nobody's. */
+/* A hundred years in seconds. Nobody needs a longer time. */
 #define DURATION_MAX (INT64_C(36525) * 86400)
 
-/* Letters as others have them: powers of 1024. */
+/* Sets a size. Letters are powers of 1024, as in other programs. */
 static int set_size(struct parser *p, const struct cli_option *option, const char *text,
 		    int64_t *out, struct error *err)
 {
@@ -203,7 +204,8 @@ static int set_size(struct parser *p, const struct cli_option *option, const cha
 	return 0;
 }
 
-/* A number that is too large for strtoimax() is the largest there is, which is too much too. */
+/* Sets a duration. For a number that is too large strtoimax() returns the largest one, which is too
+ * large here too. */
 static int set_duration(struct parser *p, const struct cli_option *option, const char *text,
 			int64_t *out, struct error *err)
 {
@@ -272,7 +274,7 @@ static int set_value(struct parser *p, const struct cli_option *option, void *ba
 	return error_set(err, ERR_INTERNAL, "option --%s has no kind", option->name);
 }
 
-/* The option's value: after "=", else the next word. */
+/* Returns the option's value: the text after "=", or the next word. */
 static int option_value(struct parser *p, const struct cli_option *option, const char *equals,
 			const char **value, struct error *err)
 {
@@ -296,7 +298,7 @@ static int option_value(struct parser *p, const struct cli_option *option, const
 	return 0;
 }
 
-/* "-it": every letter a flag of the command. */
+/* Sets the flags of a word like "-it" if every letter is a flag of the command. */
 static bool set_flags(struct parser *p, const char *letters)
 {
 	if (!p->values)
@@ -319,7 +321,7 @@ static int parse_option(struct parser *p, const char *word, struct error *err)
 	bool is_long = word[1] == '-';
 	const char *equals = is_long ? strchr(word, '=') : NULL;
 	size_t len = equals ? (size_t)(equals - word) - 2 : strlen(word) - 2;
-	const char *value = ""; /* of a flag */
+	const char *value = ""; /* the value of a flag */
 
 	if (is_long) {
 		option = cli_option_find(p->command, word + 2, len);
@@ -338,7 +340,7 @@ static int parse_option(struct parser *p, const char *word, struct error *err)
 			 err);
 }
 
-/* The rest belongs to the guest's command. */
+/* Takes all remaining words for the guest's command. */
 static int take_rest(struct parser *p, struct error *err)
 {
 	while (p->next < p->count) {
@@ -360,7 +362,7 @@ static int parse_words(struct parser *p, struct error *err)
 			return c ? take_rest(p, err) : 0;
 		}
 		if (word[0] != '-' || word[1] == '\0') {
-			/* In front of the command word, the first plain word is that. */
+			/* Without a command yet, the first plain word is the command word. */
 			if (!c || (c->takes_command && p->args.count == c->plain_args))
 				return c ? take_rest(p, err) : 0;
 			if (words_add(&p->args, word, err) < 0)

@@ -10,7 +10,8 @@
 
 #define UNLIMITED "unlimited"
 
-/* A number or "unlimited", the first len bytes of text; NULL: neither. */
+/* Reads the first len bytes of text as a number or "unlimited". Returns NULL if they are neither.
+ */
 static json_t *limit_json(const char *text, size_t len)
 {
 	char *end = NULL;
@@ -25,7 +26,8 @@ static json_t *limit_json(const char *text, size_t len)
 	return json_integer(value);
 }
 
-/* 0; 1: it is no such word; -1: no memory. */
+/* Adds a word to the object. Returns 0 if it was added, 1 if the word is wrong; -1 without memory.
+ */
 static int add_word(json_t *object, const char *word, struct error *err)
 {
 	json_auto_t *limit = json_object();

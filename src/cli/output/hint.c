@@ -9,7 +9,7 @@
 
 #define LIST_KERNELS "`microagent kernel list` shows those that are there"
 #define LIST_IMAGES "`microagent image list` shows those that are there"
-/* Where there is nothing yet. */
+/* The hint for a host where nothing is set up yet. */
 #define SETUP "`microagent setup` makes what machines boot from"
 
 const struct hint hint_table[] = {
@@ -165,7 +165,7 @@ struct meaning {
 	const char *word, *meaning;
 };
 
-/* What does not fit is cut, as with every message. */
+/* Copies text with words replaced by their meaning. Text that does not fit is cut. */
 static void fill_in(const char *text, const struct meaning *words, size_t count, char *out,
 		    size_t room)
 {
@@ -189,7 +189,7 @@ static void fill_in(const char *text, const struct meaning *words, size_t count,
 void hint_name_commands(const char *text, char *out, size_t room)
 {
 	char itself[CLI_ITSELF], command[CLI_ITSELF + 3];
-	/* One that has it stays as it is. */
+	/* A command that has --state-dir already is not changed. */
 	const struct meaning words[] = {{"`microagent --state-dir ", "`microagent --state-dir "},
 					{"`microagent ", command}};
 
@@ -239,7 +239,7 @@ void hint_unlimited(const json_t *entry, char out[HINT_ROOM])
 	}
 }
 
-/* Says what keeps a machine that lives less than was asked for; "" where nothing does. */
+/* Writes what holds a machine less than the user asked for; "" if nothing does. */
 static void loose_text(const json_t *entry, char out[HINT_ROOM])
 {
 	const char *cell = "";

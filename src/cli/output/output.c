@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What goes to the user, apart from errors. */
+/* Prints the output for the user. */
 #include <errno.h>
 #include <limits.h>
 #include <poll.h>
@@ -88,11 +88,12 @@ static bool can_write(int fd, uint64_t deadline_ns)
 	do
 		got = descriptor_poll(&slot, 1, deadline_ns);
 	while (got < 0 && errno == EINTR);
-	/* What is wrong with it the write says. */
+	/* If something is wrong with the descriptor, the write reports it. */
 	return got != 0;
 }
 
-/* When a reader that took something just now is given up, if it takes nothing any more. */
+/* Returns the time when a reader is given up that took something at last_ns and takes nothing any
+ * more. */
 static uint64_t give_up_ns(uint64_t read_by_ns, uint64_t last_ns)
 {
 	uint64_t patient = limit_deadline(LIMIT_UNREAD_MS);
@@ -110,7 +111,7 @@ int cli_write_by(FILE *out, const void *bytes, size_t len, uint64_t read_by_ns)
 	const char *at = bytes;
 
 	while (len > 0) {
-		/* So much at a time fits into a pipe that can be written to. */
+		/* A pipe that poll() calls writable has room for this many bytes. */
 		size_t some = len < PIPE_BUF ? len : PIPE_BUF;
 
 		if (!can_write(fileno(out), give_up_ns(read_by_ns, last)))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Columns that line up. */
+/* Prints tables with aligned columns. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,7 +40,7 @@ int cli_table_init(struct cli_table *table, size_t columns, const char *const *h
 	return cli_table_row(table, heads, err);
 }
 
-/* Characters, not bytes: continuation bytes of UTF-8 take no room on the screen. */
+/* Counts characters, not bytes: continuation bytes of UTF-8 take no room on the screen. */
 static size_t width(const char *text)
 {
 	size_t n = 0;

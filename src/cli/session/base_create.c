@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* base create. */
+/* base create: makes a base. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -15,8 +15,8 @@ void base_on_booted(void *data, const char *accelerator)
 	guest_warn_accelerator(creating->cli, accelerator);
 }
 
-/* All of it on stderr: stdout has the answer. What the guest says is cleaned of what moves a
- * cursor. */
+/* Prints a line to stderr, because stdout gets the answer. Bytes of the guest that move the cursor
+ * are removed. */
 void base_on_line(void *data, enum microagent_base_line kind, const char *text)
 {
 	const struct creating *creating = data;
@@ -41,7 +41,7 @@ static void on_progress(void *data, uint64_t done, uint64_t total)
 		progress_detail(creating->progress, "%" PRIu64 " MiB", done >> 20);
 }
 
-/* The base is there, whatever becomes of its template. */
+/* Makes the template of a new base. If that fails, the base stays. */
 static int warm_created(struct microagent *agent, const struct base_values *v,
 			const struct microagent_base_spec *made, json_t **base, struct error *err)
 {
@@ -99,7 +99,7 @@ static const char *egress_option(const struct base_values *v)
 					      : NULL;
 }
 
-/* Of what is said of a Linux guest and of the machine that provisions it. */
+/* Refuses options that are only for a Linux guest or for the machine that provisions it. */
 static int check_macos_values(struct cli *cli, const struct base_values *v, struct error *err)
 {
 	const struct {
@@ -124,7 +124,7 @@ static int check_macos_values(struct cli *cli, const struct base_values *v, stru
 	return guest_take_backend(cli, v->machine.backend, err);
 }
 
-/* The network is the provisioning machine's. */
+/* Checks the values. The network is that of the provisioning machine. */
 static int check_values(struct cli *cli, const struct base_values *v, struct error *err)
 {
 	if (v->ipsw)
@@ -169,7 +169,7 @@ static int run_base_create(struct cli *cli, const void *values, const struct cli
 	if (check_values(cli, v, err) < 0)
 		return -1;
 	agent = guest_open(cli, &progress, err);
-	/* A copy of an image ends with us; a machine is to be ended, and its log kept. */
+	/* A copy of an image ends with this process. A machine must be ended, and its log kept. */
 	if (!agent || (is_booted(v) && signals_open_ending(&signals, err) < 0)) {
 		microagent_close(agent);
 		return -1;

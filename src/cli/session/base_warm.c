@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* base warm: a template of a base. */
+/* base warm: makes a template of a base. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -8,7 +8,6 @@
 #include "base/json.h"
 #include "cli/session/base.h"
 
-/* Each line is for a shell of the guest's. */
 int base_warm_in(struct microagent *agent, const char *name, const struct cli_words *lines,
 		 struct microagent_warm_spec *spec, json_t **base, struct error *err)
 {

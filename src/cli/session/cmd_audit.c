@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* audit: what sessions did, and whether what is written of it is what was written. */
+/* audit: shows what sessions did, and verifies that the logs were not changed. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,12 +10,12 @@
 #include "cli/workspace/each.h"
 #include "microagent_session.h"
 
-/* Of the longest name of an event. */
+/* The length of the longest name of an event. */
 #define EVENT_WIDTH 20
 
 /* --- show ------------------------------------------------------------------------------------ */
 
-/* Could not be taken for the end of the value, or for another field. */
+/* Returns true if a text cannot be mistaken for the end of the value, or for another field. */
 static bool is_plain(const char *text)
 {
 	size_t len = strlen(text);
@@ -29,7 +29,8 @@ static bool is_plain(const char *text)
 	return true;
 }
 
-/* Who can write the log can write anything into it. */
+/* Prints text with padding. It is printed safely, because a program that can write the log can
+ * write anything into it. */
 static void print_padded(const char *text, int width)
 {
 	cli_print_safe(stdout, text);
@@ -46,7 +47,7 @@ static void print_log_line(const json_t *line)
 
 	cli_print_safe(stdout, json_text(line, "ts", "?"));
 	printf("  ");
-	/* Eight columns, whatever colour they have. */
+	/* Eight columns, in any colour. */
 	if ((alarm || strcmp(severity, "WARNING") == 0) && cli_colour(stdout))
 		printf("\033[%dm%s\033[0m%*s", alarm ? 31 : 33, severity, 8 - (int)strlen(severity),
 		       "");
@@ -59,7 +60,7 @@ static void print_log_line(const json_t *line)
 		fputs("  ", stdout);
 		cli_print_safe(stdout, key);
 		putchar('=');
-		/* A plain text is printed as it is, anything else as JSON. */
+		/* Plain text is printed as it is, all other values as JSON. */
 		if (json_is_string(value) && is_plain(json_string_value(value))) {
 			cli_print_safe(stdout, json_string_value(value));
 		} else {
@@ -181,7 +182,8 @@ struct verify_values {
 	bool all;
 };
 
-/* NULL: it could not be read, or printed. */
+/* Verifies one log and prints the result. Returns NULL if the log could not be read, or the result
+ * not printed. */
 static json_t *verify_one_log(const struct cli *cli, struct microagent *agent, const char *name,
 			      struct error *err)
 {
@@ -192,7 +194,7 @@ static json_t *verify_one_log(const struct cli *cli, struct microagent *agent, c
 	return answer;
 }
 
-/* One that cannot be read keeps no other from its turn. */
+/* Verifies each log. It goes on after a log that cannot be read. */
 static int verify_each(const struct cli *cli, struct microagent *agent, const json_t *audits,
 		       json_t *responses, bool *ok, struct error *err)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* pool: sessions that are kept ready before they are asked for. */
+/* pool: keeps sessions ready before they are asked for. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -31,7 +31,7 @@ static int require_base(struct cli *cli, const struct pool_values *v, struct err
 /* --- set
  * ------------------------------------------------------------------------------------------ */
 
-/* With --json how the pools are now; the agent is closed. */
+/* Prints the result, with --json the state of the pools, and closes agent. */
 static int done(const struct cli *cli, struct microagent *agent, int status, const char *base,
 		const char *what, struct error *err)
 {
@@ -145,7 +145,7 @@ static int run_drain(struct cli *cli, const void *values, const struct cli_words
 /* --- fill
  * ----------------------------------------------------------------------------------------- */
 
-/* 1: this is the process whose caller goes on. */
+/* Continues in a child. Returns 1 in the process whose caller goes on. */
 static int go_to_background(struct error *err)
 {
 	pid_t pid = fork();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* session: a machine for one task, cloned from a base and destroyed afterwards. */
+/* session: manages machines for one task, which are cloned from a base and destroyed afterwards. */
 #include <errno.h>
 #include <string.h>
 
@@ -25,8 +25,7 @@ struct session_values {
 
 /* --- create ---------------------------------------------------------------------------------- */
 
-/* A session boots with the kernel, and so the agent, that its base names, for the base's
- * architecture; and has its base's user. */
+/* A session has the kernel (and so the agent), the architecture and the user of its base. */
 void session_warn_made(const struct cli *cli, struct microagent *agent, const json_t *session)
 {
 	json_auto_t *base = microagent_base_show(agent, json_text(session, "base", NULL), NULL);
@@ -43,8 +42,8 @@ void session_warn_made(const struct cli *cli, struct microagent *agent, const js
 			"its disk is a whole copy of the base's: where the state directory is on a file system with reflinks (XFS, Btrfs, APFS) it is a clone, made at once");
 }
 
-/* A session whose name nobody has got is of use to nobody. Why it could not be written main tells.
- */
+/* Prints the name of a new session. If that fails, it destroys the session, because nobody can use
+ * a session without its name. main() prints the error of the write. */
 static int hand_out(struct cli *cli, struct microagent *agent, struct microagent_session *session,
 		    struct signals *signals, struct error *err)
 {
@@ -104,7 +103,7 @@ static int create_session_in(struct cli *cli, struct microagent *agent,
 	return code;
 }
 
-/* What ended the making, if it was a signal: then that is our end too. */
+/* If a signal ended the making, this program ends by the same signal. */
 int session_end_by_signal(const struct cli *cli, struct signals *signals, int code,
 			  const struct error *err)
 {
@@ -162,7 +161,7 @@ static int run_session_create(struct cli *cli, const void *values, const struct 
 	if (!v->machine.asked.share_git)
 		session_dirs_hint_git(cli, &dirs, v->share_at);
 	agent = guest_open(cli, &progress, err);
-	/* A machine is to be ended, and its disk removed, before we are. */
+	/* Before this program ends, the machine must be ended and its disk removed. */
 	if (!agent || signals_open_ending(&signals, err) < 0) {
 		microagent_close(agent);
 		return -1;
@@ -178,7 +177,7 @@ static int run_session_create(struct cli *cli, const void *values, const struct 
 
 /* --- list ------------------------------------------------------------------------------------ */
 
-/* Of one whose base has a template. */
+/* Appends how a session booted if its base has a template. */
 static void add_boot(const json_t *session, char out[HINT_ROOM])
 {
 	const json_t *boot = json_object_get(session, "boot");
@@ -195,7 +194,7 @@ static void session_detail(const json_t *session, char out[HINT_ROOM])
 {
 	const char *detail = json_text(session, "error", json_text(session, "detail", NULL));
 
-	/* A member in quarantine is told of as any other session. */
+	/* A member in quarantine is listed like any other session. */
 	if (json_is_true(json_object_get(session, "pooled")) &&
 	    strcmp(json_text(session, "state", ""), "quarantined") != 0)
 		snprintf(out, HINT_ROOM, "%s",

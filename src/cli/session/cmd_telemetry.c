@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* audit telemetry: what the guest's kernel saw of what ran in a session. */
+/* audit telemetry: shows what the guest's kernel saw of the programs in a session. */
 #include <stdio.h>
 #include <string.h>
 
@@ -8,7 +8,8 @@
 #include "cli/options/guest.h"
 #include "microagent_session.h"
 
-/* Words as one would type them, or nearly: those that hold more than plain characters as JSON. */
+/* Prints words almost as a person would type them. A word with other than plain characters is
+ * printed as JSON. */
 static void print_argv(const json_t *argv)
 {
 	const json_t *word;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* run --base: what `session create`, `session exec` and `session destroy` are, at once. */
+/* run --base: does `session create`, `session exec` and `session destroy` in one command. */
 #include "cli/session/run_base.h"
 
 #include <errno.h>
@@ -56,7 +56,7 @@ int run_base_check(struct cli *cli, const struct run_base *how, const struct gue
 	return guest_check_base(cli, how->base, err);
 }
 
-/* The command has its code, whatever becomes of the session. */
+/* Destroys the session. A failure does not change the exit code of the command. */
 static void destroy_after_run(const struct cli *cli, struct microagent_session *session)
 {
 	struct error why = {0};
@@ -66,7 +66,8 @@ static void destroy_after_run(const struct cli *cli, struct microagent_session *
 	microagent_session_close(session);
 }
 
-/* Signals are blocked from here on: one that comes between is the command's. */
+/* Makes the session. Signals are blocked from here on; a signal that comes in between is for the
+ * command. */
 static int make_for_run(const struct cli *cli, struct microagent *agent, const struct run_base *how,
 			const struct guest_values *values, const struct env_list *env,
 			struct microagent_session **out, struct error *err)
@@ -107,7 +108,7 @@ static int run_in_session(struct cli *cli, const char *name, struct exec_values 
 	for (size_t i = 0; i < env->count; i++)
 		variables[i] = env->items[i];
 	exec->env = (struct cli_words){variables, env->count};
-	words[0] = name; /* as `session exec` has it */
+	words[0] = name; /* as `session exec` gets it */
 	memcpy(words + 1, command->items, command->count * sizeof(*words));
 	const struct cli_words args = {words, command->count + 1};
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* session destroy: the end of sessions. */
+/* session destroy: ends and removes sessions. */
 #include <stdlib.h>
 
 #include "base/cleanup.h"
@@ -22,7 +22,8 @@ static int destroy_one(struct microagent *agent, const char *name, json_t **resp
 	return *response ? 0 : error_set(err, ERR_IO, "out of memory");
 }
 
-/* With --all one that somebody else has destroyed meanwhile is what was asked for. */
+/* Destroys a session for --all. It is no error if somebody else has destroyed the session
+ * meanwhile. */
 static int destroy_listed(struct microagent *agent, const char *name, json_t **response,
 			  struct error *err)
 {
@@ -48,7 +49,7 @@ static const struct each_sessions destroy_named = {"destroying the session", des
 static const struct each_sessions destroy_all = {"destroying the sessions", destroy_listed,
 						 say_destroyed, true};
 
-/* Those that wait in a pool are the pool's: `pool drain` ends them. */
+/* Destroys all sessions except those that wait in a pool, which `pool drain` ends. */
 static int destroy_every(struct cli *cli, struct error *err)
 {
 	json_auto_t *answer = guest_ask(cli, NULL, microagent_session_list, err);

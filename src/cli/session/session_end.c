@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The end that a session was given: when it comes, and that it was what ended a command. */
+/* Says when a session ends by itself, and that this end was what ended a command. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 
 /* --- when ------------------------------------------------------------------------------------ */
 
-/* The two largest units, "1h 59m", like which it is given. */
+/* Writes a time in its two largest units, "1h 59m", as the user gives it. */
 static void time_text(int64_t seconds, char out[48])
 {
 	static const struct {
@@ -77,7 +77,7 @@ void session_tell_end(const struct cli *cli, const char *name, const char *id, i
 
 	if ((code >= 0 && code < 125) || (id && strcmp(id, name) == 0))
 		return;
-	/* Its audit log is there also when it is gone. */
+	/* The audit log of the session exists also after the session is destroyed. */
 	agent = guest_open(cli, NULL, NULL);
 	if (agent)
 		(void)microagent_audit_read(agent, name, find_why, &why, NULL);

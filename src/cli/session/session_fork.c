@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* session fork: sessions that go on from where one is. */
+/* session fork: makes sessions that go on from the state of another session. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -64,7 +64,7 @@ static int print_children(const struct cli *cli, const char *parent, const json_
 	return 0;
 }
 
-/* Sessions whose names nobody has got are of use to nobody. */
+/* Destroys the new sessions, because nobody can use sessions without their names. */
 static int take_back(struct cli *cli, const struct children *children, const struct error *why,
 		     struct error *err)
 {
@@ -80,7 +80,7 @@ static int fork_with(struct cli *cli, struct microagent *agent, const char *name
 		     const struct microagent_fork_spec *spec, struct error *err)
 {
 	const int64_t count = spec->count;
-	/* NOLINTNEXTLINE(bugprone-sizeof-expression): handles, not what they are of */
+	/* NOLINTNEXTLINE(bugprone-sizeof-expression): an array of handles, as pointers */
 	struct children children = {.items = calloc((size_t)count, sizeof(*children.items))};
 	struct microagent_session *parent = NULL;
 	json_auto_t *told = NULL;
@@ -117,7 +117,7 @@ static int run_session_fork(struct cli *cli, const void *values, const struct cl
 	if (!v->on_fork && (v->user || v->timeout))
 		return cli_usage(cli, err, "--user and --timeout are of the command of --on-fork");
 	agent = guest_open(cli, &progress, err);
-	/* What is made is to be ended before we are. */
+	/* Before this program ends, the new sessions must be ended. */
 	if (!agent || signals_open_ending(&signals, err) < 0) {
 		microagent_close(agent);
 		return -1;

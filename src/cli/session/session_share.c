@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* session share: a directory of this host for a session that runs. */
+/* session share: shares a directory of this host with a running session. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,7 +26,8 @@ static bool has_place(const char *word)
 	return strstr(word, ":/") && microagent_check_share(word, NULL) == 0;
 }
 
-/* What seems to have a place, and is no DIR of that very name either, has a mistake behind it. */
+/* Checks a word. If it seems to have a place, and no directory has the whole word as its name, the
+ * place is wrong. */
 static int check_place(struct cli *cli, const char *word, struct error *err)
 {
 	struct error why = {0};
@@ -134,8 +135,8 @@ static int print_shares(struct cli *cli, const char *name, json_t *shares, struc
 	return CLI_EXIT_OK;
 }
 
-/* "bob", "1000:1000"; the guest's uid 1000 may have other names there, of which the host knows
- * nothing. */
+/* Returns true if user ("bob", "1000:1000") is surely uid 1000 of the guest. That user may have
+ * other names in the guest, which the host does not know. */
 static bool is_agent(const char *user)
 {
 	size_t len = strcspn(user, ":");
@@ -155,10 +156,10 @@ void session_warn_user(const struct cli *cli, const json_t *base)
 			json_text(base, "name", NULL), user);
 }
 
-/* How much of a command a warning has room for. */
+/* The room for a command in a warning. */
 #define GIVES_ROOM 400
 
-/* Adds " DIR:/PLACE:OPTION,...", as `session share` takes it and a shell reads it. */
+/* Adds " DIR:/PLACE:OPTION,...", as `session share` takes it, quoted for a shell. */
 static void add_word(char words[GIVES_ROOM], const json_t *share)
 {
 	json_int_t timeout = json_integer_value(json_object_get(share, "timeoutSeconds"));

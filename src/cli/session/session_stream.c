@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* session stream: a command's output line by line, as it comes. */
+/* session stream: prints a command's output line by line, as it comes. */
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -25,12 +25,13 @@ struct stream_values {
 struct stream {
 	const struct cli *cli;
 	int64_t timeout;
-	uint64_t read_by_ns; /* as of cli_write_by() */
+	uint64_t read_by_ns; /* see cli_write_by() */
 	bool broken;	     /* nobody reads our stdout any more */
-	bool unread;	     /* nobody has read it in time */
+	bool unread;	     /* nobody has read the output in time */
 };
 
-/* With the exact bytes where they are no text, and a mark where no newline ended it. */
+/* Makes the document of a line. It has the exact bytes if they are not text, and a mark if no
+ * newline ended the line. */
 static json_t *line_document(enum microagent_output which, const char *bytes, size_t len)
 {
 	bool whole = bytes[len - 1] == '\n';
@@ -46,7 +47,7 @@ static json_t *line_document(enum microagent_output which, const char *bytes, si
 	return steal_ptr(&line);
 }
 
-/* One line: as it is, each stream to its own, or a document each. */
+/* Prints one line, either as it is to the stream from which it came, or as a JSON document. */
 static int put_line(void *data, enum microagent_output which, const void *bytes, size_t len)
 {
 	struct stream *stream = data;

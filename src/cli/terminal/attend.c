@@ -13,7 +13,7 @@
 #include "cli/options/guest.h"
 #include "cli/output/hint.h"
 
-/* As a shell has them. */
+/* The exit codes that a shell uses. */
 enum { EXIT_NOT_EXECUTABLE = 126, EXIT_NOT_FOUND = 127 };
 
 int attend_check(struct cli *cli, const struct attend *how, struct error *err)
@@ -74,15 +74,15 @@ int attend_exit_code(const struct cli *cli, const struct microagent_outcome *out
 	return outcome->exit_code;
 }
 
-/* The file of --stdin: -1 without one; -2 on failure. */
+/* Opens the file of --stdin. Returns -1 without such a file, -2 with an error. */
 static int open_stdin_file(const char *path, struct error *err)
 {
 	struct stat st;
 
 	if (!path)
 		return -1;
-	/* Not blocking: nobody may have a FIFO open for writing yet. Its first writer is waited for
-	 * where the command's end is waited for too. */
+	/* Does not block: a FIFO may have no writer yet. The first writer is waited for together
+	 * with the end of the command. */
 	autoclose int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	if (fd < 0 || fstat(fd, &st) < 0) {
 		error_errno(err, errno, "--stdin: cannot open %.300s", path);
@@ -125,12 +125,12 @@ int attend_begin(struct attended *attended, const struct cli *cli, const struct 
 				      .read_by_ns = attend_read_by(how->timeout),
 				      .file = file,
 				      .signals = SIGNALS_NONE};
-	/* A person who asks for a terminal means to type on it. */
+	/* A person who asks for a terminal wants to type on it. */
 	if (in < 0 && (how->input.interactive || (how->terminal && isatty(STDIN_FILENO) == 1)))
 		in = STDIN_FILENO;
-	/* Before the signals are blocked: in the background it waits for the terminal, and a signal ends
-	 * a wait before which nothing was begun. Our terminal, if there is one, is raw when it is what
-	 * is typed on. */
+	/* Comes before the signals are blocked. In the background it waits for the terminal, and a
+	 * signal can end this wait, before which nothing was begun. Our terminal is made raw if the
+	 * user types on it. */
 	if (how->terminal && terminal_open(&attended->near, in, STDOUT_FILENO, err) < 0)
 		goto failed;
 	if (signals_open_forwarded(&attended->signals, err) < 0) {

@@ -31,8 +31,8 @@ void capture_free(struct capture *capture)
 	buf_free(&capture->bytes[1]);
 }
 
-/* The length of what is text, without the character that a cut has split; SIZE_MAX: it is none. A
- * NUL is valid UTF-8, and refused by many who read JSON. */
+/* Returns the length of the text, without a character that a cut has split. Returns SIZE_MAX if the
+ * bytes are not text. A NUL is valid UTF-8, but many programs that read JSON refuse it. */
 static size_t text_length(const uint8_t *bytes, size_t len, bool cut)
 {
 	size_t at = 0;
@@ -49,7 +49,7 @@ static size_t text_length(const uint8_t *bytes, size_t len, bool cut)
 	return len;
 }
 
-/* {"stdout":..., "stdoutEncoding":..., "stdoutTruncated":...} */
+/* Adds {"stdout":..., "stdoutEncoding":..., "stdoutTruncated":...}. */
 static int put_stream(json_t *object, const char *name, const struct buf *bytes, bool truncated,
 		      struct error *err)
 {

@@ -12,7 +12,8 @@
 #include "base/job_control.h"
 #include "base/platform/waitable.h"
 
-/* Ends with a byte: all is well; or with the end of the pipe: nobody has put the terminal right. */
+/* Runs in the child. A byte from the pipe means that the terminal was restored. The end of the pipe
+ * means that it was not. */
 static void guard(int fd, int pipe, const struct termios *saved)
 {
 	const int keep[] = {fd, pipe};
@@ -24,7 +25,7 @@ static void guard(int fd, int pipe, const struct termios *saved)
 	sigprocmask(SIG_SETMASK, &all, NULL);
 	setsid();
 	fd_close_others(keep, ARRAY_SIZE(keep));
-	/* stdout and stderr may be a pipe whose reader waits for its end. */
+	/* stdout and stderr may be a pipe, and its reader waits for the end of the pipe. */
 	for (int i = 0; i < 3; i++)
 		if (i != fd && i != pipe)
 			close(i);
@@ -66,7 +67,8 @@ static void end_guardian(struct terminal *terminal)
 		;
 }
 
-/* The size, and for a raw terminal what stops us and lets us go on. */
+/* Blocks the signal for a new size, and for a raw terminal those that stop and continue this
+ * program. Returns a descriptor for them. */
 static int watch(bool is_raw, struct error *err)
 {
 	sigset_t set;
@@ -84,7 +86,8 @@ static int watch(bool is_raw, struct error *err)
 	return fd < 0 ? error_errno(err, errno, "signals") : fd;
 }
 
-/* Also from the background, where it would stop us: what is set is what everybody wants. */
+/* Restores the terminal, also from the background, where this would stop the program. The old mode
+ * is what everybody wants. */
 static void put_right(const struct terminal *terminal)
 {
 	sigset_t set, before;
@@ -96,8 +99,8 @@ static void put_right(const struct terminal *terminal)
 	sigprocmask(SIG_SETMASK, &before, NULL);
 }
 
-/* Waits until the terminal is this job's, as a shell's fg makes it. A signal that asks for the end
- * ends the wait. */
+/* Waits until the terminal belongs to this job, as after a shell's fg. A signal that asks the
+ * program to end ends the wait. */
 static int await_foreground(int fd, struct error *err)
 {
 	sigset_t pending;
@@ -179,8 +182,8 @@ void terminal_size(void *data, uint16_t *rows, uint16_t *columns)
 			put_right(terminal);
 			raise(SIGSTOP); /* until the SIGCONT, which is read next */
 		} else if (signal == SIGCONT && !is_in_background(terminal->fd)) {
-			/* In the background the terminal is somebody else's; brought to the front,
-			 * we are told again. */
+			/* In the background the terminal belongs to another job. When this job
+			 * comes to the foreground, another signal comes. */
 			make_raw(terminal);
 		}
 	}

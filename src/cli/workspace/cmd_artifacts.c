@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* artifacts: what a workspace is given and what it gives. */
+/* artifacts: lists the bundles that a workspace gets and the outputs that it gives, and fetches
+ * outputs. */
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -57,7 +58,7 @@ static int list_artifacts(struct cli *cli, struct microagent *agent, const char 
 	return CLI_EXIT_OK;
 }
 
-/* words: the artifact and the target. */
+/* Fetches an artifact. words: the artifact and the target. */
 static int get(struct cli *cli, struct microagent *agent, const char *id, const char *const *words,
 	       int64_t limit, struct progress *progress, struct error *err)
 {

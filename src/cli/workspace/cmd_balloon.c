@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* balloon: memory of a running machine, back to the host. */
+/* balloon: gives memory of a running machine back to the host. */
 #include "base/cleanup.h"
 #include "cli/options/guest.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* clone: a second workspace like one at rest. */
+/* clone: makes a copy of a workspace that is at rest. */
 #include "base/cleanup.h"
 #include "cli/options/guest.h"
 

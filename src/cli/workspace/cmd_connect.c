@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* connect: a shell in a guest on the user's terminal, or the guest's serial console. */
+/* connect: opens a shell in a guest on the user's terminal, or the guest's serial console. */
 #include <signal.h>
 #include <string.h>
 #include <unistd.h>
@@ -29,12 +29,13 @@ struct connect {
 	struct cli *cli;
 	const struct connect_values *values;
 	struct microagent *agent;
-	const char *name; /* as it was typed */
+	const char *name; /* the name as the user typed it */
 	char id[GUEST_ID_ROOM];
 	struct signals signals;
 };
 
-/* A word to the person at the terminal; a pipe gets nothing but the guest's bytes. */
+/* Tells the person at the terminal something. Nothing is printed to a pipe, which gets only the
+ * guest's bytes. */
 static void say_on_terminal(const struct connect *connect, const char *what)
 {
 	if (isatty(STDERR_FILENO) == 1)
@@ -46,11 +47,12 @@ static void say_connected(void *data)
 	say_on_terminal(data, "connected, Ctrl-] detaches");
 }
 
-/* terminal is put right before anything is said on it; NULL: none is raw. */
+/* Runs a shell. The terminal is restored before a message is printed on it; NULL: no terminal is
+ * raw. */
 static int run_agent_shell(struct connect *connect, const struct microagent_exec *exec, int in,
 			   struct terminal *terminal, struct error *err)
 {
-	struct capture capture = {0}; /* of --json, which goes with --send alone */
+	struct capture capture = {0}; /* for --json, which needs --send */
 	const struct microagent_sink sink = {capture_take, &capture};
 	const struct microagent_streams streams = {.in = in,
 						   .out = STDOUT_FILENO,
@@ -94,8 +96,9 @@ static int shell(struct connect *connect, struct error *err)
 	return run_agent_shell(connect, &exec, STDIN_FILENO, &terminal, err);
 }
 
-/* Who is turned away because of somebody else finds the door open and is turned away again; when
- * the machine or its console is no more there is no door. */
+/* Returns true if the console can still be opened. A user who was refused because somebody else is
+ * connected can open it again, and is refused again. If the machine or its console is gone, it
+ * cannot be opened. */
 static bool is_there_still(const struct connect *connect)
 {
 	struct error ignored;
@@ -104,7 +107,8 @@ static bool is_there_still(const struct connect *connect)
 	return again >= 0;
 }
 
-/* The console was closed: by the end of the machine, by quarantine, or because somebody has it. */
+/* Explains why the console was closed: by the end of the machine, by quarantine, or because
+ * somebody else is connected. */
 static int explain_closed(const struct connect *connect, bool heard, struct error *err)
 {
 	json_auto_t *response = NULL;
@@ -178,7 +182,8 @@ int connect_run(struct cli *cli, const struct connect_values *values, const char
 		guest_open_fn *open, struct error *err)
 {
 	const char *exec = open == guest_open_session ? "session exec" : "exec";
-	/* No screen is read: the line is a command of its own, with streams and an exit code. */
+	/* The line is run as a command, with streams and an exit code, so that no screen must be
+	 * parsed. */
 	const char *const line[] = {"/bin/sh", "-c", values->send, NULL};
 	const struct microagent_exec sent = {
 		.command = line, .user = values->user, .timeout_seconds = values->timeout};

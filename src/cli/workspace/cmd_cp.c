@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cp: files between the host and a workspace. */
+/* cp: copies files between the host and a workspace. */
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -20,7 +20,8 @@ static const struct cli_option cp_options[] = {
 	{NULL, 0, CLI_OPTION_FLAG, 0, NULL, NULL, 0, 0},
 };
 
-/* Says which of the two was meant to be in a workspace: "box:notes". */
+/* Refuses the paths, and says which of them was probably meant to be in a workspace, like
+ * "box:notes". */
 static int refuse_paths(struct cli *cli, const struct cli_words *args, struct error *err)
 {
 	for (size_t i = 0; i < args->count; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* create: a workspace that stays. */
+/* create: makes a workspace that stays. */
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -7,8 +7,8 @@
 #include "cli/options/guest.h"
 #include "store/cache.h"
 
-/* What "auto" comes to with the kernel; NULL where the host does not say. The host's own answer is
- * for the default kernel. */
+/* Returns the accelerator that "auto" selects for the kernel, or NULL if the host does not say it.
+ * The host's own answer is for the default kernel. */
 static const char *auto_accelerator(const json_t *host, const char *kernel)
 {
 	struct cache_kernel found = {0};
@@ -22,7 +22,7 @@ static const char *auto_accelerator(const json_t *host, const char *kernel)
 	return for_pvm ? "kvm" : "tcg";
 }
 
-/* What it will run on, as far as that can be said before it runs. */
+/* Warns about the accelerator, as far as it is known before the machine runs. */
 static void warn_accelerator(const struct cli *cli, struct microagent *agent,
 			     const struct guest_values *values)
 {

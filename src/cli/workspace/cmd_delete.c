@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* delete: the end of a workspace. */
+/* delete: removes a workspace. */
 #include "cli/workspace/each.h"
 
-/* The supervisor's answer is the same for both: what was asked for is so. */
+/* Returns the text for the answer. The supervisor gives the same answer for a workspace that runs
+ * and for one at rest. */
 static const char *foretell(struct microagent *agent, const char *name)
 {
 	struct error why = {0};

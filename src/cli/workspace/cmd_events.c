@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* events: the states that a workspace went through. */
+/* events: shows the states that a workspace went through. */
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "base/json.h"
 #include "cli/options/guest.h"
 
-/* As the shell calls the end by SIGPIPE. */
+/* The shell's exit code for an end by SIGPIPE. */
 #define EXIT_OUT_CLOSED (128 + SIGPIPE)
 
 struct events_values {
@@ -26,10 +26,11 @@ struct events {
 	struct cli *cli;
 	struct microagent *agent;
 	const char *name;
-	json_t *last; /* the last that was printed; NULL: none */
+	json_t *last; /* the last event that was printed; NULL: none */
 };
 
-/* Where to go on: behind the last printed one, which may have been dropped with older ones. */
+/* Returns the index behind the last printed event. That event may have been dropped with older
+ * ones. */
 static size_t first_new(const struct events *events, const json_t *list)
 {
 	for (size_t i = json_array_size(list); events->last && i > 0; i--)
@@ -70,7 +71,8 @@ static int print_new_events(struct events *events, struct error *err)
 	return 1;
 }
 
-/* As in logs: the watch is there before the first look. */
+/* Prints new events until the end. The watch begins before the first look, so that no event is
+ * missed. */
 static int follow_by(int watch, struct events *events, struct error *err)
 {
 	bool running = false;
@@ -82,7 +84,7 @@ static int follow_by(int watch, struct events *events, struct error *err)
 		struct error why = {0};
 		int got = print_new_events(events, &why);
 
-		/* It may be deleted, which is an end too. */
+		/* The workspace may have been deleted, which is an end too. */
 		if (got < 0 && events->last && why.code == ERR_NOT_FOUND)
 			return CLI_EXIT_OK;
 		if (got < 0)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* exec: one more command in a running workspace. */
+/* exec: runs one more command in a running workspace. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,7 +30,7 @@ const struct cli_option exec_options[] = {
 	{NULL, 0, CLI_OPTION_FLAG, 0, NULL, NULL, 0, 0},
 };
 
-/* env and, for a command on our terminal, which kind that is. */
+/* Copies env, and adds the kind of terminal for a command on our terminal. */
 static int add_term(const struct cli_words *env, const char ***out, char **term, struct error *err)
 {
 	const char *ours = getenv("TERM");
@@ -40,13 +40,13 @@ static int add_term(const struct cli_words *env, const char ***out, char **term,
 	if (!*out || (ours && *ours && asprintf(term, "TERM=%s", ours) < 0))
 		return error_errno(err, ENOMEM, "environment");
 	if (*term)
-		(*out)[count++] = *term; /* first, so that --env has the last word */
+		(*out)[count++] = *term; /* first, so that --env can override it */
 	for (size_t i = 0; i < env->count; i++)
 		(*out)[count++] = env->items[i];
 	return 0;
 }
 
-/* exec is complete but for the terminal and its kind. */
+/* Runs a command. exec is complete except for the terminal and its kind. */
 static int exec_attended(const struct cli *cli, struct microagent *agent, const char *id,
 			 const struct exec_values *v, struct microagent_exec *exec,
 			 struct error *err)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* kill: a hard end. */
+/* kill: ends a machine at once. */
 #include "cli/workspace/each.h"
 
 static int run_kill(struct cli *cli, const void *values, const struct cli_words *args,

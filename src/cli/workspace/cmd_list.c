@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* list: the workspaces of the state directory. */
+/* list: lists the workspaces of the state directory. */
 #include <inttypes.h>
 
 #include "base/cleanup.h"
@@ -9,7 +9,7 @@
 
 #define COMMAND_SHOWN 48
 
-/* The command's words in one line, cut at the end. */
+/* Writes the command's words in one line. The end is cut if it is too long. */
 static void join_command(const json_t *command, char out[COMMAND_SHOWN])
 {
 	size_t i, len = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* logs: what the guest's kernel and init said on the serial console. */
+/* logs: prints what the guest's kernel and init wrote to the serial console. */
 #include <errno.h>
 #include <signal.h>
 #include <sys/stat.h>
@@ -13,7 +13,7 @@
 #include "base/print_safe.h"
 #include "cli/options/guest.h"
 
-/* As the shell calls the end by SIGPIPE, and `run` the same. */
+/* The shell's exit code for an end by SIGPIPE; `run` uses the same. */
 #define EXIT_OUT_CLOSED (128 + SIGPIPE)
 
 struct logs_values {
@@ -31,12 +31,13 @@ struct logs {
 	const char *name;
 	int fd;
 	off_t at;
-	bool terminal; /* escape sequences of a guest are not for it */
+	bool terminal; /* stdout is a terminal: escape sequences of a guest must not reach it */
 	struct utf8_reader reader;
 };
 
-/* A live supervisor that was taken over may leave a sparse file that takes days to be printed. Twice what
- * is kept is let pass, as with --json: a log may be above its bound for a moment. */
+/* Refuses a log that is much too large. A live supervisor that an attacker controls may leave a
+ * sparse file that takes days to print. Twice the kept size is allowed, as with --json, because a
+ * log may exceed its bound for a moment. */
 static int require_usual_size(off_t size, struct error *err)
 {
 	const uint64_t kept = limit_get(LIMIT_SERIAL_LOG_BYTES);
@@ -49,7 +50,8 @@ static int require_usual_size(off_t size, struct error *err)
 		(long long)size, (unsigned long long)kept);
 }
 
-/* Everything from logs->at to the end. last: nothing comes any more. 1: our reader has gone. */
+/* Prints everything from logs->at to the end of the log. last: no more bytes will come. Returns 1
+ * if our reader has gone. */
 static int print_new_bytes(struct logs *logs, bool last, struct error *err)
 {
 	char text[65536];
@@ -59,7 +61,8 @@ static int print_new_bytes(struct logs *logs, bool last, struct error *err)
 	if (fstat(logs->fd, &st) == 0 && S_ISREG(st.st_mode)) {
 		if (require_usual_size(st.st_size, err) < 0)
 			return -1;
-		/* The oldest half is dropped now and then; where we were is not to be found again. */
+		/* The oldest half of the log is dropped from time to time. The old position cannot
+		 * be found again. */
 		if (st.st_size < logs->at)
 			logs->at = st.st_size;
 	}
@@ -67,7 +70,7 @@ static int print_new_bytes(struct logs *logs, bool last, struct error *err)
 		struct error why = {0};
 
 		if (logs->terminal) {
-			/* Leaves a character whose end has not come yet for the next time. */
+			/* A character that is not complete yet is left for the next time. */
 			done = (ssize_t)print_safe_lines(&logs->reader, stdout, text, (size_t)n,
 							 last && (size_t)n < sizeof(text));
 			if (fflush(stdout) != 0)
@@ -83,11 +86,11 @@ static int print_new_bytes(struct logs *logs, bool last, struct error *err)
 		}
 		logs->at += done;
 	}
-	/* /dev/null in place of a log that is not there yet cannot be sought in: also an end. */
+	/* pread() fails on /dev/null, which stands in for a missing log. That is an end too. */
 	return done > 0 && n < 0 && errno != ESPIPE ? error_errno(err, errno, "serial.log") : 0;
 }
 
-/* The log may have come into being since. */
+/* Opens the log again if it has been created since. */
 static int reopen(struct logs *logs, struct error *err)
 {
 	struct stat st;
@@ -103,7 +106,7 @@ static int reopen(struct logs *logs, struct error *err)
 	return 0;
 }
 
-/* The watch is there before the first look, so nothing comes unseen in between. */
+/* Follows the log. The watch begins before the first look, so that no output is missed. */
 static int follow_log_until(struct logs *logs, int watch, int cancel, struct error *err)
 {
 	bool running;

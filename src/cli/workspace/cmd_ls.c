@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* ls: what a path of a workspace names. */
+/* ls: lists a path of a workspace. */
 #include <inttypes.h>
 #include <string.h>
 #include <time.h>
@@ -29,7 +29,8 @@ static int64_t entry_number(const json_t *entry, const char *key)
 	return json_integer_value(json_object_get(entry, key));
 }
 
-/* The first letter of a long line, and what follows a name in a short one. */
+/* The types of files: the first letter of a long line, and the mark behind a name in a short line.
+ */
 static const struct type_row {
 	const char *name;
 	char letter;
@@ -107,7 +108,7 @@ static int print_long(const json_t *entries, struct error *err)
 	return CLI_EXIT_OK;
 }
 
-/* As of a listing, also of the one thing itself. */
+/* Gets the list of a directory, or a list with only the file itself. */
 static json_t *ask(struct microagent *agent, const char *name, const char *path,
 		   const struct ls_values *values, struct error *err)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* network: what a workspace can reach, and at which addresses it is; and how that is changed. */
+/* network: shows what a workspace can reach and at which addresses it is reached, and changes this.
+ */
 #include <stdio.h>
 #include <string.h>
 
@@ -31,7 +32,8 @@ static int list_row(struct cli_table *table, const char *name, const json_t *lis
 	return words.len ? network_row(table, name, buf_string(&words), err) : 0;
 }
 
-/* A port is published while the workspace runs, else it is only meant to be. */
+/* Adds rows for the ports. A port is published while the workspace runs; otherwise it is only
+ * planned. */
 static int publish_rows(struct cli_table *table, const json_t *forwards, bool running,
 			struct error *err)
 {
@@ -116,7 +118,7 @@ static int show_network(struct cli *cli, const char *name, struct error *err)
 static const struct {
 	const char *word;
 	enum microagent_network_change change;
-	const char *done; /* what there is to say of the word then */
+	const char *done; /* the message after success */
 } verbs[] = {
 	{"allow", MICROAGENT_NETWORK_ALLOW, "is allowed"},
 	{"deny", MICROAGENT_NETWORK_DENY, "is no longer allowed"},
@@ -124,7 +126,8 @@ static const struct {
 	{"unpublish", MICROAGENT_NETWORK_UNPUBLISH, "is published no more"},
 };
 
-/* With --json what the network is then, as it is shown. */
+/* Changes the network. With --json it prints the new network, as the command without a change does.
+ */
 static int change_network(struct cli *cli, size_t verb, const char *name, const char *word,
 			  struct error *err)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* quarantine: a machine that goes on and reaches nothing. */
+/* quarantine: cuts a running machine off from all that it reaches. The machine goes on. */
 #include "cli/workspace/each.h"
 
 static int run_quarantine(struct cli *cli, const void *values, const struct cli_words *args,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* result: what the command of a workspace came to. */
+/* result: shows the result of the command of a workspace. */
 #include <inttypes.h>
 #include <unistd.h>
 
@@ -16,7 +16,7 @@ static int add_result_row(struct cli_table *table, const char *name, const char 
 	return value ? cli_table_row(table, cells, err) : 0;
 }
 
-/* The text as it is into a file or pipe, made harmless for a terminal. */
+/* Prints text unchanged to a file or pipe, and safely to a terminal. */
 static void print_stream(const json_t *result, const char *key)
 {
 	const json_t *value = json_object_get(result, key);

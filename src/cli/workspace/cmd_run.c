@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* run: a machine for one command. */
+/* run: makes a machine for one command. */
 #include "base/cleanup.h"
 #include "cli/options/guest.h"
 #include "cli/session/run_base.h"
 #include "cli/terminal/attend.h"
 
 struct run_values {
-	struct guest_values guest; /* first: guest_options */
+	struct guest_values guest; /* must be first, for guest_options */
 	struct attend_input input;
 	const char *name;
 	bool keep;
@@ -36,10 +36,10 @@ struct start {
 	const struct cli *cli;
 	const struct guest_values *values;
 	struct progress *progress;
-	char name[64]; /* of the workspace, once it runs */
+	char name[64]; /* name of the workspace, once it runs */
 };
 
-/* The machine is up: the rest of stderr is the command's. */
+/* Called when the machine runs. From now on stderr belongs to the command. */
 static void on_started(void *data, const char *name, const char *accelerator)
 {
 	struct start *start = data;
@@ -51,7 +51,7 @@ static void on_started(void *data, const char *name, const char *accelerator)
 	guest_warn_accelerator(start->cli, accelerator);
 }
 
-/* Whoever breaks off learns what is left, and by which name. */
+/* Tells a user who interrupts the command what is left, and its name. */
 static void say_kept(const struct cli *cli, struct microagent *agent, const char *name)
 {
 	json_auto_t *response = NULL;
@@ -86,7 +86,7 @@ static int run_attended(const struct cli *cli, struct microagent *agent,
 	snprintf(start.name, sizeof(start.name), "%s", values->name ? values->name : "");
 	code = microagent_run(agent, spec, &options, &attended.streams, &outcome, err);
 	code = attend_end(&attended, code, &outcome, err);
-	/* Broken off by a signal, or by the end of who reads stdout. */
+	/* The command was interrupted by a signal, or because the reader of stdout has gone. */
 	if (values->keep && (outcome.end != MICROAGENT_EXITED || outcome.signal))
 		say_kept(cli, agent, start.name);
 	return code;
@@ -106,7 +106,7 @@ static int check_run(struct cli *cli, const struct run_values *v, const struct c
 			cli, err,
 			"%s does not go with --base: `microagent session create` makes sessions that stay",
 			v->keep ? "--keep" : "--name");
-	/* An image of the user's may name one. */
+	/* An image that the user names may contain a command. */
 	if (args->count == 0 && !v->guest.image)
 		return cli_usage(cli, err, "run needs a command: microagent run %s", cli_run.args);
 	return 0;

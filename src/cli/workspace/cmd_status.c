@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* status: everything known about one workspace. */
+/* status: shows everything that is known about one workspace. */
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
@@ -17,7 +17,7 @@ static const json_t *find(const json_t *value, const char *const *path)
 	return value;
 }
 
-/* The text at a path; NULL when there is none. */
+/* Returns the text at a path, or NULL if there is none. */
 #define TEXT(value, ...) json_string_value(find(value, (const char *const[]){__VA_ARGS__, NULL}))
 
 static int status_row(struct cli_table *table, const char *name, const char *value,
@@ -52,7 +52,7 @@ static int readiness_row(struct cli_table *table, const json_t *response, struct
 	return status_row(table, "ready", text, err);
 }
 
-/* Of a machine at rest nothing is ready, which its state says. */
+/* Returns true if the machine is live. A machine at rest is never ready, and its state says so. */
 static bool is_live(const json_t *response)
 {
 	static const char *const live[] = {"starting", "running", "stopping"};
@@ -64,8 +64,9 @@ static bool is_live(const json_t *response)
 	return false;
 }
 
-/* Returns why it is not ready. NULL: it is ready, or nobody waits for it: mediation that was not asked
- * for, and a result, which comes with the end of its command. */
+/* Returns why a service is not ready. Returns NULL if the service is ready, or if nobody waits for
+ * it. Nobody waits for mediation that was not asked for, or for a result, which comes when its
+ * command ends. */
 static const char *reason(const json_t *response, const char *key)
 {
 	const json_t *signal = json_object_get(json_object_get(response, "readiness"), key);
@@ -79,7 +80,7 @@ static const char *reason(const json_t *response, const char *key)
 	return error ? error : TEXT(signal, "detail");
 }
 
-/* "mediation: 127.0.0.1:9900: Connection refused" */
+/* Adds rows like "mediation: 127.0.0.1:9900: Connection refused". */
 static int waiting_rows(struct cli_table *table, const json_t *response, struct error *err)
 {
 	char text[384];
@@ -135,7 +136,7 @@ static int verification_row(struct cli_table *table, const json_t *response, str
 	return status_row(table, "verified", text, err);
 }
 
-/* "127.0.0.1:8080 to port 80" */
+/* Adds rows like "127.0.0.1:8080 to port 80". */
 static int publish_status_rows(struct cli_table *table, const json_t *network, struct error *err)
 {
 	const json_t *forward;
@@ -157,7 +158,7 @@ static int publish_status_rows(struct cli_table *table, const json_t *network, s
 	return 0;
 }
 
-/* "required, port 2048 to 127.0.0.1:9900" */
+/* Adds a row like "required, port 2048 to 127.0.0.1:9900". */
 static int mediation_row(struct cli_table *table, const json_t *mediation, struct error *err)
 {
 	char text[512];
@@ -171,7 +172,7 @@ static int mediation_row(struct cli_table *table, const json_t *mediation, struc
 	return status_row(table, "mediation", text, err);
 }
 
-/* "/home/me/work on /workspace, rw": of a session the directories that it has. */
+/* Adds rows like "/home/me/work on /workspace, rw" for the directories of a session. */
 static int share_rows(struct cli_table *table, const json_t *shares, struct error *err)
 {
 	const json_t *share;
@@ -236,7 +237,7 @@ static const struct cli_option status_options[] = {
 	{NULL, 0, CLI_OPTION_FLAG, 0, NULL, NULL, 0, 0},
 };
 
-/* The shares of a session as they are listed, a new reference; NULL: it has none. */
+/* Returns the shares of a session as they are listed, a new reference, or NULL if it has none. */
 static json_t *listed_shares(struct cli *cli, const char *name)
 {
 	struct microagent *agent = guest_open(cli, NULL, NULL);

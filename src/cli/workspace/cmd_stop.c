@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* stop: a clean end. */
+/* stop: ends a machine cleanly. */
 #include "cli/workspace/each.h"
 
 static int run_stop(struct cli *cli, const void *values, const struct cli_words *args,

@@ -62,7 +62,7 @@ static void note_progress(void *data, uint64_t bytes, const char *path)
 	double seconds, mib = (double)bytes / (1 << 20);
 	sigset_t set;
 
-	/* From now on there is something to be tidied up when a signal comes. */
+	/* From now on a signal must lead to a cleanup. */
 	if (!notes->flowing) {
 		notes->flowing = true;
 		notes->began_ns = clock_mono_ns();
@@ -131,7 +131,8 @@ static const char *last_component(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* Puts the head of the message in front of end, if it ends so. */
+/* Copies the part of the message before end to head. Returns false if the message does not end with
+ * end. */
 static bool ends_with(const struct error *err, const char *end, char *head, size_t size)
 {
 	size_t len = strlen(err->msg), end_len = strlen(end);
@@ -143,7 +144,8 @@ static bool ends_with(const struct error *err, const char *end, char *head, size
 	return true;
 }
 
-/* Whether it is a device or a pipe of this host, by a link or not: nobody is to remove that. */
+/* Returns true if the target is a device or a pipe of this host, or a link to one. Nobody should
+ * remove such a file. */
 static bool is_device(const struct copy_target *target)
 {
 	struct stat st;
@@ -152,7 +154,8 @@ static bool is_device(const struct copy_target *target)
 	       !S_ISREG(st.st_mode);
 }
 
-/* Names what stands in the way under name: the target, or in it where that is a directory. */
+/* Sets an error that names the obstacle with this name: the target, or a file in it if the target
+ * is a directory. */
 static void name_obstacle(const struct copy_target *target, const char *name, const char *end,
 			  struct error *err)
 {
@@ -167,7 +170,7 @@ static void name_obstacle(const struct copy_target *target, const char *name, co
 		  is_device(target) ? "" : "remove it, or ");
 }
 
-/* Puts the full path in place of the name in "name: reason", of what is received itself. */
+/* Replaces the name in "name: reason" by the full path, if the name is that of the target. */
 static bool name_full_path(const struct copy_target *target, struct error *err)
 {
 	const char *const names[] = {last_component(target->path), last_component(target->source)};
@@ -202,7 +205,7 @@ void copy_name_target(const struct copy_target *target, struct error *err)
 			return;
 		}
 	}
-	/* An error with a number is this host's, and names its file. */
+	/* An error with an errno is of this host, and names its file. */
 	if (err->errnum)
 		return;
 	if (!target->workspace) {

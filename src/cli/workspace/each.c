@@ -17,7 +17,7 @@ static const char *state_of(const json_t *response)
 	return state ? state : "unknown";
 }
 
-/* What a person wants to know of an end that was none in order. */
+/* Returns what a person wants to know if the end was not clean. */
 static const char *trouble_of(const json_t *response)
 {
 	const char *detail = json_text(json_object_get(response, "event"), "detail", NULL);
@@ -48,7 +48,7 @@ struct each {
 	struct progress *progress;
 	each_fn *fn;
 	each_look_fn *look;
-	guest_open_fn *place; /* a session's name may be that of a workspace in another place */
+	guest_open_fn *place; /* a workspace elsewhere may have the name of a session */
 	bool many;
 };
 
@@ -61,7 +61,7 @@ static struct microagent *each_open(const struct each *each, const char *name,
 	return guest_open(each->cli, each->progress, err);
 }
 
-/* Adds what one name gave to list; the first failure is kept in *first. */
+/* Acts on one name and adds the result to list. The first failure is kept in *first. */
 static int act(const struct each *each, const char *name, json_t *list, struct error *first,
 	       struct error *err)
 {
@@ -119,7 +119,7 @@ int each_run(struct cli *cli, const struct cli_words *names, const char *doing, 
 	     each_look_fn *look, struct error *err)
 {
 	autoprogress struct progress progress = PROGRESS_INIT;
-	/* A session is not deleted as a workspace is: its audit log is closed and archived. */
+	/* A session is not deleted like a workspace: its audit log is closed and archived. */
 	guest_open_fn *place = fn == microagent_delete ? guest_open_own : guest_open_living;
 	const struct each each = {cli, &progress, fn, look, place, names->count > 1};
 
