@@ -38,8 +38,8 @@ char *artifact_init_path(const struct artifact_options *opts, enum architecture 
 	path = dir ? path_join(dir, cache_init_program(architecture), err) : NULL;
 	if (!path || access(path, R_OK) == 0)
 		return steal_ptr(&path);
-	/* `make` always makes the init for this host's machines, and that of another architecture
-	 * where somebody asks for it. */
+	/* `make` always builds the init for this host's machines. It builds that of another
+	 * architecture only on request. */
 	if (architecture == architecture_of_host())
 		error_errno(err, errno, "%s: build it with `make`", path);
 	else
@@ -97,7 +97,7 @@ int artifact_answer(const struct artifact_options *opts, const json_t *object, s
 	}
 	if (!text)
 		return -1;
-	/* What an image or its record says is in it; JSON has it escaped. */
+	/* The text contains strings of an image or its record. In JSON these are escaped. */
 	print_safe(stdout, text);
 	if (putchar('\n') < 0 || fflush(stdout) != 0 || ferror(stdout))
 		return error_errno(err, errno, "standard output");

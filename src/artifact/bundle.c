@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The command bundle-build: a tar archive as an ext4 file system, which the guest mounts read-only.
- * Owners, modes, times and links are the archive's; nodes of devices, FIFOs and sockets are left
- * out. The archive may be hostile: names that lead out of it are refused, and how much it unpacks
- * to is bounded.
+ * The command bundle-build makes an ext4 file system from a tar archive. The guest mounts it
+ * read-only. Owners, modes, times and links are those of the archive; device nodes, FIFOs and
+ * sockets are left out. The archive may be hostile: names that lead out of it are refused, and the
+ * unpacked size is bounded.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -21,7 +21,7 @@
 
 #define BUNDLE_FILE "bundle"
 #define BLOCK UINT64_C(4096)
-/* mke2fs makes an inode for so many bytes of the file system. */
+/* mke2fs makes one inode for this many bytes of the file system. */
 #define BYTES_PER_INODE UINT64_C(16384)
 #define MIB (UINT64_C(1) << 20)
 #define SLACK (16 * MIB)
@@ -69,7 +69,8 @@ static int unpack_into_bundle(void *data, struct buf *out, struct error *err)
 	return ext4_write(&b->ext4, fs, BUNDLE_FILE, err);
 }
 
-/* Of no more than the largest that is allowed, each file of which is a directory on the way too. */
+/* Makes the disk. Refuses a size beyond that of the largest allowed contents, with one directory
+ * for each file. */
 static int make_bundle_disk(void *data, const void *asked, size_t len, struct error *err)
 {
 	struct bundle *b = data;

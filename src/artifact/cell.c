@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the cell's root holds, and why:
+ * Makes the cell of a tool. The root of the cell contains:
  *
  *   /usr and the links to it    programs and libraries, certificates
- *   some of /etc                what these need; names of hosts and certificates, with the network
- *   settings of the user        which registries there are and which of them is trusted, where the
- *                               caller asks for them; with the network the user's logins too
+ *   some of /etc                the files that these need; with the network also names of hosts and
+ *                               certificates
+ *   settings of the user        if the caller asks for them: which registries there are, and which
+ *                               of them is trusted; with the network the user's logins too
  *   cell->source                the image
- *   WORK, TEMPORARY             two directories to write to; the only ones
+ *   WORK, TEMPORARY             the only two directories that can be written to
  *
- * bwrap takes names alone, and follows links in them. Programs that may be hostile write to the two
- * directories. So each is opened without following a link, and is mounted on a stage
- * (proc_stage.h), where nobody can put something else in its place before bwrap takes it by name.
+ * bwrap takes only names, and follows links in them. Programs that may be hostile write to the two
+ * directories. So each directory is opened without following a link and is mounted on a stage
+ * (proc_stage.h). There nobody can replace it before bwrap takes it by name.
  *
- * There is no /proc, /sys, /run, /tmp or home. Root makes it without a user namespace, in which
- * files of others would be nobody's. The tool has no capability of root's but one that the caller
- * asks for, which is to read what others own, and that one never together with a network. The
- * system calls that are left to it are in tool_calls.h.
+ * The cell has no /proc, /sys, /run, /tmp or home. Root makes the cell without a user namespace,
+ * because there files of other users would belong to nobody. The tool has none of root's
+ * capabilities, except that the caller may ask for the one to read the files of other users. That
+ * capability is never given together with a network. The allowed system calls are in tool_calls.h.
  */
 #include "artifact/cell.h"
 
@@ -40,7 +41,7 @@
 
 #define NULL_DEVICE "/dev/null"
 #define WORK "/microagent"
-#define TEMPORARY "/var/tmp" /* where skopeo puts what is large, whatever TMPDIR says */
+#define TEMPORARY "/var/tmp" /* skopeo puts large files here and ignores TMPDIR */
 
 static const char *const always[] = {
 	"--unshare-ipc",
@@ -54,7 +55,7 @@ static const char *const always[] = {
 	NULL,
 };
 
-/* On a merged system a link into /usr. */
+/* On a merged system each of these is a link into /usr. */
 static const char *const system_dirs[] = {"/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"};
 static const char *const system_files[] = {
 	"/usr",
@@ -63,12 +64,13 @@ static const char *const system_files[] = {
 	"/etc/alternatives",
 };
 
-/* What a tool without the network needs of a directory of settings for containers. The logins at
- * registries and the keys for them are in such a directory too. */
+/* The files that a tool without the network needs from a directory of settings for containers. The
+ * directory also has the logins at registries and the keys for them. */
 static const char *const trust_files[] = {"policy.json", "registries.conf", "registries.conf.d",
 					  "registries.d"};
 
-/* For a tool that has the network. Beside the directories of certificates are some with keys. */
+/* For a tool that has the network. Some directories beside those of the certificates contain keys.
+ */
 static const char *const network_files[] = {
 	"/etc/resolv.conf",	    "/etc/hosts",
 	"/etc/host.conf",	    "/etc/gai.conf",
@@ -80,7 +82,7 @@ static const char *const network_files[] = {
 	"/etc/docker/certs.d",
 };
 
-/* Where a setting is: a variable says it, or else it is a place below $HOME. */
+/* The place of a setting: a variable has it, or it is a path below $HOME. */
 struct user_file {
 	const char *variable, *home, *below;
 };
@@ -136,14 +138,15 @@ static void show_system(struct argv *argv)
 	}
 }
 
-/* What he cannot read himself would keep the cell from being made. */
+/* Shows a setting in the cell. A file that the user cannot read is skipped, because bwrap would
+ * fail to make the cell with it. */
 static void show_setting(struct argv *argv, const char *path)
 {
 	if (*path == '/' && access(path, R_OK) == 0)
 		show_path(argv, path);
 }
 
-/* path: empty where the setting has no place. */
+/* Finds the path of a setting. path is empty if the setting has no place. */
 static void user_file_path(const struct user_file *file, char *path, size_t size)
 {
 	const char *named = file->variable ? getenv(file->variable) : NULL;
@@ -156,7 +159,7 @@ static void user_file_path(const struct user_file *file, char *path, size_t size
 		snprintf(path, size, "%s/%s%s", home, file->home, file->below);
 }
 
-/* dir: of settings for containers. */
+/* Shows the settings for containers in dir. */
 static void show_containers(struct argv *argv, const char *dir, bool network)
 {
 	char path[4096 + 32];
@@ -184,7 +187,7 @@ static void show_settings(struct argv *argv, bool network)
 		user_file_path(&user_files[i], path, sizeof(path));
 		show_setting(argv, path);
 	}
-	/* Where logging in to a registry puts it without XDG_RUNTIME_DIR. */
+	/* A login at a registry is stored here if XDG_RUNTIME_DIR is not set. */
 	snprintf(path, sizeof(path), "/run/containers/%u/auth.json", (unsigned)getuid());
 	show_setting(argv, path);
 }
@@ -201,13 +204,14 @@ static void show_staged(struct argv *argv, const char *option, size_t item)
 	argv_add(argv, name);
 }
 
-/* In a container root may be without it. */
+/* Returns true if root may make namespaces. In a container root may lack the capability. */
 static bool may_make_namespaces(void)
 {
 	return geteuid() == 0 && prctl(PR_CAPBSET_READ, CAP_SYS_ADMIN, 0, 0, 0) == 1;
 }
 
-/* What is shown already cannot be mounted a second time where it is a link. */
+/* Returns true if the cell shows the program already. It could not be mounted a second time if it
+ * is reached by a link. */
 static bool is_of_system(const char *program)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(system_dirs); i++) {
@@ -234,8 +238,8 @@ static void cell_words(struct argv *argv, const struct tool_cell *cell, const st
 		argv_add(argv, "--cap-add");
 		argv_add(argv, "CAP_DAC_OVERRIDE");
 	}
-	/* The first process of the cell, which is bwrap's own, keeps the lock. The tool does not get
-	 * it, since it could unlock it. */
+	/* The first process of the cell, which belongs to bwrap, keeps the lock. The tool does not
+	 * get the lock, because it could unlock it. */
 	if (tool->hold > 0) {
 		argv_add(argv, "--sync-fd");
 		argv_addf(argv, "%d", TOOL_HOLD_FD);
@@ -255,8 +259,9 @@ static void cell_words(struct argv *argv, const struct tool_cell *cell, const st
 	argv_addf(argv, WORK "/%s", cell->out);
 	show_staged(argv, "--bind", STAGED_TEMPORARY);
 	argv_add(argv, TEMPORARY);
-	/* Programs throw away what they do not want. bwrap keeps it read-only, and so a tool that
-	 * root runs cannot change the mode of the host's device (proc_stage_add()). */
+	/* Programs write unwanted output to the null device. bwrap keeps the device read-only, so
+	 * that a tool that root runs cannot change the mode of the host's device
+	 * (proc_stage_add()). */
 	show_staged(argv, "--dev-bind", STAGED_NULL);
 	argv_add(argv, NULL_DEVICE);
 	if (cell->link && cell->source) {
@@ -337,7 +342,8 @@ static int run_in_cell(const struct tool_cell *cell, const char *bwrap, const st
 		return -1;
 	cell_words(&words, cell, tool, bwrap, program);
 	argv_add_list(&words, tool->argv + 1);
-	/* The caller's secrets are none of a tool's business. */
+	/* The tool does not get the whole environment, because it may contain the caller's secrets.
+	 */
 	argv_add(&env, "TMPDIR=" TEMPORARY);
 	if (tool->env)
 		argv_add_list(&env, tool->env);
@@ -356,7 +362,7 @@ static int run_in_cell(const struct tool_cell *cell, const char *bwrap, const st
 	return there.argv && there.env ? tool_run(&there, err) : -1;
 }
 
-/* What skopeo reads of an archive is unpacked in TMPDIR first. */
+/* Runs the tool without a cell. skopeo unpacks an archive in TMPDIR before it reads it. */
 static int run_unconfined(const struct tool_cell *cell, const struct tool *tool, struct error *err)
 {
 	autoargv struct argv env = ARGV_INIT;
@@ -370,8 +376,8 @@ static int run_unconfined(const struct tool_cell *cell, const struct tool *tool,
 	return bare.env ? tool_run(&bare, err) : -1;
 }
 
-/* Whether it is the cell that cannot be had; then err says so. The namespaces of the stage come
- * first, and bwrap makes its own in them. */
+/* Returns true, with err set, if the failure is that no cell can be made. The namespaces of the
+ * stage are made first, and bwrap makes its own in them. */
 static bool is_without_cell(const struct tool_cell *cell, const char *bwrap, struct error *err)
 {
 	static const char *const argv[] = {"true", NULL};

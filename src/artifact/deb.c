@@ -58,8 +58,8 @@ bool deb_is_plain_name(const char *name)
 
 /* --- the ar archive -------------------------------------------------------------------------- */
 
-/* ar(5): the magic, then of each member a header with its name in front and its size, padded by
- * blanks, near the end. Members begin at even offsets. */
+/* The format ar(5): first the magic. Each member has a header that begins with its name and has its
+ * size, padded by blanks, near its end. Members begin at even offsets. */
 #define AR_MAGIC "!<arch>\n"
 enum { AR_HEADER = 60, AR_NAME = 16, AR_SIZE_AT = 48, AR_SIZE = 10, AR_MEMBERS_MAX = 16 };
 
@@ -81,7 +81,8 @@ static bool read_whole(int fd, char *bytes, size_t len, uint64_t at)
 	return pread(fd, bytes, len, (off_t)at) == (ssize_t)len;
 }
 
-/* Leaves fd at the first byte of the member whose name begins so. *size: how many it has. */
+/* Moves fd to the first byte of the member whose name begins with name. Sets *size to its length.
+ */
 static int seek_member(int fd, const char *name, uint64_t *size, struct error *err)
 {
 	char magic[sizeof(AR_MAGIC) - 1], header[AR_HEADER];
@@ -124,7 +125,7 @@ struct unpacking_deb {
 	struct tar_files files;
 };
 
-/* The name below the root or below /usr. */
+/* Returns the name relative to the root or to /usr. */
 static const char *plain_path(const char *name)
 {
 	static const char *const before[] = {"./", "usr/"};
@@ -145,7 +146,7 @@ static bool is_wanted(const struct unpacking_deb *u, struct archive_entry *entry
 	return false;
 }
 
-/* Whether no component is empty, "." or "..". */
+/* Returns true if no component is empty, "." or "..". */
 static bool stays_below(const char *path)
 {
 	for (const char *at = path;; at++) {
@@ -273,7 +274,7 @@ int deb_open(const char *file, struct deb *out, struct error *err)
 	return 0;
 }
 
-/* A copy of the file below dir that nobody else can write to, and that has no name. */
+/* Copies the package to a file in dir that has no name, so that nobody else can write to it. */
 static int copy_package(const struct deb *deb, int dir, struct error *err)
 {
 	static const char name[] = ".package";

@@ -13,8 +13,8 @@
 
 #define BLOCK (1u << 20)
 
-/* How many bytes from at on, of at most left, are a hole and need not be read: to read them would
- * fill the host's page cache with the zeros of a large sparse disk. */
+/* Returns how many of the next left bytes from at are in a hole. A hole is not read, because
+ * reading a large sparse disk would fill the host's page cache with zeros. */
 static uint64_t hole_at(int fd, off_t at, uint64_t left)
 {
 	off_t data = lseek(fd, at, SEEK_DATA), end;
@@ -42,7 +42,7 @@ static int hash_zeros(struct hash *hash, uint64_t count, struct error *err)
 	return 0;
 }
 
-/* What read() gave; 0: the end. */
+/* Reads a block. Returns the result of read(); 0: the end. */
 static ssize_t read_block(int fd, off_t at, size_t want, bool regular, unsigned char *block,
 			  struct error *err)
 {
@@ -58,7 +58,7 @@ static ssize_t read_block(int fd, off_t at, size_t want, bool regular, unsigned 
 	}
 }
 
-/* left bytes of a regular file from at on, or all of a stream. */
+/* Hashes left bytes of a regular file from at, or all of a stream. */
 static int hash_from(struct hash *hash, int fd, off_t at, uint64_t left, bool regular,
 		     unsigned char *block, struct error *err)
 {
@@ -81,8 +81,8 @@ static int hash_from(struct hash *hash, int fd, off_t at, uint64_t left, bool re
 	return 0;
 }
 
-/* Makes the digest of left bytes of a regular file from at on, or of all of a stream. The
- * descriptor's offset is its owner's, who may be another process. */
+/* Makes the digest of left bytes of a regular file from at, or of all of a stream. The offset of
+ * the descriptor is not changed, because another process may use it. */
 static int digest_of(int fd, off_t at, uint64_t left, bool regular, char out[DIGEST_TEXT],
 		     struct error *err)
 {

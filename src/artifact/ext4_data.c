@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Blocks of an inode, and contents in them. Each file takes the blocks behind those of the file
- * before it, so that it is in one piece; blocks of zeros are holes. The bytes do not pass through
- * the library, whose cache is for what it looks at again.
+ * Allocates the blocks of inodes and writes contents to them. Each file takes the blocks behind
+ * those of the file before it, so that it is in one piece; blocks of zeros are holes. The bytes do
+ * not pass through the library, because its cache is for blocks that it reads again.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -24,8 +24,8 @@ int ext4_failed(errcode_t code, const char *about, struct error *err)
 		return 0;
 	if (code == EXT2_ET_BLOCK_ALLOC_FAIL || code == EXT2_ET_INODE_ALLOC_FAIL)
 		return error_set(err, ERR_IO, "the file system is full");
-	/* Of the system calls that the library makes; or its own, which say what it met in a file
-	 * system that is ours. */
+	/* The code is an errno of a system call of the library, or the library's own. Its own codes
+	 * say what it found in a file system that we made. */
 	if (code < EXT2_ET_BASE)
 		return error_errno(err, (int)code, "the file system%s%s", *about ? ": " : "",
 				   about);
@@ -60,7 +60,7 @@ static int put_extent(struct ext4_blocks *b, struct error *err)
 	return ext4_failed(code, "", err);
 }
 
-/* So many blocks for the logical blocks from at on, or as many as there are in a row. */
+/* Allocates want blocks for the logical blocks from at, or as many as there are in a row. */
 static int take_blocks(struct ext4_blocks *b, blk64_t at, blk64_t want, blk64_t *first,
 		       blk64_t *count, struct error *err)
 {
@@ -139,8 +139,8 @@ static bool is_zero(const uint8_t *block, size_t size)
 	return block[0] == 0 && memcmp(block, block + 1, size - 1) == 0;
 }
 
-/* The blocks of a chunk that are not all zeros. What makes holes is what is in the file, and not
- * how the host keeps it: the same contents give the same image. */
+/* Writes the blocks of a chunk that are not all zeros. Only the bytes of a file decide what is a
+ * hole, and not how the host stores the file, so that the same contents give the same image. */
 static int put_chunk(struct ext4_blocks *b, blk64_t at, size_t len, struct error *err)
 {
 	const size_t size = b->writer->fs->blocksize;
@@ -180,7 +180,7 @@ static ssize_t read_data_chunk(int fd, uint8_t *chunk, size_t len, off_t at)
 	return (ssize_t)done;
 }
 
-/* Passes over a hole: the offset of the next data, in whole chunks. */
+/* Skips a hole. Returns the offset of the next data, in whole chunks. */
 static uint64_t skip_hole(int fd, uint64_t at, uint64_t size)
 {
 	off_t data = lseek(fd, (off_t)at, SEEK_DATA);

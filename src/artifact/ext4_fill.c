@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * From the tree in memory to inodes and directories. A directory is written in one pass once all
- * that is in it has inodes, so that no name is looked for among those that are there already.
+ * Writes the tree in memory as inodes and directories. A directory is written in one pass after all
+ * its files have inodes, so that no name must be searched among those that are written already.
  */
 #include <inttypes.h>
 #include <search.h>
@@ -15,9 +15,9 @@
 #include "base/cleanup.h"
 
 #define LOST_FOUND "lost+found"
-#define LOST_FOUND_INODE 11 /* the first that is nobody's: mke2fs makes it there */
-#define NAMES_MAX 65000	    /* of one file */
-#define NSEC_SHIFT 2	    /* below them: what 32 bits of seconds do not hold */
+#define LOST_FOUND_INODE 11 /* the first free inode number, where mke2fs makes lost+found */
+#define NAMES_MAX 65000	    /* names of one file */
+#define NSEC_SHIFT 2	    /* the low bits hold the seconds beyond 32 bits */
 
 /* A visit of a directory's children. */
 struct visit {
@@ -26,10 +26,10 @@ struct visit {
 	int (*child)(struct visit *v, struct rootfs_node *child);
 	struct error *err;
 	int result;
-	/* What is counted or written meanwhile. */
+	/* What is counted or written during the visit. */
 	unsigned dirs;
 	struct ext4_blocks *blocks;
-	uint8_t *block; /* of the directory, being filled */
+	uint8_t *block; /* the block of the directory that is being filled */
 	size_t used;
 	struct ext2_dir_entry *last;
 	blk64_t count;
@@ -56,7 +56,7 @@ static bool is_lost_found(const struct rootfs_node *node)
 	return node->parent && !node->parent->parent && strcmp(node->name, LOST_FOUND) == 0;
 }
 
-/* Numbers are given in the order of the tree. */
+/* Gives an inode to a node. Numbers follow the order of the tree. */
 static int take_inode(struct ext4_writer *w, struct rootfs_node *node, struct error *err)
 {
 	struct rootfs_file *file = node->file;
@@ -70,7 +70,7 @@ static int take_inode(struct ext4_writer *w, struct rootfs_node *node, struct er
 	if (file->names > NAMES_MAX)
 		return error_set(err, ERR_UNSUPPORTED, "a file with more than %d names: \"%.300s\"",
 				 NAMES_MAX, node->name);
-	/* From the group of the one before on, since those below are taken. */
+	/* The search begins at the group of the last inode, because all before it are taken. */
 	code = ext2fs_new_inode(w->fs, w->last_inode, 0, NULL, &number);
 	if (code != 0)
 		return ext4_failed(code, "", err);
@@ -125,7 +125,7 @@ static int write_inode(struct ext4_writer *w, const struct rootfs_file *file,
 
 /* --- directories ----------------------------------------------------------------------------- */
 
-/* The last name of a block takes what is left of it, but for the checksum. */
+/* Ends a block. Its last entry takes the rest of the block except the checksum. */
 static int end_block(struct visit *v)
 {
 	ext2_filsys fs = v->writer->fs;
@@ -203,7 +203,8 @@ static int write_names(struct ext4_writer *w, struct rootfs_node *dir, unsigned 
 	}
 	if (end_block(&v) < 0 || ext4_blocks_end(&blocks, err) < 0)
 		return -1;
-	/* "." of its own and ".." of each below it; 1 says that there are too many to count. */
+	/* A directory has its own "." and the ".." of each directory in it; 1 means too many to
+	 * count. */
 	inode.i_links_count = v.dirs + 2 > NAMES_MAX ? 1 : (__u16)(v.dirs + 2);
 	errcode_t code =
 		ext2fs_inode_size_set(w->fs, small, (ext2_off64_t)(v.count * w->fs->blocksize));
@@ -242,12 +243,12 @@ static int write_node(struct visit *v, struct rootfs_node *node)
 	if (!S_ISFIFO(file->mode) &&
 	    ext4_write_contents(w, file, file->inode, (struct ext2_inode *)&inode, v->err) < 0)
 		return -1;
-	/* Its place on the disk is the image's from here on. */
+	/* The contents are in the image now, so the data file can give its disk space back. */
 	rootfs_remove_data(w->rootfs, file);
 	return write_inode(w, file, &inode, v->err);
 }
 
-/* mke2fs has given these directories blocks, for what it knows of. */
+/* Frees the blocks that mke2fs gave to these directories for the entries that it knew. */
 static int give_up_blocks(struct ext4_writer *w, ext2_ino_t number, struct error *err)
 {
 	return ext4_failed(ext2fs_punch(w->fs, number, NULL, NULL, 0, ~0ULL), "", err);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The default image: one static program, its names, and the few files that programs look for. Made
- * in a second, by any user, and always the same bytes for the same busybox. For machines of another
- * architecture than this host's the program is that of Debian's package, fetched and not run here:
- * the names it goes by are those of this host's busybox, which Debian makes of the same
+ * The default image: one static program, its names, and the few files that programs look for. Any
+ * user can make it in a second, and the same busybox always gives the same bytes. For machines of
+ * another architecture the program comes from Debian's package, which is fetched and not run here.
+ * Its names are those of this host's busybox, because Debian builds both from the same
  * configuration.
  */
 #include <errno.h>
@@ -28,7 +28,7 @@
 #define PROGRAM_BYTES (16u << 20)
 #define UNPACK_BYTES (16ull << 20)
 #define PACKAGE "busybox-static"
-#define BUSYBOX "/bin/busybox" /* in the image */
+#define BUSYBOX "/bin/busybox" /* path in the image */
 
 static const struct image_spec busybox_spec = {
 	.name = "busybox",
@@ -107,7 +107,8 @@ static const struct {
 	 "PRETTY_NAME=\"microagent's busybox image\"\n"},
 };
 
-/* The busybox of PATH, if it needs no library; the dynamic one has the same name. */
+/* Finds the busybox of PATH and requires that it needs no library. The dynamic one has the same
+ * name. */
 static char *find_busybox(struct error *err)
 {
 	static const char *const names[] = {"busybox", NULL};
@@ -125,18 +126,20 @@ static char *find_busybox(struct error *err)
 		error_prefix(err, "install busybox-static in place of busybox");
 		return NULL;
 	}
-	/* What is copied is a file, and some systems have a link to it there. */
+	/* A regular file must be copied, but on some systems the name is a link. */
 	program = realpath(found, NULL);
 	if (!program)
 		error_errno(err, errno, "%s", found);
 	return program;
 }
 
-/* What goes into the image, and a line about each file, of which the recipe's digest is made. */
+/* The contents of the image, and one line about each file. The recipe's digest is made from these
+ * lines. */
 struct contents {
 	struct rootfs *fs;
 	struct buf lines;
-	const char *package; /* that the program is of, whatever its bytes; NULL: its bytes count */
+	/* the program's package, which counts in place of its bytes; NULL: its bytes count */
+	const char *package;
 };
 #define CONTENTS_NONE                \
 	{                            \
@@ -157,7 +160,7 @@ static int add_recipe_line(struct contents *c, const char *path, mode_t mode, ui
 			  (long long)busybox_spec.ext4.time, digest);
 }
 
-/* text: NULL for a directory. */
+/* Adds a file to the image. text: NULL for a directory. */
 static int add_to_image(struct contents *c, const char *path, mode_t mode, uid_t owner,
 			const char *text, struct error *err)
 {
@@ -170,7 +173,8 @@ static int add_to_image(struct contents *c, const char *path, mode_t mode, uid_t
 		       : rootfs_add(c->fs, path, mode, owner, text, err);
 }
 
-/* program: what is put in; host: the busybox that is run here for its names. */
+/* Describes the image. program: the busybox for the image. host: the busybox that is run here to
+ * get its names. */
 static int describe_busybox(struct contents *c, const char *program, const char *host,
 			    struct error *err)
 {
@@ -200,8 +204,8 @@ static int describe_busybox(struct contents *c, const char *program, const char 
 	names = buf_steal_string(&list, err);
 	if (!names)
 		return -1;
-	/* "usr/bin/env": a name of the program. It becomes a link where the directory is ours and
-	 * nothing else has that name. */
+	/* A name of the program, as "usr/bin/env", becomes a link if the image has the directory
+	 * and no other file has the name. */
 	for (char *name = strtok_r(names, "\n", &rest); name; name = strtok_r(NULL, "\n", &rest)) {
 		autofree char *path = NULL, *dir = NULL;
 		char *slash;
@@ -209,7 +213,7 @@ static int describe_busybox(struct contents *c, const char *program, const char 
 		if (asprintf(&path, "/%s", name) < 0 || !(dir = strdup(path)))
 			return error_errno(err, ENOMEM, "image");
 		slash = strrchr(dir, '/');
-		/* Nothing belongs into the root: that is linuxrc. */
+		/* A name in the root is skipped: it is linuxrc. */
 		if (slash == dir)
 			continue;
 		*slash = '\0';
@@ -220,7 +224,7 @@ static int describe_busybox(struct contents *c, const char *program, const char 
 	return 0;
 }
 
-/* A change of the file system's own settings is a change of the recipe too. */
+/* Makes the digest of the recipe. The settings of the file system are part of the recipe. */
 static int busybox_recipe(const struct contents *c, char out[DIGEST_TEXT], struct error *err)
 {
 	const struct ext4_spec *ext4 = &busybox_spec.ext4;
@@ -234,9 +238,8 @@ static int busybox_recipe(const struct contents *c, char out[DIGEST_TEXT], struc
 	return digest_bytes(buf_bytes(&text), text.len, out, err);
 }
 
-/* Whoever meets it looks for the mistake in his own network. The program may be none that runs
- * here.
- */
+/* Returns the known faults of the busybox, because a user would look for the mistake in his own
+ * network. The program may be one that cannot run here. */
 static json_t *known_faults(const char *program, struct error *err)
 {
 	static const char first[] = "BusyBox v1.35.", of[] = "(Debian ";
@@ -268,7 +271,7 @@ static int publish_busybox(const struct place *place, const char *name,
 	return image_publish(place, &spec, c->fs, recipe, err);
 }
 
-/* Makes the image of the program of Debian's package for another architecture. */
+/* Makes the image for another architecture from the program of Debian's package. */
 static int make_foreign(const char *name, enum architecture architecture, const char *package,
 			const char *host, struct error *err)
 {
@@ -298,8 +301,8 @@ static int make_foreign(const char *name, enum architecture architecture, const 
 	return publish_busybox(&place, name, architecture, program, &contents, err);
 }
 
-/* What another architecture's package holds is not looked for each time: its entry stands for any
- * program of that package, and --rebuild fetches the one of today. */
+/* Makes the image unless it is there. The package of another architecture is not checked each time:
+ * its entry stands for any version of the package, and --rebuild fetches the present version. */
 int image_build_busybox(const struct artifact_options *opts, enum architecture architecture,
 			struct error *err)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Debian with a compiler and an interpreter, by mmdebstrap: as root, or as an ordinary user in a
- * user namespace with a range of /etc/subuid. Packages come from the Debian archives that apt is
- * configured with. Documentation is left out.
+ * Makes an image of Debian with a compiler and an interpreter by mmdebstrap. It runs as root, or as
+ * an ordinary user in a user namespace with a range of /etc/subuid. Packages come from the Debian
+ * archives in apt's configuration. Documentation is left out.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -39,7 +39,7 @@ static const struct image_spec debian_spec = {
 		 .time = 1577836800},
 };
 
-/* Run by mmdebstrap in the unpacked system, $1: names of this host are kept out of it. */
+/* mmdebstrap runs these in the unpacked system $1. They keep names of this host out of it. */
 static const char *const hooks[] = {
 	"chroot \"$1\" useradd --create-home --user-group --uid 1000 --shell /bin/bash agent",
 	"mkdir \"$1/workspace\" && chroot \"$1\" chown agent:agent /workspace",
@@ -93,8 +93,8 @@ static int add_argument(struct arguments *a, struct error *err, const char *fmt,
 	return 0;
 }
 
-/* Where apt has no archive of the suite (another release, no lists yet) mmdebstrap's default is
- * taken. */
+/* Adds apt's archives of the suite. If apt has none (another release, no lists yet), mmdebstrap's
+ * default is used. */
 static int add_mirrors(struct arguments *a, struct error *err)
 {
 	const char *const argv[] = {"apt-get",
@@ -138,9 +138,10 @@ static int command_line(struct arguments *a, const char *tar, struct error *err)
 {
 	autobuf struct buf packages = BUF_INIT(0);
 
-	/* As root it mounts and starts processes in the host's namespaces, and killed it would
-	 * leave both behind. In its own they go with it. (As the first of its pid namespace it
-	 * would not even hear a SIGTERM before it has a handler.) */
+	/* As root, mmdebstrap would mount and start processes in the host's namespaces, and would
+	 * leave both behind when it is killed. In namespaces of its own they end with it. (As the
+	 * first process of its pid namespace it would not even get a SIGTERM before it has a
+	 * handler.) */
 	if (geteuid() == 0)
 		for (size_t i = 0; i < ARRAY_SIZE(own_namespaces); i++)
 			a->argv[a->count++] = own_namespaces[i];
@@ -170,7 +171,7 @@ static int command_line(struct arguments *a, const char *tar, struct error *err)
 	return add_mirrors(a, err);
 }
 
-/* What the command line says, but for sources and paths: they are this host's. */
+/* Makes the digest of the command line without sources and paths, which depend on this host. */
 static int debian_recipe(char out[DIGEST_TEXT], struct error *err)
 {
 	autobuf struct buf text = BUF_INIT(0);
@@ -199,7 +200,7 @@ static int require_debian_tools(struct error *err)
 		return -1;
 	if (root)
 		return 0;
-	/* An ordinary user needs further user numbers, for the owners of the image's files. */
+	/* An ordinary user needs more user numbers for the owners of the image's files. */
 	if (getpwuid_r(geteuid(), &entry, texts, sizeof(texts), &user) != 0 || !user)
 		return error_set(err, ERR_NOT_FOUND, "user %u has no name in /etc/passwd",
 				 geteuid());
@@ -231,8 +232,9 @@ static int build_debian(const struct place *place, const char *name, const char 
 	    command_line(&arguments, tar, err) < 0 ||
 	    buf_printf(&tmp, err, "TMPDIR=%s", place->scratch) < 0)
 		return -1;
-	/* Root's working directory is ours, so that the next run finds and removes what a killed
-	 * one left. A user's must be one that the users of his range can enter: the system's. */
+	/* For root the working directory is our scratch directory, so that the next run removes
+	 * what a killed run left. For another user it must be a directory that the users of his
+	 * range can enter: the system's. */
 	if (geteuid() == 0)
 		env[2] = buf_string(&tmp);
 	progress_stage("installing Debian's packages into the image");
@@ -252,7 +254,7 @@ static int build_debian(const struct place *place, const char *name, const char 
 	return image_publish(place, &spec, fs, recipe, err);
 }
 
-/* Debian's packages run programs of their own as they are installed. */
+/* Makes the image. Debian's packages run programs of their own during their installation. */
 int image_build_debian(const struct artifact_options *opts, enum architecture architecture,
 		       struct error *err)
 {

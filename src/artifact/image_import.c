@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The command image-import: an image of the OCI or of Docker becomes a disk. skopeo fetches it, as
- * whoever runs this; the layers are put together in memory and listed, so that owners, modes and
- * attributes of the image are set in the finished file system without any right to give files to
- * others on the host.
+ * The command image-import makes a disk from an image of the OCI or of Docker. skopeo fetches the
+ * image as the user who runs the command. The layers are put together in memory. So owners, modes
+ * and attributes are set in the finished file system, without any right to give files to others on
+ * the host.
  *
- * An image is known by the digest of its manifest, which names its layers as they are stored: what
- * is in the cache under another name is linked, and what is there already is left. Each layer is
- * hashed as it is unpacked, and must be what the configuration says.
+ * The digest of its manifest, which names the layers as they are stored, identifies an image. An
+ * image that is in the cache under another name is linked, and one that is there already is left.
+ * Each layer is hashed while it is unpacked, and must match the configuration.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -35,9 +35,9 @@
 
 #define KIND "oci"
 #define MIB (UINT64_C(1) << 20)
-#define RECORD_BYTES 60000 /* less than a reader of the cache takes */
+#define RECORD_BYTES 60000 /* less than the limit of a reader of the cache */
 #define FIXED_TIME 1577836800
-/* Room beside the contents: what a file system needs for itself, and what a guest gets. */
+/* Room besides the contents: for the file system itself, and for the guest. */
 #define FREE_BYTES (UINT64_C(1) << 30)
 #define DEFAULT_MAX (UINT64_C(4) << 30)
 #define SIZE_MIN_MIB 128
@@ -48,7 +48,7 @@
 #define INODE_BYTES 256
 
 struct import {
-	const char *name; /* of the entry */
+	const char *name; /* name of the entry */
 	uint64_t size;	  /* bytes; 0: the default */
 	struct oci_source source;
 	struct place place;
@@ -73,9 +73,9 @@ static int take_size(const char *text, uint64_t *out, struct error *err)
 }
 
 /*
- * What decides over the bytes of the disk. Recipes of the kind "import 1" named the configuration
- * alone, and were recorded for layers that nobody had compared with it: what was made by one of
- * them is no image that is there already.
+ * Makes the digest of all that decides the bytes of the disk. Recipes of the kind "import 1" had
+ * only the configuration, and their layers were not compared with it. An entry with such a recipe
+ * does not count as this image.
  */
 static int import_recipe(const struct import *import, const char *manifest_sha256,
 			 char out[DIGEST_TEXT], struct error *err)
@@ -96,7 +96,7 @@ static uint64_t inodes_for(uint64_t size, uint64_t files)
 	return needed > usual ? needed : usual;
 }
 
-/* What a reader asks a disk for. */
+/* The size of the disk for which a reader asks. */
 struct shape {
 	uint64_t size, inodes;
 };
@@ -106,7 +106,8 @@ static uint64_t max_bytes(const struct import *import)
 	return import->size ? import->size : DEFAULT_MAX;
 }
 
-/* For the layers as they are stored, and for an archive's as skopeo unpacks it beside them. */
+/* Returns the room for the stored layers, and for those of an archive, which skopeo unpacks beside
+ * them. */
 static uint64_t fetch_room(const struct import *import)
 {
 	uint64_t unpacked = rootfs_most_unpacked(max_bytes(import));
@@ -130,7 +131,7 @@ static int choose_shape(const struct import *import, const struct rootfs *fs, st
 		size = size > DEFAULT_MAX ? DEFAULT_MAX : size;
 	}
 	inodes = inodes_for(size, rootfs_count(fs));
-	/* Contents and what the file system needs besides them. */
+	/* The contents, and the file system's own needs. */
 	needed = rootfs_bytes(fs) + rootfs_bytes(fs) / 64 + inodes * INODE_BYTES +
 		 journal_for(size) * MIB + size / 256 + 4 * MIB;
 	if (needed > size) {
@@ -143,7 +144,8 @@ static int choose_shape(const struct import *import, const struct rootfs *fs, st
 	return 0;
 }
 
-/* The same layer may come again: each step of a builder that changes nothing is one. */
+/* Returns true if a later layer is the same: each step of a builder that changes nothing makes one.
+ */
 static bool comes_again(const struct oci_image *image, size_t i)
 {
 	for (size_t j = i + 1; j < image->layer_count; j++)
@@ -170,7 +172,7 @@ static int apply_layer(const struct oci_image *image, size_t i, struct rootfs *f
 			err, ERR_INVALID,
 			"its contents are not those that the configuration names: they have the digest sha256:%s, and not sha256:%s",
 			diff_id, layer->diff_id);
-	/* Its bytes are needed for those that follow. */
+	/* The bytes of a layer that comes again are still needed. */
 	if (!comes_again(image, i) && unlink(name) < 0)
 		return error_errno(err, errno, "%s", name);
 	return 0;
@@ -190,7 +192,7 @@ static int apply_layers(const struct oci_image *image, struct rootfs *fs, struct
 			return error_prefix(err, "layer %zu of %zu", i + 1, image->layer_count);
 		done += image->layers[i].bytes;
 	}
-	/* From here on we are the uppermost layer. */
+	/* Our own files are the uppermost layer. */
 	rootfs_next_layer(fs);
 	if (cwd && rootfs_make_dir(fs, cwd, err) < 0)
 		return -1;
@@ -203,7 +205,7 @@ static int apply_layers(const struct oci_image *image, struct rootfs *fs, struct
 
 /* --- the record ------------------------------------------------------------------------------ */
 
-/* What the record says beyond that of an image of ours. */
+/* Makes the additional members of the record, which images that we build do not have. */
 static json_t *new_extra(const struct import *import, const struct oci_image *image,
 			 struct error *err)
 {
@@ -255,7 +257,7 @@ static int unpack_import(void *data, struct buf *out, struct error *err)
 	return ext4_write(&u->ext4, fs, IMAGE_FILE, err);
 }
 
-/* What the reader has chosen is no more than it may choose. */
+/* Makes the disk. Checks the size that the reader chose, because the reader may be hostile. */
 static int make_disk(void *data, const void *asked, size_t len, struct error *err)
 {
 	struct unpacking *u = data;
@@ -323,7 +325,8 @@ static int fetch_and_unpack(const struct import *import, const struct oci_manife
 	return unpack_and_publish(import, &image, err) < 0 ? error_prefix(err, "%s", ref) : 0;
 }
 
-/* "is imported", and what of that name is gone for it: the image `before`, where there was one. */
+/* Prints that the image "is imported", and which image it replaced: the image `before` if there was
+ * one. */
 static int answer_import(const struct artifact_options *opts, const struct import *import,
 			 const struct cache_image *before, struct error *err)
 {
@@ -343,7 +346,7 @@ static int answer_import(const struct artifact_options *opts, const struct impor
 	return image_answer(opts, import->name, buf_string(&done), err);
 }
 
-/* 1: a twin of one of the manifests was linked; 0: there is none. */
+/* Returns 1 if a twin of one of the manifests was linked, 0 if there is none; -1 with an error. */
 static int link_twin(const struct import *import, const struct oci_manifests *named,
 		     struct error *err)
 {
@@ -363,7 +366,7 @@ static int link_twin(const struct import *import, const struct oci_manifests *na
 	return 0;
 }
 
-/* 1: one of the manifests is what the entry was made of; -1: an error. */
+/* Returns 1 if the entry was made from one of the manifests, 0 if not; -1 with an error. */
 static int is_imported(const struct import *import, const struct oci_manifests *named,
 		       struct error *err)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The command image-remove. Workspaces have their own copies: none of them misses it. */
+/* The command image-remove removes an image. Workspaces have their own copies, so none needs the
+ * image. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,7 +11,7 @@
 #include "base/json.h"
 #include "base/path.h"
 
-/* Whether the entry of that name is what a person means by asked. */
+/* Returns true if `asked` means the entry of that name. */
 static bool is_called(const char *name, const char *asked, enum architecture architecture)
 {
 	autofree char *whole = cache_entry_name(asked, architecture, NULL);
@@ -18,8 +19,8 @@ static bool is_called(const char *name, const char *asked, enum architecture arc
 	return strcmp(name, asked) == 0 || (whole && strcmp(name, whole) == 0);
 }
 
-/* The name of the entry that asked means, malloc'd. Also an entry whose record is damaged is found:
- * its removal is the way out. */
+/* Returns the name of the entry that `asked` means. The caller frees it. An entry with a damaged
+ * record is found too, because removal repairs that. */
 static char *find_removable(const char *asked, enum architecture architecture, struct error *err)
 {
 	struct cache_image image = {0};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* An image that is in the cache under another name: the same file, by a hard link. */
+/* Links an image that is in the cache under another name: the same file, by a hard link. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -11,8 +11,8 @@
 #include "base/json.h"
 #include "base/path.h"
 
-/* The name of an entry that was made from that recipe for the architecture; NULL: there is none.
- * The record's architecture was not always that of the image's configuration. */
+/* Returns the name of an entry that was made from that recipe for the architecture, or NULL if
+ * there is none. The recorded architecture was not always that of the image's configuration. */
 static char *find_twin(const struct image_spec *spec, const char *recipe_sha256, struct error *err)
 {
 	struct cache_images list = {0};
@@ -58,7 +58,7 @@ int image_link_twin(const struct place *place, const struct image_spec *spec,
 	if (!record || link_file(place, twin, err) < 0 ||
 	    !(again = place_read_record(place, twin, err)))
 		return error_prefix(err, "image %s", twin ? twin : name);
-	/* Somebody has just made that name anew, or had done so since it stood in the list. */
+	/* Somebody has replaced the entry, now or since it was found in the list. */
 	if (strcmp(json_text(record, "recipeSha256", ""), recipe_sha256) != 0 ||
 	    strcmp(json_text(record, "architecture", "amd64"),
 		   architecture_name(spec->architecture)) != 0 ||

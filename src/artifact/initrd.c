@@ -15,7 +15,8 @@
 #include "base/fd.h"
 #include "store/cache.h"
 
-/* What init mounts on before the root file system is there; sorted, "init" among them. */
+/* The directories on which init mounts before the root file system is there. They are sorted, with
+ * "init" between them. */
 static const struct {
 	const char *name;
 	mode_t mode;
@@ -51,8 +52,8 @@ static int write_init(struct cpio *cpio, const char *init, struct error *err)
 	for (size_t i = 0; i < ARRAY_SIZE(before_init); i++)
 		if (cpio_dir(cpio, before_init[i].name, before_init[i].mode, err) < 0)
 			return -1;
-	/* An initramfs in front of ours may have another name for its init: a link of the same name
-	 * takes that name away before ours would be written into the same file. */
+	/* An initramfs before ours may have another name for its init. A link with the name removes
+	 * the old name first; otherwise our init would be written into the same file. */
 	if (cpio_link(cpio, "init", "init", err) < 0)
 		return -1;
 	if (cpio_file(cpio, "init", 0755, fd, err) < 0)
@@ -93,7 +94,8 @@ int initrd_make(const struct place *place, const char *init, enum architecture a
 	return initrd_write(fd, init, architecture, modules, err);
 }
 
-/* The name is the digest of what is in it: an init that is replaced meanwhile is no such one. */
+/* Publishes the initrd under the digest of its init. An init that was replaced meanwhile has
+ * another digest and is refused. */
 static int publish_initrd(const struct place *place, const char *init, const char *sha256,
 			  enum architecture architecture, struct error *err)
 {
@@ -107,7 +109,7 @@ static int publish_initrd(const struct place *place, const char *init, const cha
 	return place_publish(place, INITRD_FILE, sha256, ".initrd", err);
 }
 
-/* Into the cache, which has one for each microagent-init. */
+/* Puts the initrd into the cache, which has one for each microagent-init. */
 static int keep_initrd(const struct artifact_options *opts, const char *init,
 		       enum architecture architecture, struct error *err)
 {
@@ -121,7 +123,7 @@ static int keep_initrd(const struct artifact_options *opts, const char *init,
 	if (digest_file(init, sha256, err) < 0 ||
 	    place_open(CACHE_INITRDS, "initrd", &place, err) < 0)
 		return -1;
-	/* Another run may have made it while this one waited for it. */
+	/* Another run may have made the initrd while this run waited for the lock. */
 	path = cache_initrd_find(sha256, NULL);
 	if (!path && publish_initrd(&place, init, sha256, architecture, err) < 0)
 		return error_prefix(err, "%s", place.dir);

@@ -10,8 +10,8 @@
 
 #define NAMED 12 /* settings in a message */
 
-/* Settings that Linux has called otherwise since a version. now: NULL: it does always what the
- * setting asked for. */
+/* Settings that have another name since a version of Linux. now is NULL if newer kernels always do
+ * what the setting asked for. */
 static const struct renamed {
 	const char *line;
 	int major, minor;
@@ -29,7 +29,7 @@ static const struct renamed {
 	{"CONFIG_BASE_FULL=y", 6, 10, "# CONFIG_BASE_SMALL is not set"},
 };
 
-/* Whether one whole line of text is line[0..len). */
+/* Returns true if one whole line of text is line[0..len). */
 static bool has_line(const char *text, const char *line, size_t len)
 {
 	for (;;) {
@@ -42,7 +42,7 @@ static bool has_line(const char *text, const char *line, size_t len)
 	}
 }
 
-/* Whether text has a line that begins with "<name>=". */
+/* Returns true if text has a line that begins with "<name>=". */
 static bool is_set(const char *text, const char *name, size_t len)
 {
 	for (;;) {
@@ -55,8 +55,8 @@ static bool is_set(const char *text, const char *name, size_t len)
 	}
 }
 
-/* The version of the source, which a .config says in its comment "# Linux/x86 6.12.1 Kernel
- * Configuration". */
+/* Returns true if the source has at least that version. A .config has it in its comment "#
+ * Linux/x86 6.12.1 Kernel Configuration". */
 static bool is_since(const char *config, int major, int minor)
 {
 	const char *at = strstr(config, "# Linux/");
@@ -67,7 +67,8 @@ static bool is_since(const char *config, int major, int minor)
 	       (own_major > major || (own_major == major && own_minor >= minor));
 }
 
-/* The line as the source of the .config has it; NULL: it needs none. */
+/* Returns the line with the name that the source of the .config uses, or NULL if it needs no line.
+ */
 static const char *present_line(const char *config, const char *line, size_t *len)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(renamed); i++) {
@@ -82,7 +83,7 @@ static const char *present_line(const char *config, const char *line, size_t *le
 	return line;
 }
 
-/* The fragment's other lines, comments among them, ask for nothing. */
+/* Returns true if the .config holds a line. Other lines, like comments, ask for nothing. */
 static bool kconfig_holds(const char *config, const char *asked, size_t len)
 {
 	const char *line = present_line(config, asked, &len);

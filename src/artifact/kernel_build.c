@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The tuned kernel: Debian's kernel source with the configuration of images/kernel/tuned.config, or
- * tuned-arm64.config, for which a cross compiler does. Sources are unpacked in
- * <cache>/build/linux-<version>-<digest> and stay there until the kernel is installed, so that a
- * build that was broken off goes on where it was. The digest is that of the package, since another
- * package may have the same version. User, host and time in the kernel's banner are fixed, so that
- * two builds with one compiler are the same bytes.
+ * Builds the tuned kernel: Debian's kernel source with the configuration of
+ * images/kernel/tuned.config, or of tuned-arm64.config, for which a cross compiler can be used.
+ * Sources are unpacked in <cache>/build/linux-<version>-<digest>. They stay there until the kernel
+ * is installed, so that an interrupted build goes on where it was. The digest is that of the
+ * package, because another package may have the same version. User, host and time in the kernel's
+ * banner are fixed, so that two builds with one compiler give the same bytes.
  *
- * A source is programs that its build runs, and anybody may have made it. So tar, make and strip
- * run in a cell. That directory holds two others: tree, with the source, and tmp, for temporary
- * files. Both are shown to the cell; the directory itself, with the stamp that says that the source
- * is whole, is not. What the programs leave in the tree is opened as the tree of a stranger. Their
- * paths begin in that directory, and are the same in the cell and without it.
+ * The build runs programs of the source, which anybody may have made. So tar, make and strip run in
+ * a cell. The directory of a source has two directories: tree, with the source, and tmp, for
+ * temporary files. The cell shows both of them. It does not show their parent directory, which has
+ * the stamp that says that the source is whole. Files that the programs leave in the tree are
+ * opened as files of a stranger. The paths of the programs begin in the parent directory, and are
+ * the same with and without the cell.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -35,12 +36,13 @@
 #include "base/cleanup.h"
 #include "base/path.h"
 
-/* The package that depends on the source of this Debian's own kernel, which is called after it. */
+/* The package that depends on the source of this Debian's own kernel. The source's name begins with
+ * it. */
 #define SOURCE_PACKAGE "linux-source"
 #define SOURCE_PREFIX SOURCE_PACKAGE "-"
 #define BUILD_BYTES (4ull << 30)
 #define CONFIG_BYTES (4u << 20)
-/* The source is that of every architecture. */
+/* The source is the same for every architecture. */
 static const struct apt system_apt = {.architecture = ARCHITECTURE_COUNT};
 #define TREE "tree"
 #define TEMPORARY "tmp"
@@ -51,12 +53,12 @@ static const struct apt system_apt = {.architecture = ARCHITECTURE_COUNT};
 
 /* How the kernel of an architecture is made. */
 static const struct flavour {
-	const char *arch;   /* make's word */
-	const char *prefix; /* of the cross compiler, on a host of another */
+	const char *arch;   /* make's name for it */
+	const char *prefix; /* prefix of the cross compiler, on a host of another architecture */
 	const char *target, *image;
 	const char *config;
-	/* The image that is booted is the ELF file without its symbols, entered through its PVH
-	 * note, with nothing to unpack at each boot; else it is as make leaves it. */
+	/* true: the ELF file is booted without its symbols. It is entered through its PVH note and
+	 * is not unpacked at each boot. false: the kernel is booted as make leaves it. */
 	bool stripped;
 	const char *const *tools;
 } flavours[ARCHITECTURE_COUNT] = {
@@ -95,7 +97,7 @@ static void free_build(struct build *b)
 }
 #define auto_build __attribute__((cleanup(free_build)))
 
-/* Make's own variables and Kconfig's, as a `make` above us may have left them. */
+/* Removes variables of make and of Kconfig that a `make` above this program may have set. */
 static void clean_environment(void)
 {
 	static const char *const names[] = {"MAKEFLAGS",      "MFLAGS",	      "MAKELEVEL",
@@ -118,7 +120,7 @@ static int open_build_dirs(struct build *b, struct error *err)
 	return temporary < 0 ? -1 : 0;
 }
 
-/* path: that of the archive, below root. */
+/* Unpacks the source. path: the path of the archive below root. */
 static int unpack_tree(const struct build *b, int root, const char *path, struct error *err)
 {
 	const char *argv[] = {"tar", "-xJf", "-", "-C", TREE, "--no-same-owner", NULL};
@@ -170,7 +172,7 @@ static int put_source_path(const struct build *b, const char *file, struct buf *
 	return buf_printf(out, err, "%s/%s", b->source->package, file);
 }
 
-/* The date of the source stands in for that of the build. */
+/* Gets the date of the source, which replaces the date of the build in the banner. */
 static int banner_date(const struct build *b, char out[64], struct error *err)
 {
 	autobuf struct buf path = BUF_INIT(0);
@@ -211,7 +213,8 @@ static int run_make(struct build *b, const char *const *args, struct error *err)
 			     "KBUILD_BUILD_VERSION=1",
 			     date,
 			     NULL};
-	/* If we are killed, makes below this one go on for a while, and the lock stays taken. */
+	/* If this program is killed, child processes of make go on for a while. The lock stays
+	 * taken until they end. */
 	const struct tool make = {.argv = argv,
 				  .env = env,
 				  .idle = true,
@@ -350,7 +353,8 @@ static int build(struct place *place, struct deb *source, bool unconfined,
 	return 0;
 }
 
-/* The name of a tuned kernel that is there, of this very configuration; NULL. malloc'd. */
+/* Returns the name of a tuned kernel in the cache with this very configuration, or NULL. The caller
+ * frees it. */
 static char *built(const char *name, enum architecture architecture, const char *config_sha)
 {
 	struct cache_kernel kernel = {0};
@@ -385,7 +389,8 @@ static int find_source(const struct artifact_options *opts, struct deb *source, 
 	return 0;
 }
 
-/* The lock comes first, so that the second of two builders finds the first one's kernel. */
+/* Builds the kernel. Takes the lock first, so that the second of two builders finds the first one's
+ * kernel. */
 static int build_locked(const struct artifact_options *opts, enum architecture architecture,
 			const char *config_sha, const char *init, struct error *err)
 {

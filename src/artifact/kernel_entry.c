@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Entries of the cache's kernels. The initrd holds microagent-init, which changes with every build
- * of ours while the kernel does not: so the modules are kept as a segment of their own, and an
- * initrd whose recorded init is not the present one is put together anew.
+ * Makes the entries of kernels in the cache. The initrd contains microagent-init, which changes
+ * with every build of this program, while the kernel does not. So the modules are kept as a
+ * separate segment, and an initrd whose recorded init is an old one is put together again.
  */
 #include "artifact/kernel.h"
 
@@ -20,7 +20,7 @@
 #include "base/json.h"
 #include "base/path.h"
 
-/* Held while the files of any entry are exchanged. */
+/* The lock that is held while the files of any entry are replaced. */
 #define PUBLISH_LOCK "kernels"
 
 static int digest_scratch(const struct place *place, const char *file, char out[DIGEST_TEXT],
@@ -71,8 +71,8 @@ static json_t *new_kernel_record(const struct place *place, const struct kernel_
 
 #define UNPACKED "unpacked"
 
-/* Unpacks it in a directory that has nothing else in it: a process that was taken over by what it
- * unpacks can change all that is there, and is to change neither the kernel nor the initrd. */
+/* Unpacks a kernel in an otherwise empty directory. Hostile bytes may take over the process that
+ * unpacks, and then it can change all files there. It must not reach the kernel or the initrd. */
 static int unpack(const struct place *place, const char *kernel, struct error *err)
 {
 	autoclose int dir = place_subdir(place, UNPACKED, err);
@@ -88,8 +88,8 @@ static int unpack(const struct place *place, const char *kernel, struct error *e
 	return 0;
 }
 
-/* For VMMs that take no packed kernel. 0: one that cannot be unpacked, which is of use to the
- * others. */
+/* Makes the unpacked kernel, for VMMs that take no packed one. Returns 0 also if the kernel cannot
+ * be unpacked, because other VMMs can use it. */
 static int make_vmlinux(const struct place *place, const char *kernel, json_t *record,
 			struct error *err)
 {
@@ -109,7 +109,7 @@ static int make_vmlinux(const struct place *place, const char *kernel, json_t *r
 		       : 1;
 }
 
-/* A part of the entry that its new kernel may not have. */
+/* Removes a part of the entry that its new kernel may not have. */
 static int remove_part(const struct place *place, const char *name, const char *end,
 		       struct error *err)
 {
@@ -142,8 +142,8 @@ static int publish_files(const struct place *place, const struct kernel_entry *e
 	return place_record(place, entry->name, record, err);
 }
 
-/* Records that the kernel of the entry is built for a PVM where the user says so or its code does.
- * Only kernels for amd64 are. */
+/* Records that the kernel of the entry is built for a PVM if the user says so or if its code shows
+ * it. Only kernels for amd64 can be. */
 static int put_for_pvm(const struct place *place, const struct kernel_entry *entry, json_t *record,
 		       struct error *err)
 {
@@ -209,14 +209,14 @@ static int refresh(const struct place *place, const struct cache_kernel *kernel,
 	return place_record(place, kernel->name, record, err);
 }
 
-/* One program of ours for the kernels of an architecture. */
+/* A microagent-init, for the kernels of one architecture. */
 struct own_init {
 	const char *path;
 	enum architecture architecture;
 	char sha256[DIGEST_TEXT];
 };
 
-/* Whether the file is the one that the record tells of, and whole. */
+/* Returns true if the initrd is whole and the one that the record names. */
 static bool has_recorded_initrd(const struct cache_kernel *kernel)
 {
 	char digest[DIGEST_TEXT];
@@ -232,7 +232,8 @@ static bool is_fresh(const struct cache_kernel *kernel, const struct own_init *i
 		!lacks_vmlinux(kernel));
 }
 
-/* The list is read again: what was stale may have been refreshed while we waited for the lock. */
+/* Refreshes stale initrds. Reads the list again, because another run may have refreshed them while
+ * this run waited for the lock. */
 static int refresh_stale(const struct own_init *init, size_t *count, struct error *err)
 {
 	auto_place struct place place = {0};
@@ -274,7 +275,8 @@ int kernel_refresh_all(const char *init, enum architecture architecture, size_t 
 	return 0;
 }
 
-/* Of a program that is none a kernel of this host's tells what is wrong with it. */
+/* Returns the architecture of an init. For a file that is no program it returns this host's,
+ * because the check with this host's kernel then says what is wrong. */
 static enum architecture architecture_of_init(const char *path)
 {
 	autoclose int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -285,11 +287,11 @@ static enum architecture architecture_of_init(const char *path)
 	return says == ARCHITECTURE_COUNT ? architecture_of_host() : says;
 }
 
-/* What `kernel refresh` has done. */
+/* The results of `kernel refresh`. */
 struct refreshed {
-	size_t count;	  /* of initrds */
+	size_t count;	  /* number of initrds */
 	struct buf left;  /* "a, b": kernels whose microagent-init is not here */
-	struct error why; /* it is not */
+	struct error why; /* why the init is missing */
 };
 
 static int refresh_kernels_of(const struct artifact_options *opts, const struct cache_kernels *list,
@@ -318,7 +320,8 @@ static int refresh_kernels_of(const struct artifact_options *opts, const struct 
 	return 0;
 }
 
-/* The list has the host's own first: they are what most machines boot. */
+/* Refreshes the kernels of the list, which has those of the host's architecture first, because most
+ * machines boot them. */
 static int refresh_kernels(const struct artifact_options *opts, const struct cache_kernels *list,
 			   struct refreshed *done, struct error *err)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A kernel that exists: Debian's cloud kernel, fetched but not installed, or a file of the user's.
- * With a Debian kernel in the cache nothing is looked for, unless a newer one is asked for: so that
- * doing it again costs nothing and needs no network.
+ * Installs an existing kernel: Debian's cloud kernel, which is fetched and not installed, or a file
+ * of the user. If the cache has a Debian kernel, nothing is looked up unless the user asks for a
+ * newer one. So another call costs nothing and needs no network.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -27,8 +27,9 @@ static const char *const cloud_packages[ARCHITECTURE_COUNT] = {
 	[ARCHITECTURE_ARM64] = "linux-image-cloud-arm64",
 };
 
-/* architecture: ARCHITECTURE_COUNT for any, or what is asked for; *out is the kernel's own. One
- * that does not tell is for this host's machines. */
+/* Checks a kernel. architecture: the wanted one, or ARCHITECTURE_COUNT for any. Sets *out to the
+ * kernel's own. A kernel that does not tell its architecture is taken to be for this host's
+ * machines. */
 static int check_kernel(int fd, const char *path, enum architecture architecture,
 			enum architecture *out, struct error *err)
 {
@@ -53,7 +54,7 @@ static int check_kernel(int fd, const char *path, enum architecture architecture
 	return 0;
 }
 
-/* The version in boot/vmlinuz-<version> of an unpacked package. */
+/* Returns the version in the name boot/vmlinuz-<version> of an unpacked package. */
 static char *unpacked_release(int root, struct error *err)
 {
 	struct error why = {0};
@@ -88,7 +89,7 @@ static char *debian_name(const struct deb *deb, struct error *err)
 	return cache_entry_name(buf_string(&name), deb->architecture, err);
 }
 
-/* What is taken out of an unpacked package becomes the entry. */
+/* Makes the entry from the files of an unpacked package. */
 static int take_package(const struct artifact_options *opts, const struct place *place,
 			const struct deb *deb, const char *name, const char *init,
 			struct error *err)
@@ -153,7 +154,7 @@ static int install_package(const struct artifact_options *opts, const struct pla
 	return take_package(opts, place, deb, name, init, err);
 }
 
-/* Answers by what is there after the installation. */
+/* Installs a package and prints the entry that is there afterwards. */
 static int install_deb(const struct artifact_options *opts, const struct place *place,
 		       const struct apt *apt, struct deb *deb, struct error *err)
 {
@@ -220,7 +221,7 @@ static bool has_ending(const char *text, const char *end)
 	return a >= b && strcmp(text + a - b, end) == 0;
 }
 
-/* A kernel of the user's: everything it needs to find its disk must be built in. */
+/* Installs a kernel of the user. All that it needs to find its disk must be built in. */
 static int install_file(const struct artifact_options *opts, enum architecture asked,
 			struct error *err)
 {
@@ -248,7 +249,8 @@ static int install_file(const struct artifact_options *opts, enum architecture a
 	return kernel_answer(opts, name, "is installed", err);
 }
 
-/* By this system's apt alone: another architecture's lists would have to be fetched for it. */
+/* Says what would be fetched. It asks only this system's apt, because the lists of another
+ * architecture would have to be fetched first. */
 static int plan_debian(const struct artifact_options *opts, struct error *err)
 {
 	const struct apt apt = {.architecture = architecture_of_host()};

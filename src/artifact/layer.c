@@ -15,20 +15,21 @@
 #include "base/cleanup.h"
 #include "base/limits.h"
 
-/* A file ".wh.NAME" hides NAME of the layers below, this one all of them in its directory. */
+/* A file ".wh.NAME" hides NAME of the layers below. The second name hides all files of the lower
+ * layers in its directory. */
 #define HIDE ".wh."
 #define HIDE_ALL ".wh..wh..opq"
-#define BLOCK UINT64_C(4096) /* what a file takes at least */
-#define XATTR_BYTES 4096     /* of a file in all: ext4 keeps them in one block */
+#define BLOCK UINT64_C(4096) /* the least that a file takes on disk */
+#define XATTR_BYTES 4096     /* all attributes of a file together: ext4 keeps them in one block */
 #define XATTR_NAME_BYTES 255
 #define TIME_MAX ((INT64_C(1) << 34) - (INT64_C(1) << 31) - 1) /* what ext4 can keep */
 #define NSEC_MAX 999999999
 
-/* What is taken of an archive. */
+/* The state while an archive is unpacked. */
 struct taking {
 	struct rootfs *fs;
 	struct tar_reading *from;
-	struct tar_files *alone; /* of one that stands alone; NULL: it is a layer */
+	struct tar_files *alone; /* counts an archive that stands alone; NULL: it is a layer */
 	uint64_t done, total;	 /* for the progress; total 0: unknown */
 };
 
@@ -44,7 +45,8 @@ static int take_entry_data(const struct taking *t, struct archive_entry *entry,
 	return fd < 0 ? -1 : tar_copy_data(t->from, fd, size, err);
 }
 
-/* Of the name spaces that ext4 knows; the name is any bytes. */
+/* Returns true for a name in a name space that ext4 knows. The rest of the name can be any bytes.
+ */
 static bool is_kept_xattr(const char *name)
 {
 	static const char *const spaces[] = {"user.", "trusted.", "security."};
@@ -109,7 +111,7 @@ static int describe_entry(const struct taking *t, struct archive_entry *entry,
 	if (S_ISLNK(file->mode)) {
 		if (!target || !*target || strlen(target) > ROOTFS_PATH_MAX)
 			return error_set(err, ERR_INVALID, "a link to nothing");
-		file->mode = S_IFLNK | 0777; /* as a kernel would have it */
+		file->mode = S_IFLNK | 0777; /* the mode that a kernel gives to links */
 		file->text = strdup(target);
 		if (!file->text)
 			return error_errno(err, ENOMEM, "image");
@@ -142,7 +144,7 @@ static int hide(struct rootfs *fs, const char *name, const char *base, struct er
 		return path ? rootfs_hide_below(fs, path, err) : error_errno(err, ENOMEM, "image");
 	}
 	if (strncmp(hidden, HIDE, strlen(HIDE)) == 0)
-		return 0; /* of the tool that made the layer, and for it alone */
+		return 0; /* only for the tool that made the layer */
 	if (!*hidden || strcmp(hidden, ".") == 0 || strcmp(hidden, "..") == 0)
 		return error_set(err, ERR_INVALID, "\"%.300s\" hides nothing", name);
 	if (asprintf(&path, "%.*s%s", (int)(base - name), name, hidden) < 0) {
@@ -174,7 +176,8 @@ static int take_of_layer(const struct taking *t, struct archive_entry *entry, co
 		return rootfs_link(t->fs, name, first, err);
 	if (is_file_type(type) || type == AE_IFIFO)
 		return take_file(t, entry, name, err);
-	/* A device leaves nothing that would be counted, and has cost the time of a file. */
+	/* Leaves out a device. It is counted as one block, because reading it takes as long as
+	 * reading a file. */
 	return tar_count(t->from->bound, BLOCK, err) < 0 ? -1 : rootfs_hide(t->fs, name, err);
 }
 
@@ -214,7 +217,7 @@ static int take_all(const struct taking *t, struct error *err)
 	return got == ARCHIVE_EOF ? 0 : tar_failed(t->from, err);
 }
 
-/* libarchive hands names out in the encoding of the locale. */
+/* libarchive gives names in the encoding of the locale. */
 static locale_t utf8;
 
 int layer_prepare(struct error *err)

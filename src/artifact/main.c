@@ -12,7 +12,7 @@
 #include "base/json.h"
 #include "base/print_safe.h"
 
-/* Exit codes as those of the CLI, which runs us in its place. */
+/* The exit codes are those of the CLI, which replaces itself by this program. */
 enum { EXIT_OURS = 1, EXIT_USAGE = 2, EXIT_RETRY = 75 };
 
 #define AT(field) offsetof(struct artifact_options, field)
@@ -82,7 +82,7 @@ static int parse(const struct artifact_command *command, int argc, char **argv,
 	return 0;
 }
 
-/* Where an option of the command is an answer to the reason; else NULL. */
+/* Returns a hint if an option of the command helps against the reason, else NULL. */
 static const char *find_hint(const struct artifact_command *command, enum error_reason reason)
 {
 	static const struct {
@@ -116,7 +116,7 @@ static void print_error(const struct artifact_command *command, const struct art
 		fflush(stdout);
 	} else {
 		fputs("microagent: ", stderr);
-		/* A name of an archive may hold what moves a cursor. */
+		/* A name from an archive may contain bytes that move the cursor. */
 		print_safe(stderr, why->msg);
 		putc('\n', stderr);
 		if (hint)

@@ -13,7 +13,7 @@
 #define TEXT_BYTES (8u << 20)
 #define NAME_BYTES 64
 
-/* In the order of wanting. */
+/* In the order in which guests need them. */
 #define EVERY_GUEST_S                                                                             \
 	"virtio_pci", "virtio_blk", "virtio_console", "virtio_rng", "vmw_vsock_virtio_transport", \
 		"virtio_net", "virtio_balloon", "fuse", "virtiofs", "overlay", "squashfs"
@@ -39,7 +39,8 @@ void module_list_free(struct module_list *list)
 	memset(list, 0, sizeof(*list));
 }
 
-/* "kernel/drivers/char/hw_random/virtio-rng.ko" is "virtio_rng"; false for what is no module. */
+/* Gets the name of a module: "virtio_rng" for "kernel/drivers/char/hw_random/virtio-rng.ko".
+ * Returns false if the path is no module. */
 static bool module_name(const char *path, size_t len, char name[NAME_BYTES])
 {
 	const char *slash = memrchr(path, '/', len);
@@ -55,7 +56,8 @@ static bool module_name(const char *path, size_t len, char name[NAME_BYTES])
 	return true;
 }
 
-/* The line of text whose path, up to end (':' or '\n'), is the module of that name; NULL. */
+/* Returns the line of text whose path, which ends before end (':' or '\n'), is the module of that
+ * name, or NULL. */
 static const char *find_line(const char *text, const char *name, char end)
 {
 	while (*text) {
@@ -90,8 +92,8 @@ static int add_path(struct module_list *list, const char *path, size_t len, stru
 }
 
 /*
- * "path: dep1 dep2 dep3": depmod lists all that is needed, also indirectly, and modprobe loads that
- * list from its end to its beginning.
+ * Adds a module by its line "path: dep1 dep2 dep3". depmod lists all dependencies, also indirect
+ * ones, and modprobe loads that list from its end to its beginning.
  */
 static int add_module_line(struct module_list *list, const char *line, struct error *err)
 {
@@ -136,7 +138,7 @@ static int compare_text(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* The directories above the sorted paths, each once, before what is in it. */
+/* Adds the directories of the sorted paths, each once and before its contents. */
 static int add_dirs(struct cpio *cpio, const char *name, const char *before, struct error *err)
 {
 	autofree char *dir = strdup(name);
@@ -155,8 +157,8 @@ static int add_dirs(struct cpio *cpio, const char *name, const char *before, str
 	return 0;
 }
 
-/* Puts below /modules of the initramfs what lies below lib/modules of root. The initramfs lets go
- * of it once it is loaded. */
+/* Puts the files below lib/modules of root below /modules of the initramfs. The initramfs is freed
+ * after they are loaded. */
 static int add_modules(struct cpio *cpio, int root, const char *version,
 		       const struct module_list *list, struct error *err)
 {

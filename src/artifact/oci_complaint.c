@@ -35,7 +35,7 @@ static int add_tag(struct listed *l, const char *tag, struct error *err)
 	return buf_printf(&l->text, err, "%s%.100s", l->tags > 1 ? ", " : "", tag);
 }
 
-/* index.json of a layout. */
+/* Lists the images of a layout, by its index.json. */
 static int list_oci(struct listed *l, const json_t *index, struct error *err)
 {
 	const json_t *images = json_object_get(index, "manifests"), *image;
@@ -52,7 +52,7 @@ static int list_oci(struct listed *l, const json_t *index, struct error *err)
 	return 0;
 }
 
-/* manifest.json of `docker save`. */
+/* Lists the images of `docker save`, by its manifest.json. */
 static int list_docker(struct listed *l, const json_t *images, struct error *err)
 {
 	const json_t *image, *tag;
@@ -93,7 +93,7 @@ static int list_images(const struct oci_source *source, struct listed *l, struct
 	return docker ? list_docker(l, index, err) : list_oci(l, index, err);
 }
 
-/* Whether the choice among the images is what was wrong; then err says so. */
+/* Returns true, with err set, if the problem is the choice among several images. */
 static bool complain_of_choice(const struct oci_source *source, struct error *err)
 {
 	const char *at = strstr(source->ref, source->path);
@@ -129,8 +129,9 @@ struct platforms {
 	bool more;
 };
 
-/* Adds it as "linux/arm64/v8", unless it is no platform, as "unknown/unknown" of an attestation.
- * A platform that comes again, as for each version of Windows, is listed once. */
+/* Adds a platform as "linux/arm64/v8". Skips entries that are no platform, like the
+ * "unknown/unknown" of an attestation. A platform that comes again, as for each version of Windows,
+ * is listed once. */
 static void add_platform(struct platforms *p, const json_t *platform)
 {
 	const char *os = json_text(platform, "os", "");
@@ -151,7 +152,8 @@ static void add_platform(struct platforms *p, const json_t *platform)
 		p->more = true;
 }
 
-/* containers/image, internal/manifest/docker_schema2_list.go and oci_index.go, ChooseInstance(). */
+/* The message is that of containers/image, internal/manifest/docker_schema2_list.go and
+ * oci_index.go, ChooseInstance(). */
 bool oci_lacks_platform(const struct error *why)
 {
 	return strstr(why->msg, "no image found in ") != NULL;
@@ -183,7 +185,8 @@ bool oci_complain_of_platform(const struct oci_source *source, const struct buf 
 
 /* --- its words ------------------------------------------------------------------------------- */
 
-/* The last msg of `time="..." level=fatal msg="..."`, without its quotes. NULL: there is none. */
+/* Returns the last msg of `time="..." level=fatal msg="..."`, without its quotes, or NULL if there
+ * is none. */
 static char *fatal_message(const char *text)
 {
 	static const char mark[] = "level=fatal msg=";
@@ -204,14 +207,15 @@ static char *fatal_message(const char *text)
 		bool escaped = quoted && at[0] == '\\' && at[1];
 
 		at += escaped;
-		/* What was escaped as a letter is a newline or the like. */
+		/* An escaped letter stands for a newline or a similar byte. */
 		*to++ = escaped && isalpha((unsigned char)*at) ? ' ' : *at;
 	}
 	*to = '\0';
 	return out;
 }
 
-/* The name by which skopeo was called is nobody else's. */
+/* Replaces the name with which skopeo was called by the user's name, because nobody else knows
+ * skopeo's. */
 static int put_ref(const struct oci_source *source, const char *message, struct buf *out,
 		   struct error *err)
 {
@@ -227,7 +231,7 @@ static int put_ref(const struct oci_source *source, const char *message, struct 
 	return buf_printf(out, err, "%s", message);
 }
 
-/* `Error parsing image name "REF": ` says no more than the REF that stands before it. */
+/* Removes `Error parsing image name "REF": `, because the message before it names REF already. */
 static const char *without_name(const struct oci_source *source, const char *message)
 {
 	static const char before[] = "Error parsing image name \"";

@@ -16,8 +16,8 @@
 
 #define DOCUMENT_BYTES (4u << 20)
 #define LAYERS_MAX 1024
-/* What a config takes (contract/config_workload.c): else no workspace could be made of the image.
- */
+/* The limits of a config (contract/config_workload.c). No workspace could be made from an image
+ * that exceeds them. */
 #define USER_BYTES 255
 #define CWD_BYTES 4095
 
@@ -28,7 +28,7 @@ void oci_image_free(struct oci_image *image)
 	*image = (struct oci_image){0};
 }
 
-/* "sha256:<64 digits>" */
+/* Parses "sha256:<64 digits>". */
 static int parse_digest(const char *text, const char *what, char out[DIGEST_TEXT],
 			struct error *err)
 {
@@ -40,10 +40,10 @@ static int parse_digest(const char *text, const char *what, char out[DIGEST_TEXT
 	return 0;
 }
 
-/* The media types of manifests, of configurations and of layers of files:
+/* The media types of manifests, configurations and layers of files:
  * https://github.com/opencontainers/image-spec/blob/main/media-types.md and
- * https://distribution.github.io/distribution/spec/manifest-v2-2/. Whether a layer is compressed is
- * seen in it, since archives of Docker have other layers than they say. */
+ * https://distribution.github.io/distribution/spec/manifest-v2-2/. The bytes of a layer show if it
+ * is compressed, because archives of Docker have other layers than their media types say. */
 static const char *const manifest_types[] = {
 	"application/vnd.oci.image.manifest.v1+json",
 	"application/vnd.docker.distribution.manifest.v2+json",
@@ -69,7 +69,8 @@ static const char *const layer_types[] = {
 	NULL,
 };
 
-/* Passes what names none: a manifest of the OCI need not. */
+/* Checks the media type. A missing one is allowed, because a manifest of the OCI need not have it.
+ */
 static int check_media_type(const json_t *object, const char *what, const char *const *types,
 			    struct error *err)
 {
@@ -99,7 +100,7 @@ static int take_descriptor(const json_t *object, const char *what, const char *c
 	return parse_digest(digest, named, sha256, err);
 }
 
-/* skopeo compares digests, and the size of the configuration alone. */
+/* Checks a size, because skopeo compares the digests, and only the size of the configuration. */
 static int check_stored_size(const json_t *descriptor, const char *what, uint64_t actual,
 			     struct error *err)
 {
@@ -114,7 +115,7 @@ static int check_stored_size(const json_t *descriptor, const char *what, uint64_
 				   what, actual, said);
 }
 
-/* bytes: how many it has; NULL: nobody asks. */
+/* Reads a JSON document. bytes: gets its length; NULL if the length is not wanted. */
 static json_t *read_oci_document(int dir, const char *name, char sha256[DIGEST_TEXT],
 				 uint64_t *bytes, struct error *err)
 {
@@ -134,7 +135,7 @@ static json_t *read_oci_document(int dir, const char *name, char sha256[DIGEST_T
 	return document ? json_incref(document) : NULL;
 }
 
-/* Everything that Go writes may be null in place of absent. */
+/* Returns a member, or NULL if it is null: Go may write null for any absent member. */
 static json_t *member(const json_t *object, const char *key)
 {
 	json_t *value = json_object_get(object, key);
@@ -164,7 +165,7 @@ static int take_words(const json_t *config, const char *key, json_t *run, const 
 	return json_put(run, as, json_incref(words), err);
 }
 
-/* ["A=b"] becomes {"A":"b"}; the last of a name counts. */
+/* Converts ["A=b"] to {"A":"b"}. The last entry with a name counts. */
 static int take_env(const json_t *config, json_t *run, struct error *err)
 {
 	json_auto_t *env = json_object();
@@ -272,8 +273,8 @@ static int take_layers(int dir, const json_t *layers, struct oci_image *image, s
 	return 0;
 }
 
-/* What the configuration says of the layers' contents. It is by this that it names them, and that
- * two images of one configuration are the same:
+/* Takes the digests of the layers' contents from the configuration. By these digests the
+ * configuration names the layers, and two images with one configuration are the same:
  * https://github.com/opencontainers/image-spec/blob/main/config.md */
 static int take_diff_ids(const json_t *config, struct oci_image *image, struct error *err)
 {
@@ -313,7 +314,8 @@ static int take_manifest(int dir, const json_t *manifest, struct oci_image *imag
 	if (json_get_object(manifest, "", "config", JSON_REQUIRED, config_descriptor, err) < 0 ||
 	    json_get_array(manifest, "", "layers", JSON_REQUIRED, &layers, err) < 0)
 		return -1;
-	/* A manifest that is an index too means to other programs something else than to us (CVE-2021-41190). */
+	/* A manifest that is also an index has another meaning for other programs (CVE-2021-41190).
+	 */
 	if (json_object_get(manifest, "manifests"))
 		return error_set(err, ERR_INVALID, "it has \"manifests\" beside layers");
 	if (check_media_type(manifest, "", manifest_types, err) < 0 ||

@@ -14,7 +14,8 @@
 #include "base/limits.h"
 #include "base/path.h"
 
-/* A link is no file either: who made the layout would choose what it leads to. */
+/* Checks the kind of a file. A link is refused too, because the maker of the layout would choose
+ * its target. */
 static int check_kind(int dirfd, const char *within, const char *name, mode_t kind,
 		      struct error *err)
 {
@@ -28,13 +29,13 @@ static int check_kind(int dirfd, const char *within, const char *name, mode_t ki
 			 kind == S_IFDIR ? "directory" : "regular file");
 }
 
-/* Where files go, and how many bytes they may still have. */
+/* The target of a copy, and how many bytes the files may still have. */
 struct copy {
 	int dir; /* -1: nothing is copied */
 	uint64_t room, left;
 };
 
-/* What is a file when it is opened stays that one. */
+/* Copies an open file. An open file cannot be replaced by something else. */
 static int copy_opened(int from, const char *name, const char *shown, struct copy *copy,
 		       struct error *err)
 {
@@ -72,7 +73,8 @@ static int make_dir(struct copy *above, const char *name, struct copy *out, stru
 	return out->dir < 0 ? -1 : 0;
 }
 
-/* Those in "blobs/", and in each directory there: "blobs/sha256/". There may be *left. */
+/* Takes the files in "blobs/", and in each directory there, as "blobs/sha256/". At most *left are
+ * allowed. */
 static int take_blobs(int dirfd_above, const char *name, const char *within, mode_t kind,
 		      uint64_t *left, struct copy *copy, struct error *err)
 {

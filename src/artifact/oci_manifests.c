@@ -17,7 +17,8 @@ static bool is_for(const json_t *entry, enum architecture architecture)
 			0);
 }
 
-/* What has a digest of another kind is none that could be recorded. */
+/* Adds a manifest. One with a digest of another kind is skipped, because it cannot have been
+ * recorded. */
 static int add_manifest(struct oci_manifests *list, const char *digest, struct error *err)
 {
 	if (strncmp(digest, PREFIX, strlen(PREFIX)) != 0 ||

@@ -44,7 +44,8 @@ void oci_source_free(struct oci_source *source)
 	*source = (struct oci_source){0};
 }
 
-/* The length of the path in "PATH[:TAG]": up to the first ':' before which something is there. */
+/* Returns the length of the path in "PATH[:TAG]": the path ends at the first ':' before which a
+ * file exists. */
 static size_t path_length(const char *text)
 {
 	size_t len = 0;
@@ -59,7 +60,8 @@ static size_t path_length(const char *text)
 	}
 }
 
-/* 1: a directory; 0: a file. Of what else there is skopeo would wait for its first byte. */
+/* Returns 1 for a directory, 0 for a file; -1 with an error for other kinds, because skopeo would
+ * wait for their first byte. */
 static int is_directory(const char *path, struct error *err)
 {
 	struct stat st;
@@ -71,7 +73,7 @@ static int is_directory(const char *path, struct error *err)
 	return S_ISDIR(st.st_mode);
 }
 
-/* What a file or directory holds, by what is in it. */
+/* Finds the transport of a file or directory by its contents. */
 static int look_in_path(const char *path, uint64_t room, enum oci_transport *out, struct error *err)
 {
 	autofree char *layout = path_join(path, "oci-layout", err);
@@ -116,7 +118,8 @@ static int put_source_text(char **out, struct error *err, const char *fmt, ...)
 	return error_errno(err, ENOMEM, "image");
 }
 
-/* A file that was mistyped is asked of no registry. */
+/* Returns true if a name looks like that of an archive. If such a file is missing, its name was
+ * mistyped, and no registry is asked. */
 static bool is_called_archive(const char *name)
 {
 	static const char *const ends[] = {".tar",     ".tar.gz", ".tgz",
@@ -129,8 +132,8 @@ static bool is_called_archive(const char *name)
 	return false;
 }
 
-/* "dir:/tmp", "https://...": what no tag and no port of a registry is follows the first ':'; and
- * what else skopeo could read from. */
+/* Returns true for "dir:/tmp", "https://..." and similar names: no tag and no port of a registry
+ * follows their first ':'. Also returns true for other transports from which skopeo could read. */
 static bool is_of_other_transport(const char *name)
 {
 	const char *colon = strchr(name, ':');
@@ -144,7 +147,7 @@ static bool is_of_other_transport(const char *name)
 
 static int in_registry(struct oci_source *source, const char *name, struct error *err)
 {
-	/* A path that is not there, or an option. */
+	/* The name is a missing path, or looks like an option. */
 	if (!*name || strchr("/.~-", *name))
 		return error_set(
 			err, ERR_NOT_FOUND,
@@ -206,7 +209,7 @@ int oci_source_find(const char *text, uint64_t room, struct oci_source *out, str
 	return 0;
 }
 
-/* Whether no other user can write to the directory, or to one on the way to it. */
+/* Returns true if no other user can write to the directory or to a parent directory. */
 static bool is_dir_ours(const char *path)
 {
 	struct error ignored;
@@ -215,7 +218,7 @@ static bool is_dir_ours(const char *path)
 	return fd >= 0 && trusted_dir_check_own(fd, path, &ignored) == 0;
 }
 
-/* The same of all directories of a layout. */
+/* Returns true if no other user can write to a directory of the layout. */
 static bool is_layout_ours(const char *path)
 {
 	autofree char *blobs = path_join(path, "blobs", NULL);
@@ -231,7 +234,8 @@ static bool is_layout_ours(const char *path)
 	return dir != NULL;
 }
 
-/* The same of an archive's directory, and of the archive, which may be no link to elsewhere. */
+/* Returns true if no other user can write to an archive or its directory. The archive must not be a
+ * link to another place. */
 static bool is_archive_ours(const char *path)
 {
 	autofree char *dir = strdup(path);
@@ -258,7 +262,7 @@ static int copy_source(struct oci_source *source, int dir, const char *dir_path,
 	return 0;
 }
 
-/* A path with ':' in it would be cut there, in the source and in the directory alike. */
+/* skopeo would cut a path at a ':', in the source and in the directory. */
 int oci_source_prepare(struct oci_source *source, int dir, const char *dir_path, struct error *err)
 {
 	/* Another user could put a FIFO or a link in its place while skopeo reads it. */
@@ -293,7 +297,8 @@ static int run_skopeo(const struct oci_source *source, const char *dir, const st
 	struct tool there = *tool;
 
 	argv_add(&words, tool->argv[0]);
-	/* It unpacks archives in /var/tmp, whatever TMPDIR says: in a cell that is ours. */
+	/* skopeo unpacks archives in /var/tmp and ignores TMPDIR; in a cell that is our own
+	 * directory. */
 	if (source->unconfined) {
 		argv_add(&words, "--tmpdir");
 		argv_add(&words, TEMPORARY);
@@ -303,7 +308,7 @@ static int run_skopeo(const struct oci_source *source, const char *dir, const st
 	return there.argv ? cell_run(&cell, &there, err) : -1;
 }
 
-/* What an index has in place of what is wanted. */
+/* Names the platforms that an index has if it lacks the wanted one. */
 static bool tell_platforms(const struct oci_source *source, const char *dir, struct error *err)
 {
 	const char *const argv[] = {"skopeo", "inspect", "--raw", source->name, NULL};
@@ -315,9 +320,9 @@ static bool tell_platforms(const struct oci_source *source, const char *dir, str
 	       oci_complain_of_platform(source, &index, err);
 }
 
-/* skopeo removes what it could not write whole before anybody looks how much that was. A write is
- * refused because the file is too long, or because the disk is full. The disk is not full where it
- * has room for all that skopeo may write. */
+/* Returns true if skopeo failed because its room is full. skopeo removes a file that it could not
+ * finish before the size can be checked. A write fails because the file is too long, or because the
+ * disk is full. The disk is not full if it has room for all that skopeo may write. */
 static bool has_filled_room(const struct oci_source *source, const char *dir,
 			    const struct error *why)
 {
@@ -346,8 +351,8 @@ static int skopeo(const struct oci_source *source, const char *dir, const char *
 	return why.reason == REASON_NO_CELL ? -1 : oci_complain(source, err);
 }
 
-/* skopeo opens what is to be a file, and unpacks what is to be one: of a FIFO it waits for the first
- * byte, for ever. */
+/* Checks the files that skopeo opens and unpacks, because skopeo would wait for ever for the first
+ * byte of a FIFO. */
 static int check_files(const struct oci_source *source, struct error *err)
 {
 	int status = 0;

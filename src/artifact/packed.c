@@ -58,7 +58,7 @@ static la_ssize_t read_packed(struct archive *archive, void *data, const void **
 	return n;
 }
 
-/* 0: as much is to be read instead, as of a pipe. */
+/* Skips bytes. Returns 0 if libarchive must read the bytes instead, as for a pipe. */
 static la_int64_t skip_packed(struct archive *archive, void *data, la_int64_t bytes)
 {
 	struct packed *packed = data;

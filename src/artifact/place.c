@@ -26,8 +26,8 @@ static void on_tick(int number)
 	(void)number;
 }
 
-/* A lock cannot be polled: a timer's signal interrupts the wait now and then, so that the progress
- * line lives and a signal to end is noticed wherever it came. */
+/* Waits for the lock. A lock cannot be polled, so a timer's signal interrupts the wait from time to
+ * time. Then the progress line is drawn, and a signal to end is noticed. */
 static int wait_for_place(int fd, struct error *err)
 {
 	const struct sigaction action = {.sa_handler = on_tick};

@@ -14,10 +14,11 @@
 #define REDRAW_NS (250 * NS_PER_MS)
 #define PATIENCE_NS NS_PER_S
 
-/* There is one terminal, hence one line. */
+/* The state of the line. There is one terminal, so there is one line. */
 static struct {
 	char text[160];
-	uint64_t began, since, drawn; /* the first stage, this one, and when it was last shown */
+	/* the start of the first stage and of this one, and the last drawing */
+	uint64_t began, since, drawn;
 	size_t done, total;
 	bool shown;
 } line;
@@ -44,7 +45,7 @@ void progress_count(size_t done, size_t total)
 	progress_draw();
 }
 
-/* Columns of the terminal, less one so that the cursor never wraps. */
+/* Returns the columns of the terminal, less one so that the cursor never wraps. */
 static int terminal_room(void)
 {
 	struct winsize size = {0};
@@ -73,7 +74,7 @@ void progress_draw(void)
 	room = terminal_room();
 	snprintf(text, sizeof(text), "%.*s", n < room ? room - n : 0, line.text);
 	fputs("\r\033[K", stderr);
-	print_safe(stderr, text); /* it may have a name of the user's in it */
+	print_safe(stderr, text); /* it may contain a name that the user chose */
 	fputs(behind, stderr);
 	fflush(stderr);
 	line.drawn = now;

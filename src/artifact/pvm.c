@@ -11,7 +11,7 @@
 #define CODE_MAX 16
 #define BLOCK_BYTES ((size_t)256 << 10)
 
-/* How a guest's kernel begins to speak to its PVM, as machine code. */
+/* The machine code with which a guest's kernel begins to talk to its PVM. */
 static const struct {
 	size_t len;
 	unsigned char bytes[CODE_MAX];
@@ -30,7 +30,7 @@ int pvm_find_code(const char *kernel, bool *out, struct error *err)
 {
 	autoclose int fd = path_open_file(kernel, err);
 	autofree unsigned char *block = malloc(BLOCK_BYTES);
-	size_t kept = 0; /* the end of what was read before, where a code may begin */
+	size_t kept = 0; /* bytes kept from the end of the last block, where a code may begin */
 	bool found = false;
 
 	if (fd < 0)

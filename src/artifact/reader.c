@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the child gives up, whoever runs it:
+ * A reader gives up the following, for every user that runs it:
  *
- *   descriptors   all but stderr, its socket, and those of its work.
+ *   descriptors   all except stderr, its socket, and those of its work.
  *   core dumps    RLIMIT_CORE 0.
  *   memory        RLIMIT_DATA: a few bytes can ask for gigabytes of dictionary or map.
  *   capabilities  all sets empty, also the bounding set; no_new_privs.
- *   files         Landlock: its directory, to read and to write; nothing else can be opened.
+ *   files         Landlock: it can read and write in its directory, and can open nothing else.
  *   system calls  the table below. No program, process, signal or socket.
  *
- * A kernel without Landlock leaves the files open to it that its user may open; the other stages
- * hold alone there.
+ * Without Landlock in the kernel, the reader can open all files that its user can open. Then only
+ * the other measures hold.
  *
- * The two speak in messages over a socket. Each of the child's is a kind and bytes; the answer to
- * a question is one byte, since a refusal is the end of the child.
+ * Parent and child exchange messages over a socket. A message of the child is a kind and bytes. The
+ * answer to a question is one byte, because a refusal ends the child.
  */
 #include "artifact/reader.h"
 
@@ -46,7 +46,7 @@
 
 #define CHUNK 32768
 #define TICK_MS 200
-/* libarchive ends its process, with a line on stderr, where a map or a string finds no memory
+/* libarchive ends its process, with a line on stderr, if it finds no memory for a map or a string
  * (__archive_errx() of its archive_util.c). */
 #define OUT_OF_MEMORY 1
 #define STATM_DATA 6 /* the number of it in /proc/self/statm: data and stack */
@@ -59,7 +59,7 @@ struct note {
 };
 #define NOTE_HEAD offsetof(struct note, bytes)
 
-static int reader_socket = -1; /* the child's, in the child */
+static int reader_socket = -1; /* in the child: its socket */
 
 /* --- the child ------------------------------------------------------------------------------- */
 
@@ -141,7 +141,7 @@ int reader_ask(const void *asked, size_t len, struct error *err)
 	char answer;
 	ssize_t n;
 
-	progress_clear(); /* who serves shows what it does */
+	progress_clear(); /* the served request shows its own progress */
 	if (send_note(ASKED, asked, len, err) < 0)
 		return -1;
 	do
@@ -150,7 +150,8 @@ int reader_ask(const void *asked, size_t len, struct error *err)
 	return n == 1 ? 0 : error_set(err, ERR_UNAVAILABLE, "interrupted");
 }
 
-/* What there is already is the parent's, and the sanitizers'. */
+/* Bounds the memory of the reader. The memory that is there already came from the parent and the
+ * sanitizers, and is not counted. */
 static int bound_reader_memory(struct error *err)
 {
 	autoclose int fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
@@ -188,7 +189,8 @@ static int confine_reader(const struct reader_work *work, pid_t parent, struct e
 		return error_errno(err, errno, "working directory");
 	if (layer_prepare(err) < 0)
 		return -1;
-	/* What is written to a terminal is the progress line, on stderr. */
+	/* stdin and stdout become /dev/null; only the progress line on stderr may go to a terminal.
+	 */
 	none = open("/dev/null", O_RDWR | O_CLOEXEC);
 	if (none < 0 || dup2(none, STDIN_FILENO) < 0 || dup2(none, STDOUT_FILENO) < 0)
 		return error_errno(err, errno, "/dev/null");
@@ -228,7 +230,7 @@ static void live_as_reader(const struct reader_work *work, pid_t parent, struct 
 
 /* --- who started it -------------------------------------------------------------------------- */
 
-/* The child's words, which may be anything. */
+/* Takes the error that the child reports. The text may be anything. */
 static int take_failure(const struct note *note, size_t len, struct error *err)
 {
 	struct error told;
@@ -241,8 +243,8 @@ static int take_failure(const struct note *note, size_t len, struct error *err)
 	return told.reason == REASON_IMAGE_TOO_SMALL ? error_reason(err, told.reason, "") : -1;
 }
 
-/* One that is ended by a forbidden system call was taken over, or has met what nobody thought of.
- */
+/* Makes the error for a reader that has ended. One that a forbidden system call ended was taken
+ * over, or met an unforeseen case. */
 static int reader_is_gone(struct proc *child, struct error *err)
 {
 	int code;
@@ -257,7 +259,7 @@ static int reader_is_gone(struct proc *child, struct error *err)
 	return error_set(err, ERR_IO, "the reader of archives ended (%d)", code);
 }
 
-/* 1: it goes on; 0: it is done. */
+/* Handles a message. Returns 1 if the reader goes on, 0 if it is done; -1 with an error. */
 static int take_note(const struct reader_work *work, int sock, struct proc *child, struct buf *out,
 		     struct error *err)
 {

@@ -14,9 +14,10 @@
 #include "artifact/rootfs_impl.h"
 #include "base/cleanup.h"
 
-#define LINKS_MAX 40 /* as the kernel follows */
-/* Of all targets that are followed for one image. A layer of a few bytes may have links with long
- * targets on the way of each of its files. This is enough for 64 bytes on the way of a million. */
+#define LINKS_MAX 40 /* as many links as the kernel follows */
+/* The bytes of all link targets that are followed for one image. A layer of a few bytes can have
+ * links with long targets in the path of each of its files. The limit allows 64 bytes in each of a
+ * million paths. */
 #define FOLLOWED_MAX (UINT64_C(64) << 20)
 
 static int compare_nodes(const void *a, const void *b)
@@ -39,7 +40,7 @@ static struct rootfs_node *child(const struct rootfs_node *dir, const char *name
 
 struct pruning {
 	struct rootfs *fs;
-	unsigned below; /* layers from this one on stay */
+	unsigned below; /* files of this layer and of later ones stay */
 	struct rootfs_node **doomed;
 	size_t count, room;
 	bool failed;
@@ -76,9 +77,9 @@ static void free_node(struct rootfs *fs, struct rootfs_node *node)
 	free(node);
 }
 
-/* Removes what is in dir and came before that layer; what remains keeps the directories it is in.
- * A layer may say so of one directory as often as it has entries; the first time does it all, since
- * whatever is added later came with this layer. */
+/* Removes the files in dir that came before the layer `below`. A file that stays keeps its parent
+ * directories. A layer may ask for this as often as it has entries. The first call does all,
+ * because files that are added later came with this layer. */
 static int prune(struct rootfs *fs, struct rootfs_node *dir, unsigned below, struct error *err)
 {
 	struct pruning p = {.fs = fs, .below = below};
@@ -100,7 +101,7 @@ static int prune(struct rootfs *fs, struct rootfs_node *dir, unsigned below, str
 	return result;
 }
 
-#define UNPACKED_TIMES 4 /* what an image may have on its disk */
+#define UNPACKED_TIMES 4 /* as a multiple of the image's size on its disk */
 
 uint64_t rootfs_most_unpacked(uint64_t bytes)
 {
@@ -205,7 +206,8 @@ static struct rootfs_node *add_dir(struct rootfs *fs, struct rootfs_node *dir, c
 	return node;
 }
 
-/* Takes the next name off the path; false at its end. "." and empty ones are passed over. */
+/* Takes the next name off the path. Returns false at the end of the path. Skips "." and empty
+ * names. */
 static bool next_name(const char **path, char name[ROOTFS_NAME_MAX + 2])
 {
 	const char *start;
@@ -221,7 +223,7 @@ static bool next_name(const char **path, char name[ROOTFS_NAME_MAX + 2])
 }
 
 struct walk {
-	bool create; /* directories that are missing */
+	bool create; /* make missing directories */
 	unsigned links;
 };
 
@@ -239,8 +241,8 @@ static int follow_link(struct rootfs *fs, const char *target, struct walk *how, 
 		       : 0;
 }
 
-/* From at along path to a directory; *out is NULL where there is none. in_link: the path is a
- * link's, which may have ".." in it and leads to the root from there. */
+/* Walks from at along path to a directory. Sets *out to NULL if there is none. in_link: the path is
+ * the target of a link. Such a path may contain "..", which never leads above the root. */
 static int walk_to_dir(struct rootfs *fs, struct rootfs_node *at, const char *path, bool in_link,
 		       struct walk *how, struct rootfs_node **out, struct error *err)
 {
@@ -287,7 +289,8 @@ static int walk_to_dir(struct rootfs *fs, struct rootfs_node *at, const char *pa
 	return 0;
 }
 
-/* "a/b/" is the directory "a" and the name "b"; the root has no name. malloc'd. */
+/* Splits "a/b/" into the directory "a" and the name "b". The root has no name. The caller frees the
+ * result. */
 static char *split_path(const char *path, char name[ROOTFS_NAME_MAX + 1], struct error *err)
 {
 	size_t end = strlen(path), start;
@@ -317,7 +320,7 @@ static char *split_path(const char *path, char name[ROOTFS_NAME_MAX + 1], struct
 	return dir;
 }
 
-/* The directory that path is in, and its name there; *dir is NULL where there is none. */
+/* Finds the directory of path, and its name there. Sets *dir to NULL if there is none. */
 static int find_in_rootfs(struct rootfs *fs, const char *path, bool create,
 			  struct rootfs_node **dir, char name[ROOTFS_NAME_MAX + 1],
 			  struct error *err)

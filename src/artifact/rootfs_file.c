@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The files of a rootfs: what they take of its bounds, and where their contents are. */
+/* The files of a rootfs: how they count in its bounds, and where their contents are. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -22,7 +22,7 @@ static uint64_t blocks_of(const struct rootfs_file *file)
 	return S_ISDIR(file->mode) ? BLOCK : (file->bytes + BLOCK - 1) & ~(BLOCK - 1);
 }
 
-/* A layer of a few MiB can be a million names of 4000 bytes. */
+/* The bound is needed because a layer of a few MiB can have a million names of 4000 bytes. */
 int rootfs_take_text(struct rootfs *fs, uint64_t bytes, struct error *err)
 {
 	if (bytes > fs->bounds.text - fs->text)

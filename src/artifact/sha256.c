@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The command sha256: "<digest>  <name>" a line, as sha256sum prints; --fd N has no name. And
- * init-sha256: the same of the microagent-init in an initrd, uncompressed. */
+/* The commands sha256 and init-sha256. sha256 prints lines "<digest> <name>" as sha256sum does,
+ * without a name for --fd N. init-sha256 prints the digest of the microagent-init in an initrd that
+ * is not compressed. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -29,8 +30,8 @@ static int answer_digests(const struct artifact_options *opts, json_t *list, con
 	return json_put_string(entry, "sha256", digest, err);
 }
 
-/* "-" for an initrd in which no init is to be seen: somebody else's, or a compressed one. "!" for
- * an initrd of which a part is missing. */
+/* Hashes the init in an initrd. Sets out to "-" if the initrd has no init that can be seen, because
+ * it is foreign or compressed, and to "!" if a part of it is missing. */
 static int hash_init(int fd, char out[DIGEST_TEXT], struct error *err)
 {
 	struct error why = {0};

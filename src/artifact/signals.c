@@ -4,7 +4,7 @@
 #include "artifact/artifact.h"
 #include "base/cleanup.h"
 
-static volatile sig_atomic_t ending; /* the signal that asks us to end */
+static volatile sig_atomic_t ending; /* the signal that asks this program to end */
 
 static void note_signal(int number)
 {
@@ -16,7 +16,8 @@ int artifact_check_signal(struct error *err)
 	return ending ? error_set(err, ERR_UNAVAILABLE, "interrupted") : 0;
 }
 
-/* No SA_RESTART: whatever we wait in is to notice. What is ignored (nohup) stays so. */
+/* Without SA_RESTART every wait notices the signal. A signal that is ignored (nohup) stays ignored.
+ */
 void artifact_catch_signals(void)
 {
 	static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
@@ -27,7 +28,8 @@ void artifact_catch_signals(void)
 		if (sigaction(signals[i], NULL, &present) == 0 && present.sa_handler != SIG_IGN)
 			sigaction(signals[i], &action, NULL);
 	signal(SIGPIPE, SIG_IGN);
-	signal(SIGXFSZ, SIG_IGN); /* of ulimit -f: EFBIG is to be told */
+	/* from ulimit -f; without the signal the write fails with EFBIG, which is reported */
+	signal(SIGXFSZ, SIG_IGN);
 }
 
 void artifact_end_by_signal(void)

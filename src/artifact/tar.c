@@ -16,8 +16,8 @@
 #define MAGIC_AT 257
 #define NO_ARCHIVE "it is no tar archive, neither plain nor compressed by gzip, bzip2, xz or zstd"
 #define HEADERS \
-	UINT64_C(4096) /* of an entry, with special ones and with what is behind its contents */
-#define BLOCK UINT64_C(4096) /* what a file takes at least */
+	UINT64_C(4096) /* an entry's headers, special ones too, and what follows its contents */
+#define BLOCK UINT64_C(4096) /* the least that a file takes on disk */
 
 void tar_close(struct tar_reading *tar)
 {
@@ -38,8 +38,8 @@ static bool lacks_memory(struct archive *archive)
 	return archive && archive_errno(archive) == ENOMEM;
 }
 
-/* The host that cannot read is told of by its own reason; else it is the archive that is wrong. The
- * library's words are for those who know it. */
+/* A failed read of the host has its own error; otherwise the archive is wrong. Users do not
+ * understand the library's messages. */
 int tar_failed(const struct tar_reading *tar, struct error *err)
 {
 	int entry = archive_file_count(tar->archive);
@@ -95,9 +95,9 @@ int tar_count(struct tar_bound *bound, uint64_t bytes, struct error *err)
 	return 0;
 }
 
-/* Gives the archive what was counted and hashed, and nothing else. libarchive reads any number of
- * special headers of pax and GNU tar before archive_read_next_header() returns. So the count and
- * the look at signals are here. */
+/* Gives the archive only bytes that were counted and hashed. libarchive reads any number of special
+ * headers of pax and GNU tar before archive_read_next_header() returns. So the bytes are counted,
+ * and signals are checked, here. */
 static la_ssize_t read_unpacked(struct archive *archive, void *data, const void **out)
 {
 	struct tar_reading *tar = data;
@@ -148,8 +148,8 @@ int tar_open_bounded(struct tar_reading *tar, int fd, uint64_t left, struct tar_
 	return open_unpacked(tar, fd, left, err);
 }
 
-/* By the magic of its first header (tar(5) of libarchive). An archive of the oldest form has none,
- * and counts as one that may be compressed. */
+/* Returns true if the first header has the magic of a plain archive (tar(5) of libarchive). An
+ * archive of the oldest form has no magic, and is treated as possibly compressed. */
 static bool is_plain_tar(int fd)
 {
 	char header[512];
@@ -162,7 +162,7 @@ int tar_open(struct tar_reading *tar, int fd, struct tar_bound *bound, struct er
 {
 	if (!is_plain_tar(fd))
 		return tar_open_bounded(tar, fd, UINT64_MAX, bound, err);
-	/* Without a filter of libarchive's: what is compressed may have the magic too. */
+	/* No filter of libarchive is used, because compressed bytes may have the magic too. */
 	*tar = (struct tar_reading){0};
 	if (packed_begin(&tar->from, fd, UINT64_MAX, err) < 0 || !(tar->archive = new_tar(err)))
 		return -1;
@@ -243,11 +243,11 @@ int tar_copy_data(const struct tar_reading *tar, int fd, int64_t size, struct er
 	}
 	if (got != ARCHIVE_EOF)
 		return tar_failed(tar, err);
-	/* What is left out are holes. */
+	/* Bytes that were not written are holes. */
 	return ftruncate(fd, size) < 0 ? error_errno(err, errno, "unpacking") : 0;
 }
 
-/* 1: it is the next to be read. */
+/* After 1 the contents of that file are read next. */
 int tar_has(struct tar_reading *tar, const char *name, struct error *err)
 {
 	struct archive_entry *entry;
@@ -282,8 +282,8 @@ int tar_check_files(struct tar_reading *tar, struct error *err)
 		if (kind != S_IFREG && kind != S_IFDIR && !archive_entry_hardlink(entry))
 			return error_set(err, ERR_INVALID, "%.300s is no regular file",
 					 there ? there : "an entry");
-		/* Other readers, skopeo's among them, take what would be its contents as the next
-		 * entry, which then is one that was not looked at here. */
+		/* Other readers, like skopeo's, take such contents as the next entry, which was
+		 * then not checked here. */
 		if (archive_entry_hardlink(entry) && archive_entry_size(entry) > 0)
 			return error_set(err, ERR_INVALID, "%.300s is a link with contents",
 					 there ? there : "an entry");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A tool's stdout and stderr are pipes of ours, also on a terminal: what a person sees is the one
- * progress line, and what went wrong is told in one message.
+ * Runs tools. Their stdout and stderr are pipes to this program, also on a terminal: a person sees
+ * only the progress line, and one message about an error.
  */
 #include "artifact/tool.h"
 
@@ -35,15 +35,16 @@
 #define LINE_BYTES 4096
 #define CHUNK 16384
 #define TICK_MS 200
-/* An archive of an image has some files for each layer, which are in three directories. */
+/* An archive of an image has some files for each layer, in three levels of directories. */
 #define ROOM_FILES 65536
 #define ROOM_LEVELS 16
-/* What a tool with a bound leaves of a disk: this part of it, and no more than so many bytes. */
+/* The free space that a tool with a bound must leave on a disk: this part of the disk, at most this
+ * many bytes. */
 #define SPARE_PART 64
 #define SPARE_BYTES (UINT64_C(1) << 30)
 #define END_NS (30 * NS_PER_S) /* for a tool to clean up after SIGTERM, and then to be gone */
 
-/* What is needed beside programs. */
+/* Headers that are needed besides programs. */
 static const struct {
 	const char *header, *package;
 } headers[] = {
@@ -93,11 +94,12 @@ int tool_require(const char *what, const char *const *names, struct error *err)
 struct running {
 	const struct tool *tool;
 	struct proc proc;
-	int out, errors; /* -1 at their end */
+	int out, errors; /* -1 once the pipe has ended */
 	struct buf line, last;
 };
 
-/* Whole lines of stdout go to the tool's function; a line beyond the limit is cut into pieces. */
+/* Passes whole lines of stdout to the tool's function. A line beyond the limit is cut into pieces.
+ */
 static int take_tool_lines(struct running *r, const char *data, size_t n, struct error *err)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -136,7 +138,7 @@ static int pump_pipe(struct running *r, int *fd, struct error *err)
 	return 0;
 }
 
-/* What the tool has in its room, counted while it goes on. */
+/* The use of a tool's room, which is counted while the tool runs. */
 struct use {
 	uint64_t bytes;
 	size_t files;
@@ -144,7 +146,7 @@ struct use {
 
 static int count_use(int dir, unsigned level, struct use *use, struct error *err);
 
-/* What is gone by now, or has become another kind of file, takes no room. */
+/* Counts an entry. A file that is gone, or that has become another kind of file, takes no room. */
 static int count_entry(int dir, const char *name, unsigned level, struct use *use,
 		       struct error *err)
 {
@@ -186,7 +188,8 @@ static int count_use(int dir, unsigned level, struct use *use, struct error *err
 	return 0;
 }
 
-/* The host goes on needing its disk, while a tool that reads a hostile archive writes to it. */
+/* Checks that the disk has free space, because the host needs it while a tool that reads a hostile
+ * archive writes to the disk. */
 static int check_disk(int dir, struct error *err)
 {
 	struct statvfs disk;
@@ -222,7 +225,8 @@ int tool_room_exceeded(uint64_t bytes, struct error *err)
 	return error_reason(err, REASON_IMAGE_TOO_SMALL, "");
 }
 
-/* Until both pipes have ended; a tool whose child keeps one open is ended by its own exit. */
+/* Reads until both pipes have ended. If a child of the tool keeps a pipe open, the exit of the tool
+ * is the end. */
 static int follow_tool(struct running *r, struct error *err)
 {
 	while (r->out >= 0 || r->errors >= 0) {
@@ -248,7 +252,7 @@ static int follow_tool(struct running *r, struct error *err)
 	return 0;
 }
 
-/* Whether one of the tool's own variables has the name of "NAME=VALUE". */
+/* Returns true if one of the tool's own variables has the name of "NAME=VALUE". */
 static bool is_replaced(const struct tool *tool, const char *variable)
 {
 	size_t len = strcspn(variable, "=") + 1;
@@ -259,7 +263,7 @@ static bool is_replaced(const struct tool *tool, const char *variable)
 	return false;
 }
 
-/* Our environment with the tool's variables in place of those of the same name. */
+/* Returns our environment, with the tool's variables in place of those with the same name. */
 static const char **environment(const struct tool *tool, struct error *err)
 {
 	size_t room = 1, n = 0;
@@ -282,7 +286,7 @@ static const char **environment(const struct tool *tool, struct error *err)
 	return env;
 }
 
-/* argv with `nice -n 19` in front for an idle tool. */
+/* Returns argv, with `nice -n 19` in front for an idle tool. */
 static const char **tool_arguments(const struct tool *tool, struct error *err)
 {
 	size_t n = 0, at = 0;
@@ -304,17 +308,17 @@ static const char **tool_arguments(const struct tool *tool, struct error *err)
 	return argv;
 }
 
-/* On a merged system most of them are links into the first one. */
+/* On a merged system most of these are links into the first one. */
 static const char *const system_dirs[] = {"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64"};
 
-/* What the tool that is being started is alone with, as long as it is being started. */
+/* The confinement of the tool that is being started, during the start. */
 static struct {
 	const char *dir;
 	bool writes;
-	const char *own; /* where its program is */
+	const char *own; /* the directory of its program */
 } company;
 
-/* How long the files may be that the tool writes which is being started; 0: any length. */
+/* The largest size of a file for the tool that is being started; 0: no bound. */
 static rlim_t longest_file;
 
 static void add_tree(struct isolate_reach *reach, struct isolate_tree *trees, const char *path,
@@ -327,7 +331,7 @@ static void add_tree(struct isolate_reach *reach, struct isolate_tree *trees, co
 			.fd = fd, .writable = writable, .executable = !writable};
 }
 
-/* Called in the child, which execve() follows. */
+/* Confines the tool. Called in the child before execve(). */
 static int confine_tool(struct error *err)
 {
 	struct isolate_tree trees[ARRAY_SIZE(system_dirs) + 2];
@@ -345,7 +349,7 @@ static int confine_tool(struct error *err)
 		return error_errno(err, errno, "bound of files");
 	if (!company.dir)
 		return 0;
-	/* The tool looks at bytes that others have made. */
+	/* The tool reads foreign bytes, so its reach is limited. */
 	for (size_t i = 0; i < ARRAY_SIZE(system_dirs); i++)
 		add_tree(&reach, trees, system_dirs[i], false);
 	add_tree(&reach, trees, company.own, false);
@@ -361,7 +365,7 @@ static int start_tool(struct running *r, struct error *err)
 {
 	autofree const char **env = environment(r->tool, err);
 	autofree const char **argv = env ? tool_arguments(r->tool, err) : NULL;
-	autofree char *program = NULL; /* cut behind its directory */
+	autofree char *program = NULL; /* cut after its directory */
 	autoclose int filter = -1;
 	int out[2], errors[2];
 
@@ -412,7 +416,8 @@ static int start_tool(struct running *r, struct error *err)
 	return proc_spawn(&spec, &r->proc, err);
 }
 
-/* Both pipes' end is the end of all that the tool started: each of its processes holds them. */
+/* Returns true if all processes of the tool have ended. Each of them holds the pipes, so both pipes
+ * have ended then. */
 static bool all_ended(struct running *r, uint64_t deadline_ns)
 {
 	struct error ignored;
@@ -434,9 +439,9 @@ static bool all_ended(struct running *r, uint64_t deadline_ns)
 }
 
 /*
- * Ends the tool's whole group, as a terminal's Ctrl-C would: mmdebstrap and apt leave their
- * children to it. First so that they can clean up behind themselves. The group has its leader's
- * number, which is not anybody else's before the leader is reaped.
+ * Ends the tool's whole group, as Ctrl-C on a terminal does, because mmdebstrap and apt do not end
+ * their children. The first signal lets them clean up. The group has its leader's number, which no
+ * other process gets before the leader is reaped.
  */
 static void end_tool(struct running *r)
 {
@@ -448,7 +453,7 @@ static void end_tool(struct running *r)
 	proc_end(&r->proc);
 }
 
-/* The end of stderr as one line; control bytes are blanks. */
+/* Returns the end of stderr as one line. Control bytes become blanks. */
 static const char *last_stderr(struct buf *b)
 {
 	while (b->len > 0 && b->data[b->start + b->len - 1] <= ' ')
@@ -476,7 +481,7 @@ static int run_tool(struct running *r, struct error *err)
 		return -1;
 	if (r->line.len > 0 && r->tool->line)
 		r->tool->line(r->tool->data, buf_string(&r->line));
-	/* The kernel ends a tool whose file gets too long, before we look. */
+	/* The kernel ends a tool whose file gets too long, before we check the room. */
 	if (check_room(r->tool->room, err) < 0)
 		return -1;
 	if (code != 0)
@@ -493,7 +498,7 @@ int tool_run(const struct tool *tool, struct error *err)
 
 	assert(tool->argv[0]);
 	if (!strchr(tool->argv[0], '/')) {
-		/* Links to it would not be judged (store/share/own.c). */
+		/* Links to such a program would not be checked (store/share/own.c). */
 		if (!known_program_find(tool->argv[0]))
 			return error_set(err, ERR_INTERNAL, "%s is not in base/known_programs.c",
 					 tool->argv[0]);

@@ -15,7 +15,7 @@
 
 #define NAME "a tool"
 
-/* Calls that older headers have no name for: one number on every architecture. */
+/* Calls without a name in older headers. Each has one number on every architecture. */
 enum { FCHMODAT2 = 452, MAP_SHADOW_STACK, FUTEX_WAKE, FUTEX_WAIT, FUTEX_REQUEUE, MSEAL = 462 };
 
 #define ONLY(call, at, value, why)                                           \
@@ -24,19 +24,19 @@ enum { FCHMODAT2 = 452, MAP_SHADOW_STACK, FUTEX_WAKE, FUTEX_WAIT, FUTEX_REQUEUE,
 			{.arg = (at), .op = SCMP_CMP_EQ, .datum_a = (value)} \
 		}                                                            \
 	}
-/* clone() with these of those flags. */
+/* Allows clone() if, of the flags `those`, exactly `these` are set. */
 #define CLONE(those, these, why)                                                                 \
 	{                                                                                        \
 		.number = SCMP_SYS(clone), .reason = (why),                                      \
 		.only =                                                                          \
 		{ {.arg = 0, .op = SCMP_CMP_MASKED_EQ, .datum_a = (those), .datum_b = (these)} } \
 	}
-/* clone3() has its flags where no filter sees them; the C library goes back to clone(). */
+/* No filter can see the flags of clone3(), so it is refused; the C library then uses clone(). */
 #define NAMESPACES                                                                    \
 	(CLONE_NEWCGROUP | CLONE_NEWIPC | CLONE_NEWNET | CLONE_NEWNS | CLONE_NEWPID | \
 	 CLONE_NEWUSER | CLONE_NEWUTS)
 
-/* What any program calls. */
+/* The calls of any program. */
 static const int always[] = {
 	/* Memory. */
 	SCMP_SYS(brk),
@@ -53,7 +53,7 @@ static const int always[] = {
 	SCMP_SYS(msync),
 	SCMP_SYS(munlock),
 	SCMP_SYS(munmap),
-	/* Its own start and end, and its threads. */
+	/* Start and end of the program, and its threads. */
 	SCMP_SYS(arch_prctl),
 	SCMP_SYS(execve),
 	SCMP_SYS(exit),
@@ -120,7 +120,7 @@ static const int always[] = {
 	SCMP_SYS(umask),
 	SCMP_SYS(write),
 	SCMP_SYS(writev),
-	/* Waits, time, and signals that it gets. */
+	/* Waits, time, and received signals. */
 	SCMP_SYS(alarm),
 	SCMP_SYS(clock_getres),
 	SCMP_SYS(clock_gettime),
@@ -143,7 +143,7 @@ static const int always[] = {
 	SCMP_SYS(sigaltstack),
 	SCMP_SYS(time),
 	SCMP_SYS(times),
-	/* Who it is, and where. */
+	/* Identity, and the system. */
 	SCMP_SYS(capget),
 	SCMP_SYS(getegid),
 	SCMP_SYS(geteuid),
@@ -165,8 +165,8 @@ static const int always[] = {
 	SCMP_SYS(uname),
 };
 
-/* The fcntl() of both. By F_SETLEASE others of the host would wait for a tool when they open a file
- * that it reads. */
+/* The fcntl() calls for programs with and without a cell. F_SETLEASE is refused: with it a tool
+ * could make other programs of the host wait when they open a file that the tool reads. */
 static const struct isolate_syscall descriptors[] = {
 	ISOLATE_FCNTL,
 	ISOLATE_FCNTL_ROW(F_GETLK, "locks of files"),
@@ -174,7 +174,7 @@ static const struct isolate_syscall descriptors[] = {
 	ISOLATE_FCNTL_ROW(F_SETLKW, "locks of files"),
 };
 
-/* What a program outside of a cell calls besides. */
+/* Additional calls of a program outside a cell. */
 static const struct isolate_syscall alone[] = {
 	CLONE(NAMESPACES | CLONE_THREAD, CLONE_THREAD, "threads"),
 	ONLY(ioctl, 1, BLKGETSIZE64, "whether a file system is on a device, and how large"),
@@ -190,7 +190,7 @@ static const struct isolate_syscall alone[] = {
 	ONLY(prlimit64, 0, 0, "its own limits"),
 };
 
-/* What programs call besides that start others in a cell, and write a tree of files. */
+/* Additional calls of programs in a cell, which start other programs and write a tree of files. */
 static const int cell[] = {
 	/* Processes. */
 	SCMP_SYS(execveat),
@@ -257,7 +257,7 @@ static const int cell[] = {
 	SCMP_SYS(utime),
 	SCMP_SYS(utimensat),
 	SCMP_SYS(utimes),
-	/* Channels between them. */
+	/* Channels between processes. */
 	SCMP_SYS(accept),
 	SCMP_SYS(accept4),
 	SCMP_SYS(bind),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Where it lies: https://docs.kernel.org/arch/x86/boot.html, payload_offset. */
+/* Finds the packed kernel by payload_offset: https://docs.kernel.org/arch/x86/boot.html. */
 #include "artifact/vmlinux.h"
 
 #include <elf.h>
@@ -19,12 +19,12 @@
 #include "base/path.h"
 
 #define SETUP_BYTES 0x270
-#define VERSION_MIN 0x208 /* has the payload's fields */
+#define VERSION_MIN 0x208 /* the first version with the payload's fields */
 #define SECTOR 512u
 #define KERNEL_MAX (512ll << 20)
 
-/* Of what a kernel can be packed by (init/Kconfig of Linux, KERNEL_GZIP and the choices beside it)
- * all but lzo, which libarchive does not unpack by itself. */
+/* The ways to pack a kernel (init/Kconfig of Linux, KERNEL_GZIP and the choices beside it), except
+ * lzo, which libarchive does not unpack by itself. */
 #define PACKINGS \
 	(PACKING_GZIP | PACKING_BZIP2 | PACKING_XZ | PACKING_LZMA | PACKING_LZ4 | PACKING_ZSTD)
 
@@ -54,7 +54,8 @@ static int find_payload(int fd, struct payload *out)
 		return -1;
 	uint64_t sectors = setup[0x1f1] ? setup[0x1f1] : 4;
 	out->at = (off_t)((sectors + 1) * SECTOR + field32(setup, 0x248));
-	/* Behind it is its length, which some formats take for a part of their own. */
+	/* The payload's length follows the payload, and some formats take it as a part of their
+	 * own. */
 	out->size = field32(setup, 0x24c) - 4;
 	return 0;
 }

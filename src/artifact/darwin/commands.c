@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Kernels and images are made on Linux: what a start asks for is here. */
+/* The commands that the start of a machine needs. Kernels and images are made on Linux. */
 #include "artifact/commands.h"
 
 const struct artifact_command artifact_commands[] = {

@@ -5,7 +5,7 @@
 
 #include "base/sha256.h"
 
-/* libcrypto's own, under our name. */
+/* Returns libcrypto's context, which is our struct hash. */
 static EVP_MD_CTX *context_of(struct hash *hash)
 {
 	return (EVP_MD_CTX *)hash;
