@@ -29,7 +29,7 @@ struct artifact_options {
 	const char *init;    /* microagent-init; default: beside the executable */
 	const char *modules; /* initrd: a segment; kernel-install: a directory lib/modules/V */
 	const char *from;    /* a file instead of the package */
-	const char *name;    /* of a custom kernel */
+	const char *name;    /* the name of a custom kernel */
 	const char *size;    /* image-import: MiB */
 	/* architecture of the machines; default: this host's, or the file's own */
 	const char *arch;

@@ -45,8 +45,8 @@ int deb_unpack(const struct deb *deb, int dir, const char *const *names, struct 
  * and for tests. */
 int deb_unpack_here(int fd, int dir, const char *const *names, struct error *err);
 
-/* Returns the text between key, which stands at the start of a line, and the line's end. The caller
- * frees it. Returns NULL with ERR_NOT_FOUND if no line begins with key. */
+/* Returns the text that follows key on a line that begins with key. The caller frees it. Returns
+ * NULL with ERR_NOT_FOUND if no line begins with key. */
 char *deb_field(const char *text, const char *key, struct error *err);
 /* Returns true if a name can be an argument and a part of a file's name. */
 bool deb_is_plain_name(const char *name);

@@ -13,7 +13,7 @@
 #define AGENT_UID 1000
 
 struct image_spec {
-	const char *name, *kind; /* of the entry */
+	const char *name, *kind; /* the entry's name and kind */
 	struct ext4_spec ext4;
 	enum architecture architecture;
 	const char *user; /* recorded; NULL: none */

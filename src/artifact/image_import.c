@@ -180,7 +180,8 @@ static int apply_layer(const struct oci_image *image, size_t i, struct rootfs *f
 
 static int apply_layers(const struct oci_image *image, struct rootfs *fs, struct error *err)
 {
-	static const char user_file[] = "/etc/microagent/user"; /* where the guest's agent looks */
+	/* the file that the guest's agent reads */
+	static const char user_file[] = "/etc/microagent/user";
 	const char *cwd = json_text(image->run, "cwd", NULL);
 	const char *user = json_text(image->run, "user", NULL);
 	autobuf struct buf line = BUF_INIT(0);

@@ -19,16 +19,17 @@ struct kernel_entry {
 	const char *version;
 	enum kernel_kind kind;
 	bool modules; /* MODULES_FILE is there */
-	/* of the configuration that the kernel was built from; NULL: unknown */
+	/* digest of the configuration that was built; NULL: unknown */
 	const char *config_sha256;
-	const char *package_sha256; /* of the package of the kernel or its source; NULL: none */
-	bool for_pvm;		    /* the user says that it is built for a PVM (pvm.h) */
-	const char *release;	    /* the output of `uname -r` in a guest; NULL: unknown */
+	/* digest of the package of the kernel or its source; NULL: none */
+	const char *package_sha256;
+	bool for_pvm;	     /* the user says that it is built for a PVM (pvm.h) */
+	const char *release; /* the output of `uname -r` in a guest; NULL: unknown */
 	enum architecture architecture;
 };
 
-/* Returns the name of the cache's entry with that name. If name is a kind of kernels, returns the
- * name of the newest entry of that kind for that architecture. Returns NULL if there is no such
+/* Returns the name of the entry of the cache with that name. If name is a kind of kernel, returns
+ * the name of the newest entry of that kind for that architecture. Returns NULL if there is no such
  * entry or its kernel file is missing. The caller frees the name. */
 char *kernel_installed(const char *name, enum architecture architecture);
 /* Returns true if the entry with exactly that name was made from that package. The digest is

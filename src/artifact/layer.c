@@ -22,7 +22,7 @@
 #define BLOCK UINT64_C(4096) /* the least that a file takes on disk */
 #define XATTR_BYTES 4096     /* all attributes of a file together: ext4 keeps them in one block */
 #define XATTR_NAME_BYTES 255
-#define TIME_MAX ((INT64_C(1) << 34) - (INT64_C(1) << 31) - 1) /* what ext4 can keep */
+#define TIME_MAX ((INT64_C(1) << 34) - (INT64_C(1) << 31) - 1) /* the largest in ext4 */
 #define NSEC_MAX 999999999
 
 /* The state while an archive is unpacked. */

@@ -21,8 +21,8 @@ int layer_apply(struct rootfs *fs, int fd, uint64_t done, uint64_t total, char d
 /* The most that an archive that stands alone may unpack to. A file that another one replaces counts
  * too. */
 struct layer_bounds {
-	uint64_t bytes; /* of the files, in whole blocks */
-	uint64_t count; /* of entries */
+	uint64_t bytes; /* most bytes of the files, in whole blocks */
+	uint64_t count; /* most entries */
 };
 /* Unpacks an archive that stands alone into fs. Takes files, directories and links, and leaves out
  * attributes, FIFOs and device nodes. No name hides another one, and no name is absolute. name: for

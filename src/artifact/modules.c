@@ -13,7 +13,7 @@
 #define TEXT_BYTES (8u << 20)
 #define NAME_BYTES 64
 
-/* In the order in which guests need them. */
+/* The modules of every guest, in the order in which guests need them. */
 #define EVERY_GUEST_S                                                                             \
 	"virtio_pci", "virtio_blk", "virtio_console", "virtio_rng", "vmw_vsock_virtio_transport", \
 		"virtio_net", "virtio_balloon", "fuse", "virtiofs", "overlay", "squashfs"

@@ -34,8 +34,8 @@ int modules_resolve(const char *dep, const char *builtin, const char *const *nam
 
 /*
  * Writes a segment to fd: modules/<version>/..., and modules.list with one path a line in load
- * order. The segment does not use lib, because lib is a link in many an initramfs before which it
- * may stand.
+ * order. The segment does not use lib, because ours may be put behind another initramfs, in which
+ * lib is often a link.
  *
  * root, which is cell->out, holds lib/modules/<version> from the package. depmod runs on it in the
  * cell.

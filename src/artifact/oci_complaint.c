@@ -97,7 +97,8 @@ static int list_images(const struct oci_source *source, struct listed *l, struct
 static bool complain_of_choice(const struct oci_source *source, struct error *err)
 {
 	const char *at = strstr(source->ref, source->path);
-	const char *tag = at ? at + strlen(source->path) : ""; /* behind the path; "": none */
+	/* the text behind the path; "": none */
+	const char *tag = at ? at + strlen(source->path) : "";
 	struct listed l = {.text = BUF_INIT(0), .asked = *tag == ':' ? tag + 1 : tag};
 	struct error unread;
 	bool wrong = list_images(source, &l, &unread) == 0 &&

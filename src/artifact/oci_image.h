@@ -12,16 +12,16 @@
 
 struct oci_layer {
 	char sha256[DIGEST_TEXT];
-	char diff_id[DIGEST_TEXT]; /* of the unpacked bytes, from the configuration */
-	uint64_t bytes;		   /* as it is stored */
+	char diff_id[DIGEST_TEXT]; /* digest of the unpacked bytes, from the configuration */
+	uint64_t bytes;		   /* size of the stored layer */
 };
 
 struct oci_image {
-	char sha256[DIGEST_TEXT];	 /* of its manifest */
-	char config_sha256[DIGEST_TEXT]; /* of its configuration; the same contents have the same */
+	char sha256[DIGEST_TEXT];	 /* digest of its manifest */
+	char config_sha256[DIGEST_TEXT]; /* digest of its configuration; equal for equal contents */
 	struct oci_layer *layers;	 /* the lowest first */
 	size_t layer_count;
-	uint64_t bytes; /* of the layers together */
+	uint64_t bytes; /* size of all stored layers together */
 	json_t *run;	/* entrypoint, cmd, env, user, cwd, each where the image names it */
 };
 void oci_image_free(struct oci_image *image); /* accepts a zeroed one */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The manifests that a source has for the name of an image, read before any other part of the image
- * is fetched. The digest of its manifest identifies an image, and the manifest names the layers as
- * they are stored. So an entry that is recorded under a digest was made from exactly these bytes,
- * whatever source they came from.
+ * The manifests that a source has for the name of an image. They are read before any other part of
+ * the image is fetched. An image is identified by the digest of its manifest, which names the
+ * layers as they are stored. So an entry that is recorded under a digest was made from exactly
+ * these bytes, whatever source they came from.
  */
 #ifndef ARTIFACT_OCI_MANIFESTS_H
 #define ARTIFACT_OCI_MANIFESTS_H

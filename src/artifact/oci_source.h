@@ -18,7 +18,7 @@ struct oci_source {
 	enum oci_transport transport;
 	char *ref;	 /* "oci:/home/me/layout:tag": whole, for the record */
 	char *path;	 /* absolute; NULL for a registry */
-	char *bytes;	 /* where its bytes are read: path, or our copy; NULL for a registry */
+	char *bytes;	 /* the path to read: path, or our copy; NULL for a registry */
 	char *name;	 /* skopeo's name for it, in the directory of oci_source_prepare() */
 	bool unconfined; /* skopeo runs in no cell, because the user wants that */
 	/* How many bytes skopeo may write to the disk of this host. An archive that is inspected

@@ -29,13 +29,13 @@ struct rootfs_file {
 	mode_t mode; /* with the type: S_IFDIR, S_IFREG, S_IFLNK or S_IFIFO */
 	uid_t uid;
 	gid_t gid;
-	int64_t time;  /* of modification, in seconds */
+	int64_t time;  /* time of the last modification, in seconds */
 	uint32_t nsec; /* the nanoseconds beyond them */
 	/* S_IFLNK: the target. S_IFREG: the contents are one of these, or none at all. */
 	char *text;
 	char *from;	/* a file of the host */
 	uint64_t data;	/* the number of a data file */
-	uint64_t bytes; /* of a regular file */
+	uint64_t bytes; /* size of a regular file */
 	struct rootfs_xattr *xattrs;
 	size_t xattr_count;
 	unsigned names;	 /* how many names the file has */
@@ -48,8 +48,8 @@ struct rootfs_file *rootfs_file_new(mode_t mode, struct error *err);
 
 /* Bounds on the size of the contents. */
 struct rootfs_bounds {
-	uint64_t bytes; /* of the files, in whole blocks */
-	uint64_t count; /* of files */
+	uint64_t bytes; /* most bytes of the files, in whole blocks */
+	uint64_t count; /* most files */
 	uint64_t text;	/* bytes of paths, targets of links and attributes, which are kept in memory
 			 */
 	bool straight;	/* no path may lead through a link */

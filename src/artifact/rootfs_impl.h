@@ -12,7 +12,7 @@ struct rootfs_node {
 	struct rootfs_node *parent; /* NULL: the root */
 	char *name;
 	struct rootfs_file *file;
-	void *children;	 /* of tsearch(), by name */
+	void *children;	 /* a tree of tsearch(), by name */
 	unsigned layer;	 /* the layer that set the file */
 	unsigned pruned; /* its contents came with this layer or a later one; 0: not known */
 	size_t path_len;

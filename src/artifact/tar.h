@@ -25,7 +25,7 @@ struct tar_reading {
 	struct packed from;
 	struct archive *unpacker; /* unpacks for the archive if there is a bound; else NULL */
 	struct tar_bound *bound;
-	struct hash *hash;    /* of the unpacked bytes; NULL: it is not wanted */
+	struct hash *hash;    /* gets the unpacked bytes; NULL: the hash is not wanted */
 	struct error stopped; /* why the unpacking was stopped; zeroed if it was not */
 	bool drained;	      /* the unpacker has no more */
 	bool has_bytes;	      /* before the first entry there was a byte that is not zero */

@@ -67,7 +67,7 @@ struct cli_option {
 	const char *name; /* "memory" for --memory; NULL ends the table */
 	char letter;	  /* 'f' for -f; 0: none */
 	enum cli_option_kind kind;
-	size_t offset; /* of the field in the command's values */
+	size_t offset; /* offset of the field in the command's values */
 	/* The kind of the value, for help and completion; NULL for a flag. "nat|isolated" stands
 	 * for one of these words, and the parser checks the value. Other kinds are those of
 	 * cli/complete/offer.c ("IMAGE"), or any other word ("MIB"). */

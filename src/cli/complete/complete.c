@@ -132,7 +132,7 @@ struct place {
 	/* the next word is a command of this table; NULL: it is none */
 	const struct cli_command *const *table;
 	const struct cli_option *wants; /* the next word is the value of this option */
-	bool words_only;		/* behind "--" */
+	bool words_only;		/* the words are behind "--" */
 	bool lost;			/* in the guest's command, or behind an unknown word */
 };
 

@@ -116,7 +116,7 @@ json_t *guest_ask(const struct cli *cli, const char *doing, guest_ask_fn *ask, s
  * person. */
 struct guest_list {
 	guest_ask_fn *ask;
-	const char *key; /* of the array in the answer */
+	const char *key; /* key of the array in the answer */
 	int (*print)(const json_t *list, struct error *err);
 };
 int guest_print_list(struct cli *cli, const struct guest_list *list, struct error *err);

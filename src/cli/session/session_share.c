@@ -90,7 +90,7 @@ int session_dirs_take(struct cli *cli, const struct cli_words *given, struct ses
 			return -1;
 	}
 	*out = dirs;
-	dirs.words = NULL; /* they are the caller's now */
+	dirs.words = NULL; /* the caller owns the words now */
 	return 0;
 }
 

@@ -43,9 +43,9 @@ struct attended {
 	const struct cli *cli;
 	int64_t timeout;
 	uint64_t read_by_ns; /* when the timeout has passed; UINT64_MAX: there is none */
-	int file;	     /* of --stdin; -1: none */
+	int file;	     /* the file of --stdin; -1: none */
 	struct signals signals;
-	struct capture capture; /* of --json: the output is kept */
+	struct capture capture; /* the output that is kept for --json */
 	struct terminal near;
 	struct microagent_signals their_signals;
 	struct microagent_sink sink;

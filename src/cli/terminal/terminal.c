@@ -180,7 +180,7 @@ void terminal_size(void *data, uint16_t *rows, uint16_t *columns)
 	while (terminal->resized >= 0 && (signal = signal_fd_take(terminal->resized)) != 0) {
 		if (signal == SIGTSTP) {
 			put_right(terminal);
-			raise(SIGSTOP); /* until the SIGCONT, which is read next */
+			raise(SIGSTOP); /* stops until SIGCONT, which is read next */
 		} else if (signal == SIGCONT && !is_in_background(terminal->fd)) {
 			/* In the background the terminal belongs to another job. When this job
 			 * comes to the foreground, another signal comes. */
