@@ -239,7 +239,8 @@ void hint_unlimited(const json_t *entry, char out[HINT_ROOM])
 	}
 }
 
-/* Writes what holds a machine less than the user asked for; "" if nothing does. */
+/* Writes which confinement and which limits a machine should have and does not have; "" if it has
+ * all. */
 static void loose_text(const json_t *entry, char out[HINT_ROOM])
 {
 	const char *cell = "";

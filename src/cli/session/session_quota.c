@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* session quota: shows or sets how much the disk of a session may grow. */
+/* session quota: sets how much the disk of a session may grow. */
 #include "base/cleanup.h"
 #include "cli/options/guest.h"
 #include "cli/session/session.h"

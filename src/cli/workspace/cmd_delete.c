@@ -2,8 +2,8 @@
 /* delete: removes a workspace. */
 #include "cli/workspace/each.h"
 
-/* Returns the text for the answer. The supervisor gives the same answer for a workspace that runs
- * and for one at rest. */
+/* Returns the text for the answer. The supervisor gives the same answer for a workspace that was
+ * deleted and for one that was not there. */
 static const char *foretell(struct microagent *agent, const char *name)
 {
 	struct error why = {0};
