@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A machine of Virtualization.framework as the loop has it. The framework keeps it in this process
- * and on a queue of its own (vz.h); here are its console, its connections, and whoever waits for an
- * answer. There is no process of its own, so nothing is started, confined or killed: macOS runs
- * what the guest's devices need in services of its own, and they end with us.
+ * A machine of Virtualization.framework, seen from the loop. The framework runs the machine in this
+ * process, on a queue of its own (vz.h). This file declares the machine's console, its connections,
+ * and the callers that wait for an answer. The machine has no process of its own, so nothing is
+ * started, confined or killed. macOS runs the guest's devices in services of its own, and these
+ * services end with this process.
  */
 #ifndef BACKEND_APPLEVF_APPLEVF_H
 #define BACKEND_APPLEVF_APPLEVF_H
@@ -20,21 +21,21 @@
 
 /* Connections between the guest and the sockets of the workspace. */
 struct streams {
-	int listen_fd; /* vsock.sock; -1: no more */
+	int listen_fd; /* vsock.sock; -1: closed */
 	struct loop_watch *watch;
-	struct loop_watch *again; /* until it is listened to once more */
+	struct loop_watch *again; /* until vsock.sock is watched again */
 	struct list list;
-	unsigned count;	   /* of the list */
-	unsigned to_guest; /* of them those that the host has begun, and are joined */
+	unsigned count;	   /* streams in the list */
+	unsigned to_guest; /* those that the host began and that are joined */
 	uint64_t last_id;
 	uint32_t boot_port;
-	uint64_t boot_id; /* of the connection to it; 0: there was none yet */
+	uint64_t boot_id; /* id of the last connection to boot_port; 0: none yet */
 };
 
-/* The serial console: our ends of two pipes. */
+/* The serial console: the host's ends of two pipes. */
 struct serial {
-	int in, out;				 /* to the guest, from it; -1: closed */
-	struct loop_watch *in_watch, *out_watch; /* NULL: nothing goes there any more */
+	int in, out;				 /* to the guest, from the guest; -1: closed */
+	struct loop_watch *in_watch, *out_watch; /* NULL: this direction is over */
 };
 
 struct vm {
@@ -45,7 +46,7 @@ struct vm {
 	int workspace_fd;
 	int64_t memory_mib;
 	enum network_mode network;
-	bool pluggable, plugged; /* a device waits for a directory; it has one */
+	bool pluggable, plugged; /* the machine has a spare share device; the device has a directory */
 
 	struct post *post;
 	struct vz *vz;
@@ -53,17 +54,17 @@ struct vm {
 	struct serial serial;
 
 	bool killing;
-	bool broken;  /* it is stopped because it cannot go on: end and detail say why */
-	bool closing; /* it is being freed */
+	bool broken;  /* stopped because of a fault; end and detail say why */
+	bool closing; /* the vm is being freed */
 	bool severing;
-	unsigned severed_streams; /* that there were */
-	bool ending;		  /* the machine has ended: */
-	enum vm_end end;	  /* ... this way */
+	unsigned severed_streams; /* streams that were open when the quarantine began */
+	bool ending;		  /* the machine has ended; end and detail say how */
+	enum vm_end end;
 	char detail[1024];
-	struct loop_watch *end_timer; /* until it is told */
+	struct loop_watch *end_timer; /* runs until the owner is told of the end */
 	struct loop_watch *sever_timer;
 
-	/* Whoever waits; NULL: nobody. */
+	/* The callers that wait for an answer; fn is NULL if no caller waits. */
 	struct {
 		vm_done_fn *fn;
 		void *data;
@@ -84,16 +85,16 @@ struct vm *applevf_boot(struct loop *loop, const struct vm_boot *boot,
 void applevf_free(struct vm *vm); /* accepts NULL */
 json_t *applevf_describe(const struct vm *vm);
 
-/* machine.c: what is said to it, and what it says. */
+/* machine.c: calls to the machine, and its letters */
 letter_fn applevf_on_letter; /* data is the vm */
 int applevf_power_button(struct vm *vm, struct error *err);
 void applevf_kill(struct vm *vm); /* accepts NULL */
 int applevf_resume(struct vm *vm, struct error *err);
 int applevf_pause(struct vm *vm, vm_done_fn *fn, void *data, struct error *err);
 int applevf_balloon(struct vm *vm, int64_t mib, vm_balloon_fn *fn, void *data, struct error *err);
-/* The last connection has ended. */
+/* Called when the last connection has ended. */
 void applevf_quiet(struct vm *vm);
-/* The guest was reset, and has booted anew. */
+/* Called when the guest was reset and has booted again. */
 void applevf_was_reset(struct vm *vm);
 
 /* share.c */
@@ -115,7 +116,7 @@ void applevf_severed(struct vm *vm, const struct letter *letter);
 /* serial.c */
 int serial_open(struct vm *vm, struct plan *plan, struct error *err);
 void serial_drain(struct vm *vm);
-/* The guest gets nothing more. */
+/* Closes the input of the console: the guest gets no more bytes. */
 void serial_close_input(struct vm *vm);
 void serial_close(struct vm *vm);
 size_t applevf_console(struct vm *vm, const uint8_t *bytes, size_t len);
@@ -124,15 +125,15 @@ size_t applevf_console(struct vm *vm, const uint8_t *bytes, size_t len);
 int streams_open(struct vm *vm, int listen_fd, struct error *err);
 void streams_connected(struct vm *vm, const struct letter *letter);
 void streams_accepted(struct vm *vm, const struct letter *letter);
-/* Nobody can begin one any more. */
+/* Closes vsock.sock, so that no client of the host can begin a connection any more. */
 void streams_stop(struct vm *vm);
 void streams_close(struct vm *vm);
 
 /* check.c */
 int applevf_check(const struct config *config, struct error *err);
-/* What is missing on this host for any machine; 0: nothing. */
+/* Checks what any machine needs on this host. Returns 0 if nothing is missing, -1 with an error. */
 int applevf_check_host(const struct vz_host *host, struct error *err);
-/* The same for a bridge. */
+/* Checks what a bridge needs on this host. Returns 0 if nothing is missing, -1 with an error. */
 int applevf_check_bridge(const struct vz_host *host, struct error *err);
 extern const struct backend_refusal applevf_refusals[];
 extern const struct backend_macos applevf_macos;

@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-/* What is open, by a name that the framework can take. */
+/* Finds names that the framework can open, for files that are already open here. */
 #ifndef BACKEND_APPLEVF_FILES_H
 #define BACKEND_APPLEVF_FILES_H
 
 #include "base/error.h"
 
-/* The present name of what fd is, malloc'd: ERR_CONFLICT where what has that name is another one by
- * now. Between this look and the framework's own opening lies a moment in which whoever may write
- * to the directory may replace it; nobody but the user may (docs/threat-model.md). */
+/* Returns the present name of the open file fd, malloc'd. Returns NULL with ERR_CONFLICT if the
+ * name now belongs to another file. A short moment lies between this check and the framework's own
+ * open. In that moment a process that may write to the directory could replace the file; only
+ * processes of the user may write there (docs/threat-model.md). */
 char *file_name(int fd, struct error *err);
-/* The same of what may have no name, as an initramfs that was put together in memory: it gets a
- * copy, as <workspace>/vmm/<name>. */
+/* Returns a name for the open file fd, malloc'd; NULL with an error. A file without a name, for
+ * example an initramfs that was built in memory, is copied to <workspace>/vmm/<name>. */
 char *file_name_or_copy(int fd, int workspace_fd, const char *name, struct error *err);
-/* A copy of it in any case, which the machine may write to. */
+/* Copies the open file fd to <workspace>/vmm/<name>; the machine may write to the copy. Returns the
+ * name of the copy, malloc'd; NULL with an error. */
 char *file_copy(int fd, int workspace_fd, const char *name, struct error *err);
 
 #endif

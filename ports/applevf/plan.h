@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a machine of Virtualization.framework is made of, in words of C: what vz_configuration.m
- * makes the framework's objects of. The framework takes files by name, so a plan has names.
+ * A plan: the parts of a machine of Virtualization.framework, described in plain C.
+ * vz_configuration.m makes the framework's objects from a plan. The framework opens files by name,
+ * so a plan contains names.
  */
 #ifndef BACKEND_APPLEVF_PLAN_H
 #define BACKEND_APPLEVF_PLAN_H
@@ -20,29 +21,29 @@ struct plan_disk {
 
 struct plan_share {
 	const char *tag; /* borrowed */
-	char *path;	 /* NULL: nothing yet (config.hotplug) */
+	char *path;	 /* NULL: no directory yet (config.hotplug) */
 	bool read_only;
 };
 
-/* In the place of a kernel. */
+/* What a macOS guest has instead of a kernel. */
 struct plan_macos {
 	char *hardware_model, *machine_identifier;
-	char *auxiliary; /* the guest writes to it */
+	char *auxiliary; /* the guest writes to this file */
 };
 
 struct plan {
-	char *kernel, *initrd; /* NULL: of a macOS guest */
+	char *kernel, *initrd; /* NULL for a macOS guest */
 	char *command_line;
-	struct plan_macos macos; /* all NULL: of a Linux */
+	struct plan_macos macos; /* all NULL for a Linux guest */
 	int64_t memory_mib, cpus;
-	struct plan_disk *disks; /* the root first, where it is one */
+	struct plan_disk *disks; /* the root is first, if there is one */
 	size_t disk_count;
-	struct plan_share *shares; /* the empty one last */
+	struct plan_share *shares; /* the share without a directory is last */
 	size_t share_count;
 	enum network_mode network;
-	const char *interface;	   /* borrowed; of a bridge */
-	int serial_in, serial_out; /* the guest's ends of its console, its own; -1: it has none */
-	const uint32_t *ports;	   /* borrowed: of the host, that the guest may dial */
+	const char *interface;	   /* borrowed; only for a bridge */
+	int serial_in, serial_out; /* the guest's console ends, owned by the plan; -1: none */
+	const uint32_t *ports;	   /* borrowed: ports of the host that the guest may dial */
 	size_t port_count;
 };
 #define PLAN_NONE                                 \
@@ -50,15 +51,18 @@ struct plan {
 		.serial_in = -1, .serial_out = -1 \
 	}
 
-/* By the tag of this one a running machine finds the directory that it is given (share_attach). */
+/* The tag of the share by which a running machine finds a directory that it is given later
+ * (share_attach). */
 #define PLAN_SPARE_TAG "workspace"
 
-/* For a boot. *out is to be PLAN_NONE, and released in any case. */
+/* Fills in the plan for a boot. The caller sets *out to PLAN_NONE before, and calls plan_free() in
+ * any case. */
 int plan_of_boot(const struct vm_boot *boot, struct plan *out, struct error *err);
-/* For `check`: the same with the names of the config, of which those that are not there are passed
- * over: that is for others to say. */
+/* Fills in the plan for `check`, from the names in the config. Names of missing files are left out,
+ * because other checks report them. The caller sets *out to PLAN_NONE before, and calls plan_free()
+ * in any case. */
 int plan_of_config(const struct config *config, struct plan *out, struct error *err);
-/* Whether all that the framework must have to judge it is there. */
+/* Returns true if the plan has everything that the framework needs to judge it. */
 bool plan_is_whole(const struct plan *plan);
 void plan_free(struct plan *plan);
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Virtualization.framework, seen from C. A machine of it lives in this process, on a serial queue
- * of its own: all that is said to it is said there, and so are its answers
+ * Virtualization.framework, seen from C. Each machine lives in this process and has a serial queue.
+ * Calls to the machine and its answers run on that queue only
  * (developer.apple.com/documentation/virtualization/vzvirtualmachine/init(configuration:queue:)).
- * Each call below that is not said to wait returns at once; what came of it is a letter (post.h).
- * What holds for every class, selector and value that is used: docs/applevf.md.
+ * Each call below returns at once unless its comment says that it waits; the outcome comes as a
+ * letter (post.h). docs/applevf.md says what is known about every class, selector and value that is
+ * used.
  */
 #ifndef BACKEND_APPLEVF_VZ_H
 #define BACKEND_APPLEVF_VZ_H
@@ -20,53 +21,57 @@
 
 #define VZ_TEXT 256
 struct vz_host {
-	bool framework;		 /* it is there */
-	bool supported;		 /* and runs machines here */
+	bool framework;		 /* the framework is there */
+	bool supported;		 /* the framework runs machines on this host */
 	bool entitled;		 /* com.apple.security.virtualization */
 	bool entitled_to_bridge; /* com.apple.vm.networking */
-	/* What takes the framework's place in tests says so by a class that the real one has not.
-	 */
+	/* The stand-in of the tests is recognised by a class that the real framework does not
+	 * have. */
 	bool stand_in;
-	char version[VZ_TEXT];		 /* of the system, of which it is a part */
-	uint64_t memory_min, memory_max; /* bytes of a machine; 0 where there is no framework */
+	char version[VZ_TEXT];		 /* of the system; the framework is a part of it */
+	uint64_t memory_min, memory_max; /* bytes of a machine; 0 without the framework */
 	uint64_t cpus_min, cpus_max;
 };
 
 void vz_host(struct vz_host *out);
-/* ERR_INVALID, with the names of those that there are, where no interface of the host has this
- * identifier or display name. */
+/* Returns 0 if an interface of the host has this identifier or display name. Otherwise returns -1
+ * with ERR_INVALID; the message lists the interfaces that exist. */
 int vz_check_interface(const char *name, struct error *err);
 
 /* --- what a machine is made of: vz_configuration.m -------------------------------------------- */
 
-/* Whether the framework would make a machine of it, by its own word. What has no path is left out,
- * and of what is not whole nothing is asked. */
+/* Asks the framework whether it would make a machine of the plan. Parts without a path are left
+ * out. A plan that is not whole is not checked. Returns 0, or -1 with an error. */
 int vz_check(const struct plan *plan, struct error *err);
 
 /* --- a machine: vz.m -------------------------------------------------------------------------- */
 
 struct vz;
 
-/* Makes it, waiting for its queue, and starts nothing. The plan's serial ends are its own then. */
+/* Makes the machine and waits for its queue, but starts nothing. On success the machine takes over
+ * the serial ends of the plan. The caller calls vz_free() on the result. */
 struct vz *vz_new(struct plan *plan, struct post *post, struct error *err);
 void vz_start(struct vz *vz);
 void vz_pause(struct vz *vz);
 void vz_resume(struct vz *vz);
-/* At once; while it is being started, paused or resumed, as soon as it has been. */
+/* Stops the machine at once. While the machine is being started, paused or resumed, the stop
+ * happens as soon as that step is over. */
 void vz_stop(struct vz *vz);
 /* Asks the guest to switch itself off. */
 void vz_press_power(struct vz *vz);
 void vz_set_memory(struct vz *vz, int64_t mib);
-/* A directory for the device that waits for one; NULL takes it away. */
+/* Gives a directory to the device that waits for a directory. A NULL path takes the directory
+ * away. */
 void vz_share(struct vz *vz, const char *path, bool read_only);
-/* Every way between the guest and the host: cards, shares, listeners and connections. */
+/* Cuts every way between the guest and the host: cards, shares, listeners and connections. */
 void vz_sever(struct vz *vz);
-/* To a port of the guest's. */
+/* Connects to a port of the guest. The answer is LETTER_CONNECTED with this id. */
 void vz_connect(struct vz *vz, uint32_t port, uint64_t id);
-/* connection: of a letter, and gone after this. Its descriptor is the caller's to close. */
+/* Closes a connection. connection comes from a letter and must not be used after this call. The
+ * caller closes the descriptor of that letter. */
 void vz_hang_up(struct vz *vz, void *connection);
-/* Stops it if it runs yet, and waits for that for LIMIT_VMM_END_MS; no letter comes any more. The
- * post is its own from then on. Accepts NULL. */
+/* Stops the machine if it still runs, and waits up to LIMIT_VMM_END_MS for that. No letter comes
+ * any more. The machine takes over the post and frees it. Accepts NULL. */
 void vz_free(struct vz *vz);
 
 #endif

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One machine and its queue, for the files that speak to it. Everything here that is not said to be
- * the loop's runs on the queue, so that there are no locks: what the loop wants is a block given to
- * it, what it has to tell is a letter.
+ * One machine and its queue, for the files that speak to the machine. All functions here run on the
+ * queue, except those that the comment marks for the loop; so there are no locks. The loop gives
+ * the queue a block for each wish. The queue reports to the loop by letters (post.h).
  *
- * An answer may come when nobody waits any more. The object is kept by the blocks that are under
- * way, and has the box for letters, which is closed by then and takes none.
+ * An answer of the framework may come when nobody waits for the answer any more. The blocks that
+ * are under way keep the object alive. The object holds the box for letters, which is closed by
+ * then and takes no letters.
  */
 #ifndef BACKEND_APPLEVF_VZ_MACHINE_H
 #define BACKEND_APPLEVF_VZ_MACHINE_H
@@ -19,12 +20,12 @@
 	dispatch_queue_t queue;
 	VZVirtualMachine *machine;
 	VZVirtioSocketListener *listener;
-	NSMutableArray *connections; /* that the loop has descriptors of */
-	uint32_t *ports;	     /* that the listener is on */
+	NSMutableArray *connections; /* the loop has descriptors of them */
+	uint32_t *ports;	     /* the listener is set for these */
 	size_t port_count;
 	int serial_in, serial_out;
-	unsigned turning; /* starts, pauses, resumes and stops that have no answer yet */
-	BOOL stop_wanted; /* as soon as there are none */
+	unsigned turning; /* starts, pauses, resumes and stops without an answer yet */
+	BOOL stop_wanted; /* stop as soon as turning is 0 */
 	BOOL severed, ended;
 }
 @end
@@ -40,13 +41,13 @@ static inline VZVirtioSocketDevice *machine_sockets(MicroagentMachine *self)
 }
 
 /* vz.m */
-/* Gives the queue work; the loop's. */
+/* Gives the queue a block to run. Only the loop calls this function. */
 void machine_do(MicroagentMachine *self, void (^work)(void));
 
 /* vz_sockets.m */
 void machine_listen(MicroagentMachine *self);
 void machine_listen_no_more(MicroagentMachine *self);
-/* The guest's: whether it is taken. */
+/* Accepts a connection that the guest has begun. Returns NO if the connection is refused. */
 BOOL machine_accept(MicroagentMachine *self, VZVirtioSocketConnection *connection);
 void machine_forget_connections(MicroagentMachine *self);
 

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* macOS guests of the framework, seen from C: what is done without a loop. The functions wait. */
+/* macOS guests of the framework, seen from C: the functions that need no loop. All of them wait. */
 #ifndef BACKEND_APPLEVF_VZ_MACOS_H
 #define BACKEND_APPLEVF_VZ_MACOS_H
 
 #include "backend/backend.h"
 
-/* Apple declares the classes of macOS guests for its own processors alone, so that half of a
- * universal program has none; the stand-in has them wherever it is. */
+/* Apple declares the classes of macOS guests only for its own processors. The Intel half of a
+ * universal program therefore has no macOS guests. The stand-in has them on every host. */
 #if defined(__arm64__) || !defined(__APPLE__)
 #define VZ_MACOS_GUESTS 1
 #endif
 
-/* ERR_UNSUPPORTED where there are none. */
+/* Returns 0 if macOS guests can run here; -1 with ERR_UNSUPPORTED if not. */
 int vz_macos_check(struct error *err);
 int vz_macos_install(const struct macos_install *job, macos_told_fn *told, void *data,
 		     struct error *err);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the Objective-C files of this folder share. They are written for manual retain and release,
- * with instance variables in @interface and no literals by which only a newer runtime makes
- * numbers: the same text is compiled for macOS, and for GNUstep's runtime with a stand-in.
+ * The declarations that the Objective-C files of this folder share. These files are written for
+ * manual retain and release. They declare instance variables in @interface, and use no literals
+ * that need a newer runtime to make numbers. In this way the same text is compiled for macOS, and
+ * for GNUstep's runtime with a stand-in of the framework.
  */
 #ifndef BACKEND_APPLEVF_VZ_OBJC_H
 #define BACKEND_APPLEVF_VZ_OBJC_H
@@ -13,20 +14,23 @@
 #include "applevf/plan.h"
 #include "base/error.h"
 
-/* "<what>: <what the framework says> (<domain> <code>)". Returns -1. */
+/* Sets err to "<what>: <what the framework says> (<domain> <code>)". Returns -1. */
 int vz_tell_error(struct error *err, const char *what, NSError *error);
-/* The same of an exception, which is how the framework tells of a mistake of its client's. */
+/* Sets err from an exception, by which the framework reports a mistake of its caller. Returns
+ * -1. */
 int vz_tell_exception(struct error *err, const char *what, NSException *exception);
 
-/* New, with a reference of the caller's, and found valid; nil. */
+/* Makes the configuration of a plan and has the framework validate it. The caller releases the
+ * result. Returns nil with an error. */
 VZVirtualMachineConfiguration *vz_configuration(const struct plan *plan, struct error *err);
-/* The platform of a macOS guest, its boot loader, and the devices that it must have; vz_macos.m,
- * and vz_macos_intel.m where there are none. */
+/* Gives the configuration what a macOS guest must have: platform, boot loader and devices. The
+ * implementation is in vz_macos.m, and in vz_macos_intel.m for processors that have no macOS
+ * guests. */
 int vz_put_macos(VZVirtualMachineConfiguration *machine, const struct plan_macos *macos,
 		 struct error *err);
-/* Autoreleased. */
+/* Returns a new share of that directory; the object is autoreleased. */
 VZSingleDirectoryShare *vz_directory(const char *path, bool read_only);
-/* The interface of that identifier or display name; nil. */
+/* Returns the host's interface with that identifier or display name, or nil. */
 VZBridgedNetworkInterface *vz_interface(const char *name);
 
 #endif

@@ -2,16 +2,18 @@
 /*
  * The agent of macOS guests. It speaks docs/agent-protocol.md as far as seed systems and
  * `microagent session exec` need it: envelopes (exec, copyout), frames (buffered requests and
- * streaming mode), and the control stream. What it has not (write, list, stat, pty, files,
- * resumable execs, limits, workloads) it refuses by name.
+ * streaming mode), and the control stream. The agent refuses by name what it does not have: write,
+ * list, stat, pty, files, resumable execs, limits and workloads.
  *
- * One process and one poll(2): src/guest is Linux through and through (cgroups, pidfds, epoll), and
- * of a Mac nothing can be run where this is written. So all but mac_system.h is plain POSIX, and
- * the very code that is compiled for macOS is run on Linux by tests/unit/test_guest_macos_*.c.
- * darwin/ is compiled for macOS here, and has never run on a Mac.
+ * The agent is one process with one poll(2). It does not share the code of src/guest, which needs
+ * Linux everywhere (cgroups, pidfds, epoll). Nothing can be run on a Mac where this code is
+ * written. So everything except mac_system.h is plain POSIX, and tests/unit/test_guest_macos_*.c
+ * run on Linux the same code that is compiled for macOS. darwin/ is compiled for macOS here, and
+ * has never run on a Mac.
  *
- * A command is a session of its own: its process group is what a timeout, a cancel and the loss of
- * the client kill. A process that has left the group gets away, which a cgroup would have stopped.
+ * Each command is a session of its own. A timeout, a cancel or the loss of the client kills its
+ * process group. A process that has left the group escapes; a cgroup would have stopped such a
+ * process.
  */
 #ifndef MAC_AGENT_H
 #define MAC_AGENT_H
@@ -31,7 +33,7 @@
 #define MAC_ID_BYTES 1024
 #define MAC_NEVER UINT64_MAX
 
-/* Whom commands are run as. */
+/* The user that a command runs as. */
 struct mac_user {
 	uid_t uid;
 	gid_t gid;
@@ -40,11 +42,11 @@ struct mac_user {
 
 enum mac_answer { MAC_ENVELOPE, MAC_COPYOUT, MAC_BUFFERED, MAC_STREAMED };
 
-/* What is asked for. Strings are borrowed from doc. */
+/* A request. The strings are borrowed from doc. */
 struct mac_request {
 	json_t *doc;
 	enum mac_answer answer;
-	char problem[300]; /* "": none; else it is answered as one that could not be started */
+	char problem[300]; /* "": none; otherwise the answer: could not be started */
 	const char *id, *path, *cwd, *user;
 	uint64_t number, timeout_ms;
 	const char **argv; /* NULL-terminated, malloc'd */
@@ -53,7 +55,7 @@ struct mac_request {
 	bool stdin_open, window;
 };
 
-/* A command. */
+/* A command and its state. */
 struct mac_job {
 	struct mac_job *next;
 	struct mac_conn *conn;
@@ -63,12 +65,12 @@ struct mac_job {
 	pid_t pid;
 	bool exited, killed, timed_out;
 	int status;		   /* of waitpid() */
-	int code;		   /* where it was never started */
-	char start_error[300];	   /* "": it was */
-	int in, outs[MAC_STREAMS]; /* our ends; -1: closed */
+	int code;		   /* exit code if the command was never started */
+	char start_error[300];	   /* "": the command was started */
+	int in, outs[MAC_STREAMS]; /* the agent's ends; -1: closed */
 	struct buf stdin_bytes;
 	bool stdin_closing, window;
-	uint64_t taken, told; /* bytes of stdin: with the command, acknowledged */
+	uint64_t taken, told; /* bytes of stdin that the command got; that were acknowledged */
 	struct buf captured[MAC_STREAMS];
 	bool truncated[MAC_STREAMS];
 	uint64_t began_ns, ended_ns, deadline_ns, drain_ns;
@@ -83,12 +85,12 @@ struct mac_conn {
 	enum mac_form form;
 	struct buf in, out;
 	struct mac_job *jobs;
-	uint64_t idle_ns; /* when it was last of use */
+	uint64_t idle_ns; /* when the connection was last used */
 	bool in_ended;	  /* the client sends no more */
-	bool streaming;	  /* until the client ends it */
+	bool streaming;	  /* streaming mode, until the client ends it */
 	bool asked;	  /* a buffered request came */
-	bool closing;	  /* when all is written */
-	bool broken;	  /* at once */
+	bool closing;	  /* to be closed when all is written */
+	bool broken;	  /* to be closed at once */
 };
 
 struct mac_agent {
@@ -96,7 +98,7 @@ struct mac_agent {
 	int children;  /* readable when a child has ended */
 	struct mac_conn *conns;
 	size_t conn_count;
-	const char *user;	     /* the name that commands run as where none is asked for */
+	const char *user;	     /* the user of commands that name no user */
 	struct mac_control *control; /* NULL: none */
 	bool (*admits)(int fd);	     /* whether a peer is the host */
 };
@@ -104,9 +106,9 @@ struct mac_agent {
 /* --- mac_agent.c ----------------------------------------------------------------------------- */
 
 int mac_agent_open(struct mac_agent *agent, struct error *err);
-/* Takes the descriptor, whatever comes of it. */
+/* Takes over the descriptor, also if this fails. */
 void mac_agent_add(struct mac_agent *agent, int fd);
-/* Waits once and does what there is to do; at most until the deadline. */
+/* Waits once, at most until the next deadline, and does the work that is due. */
 int mac_agent_turn(struct mac_agent *agent, struct error *err);
 void mac_agent_close(struct mac_agent *agent);
 
@@ -116,52 +118,56 @@ struct mac_conn *mac_conn_new(struct mac_agent *agent, int fd);
 void mac_conn_free(struct mac_conn *conn); /* kills its commands */
 void mac_conn_read(struct mac_conn *conn);
 void mac_conn_write(struct mac_conn *conn);
-/* Works through what has come in, as far as it may be now. */
+/* Handles the input that has come, as far as the state of the connection allows it now. */
 void mac_conn_go_on(struct mac_conn *conn);
 bool mac_conn_wants_input(const struct mac_conn *conn);
-/* No more to be said or done. */
+/* Returns true if nothing is left to be sent or done. */
 bool mac_conn_is_over(const struct mac_conn *conn);
 void mac_conn_say(struct mac_conn *conn,
-		  json_t *message); /* a reference is taken over; NULL breaks */
-/* The client broke the protocol. number 0: none. */
+		  json_t *message); /* takes over a reference; NULL breaks the connection */
+/* Answers that the client broke the protocol. number 0 means no request number. */
 void mac_conn_refuse(struct mac_conn *conn, uint64_t number, const char *why);
 
 /* --- mac_request.c --------------------------------------------------------------------------- */
 
-/* An envelope {"op","payload"}: 1: *out; 0: an op that is not known here, *refusal its answer. */
+/* Reads an envelope {"op","payload"}. Returns 1 with *out; 0 for an unknown op, with its answer in
+ * *refusal; -1 with an error. */
 int mac_request_envelope(const void *text, size_t len, struct mac_request *out, json_t **refusal,
 			 struct error *err);
-/* A frame that is no event. Takes its own reference to doc. */
+/* Reads a frame that is not an event. Takes a reference of its own to doc. */
 int mac_request_frame(json_t *doc, struct mac_request *out, struct error *err);
 void mac_request_free(struct mac_request *request);
-/* The length of the first whole JSON value, with the white space before it; 0: more is needed. */
+/* Returns the length of the first whole JSON value, with the white space before it; 0 if more bytes
+ * are needed. */
 size_t mac_envelope_length(const uint8_t *bytes, size_t len);
 
 /* --- mac_stream.c ---------------------------------------------------------------------------- */
 
-/* A frame of the frame form. */
+/* Handles one frame of a connection that uses frames. */
 void mac_stream_frame(struct mac_conn *conn, const uint8_t *payload, size_t len);
 
 /* --- mac_job.c ------------------------------------------------------------------------------- */
 
-/* Starts it, or says why not: its answer comes in any case. */
+/* Starts a command. The answer comes in any case, also if the command cannot be started. */
 void mac_job_start(struct mac_conn *conn, struct mac_request *request);
 struct mac_job *mac_job_find(const struct mac_conn *conn, uint64_t number);
 void mac_job_kill(struct mac_job *job);
 void mac_job_input(struct mac_job *job);
 void mac_job_output(struct mac_job *job, int stream);
-/* Looks whether it has ended, was late, and has told all. True: it is over, and answered. */
+/* Checks whether the command has ended, was late, and has no more output. Returns true if the
+ * command is over and answered. */
 bool mac_job_look(struct mac_job *job, uint64_t now_ns);
 uint64_t mac_job_deadline(const struct mac_job *job);
 void mac_job_free(struct mac_job *job); /* kills it */
 
 /* --- mac_spawn.c ----------------------------------------------------------------------------- */
 
-/* Sets pid, in and outs, or start_error and code. */
+/* Starts the command's process. Sets pid, in and outs; or start_error and code if this fails. */
 void mac_spawn(struct mac_job *job, const struct mac_request *request, const char *default_user);
-/* Fails (125) for one that is not there, or that we have no right to become. */
+/* Finds a user. Returns 0; otherwise fails (125) if the user does not exist or this process has no
+ * right to become that user. */
 int mac_user_find(const char *name, struct mac_user *out, struct error *err);
-/* Close-on-exec and not blocking. */
+/* Makes the descriptor close-on-exec and non-blocking. */
 int mac_set_flags(int fd);
 
 /* --- mac_answer.c ---------------------------------------------------------------------------- */
@@ -174,7 +180,8 @@ json_t *mac_answer_detached(uint64_t number, const char *code, const char *text)
 
 /* --- mac_control.c --------------------------------------------------------------------------- */
 
-/* On a connection to the host's control port, which it takes over. NULL without memory. */
+/* Begins the control stream on a connection to the host's control port. Takes over fd. Returns NULL
+ * without memory. */
 struct mac_control *mac_control_new(int fd, const char *boot_id);
 int mac_control_fd(const struct mac_control *control); /* -1: it has ended */
 short mac_control_events(const struct mac_control *control);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What POSIX has no word for. linux/ is for the tests, and for a guest that stands in for a Mac. */
+/* The functions that POSIX does not offer. linux/ implements them for the tests, and for a guest
+ * that stands in for a Mac. */
 #ifndef MAC_SYSTEM_H
 #define MAC_SYSTEM_H
 
@@ -8,20 +9,22 @@
 
 #include "base/error.h"
 
-/* A listening vsock socket on that port, of whichever CID is ours. */
+/* Opens a vsock socket that listens on the port, for any CID of this guest. Returns the descriptor;
+ * -1 with an error. */
 int mac_system_listen(uint32_t port, struct error *err);
-/* Connected to that port of the host. */
+/* Connects to that vsock port of the host. Returns the descriptor; -1 with an error. */
 int mac_system_dial_host(uint32_t port, struct error *err);
-/* Whether the peer of a connection that was accepted is the host (CID 2). */
+/* Returns true if the peer of an accepted connection is the host (CID 2). */
 bool mac_system_is_host(int fd);
-/* What tells this boot from others. */
+/* Gets a text that tells this boot from other boots. */
 int mac_system_boot_id(char out[64], struct error *err);
-/* It becomes this process's. */
+/* Makes env the environment of this process. */
 void mac_system_set_environment(char **env);
-/* The words that mount a shared directory, NULL-terminated, in room for 8. */
+/* Fills in the command that mounts a shared directory: NULL-terminated words, at most 8 with the
+ * NULL. */
 void mac_system_mount_words(const char *tag, const char *where, bool read_only,
 			    const char *words[8]);
-/* The words that switch the machine off in order. */
+/* The command that switches the machine off in order, as words. */
 extern const char *const mac_system_power_off[];
 
 #endif

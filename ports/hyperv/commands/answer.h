@@ -6,17 +6,20 @@
 #include "contract/response.h"
 #include "hyperv/store/record.h"
 
-/* What the files say, to be read under the lock: result, and what `runtime` is for. */
+/* What the files of the workspace say, read under the lock: the result, and the document that the
+ * answer's `runtime` is made of. */
 struct told {
-	json_t *result, *runtime; /* NULL: there is none */
+	json_t *result, *runtime; /* NULL: none */
 };
 struct told answer_read(const struct record *record);
 void told_free(struct told *told);
 
-/* The mediation that the config declares, for each command that tells it. */
+/* Adds the mediation that the config declares. Each command whose answer has mediation calls
+ * this. */
 void answer_declared(const struct config *config, struct response *response);
-/* mediation, network, readiness as observed now, result, and by which sockets a running machine is reached. An
- * agent is asked: not under the lock. */
+/* Adds mediation, network, readiness as observed now, the result, and the sockets by which a
+ * running machine is reached. This function asks the agent, so it must not be called under the
+ * lock. */
 int answer_live(const struct record *record, const struct config *config, const struct told *told,
 		struct response *response, struct error *err);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* One file per command: it fills in what it has to say. On failure response->event, where it is
- * set, goes into the failing answer. */
+/* The commands. Each command is in a file of its own and fills in its response. If a command fails
+ * and has set response->event, that event goes into the failing answer. */
 #ifndef HYPERV_COMMANDS_H
 #define HYPERV_COMMANDS_H
 
@@ -14,7 +14,7 @@ typedef int hyperv_command_fn(const struct request *request, struct response *re
 hyperv_command_fn hyperv_host, hyperv_check, hyperv_prepare, hyperv_start, hyperv_inspect,
 	hyperv_stop, hyperv_delete;
 
-/* What this supervisor has no way to give, and what this host lacks: before anything is touched. */
+/* Refuses what this supervisor cannot give and what this host lacks, before anything is changed. */
 int refuse_config(const struct config *config, struct error *err);
 
 #endif

@@ -5,10 +5,11 @@
 #include "hyperv/keeper/pipe.h"
 #include "hyperv/store/record.h"
 
-/* The pipe of the machine's keeper; INVALID_HANDLE_VALUE with ERR_NOT_FOUND: nobody keeps it. */
+/* Connects to the pipe of the machine's keeper. Returns INVALID_HANDLE_VALUE with ERR_NOT_FOUND if
+ * the machine has no keeper. */
 HANDLE ending_connect(const struct record *record, struct error *err);
-/* A keeper that has recorded its machine's end is gone a moment later: that moment.
- * ERR_UNAVAILABLE: it is not over then. */
+/* Waits for the short moment between a keeper's record of its machine's end and the keeper's own
+ * end. Returns -1 with ERR_UNAVAILABLE if the keeper is still there after that. */
 int ending_wait_over(const struct record *record, struct error *err);
 
 #endif

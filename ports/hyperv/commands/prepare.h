@@ -5,23 +5,25 @@
 #include "hyperv/inputs/inputs.h"
 #include "hyperv/store/record.h"
 
-/* Under the lock: the root's VHD, workspace.json and the event `prepared`. inputs gets the digest
- * of the root. A directory that this call made goes again where it fails. */
+/* Makes the root's VHD, workspace.json and the event `prepared`. The record is locked. inputs gets
+ * the digest of the root. If the call fails, it removes a directory that it made. */
 int prepare_workspace(struct record *record, const struct request *request, struct inputs *inputs,
 		      struct error *err);
 
-/* workspace.json; the config is bound to it. */
+/* The contents of workspace.json. The config borrows from the document. */
 struct manifest {
 	json_t *document;
 	const json_t *artifacts; /* borrowed from it */
 	struct config config;
 };
-/* ERR_NOT_FOUND: nothing was prepared. */
+/* Loads workspace.json. Returns -1 with ERR_NOT_FOUND if nothing was prepared. */
 int manifest_load(const struct record *record, struct manifest *out, struct error *err);
-/* Nothing of a guest's is in the root's VHD yet: it is to be what it was made of. The state does not
- * tell that, since stop and kill also change the state of what was never started. */
+/* Returns true if no guest has written to the root's VHD yet, so that the VHD must equal its
+ * source. The state does not tell that, because stop and kill also change the state of a machine
+ * that was never started. */
 bool disk_is_new(const struct record *record, const struct manifest *manifest);
-/* Whether a machine was started with the VHD since it was made. document: workspace.json, or NULL. */
+/* Returns true if a machine was started with the VHD since the VHD was made. document is
+ * workspace.json, or NULL. */
 bool disk_was_booted(const struct record *record, const json_t *document);
 void manifest_drop(struct manifest *manifest); /* accepts a zeroed one */
 

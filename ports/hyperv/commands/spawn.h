@@ -4,12 +4,12 @@
 
 #include "hyperv/store/store.h"
 
-/* Starts this program again as the keeper of the workspace (keeper_main()), apart from our console.
- * Returns the reading end of what it reports; INVALID_HANDLE_VALUE: err. Its stderr is
- * supervisor.log, and it inherits nothing else. */
+/* Starts this program again as the keeper of the workspace (keeper_main()), apart from the present
+ * console. Returns the reading end of the keeper's reports; INVALID_HANDLE_VALUE with an error. The
+ * keeper's stderr is supervisor.log; the keeper inherits nothing else. */
 HANDLE spawn_keeper(const struct store *store, const char *state_dir, const char *id,
 		    struct error *err);
-/* How its command line begins. */
+/* The beginning of the keeper's command line. */
 #define KEEPER_OPTION "--keeper-reports-to="
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * computecore.dll, loaded when it is needed: a Windows without Hyper-V has none, and `host` is to
- * say so. The types of its functions are those of <computecore.h>.
+ * The functions of computecore.dll, which is loaded when it is needed. A Windows without Hyper-V
+ * does not have it, and `host` must be able to say so. The types of the functions are those of
+ * <computecore.h>.
  */
 #ifndef HYPERV_HCS_API_H
 #define HYPERV_HCS_API_H
@@ -36,10 +37,10 @@ struct hcs_api {
 #undef HCS_POINTER
 };
 
-/* Loaded once, for the life of the process. NULL with ERR_UNAVAILABLE: it is missing, or lacks a
- * function. */
+/* Returns the functions. They are loaded once, for the life of the process. Returns NULL with
+ * ERR_UNAVAILABLE if the library is missing or lacks a function. */
 const struct hcs_api *hcs_api(struct error *err);
-/* Where it was loaded from, malloc'd. */
+/* Returns the path from which the library was loaded, malloc'd; NULL with an error. */
 char *hcs_api_path(struct error *err);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* One machine of HCS: made, started, ended. Each call waits for its operation's result. */
+/* One machine of HCS: the functions make, start and end it. Each call waits for the result of its
+ * operation. */
 #ifndef HYPERV_HCS_SYSTEM_H
 #define HYPERV_HCS_SYSTEM_H
 
@@ -11,34 +12,37 @@
 
 struct hcs_system;
 
-/* Called on a thread of HCS's, once: the machine has ended. exit_type: NotificationType of the
- * schema ("GracefulExit", ...), "" where HCS does not say, or HCS_GONE: the service has gone away,
- * and the machine may run on without a handle. */
+/* Called once, on a thread of HCS, when the machine has ended. exit_type is the NotificationType of
+ * the schema ("GracefulExit", ...), or "" if HCS does not say it. HCS_GONE means that the service
+ * has gone away; the machine may then go on without a handle. */
 #define HCS_GONE "ServiceDisconnect"
 typedef void hcs_exited_fn(void *data, const char *exit_type);
 
-/* id: of the machine, a GUID as text; document: that of HcsCreateComputeSystem. Made, not started;
- * `exited` may come from here on. */
+/* Makes a machine, but does not start it. id is the machine's GUID as text; document is what
+ * HcsCreateComputeSystem takes. `exited` may be called from this call on. */
 struct hcs_system *hcs_system_create(const char *id, const json_t *document, hcs_exited_fn *exited,
 				     void *data, struct error *err);
-/* Closing the last handle of a machine of ours ends it. Accepts NULL. */
+/* Closes the handle. A machine of this program ends when its last handle is closed. Accepts
+ * NULL. */
 void hcs_system_close(struct hcs_system *system);
 
 int hcs_system_start(struct hcs_system *system, struct error *err);
-/* Asks the guest, by Hyper-V's own service in it, which a guest need not have. */
+/* Asks the guest to shut down, by Hyper-V's own service in the guest. A guest may lack that
+ * service. */
 int hcs_system_shut_down(struct hcs_system *system, struct error *err);
-/* One that has stopped already is success. */
+/* Ends the machine. Returns 0 if the machine has stopped already. */
 int hcs_system_terminate(struct hcs_system *system, struct error *err);
-/* By which sockets name it. */
+/* Gets the id by which sockets name the machine. */
 int hcs_system_runtime_id(struct hcs_system *system, struct guid *out, struct error *err);
 
-/* Of a machine whose keeper has died: HCS ends it with its last handle, and where it did not, this
- * does. */
+/* Ends the machine of a keeper that has died. HCS ends a machine with its last handle; this call
+ * ends the machine if HCS did not. */
 void hcs_end_leftover(const char *id);
 
-/* Lets the machine's own user open the file. */
+/* Lets the machine's own Windows user open the file. */
 int hcs_grant_access(const char *id, const char *path, struct error *err);
-/* That HCS answers us: asks for our machines. */
+/* Checks that HCS answers, by asking for the machines of this program. Returns 0 or -1 with an
+ * error. */
 int hcs_probe(struct error *err);
 
 #endif

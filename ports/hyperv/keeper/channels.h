@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What leads between a machine and this host beside its agent and its control stream: mediation and
- * config.vsockListeners, by which the guest reaches a target, and published ports, by which this
- * host reaches the guest. Each connection is joined on threads of its own.
+ * The connections between a machine and this host, except those of the agent and the control
+ * stream. By mediation and config.vsockListeners the guest reaches a target. By published ports
+ * this host reaches the guest. Each connection is joined on threads of its own.
  */
 #ifndef HYPERV_CHANNELS_H
 #define HYPERV_CHANNELS_H
@@ -15,18 +15,19 @@
 #include "hyperv/machine/guid.h"
 
 struct channels;
-/* Takes the published ports of this host, where nobody is answered yet. The config is borrowed. For
- * the life of the process. */
+/* Binds the published ports of this host; no client is answered there yet. The config is borrowed.
+ * The result lives as long as the process. */
 struct channels *channels_new(const struct config *config, struct error *err);
-/* The vsock ports that the guest connects to, and those that it is connected to: of a list that is
- * count long, and borrowed. */
+/* Return the vsock ports that the guest connects to, and those that the host connects to in the
+ * guest. The list is borrowed; *count is its length. */
 const uint32_t *channels_host_ports(const struct channels *channels, size_t *count);
 const uint32_t *channels_guest_ports(const struct channels *channels, size_t *count);
-/* Listens for the connections of that machine's guest, which is to be started after this. */
+/* Listens for connections from the guest of that machine. The caller starts the machine after this
+ * call. */
 int channels_listen(struct channels *channels, const struct guid *vm, struct error *err);
-/* The guest is ready: the published ports are listened on. */
+/* Begins to listen on the published ports. Called when the guest is ready. */
 int channels_publish(struct channels *channels, struct error *err);
-/* Takes no more connections. Those that there are end with the machine. */
+/* Takes no more connections. Existing connections end with the machine. */
 void channels_shut(struct channels *channels);
 
 #endif

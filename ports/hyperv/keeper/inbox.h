@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a keeper's threads have to tell it: a queue that its one loop takes from. */
+/* A queue of notices from a keeper's threads. The keeper's one loop takes the notices from it. */
 #ifndef HYPERV_INBOX_H
 #define HYPERV_INBOX_H
 
@@ -11,30 +11,31 @@
 #include "hyperv/windows/text.h"
 
 enum notice_kind {
-	NOTICE_HALT,	/* a command asks for it */
-	NOTICE_STOP,	/* the same */
-	NOTICE_KILL,	/* the same */
-	NOTICE_HELLO,	/* of the guest; message: what it said */
-	NOTICE_READY,	/* of the guest */
-	NOTICE_RESULT,	/* of the guest; message */
-	NOTICE_ENDING,	/* of the guest: it ends in order */
-	NOTICE_LOST,	/* its control stream has ended; why */
-	NOTICE_BROKEN,	/* the same, by a breach of the protocol; why */
-	NOTICE_EXITED,	/* the machine is over; why: its exit type */
-	NOTICE_NOTHING, /* until the deadline */
+	NOTICE_HALT,	/* a command asks to halt the machine */
+	NOTICE_STOP,	/* a command asks to stop the machine */
+	NOTICE_KILL,	/* a command asks to kill the machine */
+	NOTICE_HELLO,	/* the guest's first message, in `message` */
+	NOTICE_READY,	/* the guest is ready */
+	NOTICE_RESULT,	/* the guest's result, in `message` */
+	NOTICE_ENDING,	/* the guest says that it ends in order */
+	NOTICE_LOST,	/* the control stream has ended; `why` says why */
+	NOTICE_BROKEN,	/* the guest broke the protocol; `why` says how */
+	NOTICE_EXITED,	/* the machine has ended; `why` is its exit type */
+	NOTICE_NOTHING, /* nothing came before the deadline */
 };
 
 struct notice {
 	enum notice_kind kind;
-	json_t *message; /* whoever takes it owns it */
+	json_t *message; /* the taker of the notice owns it */
 	char why[200];
 };
 
 struct inbox;
 struct inbox *inbox_new(struct error *err); /* for the life of the process */
-/* From any thread. message's reference becomes the inbox'; why may be NULL. */
+/* Puts a notice into the inbox. May be called from any thread. The inbox takes over the reference
+ * to message. why may be NULL. */
 void inbox_post(struct inbox *inbox, enum notice_kind kind, json_t *message, const char *why);
-/* The next one, waited for until deadline (clock_mono_ns(); UINT64_MAX: none). */
+/* Takes the next notice. Waits for it until deadline (clock_mono_ns(); UINT64_MAX: no deadline). */
 struct notice inbox_take(struct inbox *inbox, uint64_t deadline);
 
 #endif

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The process that keeps a machine: it holds HCS's only handle of it, the guest's control stream
- * and the pipe by which commands ask for its end. `run` is it itself, `start` leaves one behind.
- * One loop takes what its threads tell (inbox.h); only the loop decides and records. Its death is
- * the machine's (ShouldTerminateOnLastHandleClosed), and the next command that looks records it.
+ * The keeper: the live supervisor of one machine on Windows. It holds HCS's only handle of the
+ * machine, the guest's control stream, and the pipe by which commands ask for the machine's end.
+ * With `run` the command's process itself is the keeper; `start` leaves a keeper process behind.
+ * One loop takes the notices of the keeper's threads (inbox.h); only this loop decides and records.
+ * The machine ends when its keeper dies (ShouldTerminateOnLastHandleClosed), and the next command
+ * that looks at the workspace records that end.
  *
- * What is to be kept stands in workspace.json and runtime.json.
+ * The keeper reads what to run from workspace.json and runtime.json.
  */
 #ifndef HYPERV_KEEPER_H
 #define HYPERV_KEEPER_H
@@ -13,15 +15,15 @@
 #include "base/error.h"
 
 struct keeper;
-/* Reads what is to be kept and serves the pipe: from here on the workspace lives. The caller holds
- * the command lock. For the life of the process. */
+/* Reads workspace.json and runtime.json and serves the pipe. The workspace is alive from here on.
+ * The caller holds the command lock. The result lives as long as the process. */
 struct keeper *keeper_begin(const char *state_dir, const char *id, struct error *err);
-/* Makes the machine and keeps it to its end, which is recorded. ready (may be NULL) is called when
- * the guest is. -1: the machine, its guest or its making failed. */
+/* Makes the machine, keeps it until its end, and records that end. ready is called when the guest
+ * is ready; it may be NULL. Returns -1 if the machine, its guest, or making the machine failed. */
 int keeper_keep(struct keeper *keeper, void (*ready)(void *data), void *data, struct error *err);
 
-/* main() of one that `start` leaves behind; report: number of a handle, to which it tells lines:
- * "alive", "ready", or an error as JSON at its end. The exit code. */
+/* The main() of a keeper that `start` leaves behind. report is the number of a handle. The keeper
+ * writes lines to it: "alive", "ready", or at its end an error as JSON. Returns the exit code. */
 int keeper_main(const char *report, const char *state_dir, const char *id);
 
 #endif

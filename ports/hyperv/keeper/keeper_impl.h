@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Inside the keeper: its state, which its loop alone touches. */
+/* The state inside the keeper. Only the keeper's loop touches it. */
 #ifndef HYPERV_KEEPER_IMPL_H
 #define HYPERV_KEEPER_IMPL_H
 
@@ -14,14 +14,14 @@
 #include "hyperv/store/record.h"
 #include "supervisor/live/outcome.h"
 
-/* What the deadline is for. */
+/* What the keeper waits for until its deadline. */
 enum awaited {
 	AWAIT_NOTHING,
-	AWAIT_READY,	  /* the guest, from its start */
-	AWAIT_RESULT,	  /* of a workload with a timeout */
-	AWAIT_EXIT,	  /* of a machine whose guest has gone */
-	AWAIT_HALT,	  /* of a guest that was asked to end */
-	AWAIT_TERMINATED, /* of a machine that was terminated */
+	AWAIT_READY,	  /* that the guest is ready, from its start on */
+	AWAIT_RESULT,	  /* the result of a workload that has a timeout */
+	AWAIT_EXIT,	  /* the exit of a machine whose guest has gone */
+	AWAIT_HALT,	  /* the end of a guest that was asked to end */
+	AWAIT_TERMINATED, /* the exit of a machine that was terminated */
 };
 
 struct keeper {
@@ -30,7 +30,7 @@ struct keeper {
 	struct config config;
 	const char *system_id;
 	struct inbox *inbox;
-	struct channels *channels; /* NULL: none yet, as of the next three */
+	struct channels *channels; /* NULL: none yet; so are the next three */
 	struct serial *serial;
 	struct guest *guest;
 	struct hcs_system *system;
@@ -40,24 +40,25 @@ struct keeper {
 	bool started;	    /* the machine runs, or ran */
 	bool over;	    /* nothing is waited for any more */
 	bool ending;	    /* the guest says that it ends in order */
-	char exit_type[64]; /* of the machine, when it is over; "": not known */
+	char exit_type[64]; /* of the machine, when it has ended; "": not known */
 	void (*on_ready)(void *data);
 	void *data;
 };
 
-/* Any wish for the end, and what stands of several (supervisor/live/outcome.h). cause: of
- * INTENT_FAILED, else NULL. */
+/* Takes a wish for the machine's end. If there are several, supervisor/live/outcome.h decides.
+ * cause is the error of INTENT_FAILED, otherwise NULL. */
 void keeper_end(struct keeper *keeper, enum intent intent, const struct error *cause);
 void keeper_fail(struct keeper *keeper, enum error_code code, const char *text);
 void keeper_await(struct keeper *keeper, enum awaited what, uint64_t ms);
-/* What has not come in time. */
+/* Handles that the awaited event has not come in time. */
 void keeper_late(struct keeper *keeper);
-/* How it ended, to be recorded: *failure has a code where it broke. */
+/* Returns the state to record for the machine's end, with its detail. *failure has a code if the
+ * machine failed. */
 enum state keeper_outcome(struct keeper *keeper, char *detail, size_t size, struct error *failure);
 
-/* To supervisor.log: stderr of one that was left behind. */
+/* Writes a line to stderr. For a keeper that was left behind, stderr is supervisor.log. */
 void keeper_log(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-/* Under the command lock, which is taken for it. */
+/* Records a state. Takes the command lock for it. */
 void keeper_note(struct keeper *keeper, enum state state, const char *detail);
 void keeper_write(struct keeper *keeper, const char *file, const json_t *document);
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Joins two connected sockets: what comes from one goes to the other. */
+/* Joins two connected sockets: what comes from one socket is sent to the other socket. */
 #ifndef HYPERV_RELAY_H
 #define HYPERV_RELAY_H
 
 #include <winsock2.h>
 
-/* Carries bytes both ways on this thread and one more. An end of what one side sends is told to the
- * other, and a side that breaks ends both. Returns when both ways are over, and both sockets are
- * closed then. */
+/* Carries bytes in both directions, on this thread and one more. When one side ends its output, the
+ * other side is told. When one side breaks, both are shut down. Returns when both directions are
+ * over; both sockets are then closed. */
 void relay_join(SOCKET one, SOCKET other);
 
 #endif

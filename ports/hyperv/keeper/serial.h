@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * serial.log: what the guest says on COM1. The pipe is ours and HCS connects to it, as Windows'
- * own Subsystem for Linux does it (github.com/microsoft/WSL, src/windows/common/Dmesg.cpp). Above
- * half its cap the log begins anew, and what was in it is serial.log.1 from then on.
+ * serial.log: what the guest writes to COM1. This process makes the pipe and HCS connects to it, as
+ * in Windows' own Subsystem for Linux (github.com/microsoft/WSL, src/windows/common/Dmesg.cpp).
+ * When the log would grow above half its limit, it is renamed to serial.log.1 and a new log begins.
  */
 #ifndef HYPERV_SERIAL_H
 #define HYPERV_SERIAL_H
@@ -12,11 +12,13 @@
 #include "base/error.h"
 
 struct serial;
-/* name: of the pipe; path: of the log. For the life of the process. */
+/* Starts to read the pipe called name into the log at path, for the life of the process. Returns
+ * NULL with an error. */
 struct serial *serial_begin(const char *name, const char *path, struct error *err);
-/* The last line of this boot that has something in it, unprintable bytes as '?'; "" for none. */
+/* Gets the last line of this boot that is not blank. Unprintable bytes are shown as '?'. The result
+ * is "" if there is no such line. */
 void serial_tail(struct serial *serial, char *out, size_t size);
-/* Until the machine's end of the pipe is closed, but no longer than that. */
+/* Waits until the machine has closed its end of the pipe, but at most ms milliseconds. */
 void serial_drain(struct serial *serial, unsigned ms);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Threads of which there may be some for each connection. */
+/* Threads with a small stack, because each connection may need some of them. */
 #ifndef HYPERV_THREAD_H
 #define HYPERV_THREAD_H
 
@@ -9,7 +9,8 @@
 
 #define KEEPER_STACK ((SIZE_T)256 * 1024)
 
-/* NULL where there is no room for it. The caller closes the handle. */
+/* Starts a thread. Returns NULL if the system cannot make the thread. The caller closes the
+ * handle. */
 static inline HANDLE keeper_thread(LPTHREAD_START_ROUTINE run, void *data)
 {
 	return CreateThread(NULL, KEEPER_STACK, run, data, STACK_SIZE_PARAM_IS_A_RESERVATION, NULL);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The document of a machine, as HcsCreateComputeSystem takes it. Every field is one of the "HCS
- * Schema Reference" (learn.microsoft.com, virtualization/api/hcs/schemareference); docs/hyperv.md
- * has a row for each. Pure.
+ * Makes the document of a machine, in the form that HcsCreateComputeSystem takes. Every field is
+ * from the "HCS Schema Reference" (learn.microsoft.com, virtualization/api/hcs/schemareference).
+ * docs/hyperv.md has a row for each field. The functions are pure.
  */
 #ifndef HYPERV_DOCUMENT_H
 #define HYPERV_DOCUMENT_H
@@ -14,34 +14,35 @@
 
 #include "base/error.h"
 
-/* The schema that has all that is used: LinuxKernelDirect came with 2.2 (Windows 10, 1903). */
+/* The version of the schema that has all fields in use: LinuxKernelDirect came with 2.2 (Windows
+ * 10, 1903). */
 #define HCS_SCHEMA_MAJOR 2
 #define HCS_SCHEMA_MINOR 2
 #define HCS_OWNER "microagent"
 
-/* In the order of the guest's LUNs, the root disk first. */
+/* A disk of the machine. The disks are in the order of the guest's LUNs, the root disk first. */
 struct machine_disk {
-	const char *name; /* by which the guest is told of it */
+	const char *name; /* the name that the guest is told */
 	const char *path; /* a VHD or VHDX */
 	bool read_only;
 };
 
-/* Paths are absolute ones of the host. */
+/* What a machine is made of. All paths are absolute paths of the host. */
 struct machine {
 	const char *kernel, *initrd;
-	const char *console_pipe; /* of COM1 */
+	const char *console_pipe; /* the pipe that COM1 is connected to */
 	int64_t memory_mib, cpus;
 	const struct machine_disk *disks;
 	size_t disk_count;
-	/* vsock ports beside the control stream's and the agent's: the guest connects to these of
-	 * the host, and is connected to at these of its own. */
+	/* vsock ports in addition to those of the control stream and the agent. The guest connects
+	 * to the host's host_ports. The host connects to the guest's guest_ports. */
 	const uint32_t *host_ports, *guest_ports;
 	size_t host_port_count, guest_port_count;
 };
 
-/* A new reference. */
+/* Returns the document as a new reference; NULL with an error. */
 json_t *machine_document(const struct machine *machine, struct error *err);
-/* What the guest's kernel is told; malloc'd. */
+/* Returns the command line of the guest's kernel, malloc'd; NULL with an error. */
 char *machine_command_line(const struct machine *machine, struct error *err);
 
 #endif

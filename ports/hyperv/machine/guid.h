@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* GUIDs as text, and those that HvSocket makes of vsock ports. Pure. */
+/* GUIDs as text, and the GUIDs that HvSocket uses for vsock ports. The functions are pure. */
 #ifndef HYPERV_GUID_H
 #define HYPERV_GUID_H
 
@@ -14,16 +14,17 @@ struct guid {
 	uint8_t data4[8];
 };
 
-/* Lower case, without braces. */
+/* Writes the GUID in lower case, without braces. */
 void guid_text(const struct guid *guid, char out[GUID_TEXT]);
-/* Without braces, in either case; false for anything else. */
+/* Reads a GUID without braces, in upper or lower case. Returns false for any other text. */
 bool guid_parse(const char *text, struct guid *out);
-/* Of random bytes (RFC 9562, version 4). */
+/* Makes a GUID from random bytes (RFC 9562, version 4). */
 struct guid guid_of_random(const uint8_t bytes[16]);
 /*
- * The service that a Linux guest knows as this vsock port. Documented for users: "Make your own
- * integration services" (learn.microsoft.com, virtualization/hyper-v-on-windows/user-guide), with
- * the template "<port>-facb-11e6-bd58-64006a7986d3", and in Linux net/vmw_vsock/hyperv_transport.c.
+ * Returns the service that a Linux guest knows as this vsock port. The template is
+ * "<port>-facb-11e6-bd58-64006a7986d3". It is documented in "Make your own integration services"
+ * (learn.microsoft.com, virtualization/hyper-v-on-windows/user-guide), and in Linux in
+ * net/vmw_vsock/hyperv_transport.c.
  */
 struct guid guid_of_vsock_port(uint32_t port);
 

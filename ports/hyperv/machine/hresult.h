@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the Host Compute System's codes mean. Pure. */
+/* Says what the error codes of the Host Compute System (HCS) mean. The functions are pure. */
 #ifndef HYPERV_HRESULT_H
 #define HYPERV_HRESULT_H
 
@@ -7,14 +7,14 @@
 
 #include "base/error.h"
 
-/* Those that are acted upon. */
+/* The codes that the program reacts to. */
 #define HCS_SYSTEM_NOT_FOUND UINT32_C(0x8037010e)
 #define HCS_SYSTEM_ALREADY_STOPPED UINT32_C(0x80370110)
 #define HCS_OPERATION_PENDING UINT32_C(0x80370117)
 
 /*
- * "<what>: <sentence> (0x8037010d)<: detail>". what is the call, for a person; detail what HCS says
- * of it itself, NULL or "" where it says nothing. Returns -1.
+ * Sets err to "<what>: <sentence> (0x8037010d)<: detail>". what names the call for a person. detail
+ * is what HCS itself says of the error; it may be NULL or "". Returns -1.
  */
 int hresult_error(uint32_t code, const char *what, const char *detail, struct error *err);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What no machine of this supervisor can have, on any Windows. Pure. */
+/* What this supervisor gives to no machine, on any Windows. The functions are pure. */
 #ifndef HYPERV_REFUSED_H
 #define HYPERV_REFUSED_H
 
@@ -11,11 +11,12 @@
 #define HYPERV_BACKEND "windows-hyperv" /* identity.backend */
 
 extern const struct backend_refusal hyperv_refusals[];
-/* Why there is no such command; NULL: there is. */
+/* Returns why this supervisor does not have the command; NULL if it has the command. */
 const char *hyperv_refuses_command(enum command command);
 
-/* Of a runtimeID, which becomes the name of a directory: ERR_INVALID where Windows would take it
- * for something else than a name (a device, a stream of a file, a name that it cuts). */
+/* Checks a runtimeID, which becomes the name of a directory. Returns 0, or -1 with ERR_INVALID if
+ * Windows would not take it for a plain name: a device, a stream of a file, or a name that Windows
+ * shortens. */
 int hyperv_check_name(const char *id, struct error *err);
 
 #endif

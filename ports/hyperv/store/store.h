@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A state directory as elsewhere (docs/microagent-state.5), by Windows' means: every file is
- * replaced whole, and the command lock is a lock on <stateDir>\.locks\<id>. Who is alive is said by
- * the keeper's pipe (keeper/pipe.h). Whatever is read or written of a record is so under the lock.
+ * A state directory in the same form as on other systems (docs/microagent-state.5), by means of
+ * Windows. Every file is replaced as a whole. The command lock is a lock on <stateDir>\.locks\<id>.
+ * The keeper's pipe shows whether the machine is alive (keeper/pipe.h). Records are read and
+ * written only under the lock.
  */
 #ifndef HYPERV_STORE_H
 #define HYPERV_STORE_H
@@ -14,40 +15,44 @@
 #include "contract/state.h"
 #include "hyperv/windows/text.h"
 
-#define ROOT_VHD "rootfs.vhd" /* what the guest boots: a copy of config.rootfsPath */
+#define ROOT_VHD "rootfs.vhd" /* the disk that the guest boots; a copy of config.rootfsPath */
 
 struct store {
-	char *dir; /* of the workspace; need not exist */
+	char *dir; /* the workspace's directory; it need not exist */
 	char *lock_path;
 	HANDLE lock; /* NULL: not held */
 };
 
-/* state_dir: absolute. */
+/* Fills in *out; opens and makes nothing. state_dir is an absolute path. The caller calls
+ * store_close(). */
 int store_open(const char *state_dir, const char *id, struct store *out, struct error *err);
 void store_close(struct store *store); /* accepts a zeroed one */
 
-/* Waits for who has it; LIMIT_COMMAND_LOCK_MS. Without a workspace and a directory of locks nothing is
- * locked or made, and that is success, unless create is set. */
+/* Takes the command lock, and waits up to LIMIT_COMMAND_LOCK_MS for it. If neither a workspace nor
+ * a directory of locks exists, nothing is locked or made unless create is set; that is success. */
 int store_lock(struct store *store, bool create, struct error *err);
-/* The lock's file goes with the workspace. */
+/* Gives the lock back. The lock's file is removed if the workspace does not exist any more. */
 void store_unlock(struct store *store);
 
-bool store_exists(const struct store *store); /* the workspace's directory */
-/* ERR_CONFLICT, of both, for a directory of something else that has the workspace's name. */
+bool store_exists(const struct store *store); /* whether the workspace's directory exists */
+/* Both functions return -1 with ERR_CONFLICT if the workspace's name belongs to a directory that is
+ * not a workspace. */
 int store_create(const struct store *store, struct error *err);
 int store_remove(const struct store *store, struct error *err);
 
-/* "<dir>\\<name>", malloc'd. */
+/* Returns "<dir>\\<name>", malloc'd; NULL with an error. */
 char *store_path(const struct store *store, const char *name, struct error *err);
-/* NULL with ERR_NOT_FOUND when absent. */
+/* Reads a document. Returns a new reference; NULL with ERR_NOT_FOUND if it is absent. */
 json_t *store_read(const struct store *store, const char *name, struct error *err);
 int store_write(const struct store *store, const char *name, const json_t *value,
 		struct error *err);
 int store_remove_file(const struct store *store, const char *name, struct error *err);
 
-/* The latest event and its state; STATE_UNKNOWN and NULL where nothing is recorded. */
+/* Gets the latest event and its state. Without a recorded event *state is STATE_UNKNOWN and *event
+ * is NULL. The caller frees *event. */
 int store_state(const struct store *store, enum state *state, json_t **event, struct error *err);
-/* Into events.json first, so that the history never has an event less than is in force. */
+/* Records an event. events.json is written first, so the history never lacks the event that is in
+ * force. */
 int store_record_event(const struct store *store, const json_t *event, struct error *err);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Digests and chance, of Windows' own (bcrypt.dll). */
+/* Digests and random bytes, made by Windows (bcrypt.dll). */
 #ifndef HYPERV_WINDOWS_DIGEST_H
 #define HYPERV_WINDOWS_DIGEST_H
 
@@ -11,7 +11,8 @@
 
 #include "hyperv/windows/file.h"
 
-/* SHA-256; zeroed before, dropped after. */
+/* The state of one SHA-256 calculation. The caller zeroes it before digest_begin() and calls
+ * digest_drop() at the end. */
 struct digest {
 	BCRYPT_ALG_HANDLE algorithm;
 	BCRYPT_HASH_HANDLE hash;
@@ -21,9 +22,10 @@ int digest_add(struct digest *digest, void *bytes, size_t len, struct error *err
 int digest_end(struct digest *digest, char out[FILE_DIGEST_TEXT], struct error *err);
 void digest_drop(struct digest *digest);
 
-/* Hashes the first bytes of a file; UINT64_MAX: all of it. */
+/* Hashes the first bytes of a file. UINT64_MAX bytes means the whole file. */
 int file_digest(HANDLE file, uint64_t bytes, char out[FILE_DIGEST_TEXT], struct error *err);
-/* Hashes that many bytes of a file from a place on, which all have to be there. */
+/* Hashes a number of bytes of a file, from the place at. Fails if the file has fewer bytes
+ * there. */
 int file_digest_range(HANDLE file, uint64_t at, uint64_t bytes, char out[FILE_DIGEST_TEXT],
 		      struct error *err);
 int random_bytes(void *out, size_t len, struct error *err);

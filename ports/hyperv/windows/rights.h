@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Who may have what we make. */
+/* Access rights of the objects that this program makes. */
 #ifndef HYPERV_WINDOWS_RIGHTS_H
 #define HYPERV_WINDOWS_RIGHTS_H
 
@@ -7,12 +7,14 @@
 
 #include "hyperv/windows/text.h"
 
-/* The system, administrators and the owner, and so for what is made below a directory. The
- * descriptor is the caller's to LocalFree(). */
+/* Makes security attributes that give access only to the system, to administrators and to the
+ * owner. Objects that are made below a directory inherit these rights. The caller frees the
+ * descriptor with LocalFree(). */
 int rights_private(SECURITY_ATTRIBUTES *out, struct error *err);
-/* A pipe's first or further instance, for these alone and no other computer, of bytes; its default
- * would let everybody open it to read, and so take up its instances ("Named Pipe Security and
- * Access Rights", learn.microsoft.com, windows/win32/ipc). INVALID_HANDLE_VALUE: err. */
+/* Makes the first or a further instance of a byte pipe. Only the system, administrators and the
+ * owner may open the pipe, and only from this computer. By default everybody could open a pipe to
+ * read, and so use up its instances ("Named Pipe Security and Access Rights", learn.microsoft.com,
+ * windows/win32/ipc). Returns INVALID_HANDLE_VALUE with an error. */
 HANDLE rights_pipe(const wchar_t *name, bool first, DWORD instances, DWORD buffer, const char *what,
 		   struct error *err);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Sockets of TCP. Addresses are texts as a config has them. */
+/* TCP sockets. Addresses are texts in the form that a config has. */
 #ifndef HYPERV_WINDOWS_TCP_H
 #define HYPERV_WINDOWS_TCP_H
 
@@ -9,16 +9,18 @@
 
 #include "base/error.h"
 
-/* Readies Winsock for this process; the first call is to come before there are threads. */
+/* Prepares Winsock for this process. The first call must come before any thread is started. */
 int sockets_begin(struct error *err);
 
-/* Takes a port of this host's address for this process alone. Nobody is answered there before
- * listen(). INVALID_SOCKET: err, which is ERR_UNAVAILABLE where somebody has the port. */
+/* Binds a port of this host's address for this process alone. No client is answered there before
+ * listen(). Returns INVALID_SOCKET with an error, which is ERR_UNAVAILABLE if another program has
+ * the port. */
 SOCKET tcp_take_port(const char *host, uint16_t port, struct error *err);
-/* ERR_INVALID where the text is the address of another host. */
+/* Returns 0 if the text is an address of this host; -1 with ERR_INVALID if it is the address of
+ * another host. */
 int tcp_check_own_address(const char *host, struct error *err);
-/* Connects to "host:port" or "[v6]:port" by that time (clock_mono_ns()). What the system takes to
- * look up a name is not bounded by it. INVALID_SOCKET: err. */
+/* Connects to "host:port" or "[v6]:port" before deadline (clock_mono_ns()). The deadline does not
+ * bound the time that the system takes to look up a name. Returns INVALID_SOCKET with an error. */
 SOCKET tcp_connect(const char *target, uint64_t deadline, struct error *err);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Windows' texts are UTF-16 and its errors numbers; ours are UTF-8 and struct error. */
+/* Conversions of texts and errors. Windows has UTF-16 texts and error numbers; this program has
+ * UTF-8 and struct error. */
 #ifndef HYPERV_WINDOWS_TEXT_H
 #define HYPERV_WINDOWS_TEXT_H
 
@@ -9,14 +10,17 @@
 
 #include "base/error.h"
 
-/* malloc'd; NULL with ERR_INVALID for what is no UTF-8. */
+/* Converts UTF-8 to UTF-16. The result is malloc'd; NULL with ERR_INVALID if the text is not
+ * UTF-8. */
 wchar_t *text_wide(const char *text, struct error *err);
-/* malloc'd; what is no UTF-16 becomes U+FFFD. */
+/* Converts UTF-16 to UTF-8. The result is malloc'd. A part that is not UTF-16 becomes U+FFFD. */
 char *text_narrow(const wchar_t *text, struct error *err);
-/* An absolute path as the system takes it however long it is: with \\?\ in front. */
+/* Converts an absolute path to UTF-16 with \\?\ in front, so that the system accepts it at any
+ * length. The result is malloc'd. */
 wchar_t *text_wide_path(const char *path, struct error *err);
 
-/* "<fmt>: <what the system says of it>", and the code that it means. Returns -1. */
+/* Sets err to "<fmt>: <what the system says of the code>", with the error code that fits. Returns
+ * -1. */
 int windows_error(struct error *err, DWORD code, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
@@ -25,7 +29,7 @@ static inline void handle_close(HANDLE *handle)
 	if (*handle && *handle != INVALID_HANDLE_VALUE)
 		CloseHandle(*handle);
 }
-/* NULL or INVALID_HANDLE_VALUE: none. */
+/* Closes the handle at the end of the scope, unless it is NULL or INVALID_HANDLE_VALUE. */
 #define autohandle __attribute__((cleanup(handle_close)))
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Addresses as text: by POSIX's name of the header, which mingw-w64 does not have. */
+/* Declares the functions for addresses as text, under the name that POSIX has for the header;
+ * mingw-w64 does not have this header. */
 #ifndef HYPERV_POSIX_ARPA_INET_H
 #define HYPERV_POSIX_ARPA_INET_H
 

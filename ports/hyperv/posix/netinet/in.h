@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Kinds of addresses: by POSIX's name of the header, which mingw-w64 does not have. */
+/* Declares the kinds of addresses, under the name that POSIX has for the header; mingw-w64 does not
+ * have this header. */
 #ifndef HYPERV_POSIX_NETINET_IN_H
 #define HYPERV_POSIX_NETINET_IN_H
 
