@@ -46,7 +46,7 @@ struct vm {
 	int workspace_fd;
 	int64_t memory_mib;
 	enum network_mode network;
-	bool pluggable, plugged; /* the machine has a spare share device; the device has a directory */
+	bool pluggable, plugged; /* can get a directory later; has got it */
 
 	struct post *post;
 	struct vz *vz;

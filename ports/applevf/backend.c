@@ -2,7 +2,7 @@
 /* The Virtualization.framework backend as the supervisor sees it. */
 #include "applevf/applevf.h"
 
-/* What is run on this host is no program. */
+/* Returns an empty list: this backend runs no program of the host. */
 static json_t *applevf_programs(void)
 {
 	return json_array();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Booting: the plan, the pipes, the machine of the framework's, and its start. Nobody waits for
- * that: what comes of it is a letter. And the release of all of it.
+ * Boots a machine and frees it. A boot makes the plan, the pipes and the framework's machine, and
+ * starts the machine. It does not wait for the start; the outcome comes as a letter.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -13,7 +13,8 @@
 #include "base/fd.h"
 #include "base/limits.h"
 
-/* A connection is a client's, its copy, and the framework's own. */
+/* Descriptors of a connection: the client's, the copy of the framework's, and the framework's
+ * own. */
 #define FILES_OF_STREAM 3
 #define FILES_OF_REST 1024
 
@@ -83,8 +84,9 @@ void applevf_free(struct vm *vm)
 	free(vm);
 }
 
-/* It is no process of its own, and macOS alone confines what emulates its devices. What address the
- * guest has is between it and whoever answers DHCP. */
+/* Describes the machine. The machine has no process of its own, and only macOS confines the
+ * services that emulate its devices. The guest's address is not known here: the guest gets it from
+ * a DHCP server. */
 json_t *applevf_describe(const struct vm *vm)
 {
 	return json_pack("{s:I, s:s, s:[], s:{s:s}}", "pid", (json_int_t)getpid(), "confinement",

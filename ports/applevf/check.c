@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What a config may ask of a machine of Virtualization.framework: on this host, and on any. */
+/* Checks what a config asks of a machine of Virtualization.framework: on this host, and on any
+ * host. */
 #include <stdio.h>
 #include <string.h>
 
@@ -38,7 +39,8 @@ static int check_network(const struct config *config, const struct vz_host *host
 {
 	if (config->network_mode != NETWORK_BRIDGED)
 		return 0;
-	/* A request has one; a record is what the live supervisor may have made of it. */
+	/* A request always names an interface. In a record it may be missing, depending on what the
+	 * live supervisor wrote. */
 	if (!config->network_interface)
 		return error_set(
 			err, ERR_INVALID,
@@ -61,7 +63,7 @@ static int check_memory(const struct config *config, const struct vz_host *host,
 		(unsigned long long)(host->memory_max >> 20), (long long)config->memory_mib);
 }
 
-/* 0: left open. */
+/* Checks the number of processors. 0 means that the config does not say it. */
 static int check_cpus(const struct config *config, const struct vz_host *host, struct error *err)
 {
 	uint64_t cpus = (uint64_t)config->cpu_count;
@@ -75,7 +77,7 @@ static int check_cpus(const struct config *config, const struct vz_host *host, s
 		(unsigned long long)cpus);
 }
 
-/* Its own word, on what of it is there. */
+/* Asks the framework about those parts of the config that exist on this host. */
 static int ask_framework(const struct config *config, const struct vz_host *host, struct error *err)
 {
 	__attribute__((cleanup(plan_free))) struct plan plan = PLAN_NONE;
@@ -224,7 +226,7 @@ const struct backend_refusal applevf_refusals[] = {
 	{"limits.diskOpsPerSecond", NO_DISK_RATE, ASKS_BY_FIELD},
 	{"limits.netBytesPerSecond", "Virtualization.framework has no rates for networks",
 	 ASKS_BY_FIELD},
-	/* Who asks for locks has a cache of nothing by that. */
+	/* A config that asks for locks has no cache for that reason alone. */
 	{"shares[].locks", APPLEVF_NO_LOCKS, asks_locks},
 	{"shares[].cache", APPLEVF_NO_CACHING, asks_caching},
 	{"command", MACOS_AGENT "runs what it is asked to, and nothing by itself",

@@ -38,7 +38,8 @@ char *file_name(int fd, struct error *err)
 		error_set(err, ERR_CONFLICT, "%.300s was replaced while it was looked at", name);
 		return NULL;
 	}
-	/* It would be told no name at all for this one, and take the directory that we are in. */
+	/* The framework would get no name for this file at all, and use the current directory
+	 * instead. */
 	if (!utf8_is_whole(name, strlen(name))) {
 		error_set(
 			err, ERR_INVALID,

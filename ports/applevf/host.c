@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What this host has for machines of Virtualization.framework, and what their accelerator is. */
+/* Describes what this host offers to machines of Virtualization.framework, and the accelerator of a
+ * machine. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What is said to the machine and what it says, until its end. The framework says each end once;
- * what is left of the guest's connections then is delivered before ours is told.
+ * Calls to the machine, and its letters, until its end. The framework reports each end once. Bytes
+ * that are left in the guest's connections are delivered before the end is reported to the owner.
  */
 #include <stdio.h>
 #include <string.h>
@@ -14,7 +14,7 @@
 
 /* --- its end ---------------------------------------------------------------------------------- */
 
-/* The owner may free the vm in it. */
+/* Reports the end to the owner, which may free the vm in that call. */
 static void tell_machine_end(struct loop *loop, void *data)
 {
 	struct vm *vm = data;
@@ -23,7 +23,7 @@ static void tell_machine_end(struct loop *loop, void *data)
 	vm->end_timer = NULL;
 	streams_close(vm);
 	serial_drain(vm);
-	loop_remove(steal_ptr(&vm->end_timer)); /* closing them has set it anew */
+	loop_remove(steal_ptr(&vm->end_timer)); /* streams_close() has set the timer again */
 	vm->events.ended(vm->events.data, vm->end, vm->detail);
 }
 
@@ -70,7 +70,7 @@ void applevf_kill(struct vm *vm)
 		vz_stop(vm->vz);
 }
 
-/* It cannot go on, and does not say so itself. */
+/* Stops a machine that cannot go on and does not end itself. */
 static void break_off_machine(struct vm *vm, enum vm_end end, const char *why)
 {
 	if (vm->ending || vm->killing || vm->broken)
@@ -81,7 +81,8 @@ static void break_off_machine(struct vm *vm, enum vm_end end, const char *why)
 	vz_stop(vm->vz);
 }
 
-/* The framework boots it anew, with a guest that nobody has told what it is. */
+/* Ends the machine. The framework boots a guest again after a reset, but that guest has not been
+ * told its config. */
 void applevf_was_reset(struct vm *vm)
 {
 	break_off_machine(vm, VM_END_RESET, "the guest's kernel panicked or rebooted");
@@ -105,8 +106,9 @@ static void on_letter_crashed(struct vm *vm, const struct letter *letter)
 	begin_ending(vm, VM_END_CRASHED, letter->why.msg);
 }
 
-/* What cannot be stopped is stopped by our own end. The owner has a deadline for what it has killed
- * itself; what is broken it does not know of, and is told that now. */
+/* Handles the answer to a stop. A machine that cannot be stopped ends with this process. After a
+ * kill the owner has a deadline of its own. The owner does not know of a machine that is being
+ * stopped because of a fault, so the end is reported now. */
 static void on_letter_stopped(struct vm *vm, const struct letter *letter)
 {
 	char detail[sizeof(vm->detail)];
@@ -122,7 +124,8 @@ static void on_letter_stopped(struct vm *vm, const struct letter *letter)
 
 /* --- power, pause, balloon -------------------------------------------------------------------- */
 
-/* The answer comes later: a guest that cannot be asked is not left waiting for. */
+/* Asks the guest to switch itself off. The answer comes later. A guest that cannot be asked is
+ * killed then, so that nobody waits for it. */
 int applevf_power_button(struct vm *vm, struct error *err)
 {
 	if (vm->ending)
@@ -190,8 +193,9 @@ int applevf_balloon(struct vm *vm, int64_t mib, vm_balloon_fn *fn, void *data, s
 	return 0;
 }
 
-/* developer.apple.com/documentation/virtualization/vzvirtiotraditionalmemoryballoondevice: what is
- * set is a request, and what came of it is told to nobody. */
+/* Answers a balloon request. The size is only a request to the guest, and the framework does not
+ * report the outcome
+ * (developer.apple.com/documentation/virtualization/vzvirtiotraditionalmemoryballoondevice). */
 static void on_letter_balloon(struct vm *vm, const struct letter *letter)
 {
 	vm_balloon_fn *fn = steal_ptr(&vm->balloon.fn);
@@ -225,7 +229,7 @@ static void (*const letter_readers[LETTER_KINDS])(struct vm *vm, const struct le
 	[LETTER_ACCEPTED] = streams_accepted,
 };
 
-/* Of a vm that is being freed what it holds is given back, and nobody is told anything. */
+/* Releases what a letter holds, without a report. Used while the vm is being freed. */
 static void discard_letter(struct vm *vm, const struct letter *letter)
 {
 	if (letter->fd >= 0)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What is made for macOS guests before there is one to be booted. */
+/* Prepares the files of a macOS guest before its machine can be booted. */
 #include "applevf/applevf.h"
 #include "applevf/vz_macos.h"
 

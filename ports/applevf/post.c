@@ -10,7 +10,7 @@
 #include "base/fd.h"
 #include "base/list.h"
 
-/* In the box. */
+/* A letter in the box. */
 struct posted {
 	struct list_link link;
 	struct letter letter;
@@ -19,9 +19,9 @@ struct posted {
 struct post {
 	pthread_mutex_t lock;
 	struct list box;
-	size_t count; /* of it */
+	size_t count; /* letters in the box */
 	bool closed;
-	int ring[2]; /* a byte in it: there are letters */
+	int ring[2]; /* a pipe; a byte in it means that there are letters */
 	struct loop_watch *watch;
 	letter_fn *fn;
 	void *data;
@@ -52,7 +52,8 @@ static bool read_next(struct post *post)
 	return true;
 }
 
-/* As many as there were when it rang, so that nobody who writes without end holds up the loop. */
+/* Reads as many letters as there were when the box rang, so that a sender without end cannot hold
+ * up the loop. */
 static void on_ring(struct loop *loop, int fd, uint32_t events, void *data)
 {
 	struct post *post = data;
@@ -109,7 +110,7 @@ bool post_send(struct post *post, const struct letter *letter)
 	pthread_mutex_unlock(&post->lock);
 	if (!sent)
 		free(posted);
-	else /* the pipe holds more bytes than the box letters */
+	else /* the pipe has room for a byte of each letter in the box */
 		(void)!write(post->ring[1], "", 1);
 	return sent;
 }

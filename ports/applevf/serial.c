@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The serial console is two pipes, whose other ends the framework has
- * (developer.apple.com/documentation/virtualization/vzfilehandleserialportattachment). They stay
- * open in this process as long as the machine's object lives, so that no end of the guest's side is
- * ever seen here: what has come when the machine has ended is all.
+ * The serial console is two pipes; the framework has their other ends
+ * (developer.apple.com/documentation/virtualization/vzfilehandleserialportattachment). These other
+ * ends stay open in this process as long as the machine's object lives. So no end of file is ever
+ * seen here: when the machine has ended, the bytes in the pipe are all.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -16,7 +16,7 @@
 #define READ_BYTES 16384
 #define DRAIN_READS 64 /* more than a pipe holds */
 
-/* False: nothing now, or never again. */
+/* Reads bytes of the guest. Returns false if there is nothing now, or never again. */
 static bool receive_guest_bytes(struct vm *vm)
 {
 	uint8_t bytes[READ_BYTES];
@@ -57,7 +57,7 @@ static void on_serial_in(struct loop *loop, int fd, uint32_t events, void *data)
 		vm->events.console_room(vm->events.data);
 }
 
-/* ours: which of the ends. */
+/* Makes a pipe. ours is the index of the end that stays here. */
 static int make_serial_pipe(int ours, int *own, int *theirs, struct error *err)
 {
 	int ends[2];
@@ -89,7 +89,7 @@ size_t applevf_console(struct vm *vm, const uint8_t *bytes, size_t len)
 	ssize_t n;
 
 	if (!vm->serial.in_watch)
-		return len; /* nobody is there to read them */
+		return len; /* nobody reads them any more */
 	n = write(vm->serial.in, bytes, len);
 	if (n < 0 && errno != EAGAIN && errno != EINTR)
 		return len;

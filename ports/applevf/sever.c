@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Quarantine. Our own ends go first, then the framework is told, in one go on its queue: cards
- * without attachment, shares without directory, no listener, connections closed. It looks at each
- * after the step, and what it finds left, or does not answer in time, is no quarantine (vz.m).
+ * Quarantine. First the supervisor closes its own ends. Then the framework's queue does the rest in
+ * one block: cards lose their attachment, shares lose their directory, listeners are removed, and
+ * connections are closed. The queue checks each step (vz_sever.m). If something is left, or no
+ * answer comes in time, the quarantine has failed.
  */
 #include "applevf/applevf.h"
 #include "base/cleanup.h"

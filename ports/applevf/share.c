@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A directory for a machine that runs. It was made with a device that has none
- * (config.hotplug), whose property `share` may be set while it runs
- * (developer.apple.com/documentation/virtualization/vzvirtiofilesystemdevice/share); nil takes it
- * away. The device's tag was its configuration's, and cannot be another one.
+ * Gives a directory to a running machine. The machine was made with a share device without a
+ * directory (config.hotplug). The device's property `share` may be set while the machine runs
+ * (developer.apple.com/documentation/virtualization/vzvirtiofilesystemdevice/share); nil takes the
+ * directory away. The device's tag comes from its configuration and cannot change.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -14,7 +14,8 @@
 #include "base/cleanup.h"
 #include "store/share/pass.h"
 
-/* By the pass of the command that asked: that the request came is no reason to open anything. */
+/* Finds the directory by the pass of the command that asked. The request itself gives no right to
+ * open anything. Returns the name, malloc'd; NULL with an error. */
 static char *find_given(const struct vm *vm, bool read_only, struct error *err)
 {
 	autofree char *state_dir =

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The guest's vsock as sockets of the workspace, in the form that all backends have. A client of
- * vsock.sock says CONNECT <port>, and when the framework has connected to that port of the guest's
- * it gets OK, and is joined to the connection. A connection of the guest's to one of the host's
- * ports is joined to one that is made here to vsock.sock_<port>. Both sides are sockets, so that
- * what joins them is the relay that all our connections go through.
+ * vsock.sock sends CONNECT <port>. When the framework has connected to that port of the guest, the
+ * client gets OK and is joined to the connection. A connection from the guest to a port of the host
+ * is joined to a new connection to vsock.sock_<port>. Both sides are sockets, so the common relay
+ * joins them.
  *
- * What the framework has no bound for has one here: a client's line and the guest's answer have
- * their time, and no more than LIMIT_VSOCK_STREAMS are there at once.
+ * The framework has no bounds, so this file sets some. A client's line and the guest's answer must
+ * come in time. At most LIMIT_VSOCK_STREAMS streams exist at once.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -24,18 +24,18 @@
 #include "base/limits.h"
 #include "base/relay.h"
 
-#define LINE_BYTES 32 /* "CONNECT 4294967295\n" is 19 */
+#define LINE_BYTES 32 /* "CONNECT 4294967295\n" has 19 */
 
 struct stream {
 	struct vm *vm;
 	struct list_link link;
 	uint64_t id;
-	int fd;			  /* the host's side, until it is joined; -1 */
-	struct loop_watch *watch; /* for its line */
-	struct loop_watch *timer; /* for its line, then for the guest's answer */
+	int fd;			  /* the host's side until the streams are joined; -1 */
+	struct loop_watch *watch; /* watches for the client's line */
+	struct loop_watch *timer; /* bounds the client's line, then the guest's answer */
 	uint32_t port;
-	bool to_guest;	  /* and joined */
-	void *connection; /* the framework's, once there is one */
+	bool to_guest;	  /* the host began the stream, and it is joined */
+	void *connection; /* the framework's object; NULL: none yet */
 	struct relay *relay;
 };
 
@@ -72,7 +72,7 @@ static void on_relay_ended(void *data)
 	drop_stream(data);
 }
 
-/* fd: taken over. NULL: it was closed. */
+/* Adds a stream and takes over fd. Returns NULL if there is no room; fd is then closed. */
 static struct stream *add_stream(struct vm *vm, int fd)
 {
 	struct stream *s =
@@ -88,7 +88,7 @@ static struct stream *add_stream(struct vm *vm, int fd)
 	return s;
 }
 
-/* guest_fd: taken over. */
+/* Joins a stream to the guest's connection. Takes over guest_fd. */
 static void join_stream(struct stream *s, int guest_fd)
 {
 	struct vm *vm = s->vm;
@@ -96,7 +96,7 @@ static void join_stream(struct stream *s, int guest_fd)
 
 	s->relay = relay_new(vm->loop, steal_fd(&s->fd), guest_fd, on_relay_ended, s, &err);
 	if (s->relay) {
-		/* The guest hears of its peer's end behind the last bytes alone. */
+		/* The guest learns of its peer's end only behind the last bytes. */
 		relay_hurry(s->relay, 0);
 		return;
 	}
@@ -106,7 +106,8 @@ static void join_stream(struct stream *s, int guest_fd)
 
 /* --- from the host ---------------------------------------------------------------------------- */
 
-/* "CONNECT <port>\n" of len bytes, newline included; exactly so. */
+/* Reads the port from a line that is exactly "CONNECT <port>\n". len includes the newline. Returns
+ * false for any other line. */
 static bool read_connect(const char *line, size_t len, uint32_t *port)
 {
 	static const char word[] = "CONNECT ";
@@ -151,7 +152,8 @@ static void ask_guest(struct stream *s)
 		drop_stream(s);
 }
 
-/* Looked at first, so that what stands behind the newline stays in the socket as payload. */
+/* Reads the client's line. The bytes are peeked at first, so that bytes behind the newline stay in
+ * the socket as payload. */
 static void on_connect_line(struct loop *loop, int fd, uint32_t events, void *data)
 {
 	struct stream *s = data;
@@ -164,7 +166,7 @@ static void on_connect_line(struct loop *loop, int fd, uint32_t events, void *da
 	if (!newline && !(events & (LOOP_HUP | LOOP_ERR | LOOP_RDHUP)) &&
 	    ((got < 0 && errno == EAGAIN) || (got > 0 && (size_t)got < sizeof(line))))
 		return;
-	/* A line that is refused is read too: a close with unread bytes would be a reset. */
+	/* A refused line is also read, because a close with unread bytes would be a reset. */
 	if (recv(fd, line, newline ? len : sizeof(line), MSG_DONTWAIT) == (ssize_t)len && newline &&
 	    read_connect(line, len, &s->port))
 		ask_guest(s);
@@ -182,13 +184,14 @@ static void on_accept_again(struct loop *loop, void *data)
 	(void)loop_set_events(vm->streams.watch, LOOP_IN, &ignored);
 }
 
-/* While there is no descriptor for another connection nobody asks for one. */
+/* Stops accepting for LIMIT_ACCEPT_AGAIN_MS, because there is no descriptor for another connection
+ * now. */
 static void accept_later(struct vm *vm, const struct error *why)
 {
 	struct error ignored;
 
 	if (why->code == ERR_UNAVAILABLE && why->errnum == 0)
-		return; /* it was gone again */
+		return; /* the client has already gone */
 	log_limited(vm->log, "vsock: %s", why->msg);
 	vm->streams.again = loop_add_timer(vm->loop, limit_deadline(LIMIT_ACCEPT_AGAIN_MS),
 					   on_accept_again, vm, &ignored);
@@ -226,7 +229,7 @@ static struct stream *find_stream(struct vm *vm, uint64_t id)
 	return NULL;
 }
 
-/* The first bytes into an empty socket: all or nothing. */
+/* Sends OK to the client. The socket is empty, so it takes the whole line or nothing. */
 static bool say_ok(const struct stream *s)
 {
 	char line[LINE_BYTES];
@@ -247,7 +250,7 @@ void streams_connected(struct vm *vm, const struct letter *letter)
 {
 	struct stream *s = find_stream(vm, letter->id);
 
-	/* It has not waited, or the guest has nobody there. */
+	/* The client has not waited, or nothing listens at that port of the guest. */
 	if (!s || letter->fd < 0) {
 		refuse_connection(vm, letter);
 		if (s)
@@ -269,7 +272,8 @@ void streams_connected(struct vm *vm, const struct letter *letter)
 
 /* --- from the guest --------------------------------------------------------------------------- */
 
-/* A reset destroys all connections, and the first that a guest makes is to its boot port. */
+/* Returns true if this connection shows that the guest was reset. A reset destroys all connections,
+ * and the first connection of a guest goes to its boot port. */
 static bool is_another_boot(struct vm *vm, const struct letter *letter)
 {
 	const struct streams *streams = &vm->streams;

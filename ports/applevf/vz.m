@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A machine's life, from the framework's object to its end. */
+/* The life of a machine, from the making of the framework's object to the machine's end. */
 #include "applevf/vz_machine.h"
 
 #include <stdlib.h>
@@ -20,7 +20,7 @@ static void tell_word(MicroagentMachine *self, enum letter_kind kind, const char
 	(void)post_send(self->post, &letter);
 }
 
-/* The end of the machine is told once, by whoever hears of it first. */
+/* Reports the end of the machine once, at the first report of it. */
 static void tell_end_once(MicroagentMachine *self, enum letter_kind kind, const char *what,
 			  NSError *error)
 {
@@ -30,8 +30,8 @@ static void tell_end_once(MicroagentMachine *self, enum letter_kind kind, const 
 	tell_word(self, kind, what, error);
 }
 
-/* Gives the queue work, and sees to it that an exception, by which the framework tells of what it
- * does not allow, is an error of the machine and not the end of everything. */
+/* Gives the queue a block to run. The framework throws an exception for a call that it does not
+ * allow. Such an exception becomes an error of the machine, so that the process goes on. */
 void machine_do(MicroagentMachine *self, void (^work)(void))
 {
 	dispatch_async(self->queue, ^{
@@ -52,7 +52,8 @@ void machine_do(MicroagentMachine *self, void (^work)(void))
 
 static void stop_now(MicroagentMachine *self);
 
-/* What could not be stopped on its way is stopped now. */
+/* Counts a finished start, pause, resume or stop. Stops the machine now if a stop had to wait for
+ * this step. */
 static void has_turned(MicroagentMachine *self)
 {
 	self->turning--;
@@ -76,7 +77,8 @@ static void on_turned(MicroagentMachine *self, enum letter_kind kind, const char
 	has_turned(self);
 }
 
-/* An error that comes with the end of the machine is none: it was to end. */
+/* Handles the answer to a stop. An error is ignored if the machine has ended, because the end was
+ * wanted. */
 static void on_stopped(MicroagentMachine *self, NSError *error)
 {
 	if (!error || [self->machine state] == VZVirtualMachineStateStopped ||
@@ -87,8 +89,8 @@ static void on_stopped(MicroagentMachine *self, NSError *error)
 	has_turned(self);
 }
 
-/* developer.apple.com/documentation/virtualization/vzvirtualmachine/stop(completionhandler:): of
- * one that runs or is paused. */
+/* Stops the machine. The framework can stop only a machine that runs or is paused
+ * (developer.apple.com/documentation/virtualization/vzvirtualmachine/stop(completionhandler:)). */
 static void stop_now(MicroagentMachine *self)
 {
 	VZVirtualMachineState state = [self->machine state];
@@ -167,7 +169,7 @@ static int copy_ports(MicroagentMachine *self, const struct plan *plan)
 	return 0;
 }
 
-/* On the queue, as all that is said to it. */
+/* Makes the framework's machine. Runs on the queue, as all calls to the machine do. */
 static void make_machine(MicroagentMachine *self, VZVirtualMachineConfiguration *configuration)
 {
 	self->machine = [[VZVirtualMachine alloc] initWithConfiguration:configuration
@@ -287,7 +289,8 @@ void vz_press_power(struct vz *vz)
 	});
 }
 
-/* What is out of its bounds the framework brings into them, and says nothing. */
+/* Sets the memory of the guest. The framework silently changes a size that is out of its bounds, so
+ * the size is read back. */
 void vz_set_memory(struct vz *vz, int64_t mib)
 {
 	MicroagentMachine *self = machine_of(vz);
@@ -309,7 +312,8 @@ void vz_set_memory(struct vz *vz, int64_t mib)
 	});
 }
 
-/* The bytes are the loop's, and gone before the queue comes to it. */
+/* Gives the machine a directory. path belongs to the loop and may be gone before the block runs, so
+ * the share is made here. */
 void vz_share(struct vz *vz, const char *path, bool read_only)
 {
 	MicroagentMachine *self = machine_of(vz);
@@ -336,7 +340,8 @@ void vz_share(struct vz *vz, const char *path, bool read_only)
 
 /* --- its end ---------------------------------------------------------------------------------- */
 
-/* Its delegate is nobody's any more, whatever comes yet. */
+/* Removes the delegates, listeners and connections, so that no late event of the framework
+ * arrives. */
 static void let_go(MicroagentMachine *self)
 {
 	[self->machine setDelegate:nil];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A plan as a VZVirtualMachineConfiguration. Disks are cached by the host and flushed to its medium
- * when the guest flushes: with "automatic" caching Linux guests have lost data
+ * Makes a VZVirtualMachineConfiguration from a plan. The host caches disks and flushes them to its
+ * medium when the guest flushes: with "automatic" caching Linux guests have lost data
  * (github.com/utmapp/UTM/issues/4840, github.com/lima-vm/lima/issues/1957).
  */
 #include "applevf/vz.h"
@@ -30,8 +30,8 @@ VZSingleDirectoryShare *vz_directory(const char *path, bool read_only)
 	return [[[VZSingleDirectoryShare alloc] initWithDirectory:directory] autorelease];
 }
 
-/* developer.apple.com/documentation/virtualization/vzlinuxbootloader: with the generic platform and
- * no other. */
+/* Sets the boot loader and platform of a Linux guest. The Linux boot loader works only with the
+ * generic platform (developer.apple.com/documentation/virtualization/vzlinuxbootloader). */
 static void put_linux_platform(VZVirtualMachineConfiguration *machine, const struct plan *plan)
 {
 	VZLinuxBootLoader *loader =
@@ -55,7 +55,8 @@ static int put_platform(VZVirtualMachineConfiguration *machine, const struct pla
 
 /* --- disks ------------------------------------------------------------------------------------ */
 
-/* Autoreleased. The identifier is what the guest reads as the disk's serial. */
+/* Returns the device of a disk, autoreleased; nil with an error. The guest reads the identifier as
+ * the disk's serial. */
 static VZStorageDeviceConfiguration *disk_of(const struct plan_disk *disk, struct error *err)
 {
 	NSError *error = nil;
@@ -124,7 +125,7 @@ static int put_shares(VZVirtualMachineConfiguration *machine, const struct plan 
 
 /* --- network ---------------------------------------------------------------------------------- */
 
-/* Autoreleased. */
+/* Returns the attachment of the network card, autoreleased; nil with an error. */
 static VZNetworkDeviceAttachment *attachment_of(const struct plan *plan, struct error *err)
 {
 	VZBridgedNetworkInterface *interface;
@@ -158,7 +159,8 @@ static int put_network(VZVirtualMachineConfiguration *machine, const struct plan
 
 /* --- what every machine has ------------------------------------------------------------------- */
 
-/* The descriptors stay open until the machine is gone: whoever has the plan sees to that. */
+/* Gives the machine its serial console. The owner of the plan keeps the descriptors open until the
+ * machine is gone. */
 static void put_console(VZVirtualMachineConfiguration *machine, const struct plan *plan)
 {
 	NSFileHandle *in, *out;

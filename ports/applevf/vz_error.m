@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* What the framework says went wrong, as an error of ours. */
+/* Turns errors of the framework into struct error. */
 #include "applevf/vz_objc.h"
 
 #include <string.h>
 
-/* developer.apple.com/documentation/virtualization/vzerror/code */
+/* Returns our code for an error of the framework
+ * (developer.apple.com/documentation/virtualization/vzerror/code). */
 static enum error_code code_of(NSError *error)
 {
 	if (![[error domain] isEqualToString:VZErrorDomain])
@@ -39,7 +40,8 @@ static const char *text_of(NSString *text)
 	return bytes ? bytes : "";
 }
 
-/* What a person is to know of an error beyond the framework's words; "". */
+/* Returns what a person should know of an error in addition to the framework's words; "" if
+ * nothing. */
 static const char *meaning_of(NSError *error)
 {
 	if (![[error domain] isEqualToString:VZErrorDomain])
@@ -63,7 +65,7 @@ int vz_tell_error(struct error *err, const char *what, NSError *error)
 			return error_set(err, ERR_IO, "%s: the framework does not say why", what);
 		text = text_of([error localizedDescription]);
 		reason = text_of([error localizedFailureReason]);
-		/* Often the one is the end of the other. */
+		/* The text often ends with the reason already. */
 		if (!*reason || strstr(text, reason))
 			reason = "";
 		return error_set(err, code_of(error), "%s: %s%.300s%s%.300s (%.80s %ld)", what,

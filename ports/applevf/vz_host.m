@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What this host has of the framework. Nothing of it is asked before its class is known to be
- * there: the program is linked with it weakly, so that it can say that it is missing.
+ * Describes what this host has of the framework. No class of the framework is used before it is
+ * known to exist: the program is linked weakly with the framework, so that the program can say that
+ * it is missing.
  */
 #include "applevf/vz.h"
 
@@ -12,8 +13,9 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 
-/* developer.apple.com/documentation/security/sectaskcopyvalueforentitlement(_:_:_:): NULL where the
- * task has none of that name. */
+/* Returns true if this process has the entitlement. SecTaskCopyValueForEntitlement() returns NULL
+ * without it
+ * (developer.apple.com/documentation/security/sectaskcopyvalueforentitlement(_:_:_:)). */
 static bool is_entitled(CFStringRef name)
 {
 	SecTaskRef self = SecTaskCreateFromSelf(kCFAllocatorDefault);

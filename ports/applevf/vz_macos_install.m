@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * macOS out of a restore image, in the order of Apple's documentation
- * (developer.apple.com/documentation/virtualization/installing-macos-on-a-virtual-machine): the
- * image says what hardware it supports, of that a machine is made with an empty disk and an empty
- * auxiliary storage, and the installer restores to it. This thread waits, and looks at the
- * progress meanwhile; all that is said to machine and installer is said on the machine's queue.
+ * Installs macOS from a restore image, in the order of Apple's documentation
+ * (developer.apple.com/documentation/virtualization/installing-macos-on-a-virtual-machine). The
+ * image says what hardware it supports. A machine is made of that hardware, with an empty disk and
+ * an empty auxiliary storage. The installer restores the image to that machine. This thread waits
+ * and reads the progress meanwhile. All calls to machine and installer run on the machine's queue.
  */
 #include "applevf/vz_macos.h"
 
@@ -25,8 +25,9 @@
 #define LOOK_MS 250
 #define MIB (1ull << 20)
 
-/* An older one does not boot as a machine of another identifier than it was installed as
- * (github.com/cirruslabs/tart/issues/977), which each session is, and mounts no shares. */
+/* The oldest macOS that can be a guest. An older macOS does not boot in a machine whose identifier
+ * differs from that of its installation (github.com/cirruslabs/tart/issues/977), and each session
+ * has an identifier of its own. An older macOS also mounts no shares. */
 #define OLDEST_MACOS 13
 
 static NSURL *url_in(const char *directory, const char *name)
@@ -41,8 +42,8 @@ static NSURL *url_in(const char *directory, const char *name)
 
 typedef void (^image_handler)(VZMacOSRestoreImage *, NSError *);
 
-/* Retained; what `ask` hands to its handler, which runs on a thread of the framework's. what: for
- * the error. */
+/* Returns the image that `ask` passes to its handler; nil with an error. The caller releases the
+ * image. The handler runs on a thread of the framework. what is for the error message. */
 static VZMacOSRestoreImage *await_image(void (^ask)(image_handler), const char *what,
 					struct error *err)
 {
@@ -74,7 +75,7 @@ static VZMacOSRestoreImage *load_image(const char *path, struct error *err)
 		"the restore image is damaged, or is none", err);
 }
 
-/* Borrowed from the image. */
+/* Returns the requirements of the image, borrowed from it; nil with an error. */
 static VZMacOSConfigurationRequirements *requirements_of(VZMacOSRestoreImage *image,
 							 struct error *err)
 {
@@ -172,7 +173,8 @@ static int put_new_platform(VZVirtualMachineConfiguration *machine, VZMacHardwar
 	return 0;
 }
 
-/* Autoreleased; nil. */
+/* Returns the configuration of the machine for the installation, autoreleased; nil with an
+ * error. */
 static VZVirtualMachineConfiguration *make_machine(const struct macos_install *job,
 						   const struct macos_image *facts,
 						   VZMacHardwareModel *model, struct error *err)
@@ -210,9 +212,9 @@ struct installation {
 	dispatch_semaphore_t over;
 	VZVirtualMachine *machine;
 	VZMacOSInstaller *installer;
-	NSProgress *progress;	/* its own */
-	NSError *error;		/* what came of it; nil: it is done */
-	struct error exception; /* of the framework */
+	NSProgress *progress;	/* owned by the installer */
+	NSError *error;		/* nil: the installation succeeded */
+	struct error exception; /* an exception of the framework */
 };
 
 static void begin_installation(struct installation *i, NSURL *image)
@@ -233,7 +235,8 @@ static void begin_installation(struct installation *i, NSURL *image)
 	}
 }
 
-/* NSProgress may be read from any thread, and the installer that has it may not
+/* Reports the progress until the installation is over. Any thread may read NSProgress, but only the
+ * queue may use the installer that owns it
  * (developer.apple.com/documentation/foundation/nsprogress). */
 static void follow_installation(struct installation *i, macos_told_fn *told, void *data)
 {
@@ -248,7 +251,7 @@ static void follow_installation(struct installation *i, macos_told_fn *told, voi
 	}
 }
 
-/* On its queue the machine is released too, after all that is left there. */
+/* Releases the machine on its queue, after all work that is left there. */
 static void end_installation(struct installation *i)
 {
 	dispatch_sync(i->queue, ^{

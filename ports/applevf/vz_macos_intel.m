@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A Mac with an Intel processor, which has no macOS guests. */
+/* Stubs for a Mac with an Intel processor, which cannot run macOS guests. */
 #include "applevf/vz_macos.h"
 
 #include "applevf/vz_objc.h"

@@ -2,8 +2,9 @@
 /* Quarantine, on the machine's queue. */
 #include "applevf/vz_machine.h"
 
-/* Each step is looked at after it was taken. A network attachment that is set to nil is gone when
- * the property says so (.../vznetworkdevice/attachment). NULL: it is gone. */
+/* Detaches the network cards and checks each step. The attachment of a card is gone when the
+ * property is nil after it was set to nil (.../vznetworkdevice/attachment). Returns NULL if all are
+ * gone, otherwise what is left. */
 static const char *cut_cards(MicroagentMachine *self)
 {
 	for (VZNetworkDevice *each in [self->machine networkDevices]) {
@@ -26,7 +27,8 @@ static const char *cut_shares(MicroagentMachine *self)
 	return NULL;
 }
 
-/* The loop has ended those that it knew. They stay in the list until it is done with all. */
+/* Closes all connections. The loop has already ended the connections that it knew; they stay in the
+ * list until the queue has handled vz_hang_up() for each. */
 static const char *cut_connections(MicroagentMachine *self)
 {
 	for (VZVirtioSocketConnection *each in self->connections) {
@@ -44,7 +46,7 @@ static void put_name(json_t *names, NSUInteger count, const char *one, const cha
 				      json_sprintf("%s (%lu %s)", one, (unsigned long)count, many));
 }
 
-/* What there was of each, and is no more. */
+/* Cuts everything and adds to names what was cut. Returns NULL, or what could not be cut. */
 static const char *sever_all(MicroagentMachine *self, json_t *names)
 {
 	NSUInteger cards = [[self->machine networkDevices] count];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Connections over the machine's virtio socket device, both ways. */
+/* Connections over the machine's virtio socket device, in both directions. */
 #include "applevf/vz_machine.h"
 
 #include <fcntl.h>
@@ -7,8 +7,10 @@
 
 #include "base/cleanup.h"
 
-/* A descriptor of the loop's own: the connection's is closed with the object
- * (developer.apple.com/documentation/virtualization/vzvirtiosocketconnection/filedescriptor). */
+/* Passes a connection to the loop with a descriptor of the loop's own, because the connection's
+ * descriptor is closed with its object
+ * (developer.apple.com/documentation/virtualization/vzvirtiosocketconnection/filedescriptor).
+ * Returns NO if the connection cannot be passed; letter->fd may be open then. */
 static BOOL hand_over(MicroagentMachine *self, VZVirtioSocketConnection *connection,
 		      struct letter *letter)
 {
