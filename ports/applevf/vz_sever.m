@@ -27,8 +27,8 @@ static const char *cut_shares(MicroagentMachine *self)
 	return NULL;
 }
 
-/* Closes all connections. The loop has already ended the connections that it knew; they stay in the
- * list until the queue has handled vz_hang_up() for each. */
+/* Closes all connections. The loop has already ended the connections that it knew. A connection
+ * that is closed here stays in the list until the loop hangs up. */
 static const char *cut_connections(MicroagentMachine *self)
 {
 	for (VZVirtioSocketConnection *each in self->connections) {

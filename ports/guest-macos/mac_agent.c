@@ -11,11 +11,11 @@
 #include "base/clock.h"
 #include "base/limits.h"
 
-/* What stands behind an entry of the poll. */
+/* What an entry of the poll belongs to. */
 struct waited {
-	struct mac_conn *conn; /* NULL: of the agent itself */
+	struct mac_conn *conn; /* NULL: the agent itself */
 	struct mac_job *job;   /* NULL: the connection */
-	int stream;	       /* of the job's; -1: its stdin */
+	int stream;	       /* the job's output stream; -1: its stdin */
 };
 
 struct round {
@@ -82,7 +82,7 @@ void mac_agent_close(struct mac_agent *agent)
 
 /* --- what is waited for ---------------------------------------------------------------------- */
 
-/* Without memory nothing is waited for, and the round fails. */
+/* Adds a descriptor to the poll. Without memory the list is dropped, and the round fails. */
 static void wait_for(struct round *r, int fd, short events, struct waited of)
 {
 	if (r->count == r->room) {
@@ -100,7 +100,8 @@ static void wait_for(struct round *r, int fd, short events, struct waited of)
 	r->of[r->count++] = of;
 }
 
-/* A client that does not read holds its commands up. */
+/* Adds the descriptors of a command. The output of a command is not read while its client does not
+ * read. */
 static void wait_for_job(struct round *r, struct mac_job *job)
 {
 	bool may_say = job->answer != MAC_STREAMED ||
@@ -118,8 +119,8 @@ static void wait_for_conn(struct round *r, struct mac_conn *conn)
 	short events =
 		(short)((mac_conn_wants_input(conn) ? POLLIN : 0) | (conn->out.len ? POLLOUT : 0));
 
-	/* Nothing is asked of one whose client only listens, and poll() tells all the same when he
-	 * goes (not that of macOS: his buffered commands end by their timeouts there). */
+	/* A client that only listens needs no events: poll() still reports when the client goes. On
+	 * macOS poll() does not report that, so buffered commands end by their timeouts there. */
 	if (events || conn->in_ended)
 		wait_for(r, conn->fd, events, (struct waited){.conn = conn});
 	for (struct mac_job *job = conn->jobs; job; job = job->next)
@@ -142,7 +143,8 @@ static uint64_t earliest(const struct mac_agent *agent)
 	return next;
 }
 
-/* In whole milliseconds, upwards: it must have passed then. */
+/* Returns the time to the next deadline in milliseconds, rounded up, so that the deadline has
+ * passed after the wait. */
 static int mac_wait_ms(const struct mac_agent *agent)
 {
 	uint64_t next = earliest(agent), now = clock_mono_ns();
@@ -207,7 +209,8 @@ static void look_at_jobs(struct mac_conn *conn)
 	}
 }
 
-/* An answer may make room for the next request, which may be answered at once. */
+/* Works on a connection until nothing changes. An answer may make room for the next request, which
+ * may be answered at once. */
 static void settle_conn(struct mac_conn *conn)
 {
 	do {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What is said of a command, as docs/agent-protocol.md has it. NULL without memory. */
+/* Makes the messages about a command, as docs/agent-protocol.md defines them. The functions return
+ * NULL without memory. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -49,7 +50,7 @@ static int put_start_failure(json_t *to, const char *key, const struct mac_job *
 				   : 0;
 }
 
-/* The text of a stream, and its exact bytes where they are no text. */
+/* Adds the text of a stream, and its exact bytes if they are not text. */
 static int put_stream_text(json_t *to, const char *key, const char *exact, const struct buf *bytes)
 {
 	if (json_object_set_new(to, key, json_string_lossy(buf_bytes(bytes), bytes->len)) < 0)
@@ -74,7 +75,7 @@ static json_t *envelope_end(const struct mac_job *job)
 	return json_incref(answer);
 }
 
-/* Its helper says on stderr why there is nothing. */
+/* Makes the answer to a copyout. If there is no data, its helper says why on stderr. */
 static json_t *copyout_end(const struct mac_job *job)
 {
 	const struct buf *why = &job->captured[1], *data = &job->captured[0], none = {0};

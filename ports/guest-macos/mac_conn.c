@@ -108,8 +108,8 @@ bool mac_conn_wants_input(const struct mac_conn *conn)
 	       !(busy && conn->in.len >= READ_CHUNK);
 }
 
-/* Streaming, the end of what the client sends is the client's end: whatever it would say further,
- * to stdin, comes as an event before. */
+/* Handles the end of the client's input. In streaming mode this is also the end of the client,
+ * because further bytes for stdin would come as events before it. */
 static void on_input_end(struct mac_conn *conn)
 {
 	conn->in_ended = true;
@@ -145,7 +145,7 @@ static void mac_choose_form(struct mac_conn *conn)
 	conn->form = first == '{' || is_white(first) ? MAC_FORM_ENVELOPE : MAC_FORM_FRAME;
 }
 
-/* True: another may be there. */
+/* Handles one frame. Returns true if another frame may be there. */
 static bool mac_take_frame(struct mac_conn *conn)
 {
 	const uint8_t *payload;
@@ -187,7 +187,7 @@ static void on_envelope(struct mac_conn *conn, const uint8_t *text, size_t len)
 		mac_request_free(&request);
 }
 
-/* One after the other. */
+/* Handles one envelope. Envelopes are handled one after another. */
 static bool mac_take_envelope(struct mac_conn *conn)
 {
 	size_t len = mac_envelope_length(buf_bytes(&conn->in), conn->in.len);
@@ -218,8 +218,8 @@ void mac_conn_go_on(struct mac_conn *conn)
 	}
 }
 
-/* A buffered client is served when all that it has asked for is answered; one that streams says
- * itself when. */
+/* Returns true if nothing is left to be sent or done. A buffered client is done when all its
+ * requests are answered. A streaming client itself says when it is done. */
 bool mac_conn_is_over(const struct mac_conn *conn)
 {
 	if (conn->broken)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The control stream (docs/agent-protocol.md): hello, config, ready, power, ending. Of the config
- * the shared directories are mounted; the clock and the network are macOS's own affair, and a
- * workload or a disk is refused by saying why and closing the stream instead of saying ready.
+ * The control stream (docs/agent-protocol.md): hello, config, ready, power, ending. The agent
+ * mounts the shared directories of the config. macOS itself handles the clock and the network. A
+ * workload or a disk is refused: the agent says why and closes the stream instead of sending ready.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -84,7 +84,7 @@ static void run_words(const char *const *words)
 	_exit(127);
 }
 
-/* The exit code; -1: it was not run. */
+/* Runs a program. Returns its exit code; -1 if it was not run. */
 static int run_program(const char *const *words)
 {
 	int status = 0;
@@ -153,7 +153,7 @@ static void on_config(struct mac_control *c, json_t *doc)
 	control_say(c, json_pack("{s:s, s:i}", "type", "ready", "format", 1));
 }
 
-/* The words that end a machine come back at once; it ends a moment later. */
+/* Switches the machine off. The command returns at once; the machine ends a moment later. */
 static void on_power(struct mac_control *c)
 {
 	pid_t pid;
@@ -166,7 +166,7 @@ static void on_power(struct mac_control *c)
 		fprintf(stderr, "microagent-macos-agent: fork: %s\n", strerror(errno));
 }
 
-/* 0: go on. */
+/* Handles one message. Returns 0 if the stream goes on. */
 static int mac_take_message(struct mac_control *c, const uint8_t *payload, size_t len,
 			    struct error *err)
 {
@@ -212,7 +212,8 @@ static int move_bytes(struct mac_control *c, short events, struct error *err)
 	return 0;
 }
 
-/* Without it the agent goes on: the host decides what that means. */
+/* Reads and writes the stream as events allow. If the stream ends, the agent goes on, and the host
+ * decides what that means. */
 void mac_control_turn(struct mac_control *c, short events)
 {
 	struct error err = {0};

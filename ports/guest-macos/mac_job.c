@@ -13,7 +13,7 @@
 #include "base/limits.h"
 #include "guest-macos/mac_agent.h"
 
-#define OUTPUT_CHUNK ((size_t)65536) /* the most of a binary frame */
+#define OUTPUT_CHUNK ((size_t)65536) /* the most bytes of a binary frame */
 
 static struct mac_job *new_job(struct mac_conn *conn, struct mac_request *request)
 {
@@ -93,8 +93,9 @@ struct mac_job *mac_job_find(const struct mac_conn *conn, uint64_t number)
 	return NULL;
 }
 
-/* Whoever has left the group for one of his own gets away: nothing of POSIX finds him. Between
- * fork() and setsid() there is no group yet. */
+/* Kills the process group of a command. A process that has left the group for a group of its own
+ * escapes, because POSIX cannot find it. Between fork() and setsid() the group does not exist yet,
+ * so only the process is killed then. */
 static bool kill_whole_group(pid_t pid)
 {
 	return kill(-pid, SIGKILL) == 0 || kill(pid, SIGKILL) == 0;
@@ -132,7 +133,8 @@ static void tell_taken(struct mac_job *job)
 	mac_conn_say(job->conn, mac_answer_ack(job));
 }
 
-/* What the command does not take any more counts as taken: its client would wait for ever. */
+/* Writes stdin to the command. Bytes that the command does not take any more count as taken;
+ * otherwise its client would wait for ever. */
 void mac_job_input(struct mac_job *job)
 {
 	while (job->in >= 0 && job->stdin_bytes.len > 0) {
@@ -206,8 +208,8 @@ static void reap(struct mac_job *job, uint64_t now_ns)
 	job->ended_ns = now_ns;
 	close_end(&job->in);
 	mac_job_input(job);
-	/* A child in the background may hold the pipes; what is in them now is still the command's.
-	 */
+	/* A child in the background may keep the pipes open. The bytes that are in them now still
+	 * belong to the command. */
 	job->drain_ns = now_ns + limit_get(LIMIT_EXEC_DRAIN_MS) * NS_PER_MS;
 }
 

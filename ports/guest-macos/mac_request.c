@@ -49,7 +49,7 @@ static int mac_take_env(json_t *from, struct mac_request *out, struct error *err
 	json_t *value;
 
 	if (json_is_null(json_object_get(from, "env")))
-		return 0; /* as Go writes it */
+		return 0; /* Go writes null for an empty map */
 	if (json_get_object(from, "", "env", JSON_OPTIONAL, &out->env, err) < 0)
 		return -1;
 	json_object_foreach(out->env, name, value)
@@ -74,7 +74,7 @@ static int take_text(json_t *from, const char *key, const char **out, struct err
 	return 0;
 }
 
-/* What a command has in each form. */
+/* Reads the fields that a command has in each form. */
 static int take_common(json_t *from, const char *argv, const char *timeout, uint64_t otherwise_ms,
 		       struct mac_request *out, struct error *err)
 {
@@ -91,7 +91,7 @@ static int take_common(json_t *from, const char *argv, const char *timeout, uint
 	return 0;
 }
 
-/* What would change the command if it were passed over. */
+/* Refuses fields that would change the command if they were ignored. */
 static int refuse_others(json_t *from, struct error *err)
 {
 	static const char *const keys[] = {"rlimits", "pty", "resume", "handOver"};
@@ -167,7 +167,8 @@ int mac_request_envelope(const void *text, size_t len, struct mac_request *out, 
 	return result;
 }
 
-/* Values stand behind each other with a newline or nothing between them. */
+/* Returns the length of the first whole JSON value, with the white space before it; 0 if more bytes
+ * are needed. Between values there is a newline or nothing. */
 size_t mac_envelope_length(const uint8_t *bytes, size_t len)
 {
 	bool in_string = false, escaped = false;
@@ -188,7 +189,7 @@ size_t mac_envelope_length(const uint8_t *bytes, size_t len)
 				return i + 1;
 			depth--;
 		} else if (depth == 0 && c == '\n' && i > 0 && !strchr(" \t\r\n", bytes[i - 1])) {
-			return i + 1; /* no object: what it is says the parser */
+			return i + 1; /* not an object; the parser reports what it is */
 		}
 	}
 	return 0;

@@ -16,7 +16,7 @@
 #include "guest-macos/mac_agent.h"
 #include "guest-macos/mac_system.h"
 
-/* Where macOS has its programs, and those of its package managers. */
+/* The directories with the programs of macOS and of its package managers. */
 #define PATH_OF_COMMANDS "/usr/local/bin:/opt/homebrew/bin:/usr/bin:/bin:/usr/sbin:/sbin"
 
 enum { CODE_OURS = 125, CODE_NOT_EXECUTABLE = 126, CODE_NOT_FOUND = 127 };
@@ -38,7 +38,7 @@ int mac_user_find(const char *name, struct mac_user *out, struct error *err)
 	struct mac_user user = {0};
 	char *end = NULL;
 	unsigned long uid = strtoul(name, &end, 10);
-	/* There is one thread. */
+	/* The agent has one thread. */
 	const struct passwd *pw = getpwnam(name); /* cppcheck-suppress getpwnamCalled */
 
 	if (!pw && *name && !*end)
@@ -68,7 +68,7 @@ static int mac_become_user(const struct mac_user *user)
 
 /* --- the environment -------------------------------------------------------------------------- */
 
-/* "NAME=value" into the list, in the place of one of that name. */
+/* Puts "NAME=value" into the list. It replaces an entry with the same name. */
 static int set_variable(char **list, size_t *count, const char *name, const char *value)
 {
 	size_t len = strlen(name), i = 0;
@@ -93,7 +93,8 @@ static void free_list(char **list)
 	free(list);
 }
 
-/* malloc'd, as its strings; NULL without memory. */
+/* Returns the environment of a command; list and strings are malloc'd. Returns NULL without
+ * memory. */
 static char **make_environment(const struct mac_user *user, json_t *env)
 {
 	const char *const fixed[][2] = {{"PATH", PATH_OF_COMMANDS},
@@ -122,7 +123,7 @@ failed:
 
 /* --- the child ------------------------------------------------------------------------------- */
 
-/* What the child has to tell before its program runs. */
+/* What the child reports if its program cannot be run. */
 struct failure {
 	int code, errnum;
 };
@@ -132,7 +133,7 @@ struct child {
 	const struct mac_user *user;
 	char **env;
 	int fds[3];
-	int failures; /* a pipe that is closed by the exec */
+	int failures; /* a pipe that exec closes */
 };
 
 static void fail_child(const struct child *c, int code)
@@ -169,7 +170,7 @@ static void say_why(const char *path, const char *why)
 	_exit(1);
 }
 
-/* The file to stdout; the agent cuts off what is too long, and says so. */
+/* Writes the file to stdout. The agent cuts off what is too long, and says so. */
 static void mac_send_file(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
@@ -211,14 +212,14 @@ static void run_child(const struct child *c)
 
 /* --- the agent's side ------------------------------------------------------------------------- */
 
-/* Close-on-exec both; ours does not block. */
+/* Makes a pipe. Both ends are close-on-exec; the agent's end is non-blocking. */
 static int mac_make_pipe(int *ours, int *theirs, bool we_write)
 {
 	int ends[2];
 
 	if (pipe(ends) < 0)
 		return -1;
-	/* Above 0, 1 and 2, which the child makes of them. */
+	/* The child uses 0, 1 and 2 for its own ends, so these descriptors must be higher. */
 	for (int i = 0; i < 2; i++) {
 		int high = fcntl(ends[i], F_DUPFD, 3);
 
@@ -254,7 +255,7 @@ static void not_started(struct mac_job *job, int code, const char *what, const c
 	snprintf(job->start_error, sizeof(job->start_error), "%.140s: %.140s", what, why);
 }
 
-/* Returns once the program runs, or will not. */
+/* Waits until the program runs or has failed to start. */
 static void await_program(struct mac_job *job, const struct mac_request *request, int failures)
 {
 	const char *what = request->cwd ? request->cwd : "command";

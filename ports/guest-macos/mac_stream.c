@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The frame form: requests, and the events and stdin of streaming mode. */
+/* Frames: requests, and the events and stdin of streaming mode. */
 #include <signal.h>
 #include <string.h>
 
@@ -9,7 +9,7 @@
 #include "base/limits.h"
 #include "guest-macos/mac_agent.h"
 
-#define SIGNAL_MAX 31 /* of macOS */
+#define SIGNAL_MAX 31 /* the highest signal of macOS */
 
 static size_t count_jobs(const struct mac_conn *conn)
 {
@@ -66,7 +66,7 @@ static void event_cancel(struct mac_job *job, json_t *doc)
 	mac_job_kill(job);
 }
 
-/* A terminal's size: there are none. */
+/* Ignores the size of a terminal, because no command has a terminal. */
 static void event_resize(struct mac_job *job, json_t *doc)
 {
 	(void)job;
@@ -81,12 +81,13 @@ static const struct mac_event {
 	{"stdin-close", event_stdin_close},
 	{"cancel", event_cancel},
 	{"resize", event_resize},
-	/* Of resumable execs, which there are none of. */
+	/* Events of resumable execs, which the agent does not have. */
 	{"ack", NULL},
 	{"release", NULL},
 };
 
-/* Of a request that is over: it crossed its exit on the way. */
+/* Handles an event. An event for a request that is over is ignored: it was sent before the client
+ * read of the request's end. */
 static void on_event(struct mac_conn *conn, json_t *doc, const char *name)
 {
 	struct error err = {0};

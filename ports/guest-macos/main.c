@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The agent of macOS guests (mac_agent.h). launchd starts it as root, and again when it ends. */
+/* The agent of macOS guests (mac_agent.h). launchd starts it as root, and starts it again when it
+ * ends. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -12,7 +13,8 @@
 
 #define USER "agent"
 
-/* A host of an older kind has no control stream, and after the first of a boot takes no other. */
+/* Opens the control stream. An older host has no control stream. A host accepts only one control
+ * stream for each boot. */
 static void open_control(struct mac_agent *agent)
 {
 	char boot_id[64] = "unknown";
@@ -33,7 +35,7 @@ static int run(struct error *err)
 {
 	struct mac_agent agent = {.user = USER, .admits = mac_system_is_host, .listen_fd = -1};
 
-	/* Before anything else of the boot can have it. */
+	/* No other program of this boot can have the port yet. */
 	agent.listen_fd = mac_system_listen(AGENT_PORT, err);
 	if (agent.listen_fd < 0 || mac_agent_open(&agent, err) < 0)
 		return -1;
@@ -54,7 +56,8 @@ int main(int argc, char **argv)
 		fprintf(stderr, "microagent-macos-agent takes no words but --version\n");
 		return 2;
 	}
-	/* Where one of the first three is closed, a connection would get its number. */
+	/* Otherwise, if one of the first three descriptors is closed, a connection would get its
+	 * number. */
 	while ((fd = open("/dev/null", O_RDWR)) >= 0 && fd < 3)
 		;
 	if (fd >= 0)

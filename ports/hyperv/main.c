@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * microagent-hyperv-supervisor: machines of Linux on Windows, by the Host Compute System (HCS).
+ * microagent-hyperv-supervisor: Linux machines on Windows, by the Host Compute System (HCS).
  *
- * It is a program of its own and no struct of backend.h. That seam is for supervisors which share a
- * process model that Windows does not have: descriptors that are handed on, a lease that is a FIFO,
- * Unix sockets, a cell, an epoll loop. What it shares with them is what the protocol is made of:
- * the contract, the pure part of base, the rows of refusals, the messages of the control stream,
- * what a result is and what an end means. docs/hyperv.md has each call and field of HCS's that is
- * used.
+ * This is a program of its own and no struct of backend.h. That struct is for supervisors which
+ * share a process model that Windows does not have: descriptors that are passed on, a lease that is
+ * a FIFO, Unix sockets, a cell, an epoll loop. This program shares with them the parts of the
+ * protocol: the contract, the pure part of base, the rows of refusals, the messages of the control
+ * stream, and the meaning of a result and of an end. docs/hyperv.md lists each call and field of
+ * HCS that is used.
  */
 #include <fcntl.h>
 #include <io.h>
@@ -79,7 +79,7 @@ static int run_hyperv_command(const struct request *request, struct response *re
 	return hyperv_commands[request->command](request, response, err);
 }
 
-/* What is recorded of the workspace goes with the error. */
+/* Returns the event that is recorded for the workspace; it is added to the error. */
 static json_t *event_of(const struct request *request)
 {
 	struct record record;
@@ -185,7 +185,8 @@ static int act_by_options(int argc, char **argv)
 	return refuse_option(argv[1]);
 }
 
-/* Windows gives one text, in UTF-16; main()'s own words are in the code page of the console. */
+/* Reads the command line from Windows as UTF-16, because the arguments of main() are in the code
+ * page of the console. */
 int main(void)
 {
 	int argc = 0;

@@ -1,50 +1,51 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A library that is loaded into virtiofsd (LD_PRELOAD, in its cell) and takes the place of some
- * functions of the C library. It makes six things right that virtiofsd does wrong where host and
- * guest change one directory at the same time, where rights come from supplementary groups, where
- * a guest asks for much, or where the host has its kernel's own file systems mounted. Line numbers
- * are those of tools/virtiofsd/passthrough_ll.c in QEMU 7.2, the last release that has it.
+ * A library that is loaded into virtiofsd (LD_PRELOAD, in its cell) and replaces some functions of
+ * the C library. It corrects six errors of virtiofsd. They occur where host and guest change one
+ * directory at the same time, where rights come from supplementary groups, where a guest asks for
+ * much, or where the host has its kernel's own file systems mounted. Line numbers are those of
+ * tools/virtiofsd/passthrough_ll.c in QEMU 7.2, the last release that has it.
  *
- * 1. The guest creates a file (lo_create, 2340) whose name the host has just created. virtiofsd opens
- *    the file that is there with O_CREAT still set and without a mode, and the C library ends the
- *    process. Here O_CREAT goes from an open that has no mode. The name is looked up between the two,
- *    and after a creation that has made the file: where the host has removed the file by then, the
- *    guest would be told that a file which it wants to create is not there. So the file that the
- *    creation has found or made is kept for that look-up.
+ * 1. The guest creates a file (lo_create, 2340) whose name the host has just created. virtiofsd
+ *    opens the existing file with O_CREAT still set and without a mode, and the C library ends the
+ *    process. Here O_CREAT is removed from an open without a mode. virtiofsd looks the name up
+ *    between the two opens, and after a creation that made the file. If the host has removed the
+ *    file by then, the guest would be told that a file which it wants to create is not there. So
+ *    the file that the creation has found or made is kept for that look-up.
  *
- * 2. The host replaces a file by rename, as editors and git save. The guest knows the old file under
- *    the name for up to a second: what it wrote would go there and be lost, and what it read there and
- *    wrote back would undo the host's change. An open of a file that has no name any more is answered
- *    ESTALE, at which the guest's kernel looks the name up anew by itself, once (do_filp_open in
- *    fs/namei.c). If the file that it finds has lost its name by then too, the guest gets it: it had
- *    its name when the guest looked. A guest that opens the same file again without a look has no name
- *    for it (/proc/self/fd), and may read it.
+ * 2. The host replaces a file by rename, as editors and git do. The guest knows the old file under
+ *    the name for up to a second. What the guest writes would go to the old file and be lost. What
+ *    the guest reads there and writes back would undo the host's change. An open of a file that has
+ *    no name any more is answered with ESTALE. The guest's kernel then looks the name up again by
+ *    itself, once (do_filp_open in fs/namei.c). If the file of that look-up has lost its name by
+ *    then too, the guest gets it, because the file had its name when the guest looked. A guest that
+ *    opens the same file again without a look-up has no name for it (/proc/self/fd), and may read
+ *    it.
  *
- * 3. The guest removes or renames such a name (lo_unlink, lo_rmdir, lo_rename, 1620 to 1740). virtiofsd
- *    first looks for the file among those that it knows, in lookup_name(), holds what it has found
- *    until the end of the call, and uses nothing of it. Where it finds none it answers EIO. Here it
- *    finds any other file that it knows in the place of the one that it does not. There is one: the
- *    guest names what it has looked up.
+ * 3. The guest removes or renames such a name (lo_unlink, lo_rmdir, lo_rename, 1620 to 1740).
+ *    virtiofsd first looks for the file among the files that it knows, in lookup_name(). It holds
+ *    the result until the end of the call, and does not use it. If it finds no file, it answers
+ *    EIO. Here virtiofsd gets any other file that it knows instead of the unknown file. Such a file
+ *    exists, because the guest names what it has looked up.
  *
- * 4. A process of the guest creates something in a directory that it may write by a supplementary
- *    group alone. virtiofsd has no supplementary groups, and without CAP_DAC_OVERRIDE while it is the
- *    process's user. The guest's kernel has judged the right already (default_permissions), so the
- *    capability stays.
+ * 4. A process of the guest creates something in a directory that it may write to only by a
+ *    supplementary group. virtiofsd has no supplementary groups, and no CAP_DAC_OVERRIDE while it
+ *    acts as the user of that process. The guest's kernel has checked the right already
+ *    (default_permissions), so virtiofsd keeps the capability.
  *
- * 5. A process of the guest opens directories again and again (32 KiB of virtiofsd's memory each), or
- *    locks bytes of files again and again (memory of the host's kernel, which is in no process). There
- *    is a bound for each, and beyond it ENFILE and ENOLCK.
+ * 5. A process of the guest opens directories again and again (32 KiB of virtiofsd's memory each),
+ *    or locks bytes of files again and again (memory of the host's kernel, which belongs to no
+ *    process). Both have a bound; beyond it the answers are ENFILE and ENOLCK.
  *
- * 6. The host mounts a file system that is its kernel's own (/proc) below a directory that virtiofsd
- *    serves with its mounts: virtiofsd has the host's root as its user, and would change the kernel's
- *    settings for the guest. Each file that the guest names is looked up by its name in a directory
- *    that virtiofsd knows already, with O_PATH, and then used by what that look-up has opened. So a
- *    look-up that leads onto such a file system finds an empty directory of the cell in its place, and
- *    nothing of it is ever known, whenever it was mounted. An error would end the list of the
- *    directory that it is in.
+ * 6. The host mounts a file system of its kernel (/proc) below a directory that virtiofsd serves
+ *    with its mounts. virtiofsd has the host's root as its user, and would change the kernel's
+ *    settings for the guest. virtiofsd looks up each file that the guest names by its name in a
+ *    known directory, with O_PATH, and then uses what that look-up has opened. So a look-up that
+ *    leads to such a file system gets an empty directory of the cell instead. virtiofsd never knows
+ *    anything of such a file system, whenever it was mounted. An error instead of the empty
+ *    directory would end the listing of the parent directory.
  *
- * virtiofsd in Rust (rust-vmm) is served by 2 and 6 alone; it has no locks and no such memory.
+ * Only 2 and 6 apply to virtiofsd in Rust (rust-vmm); it has no locks and no such memory.
  */
 #include <dirent.h>
 #include <dlfcn.h>
@@ -67,15 +68,16 @@
 
 typedef int openat_fn(int dirfd, const char *path, int flags, ...);
 
-/* The C library's own. Constructors of other libraries may call them before one of ours has run. */
+/* The functions of the C library. Constructors of other libraries may call our functions before a
+ * constructor of ours has run. */
 static openat_fn *next_openat;
 static long (*next_syscall)(long number, ...);
 static int (*next_statx)(int dirfd, const char *path, int flags, unsigned mask, struct statx *out);
 
 static void find_next(void)
 {
-	/* ISO C has no cast from what dlsym() returns to a pointer to a function; POSIX lets it be
-	 * stored as one. */
+	/* ISO C has no cast from the result of dlsym() to a pointer to a function; POSIX allows it
+	 * to be stored as such a pointer. */
 	if (!next_openat)
 		*(void **)&next_openat = dlsym(RTLD_NEXT, "openat64");
 	if (!next_statx)
@@ -86,12 +88,14 @@ static void find_next(void)
 
 /* --- opening --------------------------------------------------------------------------------- */
 
-/* virtiofsd's /proc/self/fd, and an empty directory that is only read, of before it is in its root. */
+/* Descriptors of virtiofsd's /proc/self/fd and of an empty, read-only directory. Both were opened
+ * before virtiofsd entered its root. */
 static int proc_self_fd = -1, empty_fd = -1;
-/* File systems: of the empty directory, which is that of the cell's root, and of the host's /dev. */
+/* The file system of the empty directory, which is that of the cell's root; and the file system of
+ * the host's /dev. */
 static struct statx cells, devices;
 
-/* Of a file system far away it asks nothing there. */
+/* Finds the file system of a file. A remote file system is not asked for it. */
 static int find_device(int dirfd, const char *path, struct statx *out)
 {
 	return next_statx(dirfd, path, AT_EMPTY_PATH | AT_STATX_DONT_SYNC, 0, out);
@@ -110,16 +114,18 @@ __attribute__((constructor)) static void open_own(void)
 	proc_self_fd = next_openat(AT_FDCWD, "/proc/self/fd", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	empty_fd = next_openat(AT_FDCWD, "/empty", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	(void)find_device(empty_fd, "", &cells);
-	/* Standard input is the host's /dev/null. A /dev that is in the host's root is no file system. */
+	/* Standard input is the host's /dev/null. If /dev is a part of the host's root, it is not a
+	 * file system of its own. */
 	if (find_device(STDIN_FILENO, "", &devices) < 0 ||
 	    (find_device(AT_FDCWD, "/proc/self/exe", &program) == 0 &&
 	     is_same_device(&devices, &program)))
 		devices = cells;
 }
 
-/* What the guest gets for what was looked up in the directory dirfd: fd, or the empty directory. What
- * is on the file system of the directory is what that is, and the guest has the directory. The
- * file system of the cell is one that `..` of the empty directory would lead to. */
+/* Returns what the guest gets for fd, which was looked up in the directory dirfd: fd itself, or the
+ * empty directory. A file on the same file system as dirfd is allowed, because the guest has that
+ * directory already. The file system of the cell is refused, because `..` of the empty directory
+ * would lead to it. Closes fd if it returns another descriptor. */
 static int only_files(int dirfd, int fd)
 {
 	struct statx here, there;
@@ -143,14 +149,15 @@ static int only_files(int dirfd, int fd)
 	return result < 0 ? -1 : next_openat(empty_fd, ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
 }
 
-/* The file that this thread's last creation has made, or found in its place (O_PATH), and its name. */
+/* The file that the last creation of this thread has made or found (O_PATH), and its name. */
 static __thread struct {
 	int fd;
 	int dirfd;
 	char name[NAME_MAX + 1];
 } created = {.fd = -1};
 
-/* The file is at `path` below the directory `at`; virtiofsd is going to look it up as `name`. */
+/* Keeps the file at `path` below the directory `at`, because virtiofsd is going to look it up as
+ * `name`. */
 static void keep_created(int at, const char *path, int flags, int dirfd, const char *name)
 {
 	if (created.fd >= 0)
@@ -176,21 +183,22 @@ static int take_created(int dirfd, const char *name)
 	return -1;
 }
 
-/* Whether path is how virtiofsd names a file that it knows: a number in /proc/self/fd. */
+/* Returns true if path has the form in which virtiofsd names a known file: a number in
+ * /proc/self/fd. */
 static bool is_known_file(const char *path)
 {
 	return *path && path[strspn(path, "0123456789")] == '\0';
 }
 
-/* After an answer ESTALE, until the guest's next open: the file that was refused, or the one that the
- * guest has looked up since. */
+/* What is remembered between an answer ESTALE and the guest's next open: the refused file, or the
+ * file that the guest has looked up since. */
 static __thread struct {
 	bool pending, has_looked;
 	dev_t dev;
 	ino_t ino;
 } retry;
 
-/* Opens a file that virtiofsd knows, which is the one that the guest knows by its name. */
+/* Opens a file that virtiofsd knows. The guest knows it by its name. */
 static int open_known(int dirfd, const char *path, int flags)
 {
 	int fd = next_openat(dirfd, path, flags);
@@ -214,7 +222,8 @@ static int open_known(int dirfd, const char *path, int flags)
 	return -1;
 }
 
-/* A creation fails where the file is there; the host may have removed it before it can be looked at. */
+/* Creates a file. The creation fails if the file exists, but the host may have removed that file
+ * before it can be looked at; then the creation is tried again. */
 static int create(int dirfd, const char *path, int flags, mode_t mode)
 {
 	char number[16];
@@ -285,13 +294,13 @@ SHOWN int openat(int fd, const char *file, int oflag, ...)
 	return open_at(fd, file, oflag, mode);
 }
 
-/* What a call of openat() without a mode is compiled to (_FORTIFY_SOURCE). */
+/* The function that a call of openat() without a mode is compiled to (_FORTIFY_SOURCE). */
 int __openat64_2(int dirfd, const char *path, int flags);      /* NOLINT: glibc's name */
 SHOWN int __openat64_2(int dirfd, const char *path, int flags) /* NOLINT: glibc's name */
 {
 	find_next();
-	/* What has just been found in the place of a creation is what the guest gets, with a name or
-	 * without. */
+	/* The guest gets the file that was just found instead of a creation, whether the file still
+	 * has a name or not. */
 	if (flags & O_CREAT)
 		return next_openat(dirfd, path, flags & ~(O_CREAT | O_EXCL));
 	return open_at(dirfd, path, flags, 0);
@@ -299,11 +308,12 @@ SHOWN int __openat64_2(int dirfd, const char *path, int flags) /* NOLINT: glibc'
 
 /* --- looking up by name ---------------------------------------------------------------------- */
 
-/* Between the two calls of lookup_name(). */
+/* True between the two calls of lookup_name(). */
 static __thread bool is_looking_up;
 
-/* lookup_name() alone names a file here; elsewhere it is a descriptor. What is not there is not known
- * either, and what is asked for then says so itself, where EIO would be the answer. */
+/* Replaces statx(). Only lookup_name() passes a name here; other calls pass a descriptor. A missing
+ * file is reported as an unknown file. The operation that the guest asked for then reports the
+ * missing file itself; otherwise the answer would be EIO. */
 SHOWN int statx(int dirfd, const char *path, int flags, unsigned mask, struct statx *buf)
 {
 	int result;
@@ -318,7 +328,7 @@ SHOWN int statx(int dirfd, const char *path, int flags, unsigned mask, struct st
 	return 0;
 }
 
-/* GLib's tables, of which nothing else is used here. */
+/* GLib's hash tables. Nothing else of GLib is used here. */
 typedef struct GHashTable GHashTable;
 struct iterator {
 	void *opaque[8]; /* GHashTableIter has six members, none larger than a pointer */
@@ -391,7 +401,8 @@ SHOWN int closedir(DIR *dirp)
 	return next_closedir(dirp);
 }
 
-/* The locks that are held by a descriptor, of which fdinfo has a line each. */
+/* Counts the locks that are held by a descriptor; its fdinfo has a line for each. Returns UINT_MAX
+ * if fdinfo cannot be read. */
 static unsigned locks_of(int fdinfo, const char *name)
 {
 	static const char line[] = "\nlock:";
@@ -415,7 +426,8 @@ static unsigned locks_of(int fdinfo, const char *name)
 	return count;
 }
 
-/* UINT_MAX where it cannot be seen, as without a descriptor left: then no lock is set. */
+/* Counts all locks of the process. Returns UINT_MAX if they cannot be counted, for example without
+ * a free descriptor; then no lock is set. */
 static unsigned count_locks(void)
 {
 	int fdinfo = next_openat(proc_self_fd, "../fdinfo", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -436,8 +448,8 @@ static unsigned count_locks(void)
 	return count;
 }
 
-/* Whether one lock more is too many. A lock that is set or cut may become one more: those are counted
- * as they come, and the locks themselves only when so many have come. */
+/* Returns true if one more lock would be too many. Each lock that is set or split may add one lock.
+ * Such calls are counted, and the locks themselves are counted only after enough calls. */
 static bool has_too_many_locks(void)
 {
 	static _Atomic unsigned most;
@@ -451,7 +463,8 @@ static bool has_too_many_locks(void)
 	return held >= LOCKS_MOST;
 }
 
-/* Of each command it reads the third word, which some have not, and hands it on. */
+/* Replaces fcntl64(). It reads a third argument for each command and passes it on, although some
+ * commands have none. */
 SHOWN int fcntl64(int fd, int cmd, ...)
 {
 	static int (*next)(int fd, int cmd, ...);
@@ -475,7 +488,8 @@ SHOWN int fcntl64(int fd, int cmd, ...)
 
 /* --- rights ---------------------------------------------------------------------------------- */
 
-/* The effective set is empty after the change of the user, the permitted set is as it was. */
+/* Makes CAP_DAC_OVERRIDE effective again. The change of the user has emptied the effective set; the
+ * permitted set is unchanged. */
 static void keep_dac_override(void)
 {
 	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
@@ -487,8 +501,8 @@ static void keep_dac_override(void)
 	(void)next_syscall(SYS_capset, &header, data);
 }
 
-/* virtiofsd changes the user of one thread alone by this, which glibc's setresuid() cannot. That in
- * Rust opens by it what it looks up. */
+/* Replaces syscall(). By it virtiofsd changes the user of one thread only, which glibc's
+ * setresuid() cannot do. virtiofsd in Rust opens by it what it looks up. */
 SHOWN long syscall(long sysno, ...)
 {
 	long words[6], result;

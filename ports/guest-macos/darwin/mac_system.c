@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Of macOS. Compiled here by headers of macOS, and never run on a Mac.
+ * The implementation for macOS. It is compiled here with headers of macOS, and has never run on a
+ * Mac.
  *
- * AF_VSOCK is 40 in <sys/socket.h>. Its address is that of <sys/vsock.h>, which not every set of
- * headers has (macOS 11 and later; published as bsd/sys/vsock.h of apple-oss-distributions/xnu):
- * length, family, 16 reserved bits, port, CID, packed, in the host's byte order; any CID is 2^32-1
- * and the host is 2. A guest's programs reach the host and are reached by it alone.
+ * AF_VSOCK is 40 in <sys/socket.h>. Its address is defined in <sys/vsock.h>, which some sets of
+ * headers lack (macOS 11 and later; published as bsd/sys/vsock.h of apple-oss-distributions/xnu).
+ * The address has length, family, 16 reserved bits, port and CID, packed, in the host's byte order.
+ * Any CID is 2^32-1 and the host is 2. Programs of a guest can reach only the host, and only the
+ * host can reach them.
  */
 #include "guest-macos/mac_system.h"
 
@@ -21,7 +23,7 @@
 #define CID_ANY UINT32_MAX
 #define CID_HOST 2
 
-/* environ(7): a program declares it itself. */
+/* A program has to declare this itself: environ(7). */
 extern char **environ;
 
 struct vsock_address {
@@ -89,7 +91,8 @@ void mac_system_set_environment(char **env)
 	environ = env;
 }
 
-/* mount_virtiofs(8): of the devices of Virtualization.framework, by their tag. */
+/* Fills in the words for mount_virtiofs(8), which mounts devices of Virtualization.framework by
+ * their tag. */
 void mac_system_mount_words(const char *tag, const char *where, bool read_only,
 			    const char *words[8])
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Of Linux: for the tests, and for a guest of Linux that stands in for one of macOS. */
+/* The implementation for Linux: for the tests, and for a Linux guest that stands in for a macOS
+ * guest. */
 #include "guest-macos/mac_system.h"
 
 #include <sys/socket.h> /* first: vm_sockets.h needs it and does not say so */

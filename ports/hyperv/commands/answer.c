@@ -39,8 +39,9 @@ static DWORD ms_until(uint64_t deadline_ns)
 	return now < deadline_ns ? (DWORD)((deadline_ns - now) / NS_PER_MS + 1) : 0;
 }
 
-/* A line, whatever it says: the agent is there and reads. In all by the deadline, or a guest that
- * says a byte now and then would hold the command up for ever. */
+/* Waits for any line of the agent, which shows that the agent is there and reads. The deadline
+ * bounds the whole line; otherwise a guest that sends single bytes could hold the command up for
+ * ever. */
 static int hear_agent_line(SOCKET agent, uint64_t deadline_ns, struct error *err)
 {
 	char bytes[512];
@@ -92,7 +93,7 @@ static json_t *agent_signal(const json_t *runtime)
 			   : readiness_signal(false, now, NULL, err.msg);
 }
 
-/* "workspace is S; live readiness unavailable" */
+/* Returns a signal with the detail "workspace is S; live readiness unavailable". */
 static json_t *signal_not_live(const struct record *record, const char *error)
 {
 	char detail[96];
@@ -102,7 +103,7 @@ static json_t *signal_not_live(const struct record *record, const char *error)
 	return readiness_signal(false, NULL, detail, error);
 }
 
-/* The connection is all that is wanted: nothing is said on it. */
+/* Checks that the target accepts a connection; sends nothing on it. */
 static json_t *target_signal(const char *target)
 {
 	uint64_t begun = clock_mono_ns();
@@ -148,7 +149,7 @@ static json_t *readiness_json(const struct record *record, const struct config *
 		guest = readiness_signal(true, ready_at, "the guest reported ready", NULL);
 		shell = agent_signal(told->runtime);
 	}
-	/* The second takes its reference in any case. */
+	/* The second json_put() takes over its reference in any case. */
 	if (json_put(readiness, "guestReady", guest, err) < 0) {
 		json_decref(shell);
 		return NULL;
@@ -164,7 +165,7 @@ static json_t *readiness_json(const struct record *record, const struct config *
 	return steal_ptr(&readiness);
 }
 
-/* For who wants to run commands in the guest: the address of its agent. */
+/* Returns the address of the guest's agent, for callers that want to run commands in the guest. */
 static json_t *agent_address_json(const json_t *runtime)
 {
 	struct guid service = guid_of_vsock_port(AGENT_PORT);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* check: the request against this host and these files. Records nothing, makes no directory. */
+/* check: compares the request with this host and the named files. It records nothing and makes no
+ * directory. */
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "hyperv/commands/answer.h"
@@ -38,7 +39,8 @@ int refuse_config(const struct config *config, struct error *err)
 	return check_published_hosts(config, err) < 0 ? -1 : hcs_probe(err);
 }
 
-/* The root is compared where nothing of the guest's is in it yet. */
+/* Checks the request against the record. The root's VHD is compared only if no guest has written to
+ * it yet. */
 static int check_locked(struct record *record, const struct request *request, struct inputs *inputs,
 			struct response *response, struct error *err)
 {

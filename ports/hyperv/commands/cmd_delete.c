@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* delete: removes the workspace's directory, in which nothing may be alive. One that is not there
- * is already what was asked for. */
+/* delete: removes the workspace's directory. Nothing of the workspace may be alive. A missing
+ * workspace is success. */
 #include "hyperv/commands/commands.h"
 #include "hyperv/commands/ending.h"
 #include "hyperv/store/record.h"

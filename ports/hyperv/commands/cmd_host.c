@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* host: what this Windows can do. A computecore.dll that is missing is a fact to be told. */
+/* host: says what this Windows can do. A missing computecore.dll is reported and is no error. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* inspect: what is recorded, and what can be observed now. */
+/* inspect: says what is recorded, and what can be observed now. */
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "hyperv/commands/answer.h"
 #include "hyperv/commands/commands.h"
 #include "hyperv/commands/prepare.h"
 
-/* A file that has gone since prepare is told and is no failure of inspect. */
+/* Verifies the recorded inputs. A file that has gone since prepare is reported, and inspect does
+ * not fail. */
 static json_t *verify_recorded(const struct record *record, const struct manifest *manifest,
 			       struct error *err)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* prepare: config and digests into workspace.json, and the root file system into a VHD beside it.
- */
+/* prepare: writes config and digests to workspace.json, and makes a VHD of the root file system
+ * beside it. */
 #include "hyperv/commands/prepare.h"
 
 #include <string.h>
@@ -32,9 +32,9 @@ void manifest_drop(struct manifest *manifest)
 	*manifest = (struct manifest){0};
 }
 
-/* The keeper writes vmId right before the machine starts. It is lost with the runtime.json of the
- * next start, which has `booted` for it, and with that of the next prepare, which leaves `booted` in
- * workspace.json. */
+/* Looks in the files for a boot with the present VHD. The keeper writes vmId to runtime.json right
+ * before the machine starts. The next start replaces runtime.json, and then writes `booted` to it.
+ * The next prepare removes it, and then writes `booted` to workspace.json. */
 bool disk_was_booted(const struct record *record, const json_t *document)
 {
 	struct error ignored;
@@ -68,8 +68,9 @@ static int put_manifest(const struct record *record, const struct request *reque
 	return store_write(&record->store, "workspace.json", document, err);
 }
 
-/* One that was booted has what the guest wrote in it. Any other must be the image, which it is not
- * where a prepare was killed before it had recorded what it made it of. */
+/* Returns true if the VHD may be kept. A VHD that was booted contains the guest's writes. Any other
+ * VHD must equal the image. It may differ if a prepare was killed before it recorded the source of
+ * the VHD. */
 static bool may_keep_vhd(const char *vhd, const struct inputs *inputs, bool booted)
 {
 	char sha256[FILE_DIGEST_TEXT] = "";
@@ -80,8 +81,8 @@ static bool may_keep_vhd(const char *vhd, const struct inputs *inputs, bool boot
 	return booted || strcmp(sha256, inputs->rootfs_sha256) == 0;
 }
 
-/* The VHD that is there stays, as long as what it was made of is the same. *booted: of what is
- * there now. */
+/* Makes the VHD. An existing VHD stays as long as its source is the same. *booted says whether the
+ * present VHD was booted. */
 static int make_vhd(const struct record *record, const json_t *before, struct inputs *inputs,
 		    bool *booted, struct error *err)
 {
@@ -103,7 +104,7 @@ static int make_vhd(const struct record *record, const json_t *before, struct in
 	return vhd_file_make(inputs->rootfs, vhd, inputs->rootfs_sha256, err);
 }
 
-/* What earlier boots have said is history's, and serial.log begins anew. */
+/* Removes the files of earlier boots, so that serial.log begins anew. */
 static int remove_old(const struct record *record, struct error *err)
 {
 	static const char *const files[] = {"result.json", "runtime.json", "serial.log",

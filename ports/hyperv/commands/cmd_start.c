@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * start and run. Under the command lock: the state, the config against the recorded one, the
- * digests, the event `starting`, and a keeper whose pipe is there. Then, without the lock, start
- * waits until the guest is ready; run is its own keeper and goes on until all is over.
+ * start and run. Under the command lock they check the state, the config against the recorded
+ * config, and the digests. Then they record the event `starting` and begin a keeper, whose pipe
+ * exists then. After that, without the lock, start waits until the guest is ready. run is its own
+ * keeper and goes on until the machine has ended.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -24,14 +25,15 @@ struct start {
 	const struct request *request;
 	struct record record;
 	struct inputs inputs;
-	HANDLE report;	       /* of a keeper that was left behind */
-	struct keeper *keeper; /* run: this process */
+	HANDLE report;	       /* the reports of a keeper that is left behind */
+	struct keeper *keeper; /* for run: this process is the keeper */
 };
 
 /* --- under the lock ----------------------------------------------------------------------------
  */
 
-/* The VHD is what is booted: it is compared before the first start, and the guest's own after. */
+/* Decides whether the machine may start. The machine boots the VHD. The VHD is compared before the
+ * first start; after that it belongs to the guest. */
 static int admit_start(struct start *start, const struct manifest *manifest,
 		       struct response *response, struct error *err)
 {
@@ -44,7 +46,8 @@ static int admit_start(struct start *start, const struct manifest *manifest,
 	return response->verification ? inputs_require(response->verification, err) : -1;
 }
 
-/* What the keeper is to keep, beside workspace.json: a machine of a new name each time. */
+/* Writes runtime.json, which tells the keeper what to run, together with workspace.json. The
+ * machine gets a new name each time. */
 static int write_runtime(const struct start *start, const struct manifest *manifest,
 			 struct error *err)
 {
@@ -70,7 +73,8 @@ static int write_runtime(const struct start *start, const struct manifest *manif
 	return store_write(&start->record.store, "runtime.json", runtime, err);
 }
 
-/* A line of the keeper's: 1; 0: it has ended. */
+/* Reads one line of the keeper's reports. Returns 1 with a line, 0 if the keeper has ended, -1 with
+ * an error. */
 static int next_report(HANDLE report, struct buf *line, struct error *err)
 {
 	char byte;
@@ -91,7 +95,7 @@ static bool line_says(const struct buf *line, const char *word)
 	return line->len == strlen(word) && memcmp(buf_bytes(line), word, line->len) == 0;
 }
 
-/* What a keeper has said that did not come as far as it should. */
+/* Sets err from the last line of a keeper that has failed. */
 static int keeper_failure(const struct buf *line, struct error *err)
 {
 	json_auto_t *told = line->len ? json_load_strict(buf_bytes(line), line->len, NULL) : NULL;
@@ -156,7 +160,8 @@ static int start_locked(struct start *start, struct response *response, struct e
 /* --- without it --------------------------------------------------------------------------------
  */
 
-/* A keeper tells how it ended in a line; one that died says nothing, and nobody but us knows. */
+/* Waits until the guest is ready. A keeper reports its failure in a line. A keeper that died
+ * reports nothing, and only this process notices it. */
 static int await_ready(const struct start *start, struct error *err)
 {
 	autobuf struct buf line = BUF_INIT(65536);
@@ -172,8 +177,8 @@ static int await_ready(const struct start *start, struct error *err)
 			 start->record.id);
 }
 
-/* The caller of run waits for a command's result: where somebody has killed the machine before, there
- * is none, and no success to tell. */
+/* Fails if there is no result. The caller of run waits for a command's result. If the machine was
+ * killed before, there is none, and run must not report success. */
 static int require_result(const struct start *start, const struct response *response,
 			  struct error *err)
 {
@@ -186,7 +191,7 @@ static int require_result(const struct start *start, const struct response *resp
 			 json_text(response->event, "detail", "why is not recorded"));
 }
 
-/* What is recorded by now, and what it looks like. status: of the machine so far. */
+/* Answers with what is recorded and observed now. status is the outcome of the machine so far. */
 static int answer_start(struct start *start, int status, struct response *response,
 			struct error *err)
 {
@@ -222,7 +227,8 @@ static int start_and_follow(struct start *start, struct response *response, stru
 	return answer_start(start, status, response, err);
 }
 
-/* A command that failed is the guest's result, not a failure of run. */
+/* Runs start and run. If the guest's command fails, that is the guest's result and no failure of
+ * run. */
 int hyperv_start(const struct request *request, struct response *response, struct error *err)
 {
 	struct start start = {.request = request};

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * halt, stop and kill: a word to the keeper, which does it and records it, then the wait for its
- * end. The lock is not held meanwhile, so that a kill can follow a stop that takes its time. A
- * keeper that does not come to an end is killed, and the machine with it. Without a keeper stop and
- * kill only record the wanted state, and halt keeps what is recorded.
+ * halt, stop and kill: they ask the keeper, which ends the machine and records the end. Then they
+ * wait for the keeper's end. The lock is not held meanwhile, so that a kill can follow a stop that
+ * takes long. A keeper that does not end is killed, and the machine with it. Without a keeper, stop
+ * and kill only record the wanted state, and halt keeps what is recorded.
  */
 #include <stdio.h>
 #include <string.h>
@@ -50,14 +50,14 @@ static enum pipe_word word_of(enum command command)
 					 : PIPE_KILL;
 }
 
-/* Without the lock. forced says that the keeper had to be ended. */
+/* Ends the keeper. The lock is not held. *forced becomes true if the keeper had to be killed. */
 static int end_keeper(HANDLE pipe, const char *system_id, enum command command, bool *forced,
 		      struct error *err)
 {
 	DWORD patience = (DWORD)limit_get(LIMIT_KILL_MS);
 	struct error why = {0};
 
-	/* The keeper's own deadlines come first. */
+	/* The keeper's own deadlines have to pass first. */
 	if (command != COMMAND_KILL)
 		patience += (DWORD)limit_get(LIMIT_HALT_MS);
 	if (pipe_say(pipe, word_of(command), &why) == 0 && pipe_wait_end(pipe, patience, &why) == 0)
@@ -71,7 +71,8 @@ static int end_keeper(HANDLE pipe, const char *system_id, enum command command, 
 	return 0;
 }
 
-/* Without the lock others may have been here: what lives by now is not what was ended. */
+/* Checks that no other machine was started meanwhile. Without the lock another command may have
+ * done that. */
 static int check_same_machine(const struct record *record, const char *ended, struct error *err)
 {
 	autofree char *now = record_system_id(record);
@@ -83,7 +84,8 @@ static int check_same_machine(const struct record *record, const char *ended, st
 			 record->id);
 }
 
-/* Nothing ran, and what is recorded of the workspace is what halt wants it to be, or tells more. */
+/* Answers with the recorded state, which is kept. No machine ran, and the record shows what halt
+ * wants, or more. */
 static int keep_as_it_is(struct record *record, struct error *err)
 {
 	const char *detail = json_text(record->event, "detail", NULL);
@@ -98,8 +100,8 @@ static int keep_as_it_is(struct record *record, struct error *err)
 	return 0;
 }
 
-/* What is recorded already is all that the command could record. halt leaves every state of rest,
- * and so does not turn a machine that was killed into one that was halted. */
+/* Returns true if the command has nothing to record. halt keeps every state of rest, so that a
+ * killed machine does not become a halted one. */
 static bool is_recorded_already(const struct record *record, enum state wanted, bool had_machine)
 {
 	if (state_is_live(record->state))
@@ -124,8 +126,8 @@ static int note_end(struct record *record, enum state wanted, bool had_machine, 
 	return record_note(record, wanted, detail, err);
 }
 
-/* Under the lock again: the keeper, or another command, has recorded the end, or it is done here.
- * ended: the machine; NULL: there was none. */
+/* Finishes the command under the lock. If neither the keeper nor another command has recorded the
+ * end, this function does. ended is the machine; NULL: there was none. */
 static int conclude_keeper_end(struct record *record, enum state wanted, const char *ended,
 			       bool forced, struct error *err)
 {
@@ -135,7 +137,7 @@ static int conclude_keeper_end(struct record *record, enum state wanted, const c
 		return store_exists(&record->store) ? -1 : 0;
 	if (had_machine && check_same_machine(record, ended, err) < 0)
 		return -1;
-	/* A keeper that this command has killed could not say how it ended. */
+	/* A killed keeper could not record how it ended. */
 	if (!forced && record_settle(record, err) < 0)
 		return -1;
 	if (!is_recorded_already(record, wanted, had_machine))

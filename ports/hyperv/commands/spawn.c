@@ -43,8 +43,8 @@ static int open_spawn(struct spawn *spawn, const struct store *store, struct err
 	return 0;
 }
 
-/* In quotes: neither a path of Windows nor a name that was checked has one in it. A backslash
- * before the closing one would take it along. */
+/* Adds an argument in quotes. Neither a Windows path nor a checked name contains a quote. A
+ * backslash at the end is doubled, because it would escape the closing quote. */
 static int put_argument(struct buf *line, const char *text, struct error *err)
 {
 	size_t len = strlen(text);
@@ -87,7 +87,8 @@ static BOOL create_process(const wchar_t *program, wchar_t *line, STARTUPINFOEXW
 			      NULL, NULL, &startup->StartupInfo, made);
 }
 
-/* Out of the job of who started us, where the job lets it, or the keeper would end with him. */
+/* Starts the process outside the job of this process if the job allows that; otherwise the keeper
+ * would end with the job. */
 static int start_process(const struct spawn *spawn, wchar_t *line,
 			 LPPROC_THREAD_ATTRIBUTE_LIST list, struct error *err)
 {

@@ -36,7 +36,8 @@ static int find_functions(HMODULE dll, struct hcs_api *out, struct error *err)
 	return 0;
 }
 
-/* From the system's own directory alone, never from beside the program or the present one. */
+/* Loads the library only from the system's own directory, never from the program's directory or the
+ * current directory. */
 const struct hcs_api *hcs_api(struct error *err)
 {
 	HMODULE dll;

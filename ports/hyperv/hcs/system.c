@@ -15,7 +15,7 @@
 #include "hyperv/windows/text.h"
 
 #define DOCUMENT_BYTES (1u << 20)
-#define ALL_RIGHTS UINT32_C(0x10000000) /* GENERIC_ALL, whose macro here no linter likes */
+#define ALL_RIGHTS UINT32_C(0x10000000) /* GENERIC_ALL; linters complain about that macro */
 
 struct hcs_system {
 	const struct hcs_api *api;
@@ -25,7 +25,7 @@ struct hcs_system {
 	volatile LONG told;
 };
 
-/* An answer of HCS's, or what an event has with it; "" and NULL are none. */
+/* Reads a JSON document of an answer or event of HCS. Returns NULL for "" and NULL. */
 static json_t *load_wide(const wchar_t *document)
 {
 	autofree char *text = document ? text_narrow(document, NULL) : NULL;
@@ -43,7 +43,7 @@ static DWORD operation_ms(void)
 	return (DWORD)limit_get(LIMIT_HCS_MS);
 }
 
-/* ResultError of the schema. */
+/* Sets err from a ResultError of the schema. Returns -1. */
 static int operation_error(HRESULT code, const char *what, const json_t *result, struct error *err)
 {
 	const json_t *events = json_object_get(result, "ErrorEvents");
@@ -53,8 +53,9 @@ static int operation_error(HRESULT code, const char *what, const json_t *result,
 			     said ? said : json_text(result, "ErrorMessage", NULL), err);
 }
 
-/* begun: what the call answered that was given the operation, whose end is waited for. result (may
- * be NULL): the document that came of it, or NULL. The operation is closed in any case. */
+/* Waits for the end of an operation. begun is the return value of the call that got the operation.
+ * *result gets the resulting document or NULL; result may be NULL. The operation is closed in any
+ * case. */
 static int operation_end(const struct hcs_api *api, HCS_OPERATION operation, HRESULT begun,
 			 const char *what, json_t **result, struct error *err)
 {
@@ -158,7 +159,7 @@ struct hcs_system *hcs_system_create(const char *id, const json_t *document, hcs
 	return NULL;
 }
 
-/* The calls that have a machine, an operation and options that must be none. */
+/* The type of calls that take a machine, an operation, and options that must be empty. */
 typedef HRESULT WINAPI plain_call(HCS_SYSTEM system, HCS_OPERATION operation, PCWSTR options);
 
 static int call_system(struct hcs_system *system, plain_call *call, const char *what,

@@ -34,7 +34,7 @@ static int check_kernel_head(HANDLE file, struct error *err)
 	return error_reason(err, REASON_OTHER_ARCHITECTURE, architecture_name(architecture));
 }
 
-/* check (may be NULL): of what is in the file. */
+/* Opens and hashes an input file. check tests the contents; it may be NULL. */
 static int open_input(const char *field, const char *given, int (*check)(HANDLE, struct error *),
 		      char **path, char sha256[FILE_DIGEST_TEXT], struct error *err)
 {
@@ -49,8 +49,8 @@ static int open_input(const char *field, const char *given, int (*check)(HANDLE,
 	return 0;
 }
 
-/* Of the superblock, at 1024 (Documentation/filesystems/ext4/super.rst): init mounts nothing else.
- */
+/* Checks the magic number of ext4, in the superblock at 1024
+ * (Documentation/filesystems/ext4/super.rst), because init mounts no other file system. */
 static int check_ext4(HANDLE file, struct error *err)
 {
 	uint8_t magic[2] = {0};
@@ -62,7 +62,7 @@ static int check_ext4(HANDLE file, struct error *err)
 		       : error_set(err, ERR_INVALID, "not an ext4 file system image");
 }
 
-/* What is copied into a VHD. */
+/* Checks the raw root file system, which is copied into a VHD. */
 static int look_at_rootfs(const char *given, char **path, struct error *err)
 {
 	autofree char *absolute = path_absolute(given, err);
@@ -113,7 +113,8 @@ static int64_t read_initrd(void *file, uint64_t at, void *to, size_t len, struct
 	return file_read_at(file, at, to, (size_t)n, err) < 0 ? -1 : (int64_t)n;
 }
 
-/* Somebody else's initrd has none, and in a compressed one it is not seen. */
+/* Hashes the init in the initrd. A foreign initrd has no such init, and in a compressed initrd it
+ * cannot be found; both are no error. */
 static int hash_init(struct inputs *inputs, struct error *err)
 {
 	autohandle HANDLE file = file_open(inputs->initrd, err);
@@ -206,7 +207,7 @@ void disks_free(struct disks *disks)
 	*disks = (struct disks){0};
 }
 
-/* Its place in the list is its LUN, and its name is made of that. */
+/* Adds a disk. Its place in the list is its LUN, and its name contains the LUN. */
 static int add_machine_disk(struct disks *disks, char *path, bool read_only, struct error *err)
 {
 	char *name = NULL;

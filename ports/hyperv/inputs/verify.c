@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a machine is made of, now and as prepare recorded it. */
+/* Compares the present inputs of a machine with those that prepare recorded. */
 #include <errno.h>
 #include <string.h>
 
@@ -8,7 +8,7 @@
 #include "hyperv/inputs/inputs.h"
 
 struct verified {
-	const char *name, *path, *sha256; /* "": not looked at */
+	const char *name, *path, *sha256; /* "": not hashed */
 };
 
 #define VERIFIED 4

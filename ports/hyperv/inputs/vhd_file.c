@@ -28,8 +28,8 @@ static int write_at(HANDLE file, uint64_t at, const void *bytes, size_t len, str
 	return 0;
 }
 
-/* What is zero is left out: the system fills it in, and the file is none of those it calls sparse,
- * which HCS attaches only if it is told to. */
+/* Copies a raw disk. Chunks of zeros are left out, because the system fills them in. The file is
+ * not sparse in the sense of Windows; HCS attaches a sparse file only if it is told to. */
 static int copy_raw_disk(HANDLE from, HANDLE to, uint64_t bytes, struct digest *digest,
 			 struct error *err)
 {

@@ -24,12 +24,12 @@
 struct channel {
 	char name[64];
 	struct guid vm;
-	uint32_t port;	      /* of the guest's vsock, or of the host's where there is a target */
-	const char *target;   /* NULL: it leads into the guest */
-	SOCKET listener;      /* INVALID_SOCKET: none yet, or none any more */
-	HANDLE places;	      /* a semaphore: of connections that there may be yet */
-	volatile LONG shut;   /* no more is taken */
-	volatile LONG failed; /* the far side was not reached last, as the log says */
+	uint32_t port;	      /* vsock port of the guest; of the host if there is a target */
+	const char *target;   /* NULL: a connection leads to the guest */
+	SOCKET listener;      /* INVALID_SOCKET: not open */
+	HANDLE places;	      /* a semaphore that counts the free places for connections */
+	volatile LONG shut;   /* no more connections are taken */
+	volatile LONG failed; /* the far side was not reached at the last try; this is logged */
 };
 
 struct channels {
@@ -39,7 +39,7 @@ struct channels {
 	size_t host_port_count, guest_port_count;
 };
 
-/* One connection that was taken. */
+/* An accepted connection. */
 struct taken {
 	struct channel *channel;
 	SOCKET near_side;
@@ -56,7 +56,8 @@ static SOCKET reach(const struct channel *channel, struct error *err)
 			       : hvsocket_connect(&channel->vm, channel->port, (ULONG)ms, err);
 }
 
-/* A guest may try as often as it likes, and only the first failure of several is a line of the log. */
+/* Logs whether the far side was reached. A guest may try without end, so only the first failure of
+ * several is logged. */
 static void tell_reached(struct channel *channel, const struct error *failure)
 {
 	LONG before = InterlockedExchange(&channel->failed, failure != NULL);
@@ -89,7 +90,7 @@ static DWORD WINAPI serve_taken(void *context)
 	return 0;
 }
 
-/* Its place is free again where it cannot be served. */
+/* Starts to serve a connection. Frees its place if it cannot be served. */
 static void begin_serving(struct channel *channel, SOCKET near_side)
 {
 	struct taken *taken = malloc(sizeof(*taken));
@@ -116,7 +117,8 @@ static bool take_place(struct channel *channel, DWORD patience)
 	return WaitForSingleObject(channel->places, patience) == WAIT_OBJECT_0;
 }
 
-/* Who comes to a published port while no place is free waits; the guest is turned away. */
+/* Accepts connections. A client of a published port waits while no place is free; a connection of
+ * the guest is refused. */
 static DWORD WINAPI take_connections(void *context)
 {
 	struct channel *channel = context;
@@ -234,7 +236,7 @@ struct channels *channels_new(const struct config *config, struct error *err)
 		error_errno(err, ENOMEM, "memory");
 		return NULL;
 	}
-	/* The ports that were taken go with the process, which has no other use. */
+	/* The bound ports are closed with the process, which then has nothing else to do. */
 	return add_all(all, config, err) < 0 ? NULL : all;
 }
 
@@ -280,7 +282,7 @@ int channels_publish(struct channels *channels, struct error *err)
 	return 0;
 }
 
-/* Closing a listener is what ends accept() in its thread. */
+/* Closes the listeners, which ends accept() in their threads. */
 void channels_shut(struct channels *channels)
 {
 	for (size_t i = 0; i < channels->count; i++) {

@@ -69,7 +69,8 @@ static int take_guest_result(struct guest *guest, json_t *message, struct error 
 	return 0;
 }
 
-/* Once: the inbox is no place for what a guest says over and over. */
+/* Handles `ending`, and posts it only once, because the inbox must not fill with repeated messages
+ * of a guest. */
 static void take_ending(struct guest *guest)
 {
 	if (!guest->ending)
@@ -77,7 +78,8 @@ static void take_ending(struct guest *guest)
 	guest->ending = true;
 }
 
-/* Reports that were not asked for are passed over, as what a later guest may have to say. */
+/* Handles one message. Messages of other types are ignored, because a later guest may send such
+ * messages. */
 static int take_guest_message(struct guest *guest, const uint8_t *payload, size_t len,
 			      struct error *err)
 {
@@ -103,7 +105,7 @@ static int take_guest_message(struct guest *guest, const uint8_t *payload, size_
 	}
 }
 
-/* No longer frame is read than what may come next. */
+/* Returns the length of the longest frame that may come next; no longer frame is read. */
 static size_t longest_frame(const struct guest *guest)
 {
 	return guest->stage == GUEST_READY && guest->workload ? control_result_max()
@@ -125,7 +127,7 @@ static int take_guest_frames(struct guest *guest, struct buf *in, struct error *
 	}
 }
 
-/* 0: the stream has ended. */
+/* Reads the stream until its end. Returns 0 when it has ended, -1 with an error. */
 static int read_stream(struct guest *guest, struct error *err)
 {
 	autobuf struct buf in = BUF_INIT(control_result_max() + FRAME_HEADER + GUEST_CHUNK);
@@ -153,8 +155,8 @@ static DWORD WINAPI serve_guest(void *context)
 	closesocket(guest->listener);
 	if (guest->stream == INVALID_SOCKET)
 		return 0;
-	/* The keeper's one loop says the last word to it, and must not hang on who does not read.
-	 */
+	/* The keeper's loop sends to this stream, and must not hang on a guest that does not
+	 * read. */
 	if (hvsocket_timeout(guest->stream, SO_SNDTIMEO, (DWORD)limit_get(LIMIT_CONTROL_REQUEST_MS),
 			     &err) < 0 ||
 	    read_stream(guest, &err) < 0)
@@ -193,7 +195,7 @@ int guest_say(struct guest *guest, const json_t *message, struct error *err)
 	return send_message(guest->stream, message, err);
 }
 
-/* Closing the listener is what ends accept() in the thread. */
+/* Closes the listener if no stream was accepted, which ends accept() in the thread. */
 void guest_end(struct guest *guest, unsigned ms)
 {
 	if (guest->stream == INVALID_SOCKET)

@@ -11,8 +11,8 @@
 #include "hyperv/windows/tcp.h"
 #include "hyperv/windows/text.h"
 
-/* mingw-w64's headers have no name for it; "Make your own integration services"
- * (learn.microsoft.com, virtualization/hyper-v-on-windows/user-guide). */
+/* The headers of mingw-w64 do not define AF_HYPERV. The value is from "Make your own integration
+ * services" (learn.microsoft.com, virtualization/hyper-v-on-windows/user-guide). */
 #ifndef AF_HYPERV
 #define AF_HYPERV 34
 #endif

@@ -36,7 +36,8 @@ void inbox_post(struct inbox *inbox, enum notice_kind kind, json_t *message, con
 {
 	struct letter *letter = calloc(1, sizeof(*letter));
 
-	/* A keeper without memory cannot keep its word either; the machine dies with it. */
+	/* A keeper without memory cannot keep its promises; it aborts, and the machine dies with
+	 * it. */
 	if (!letter)
 		abort();
 	letter->notice.kind = kind;

@@ -17,7 +17,8 @@
 #include "supervisor/live/control_message.h"
 #include "supervisor/live/result.h"
 
-#define LAST_WORDS_MS 2000 /* of a guest and its console, when the machine is over */
+/* How long to wait for the last bytes of guest and console after the end of the machine. */
+#define LAST_WORDS_MS 2000
 
 void keeper_log(const char *fmt, ...)
 {
@@ -75,8 +76,8 @@ static void on_guest_is_ready(struct keeper *keeper)
 	clock_rfc3339(clock_real_ns(), now);
 	json_object_set_new(keeper->runtime, "readyAt", json_string(now));
 	keeper_write(keeper, "runtime.json", keeper->runtime);
-	/* Asked to stop while it was booting: Hyper-V's way was tried then, and now there is ours.
-	 */
+	/* A stop was asked for while the guest was booting. Hyper-V's way was tried then; now the
+	 * guest can be asked by the control stream. */
 	if (keeper->outcome.intent != INTENT_NONE) {
 		json_auto_t *message = control_power_off(NULL);
 
@@ -133,7 +134,8 @@ static void on_guest_gave_result(struct keeper *keeper, const json_t *message)
 		keeper_end(keeper, INTENT_DONE, NULL);
 }
 
-/* The end of the stream is part of every end; of the machine's HCS tells shortly. */
+/* Handles the end of the control stream. It is a part of every end of a machine; HCS reports the
+ * machine's end soon after. */
 static void on_lost(struct keeper *keeper, const char *why)
 {
 	keeper_log("control stream: %s", why);
@@ -200,7 +202,7 @@ static void follow(struct keeper *keeper)
 	}
 }
 
-/* What the guest has said before its end and nobody has looked at yet. */
+/* Handles the notices of the guest that came before its end and were not handled yet. */
 static void hear_last_words(struct keeper *keeper)
 {
 	struct notice notice;
@@ -249,7 +251,8 @@ static int create_machine(struct keeper *keeper, const struct machine *machine, 
 	return keeper->system ? 0 : -1;
 }
 
-/* Nobody may have said anything before somebody listens: made, listened for, started. */
+/* Makes the machine, begins to listen for its guest, and then starts the machine. In this order no
+ * message of the guest is lost. */
 static int start_machine(struct keeper *keeper, const json_t *disks, struct error *err)
 {
 	json_auto_t *config = control_config(&keeper->config, keeper->record.id, false, err);
@@ -267,7 +270,7 @@ static int start_machine(struct keeper *keeper, const json_t *disks, struct erro
 				     keeper->inbox, err);
 	if (!keeper->guest || channels_listen(keeper->channels, &runtime_id, err) < 0 ||
 	    hcs_system_start(keeper->system, err) < 0) {
-		/* No guest has had the disk (disk_was_booted()). */
+		/* No guest has used the disk (disk_was_booted()). */
 		json_object_del(keeper->runtime, "vmId");
 		keeper_write(keeper, "runtime.json", keeper->runtime);
 		return -1;
@@ -307,8 +310,9 @@ static int make_machine(struct keeper *keeper, struct error *err)
 	return start_machine(keeper, disks.guest, err);
 }
 
-/* Until now whoever started us has held the lock. One that was killed before it saw our pipe has
- * left the workspace to who came next: to him there was no keeper, and it is his now. */
+/* Checks that the workspace still belongs to this keeper. The command that started this process has
+ * held the lock until now. If that command was killed before it saw this keeper's pipe, another
+ * command may have found no keeper and taken the workspace. */
 static int confirm_start(struct keeper *keeper, struct error *err)
 {
 	struct record *record = &keeper->record;
@@ -347,8 +351,8 @@ int keeper_keep(struct keeper *keeper, void (*ready)(void *data), void *data, st
 	state = keeper_outcome(keeper, detail, sizeof(detail), &failure);
 	hcs_system_close(keeper->system);
 	keeper->system = NULL;
-	/* HCS has not told of the machine's end, or is another one since: nothing may be left of
-	 * it. */
+	/* HCS has not reported the machine's end, or HCS was restarted. Nothing of the machine may
+	 * be left. */
 	if (keeper->started && (!*keeper->exit_type || strcmp(keeper->exit_type, HCS_GONE) == 0))
 		hcs_end_leftover(keeper->system_id);
 	keeper_log("%s%s%s", state_names[state], *detail ? ": " : "", detail);
@@ -407,7 +411,8 @@ struct keeper *keeper_begin(const char *state_dir, const char *id, struct error 
 /* --- one that was left behind ------------------------------------------------------------------
  */
 
-/* A caller that has gone has no use for it. */
+/* Writes a line to the report. An error is ignored: a caller that has gone does not need the
+ * line. */
 static void report_line(HANDLE report, const char *line)
 {
 	DWORD n;

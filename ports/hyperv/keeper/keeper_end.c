@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* How a kept machine is brought to its end, and what that end was. */
+/* Ends the keeper's machine and says what the end was. */
 #include <stdio.h>
 #include <string.h>
 
@@ -20,8 +20,8 @@ static bool keeper_is_ending(const struct keeper *keeper)
 	return keeper->outcome.intent != INTENT_NONE;
 }
 
-/* Before there is a machine, or when HCS does not do it, there is nothing to wait for: closing the
- * handle ends what there is. */
+/* Terminates the machine. If there is no machine yet, or HCS fails to terminate it, nothing is
+ * waited for: closing the handle ends the machine. */
 static void terminate(struct keeper *keeper)
 {
 	struct error err = {0};
@@ -35,7 +35,8 @@ static void terminate(struct keeper *keeper)
 	}
 }
 
-/* The agent is asked; without one Hyper-V's own service in the guest is, if there is one. */
+/* Asks the guest to end: by the control stream if the guest is ready, otherwise by Hyper-V's own
+ * service in the guest, if the guest has it. */
 static void ask_guest_to_end(struct keeper *keeper)
 {
 	json_auto_t *message = NULL;
@@ -116,7 +117,8 @@ void keeper_late(struct keeper *keeper)
 	}
 }
 
-/* The guest resets where it means to switch itself off: its own word before tells which it was. */
+/* Returns how the machine ended. The guest resets when it wants to switch itself off; its `ending`
+ * message before the reset shows that. */
 static enum vm_end end_of(const struct keeper *keeper, const char **detail)
 {
 	*detail = "";

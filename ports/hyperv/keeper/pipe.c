@@ -9,7 +9,7 @@
 #include "base/limits.h"
 #include "hyperv/windows/rights.h"
 
-#define PIPE_INSTANCES 8 /* commands at one keeper at once; the next ones wait */
+#define PIPE_INSTANCES 8 /* commands that one keeper serves at once; more have to wait */
 #define PIPE_BUFFER 16
 
 static wchar_t *pipe_name(const char *system_id, struct error *err)
@@ -26,7 +26,7 @@ struct pipe_server {
 	void *data;
 };
 
-/* One client after the other: words until it goes. */
+/* Serves one client after another: reads its bytes until the client closes the pipe. */
 static DWORD WINAPI serve_clients(void *context)
 {
 	struct pipe_server *server = context;
@@ -89,8 +89,9 @@ bool pipe_is_there(const char *system_id)
 	return name && (WaitNamedPipeW(name, 1) || GetLastError() != ERROR_FILE_NOT_FOUND);
 }
 
-/* The name of a keeper that has died is anybody's to take: he gets nothing of an administrator who
- * connects to it ("Impersonation Levels", learn.microsoft.com, windows/win32/secauthz). */
+/* Connects to the keeper's pipe. After a keeper has died, any program can take its pipe name. With
+ * SECURITY_ANONYMOUS such a program cannot act as an administrator that connects to it
+ * ("Impersonation Levels", learn.microsoft.com, windows/win32/secauthz). */
 HANDLE pipe_connect(const char *system_id, struct error *err)
 {
 	autofree wchar_t *name = pipe_name(system_id, err);
@@ -103,7 +104,7 @@ HANDLE pipe_connect(const char *system_id, struct error *err)
 		if (pipe != INVALID_HANDLE_VALUE)
 			return pipe;
 		DWORD code = GetLastError();
-		/* Between two of its clients, or with all its instances in use. */
+		/* The pipe is between two clients, or all its instances are in use. */
 		if (code == ERROR_PIPE_BUSY &&
 		    WaitNamedPipeW(name, (DWORD)limit_get(LIMIT_CONTROL_REQUEST_MS)))
 			continue;
@@ -127,7 +128,7 @@ int pipe_say(HANDLE pipe, enum pipe_word word, struct error *err)
 	return 0;
 }
 
-/* The keeper writes nothing: a read ends with it. */
+/* Waits for the end of the keeper by a read, because the keeper writes nothing to the pipe. */
 int pipe_wait_end(HANDLE pipe, DWORD timeout_ms, struct error *err)
 {
 	autohandle HANDLE done = CreateEventW(NULL, TRUE, FALSE, NULL);

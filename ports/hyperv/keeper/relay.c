@@ -7,7 +7,7 @@
 
 #include "hyperv/keeper/thread.h"
 
-#define RELAY_CHUNK 16384 /* of a stack of KEEPER_STACK */
+#define RELAY_CHUNK 16384 /* on a stack of KEEPER_STACK bytes */
 
 struct way {
 	SOCKET from, to;

@@ -16,9 +16,9 @@
 struct serial {
 	HANDLE pipe, thread;
 	char *path;
-	uint64_t size; /* of the log */
+	uint64_t size; /* bytes in the log */
 	CRITICAL_SECTION lock;
-	char line[512], last[512]; /* being said, and the last one that was not empty */
+	char line[512], last[512]; /* the present line, and the last one that is not blank */
 	size_t len;
 };
 
@@ -65,8 +65,9 @@ static bool set_aside(const struct serial *serial)
 	return MoveFileExW(from, to, MOVEFILE_REPLACE_EXISTING);
 }
 
-/* A disk without room loses what is said, and the machine goes on; so does a log whose reader lets
- * nobody move it away, or the guest would fill the disk. */
+/* Writes bytes to the log. If the disk is full, the bytes are lost and the machine goes on. The
+ * bytes are also lost if a reader of the log prevents its rename; otherwise the guest would fill
+ * the disk. */
 static void write_serial(struct serial *serial, const char *bytes, size_t len)
 {
 	struct error ignored;

@@ -10,20 +10,21 @@
 #include "hyperv/machine/guid.h"
 
 /*
- * Who of the host may listen for the guest, and connect to it: the system, administrators, and
- * those of Hyper-V's, as SDDL. Services that are not in the table are nobody's.
+ * The rights, as SDDL, to listen for the guest and to connect to it on the host: OURS gives them to
+ * the system, to administrators and to Hyper-V's administrators. NOBODY gives them to no one; it
+ * holds also for services that are not in the table.
  */
 #define OURS "D:P(A;;FA;;;SY)(A;;FA;;;BA)(A;;FA;;;HA)"
 #define NOBODY "D:P(D;;FA;;;WD)"
 
 /*
- * One UART, the first, which the kernel cannot test for its transmitter's interrupt, and no PCI.
- * That ACPI switches such a machine off is documented nowhere, that a reset stops it is
- * (StopOnReset): so the guest resets, and says `ending` before. Disks have no serials that could be
- * given them: the guest goes by their LUNs. Of two vsock transports that are built into a kernel
- * the first keeps the other out, and virtio's registers whether or not there is a device of it
- * (Linux, net/vmw_vsock: Makefile, virtio_vsock_init()); init/main.c has the word that leaves it
- * out.
+ * Words for the guest's kernel. The machine has one UART, the first; the kernel cannot test its
+ * transmitter's interrupt. The machine has no PCI. It is not documented that ACPI switches such a
+ * machine off. It is documented that a reset stops it (StopOnReset). So the guest resets instead,
+ * and says `ending` before. Disks cannot be given serials, so the guest identifies them by their
+ * LUNs. If two vsock transports are built into a kernel, the first keeps the other out, and
+ * virtio's registers even without a virtio device (Linux, net/vmw_vsock: Makefile,
+ * virtio_vsock_init()). initcall_blacklist leaves it out (init/main.c).
  */
 #define KERNEL_WORDS                                                            \
 	"8250_core.nr_uarts=1 8250_core.skip_txen_test=1 console=ttyS0,115200 " \
@@ -98,8 +99,9 @@ static int put_service(json_t *table, uint32_t port, const char *bind, const cha
 			err);
 }
 
-/* This host listens at ports that the guest connects to, and nobody else connects there; it
- * connects to ports of the guest, and nobody listens in the guest's place. */
+/* Returns the table of services. This host listens at the ports that the guest connects to, and no
+ * other program may connect to these. This host connects to ports of the guest, and no program may
+ * listen in the guest's place. */
 static json_t *services_json(const struct machine *machine, struct error *err)
 {
 	json_auto_t *table = json_object();
@@ -154,7 +156,8 @@ json_t *machine_document(const struct machine *machine, struct error *err)
 {
 	json_auto_t *document = json_object();
 
-	/* Whoever keeps the machine holds its only handle, and the machine does not outlive it. */
+	/* The keeper holds the only handle of the machine, so the machine does not outlive the
+	 * keeper. */
 	if (json_put_string(document, "Owner", HCS_OWNER, err) < 0 ||
 	    json_put(document, "SchemaVersion",
 		     json_pack("{s:i, s:i}", "Major", HCS_SCHEMA_MAJOR, "Minor", HCS_SCHEMA_MINOR),

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The codes of HCS are those of "HCS Error Code" (learn.microsoft.com,
- * virtualization/api/hcs/reference/hcshresult), the others Windows' own (winerror.h). Codes with
- * 0xC037.... are the same ones by their older names (winerror.h, ERROR_VMCOMPUTE_*).
+ * The codes of HCS are from "HCS Error Code" (learn.microsoft.com,
+ * virtualization/api/hcs/reference/hcshresult). The other codes are Windows' own (winerror.h).
+ * Codes 0xC037.... are the older names of the same codes (winerror.h, ERROR_VMCOMPUTE_*).
  */
 #include "hyperv/machine/hresult.h"
 
@@ -54,14 +54,14 @@ static const struct hresult_row {
 	{0x800705af, ERR_UNAVAILABLE, "the paging file is too small for it"},
 };
 
-/* The facility of virtual disks ([MS-ERREF], 2.1.1: 0xC03A....). */
+/* The row for all codes of the facility of virtual disks ([MS-ERREF], 2.1.1: 0xC03A....). */
 static const struct hresult_row disk_row = {0, ERR_INVALID, "a virtual hard disk is refused"};
 
 static const struct hresult_row *find_hresult(uint32_t code)
 {
 	if (code >> 16 == 0xc03a)
 		return &disk_row;
-	/* An NTSTATUS in the facility of the same number. */
+	/* The code is an NTSTATUS in the facility of the same number. */
 	if (code >> 16 == 0xc037)
 		code = (code & 0xffff) | 0x80370000;
 	for (size_t i = 0; i < ARRAY_SIZE(hresult_rows); i++)

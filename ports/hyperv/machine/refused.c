@@ -32,7 +32,7 @@ static bool asks_ram_root(const struct config *config, char path[REFUSAL_PATH])
 	return !config->rootfs_path;
 }
 
-/* Where Linux's driver for Hyper-V's sockets has the ports of connections that the host makes
+/* The first port that Linux's driver for HvSocket uses for connections that the host begins
  * (net/vmw_vsock/hyperv_transport.c, MIN_HOST_EPHEMERAL_PORT). */
 #define FIRST_PORT_OF_CONNECTIONS INT64_C(0x80000000)
 
@@ -136,8 +136,9 @@ const char *hyperv_refuses_command(enum command command)
 	}
 }
 
-/* A device whatever follows the first dot: "Naming Files, Paths, and Namespaces" (learn.microsoft
- * .com, windows/win32/fileio/naming-a-file). */
+/* Returns true if Windows takes the name for a device. Text behind the first dot does not matter:
+ * "Naming Files, Paths, and Namespaces" (learn.microsoft.com,
+ * windows/win32/fileio/naming-a-file). */
 static bool is_device_name(const char *id)
 {
 	static const char *const names[] = {"CON", "PRN", "AUX", "NUL", "CONIN$", "CONOUT$"};

@@ -6,7 +6,7 @@
 
 #include "base/frame.h"
 
-/* Where the fields are; all numbers are big-endian. */
+/* The offsets of the fields. All numbers are big-endian. */
 enum {
 	AT_COOKIE = 0,
 	AT_FEATURES = 8,
@@ -24,18 +24,19 @@ enum {
 	AT_ID = 68,
 };
 
-/* No strings: no byte more than these. */
+/* Arrays of exactly these bytes, without a NUL. */
 static const char vhd_cookie[8] = {'c', 'o', 'n', 'e', 'c', 't', 'i', 'x'};
 static const char vhd_creator[4] = {'m', 'a', 'g', 'o'};
 
 #define FEATURE_RESERVED 2u /* "This bit must always be set to 1" */
 #define VERSION_1_0 0x00010000u
-#define NO_OFFSET UINT64_MAX /* of a fixed disk */
+#define NO_OFFSET UINT64_MAX /* the value for a fixed disk */
 #define TYPE_FIXED 2u
 #define HOST_WINDOWS 0x5769326bu      /* "Wi2k" */
 #define EPOCH_2000 INT64_C(946684800) /* times are counted from 2000-01-01 */
 
-/* The appendix' own words: one's complement of the sum of all bytes but those of the checksum. */
+/* Returns the checksum as the appendix defines it: the one's complement of the sum of all bytes
+ * except those of the checksum. */
 static uint32_t vhd_checksum(const uint8_t footer[VHD_FOOTER])
 {
 	uint32_t sum = 0;
@@ -50,7 +51,8 @@ struct geometry {
 	uint32_t cylinders, heads, sectors;
 };
 
-/* What a disk of so many sectors looks like to a BIOS of old; the appendix has the steps. */
+/* Returns the geometry that an old BIOS shows for a disk with this number of sectors. The steps are
+ * from the appendix. */
 static struct geometry vhd_geometry(uint64_t total)
 {
 	uint64_t most = UINT64_C(65535) * 16 * 255;

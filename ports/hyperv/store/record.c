@@ -12,8 +12,8 @@
 #include "hyperv/keeper/pipe.h"
 #include "hyperv/machine/refused.h"
 
-/* A machine is driven by the backend that has made it, and by its own name: Windows finds a
- * directory by any case of its letters, and by a short name too. */
+/* Checks that the record belongs to this backend and has exactly this name. Windows finds a
+ * directory also by letters of another case, and by a short name. */
 static int check_record_is_ours(const struct record *record, struct error *err)
 {
 	const json_t *identity = json_object_get(record->event, "identity");

@@ -34,7 +34,7 @@ void store_close(struct store *store)
 	*store = (struct store){0};
 }
 
-/* Any of these shows that the directory is a workspace, if perhaps an unfinished one. */
+/* Files that show that a directory is a workspace, perhaps an unfinished one. */
 static const char *const marks[] = {"workspace.json", "workspace.json.new", "event.json",
 				    "events.json",    "runtime.json",	    ROOT_VHD,
 				    ROOT_VHD ".new"};
@@ -60,7 +60,8 @@ int store_lock(struct store *store, bool create, struct error *err)
 	if (!locks)
 		return error_errno(err, ENOMEM, "memory");
 	*strrchr(locks, '\\') = '\0';
-	/* The state directory may be any directory of the user's, and gets no directory of locks. */
+	/* The state directory may be any directory of the user, and must not get a directory of
+	 * locks. */
 	if (!create && !file_exists(locks) && !is_marked(store))
 		return 0;
 	if (file_make_dirs(locks, err) < 0)
@@ -72,8 +73,9 @@ int store_lock(struct store *store, bool create, struct error *err)
 	return 0;
 }
 
-/* Without a workspace there is nothing that the next one would have to be kept from. While anybody
- * has the lock's file open it cannot be removed (file_lock()), and then it is his. */
+/* Gives the lock back. Without a workspace nothing needs the lock's file, so the file is removed.
+ * If another process has the lock's file open, the removal fails (file_lock()), and the lock
+ * belongs to that process. */
 void store_unlock(struct store *store)
 {
 	struct error ignored;
@@ -91,8 +93,8 @@ bool store_exists(const struct store *store)
 	return file_exists(store->dir);
 }
 
-/* In a directory of the user's own a workspace may be named like one of the user's folders. That
- * folder is neither written into nor, above all, removed. */
+/* Refuses a directory that is not a workspace. A workspace may have the name of one of the user's
+ * own folders. Such a folder is neither written to nor, above all, removed. */
 static int refuse_foreign(const struct store *store, struct error *err)
 {
 	if (!store_exists(store) || is_marked(store) || file_is_empty_dir(store->dir))

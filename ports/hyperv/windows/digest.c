@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Digests and chance, of Windows' own (bcrypt.dll). */
+/* Digests and random bytes, made by Windows (bcrypt.dll). */
 #include "hyperv/windows/digest.h"
 
 #include <errno.h>

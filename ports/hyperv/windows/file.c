@@ -16,7 +16,7 @@
 char *file_in(const char *dir, const char *name, struct error *err)
 {
 	size_t len = strlen(dir);
-	const char *between = len > 0 && dir[len - 1] == '\\' ? "" : "\\"; /* of a drive */
+	const char *between = len > 0 && dir[len - 1] == '\\' ? "" : "\\"; /* dir is a drive */
 	char *path = NULL;
 
 	if (asprintf(&path, "%s%s%s", dir, between, name) >= 0)
@@ -108,8 +108,9 @@ static int write_new(const char *path, const void *data, size_t len, bool sync, 
 	return sync && !FlushFileBuffers(file) ? windows_error(err, GetLastError(), "%s", path) : 0;
 }
 
-/* Who has the old one open without sharing its removal (a scanner, an editor) keeps it from being
- * replaced, for a moment as a rule. */
+/* Renames a file over another one and tries again if that fails. A program that has the old file
+ * open without sharing its removal (a scanner, an editor) blocks the replacement, usually only for
+ * a moment. */
 static DWORD move_over(const wchar_t *from, const wchar_t *to)
 {
 	DWORD code = ERROR_SUCCESS;
@@ -199,7 +200,7 @@ int file_make_dirs(const char *path, struct error *err)
 
 	if (!wide)
 		return -1;
-	/* Behind the drive: \\?\C:\ */
+	/* Skip the drive: \\?\C:\ */
 	for (wchar_t *p = wide + 7; !is_directory(wide);) {
 		p += wcscspn(p, L"\\");
 		wchar_t next = *p;
@@ -239,7 +240,7 @@ static int remove_found(const char *path, const WIN32_FIND_DATAW *entry, struct 
 
 	if (!wide)
 		return -1;
-	/* A link to a directory is removed as one, and not what it leads to. */
+	/* A link to a directory is removed itself; the directory that it leads to stays. */
 	if (directory && !(entry->dwFileAttributes & FILE_ATTRIBUTE_REPARSE_POINT))
 		return file_remove_tree(path, err);
 	if (directory ? RemoveDirectoryW(wide) : DeleteFileW(wide))
@@ -287,8 +288,8 @@ int file_remove_tree(const char *path, struct error *err)
 	return RemoveDirectoryW(wide) ? 0 : windows_error(err, GetLastError(), "%s", path);
 }
 
-/* Asked for again and again: a wait for it has no deadline where the handle is a synchronous one,
- * and Wine has none at all for the others. */
+/* Tries to lock until deadline. It polls, because a wait for the lock has no deadline with a
+ * synchronous handle, and Wine has no such wait with other handles. */
 static DWORD lock_by(HANDLE file, uint64_t deadline)
 {
 	for (;;) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the contract and base ask of the system, as Windows has it: base's own files for that are
- * not of this program. */
+/* Implements for Windows what the contract and base need of the system. This program does not use
+ * base's own files for that. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,8 +14,8 @@
 #include "contract/request.h"
 #include "hyperv/windows/text.h"
 
-#define TICKS_PER_S INT64_C(10000000)	       /* of a FILETIME */
-#define EPOCH_1970 INT64_C(116444736000000000) /* in them, since 1601 */
+#define TICKS_PER_S INT64_C(10000000)	       /* in FILETIME units */
+#define EPOCH_1970 INT64_C(116444736000000000) /* in FILETIME units, since 1601 */
 
 int64_t clock_real_ns(void)
 {
@@ -37,13 +37,15 @@ uint64_t clock_mono_ns(void)
 	return whole * NS_PER_S + rest * NS_PER_S / (uint64_t)per_second.QuadPart;
 }
 
-/* A program of Windows has the rights of who starts it. */
+/* Windows has no set-user-id programs: a program has the rights of the user that starts it. So the
+ * environment is trusted. */
 const char *system_getenv(const char *name)
 {
 	return getenv(name);
 }
 
-/* The text is in memory of the calling thread: Windows' strerror() has a buffer for each. */
+/* Returns the text of an error number. Windows' strerror() has a buffer for each thread, so the
+ * text is in memory of the calling thread. */
 const char *system_error_text(int errnum)
 {
 	return errnum > 0 && errnum < _sys_nerr ? strerror(errnum) : NULL;
@@ -79,7 +81,8 @@ struct host_bounds host_bounds(void)
 
 const char path_drive[] = "C:";
 
-/* ".." as a component, which would be taken out before anybody sees it. */
+/* Returns true if the path has ".." as a component. Windows would remove such a component before
+ * any check could see it. */
 static bool climbs_by_any_slash(const char *path)
 {
 	for (const char *p = path; (p = strstr(p, "..")); p += 2)
@@ -88,7 +91,8 @@ static bool climbs_by_any_slash(const char *path)
 	return false;
 }
 
-/* On a drive: what is on another computer is not locked as a disk of this one is. */
+/* Returns true if the path is absolute and on a drive. A path on another computer is refused,
+ * because a file there is not locked in the way of a local disk. */
 bool path_is_absolute(const char *path)
 {
 	char drive = path[0] | 0x20;
@@ -97,8 +101,8 @@ bool path_is_absolute(const char *path)
 	       (path[2] == '\\' || path[2] == '/') && !climbs_by_any_slash(path);
 }
 
-/* What is in a directory is named by one more backslash, of which the system takes but one: only
- * that of a drive, "C:\\", stays. */
+/* Removes backslashes at the end of the path, except that of a drive ("C:\\"). A name in the
+ * directory is added with a backslash, and the system accepts only one. */
 static char *without_last_slash(char *path)
 {
 	size_t len = path ? strlen(path) : 0;
@@ -108,7 +112,7 @@ static char *without_last_slash(char *path)
 	return path;
 }
 
-/* GetFullPathNameW() takes "/", "." and ".." out. */
+/* Makes a path absolute. GetFullPathNameW() resolves "/", "." and "..". */
 char *path_absolute(const char *path, struct error *err)
 {
 	autofree wchar_t *wide = text_wide(path, err);

@@ -28,7 +28,8 @@ static int last_error(struct error *err, const char *what)
 	return windows_error(err, (DWORD)WSAGetLastError(), "%s", what);
 }
 
-/* NULL: err. What comes is for freeaddrinfo(). */
+/* Returns the addresses of host and port; NULL with an error. The caller frees them with
+ * freeaddrinfo(). */
 static struct addrinfo *find_addresses(const char *host, const char *port, int flags,
 				       struct error *err)
 {
@@ -46,7 +47,8 @@ static struct addrinfo *find_addresses(const char *host, const char *port, int f
 	return NULL;
 }
 
-/* "::" is not 0.0.0.0 as well, which may be published by itself. */
+/* Binds the socket exclusively. "::" does not include 0.0.0.0, which may be published
+ * separately. */
 static int bind_alone(SOCKET s, const struct addrinfo *at)
 {
 	const DWORD on = 1;
@@ -58,7 +60,7 @@ static int bind_alone(SOCKET s, const struct addrinfo *at)
 	return bind(s, at->ai_addr, (int)at->ai_addrlen) == 0 ? 0 : -1;
 }
 
-/* 0, or an error of Winsock's in *code; -1: err. */
+/* Binds an address. Returns 0, with 0 or an error code of Winsock in *code; -1 with an error. */
 static int take_address(const char *host, uint16_t port, SOCKET *out, int *code, struct error *err)
 {
 	char text[8];
@@ -122,7 +124,8 @@ static int set_waiting(SOCKET s, bool waits)
 	return ioctlsocket(s, FIONBIO, &no_wait);
 }
 
-/* Of itself connect() waits as long as the system does. 0, or an error of Winsock's. */
+/* Connects before deadline; without this bound connect() waits as long as the system does. Returns
+ * 0 or an error code of Winsock. */
 static int connect_until(SOCKET s, const struct addrinfo *at, uint64_t deadline)
 {
 	uint64_t now = clock_mono_ns(), left = deadline > now ? deadline - now : 0;
@@ -163,7 +166,7 @@ static SOCKET connect_to(const struct addrinfo *at, uint64_t deadline, struct er
 	return INVALID_SOCKET;
 }
 
-/* "host:port" or "[v6]:port": host is malloc'd, port borrowed. */
+/* Splits "host:port" or "[v6]:port". Returns the host, malloc'd; *port is borrowed from target. */
 static char *split_target(const char *target, const char **port, struct error *err)
 {
 	const char *colon = strrchr(target, ':');
