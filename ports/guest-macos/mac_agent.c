@@ -82,7 +82,7 @@ void mac_agent_close(struct mac_agent *agent)
 
 /* --- what is waited for ---------------------------------------------------------------------- */
 
-/* Adds a descriptor to the poll. Without memory the list is dropped, and the round fails. */
+/* Adds a descriptor to the poll. Without memory the descriptor is left out of this round. */
 static void wait_for(struct round *r, int fd, short events, struct waited of)
 {
 	if (r->count == r->room) {

@@ -86,8 +86,8 @@ static const struct mac_event {
 	{"release", NULL},
 };
 
-/* Handles an event. An event for a request that is over is ignored: it was sent before the client
- * read of the request's end. */
+/* Handles an event. An event for a request that is over is ignored, because the event and the
+ * request's exit crossed on the way. */
 static void on_event(struct mac_conn *conn, json_t *doc, const char *name)
 {
 	struct error err = {0};

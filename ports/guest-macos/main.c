@@ -35,7 +35,7 @@ static int run(struct error *err)
 {
 	struct mac_agent agent = {.user = USER, .admits = mac_system_is_host, .listen_fd = -1};
 
-	/* No other program of this boot can have the port yet. */
+	/* Listen first, before another program of this boot can take the port. */
 	agent.listen_fd = mac_system_listen(AGENT_PORT, err);
 	if (agent.listen_fd < 0 || mac_agent_open(&agent, err) < 0)
 		return -1;
@@ -56,8 +56,8 @@ int main(int argc, char **argv)
 		fprintf(stderr, "microagent-macos-agent takes no words but --version\n");
 		return 2;
 	}
-	/* Otherwise, if one of the first three descriptors is closed, a connection would get its
-	 * number. */
+	/* If one of the first three descriptors is closed, a connection would get its number.
+	 * /dev/null fills these gaps. */
 	while ((fd = open("/dev/null", O_RDWR)) >= 0 && fd < 3)
 		;
 	if (fd >= 0)

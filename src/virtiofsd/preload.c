@@ -401,8 +401,8 @@ SHOWN int closedir(DIR *dirp)
 	return next_closedir(dirp);
 }
 
-/* Counts the locks that are held by a descriptor; its fdinfo has a line for each. Returns UINT_MAX
- * if fdinfo cannot be read. */
+/* Counts the locks that a descriptor holds; its fdinfo has a line for each. Returns 0 if the
+ * descriptor is closed by now, and UINT_MAX if its fdinfo cannot be read. */
 static unsigned locks_of(int fdinfo, const char *name)
 {
 	static const char line[] = "\nlock:";

@@ -37,8 +37,8 @@ uint64_t clock_mono_ns(void)
 	return whole * NS_PER_S + rest * NS_PER_S / (uint64_t)per_second.QuadPart;
 }
 
-/* Windows has no set-user-id programs: a program has the rights of the user that starts it. So the
- * environment is trusted. */
+/* Does getenv(). A program of Windows has the rights of the user that starts it, so the environment
+ * needs no check. */
 const char *system_getenv(const char *name)
 {
 	return getenv(name);
