@@ -226,7 +226,7 @@ const struct backend_refusal applevf_refusals[] = {
 	{"limits.diskOpsPerSecond", NO_DISK_RATE, ASKS_BY_FIELD},
 	{"limits.netBytesPerSecond", "Virtualization.framework has no rates for networks",
 	 ASKS_BY_FIELD},
-	/* A share with locks has no cache for that reason, so the row of locks comes first. */
+	/* By default a share with locks has no cache, so the row of locks comes first. */
 	{"shares[].locks", APPLEVF_NO_LOCKS, asks_locks},
 	{"shares[].cache", APPLEVF_NO_CACHING, asks_caching},
 	{"command", MACOS_AGENT "runs what it is asked to, and nothing by itself",
