@@ -317,21 +317,27 @@ def test_no_proof_while_a_connection_is_hidden(host):
     host("delete", "w", check=0)
 
 
+def sockets_of(pid):
+    """The sockets of a process by what they are: one that is closed leaves its number to the next one."""
+    return {to: fd for fd, to in strays.descriptors(pid).items() if to.startswith("socket:[")}
+
+
 def test_no_proof_while_a_console_is_hidden(host):
     """A connection to the console that the supervisor has no more: it can wait unread in the VMM's monitor socket."""
     start(host, console="shell")
     workspace = host.state / "w"
     supervisor = json.loads((workspace / "runtime.json").read_text())["supervisorPid"]
 
-    def sockets():
-        return {fd for fd, to in strays.descriptors(supervisor).items() if to.startswith("socket:[")}
+    def taken():
+        return set(sockets_of(supervisor)) - before
 
-    before = sockets()
+    before = set(sockets_of(supervisor))
     with socket.socket(socket.AF_UNIX) as client:
         client.connect(str(workspace / "console.sock"))
-        wait_until(lambda: len(sockets() - before) == 1, "the console to be taken")
-        hidden = copy_of(supervisor, *(sockets() - before))
-    wait_until(lambda: sockets() <= before, "the supervisor to close it")
+        wait_until(lambda: len(taken()) == 1, "the console to be taken")
+        console, = taken()
+        hidden = copy_of(supervisor, sockets_of(supervisor)[console])
+    wait_until(lambda: console not in sockets_of(supervisor), "the supervisor to close it")
     with broker_of(workspace) as broker:
         assert broker.ask("sever", b"\0")[0] == 0
 
@@ -351,14 +357,14 @@ def test_no_proof_while_a_connection_to_the_agent_is_hidden(host):
     workspace = host.state / "w"
     vsockd = next(c["pid"] for c in json.loads((workspace / "runtime.json").read_text())["companions"] if c["name"] == "microagent-vsockd")
 
-    def sockets():
-        return {fd for fd, to in strays.descriptors(vsockd).items() if to.startswith("socket:[")}
+    def accepted():
+        return [fd for to, fd in sockets_of(vsockd).items() if to not in before]
 
-    before = sockets()
+    before = set(sockets_of(vsockd))
     with socket.socket(socket.AF_UNIX) as client:
         client.connect(str(workspace / "vsock.sock"))
-        wait_until(lambda: len(sockets() - before) == 1, "the connection to be accepted")
-        hidden = copy_of(vsockd, *(sockets() - before))
+        wait_until(lambda: len(accepted()) == 1, "the connection to be accepted")
+        hidden = copy_of(vsockd, *accepted())
     with broker_of(workspace) as broker:
         assert broker.ask("sever", b"\0")[0] == 0
 
