@@ -243,8 +243,8 @@ static int take_failure(const struct note *note, size_t len, struct error *err)
 	return told.reason == REASON_IMAGE_TOO_SMALL ? error_reason(err, told.reason, "") : -1;
 }
 
-/* Makes the error for a reader that has ended. One that a forbidden system call ended was taken
- * over, or met an unforeseen case. */
+/* Makes the error for a reader that has ended. A reader that was ended by a forbidden system call was
+ * taken over by the archive, or met a case that nobody foresaw. */
 static int reader_is_gone(struct proc *child, struct error *err)
 {
 	int code;

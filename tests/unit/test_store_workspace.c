@@ -172,7 +172,7 @@ static void a_removal_that_goes_on(void **state)
 	assert_true(trash_has(&f->dir, "agent-1"));
 }
 
-/* Whoever was killed while removing it lets go of the lock a moment after that. */
+/* A process that is killed while it removes a workspace holds the lock for a moment longer. */
 static void a_removal_that_is_killed_meanwhile(void **state)
 {
 	const struct fixture *f = *state;

@@ -9,7 +9,7 @@
  * The end has these steps: a byte to the agent, SIGTERM to all, and then PID 1 reaps until no child
  * is left. That means that no process is left, since orphans become PID 1's children. The agent
  * ends its commands (after LIMIT_POWER_GRACE_MS), sends the last messages to the host and exits.
- * What is left a second later is killed.
+ * A second later PID 1 kills every process that is left.
  */
 #include <sys/socket.h> /* must come first, since vm_sockets.h needs it and does not include it */
 
