@@ -74,6 +74,9 @@ def test_the_trail_of_a_session(place):
         "audit.opened", "session.cloned", "session.booted", "audit.coverage"] + 3 * ["exec.started", "exec.finished"]
     assert [line["seq"] for line in trail] == list(range(1, len(trail) + 1))
     assert {line["session"] for line in trail} == {name}
+    # Whoever waits for "running" acts after the boot, and the log says so.
+    running, = [state for state in json.loads((bundle(place, name) / "events.json").read_text()) if state["state"] == "running"]
+    assert events(place, name, "session.booted")[0]["ts"] <= running["observedAt"]
     first, second, third = events(place, name, "exec.started")
     assert first["data"]["argv"] == ["sh", "-c", "echo '{[,,]}' $0; exit 3", "\x01word"]
     assert first["data"]["origin"] == "guest" and first["data"]["user"] == "agent"
@@ -282,9 +285,10 @@ def test_a_log_that_is_taken_away(place, do, how):
     os.kill(supervisor(place, name)["pid"], signal.SIGKILL)
     wait_until(lambda: json.loads((bundle(place, name) / "events.json").read_text())[-1]["state"] == "failed", "the end")
     destroy(place, name)
-    trail = [line["event"] for line in lines_of(place, name)]
+    lines = lines_of(place, name)
+    trail = [line["event"] for line in lines]
     ordered = [event for event in trail if event != "host.memory-pressure"]  # the host may have that at any time
-    assert ordered[:3] == ["audit.opened", "session.cloned", "session.booted"] and ordered[-1] == "audit.closed"
+    assert ordered[:3] == ["audit.opened", "session.cloned", "session.booted"] and ordered[-1] == "audit.closed", lines
     assert {"vmm.crashed", "session.ended", "audit.changed"} <= set(trail)
     changed, = events(place, name, "audit.changed")
     assert (changed["severity"], changed["data"]) == ("CRITICAL", {"how": how})

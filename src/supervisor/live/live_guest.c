@@ -86,10 +86,12 @@ static void on_guest_ready(void *data)
 		live_fail(live, err.code, err.msg);
 		return;
 	}
+	/* The audit log tells of the boot before anybody hears of the running machine. What a
+	 * caller does with the answer is then told after the boot. */
+	live_observe_ready(live);
 	live_record(live, STATE_RUNNING,
 		    json_text(json_object_get(live->runtime, "network"), "detail", NULL));
 	watch_workload(live);
-	live_observe_ready(live);
 	live_term_ready(live);
 	memory_give_back();
 }
