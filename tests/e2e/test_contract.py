@@ -141,24 +141,21 @@ def test_unlisted_commands_are_refused_and_listed_ones_are_not(host):
 
 MACOS = {"kernelPath": None, "macos": {"hardwareModelPath": "/nonexistent", "auxiliaryStoragePath": "/nonexistent",
                                        "machineIdentifierPath": "/nonexistent"}}
+def examples_of_config():
+    """How a config asks for each field of which the schema has an example."""
+    properties = schema_check.load("defs")["$defs"]["config"]["properties"]
+    return {name: {name: field["examples"][0]} for name, field in properties.items() if "examples" in field}
+
+
+EXAMPLES = examples_of_config()
+SHARE = EXAMPLES["shares"]["shares"][0]
+# How a config asks for each feature: a field by its example, and what is a part of a field, or needs another field, by a row.
 ASKING = {
+    **EXAMPLES,
     "macos": MACOS,
-    "disks": {"disks": [{"name": "d", "path": "/nonexistent", "mountpoint": "/d", "mode": "ro"}]},
-    "shares": {"shares": [{"tag": "t", "path": "/nonexistent", "mountpoint": "/d", "mode": "ro"}]},
-    "shares[].cache": {"shares": [{"tag": "t", "path": "/nonexistent", "mountpoint": "/d", "mode": "ro", "cache": "always"}]},
-    "shares[].locks": {"shares": [{"tag": "t", "path": "/nonexistent", "mountpoint": "/d", "mode": "ro", "locks": True}]},
-    "bundles": {"bundles": [{"name": "b", "path": "/nonexistent", "mountpoint": "/b"}]},
-    "outputs": {"outputs": [{"name": "o", "path": "/o"}]},
-    "vsockListeners": {"vsockListeners": [{"port": 2049, "target": "127.0.0.1:1"}]},
-    "mediation": {"mediation": {"enabled": True, "required": False, "port": 2048,
-                                "target": "127.0.0.1:1", "failClosed": True}},
-    "cgroup": {"cgroup": "inherit"},
-    "cgroupLimits": {"cgroupLimits": "required"},
+    "shares[].cache": {"shares": [{**SHARE, "cache": "always"}]},
+    "shares[].locks": {"shares": [{**SHARE, "locks": True}]},
     "limits": {"limits": {"diskBytesPerSecond": 1, "diskOpsPerSecond": 1, "netBytesPerSecond": 1}, "network": {"mode": "nat"}},
-    "hotplug": {"hotplug": True},
-    "confinement": {"confinement": "seccomp"},
-    "console": {"console": "shell"},
-    "architecture": {"architecture": "arm64"},  # whose kernel would be another one, which is no refusal
     "network.portForwards": {"network": {"mode": "nat", "portForwards": [
         {"hostPort": 1, "guestPort": 1}]}},
     "network.allow": {"network": {"mode": "nat", "allow": ["10.0.0.0/8"]}},
@@ -196,27 +193,20 @@ def test_each_field_is_of_all_or_a_feature():
 
 
 LISTENER = {"target": "127.0.0.1:1"}
-# What a backend may refuse, as a config asks for it.
+WRITABLE_DISK = {"disks": [{**EXAMPLES["disks"]["disks"][0], "mode": "rw"}]}
+SECOND_SHARE = {"tag": "second", "path": "/nonexistent", "mountpoint": "/second", "mode": "ro"}
+# What a backend may refuse, as a config asks for it, where that is more than the feature.
 REFUSED = {
+    **ASKING,
     "accelerator": {"accelerator": "tcg"},
     "architecture": {"architecture": {"x86_64": "arm64", "aarch64": "amd64"}[os.uname().machine]},
-    "confinement": ASKING["confinement"],
-    "hotplug": ASKING["hotplug"],
-    "limits.diskBytesPerSecond": {"limits": {"diskBytesPerSecond": 1}, "disks": [{**ASKING["disks"]["disks"][0], "mode": "rw"}]},
-    "limits.diskOpsPerSecond": {"limits": {"diskOpsPerSecond": 1}, "disks": [{**ASKING["disks"]["disks"][0], "mode": "rw"}]},
-    "macos": MACOS,
+    "limits.diskBytesPerSecond": {"limits": {"diskBytesPerSecond": 1}, **WRITABLE_DISK},
+    "limits.diskOpsPerSecond": {"limits": {"diskOpsPerSecond": 1}, **WRITABLE_DISK},
     **{field: {**MACOS, **ASKING[field]} for field in ("disks", "bundles", "console", "network.portForwards")},
     "command": {**MACOS, "command": ["true"]},
-    "network.allow": ASKING["network.allow"],
-    "network.egress": ASKING["network.egress"],
-    "rootfsBase": {"rootfsBase": "/nonexistent"},
-    "shares": ASKING["shares"],
-    "shares[].cache": {"shares": [ASKING["shares"]["shares"][0], {"tag": "u", "path": "/nonexistent", "mountpoint": "/e",
-                                                                  "mode": "ro", "cache": "always"}]},
-    "shares[].locks": {"shares": [ASKING["shares"]["shares"][0], {"tag": "u", "path": "/nonexistent", "mountpoint": "/e",
-                                                                  "mode": "ro", "locks": True}]},
+    "shares[].cache": {"shares": [SHARE, {**SECOND_SHARE, "cache": "always"}]},
+    "shares[].locks": {"shares": [SHARE, {**SECOND_SHARE, "locks": True}]},
     "cgroup": {"cgroup": "systemd"},
-    "cgroupLimits": ASKING["cgroupLimits"],
     "limits.netBytesPerSecond": {"limits": {"netBytesPerSecond": 1},
                                  "network": {"mode": "bridged", "interface": "none0"}},
     "vsockListeners[].port": {"vsockListeners": [{"port": 2049, **LISTENER}, {"port": 1 << 30, **LISTENER}]},
