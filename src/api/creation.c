@@ -15,6 +15,7 @@
 
 #include "api/api.h"
 #include "api/egress.h"
+#include "api/machine.h"
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "base/path.h"
@@ -250,11 +251,6 @@ int creation_empty(const struct microagent *agent, const char *name, struct crea
 	return 0;
 }
 
-static int put_number(json_t *config, const char *key, int64_t value, struct error *err)
-{
-	return value ? json_put(config, key, json_integer(value), err) : 0;
-}
-
 bool creation_has_command(const struct creation *made, const struct microagent_spec *spec)
 {
 	return (spec->command && spec->command[0]) || json_array_size(made->image.entrypoint) ||
@@ -333,19 +329,6 @@ static int put_network(json_t *config, const struct microagent_machine *machine,
 	return json_put(config, "network", steal_ptr(&network), err);
 }
 
-static int put_rates(json_t *config, const struct microagent_rates *rates, struct error *err)
-{
-	json_auto_t *limits = json_object();
-
-	if (!limits)
-		return error_errno(err, ENOMEM, "limits");
-	if (put_number(limits, "diskBytesPerSecond", rates->disk_bytes, err) < 0 ||
-	    put_number(limits, "diskOpsPerSecond", rates->disk_ops, err) < 0 ||
-	    put_number(limits, "netBytesPerSecond", rates->net_bytes, err) < 0)
-		return -1;
-	return json_object_size(limits) ? json_put(config, "limits", json_incref(limits), err) : 0;
-}
-
 json_t *creation_config(const struct microagent *agent, const struct creation *made,
 			const struct microagent_spec *spec, struct error *err)
 {
@@ -366,10 +349,7 @@ json_t *creation_config(const struct microagent *agent, const struct creation *m
 	if (architecture != architecture_of_host() &&
 	    json_put_string(config, "architecture", architecture_name(architecture), err) < 0)
 		return NULL;
-	if (json_put_optional(config, "accelerator", machine->accelerator, err) < 0 ||
-	    put_number(config, "memoryMiB", machine->memory_mib, err) < 0 ||
-	    put_number(config, "cpuCount", machine->cpus, err) < 0 ||
-	    put_rates(config, &machine->rates, err) < 0 || put_network(config, machine, err) < 0 ||
+	if (machine_put(config, machine, err) < 0 || put_network(config, machine, err) < 0 ||
 	    channels_put(config, machine, err) < 0 ||
 	    request_confine(agent, config, NULL, err) < 0 ||
 	    json_put_optional(config, "console", spec->console, err) < 0 ||
@@ -378,8 +358,10 @@ json_t *creation_config(const struct microagent *agent, const struct creation *m
 	    json_put_optional(config, "cwd", made->image.cwd, err) < 0)
 		return NULL;
 	/* The image's user is known in the guest. */
-	if (json_put_optional(config, "user", spec->user, err) < 0 ||
-	    put_number(config, "timeoutSeconds", spec->timeout_seconds, err) < 0)
+	if (json_put_optional(config, "user", spec->user, err) < 0)
+		return NULL;
+	if (spec->timeout_seconds &&
+	    json_put(config, "timeoutSeconds", json_integer(spec->timeout_seconds), err) < 0)
 		return NULL;
 	return steal_ptr(&config);
 }

@@ -2,10 +2,13 @@
 #include "api/machine.h"
 
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/json.h"
+#include "channel/words.h"
 
 #define OF(kind) (1u << MACHINE_##kind)
 #define FIELD(field) #field, offsetof(struct microagent_machine, field)
@@ -25,29 +28,35 @@ static const struct {
 	unsigned kinds;
 	/* The reason why no saved machine, and so no restored one, can have the field. */
 	const char *unsaved;
+	/* The member of a request's config that has the same value, or NULL if the field is put
+	 * there in another form. A member of a member is written with a dot. */
+	const char *config;
 } fields[] = {
-	{FIELD(architecture), POINTER, OF(BASE), NULL},
-	{FIELD(accelerator), POINTER, OF(SESSION) | OF(BASE) | OF(TEMPLATE), NULL},
-	{FIELD(memory_mib), NUMBER, OF(SESSION) | OF(BASE) | OF(POOL), NULL},
-	{FIELD(cpus), NUMBER, OF(SESSION) | OF(BASE) | OF(POOL), NULL},
-	{FIELD(network), POINTER, OF(SESSION) | OF(BASE) | OF(POOL), NULL},
-	{FIELD(network_interface), POINTER, OF(SESSION) | OF(BASE), NULL},
-	{FIELD(allow), LIST, OF(SESSION) | OF(BASE), NULL},
-	{FIELD(egress.names), POINTER, OF(SESSION) | OF(BASE), NULL},
-	{FIELD(egress.from), POINTER, OF(SESSION) | OF(BASE), NULL},
-	{FIELD(egress.sni_off), FLAG, OF(SESSION) | OF(BASE), NULL},
-	{FIELD(egress.dry_run), FLAG, OF(SESSION) | OF(BASE), NULL},
-	{FIELD(publish), LIST, OF(SESSION), "it publishes ports"},
-	{FIELD(mediation), POINTER, OF(SESSION), "it has a mediator"},
-	{FIELD(mediation_optional), FLAG, OF(SESSION), NULL},
-	{FIELD(vsock), LIST, OF(SESSION), "it has vsock ports of the host's"},
-	{FIELD(disks), LIST, 0, NULL},
-	{FIELD(shares), LIST, OF(SESSION), NULL},
-	{FIELD(share_anyway), FLAG, OF(SESSION), NULL},
-	{FIELD(share_git), FLAG, OF(SESSION), NULL},
-	{FIELD(rates.disk_bytes), NUMBER, OF(SESSION), "its rates are limited"},
-	{FIELD(rates.disk_ops), NUMBER, OF(SESSION), "its rates are limited"},
-	{FIELD(rates.net_bytes), NUMBER, OF(SESSION), "its rates are limited"},
+	{FIELD(architecture), POINTER, OF(BASE), NULL, NULL},
+	{FIELD(accelerator), POINTER, OF(SESSION) | OF(BASE) | OF(TEMPLATE), NULL, "accelerator"},
+	{FIELD(memory_mib), NUMBER, OF(SESSION) | OF(BASE) | OF(POOL), NULL, "memoryMiB"},
+	{FIELD(cpus), NUMBER, OF(SESSION) | OF(BASE) | OF(POOL), NULL, "cpuCount"},
+	{FIELD(network), POINTER, OF(SESSION) | OF(BASE) | OF(POOL), NULL, NULL},
+	{FIELD(network_interface), POINTER, OF(SESSION) | OF(BASE), NULL, NULL},
+	{FIELD(allow), LIST, OF(SESSION) | OF(BASE), NULL, NULL},
+	{FIELD(egress.names), POINTER, OF(SESSION) | OF(BASE), NULL, NULL},
+	{FIELD(egress.from), POINTER, OF(SESSION) | OF(BASE), NULL, NULL},
+	{FIELD(egress.sni_off), FLAG, OF(SESSION) | OF(BASE), NULL, NULL},
+	{FIELD(egress.dry_run), FLAG, OF(SESSION) | OF(BASE), NULL, NULL},
+	{FIELD(publish), LIST, OF(SESSION), "it publishes ports", NULL},
+	{FIELD(mediation), POINTER, OF(SESSION), "it has a mediator", NULL},
+	{FIELD(mediation_optional), FLAG, OF(SESSION), NULL, NULL},
+	{FIELD(vsock), LIST, OF(SESSION), "it has vsock ports of the host's", NULL},
+	{FIELD(disks), LIST, 0, NULL, NULL},
+	{FIELD(shares), LIST, OF(SESSION), NULL, NULL},
+	{FIELD(share_anyway), FLAG, OF(SESSION), NULL, NULL},
+	{FIELD(share_git), FLAG, OF(SESSION), NULL, NULL},
+	{FIELD(rates.disk_bytes), NUMBER, OF(SESSION), "its rates are limited",
+	 "limits.diskBytesPerSecond"},
+	{FIELD(rates.disk_ops), NUMBER, OF(SESSION), "its rates are limited",
+	 "limits.diskOpsPerSecond"},
+	{FIELD(rates.net_bytes), NUMBER, OF(SESSION), "its rates are limited",
+	 "limits.netBytesPerSecond"},
 };
 
 static const char *const kinds[] = {
@@ -84,6 +93,61 @@ int machine_check(const struct microagent_machine *machine, enum machine_kind ki
 		if (!(fields[i].kinds & 1u << kind) && is_set(field, fields[i].form))
 			return error_set(err, ERR_INVALID, "machine.%s: %s has none of its own",
 					 fields[i].name, kinds[kind]);
+	}
+	return 0;
+}
+
+/* Returns the object of config that has the last part of key as a member, and sets *member to that
+ * part. Makes the object if it is not there. Returns NULL on error. */
+static json_t *object_of_key(json_t *config, const char *key, const char **member,
+			     struct error *err)
+{
+	const char *dot = strchr(key, '.');
+	char name[32];
+	json_t *object;
+
+	*member = dot ? dot + 1 : key;
+	if (!dot)
+		return config;
+	snprintf(name, sizeof(name), "%.*s", (int)(dot - key), key);
+	object = json_object_get(config, name);
+	if (object)
+		return object;
+	return json_put(config, name, json_object(), err) < 0 ? NULL
+							      : json_object_get(config, name);
+}
+
+static int put_member(json_t *object, const char *member, const void *field, enum form form,
+		      struct error *err)
+{
+	json_t *words;
+
+	switch (form) {
+	case POINTER:
+		return json_put_string(object, member, *(const char *const *)field, err);
+	case LIST:
+		words = words_json(*(const char *const *const *)field, err);
+		return words ? json_put(object, member, words, err) : -1;
+	case NUMBER:
+		return json_put(object, member, json_integer(*(const int64_t *)field), err);
+	case FLAG:
+		return json_put(object, member, json_true(), err);
+	}
+	return 0;
+}
+
+int machine_put(json_t *config, const struct microagent_machine *machine, struct error *err)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(fields); i++) {
+		const void *field = (const char *)machine + fields[i].offset;
+		const char *member;
+		json_t *object;
+
+		if (!fields[i].config || !is_set(field, fields[i].form))
+			continue;
+		object = object_of_key(config, fields[i].config, &member, err);
+		if (!object || put_member(object, member, field, fields[i].form, err) < 0)
+			return -1;
 	}
 	return 0;
 }

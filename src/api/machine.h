@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Checks which fields of a struct microagent_machine each kind of machine has. */
+/* The fields of a struct microagent_machine: which kinds of machine have them, and what becomes of
+ * them in the config of a request. */
 #ifndef API_MACHINE_H
 #define API_MACHINE_H
+
+#include <jansson.h>
 
 #include "microagent.h"
 
@@ -17,6 +20,10 @@ enum machine_kind {
  * have, and the message names the field. */
 int machine_check(const struct microagent_machine *machine, enum machine_kind kind,
 		  struct error *err);
+
+/* Puts the fields that a request's config has as they are, for example memory_mib as memoryMiB. A
+ * field that is not set is left out. On failure config may have some of them. */
+int machine_put(json_t *config, const struct microagent_machine *machine, struct error *err);
 
 /* Returns why no restored machine can be like this machine, for example "it publishes ports"; NULL
  * if one can. */

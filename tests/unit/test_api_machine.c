@@ -77,11 +77,31 @@ static void a_list_of_none_is_not_set(void **state)
 	assert_int_equal(machine_check(&machine, MACHINE_POOL, NULL), 0);
 }
 
+static void a_config_has_what_is_set(void **state)
+{
+	const struct microagent_machine machine = {.accelerator = "tcg",
+						   .memory_mib = 300,
+						   .rates = {.disk_bytes = 5, .net_bytes = 7}};
+	json_auto_t *config = json_pack("{s:s}", "kernelPath", "/k");
+	json_auto_t *whole = json_pack("{s:s, s:s, s:i, s:{s:i, s:i}}", "kernelPath", "/k",
+				       "accelerator", "tcg", "memoryMiB", 300, "limits",
+				       "diskBytesPerSecond", 5, "netBytesPerSecond", 7);
+	json_auto_t *nothing = json_object();
+	struct error err = {0};
+
+	(void)state;
+	assert_int_equal(machine_put(config, &machine, &err), 0);
+	assert_true(json_equal(config, whole));
+	assert_int_equal(machine_put(nothing, &(struct microagent_machine){0}, &err), 0);
+	assert_int_equal(json_object_size(nothing), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_kind_takes_its_own),
 		cmocka_unit_test(a_list_of_none_is_not_set),
+		cmocka_unit_test(a_config_has_what_is_set),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -34,6 +34,7 @@ enum {
 struct machine_option {
 	struct cli_option option; /* a NULL name ends the table */
 	unsigned commands;
+	const char *field; /* of a request: an error that names it then names the option */
 };
 extern const struct machine_option machine_options[];
 

@@ -9,46 +9,32 @@
 
 #include "base/cleanup.h"
 #include "cli/cli.h"
+#include "cli/options/machine.h"
 
-/* The options of fields. option is NULL for a word of the command. A field stands before each
- * shorter field with which it begins. */
-static const struct {
+struct field_words {
 	const char *field, *option, *words;
-} fields[] = {
+};
+
+/* The words of fields that no row of machine_options names, which are looked for first. option is
+ * NULL for a word of the command. A field stands before each shorter field with which it begins. */
+static const struct field_words fields[] = {
 	{"base.size", "size", "--size"},
-	{"config.accelerator", "accelerator", "--accelerator"},
-	{"config.architecture", "arch", "--arch"},
 	{"config.bundles", "bundle", "--bundle"},
 	{"config.command[0]", NULL, "the command's first word"},
 	{"config.command", NULL, "the command"},
-	{"config.cpuCount", "cpus", "--cpus"},
-	{"config.disks", "disk", "--disk"},
 	{"config.env", "env", "--env"},
 	{"config.initrdPath", "initrd", "--initrd"},
 	{"config.kernelPath", "kernel", "--kernel"},
-	{"config.limits.diskBytesPerSecond", "disk-rate", "--disk-rate"},
-	{"config.limits.diskOpsPerSecond", "disk-ops", "--disk-ops"},
-	{"config.limits.netBytesPerSecond", "net-rate", "--net-rate"},
-	{"config.mediation", "mediation", "--mediation"},
-	{"config.memoryMiB", "memory", "--memory"},
-	{"config.network.allow", "allow", "--allow"},
-	{"config.network.egress", "egress", "--egress"},
-	{"config.network.interface", "network-interface", "--network-interface"},
-	{"config.network.mode", "network", "--network"},
 	{"config.network.portForwards need", "publish", "--publish needs"},
-	{"config.network.portForwards", "publish", "--publish"},
 	{"config.outputs", "output", "--output"},
 	{"config.rootfsPath", "image", "--image"},
 	{"config.shares[0].cache", "share-cache", "--share-cache"},
 	{"config.shares[0].mountpoint", "share-at", "--share-at"},
 	{"config.shares[0].timeoutSeconds", "share-timeout", "--share-timeout"},
-	{"config.shares", "share", "--share"},
 	{"config.stateDir", NULL, "--state-dir"},
 	{"config.hotplug", NULL, "--no-share"},
 	{"config.timeoutSeconds", "timeout", "--timeout"},
 	{"config.user", "user", "--user"},
-	{"config.vsockListeners", "vsock", "--vsock"},
-	{"egress.from", "egress-from", "--egress-from"},
 	{"mode \"bridged\"", "network", "--network bridged"},
 	{"mode \"nat\" or \"bridged\"", "network", "--network nat or bridged"},
 	{"mode \"nat\"", "network", "--network nat"},
@@ -164,13 +150,13 @@ static size_t member_words(const char *text, char *out, size_t size)
 
 #define VALUE_SHOWN 300 /* how much of the typed text is shown; the reason follows it */
 
-/* Replaces the field at at, with its index and member, by words. */
-static char *name_option(struct error *err, char *at, size_t row, const struct cli_option *option,
-			 const void *values)
+/* Replaces the field at at, with its index and member, by its words. */
+static char *name_option(struct error *err, char *at, const struct field_words *field,
+			 const struct cli_option *option, const void *values)
 {
 	const char *word = NULL;
 	char member[64] = "", number[32] = "", text[VALUE_SHOWN + 128];
-	size_t len = strlen(fields[row].field);
+	size_t len = strlen(field->field);
 
 	len += given_word(at + len, option, values, &word);
 	len += number_word(at + len, values, number, sizeof(number));
@@ -185,7 +171,7 @@ static char *name_option(struct error *err, char *at, size_t row, const struct c
 	} else {
 		len += member_words(at + len, member, sizeof(member));
 	}
-	snprintf(text, sizeof(text), "%s%s%s%.*s", member, fields[row].words, word ? " " : "",
+	snprintf(text, sizeof(text), "%s%s%s%.*s", member, field->words, word ? " " : "",
 		 VALUE_SHOWN, word ? word : "");
 	return replace(err, at, len, text);
 }
@@ -204,31 +190,48 @@ static bool is_of_word(const char *field, const struct cli_option *option, const
 	return option->kind == CLI_OPTION_INT && !*(const int64_t *)(const void *)value;
 }
 
-/* Returns the command's option of that row, or NULL. command may be NULL. */
-static const struct cli_option *option_of(const struct cli_command *command, size_t row)
+/* Returns the command's option of that name, or NULL. command and name may be NULL. */
+static const struct cli_option *option_of(const struct cli_command *command, const char *name)
 {
-	const char *name = fields[row].option;
-
 	return name ? cli_option_find(command, name, strlen(name)) : NULL;
+}
+
+/* Names the option of one field wherever the message has the field. Returns true if the message
+ * began with it, and the option is one of the command's own. */
+static bool name_field(const struct cli_command *command, const void *values,
+		       const struct field_words *field, struct error *err)
+{
+	const struct cli_command *maker = strstr(err->msg, "config.") ? &cli_create : NULL;
+	const struct cli_option *own = option_of(command, field->option);
+	const struct cli_option *option = own ? own : option_of(maker, field->option);
+	const void *given = own || !field->option ? values : NULL;
+	bool begins = false;
+	char *at = err->msg;
+
+	if ((field->option && !option) || is_of_word(field->field, option, given))
+		return false;
+	while ((at = find_field(at, field->field)) != NULL) {
+		begins = begins || (at == err->msg && option == own);
+		at = name_option(err, at, field, option, given);
+	}
+	return begins;
 }
 
 bool cli_name_options(const struct cli_command *command, const void *values, struct error *err)
 {
-	const struct cli_command *maker = strstr(err->msg, "config.") ? &cli_create : NULL;
 	bool about_option = false;
 
-	for (size_t i = 0; i < ARRAY_SIZE(fields); i++) {
-		const struct cli_option *own = option_of(command, i);
-		const struct cli_option *option = own ? own : option_of(maker, i);
-		const void *given = own || !fields[i].option ? values : NULL;
-		char *at = err->msg;
+	for (size_t i = 0; i < ARRAY_SIZE(fields); i++)
+		about_option |= name_field(command, values, &fields[i], err);
+	for (const struct machine_option *row = machine_options; row->option.name; row++) {
+		char words[64];
 
-		if ((fields[i].option && !option) || is_of_word(fields[i].field, option, given))
+		if (!row->field)
 			continue;
-		while ((at = find_field(at, fields[i].field)) != NULL) {
-			about_option = about_option || (at == err->msg && option == own);
-			at = name_option(err, at, i, option, given);
-		}
+		snprintf(words, sizeof(words), "--%s", row->option.name);
+		about_option |=
+			name_field(command, values,
+				   &(struct field_words){row->field, row->option.name, words}, err);
 	}
 	return about_option && err->code == ERR_INVALID;
 }
