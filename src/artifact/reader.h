@@ -26,8 +26,9 @@ struct reader_work {
 	int dir;
 };
 
-/* Starts a reader and waits for its end, unless a signal asks this program to end. out: NULL if
- * nothing is handed back. An error is the child's own. */
+/* Starts a reader and waits for its end. If a signal asks this program to end, the reader is killed
+ * and the call fails. If the reader fails, *err is the reader's error. out may be NULL if the reader
+ * hands nothing back. */
 int reader_run(const struct reader_work *work, struct buf *out, struct error *err);
 
 /* Asks the parent, from the child, to do something that the child has no right to do. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The files of a rootfs: how they count in its bounds, and where their contents are. */
+/* The files of a rootfs: how much each one counts towards the bounds, and where its content is kept. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>

@@ -73,7 +73,7 @@ struct vm_events {
  * guest also sees the disks as /dev/vdb and so on, in the order of the array. */
 struct vm_disk {
 	const char *serial; /* letters, digits, '-' */
-	int fd;		    /* opened for reading only if read_only */
+	int fd;		    /* opened with O_RDONLY if read_only, else with O_RDWR */
 	bool read_only;
 };
 

@@ -200,8 +200,8 @@ static bool judge_datagram(struct gate *g, const uint8_t *frame, size_t len,
 
 	if (flow && flow->state == FLOW_OPEN)
 		return true;
-	/* QUIC does not show which host it is for, and it may use any port that is judged by
-	 * words. */
+	/* A datagram of QUIC does not show its host. So UDP is refused at the port of QUIC, and at
+	 * each port where a connection is judged by its first words, since QUIC could use that too. */
 	flow = key->port == PORT_QUIC || by_name_hears(g, key->port) ? NULL : open_flow(g, key);
 	if (!flow)
 		return refuse_opening(g, frame, len, key);

@@ -56,8 +56,8 @@ static int get_annotated(const struct oci_config *config, const char *name, int6
 	return 0;
 }
 
-/* Returns the number of an annotation, such as the sum of its containers that a pod's sandbox is
- * told. A text that is no number counts as absent. */
+/* Returns the number in an annotation, or 0 if there is none or the text is no number. For example
+ * an engine tells the sandbox of a pod the sum of the memory of its containers. */
 static int64_t hint(const struct oci_config *config, const char *name)
 {
 	const char *text = oci_config_annotation(config, name);

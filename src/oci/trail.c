@@ -69,7 +69,7 @@ void trail_deleted(const struct record *record)
 {
 	json_auto_t *more = json_object();
 
-	/* The machine may be ending. */
+	/* A failure is no error: the machine may have begun to end. */
 	(void)tell_machine(record, "deleted", more, NULL);
 }
 

@@ -177,7 +177,8 @@ static int archive(const struct workspace *ws, struct error *err)
 	if (archives < 0 || trusted_dir_check_own(archives, path, err) < 0)
 		return -1;
 	audit_name_session(ws, session);
-	/* If the log is missing, a new log would be a forgery. */
+	/* Without a log, but with an archive, an earlier call was killed after it had made the
+	 * archive. close_log() would begin a new log, which would look like a forgery. */
 	if (faccessat(ws->fd, AUDIT_LOG, F_OK, AT_SYMLINK_NOFOLLOW) < 0 &&
 	    has_archive(ws, archives, session, NULL) == 1)
 		return 0;

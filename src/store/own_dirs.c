@@ -114,7 +114,8 @@ static bool is_directory_there(const char *path)
 	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-/* Returns the next path of a list's text. A text without a NUL behind it is no path. */
+/* Returns the next path in the text of the list, in which each path ends with a NUL. Returns NULL
+ * if there is none, or if its NUL is missing. */
 static const char *next_path(const struct buf *text, size_t *at)
 {
 	const char *path = (const char *)buf_bytes(text) + *at;

@@ -40,7 +40,8 @@ static int need_kvm(const struct config *config, char reason[256], struct error 
 	return error_reason(err, REASON_NO_KVM, "firecracker");
 }
 
-/* Finds the accelerator. A stand-in says its own word, which the real program does not say. */
+/* Finds the accelerator: KVM. A stand-in for Firecracker names itself in its version. A stand-in
+ * emulates, so its accelerator is TCG, and KVM is refused. */
 static int fc_accelerator(const struct config *config, enum accelerator *out, char reason[256],
 			  struct error *err)
 {

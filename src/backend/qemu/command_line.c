@@ -169,7 +169,7 @@ struct block_node {
 	bool read_only;
 	bool slowed;	   /* by the machine's rates */
 	const char *below; /* a layer over that node; NULL: raw */
-	uint64_t room;	   /* of the file, for a layer; 0: all that it asks for */
+	uint64_t room;	   /* bytes that the file of a layer may have; 0: no bound */
 };
 
 static bool has_rates(const struct machine *m)

@@ -66,8 +66,8 @@ static void destroy_after_run(const struct cli *cli, struct microagent_session *
 	microagent_session_close(session);
 }
 
-/* Makes the session. Signals are blocked from here on; a signal that comes in between is for the
- * command. */
+/* Makes the session. A signal that comes meanwhile cancels the making. The signals stay blocked
+ * afterwards, so that one that comes before the command starts reaches the command. */
 static int make_for_run(const struct cli *cli, struct microagent *agent, const struct run_base *how,
 			const struct guest_values *values, const struct env_list *env,
 			struct microagent_session **out, struct error *err)

@@ -29,9 +29,9 @@ static bool serial_is(int block, const char *name, const char *serial)
 }
 
 /*
- * Returns a disk's place by its serial on the kernel's command line. A VMM whose disks have serials
- * of the VMM's own (Firecracker), or none (Hyper-V), lists the names there in the order of its
- * disks.
+ * Returns the place of the serial in the list on the kernel's command line, or -1. The host writes
+ * this list, in the order of the disks, for a VMM that cannot give our serials to its disks
+ * (Firecracker, Hyper-V).
  */
 static int place_on_line(const char *serial)
 {

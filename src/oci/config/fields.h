@@ -62,8 +62,8 @@ int oci_fields_check_below(const json_t *value, const char *path, const struct o
  * the reason and the next step. */
 int oci_config_check(const struct oci_config *config, const struct oci_notes *notes,
 		     struct error *err);
-/* Checks the source of mounts[index], for which the file itself is needed: mode is its mode from
- * fstat(). Fails with ERR_UNSUPPORTED for a device and for a socket. */
+/* Checks the source of mounts[index]. mode: the mode of the source, from fstat(). Fails with
+ * ERR_UNSUPPORTED unless the source is a directory, a regular file or shared memory. */
 int oci_mount_source_check(const struct oci_mount *mount, size_t index, mode_t mode,
 			   struct error *err);
 

@@ -197,8 +197,9 @@ void console_free(struct console *console)
 {
 	if (!console)
 		return;
-	/* The order matters: a client that sees its end and is refused when it connects again then
-	 * knows that the console has gone, and not that another client has it. */
+	/* The listener is closed first. A client that loses its connection and connects again is then
+	 * refused, and so learns that the console has gone. With an open listener the console would
+	 * seem to belong to another client. */
 	loop_remove(console->listen_watch);
 	close(console->listen_fd);
 	drop_console_client(console);

@@ -69,8 +69,8 @@ json_t *control_read_exec(const json_t *message, enum control_type type, struct 
  * word. */
 json_t *control_read_lost(const json_t *message, struct error *err);
 
-/* Reads the ports of a message "listening". ERR_INVALID: the message has no list of ports, or the
- * list is too long. */
+/* Reads the ports of a message "listening". A message without ports leaves out->told false.
+ * ERR_INVALID: the ports are no list, the list is too long, or an entry is no port. */
 int control_read_listening(const json_t *message, struct control_listening *out, struct error *err);
 
 /* Returns the run config without the time; control_stamp() adds the time. If the config has no

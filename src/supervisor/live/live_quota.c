@@ -248,8 +248,8 @@ static void on_room(void *data, const struct error *why)
 		answer_quota(live, why);
 		return;
 	}
-	/* A request without an answer may still be done: the layer is never given less room than
-	 * that. */
+	/* After a timeout QEMU may still grant the room. So the new quota counts from now on, and no
+	 * later request gives the layer less room. */
 	live->quota.bytes = bytes;
 	if (live->quota.length)
 		live->quota.room = max_u64(live->quota.room, min_u64(bytes, live->quota.length));

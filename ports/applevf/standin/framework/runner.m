@@ -175,7 +175,8 @@ static NSFileHandle *written_by_guest(VZSerialPortAttachment *attachment)
 			return NO;
 		[_plugs addObject:plug];
 	}
-	/* Where the one in Rust is, as in Debian 13, the other name is a link to it. */
+	/* There are two virtiofsd, in C and in Rust. Where the one in Rust is installed (Debian 13),
+	 * the name of the one in C is a link to it. */
 	NSString *in_c = @"/usr/lib/qemu/virtiofsd", *in_rust = @"/usr/libexec/virtiofsd";
 	BOOL has_rust = [[NSFileManager defaultManager] isExecutableFileAtPath:in_rust];
 	[self option:@"--virtiofsd"
