@@ -27,8 +27,8 @@ struct reader_work {
 };
 
 /* Starts a reader and waits for its end. If a signal asks this program to end, the reader is killed
- * and the call fails. If the reader fails, *err is the reader's error. out may be NULL if the reader
- * hands nothing back. */
+ * and the call fails. If the reader fails, *err is the reader's error. out may be NULL if the
+ * reader hands nothing back. */
 int reader_run(const struct reader_work *work, struct buf *out, struct error *err);
 
 /* Asks the parent, from the child, to do something that the child has no right to do. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The files of a rootfs: how much each one counts towards the bounds, and where its content is kept. */
+/* The files of a rootfs: how much each one counts towards the bounds, and where its content is. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>

@@ -5,9 +5,9 @@
  * A path can lead through a directory in which another user may write. That user can put a link in
  * the place of what the path named, also long after the path was recorded. So a link is followed
  * only if it belongs to the caller or to root, and lies in a directory that nobody else may change.
- * Such a directory belongs to the caller or to root, and either nobody else can write in it or it is
- * sticky. Its group may write in it if the number of the group is the number of the caller, and if
- * the directory has no access control list. Below a directory that another user may change, no link
+ * Such a directory belongs to the caller or to root, and either nobody else can write in it or it
+ * is sticky. Its group may write in it if the number of the group is the number of the caller, and
+ * if the directory has no access control list. Below a directory that another user may change, no link
  * is followed. That user can still move directories and files of their own to there.
  */
 #ifndef STORE_OWN_LINKS_H

@@ -43,9 +43,9 @@ struct ring {
 	bool kicked;	/* SET_VRING_KICK came and GET_VRING_BASE has not since */
 	bool enabled;
 	bool broken;
-	bool quiet;	  /* the guest has been asked not to kick */
-	uint16_t taken;	  /* chains taken; the base of the vhost-user protocol */
-	uint16_t given;	  /* chains given back; equal to taken while no round of work is under way */
+	bool quiet;	/* the guest has been asked not to kick */
+	uint16_t taken; /* chains taken; the base of the vhost-user protocol */
+	uint16_t given; /* chains given back; equal to taken while no round of work is under way */
 	uint16_t offered; /* the guest's index as last read */
 	/* NULL unless the ring is mapped */
 	const struct vring_desc *desc;

@@ -40,7 +40,7 @@ struct guest_config {
 	bool telemetry; /* commands are traced, and the host is told */
 	bool audit;	/* the host wants to be told of commands */
 	bool template;	/* the machine may be saved, and come back as another machine */
-	bool renews;	/* the machine was restored: renew has what makes it differ from its template */
+	bool renews; /* the machine was restored: renew has what makes it differ from its template */
 	struct config_renew renew;
 	json_t *env;		/* NULL: none */
 	json_t *disks, *shares; /* arrays, or NULL */
