@@ -311,6 +311,36 @@ def test_a_quarantined_disk_at_rest_is_left_alone(host):
     host("delete", "w", "twin", check=0)
 
 
+def test_sockets_of_others_that_come_meanwhile(host):
+    """A file that is made gets the number of one that was removed, on ext4 and XFS at once: another program's socket is no way in."""
+    start(host)
+    others, stop = [], threading.Event()
+
+    def bind_sockets():
+        """Sockets beside the workspace, from the time when the machine's own are removed."""
+        while (host.state / "w" / "console.sock").exists() and not stop.is_set():
+            pass
+        while not stop.is_set() and len(others) < 64:
+            other = socket.socket(socket.AF_UNIX)
+            other.bind(str(host.state / f"other-{len(others)}"))
+            other.listen()
+            others.append(other)
+
+    binder = threading.Thread(target=bind_sockets)
+    binder.start()
+    try:
+        host("quarantine", "w", check=0)
+    finally:
+        stop.set()
+        binder.join()
+        for number, other in enumerate(others):
+            other.close()
+            (host.state / f"other-{number}").unlink()
+    assert others and host.json("status", "w")["event"]["state"] == "quarantined"
+    host("kill", "w", check=0)
+    host("delete", "w", check=0)
+
+
 def test_a_supervisor_that_lies_is_not_believed(host):
     """It may be taken over, and say that all is cut: the command looks whether the companions have ended, and the machine goes
     where they live."""

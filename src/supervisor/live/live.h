@@ -390,9 +390,12 @@ void live_done(struct live *live);
  * is read. */
 int live_broker_begin(struct live *live, struct error *err);
 /* linux/live_quarantine_proof.c. live_cut_note_sockets() is called before the broker is forked,
- * when the sockets of the workspace are bound. The other two run in the broker: live_cut_begin()
- * before anything else, and live_cut_off() as cut_off of vm_events. */
-void live_cut_note_sockets(const struct live *live);
+ * when the sockets of the workspace are bound. It puts a descriptor for each of them into keep, and
+ * returns how many there are: the broker keeps these, and the caller closes its own copies. The
+ * other two run in the broker: live_cut_begin() before anything else, and live_cut_off() as cut_off
+ * of vm_events. */
+#define LIVE_CUT_SOCKETS 4
+size_t live_cut_note_sockets(const struct live *live, int keep[LIVE_CUT_SOCKETS]);
 void live_cut_begin(void);
 int live_cut_off(void *data, struct error *err);
 /* linux/live_confine.c: gives up the rights that the broker keeps. */

@@ -167,9 +167,10 @@ int live_broker_begin(struct live *live, struct error *err)
 	static struct broker_row rows[ROWS_MAX];
 	static struct connecting_ports targets;
 	static struct watch_vmm vmm;
-	int keep[7 + VM_BROKER_FDS];
+	int keep[7 + VM_BROKER_FDS + LIVE_CUT_SOCKETS];
 	struct broker_spec spec = {.rows = rows, .keep = keep, .begin = begin_broker, .data = live};
 	struct audit *audit = live_audit_log(live);
+	size_t sockets;
 
 	live->proof_fd = cut_proof_open(&live->ws, err);
 	if (live->proof_fd < 0)
@@ -178,11 +179,14 @@ int live_broker_begin(struct live *live, struct error *err)
 	targets.count = channels_target_ports(live->channels, targets.at, CONNECTING_PORTS_MAX);
 	spec.count = list_duties(live, &vmm, &targets, rows);
 	spec.nkeep = list_kept(live, keep);
+	sockets = live_cut_note_sockets(live, keep + spec.nkeep);
+	spec.nkeep += sockets;
 	vmm.vmm.pid = (pid_t)json_integer_value(json_object_get(live->runtime, "pid"));
 	vmm.vmm.pidfd = vmm_pidfd;
-	live_cut_note_sockets(live);
 	if (refuse_passed(err) < 0 || broker_start(&spec, &live->broker, err) < 0)
 		return error_prefix(err, "broker");
+	for (size_t i = spec.nkeep - sockets; i < spec.nkeep; i++)
+		close(keep[i]);
 	/* A copy of the descriptor could give the proof. */
 	cleanup_close(&live->proof_fd);
 	if (audit && audit->security_fd >= 0)

@@ -225,13 +225,17 @@ static bool is_listed_way(const char *line, void *data)
 
 /* The sockets by which processes of this host reach the machine. control.sock stays, for halt, stop
  * and kill. */
-static const char *const ways_in[] = {CONSOLE_SOCK_NAME, "vsock.sock", AGENT_SOCK,
-				      AGENT_SOCK_EARLY};
+static const char *const ways_in[LIVE_CUT_SOCKETS] = {CONSOLE_SOCK_NAME, "vsock.sock", AGENT_SOCK,
+						      AGENT_SOCK_EARLY};
 
 /* The files of the sockets above that this machine has, as the kernel numbers them: a copy of
- * struct unix_diag_vfs for each. They are shared by the whole process, like base/ways.h. */
+ * struct unix_diag_vfs for each. An open descriptor of each file keeps its number from another file.
+ * Without it the next socket that any program makes on the same file system can get the number of a
+ * file that was removed, and would count as a way in. They are shared by the whole process, like
+ * base/ways.h. */
 static struct {
-	struct unix_diag_vfs at[ARRAY_SIZE(ways_in)];
+	struct unix_diag_vfs at[LIVE_CUT_SOCKETS];
+	int fds[LIVE_CUT_SOCKETS];
 	size_t count;
 } own_files;
 
@@ -271,7 +275,6 @@ static int note_own_file(void *data, const struct netlink_reply *reply, struct e
 	struct unix_diag_vfs file;
 	struct netlink_bytes name;
 	char front[32], path[108];
-	struct stat st;
 
 	(void)err;
 	if (!read_unix_socket(reply, &socket, &file, &name) || socket.udiag_state != LISTENING ||
@@ -286,22 +289,29 @@ static int note_own_file(void *data, const struct netlink_reply *reply, struct e
 		if (memcmp(&own_files.at[i], &file, sizeof(file)) == 0)
 			return 0;
 	for (size_t i = 0; i < ARRAY_SIZE(ways_in) && own_files.count < ARRAY_SIZE(own_files.at);
-	     i++)
-		if (fstatat(ws->fd, ways_in[i], &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-		    S_ISSOCK(st.st_mode) && (uint32_t)st.st_ino == file.udiag_vfs_ino) {
-			own_files.at[own_files.count++] = file;
-			break;
-		}
+	     i++) {
+		autoclose int fd = openat(ws->fd, ways_in[i], O_PATH | O_NOFOLLOW | O_CLOEXEC);
+		struct stat st;
+
+		if (fd < 0 || fstat(fd, &st) < 0 || !S_ISSOCK(st.st_mode) ||
+		    (uint32_t)st.st_ino != file.udiag_vfs_ino)
+			continue;
+		own_files.at[own_files.count] = file;
+		own_files.fds[own_files.count++] = steal_fd(&fd);
+		break;
+	}
 	return 0;
 }
 
-void live_cut_note_sockets(const struct live *live)
+size_t live_cut_note_sockets(const struct live *live, int keep[LIVE_CUT_SOCKETS])
 {
 	struct error ignored;
 
 	/* What is passed over in one list is in the next. */
 	for (int i = 0; i < LISTS_READ; i++)
 		(void)list_unix_sockets(note_own_file, (void *)(uintptr_t)&live->ws, &ignored);
+	memcpy(keep, own_files.fds, own_files.count * sizeof(*keep));
+	return own_files.count;
 }
 
 static int count_own_file(void *data, const struct netlink_reply *reply, struct error *err)
