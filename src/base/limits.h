@@ -12,251 +12,310 @@
 /*    name                    value        unit   what */
 #define LIMIT_TABLE(X)                                                                             \
 	X(REQUEST_BYTES, 1048576, "bytes", "longest request document on stdin")                    \
-	X(VARIABLE_BYTES, 131071, "bytes", "longest variable of an env-file, as Linux takes it")   \
+	X(VARIABLE_BYTES, 131071, "bytes",                                                         \
+	  "longest variable of an env-file, which is Linux's limit")                               \
 	X(FRAME_BYTES, 16777216, "bytes", "longest frame of a guest protocol")                     \
 	X(RESULT_BYTES, 16777216, "bytes", "longest result document of a guest")                   \
-	X(RESULT_STREAM_BYTES, 1048576, "bytes", "stdout and stderr kept in result.json, each")    \
+	X(RESULT_STREAM_BYTES, 1048576, "bytes",                                                   \
+	  "stdout kept in result.json, and the same of stderr")                                    \
 	X(STATE_FILE_BYTES, 33554432, "bytes", "longest state file that is read")                  \
 	X(RUNTIME_BYTES, 1048576, "bytes", "longest runtime.json that is read")                    \
 	X(EVENTS_KEPT, 1024, "events", "entries of events.json; older ones are dropped")           \
 	X(AUDIT_LINE_BYTES, 65536, "bytes", "longest line of an audit log")                        \
 	X(AUDIT_BYTES, 67108864, "bytes",                                                          \
-	  "audit.log; a guest's word may use half of it, its connections a quarter")               \
-	X(AUDIT_FILE_BYTES, 268435456, "bytes", "audit.log as a whole; a longer one is not read")  \
-	X(AUDIT_GUEST_LINES, 128, "lines/s", "of an audit log that are a guest's word")            \
-	X(AUDIT_NET_LINES, 128, "lines/s", "of an audit log on a guest's connections")             \
-	X(AUDIT_SYNC_MS, 1000, "ms", "lines of an audit log that a loss of power may take")        \
-	X(AUDIT_WAITING, 256, "events", "that wait for room for the audit log")                    \
-	X(AUDIT_LOCK_MS, 1000, "ms", "that a reader waits for an audit log that is locked")        \
-	X(AUDIT_LOOK_MS, 5000, "ms", "between two looks at what a VMM has, and at its audit log")  \
-	X(AUDIT_EXECS, 64, "execs/s", "of a guest that are reported one by one")                   \
-	X(DIRECTORY_LOOK_MS, 5000, "ms", "between two looks at whether a VM's directory is there") \
-	X(TELEMETRY_BYTES, 16777216, "bytes", "telemetry.jsonl; what comes above it is counted")   \
-	X(SETTLE_MS, 1000, "ms", "a guest tells what it has not told yet, before it is killed")    \
-	X(TELEMETRY_DIGEST_MS, 60000, "ms", "between two digests of telemetry.jsonl")              \
-	X(PRESSURE_US, 500000, "us", "stalled for memory in two seconds: the host's pressure")     \
-	X(PRESSURE_AGAIN_MS, 60000, "ms", "until memory pressure is told again")                   \
-	X(SERIAL_LOG_BYTES, 8388608, "bytes", "serial.log; the oldest half is dropped above it")   \
+	  "audit.log; a guest's messages may use half of it, its connections a quarter")           \
+	X(AUDIT_FILE_BYTES, 268435456, "bytes", "longest audit.log that is read")                  \
+	X(AUDIT_GUEST_LINES, 128, "lines/s",                                                       \
+	  "most lines of an audit log that a guest's messages cause")                              \
+	X(AUDIT_NET_LINES, 128, "lines/s",                                                         \
+	  "most lines of an audit log that a guest's connections cause")                           \
+	X(AUDIT_SYNC_MS, 1000, "ms",                                                               \
+	  "age of the lines of an audit log that a loss of power may take")                        \
+	X(AUDIT_WAITING, 256, "events", "events that wait until the audit log has room")           \
+	X(AUDIT_LOCK_MS, 1000, "ms", "longest wait of a reader for an audit log that is locked")   \
+	X(AUDIT_LOOK_MS, 5000, "ms",                                                               \
+	  "time between two looks at a VMM's processes and at its audit log")                      \
+	X(AUDIT_EXECS, 64, "execs/s", "commands of a guest that are reported one by one")          \
+	X(DIRECTORY_LOOK_MS, 5000, "ms",                                                           \
+	  "time between two looks whether a machine's directory still exists")                     \
+	X(TELEMETRY_BYTES, 16777216, "bytes",                                                      \
+	  "telemetry.jsonl; records beyond this are counted and dropped")                          \
+	X(SETTLE_MS, 1000, "ms", "time for a guest to send its last messages before it is killed") \
+	X(TELEMETRY_DIGEST_MS, 60000, "ms", "time between two digests of telemetry.jsonl")         \
+	X(PRESSURE_US, 500000, "us",                                                               \
+	  "wait for memory in two seconds that counts as memory pressure")                         \
+	X(PRESSURE_AGAIN_MS, 60000, "ms", "time until memory pressure is reported again")          \
+	X(SERIAL_LOG_BYTES, 8388608, "bytes", "serial.log; a longer one loses its oldest half")    \
 	X(SUPERVISOR_LOG_BYTES, 4194304, "bytes", "supervisor.log")                                \
-	X(BOOT_TCG_MS, 60000, "ms", "start to guest ready under TCG")                              \
-	X(FIRMWARE_MS, 60000, "ms", "start to the first sign of the guest's kernel under KVM")     \
-	X(BOOT_KVM_MS, 20000, "ms", "that to guest ready under KVM")                               \
-	X(BOOT_MACOS_MS, 300000, "ms", "start to guest ready of a macOS guest")                    \
-	X(MACOS_GUESTS, 2, "guests", "of macOS that run at once: Apple's own limit")               \
-	X(HALT_MS, 15000, "ms", "clean power-off before the VM is killed")                         \
-	X(KILL_MS, 10000, "ms", "end of every process of a workspace after a kill")                \
-	X(QMP_MS, 10000, "ms", "answer to one QMP command")                                        \
-	X(QMP_GREETING_MS, 30000, "ms", "start of QEMU to its first word, on a busy host")         \
+	X(BOOT_TCG_MS, 60000, "ms", "time from the start to a guest that is ready, under TCG")     \
+	X(FIRMWARE_MS, 60000, "ms",                                                                \
+	  "time from the start to the first sign of the guest's kernel, under KVM")                \
+	X(BOOT_KVM_MS, 20000, "ms", "time from that sign to a guest that is ready, under KVM")     \
+	X(BOOT_MACOS_MS, 300000, "ms", "time from the start to a macOS guest that is ready")       \
+	X(MACOS_GUESTS, 2, "guests", "macOS guests that run at once, which is Apple's limit")      \
+	X(HALT_MS, 15000, "ms", "time for a clean power-off before the VM is killed")              \
+	X(KILL_MS, 10000, "ms", "time for all processes of a workspace to end after a kill")       \
+	X(QMP_MS, 10000, "ms", "wait for QEMU's answer to one QMP command")                        \
+	X(QMP_GREETING_MS, 30000, "ms",                                                            \
+	  "time from QEMU's start to its first message, on a busy host")                           \
 	X(QMP_LINE_BYTES, 1048576, "bytes", "longest message of a VMM's monitor")                  \
-	X(API_MS, 10000, "ms", "answer of Firecracker's API to one call")                          \
-	X(API_RUNNING_MS, 60000, "ms", "the same while a guest runs, whose flushes go first")      \
-	X(API_START_MS, 30000, "ms", "start of Firecracker to its API, on a busy host")            \
-	X(API_LOOK_MS, 2, "ms", "between two looks for it; ten of them for a balloon's size")      \
+	X(API_MS, 10000, "ms", "wait for the answer of Firecracker's API to one call")             \
+	X(API_RUNNING_MS, 60000, "ms",                                                             \
+	  "the same wait while a guest runs, since its flushes go first")                          \
+	X(API_START_MS, 30000, "ms", "time from Firecracker's start to its API, on a busy host")   \
+	X(API_LOOK_MS, 2, "ms",                                                                    \
+	  "time between two looks for the API; ten times that for a balloon's size")               \
 	X(API_BODY_BYTES, 65536, "bytes", "longest document of Firecracker's API")                 \
-	X(METRICS_MS, 1000, "ms", "between two lines of Firecracker's metrics that are kept")      \
-	X(LOAD_MS, 40000, "ms", "nobody writes to a kernel while QEMU starts and reads it")        \
-	X(CELL_MS, 10000, "ms", "a cell to be made")                                               \
-	X(VMM_END_MS, 2000, "ms", "end of a VMM or companion that should end by itself")           \
-	X(HCS_MS, 60000, "ms", "an operation of Windows' Host Compute System")                     \
-	X(PROBE_MS, 2000, "ms", "accelerator probe in all")                                        \
-	X(PROBE_LOOP_MS, 50, "ms", "a million iterations of 64-bit code under a usable KVM")       \
-	X(TIME_PUSH_MS, 60000, "ms", "wall time pushed into the guest")                            \
-	X(CLOCK_JUMP_MS, 1000, "ms", "a jump of the clock that is told")                           \
-	X(SAVE_MS, 60000, "ms", "a machine's state to be written")                                 \
-	X(QUIESCE_MS, 30000, "ms", "a guest's getting ready to be saved")                          \
-	X(SAVE_PAUSE_MS, 100, "ms", "a machine stands still when no more is left to be saved")     \
+	X(METRICS_MS, 1000, "ms", "time between two lines of Firecracker's metrics that are kept") \
+	X(LOAD_MS, 40000, "ms",                                                                    \
+	  "time in which nobody may write to a kernel, while QEMU starts and reads it")            \
+	X(CELL_MS, 10000, "ms", "time to make a cell")                                             \
+	X(VMM_END_MS, 2000, "ms", "time for a VMM or a companion to end by itself")                \
+	X(HCS_MS, 60000, "ms", "time for an operation of Windows' Host Compute System")            \
+	X(PROBE_MS, 2000, "ms", "time for the whole probe of the accelerator")                     \
+	X(PROBE_LOOP_MS, 50, "ms",                                                                 \
+	  "time for a million iterations of 64-bit code, under a usable KVM")                      \
+	X(TIME_PUSH_MS, 60000, "ms", "time between two messages that set the guest's clock")       \
+	X(CLOCK_JUMP_MS, 1000, "ms", "smallest jump of the clock that is reported")                \
+	X(SAVE_MS, 60000, "ms", "time to write a machine's state")                                 \
+	X(QUIESCE_MS, 30000, "ms", "time for a guest to get ready to be saved")                    \
+	X(SAVE_PAUSE_MS, 100, "ms", "longest pause of a machine at the end of its save")           \
 	X(ON_FORK_MS, 60000, "ms",                                                                 \
-	  "the command of a fork, in each child, unless it says otherwise")                        \
-	X(ON_FORK_MOST_S, 600, "s", "the same, where it says otherwise")                           \
-	X(FORK_CHILDREN, 100, "sessions", "of one fork")                                           \
-	X(SIBLING_MS, 200, "ms", "a live supervisor's gift of its template's memory")              \
-	X(BALLOON_MS, 3000, "ms", "a guest's giving up or taking back of memory, for the answer")  \
-	X(PUBLISH_MS, 10000, "ms", "a running guest's word that it listens for a published port")  \
-	X(SHARE_MS, 30000, "ms", "a running guest's mount of a directory that it was given")       \
-	X(DISK_CHECK_MS, 1000, "ms", "free space looked at while a VM waits for it")               \
-	X(COMMAND_LOCK_MS, 30000, "ms", "another command's hold of a workspace's command lock")    \
-	X(CONTROL_REQUEST_MS, 5000, "ms", "a request to a live supervisor and its answer")         \
-	X(CAPABILITIES_MS, 10000, "ms",                                                            \
-	  "a supervisor's word on what it does, Firecracker's on itself")                          \
-	X(SHELL_PROBE_MS, 3000, "ms", "agent round trip by which inspect knows shellReady")        \
-	X(SEVER_MS, 5000, "ms", "quarantine: the end of every channel, until it is proven")        \
-	X(SEVER_LOOK_MS, 20, "ms", "between two looks at what a VMM still holds")                  \
-	X(SEVER_STOP_MS, 1000, "ms", "quarantine: until all threads of a VMM stand still")         \
-	X(SEVER_NAMES, 4096, "names", "quarantine: what a VMM may have made beside its sockets")   \
-	X(CONSOLE_BYTES, 262144, "bytes", "console output kept for a client that does not read")   \
-	X(ENDING_MS, 2000, "ms", "last moments of a workspace that has recorded its end")          \
-	X(AGENT_LOST_MS, 2000, "ms", "end of the VM after the end of its control stream")          \
-	X(WORKLOAD_GRACE_MS, 30000, "ms", "result of a guest after its workload's own timeout")    \
+	  "time for the command of a fork in each child, if no other time is given")               \
+	X(ON_FORK_MOST_S, 600, "s", "longest time that may be given for that command")             \
+	X(FORK_CHILDREN, 100, "sessions", "children of one fork")                                  \
+	X(SIBLING_MS, 200, "ms", "wait for another live supervisor to give its template's memory") \
+	X(BALLOON_MS, 3000, "ms",                                                                  \
+	  "wait for a guest to give up or take back memory, before the answer")                    \
+	X(PUBLISH_MS, 10000, "ms",                                                                 \
+	  "wait for a running guest to say that it listens for a published port")                  \
+	X(SHARE_MS, 30000, "ms",                                                                   \
+	  "wait for a running guest to mount a directory that it was given")                       \
+	X(DISK_CHECK_MS, 1000, "ms",                                                               \
+	  "time between two looks at the free space that a VM waits for")                          \
+	X(COMMAND_LOCK_MS, 30000, "ms",                                                            \
+	  "wait for another command that holds the command lock of a workspace")                   \
+	X(CONTROL_REQUEST_MS, 5000, "ms", "wait for a live supervisor's answer to a request")      \
+	X(CAPABILITIES_MS, 10000, "ms", "wait for a program that prints what it can do")           \
+	X(SHELL_PROBE_MS, 3000, "ms",                                                              \
+	  "wait for the agent's answer by which inspect finds shellReady")                         \
+	X(SEVER_MS, 5000, "ms", "time of a quarantine to cut every channel and to prove it")       \
+	X(SEVER_LOOK_MS, 20, "ms",                                                                 \
+	  "time between two looks at the descriptors that a VMM still has")                        \
+	X(SEVER_STOP_MS, 1000, "ms", "time of a quarantine to stop all threads of a VMM")          \
+	X(SEVER_NAMES, 4096, "names",                                                              \
+	  "names beside its sockets that a VMM may have made, in quarantine")                      \
+	X(CONSOLE_BYTES, 262144, "bytes",                                                          \
+	  "console output that is kept for a client that does not read")                           \
+	X(ENDING_MS, 2000, "ms",                                                                   \
+	  "time for the processes of a workspace to end after its end is recorded")                \
+	X(AGENT_LOST_MS, 2000, "ms",                                                               \
+	  "time from the end of the control stream to the end of the VM")                          \
+	X(WORKLOAD_GRACE_MS, 30000, "ms",                                                          \
+	  "wait for a guest's result after the timeout of its workload")                           \
 	X(CGROUP_OVERHEAD_MIB, 512, "MiB",                                                         \
-	  "memory of a workspace's cgroup beyond the guest's own: the programs around it")         \
-	X(CGROUP_PIDS, 1024, "processes", "and threads in a workspace's cgroup")                   \
-	X(DIGEST_MS, 900000, "ms", "hashing of one file")                                          \
-	X(FREEZE_MS, 10000, "ms", "a file system frozen to be copied")                             \
-	X(FILES_MS, 30000, "ms", "first word of the guest's program for files")                    \
+	  "memory of a workspace's cgroup for the programs around the guest")                      \
+	X(CGROUP_PIDS, 1024, "processes", "processes and threads in a workspace's cgroup")         \
+	X(DIGEST_MS, 900000, "ms", "time to hash one file")                                        \
+	X(FREEZE_MS, 10000, "ms", "time for which a file system is frozen to be copied")           \
+	X(FILES_MS, 30000, "ms", "wait for the first message of the guest's program for files")    \
 	X(TRANSFER_SILENCE_MS, 300000, "ms",                                                       \
-	  "a guest that neither sends nor takes any of a copy; a whole listing")                   \
-	X(TREE_LINKS, 65536, "files", "with more than one name that a copied tree keeps as such")  \
+	  "time without a byte after which a copy or a listing fails")                             \
+	X(TREE_LINKS, 65536, "files",                                                              \
+	  "files with several names that stay one file in a copied tree")                          \
 	X(LISTING_BYTES, 33554432, "bytes", "longest listing of a directory of a guest")           \
-	X(PROVISION_MS, 7200000, "ms", "the script that provisions a base")                        \
-	X(PROVISION_MEMORY_MIB, 1024, "MiB", "of the machine that provisions a base, at least")    \
+	X(PROVISION_MS, 7200000, "ms", "time for the script that provisions a base")               \
+	X(PROVISION_MEMORY_MIB, 1024, "MiB", "least memory of the machine that provisions a base") \
 	X(PROVISION_LOG_BYTES, 16777216, "bytes",                                                  \
-	  "provision.log of a base; the rest is only shown")                                       \
-	X(PROVISION_LINE_BYTES, 65536, "bytes", "longest line of a script that is not split")      \
-	X(OWN_DIRS_LOCK_MS, 1000, "ms", "wait for the list of directories to be known again")      \
-	X(READER_LOCK_MS, 60000, "ms", "another command's reading of the same workspace")          \
-	X(BUNDLE_BYTES, 8589934592, "bytes", "what an archive of config.bundles unpacks to")       \
-	X(BUNDLE_FILES, 1000000, "files", "in an archive of config.bundles")                       \
-	X(ARCHIVE_MEMORY_MIB, 1024, "MiB", "what reads an archive of a bundle or an image")        \
-	X(IMAGE_FETCH_BYTES, 1099511627776, "bytes", "of an image as it is fetched or unpacked")   \
-	X(IMAGE_BLOBS, 65536, "files", "in blobs of an OCI layout that is imported")               \
-	X(IMAGE_FILES, 2000000, "files", "in an image that is imported")                           \
-	X(IMAGE_TEXT_BYTES, 268435456, "bytes", "its paths, targets of links, and attributes")     \
-	X(LAYER_TAIL_BYTES, 67108864, "bytes", "behind the ends of the layers of an image")        \
-	X(PACKAGE_BYTES, 8589934592, "bytes", "what is taken out of a Debian package")             \
-	X(PACKAGE_FILES, 200000, "files", "of those")                                              \
-	X(BUNDLE_MS, 600000, "ms", "a bundle's disk to be built")                                  \
-	X(DIGEST_SETTLED_MS, 2000, "ms", "age of a file before its digest is remembered")          \
-	X(DIGESTS_KEPT, 1024, "digests", "remembered; those longest unused are dropped")           \
-	X(DIAL_MS, 5000, "ms", "hybrid-vsock dial to its OK line")                                 \
-	X(AGENT_IDLE_MS, 10000, "ms", "agent connection without a request in it")                  \
+	  "provision.log of a base; output beyond this is only shown")                             \
+	X(PROVISION_LINE_BYTES, 65536, "bytes",                                                    \
+	  "longest line of a script's output that is not split")                                   \
+	X(OWN_DIRS_LOCK_MS, 1000, "ms",                                                            \
+	  "wait for the lock of the list of microagent's own directories")                         \
+	X(READER_LOCK_MS, 60000, "ms", "wait for another command that reads the same workspace")   \
+	X(BUNDLE_BYTES, 8589934592, "bytes",                                                       \
+	  "size of an archive of config.bundles after it is unpacked")                             \
+	X(BUNDLE_FILES, 1000000, "files", "files in an archive of config.bundles")                 \
+	X(ARCHIVE_MEMORY_MIB, 1024, "MiB",                                                         \
+	  "memory of the process that reads an archive of a bundle or an image")                   \
+	X(IMAGE_FETCH_BYTES, 1099511627776, "bytes",                                               \
+	  "size of an image that is fetched or unpacked")                                          \
+	X(IMAGE_BLOBS, 65536, "files", "files in `blobs` of an OCI layout that is imported")       \
+	X(IMAGE_FILES, 2000000, "files", "files in an image that is imported")                     \
+	X(IMAGE_TEXT_BYTES, 268435456, "bytes",                                                    \
+	  "paths, link targets and attributes of an image that is imported")                       \
+	X(LAYER_TAIL_BYTES, 67108864, "bytes", "bytes after the ends of the layers of an image")   \
+	X(PACKAGE_BYTES, 8589934592, "bytes", "bytes that are taken out of a Debian package")      \
+	X(PACKAGE_FILES, 200000, "files", "files that are taken out of a Debian package")          \
+	X(BUNDLE_MS, 600000, "ms", "time to build the disk of a bundle")                           \
+	X(DIGEST_SETTLED_MS, 2000, "ms", "least age of a file whose digest is remembered")         \
+	X(DIGESTS_KEPT, 1024, "digests",                                                           \
+	  "digests that are remembered; those longest unused are dropped")                         \
+	X(DIAL_MS, 5000, "ms", "wait for the OK line of a hybrid-vsock dial")                      \
+	X(AGENT_IDLE_MS, 10000, "ms",                                                              \
+	  "time after which the agent closes a connection without a request")                      \
 	X(EXEC_ENVELOPE_MS, 30000, "ms",                                                           \
 	  "timeout of exec in the envelope form when none is given")                               \
 	X(EXEC_FRAME_MS, 300000, "ms", "timeout of exec in the frame form when none is given")     \
-	X(EXEC_OUTPUT_BYTES, 8388608, "bytes", "buffered stdout and stderr of one exec, each")     \
+	X(EXEC_OUTPUT_BYTES, 8388608, "bytes",                                                     \
+	  "stdout of one exec that is kept, and the same of stderr")                               \
 	X(EXEC_DRAIN_MS, 250, "ms",                                                                \
-	  "output waited for after a command's exit when a child holds the pipe")                  \
+	  "wait for more output after a command's exit, if a child holds the pipe")                \
 	X(STREAM_FRAME_BYTES, 65536, "bytes", "output bytes in one frame of a streamed exec")      \
-	X(CANCEL_MS, 5000, "ms", "exit of a streamed exec after the client cancelled it")          \
+	X(CANCEL_MS, 5000, "ms", "wait for the exit of a streamed exec that its client cancelled") \
 	X(LOST_MS, 1000, "ms",                                                                     \
-	  "word of a run's machine after its connection broke, before the kill")                   \
-	X(AGENT_ANSWER_MS, 60000, "ms", "the guest agent's word that a command has begun")         \
-	X(STANDIN_MS, 90000, "ms", "microagent-oci: a stand-in's or a keeper's answer")            \
+	  "wait for the reason after the connection of a run broke, before the kill")              \
+	X(AGENT_ANSWER_MS, 60000, "ms", "wait for the agent to say that a command has begun")      \
+	X(STANDIN_MS, 90000, "ms",                                                                 \
+	  "microagent-oci: wait for the answer of a stand-in or a keeper")                         \
 	X(UNREAD_MS, 2000, "ms",                                                                   \
-	  "a reader's taking of output of a command that is to end, before the rest is dropped")   \
-	X(EXEC_LATE_MS, 15000, "ms", "its word that a command has ended, after its timeout")       \
+	  "time for a reader to take the last output of a command; then it is dropped")            \
+	X(EXEC_LATE_MS, 15000, "ms",                                                               \
+	  "wait for the agent to say that a command has ended, after its timeout")                 \
 	X(PAUSE_WATCH_MS, 500, "ms",                                                               \
-	  "how long a command has gone on when pauses of its machine begin to be told")            \
-	X(REDIALS, 12, "dials",                                                                    \
-	  "in a row for a resumable exec whose connection broke, without anything new")            \
-	X(REDIAL_MS, 20, "ms", "between two of these, and as much more each time")                 \
+	  "age of a command from which on pauses of its machine are reported")                     \
+	X(REDIALS, 12, "dials", "failed dials in a row after which a resumable exec gives up")     \
+	X(REDIAL_MS, 20, "ms",                                                                     \
+	  "wait before the second of these dials; each later wait is so much longer")              \
 	X(TELEMETRY_RECORDS, 1000, "records/s",                                                    \
-	  "of what a guest traces; the next are counted; 0: a session is not traced")              \
+	  "most records of a guest's trace; more are only counted; 0: no trace")                   \
 	X(TELEMETRY_WRITE_BYTES, 1048576, "bytes", "smallest written file that is traced")         \
 	X(VSOCK_STREAMS, 1024, "streams", "concurrent vsock streams of one guest")                 \
 	X(VSOCK_STREAM_BYTES, 131072, "bytes", "vsock credit of a stream; a power of two")         \
 	X(VSOCK_HOST_PORTS, 64, "ports", "host ports that one guest may dial")                     \
-	X(VSOCK_LINE_MS, 5000, "ms", "a host client's CONNECT line")                               \
-	X(VSOCK_ANSWER_MS, 10000, "ms", "the guest kernel's answer to a connect")                  \
-	X(VSOCK_CLOSE_MS, 8000, "ms", "the guest kernel's RST after both ends have closed")        \
-	X(VSOCK_DRAIN_MS, 2000, "ms", "a guest's last bytes delivered after the VM has ended")     \
-	X(VSOCK_IDLE_MS, 2000, "ms", "quiet after which vsockd lets guest memory go")              \
-	X(GUEST_DHCP_MS, 10000, "ms", "a bridged guest's wait for an address")                     \
-	X(GUEST_DHCP_TRY_MS, 1000, "ms", "answer to one DHCP message before it is said again")     \
-	X(GUEST_SSH_KEY_MS, 10000, "ms", "the making of a restored guest's host key for ssh")      \
+	X(VSOCK_LINE_MS, 5000, "ms", "wait for the CONNECT line of a host's client")               \
+	X(VSOCK_ANSWER_MS, 10000, "ms", "wait for the guest kernel's answer to a connect")         \
+	X(VSOCK_CLOSE_MS, 8000, "ms",                                                              \
+	  "wait for the guest kernel's RST after both ends have closed")                           \
+	X(VSOCK_DRAIN_MS, 2000, "ms",                                                              \
+	  "time to deliver a guest's last bytes after the VM has ended")                           \
+	X(VSOCK_IDLE_MS, 2000, "ms", "quiet after which vsockd gives back pages of guest memory")  \
+	X(GUEST_DHCP_MS, 10000, "ms", "wait of a bridged guest for an address")                    \
+	X(GUEST_DHCP_TRY_MS, 1000, "ms",                                                           \
+	  "wait for the answer to one DHCP message before it is sent again")                       \
+	X(GUEST_SSH_KEY_MS, 10000, "ms", "time for a restored guest to make a new ssh host key")   \
 	X(NETGATE_LINES, 64, "lines/s", "connections of a guest that are listed one by one")       \
 	X(NETGATE_REFUSALS, 256, "frames/s", "refused frames of a guest that are answered")        \
 	X(NETGATE_FLOW_MS, 300000, "ms", "quiet after which the same ports are a new connection")  \
-	X(NETGATE_OPEN_FLOW_MS, 7200000, "ms", "the same of TCP that a name has opened")           \
-	X(NETGATE_QUERIES, 20, "queries/s", "of DNS by a guest that goes by names; 3 s' at once")  \
-	X(NETGATE_ANSWER_MS, 10000, "ms", "the resolver's answer to a question of such a guest")   \
-	X(NETGATE_ASK_AGAIN_MS, 1000, "ms", "before a question that others wait for leaves again") \
-	X(NETGATE_PIN_LEAST_S, 60, "s", "an address stays a name's, whatever its TTL")             \
-	X(NETGATE_PIN_MOST_S, 3600, "s", "the same at most")                                       \
-	X(NETGATE_PIN_GRACE_S, 30, "s", "and longer than who asked keeps it")                      \
-	X(NETGATE_OPENING_MS, 10000, "ms", "a connection's first words are held if others wait")   \
-	X(WORKSPACE_MEMORY_MIN_MIB, 64, "MiB", "smallest guest")                                   \
-	X(LEASE_LOOK_MS, 1000, "ms", "a reader's look at a lease, waited out by who takes it")     \
-	X(AGENT_CONNECTIONS, 1024, "connections", "open at once to the guest agent")               \
-	X(AGENT_REQUESTS, 256, "requests", "running at once on one connection to the guest agent") \
+	X(NETGATE_OPEN_FLOW_MS, 7200000, "ms",                                                     \
+	  "the same quiet for a TCP connection that a name has opened")                            \
+	X(NETGATE_QUERIES, 20, "queries/s",                                                        \
+	  "DNS queries of a guest that goes by names; at once, those of 3 s")                      \
+	X(NETGATE_ANSWER_MS, 10000, "ms",                                                          \
+	  "wait for the resolver's answer to a query of such a guest")                             \
+	X(NETGATE_ASK_AGAIN_MS, 1000, "ms",                                                        \
+	  "wait before a query that others wait for is sent again")                                \
+	X(NETGATE_PIN_LEAST_S, 60, "s",                                                            \
+	  "least time for which an address belongs to a name, whatever the TTL is")                \
+	X(NETGATE_PIN_MOST_S, 3600, "s", "most time for which an address belongs to a name")       \
+	X(NETGATE_PIN_GRACE_S, 30, "s",                                                            \
+	  "time by which an address belongs to a name longer than its TTL")                        \
+	X(NETGATE_OPENING_MS, 10000, "ms",                                                         \
+	  "time for which a connection's first words are held if others wait")                     \
+	X(WORKSPACE_MEMORY_MIN_MIB, 64, "MiB", "least memory of a guest")                          \
+	X(LEASE_LOOK_MS, 1000, "ms", "wait of a start for a reader that looks at the lease")       \
+	X(AGENT_CONNECTIONS, 1024, "connections",                                                  \
+	  "connections to the guest agent that are open at once")                                  \
+	X(AGENT_REQUESTS, 256, "requests",                                                         \
+	  "requests that run at once on one connection to the guest agent")                        \
 	X(AGENT_QUEUE_BYTES, 262144, "bytes",                                                      \
 	  "output queued for one connection before its commands wait")                             \
 	X(AGENT_LINGERING, 256, "pipes",                                                           \
-	  "of ended commands, read on for their background children")                              \
+	  "pipes of ended commands that are read on for their background children")                \
 	X(RESUMABLE_EXECS, 256, "execs",                                                           \
-	  "resumable, that run or whose client has not released them")                             \
+	  "resumable commands that run, or whose client has not released them")                    \
 	X(RESUME_MS, 3600000, "ms", "longest wait of a resumable exec for a new connection")       \
-	X(RING_BYTES, 65536, "bytes", "output of such an exec kept for certain, each stream")      \
-	X(RING_MOST_BYTES, 524288, "bytes", "the same as long as the pool has room; 2^n")          \
+	X(RING_BYTES, 65536, "bytes",                                                              \
+	  "output of a resumable exec that is always kept, each stream")                           \
+	X(RING_MOST_BYTES, 524288, "bytes", "the same while the pool has room; a power of two")    \
 	X(RING_POOL_BYTES, 16777216, "bytes",                                                      \
-	  "kept by all such execs together, beyond what is certain")                               \
-	X(STDIN_WINDOW_BYTES, 524288, "bytes",                                                     \
-	  "of one request's stdin on their way to the command")                                    \
-	X(STDIN_ACK_BYTES, 65536, "bytes", "of stdin after which they are acknowledged")           \
+	  "output of all resumable execs beyond what is always kept")                              \
+	X(STDIN_WINDOW_BYTES, 524288, "bytes", "stdin of one request on its way to the command")   \
+	X(STDIN_ACK_BYTES, 65536, "bytes", "bytes of stdin after which they are acknowledged")     \
 	X(STDIN_AGAIN_BYTES, 131072, "bytes",                                                      \
-	  "of a resumable exec's stdin that its client keeps to send again")                       \
-	X(ACK_BYTES, 32768, "bytes", "of an output after which they are acknowledged")             \
+	  "stdin of a resumable exec that its client keeps to send again")                         \
+	X(ACK_BYTES, 32768, "bytes", "bytes of output after which they are acknowledged")          \
 	X(ENVELOPE_BYTES, 25165824, "bytes", "longest line of the envelope form")                  \
 	X(COPYOUT_BYTES, 16777216, "bytes", "longest file that copyout returns")                   \
 	X(WRITE_BYTES, 16777216, "bytes", "longest file that write makes")                         \
-	X(LIST_ENTRIES, 100000, "entries", "of a directory that list tells")                       \
-	X(LIST_BYTES, 16777216, "bytes", "answer of list, about")                                  \
+	X(LIST_ENTRIES, 100000, "entries", "entries of a directory that list returns")             \
+	X(LIST_BYTES, 16777216, "bytes", "longest answer of list, about")                          \
 	X(HANG_UP_MS, 2000, "ms",                                                                  \
-	  "end of a terminal's command after its client went away, before the kill")               \
+	  "time for a terminal's command to end when its client is gone; then the kill")           \
 	X(USER_SETTLED_MS, 1000, "ms",                                                             \
-	  "age of the guest's user files before its default user is remembered")                   \
-	X(ATTACH_CLOSE_MS, 10000, "ms", "result held until the attached client has closed")        \
-	X(POWER_GRACE_MS, 2000, "ms", "SIGTERM to SIGKILL when the guest powers off")              \
-	X(ROOT_DISK_MS, 10000, "ms", "the root disk waited for by the guest's init")               \
-	X(AGENT_RESTARTS, 5, "restarts", "of the guest agent before the guest gives up")           \
-	X(CONSOLE_SHELL_MS, 1000, "ms", "a console's shell lives, or the next one is put off")     \
+	  "least age of a guest's user files whose default user is remembered")                    \
+	X(ATTACH_CLOSE_MS, 10000, "ms",                                                            \
+	  "time for which a result is held until the attached client has closed")                  \
+	X(POWER_GRACE_MS, 2000, "ms", "time from SIGTERM to SIGKILL when the guest powers off")    \
+	X(ROOT_DISK_MS, 10000, "ms", "wait of the guest's init for the root disk")                 \
+	X(AGENT_RESTARTS, 5, "restarts", "restarts of the guest agent before the guest gives up")  \
+	X(CONSOLE_SHELL_MS, 1000, "ms",                                                            \
+	  "least life of a console's shell; after a shorter one the next waits")                   \
 	X(RELAY_BYTES, 65536, "bytes",                                                             \
-	  "held for a slow reader of a forwarded connection, each way")                            \
+	  "bytes held for a slow reader of a forwarded connection, each way")                      \
 	X(RELAY_GONE_MS, 5000, "ms",                                                               \
-	  "a slow reader's next bytes of a peer that is gone, before the rest is dropped")         \
-	X(PUBLISHES, 64, "ports", "published by one guest")                                        \
+	  "wait for a slow reader whose peer is gone; then the rest is dropped")                   \
+	X(PUBLISHES, 64, "ports", "ports that one guest publishes")                                \
 	X(LISTENING_MS, 10, "ms",                                                                  \
-	  "between two looks of a guest at who listens there, and two of its words that count")    \
-	X(PUBLISH_AGAIN_MS, 1000, "ms", "between two tries to listen at a published port")         \
-	X(LISTENING_LOOK_MS, 100, "ms", "the same looks where its kernel tells of no change")      \
+	  "time between a guest's looks at who listens, and between messages that count")          \
+	X(PUBLISH_AGAIN_MS, 1000, "ms", "time between two tries to listen at a published port")    \
+	X(LISTENING_LOOK_MS, 100, "ms",                                                            \
+	  "time between a guest's looks if its kernel does not report changes")                    \
 	X(PUBLISH_CONNECTIONS, 256, "connections",                                                 \
-	  "open at once to one published port; the next ones wait")                                \
+	  "connections to one published port that are open at once; more wait")                    \
 	X(LISTENER_CONNECTIONS, 128, "connections",                                                \
-	  "open at once from a guest through mediation or one listener; the next are closed")      \
-	X(ACCEPT_AGAIN_MS, 100, "ms", "wait for a descriptor when there is none for a connection") \
-	X(REACH_MS, 10000, "ms", "the far side of a forwarded connection")                         \
-	X(RESOLVE_MS, 5000, "ms", "addresses of a target's host name")                             \
-	X(RESOLVED_MS, 5000, "ms", "age at which a target's addresses are looked up anew")         \
-	X(PROBE_KEPT_MS, 1000, "ms", "readiness as observed last is answered again")               \
-	X(MEDIATION_PROBE_MS, 1000, "ms", "connection by which inspect knows mediationReady")      \
-	X(POOL_MEMBERS_PER_CPU, 8, "sessions", "in all pools together, for each processor online") \
+	  "connections of a guest to one listener or mediation; more are closed")                  \
+	X(ACCEPT_AGAIN_MS, 100, "ms", "wait before the next accept when no descriptor is free")    \
+	X(REACH_MS, 10000, "ms", "wait for the far side of a forwarded connection")                \
+	X(RESOLVE_MS, 5000, "ms", "wait for the addresses of a target's host name")                \
+	X(RESOLVED_MS, 5000, "ms", "age at which a target's addresses are looked up again")        \
+	X(PROBE_KEPT_MS, 1000, "ms", "age up to which an observed readiness is answered again")    \
+	X(MEDIATION_PROBE_MS, 1000, "ms",                                                          \
+	  "wait for the connection by which inspect finds mediationReady")                         \
+	X(POOL_MEMBERS_PER_CPU, 8, "sessions",                                                     \
+	  "sessions in all pools together, for each processor online")                             \
 	X(POOL_FREE_MIB, 1024, "MiB",                                                              \
-	  "available on the host, without swap, beside the next member of a pool")                 \
+	  "memory that stays available on the host, without swap, beside a new member")            \
 	X(POOL_FREE_DISK_MIB, 64, "MiB",                                                           \
-	  "free where the state directory is, before a member of a pool is started")               \
+	  "free space of the state directory before a member of a pool is started")                \
 	X(POOL_ANSWER_MS, 100, "ms",                                                               \
-	  "for a member to answer before the next one is asked; 0: not asked")                     \
-	X(POOL_SILENT_MS, 20000, "ms", "for a member to answer its filler before it is ended")     \
+	  "wait for a member's answer before the next member is asked; 0: no asking")              \
+	X(POOL_SILENT_MS, 20000, "ms",                                                             \
+	  "wait for a member's answer to its filler before the member is ended")                   \
 	X(POOL_LOCK_MS, 60000, "ms", "wait for another command that sets or drains the same pool") \
-	X(POOL_OVERHEAD_MIB, 128, "MiB", "of a member beyond its guest's memory")                  \
-	X(POOL_LEAST_MIB, 32, "MiB", "that a waiting member takes of the host's memory at least")  \
-	X(POOL_QUIET_MS, 2000, "ms", "without a claim before a member of a pool is started")       \
-	X(POOL_ROOM_MS, 5000, "ms", "between two looks for room for the next member")              \
-	X(POOL_FAILURES, 3, "members", "in a row that fail before a pool's filler gives up")       \
-	X(POOL_LOG_BYTES, 262144, "bytes", "filler.log; it begins anew above it")                  \
+	X(POOL_OVERHEAD_MIB, 128, "MiB", "memory of a member beyond its guest's memory")           \
+	X(POOL_LEAST_MIB, 32, "MiB",                                                               \
+	  "least memory of the host that a waiting member is taken to use")                        \
+	X(POOL_QUIET_MS, 2000, "ms", "time without a claim before a member of a pool is started")  \
+	X(POOL_ROOM_MS, 5000, "ms", "time between two looks for room for the next member")         \
+	X(POOL_FAILURES, 3, "members",                                                             \
+	  "members in a row that fail before a pool's filler gives up")                            \
+	X(POOL_LOG_BYTES, 262144, "bytes", "filler.log; a longer one begins anew")                 \
 	X(DISK_QUOTA_BYTES, 17179869184, "bytes",                                                  \
-	  "growth of a session's disk where none is asked for: its base's size, and at most this") \
+	  "largest default quota of a session's disk; it is the base's size if smaller")           \
 	X(DISK_QUOTA_MIB_MAX, 16777216, "MiB", "largest quota of a session's disk")                \
 	X(DISK_QUOTA_LOOK_MS, 250, "ms",                                                           \
-	  "between two looks at the growth of a session's disk that is a reflink")                 \
+	  "time between two looks at the growth of a disk that is a reflink")                      \
 	X(DISK_QUOTA_LOOK_CALLS, 16, "calls",                                                      \
-	  "by which the extents of a session's disk are counted before other work is done")        \
+	  "calls that count extents of a session's disk before other work is done")                \
 	X(DISK_QUOTA_NEAR_BYTES, 4194304, "bytes",                                                 \
-	  "below its room a layer ends that has none left: a write that is not made")              \
+	  "a layer that ends this near to its room has no room left")                              \
 	X(SESSION_ENDS_MS, 60000, "ms",                                                            \
-	  "between two looks of sweeps at sessions that have an end, for one left without a "      \
-	  "supervisor")                                                                            \
-	X(MCP_LINE_BYTES, 8388608, "bytes", "longest message of a client of tools")                \
-	X(MCP_CALLS, 16, "calls", "of tools that are under way at once")                           \
-	X(MCP_COMMAND_S, 600, "s", "a command of a tool that asks for no time of its own")         \
+	  "time between two looks at sessions with an end that lost their supervisor")             \
+	X(MCP_LINE_BYTES, 8388608, "bytes", "longest message of an MCP client")                    \
+	X(MCP_CALLS, 16, "calls", "calls of tools that run at once")                               \
+	X(MCP_COMMAND_S, 600, "s", "timeout of a tool's command when none is given")               \
 	X(MCP_OUTPUT_BYTES, 8388608, "bytes",                                                      \
-	  "of each stream of a command that can be read later")                                    \
-	X(MCP_KEPT_BYTES, 67108864, "bytes", "of all of them; the oldest go first")                \
+	  "output of a command that can be read later, each stream")                               \
+	X(MCP_KEPT_BYTES, 67108864, "bytes",                                                       \
+	  "such output of all commands together; the oldest is dropped first")                     \
 	X(MCP_FILE_BYTES, 16777216, "bytes", "longest file that a tool reads")                     \
-	X(MCP_COPY_BYTES, 4294967296, "bytes", "that a tool copies from a guest at once")          \
-	X(MCP_PROGRESS_MS, 250, "ms", "between two words on how far a call is")                    \
-	X(MCP_CALLS_END_MS, 2500, "ms", "calls under way at the end, until they are given up")     \
-	X(MCP_END_MS, 4500, "ms", "the same and the end of the sessions that were made")           \
-	X(MCP_LAST_WORD_MS, 500, "ms", "a client that has hung up takes an answer all the same")   \
+	X(MCP_COPY_BYTES, 4294967296, "bytes", "bytes that a tool copies from a guest at once")    \
+	X(MCP_PROGRESS_MS, 250, "ms", "time between two messages about the progress of a call")    \
+	X(MCP_CALLS_END_MS, 2500, "ms", "time for running calls to end when the server ends")      \
+	X(MCP_END_MS, 4500, "ms", "the same time, and that for the sessions of the server to end") \
+	X(MCP_LAST_WORD_MS, 500, "ms",                                                             \
+	  "time for a client that has hung up to take its last answer")                            \
 	X(STATE_FREE_BYTES, 16777216, "bytes", "free space below which start is refused")
 
 enum limit {
