@@ -92,7 +92,7 @@ const struct config_field config_fields[] = {
 	 .saved = SAVED_WITHOUT, .unsaved = "a second disk"},
 	{"vsockListeners", JSON(vsock_listeners), .decode = decode_vsock_listeners,
 	 .sample = "[{\"port\":2048,\"target\":\"127.0.0.1:1\"}]", .saved = SAVED_WITHOUT,
-	 .unsaved = "a listener of the host's"},
+	 .unsaved = "a vsock listener"},
 	{"network", OWN(bind_network), .decode = decode_network},
 	{"mediation", JSON(mediation), .decode = decode_mediation,
 	 .sample = "{\"enabled\":true,\"required\":true,\"port\":2048,\"target\":\"127.0.0.1:1\","
@@ -233,7 +233,7 @@ const char *config_saving_obstacle(const json_t *config, bool restored)
 	if (json_array_size(json_object_get(network, "portForwards")) > 0)
 		return "a published port";
 	if (number_in(limits, "diskBytesPerSecond") || number_in(limits, "diskOpsPerSecond"))
-		return "a rate of its disks";
+		return "a rate of the disks";
 	for (const struct config_field *field = config_fields; field->key; field++) {
 		bool given = json_object_get(config, field->key) != NULL;
 

@@ -27,14 +27,14 @@ static const struct oci_command commands[] = {
 	{"delete", "remove what is left of a container", cmd_delete, 1, 1},
 	{"exec", "run a command in a container", cmd_exec, 1, OCI_WORDS_ANY},
 	{"ps", "the processes of a container", cmd_ps, 1, 1},
-	{"pause", "let every process of a container stand still", cmd_pause, 1, 1},
-	{"resume", "the reverse", cmd_resume, 1, 1},
+	{"pause", "stop every process of a container until resume", cmd_pause, 1, 1},
+	{"resume", "let the processes of a paused container go on", cmd_resume, 1, 1},
 	{"update", "change the limits of a container", cmd_update, 1, 1},
 	{"events", "the figures of a container", cmd_events, 1, 1},
-	{"features", "what this runtime knows, as JSON; --table: what becomes of each field",
+	{"features", "the features of this runtime, as JSON; --table: what it does with each field",
 	 cmd_features, 0, 0},
-	{"quarantine", "cut every channel of a container's machine, which goes on", cmd_quarantine,
-	 1, 1},
+	{"quarantine", "cut every channel of a container's machine; the machine goes on",
+	 cmd_quarantine, 1, 1},
 };
 
 static int print_usage(void)

@@ -114,8 +114,8 @@ static void every_row_is_offered(void **state)
 static void what_is_typed_chooses(void **state)
 {
 	(void)state;
-	assert_says("run --netw", "--network\tnat|isolated|bridged: what it reaches (default: nat: "
-				  "the internet, nothing of this host)\n"
+	assert_says("run --netw", "--network\tnat|isolated|bridged: what the machine reaches "
+				  "(default: nat, the internet and nothing of this host)\n"
 				  "--network-interface\tBRIDGE: the host's bridge, for --network "
 				  "bridged\n");
 	assert_says("run --network is", "isolated\t\n");

@@ -40,7 +40,7 @@ const struct artifact_command artifact_commands[] = {
 	 {"rebuild", "arch"}},
 	{"image-import",
 	 "NAME REF",
-	 "make an image of one of the OCI or of Docker",
+	 "make an image from an image of the OCI or of Docker",
 	 artifact_image_import,
 	 {"size", "rebuild", "unconfined", "arch"}},
 	{"image-remove", "NAME", "remove an image from the cache", artifact_image_remove, {"arch"}},

@@ -95,7 +95,7 @@ static const struct cli_option doctor_options[] = {
 
 const struct cli_command cli_doctor = {
 	.name = "doctor",
-	.summary = "what this host can do, and the command that mends what it cannot",
+	.summary = "what this host can do, and commands that mend what it cannot",
 	.help = "Each check is ok, degraded (machines run, but slower or with a weaker boundary) or\n"
 		"failed (no machine runs). The worst one is the verdict; exit code 1 for failed.\n",
 	.group = CLI_GROUP_HOST,

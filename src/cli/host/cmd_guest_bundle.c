@@ -194,7 +194,7 @@ static const struct cli_command bundle_make = {
 static const struct cli_command bundle_import = {
 	.name = "import",
 	.args = "DIR",
-	.summary = "take the kernels and images of such a directory into the cache",
+	.summary = "copy the kernels and images of a bundle into the cache",
 	.help = "Each file is copied, and the copy compared with the manifest; where one differs\n"
 		"nothing is taken. It needs no other program.\n",
 	.options = import_options,
@@ -209,7 +209,7 @@ static const struct cli_command *const bundle_commands[] = {&bundle_make, &bundl
 const struct cli_command cli_guest_bundle = {
 	.name = "guest-bundle",
 	.args = "COMMAND",
-	.summary = "kernels and images for a host that builds none, as a Mac",
+	.summary = "kernels and images for a host that builds none, such as a Mac",
 	.group = CLI_GROUP_HOST,
 	.sub = bundle_commands,
 };

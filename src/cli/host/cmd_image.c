@@ -258,11 +258,11 @@ static const struct cli_option named_options[] = {
 static const struct cli_option import_options[] = {
 	IMAGE_ARCH("of its machines: amd64 or arm64 (default: this host's)"),
 	{"size", 0, CLI_OPTION_INT, offsetof(struct image_values, size), "MIB",
-	 "size of the disk (default: the contents and 1024, at most 4096)", 1, INT64_C(16) << 20},
+	 "size of the disk (default: the contents plus 1024, at most 4096)", 1, INT64_C(16) << 20},
 	{"rebuild", 0, CLI_OPTION_FLAG, offsetof(struct image_values, rebuild), NULL,
-	 "import again although it is there", 0, 0},
+	 "import the image again even if the cache has it", 0, 0},
 	{"unconfined", 0, CLI_OPTION_FLAG, offsetof(struct image_values, unconfined), NULL,
-	 "let skopeo run in no cell, where the host can make none", 0, 0},
+	 "let skopeo run without a cell, if the host can make none", 0, 0},
 	{0},
 };
 
@@ -271,7 +271,7 @@ static const struct cli_option build_options[] = {
 	{.name = "rebuild",
 	 .kind = CLI_OPTION_FLAG,
 	 .offset = offsetof(struct image_values, rebuild),
-	 .help = "build again although it is there"},
+	 .help = "build again even if the cache has it"},
 	{0},
 };
 
@@ -309,7 +309,7 @@ static const struct cli_command image_build = {
 static const struct cli_command image_import = {
 	.name = "import",
 	.args = "NEW REF",
-	.summary = "make an image of one of the OCI or of Docker",
+	.summary = "make an image from an image of the OCI or of Docker",
 	.help = "REF is an OCI layout (a directory), an archive of one or of `docker save`, each with\n"
 		":TAG behind it where it holds several; or a registry's image, as\n"
 		"docker.io/library/debian:12. skopeo fetches it; any user may. What is there already\n"
@@ -340,7 +340,7 @@ static const struct cli_command *const image_commands[] = {
 const struct cli_command cli_image = {
 	.name = "image",
 	.args = "COMMAND",
-	.summary = "the images that guests have as their root disk",
+	.summary = "images, which guests have as their root disks",
 	.group = CLI_GROUP_HOST,
 	.sub = image_commands,
 };

@@ -245,10 +245,10 @@ static int run_refresh(struct cli *cli, const void *values, const struct cli_wor
 
 #define OPTION(field) offsetof(struct kernel_values, field)
 
-#define KERNEL_UNCONFINED                                                                    \
-	{                                                                                    \
-		.name = "unconfined", .kind = CLI_OPTION_FLAG, .offset = OPTION(unconfined), \
-		.help = "let what works on FILE run in no cell, where none can be made"      \
+#define KERNEL_UNCONFINED                                                                      \
+	{                                                                                      \
+		.name = "unconfined", .kind = CLI_OPTION_FLAG, .offset = OPTION(unconfined),   \
+		.help = "let programs work on FILE without a cell, if this host can make none" \
 	}
 
 static const struct cli_option verify_options[] = {
@@ -268,19 +268,19 @@ static const struct cli_option install_options[] = {
 	 .kind = CLI_OPTION_STRING,
 	 .offset = OPTION(name),
 	 .value = "NEW",
-	 .help = "what a kernel file is to be called in the cache"},
+	 .help = "name of a kernel file in the cache"},
 	{.name = "for-pvm",
 	 .kind = CLI_OPTION_FLAG,
 	 .offset = OPTION(for_pvm),
-	 .help = "FILE is built for a paravirtual KVM (kvm_pvm), where that is not seen"},
+	 .help = "FILE is built for a paravirtual KVM (kvm_pvm), even if it does not look so"},
 	{.name = "upgrade",
 	 .kind = CLI_OPTION_FLAG,
 	 .offset = OPTION(upgrade),
-	 .help = "look for a newer one although there is one"},
+	 .help = "look for a newer kernel even if there is one"},
 	{.name = "rebuild",
 	 .kind = CLI_OPTION_FLAG,
 	 .offset = OPTION(rebuild),
-	 .help = "install it again although it is there"},
+	 .help = "install the kernel again even if the cache has it"},
 	KERNEL_UNCONFINED,
 	{0},
 };
@@ -295,11 +295,11 @@ static const struct cli_option build_options[] = {
 	{.name = "upgrade",
 	 .kind = CLI_OPTION_FLAG,
 	 .offset = OPTION(upgrade),
-	 .help = "look for a newer version although one is built"},
+	 .help = "look for a newer version even if one is built"},
 	{.name = "rebuild",
 	 .kind = CLI_OPTION_FLAG,
 	 .offset = OPTION(rebuild),
-	 .help = "build again although it is there"},
+	 .help = "build again even if the cache has it"},
 	KERNEL_UNCONFINED,
 	{0},
 };
@@ -357,7 +357,7 @@ static const struct cli_command *const kernel_commands[] = {
 const struct cli_command cli_kernel = {
 	.name = "kernel",
 	.args = "COMMAND",
-	.summary = "the kernels that guests boot from",
+	.summary = "kernels, from which guests boot",
 	.group = CLI_GROUP_HOST,
 	.sub = kernel_commands,
 };

@@ -24,23 +24,23 @@ struct mcp_values {
 
 static const struct cli_option mcp_command_options[] = {
 	{"tools", 0, CLI_OPTION_LIST, OPTION(tools), "TOOL[,TOOL...]",
-	 "tools that are offered, like run,exec (default: all that the rest allows)", 0, 0},
+	 "tools to offer, like run,exec (default: all that the other options allow)", 0, 0},
 	{"base", 0, CLI_OPTION_LIST, OPTION(base), "BASE",
-	 "a base that sessions may be made of; the first by default; may be given again", 0, 0},
+	 "base for sessions; the first is the default; may be given again", 0, 0},
 	{"image", 0, CLI_OPTION_LIST, OPTION(image), "IMAGE",
-	 "an image that `run` may use; the first by default; may be given again", 0, 0},
+	 "image that `run` may use; the first is the default; may be given again", 0, 0},
 	{"session", 0, CLI_OPTION_LIST, OPTION(session), "SESSION",
-	 "a session that is there and may be used and destroyed; may be given again", 0, 0},
+	 "existing session that may be used and destroyed; may be given again", 0, 0},
 	GUEST_BACKEND(struct mcp_values),
 	{"network", 0, CLI_OPTION_STRING, OPTION(network), "isolated|nat",
-	 "the most that a machine may have (default: isolated)", 0, 0},
+	 "widest network that a machine may have (default: isolated)", 0, 0},
 	{"allow", 0, CLI_OPTION_LIST, OPTION(allow), "PREFIX",
 	 "let nat reach these addresses too, like 192.168.1.0/24; may be given again", 0, 0},
 	GUEST_EGRESS(struct mcp_values),
 	{"files", 0, CLI_OPTION_STRING, OPTION(files), "DIR",
-	 "the one directory of this host to copy from and to (default: none)", 0, 0},
+	 "the only directory of this host to copy from and to (default: none)", 0, 0},
 	{"files-anyway", 0, CLI_OPTION_FLAG, OPTION(files_anyway), NULL,
-	 "also if that is a store of keys, or the home", 0, 0},
+	 "allow --files DIR even if it is a store of keys, or the home", 0, 0},
 	{"memory", 0, CLI_OPTION_INT, OPTION(memory), "MIB",
 	 "memory of `run`, and the most that a session may ask for", 64, INT32_MAX},
 	{"cpus", 0, CLI_OPTION_INT, OPTION(cpus), "N",
@@ -48,9 +48,10 @@ static const struct cli_option mcp_command_options[] = {
 	{"max-sessions", 0, CLI_OPTION_INT, OPTION(max_sessions), "N",
 	 "machines at once (default: 4)", 1, 1000},
 	{"result-bytes", 0, CLI_OPTION_INT, OPTION(result_bytes), "BYTES",
-	 "of each stream in an answer; the rest can be read later (default: 25600)", 1024, 1048576},
+	 "bytes of each stream in an answer; the rest can be read later (default: 25600)", 1024,
+	 1048576},
 	{"keep", 0, CLI_OPTION_FLAG, OPTION(keep), NULL,
-	 "the sessions that it made stay when it ends", 0, 0},
+	 "keep the sessions that the server made when it ends", 0, 0},
 	{NULL, 0, CLI_OPTION_FLAG, 0, NULL, NULL, 0, 0},
 };
 
@@ -174,7 +175,7 @@ static int run_mcp(struct cli *cli, const void *values, const struct cli_words *
 
 const struct cli_command cli_mcp = {
 	.name = "mcp",
-	.summary = "machines for a model's client, by the Model Context Protocol",
+	.summary = "offer machines to a model's client by the Model Context Protocol",
 	.help = "The options say what a model may do; it cannot ask for more. Without --base and\n"
 		"--session there is `run` alone. What it made is destroyed when stdin ends.\n",
 	.group = CLI_GROUP_RUN,

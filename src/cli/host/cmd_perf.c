@@ -83,12 +83,13 @@ static int run_perf(struct cli *cli, const void *values, const struct cli_words 
 
 static const struct cli_option perf_options[] = {
 	{"base", 0, CLI_OPTION_STRING, OPTION(base), "BASE",
-	 "sessions of this base (default: of one that is made of the busybox image)", 0, 0},
-	{"count", 'n', CLI_OPTION_INT, OPTION(count), "N", "how often", 1, COUNT_MAX},
-	{"output", 'o', CLI_OPTION_STRING, OPTION(picture), "FILE", "draw a picture too (SVG)", 0,
+	 "measure sessions of this base (default: a base made from the busybox image)", 0, 0},
+	{"count", 'n', CLI_OPTION_INT, OPTION(count), "N", "how many times to measure", 1,
+	 COUNT_MAX},
+	{"output", 'o', CLI_OPTION_STRING, OPTION(picture), "FILE", "draw a picture (SVG) too", 0,
 	 0},
 	{"network", 0, CLI_OPTION_STRING, OPTION(network), "nat|isolated",
-	 "what they reach (default: nat; of what is restored isolated)", 0, 0},
+	 "what the machines reach (default: nat; isolated if restored)", 0, 0},
 	GUEST_BACKEND(struct perf_values),
 	{NULL, 0, CLI_OPTION_FLAG, 0, NULL, NULL, 0, 0},
 };
@@ -125,7 +126,7 @@ static const struct cli_command *const perf_commands[] = {
 const struct cli_command cli_perf = {
 	.name = "perf",
 	.args = "COMMAND",
-	.summary = "where the time and the memory of machines go on this host",
+	.summary = "measure where machines spend time and memory on this host",
 	.group = CLI_GROUP_HOST,
 	.sub = perf_commands,
 };

@@ -304,15 +304,15 @@ static const struct cli_option setup_options[] = {
 	{"kernel", 0, CLI_OPTION_STRING, offsetof(struct setup_values, kernel), "FILE",
 	 "a kernel file, or a linux-image package, instead of Debian's by apt", 0, 0},
 	{"image", 0, CLI_OPTION_STRING, offsetof(struct setup_values, image), "REF",
-	 "what `image import` takes, instead of busybox", 0, 0},
+	 "image to import instead of busybox, as `image import` takes it", 0, 0},
 	{"check", 0, CLI_OPTION_FLAG, offsetof(struct setup_values, check), NULL,
-	 "say what is missing and what would be done, and do nothing", 0, 0},
+	 "say what is missing and what would be done; change nothing", 0, 0},
 	{NULL, 0, CLI_OPTION_FLAG, 0, NULL, NULL, 0, 0},
 };
 
 const struct cli_command cli_setup = {
 	.name = "setup",
-	.summary = "what machines boot from, and a look at all else that they need",
+	.summary = "get kernel and image, and check all else that machines need",
 	.help = "As an ordinary user, into the user's own cache: Debian's kernel, fetched by apt and\n"
 		"not installed on this host, and the busybox image. What is there is kept, so that\n"
 		"it may be run again. Then the checks of `microagent doctor`, each with what mends\n"

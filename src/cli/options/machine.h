@@ -48,28 +48,28 @@ void machine_warn(const struct cli *cli, const struct machine_values *values);
 
 /* Option rows for every command that makes machines with a network. Its values have a field
  * `egress`. */
-#define EGRESS_NAMES(type)                                                                           \
-	{                                                                                            \
-		"egress", 0, CLI_OPTION_LIST, offsetof(type, egress.names), "HOST[:PORT,...]",       \
-			"the one host that nat may reach, or *.HOST for all below it; may be given " \
-			"again",                                                                     \
-			0, 0                                                                         \
+#define EGRESS_NAMES(type)                                                                     \
+	{                                                                                      \
+		"egress", 0, CLI_OPTION_LIST, offsetof(type, egress.names), "HOST[:PORT,...]", \
+			"let nat reach only HOST, or *.HOST for all below it; may be given "   \
+			"again",                                                               \
+			0, 0                                                                   \
 	}
-#define EGRESS_FROM(type)                                                                          \
-	{                                                                                          \
-		"egress-from", 0, CLI_OPTION_LIST, offsetof(type, egress.from),                    \
-			"npm|pypi|debian|github|FILE", "what such a list has; may be given again", \
-			0, 0                                                                       \
+#define EGRESS_FROM(type)                                                                     \
+	{                                                                                     \
+		"egress-from", 0, CLI_OPTION_LIST, offsetof(type, egress.from),               \
+			"npm|pypi|debian|github|FILE",                                        \
+			"let nat reach only the hosts of this list; may be given again", 0, 0 \
 	}
-#define EGRESS_SNI(type)                                                                         \
-	{                                                                                        \
-		"egress-sni", 0, CLI_OPTION_STRING, offsetof(type, egress.sni), "required|off",  \
-			"whether TLS must say the name that it is for (default: required)", 0, 0 \
+#define EGRESS_SNI(type)                                                                        \
+	{                                                                                       \
+		"egress-sni", 0, CLI_OPTION_STRING, offsetof(type, egress.sni), "required|off", \
+			"whether a TLS connection must name its host (default: required)", 0, 0 \
 	}
-#define EGRESS_DRY_RUN(type)                                                                \
-	{                                                                                   \
-		"egress-dry-run", 0, CLI_OPTION_FLAG, offsetof(type, egress.dry_run), NULL, \
-			"refuse nothing by that, and tell what would be", 0, 0              \
+#define EGRESS_DRY_RUN(type)                                                                    \
+	{                                                                                       \
+		"egress-dry-run", 0, CLI_OPTION_FLAG, offsetof(type, egress.dry_run), NULL,     \
+			"refuse nothing by these names, and report what would be refused", 0, 0 \
 	}
 #define GUEST_EGRESS(type) \
 	EGRESS_NAMES(type), EGRESS_FROM(type), EGRESS_SNI(type), EGRESS_DRY_RUN(type)
@@ -77,7 +77,7 @@ void machine_warn(const struct cli *cli, const struct machine_values *values);
 #define GUEST_BACKEND(type)                                                          \
 	{                                                                            \
 		"backend", 0, CLI_OPTION_STRING, offsetof(type, backend), "BACKEND", \
-			"qemu (the default) or firecracker; on a Mac apple-vf", 0, 0 \
+			"qemu (the default) or firecracker; apple-vf on a Mac", 0, 0 \
 	}
 #define GUEST_ARCH(type, text)                                                         \
 	{                                                                              \
@@ -87,10 +87,10 @@ void machine_warn(const struct cli *cli, const struct machine_values *values);
 #define GUEST_UNCONFINED(type)                                                      \
 	{                                                                           \
 		"unconfined", 0, CLI_OPTION_FLAG, offsetof(type, unconfined), NULL, \
-			"run QEMU in no cell, where this host can make none", 0, 0  \
+			"run QEMU without a cell, if this host can make none", 0, 0 \
 	}
-#define GUEST_SHARE_ANYWAY "also a store of keys, or the home directory"
+#define GUEST_SHARE_ANYWAY "share even a store of keys, or the home directory"
 #define GUEST_SHARE_GIT \
-	"what is a git worktree with what its repository has in common: hooks, config, all branches"
+	"share a git worktree with its repository's common part: hooks, config, all branches"
 
 #endif

@@ -13,9 +13,9 @@ static const struct cli_option global_options[] = {
 	{"json", 0, CLI_OPTION_FLAG, offsetof(struct cli, json), NULL,
 	 "print the answer as one JSON document", 0, 0},
 	{"state-dir", 0, CLI_OPTION_STRING, offsetof(struct cli, state_dir_option), "DIR",
-	 "where workspaces are kept (else $MICROAGENT_STATE_DIR, else ~/.microagent)", 0, 0},
-	{"help", 'h', CLI_OPTION_FLAG, offsetof(struct cli, help), NULL, "explain and do nothing",
-	 0, 0},
+	 "directory of the workspaces (else $MICROAGENT_STATE_DIR, else ~/.microagent)", 0, 0},
+	{"help", 'h', CLI_OPTION_FLAG, offsetof(struct cli, help), NULL,
+	 "explain the command and do nothing", 0, 0},
 	{NULL, 0, CLI_OPTION_FLAG, 0, NULL, NULL, 0, 0},
 };
 const struct cli_command cli_any_command = {.options = global_options};

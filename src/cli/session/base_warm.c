@@ -76,7 +76,7 @@ static int run_base_warm(struct cli *cli, const void *values, const struct cli_w
 
 static const struct cli_option warm_options[] = {
 	{"run", 0, CLI_OPTION_LIST, offsetof(struct base_values, run), "LINE",
-	 "run it by the guest's shell before the machine is saved; may be given again", 0, 0},
+	 "line for the guest's shell before the machine is saved; may be given again", 0, 0},
 	{NULL, 0, CLI_OPTION_FLAG, 0, NULL, NULL, 0, 0},
 };
 

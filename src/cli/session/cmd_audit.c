@@ -309,7 +309,7 @@ static const struct cli_command audit_show = {
 
 static const struct cli_option verify_options[] = {
 	{"all", 0, CLI_OPTION_FLAG, offsetof(struct verify_values, all), NULL,
-	 "every log that `audit list` shows", 0, 0},
+	 "all logs that `audit list` shows", 0, 0},
 	{0},
 };
 
@@ -326,7 +326,7 @@ static const struct cli_command audit_verify_command = {
 
 static const struct cli_command audit_list = {
 	.name = "list",
-	.summary = "the logs that there are, of destroyed sessions too",
+	.summary = "list the logs, those of destroyed sessions too",
 	.run = run_audit_list,
 };
 

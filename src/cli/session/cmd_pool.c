@@ -195,7 +195,8 @@ static int run_fill(struct cli *cli, const void *values, const struct cli_words 
 
 static const struct cli_option set_options[] = {
 	BASE_OPTION("BASE", "whose sessions: NAME is the newest version, NAME-vN that one"),
-	{"size", 0, CLI_OPTION_INT, OPTION(size), "N", "how many are kept ready", 0, INT32_MAX},
+	{"size", 0, CLI_OPTION_INT, OPTION(size), "N", "how many sessions are kept ready", 0,
+	 INT32_MAX},
 	LAST_OPTION,
 };
 
@@ -207,14 +208,14 @@ static const struct cli_option drain_options[] = {
 static const struct cli_option fill_options[] = {
 	BASE_OPTION("BASE-vN", "whose pool: NAME-vN"),
 	{"lock-fd", 0, CLI_OPTION_INT, OPTION(lock_fd), "FD",
-	 "in the background, with the pool's lock as this descriptor: for who has it already", 3,
-	 INT32_MAX},
+	 "descriptor with the pool's lock, for a caller that has it and starts a background filler",
+	 3, INT32_MAX},
 	LAST_OPTION,
 };
 
 static const struct cli_command pool_set = {
 	.name = "set",
-	.summary = "keep so many sessions of a base ready",
+	.summary = "keep a number of sessions of a base ready",
 	.help = "`microagent session create` then takes one of them where it asks for the same\n"
 		"base, memory, processors, network and backend. They are made in the background.\n",
 	.options = set_options,
@@ -231,7 +232,7 @@ static const struct cli_command pool_status = {
 
 static const struct cli_command pool_drain = {
 	.name = "drain",
-	.summary = "keep no session ready any more; returns when they are gone",
+	.summary = "keep no session ready any more; returns when all are gone",
 	.help = "Sessions that were taken from the pool stay.\n",
 	.options = drain_options,
 	.values_size = sizeof(struct pool_values),
@@ -240,7 +241,7 @@ static const struct cli_command pool_drain = {
 
 static const struct cli_command pool_fill = {
 	.name = "fill",
-	.summary = "make what is missing, which otherwise happens by itself",
+	.summary = "make the missing sessions now, which otherwise happens by itself",
 	.help = "`pool set` and `session create` start this in the background; here it is to be\n"
 		"seen, after a failure say. It runs at idle priority.\n",
 	.options = fill_options,

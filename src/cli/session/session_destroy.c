@@ -82,14 +82,14 @@ static int run_destroy(struct cli *cli, const void *values, const struct cli_wor
 
 static const struct cli_option destroy_options[] = {
 	{"all", 0, CLI_OPTION_FLAG, offsetof(struct destroy_values, all), NULL,
-	 "every session but those that wait in a pool", 0, 0},
+	 "all sessions except those that wait in a pool", 0, 0},
 	{0},
 };
 
 const struct cli_command session_destroy = {
 	.name = "destroy",
 	.args = "SESSION...",
-	.summary = "end sessions and remove all of them",
+	.summary = "end sessions and remove all that they have",
 	.options = destroy_options,
 	.values_size = sizeof(struct destroy_values),
 	.max_args = SIZE_MAX,

@@ -135,20 +135,20 @@ static int run_session_fork(struct cli *cli, const void *values, const struct cl
 
 static const struct cli_option fork_options[] = {
 	{"count", 0, CLI_OPTION_INT, offsetof(struct fork_values, count), "N",
-	 "how many go on from there (default: 1)", 1, 100},
+	 "how many new sessions to make (default: 1)", 1, 100},
 	{"on-fork", 0, CLI_OPTION_GUEST, offsetof(struct fork_values, on_fork), "LINE",
-	 "run LINE by sh -c in each of them before it is handed out; if it fails, none is", 0, 0},
+	 "run LINE by sh -c in each new session first; if LINE fails in one, none is made", 0, 0},
 	{"user", 'u', CLI_OPTION_GUEST, offsetof(struct fork_values, user), "USER",
-	 "who runs LINE (default: the image's user, else uid 1000)", 0, 0},
+	 "user who runs LINE (default: the image's user, else uid 1000)", 0, 0},
 	{"timeout", 0, CLI_OPTION_INT, offsetof(struct fork_values, timeout), "SECONDS",
-	 "time for LINE in each (default: 60)", 1, 600},
+	 "time for LINE in each new session (default: 60)", 1, 600},
 	{0},
 };
 
 const struct cli_command session_fork = {
 	.name = "fork",
 	.args = "SESSION",
-	.summary = "new sessions that go on from where one is; prints their names",
+	.summary = "make sessions that go on from where one is; prints their names",
 	.help = "The randomness of the kernel is renewed in each, and nothing of what a process has in its\n"
 		"memory: keys, and the state of a random number generator (OpenSSL, Python's random),\n"
 		"are the same in all of them, unless LINE changes that.\n",

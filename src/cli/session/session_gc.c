@@ -87,7 +87,8 @@ static int run_gc(struct cli *cli, const void *values, const struct cli_words *a
 
 static const struct cli_option gc_options[] = {
 	{"archives-older", 0, CLI_OPTION_DURATION, offsetof(struct gc_values, archives_older),
-	 "AGE", "also what is kept of sessions that were destroyed so long ago, like 30d", 0, 0},
+	 "AGE", "remove also the archives of sessions destroyed longer ago than this, like 30d", 0,
+	 0},
 	{0},
 };
 

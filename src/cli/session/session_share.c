@@ -270,17 +270,17 @@ static int run_session_share(struct cli *cli, const void *values, const struct c
 
 static const struct cli_option options[] = {
 	{"ro", 0, CLI_OPTION_FLAG, offsetof(struct share_values, read_only), NULL,
-	 "the session cannot write to it", 0, 0},
+	 "the session cannot write to the directory", 0, 0},
 	{"share-anyway", 0, CLI_OPTION_FLAG, offsetof(struct share_values, anyway), NULL,
 	 GUEST_SHARE_ANYWAY, 0, 0},
 	{"share-git", 0, CLI_OPTION_FLAG, offsetof(struct share_values, git), NULL, GUEST_SHARE_GIT,
 	 0, 0},
 	{"at", 0, CLI_OPTION_STRING, offsetof(struct share_values, at), "PATH",
-	 "where in the session (default: /workspace)", 0, 0},
+	 "place of the directory in the session (default: /workspace)", 0, 0},
 	{"cache", 0, CLI_OPTION_STRING, offsetof(struct share_values, cache), "auto|always|none",
-	 "what the guest keeps of it (default: auto)", 0, 0},
+	 "what the guest caches of the directory (default: auto)", 0, 0},
 	{"timeout", 0, CLI_OPTION_INT, offsetof(struct share_values, timeout), "SECONDS",
-	 "how long it keeps names and attributes (default: 1)", 1, 86400},
+	 "how long the guest caches names and attributes (default: 1)", 1, 86400},
 	{NULL, 0, CLI_OPTION_FLAG, 0, NULL, NULL, 0, 0},
 };
 

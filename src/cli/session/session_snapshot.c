@@ -205,7 +205,7 @@ static int run_snapshots(struct cli *cli, const void *values, const struct cli_w
 const struct cli_command session_snapshot = {
 	.name = "snapshot",
 	.args = "SESSION NEW",
-	.summary = "keep a session as it is now, and all that runs in it, by a name",
+	.summary = "keep a session as it is now, with all that runs in it, by a name",
 	.min_args = 2,
 	.max_args = 2,
 	.check_name = microagent_session_check_name,
@@ -215,7 +215,7 @@ const struct cli_command session_snapshot = {
 const struct cli_command session_restore = {
 	.name = "restore",
 	.args = "SESSION SNAPSHOT",
-	.summary = "let a session go on from a snapshot; what came since is lost",
+	.summary = "let a session go on from a snapshot; later changes are lost",
 	.min_args = 2,
 	.max_args = 2,
 	.check_name = microagent_session_check_name,

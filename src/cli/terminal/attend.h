@@ -19,10 +19,10 @@ struct attend_input {
 #define ATTEND_INPUT_OPTIONS(values, member)                                                      \
 	{"interactive", 'i', CLI_OPTION_FLAG,                                                     \
 	 offsetof(values, member) + offsetof(struct attend_input, interactive), NULL,             \
-	 "hand stdin on to the command; without, its stdin is at its end", 0, 0},                 \
+	 "give stdin to the command; without -i the command's stdin is empty", 0, 0},             \
 	{"stdin", 0, CLI_OPTION_STRING,                                                           \
 	 offsetof(values, member) + offsetof(struct attend_input, file), "FILE",                  \
-	 "hand this file on to the command as its stdin", 0, 0}
+	 "give this file to the command as its stdin", 0, 0}
 /* clang-format on */
 
 struct attend {

@@ -15,13 +15,13 @@
 
 const struct cli_option connect_options[] = {
 	{"user", 'u', CLI_OPTION_GUEST, offsetof(struct connect_values, user), "USER",
-	 "whose shell it is (default: the image's user, else uid 1000)", 0, 0},
+	 "user of the shell (default: the image's user, else uid 1000)", 0, 0},
 	{"send", 0, CLI_OPTION_STRING, offsetof(struct connect_values, send), "LINE",
-	 "run this line by the guest's sh, print what it says, exit with its code", 0, 0},
+	 "run this line by the guest's sh, print its output, exit with its code", 0, 0},
 	{"timeout", 0, CLI_OPTION_INT, offsetof(struct connect_values, timeout), "SECONDS",
-	 "with --send: end it after this time, with exit code 124", 1, INT32_MAX},
+	 "with --send: end the line after this time, with exit code 124", 1, INT32_MAX},
 	{"serial", 0, CLI_OPTION_FLAG, offsetof(struct connect_values, serial), NULL,
-	 "the serial console instead of a shell", 0, 0},
+	 "connect to the serial console instead of a shell", 0, 0},
 	{NULL, 0, CLI_OPTION_FLAG, 0, NULL, NULL, 0, 0},
 };
 

@@ -14,7 +14,8 @@ struct cp_values {
 
 static const struct cli_option cp_options[] = {
 	{"user", 'u', CLI_OPTION_GUEST, offsetof(struct cp_values, user), "USER",
-	 "with whose rights, and owned by whom (default: the image's user, else uid 1000)", 0, 0},
+	 "user whose rights are used and who owns copies (default: the image's, else uid 1000)", 0,
+	 0},
 	{"limit", 0, CLI_OPTION_SIZE, offsetof(struct cp_values, limit), "SIZE", COPY_LIMIT_HELP, 0,
 	 0},
 	{NULL, 0, CLI_OPTION_FLAG, 0, NULL, NULL, 0, 0},

@@ -18,7 +18,7 @@ struct events_values {
 
 static const struct cli_option events_options[] = {
 	{"follow", 'f', CLI_OPTION_FLAG, offsetof(struct events_values, follow), NULL,
-	 "print what comes, until the machine has ended", 0, 0},
+	 "go on and print what is new, until the machine has ended", 0, 0},
 	{NULL, 0, CLI_OPTION_FLAG, 0, NULL, NULL, 0, 0},
 };
 

@@ -16,11 +16,11 @@ struct ls_values {
 
 static const struct cli_option ls_options[] = {
 	{"long", 'l', CLI_OPTION_FLAG, offsetof(struct ls_values, is_long), NULL,
-	 "mode, owner, size and time too", 0, 0},
+	 "show mode, owner, size and time too", 0, 0},
 	{"directory", 'd', CLI_OPTION_FLAG, offsetof(struct ls_values, itself), NULL,
-	 "the directory or link itself, not what is in it", 0, 0},
+	 "show the directory or link itself, and not its contents", 0, 0},
 	{"user", 'u', CLI_OPTION_GUEST, offsetof(struct ls_values, user), "USER",
-	 "with whose rights (default: the image's user, else uid 1000)", 0, 0},
+	 "user whose rights are used (default: the image's user, else uid 1000)", 0, 0},
 	{NULL, 0, CLI_OPTION_FLAG, 0, NULL, NULL, 0, 0},
 };
 

@@ -168,7 +168,7 @@ static int run_network(struct cli *cli, const void *values, const struct cli_wor
 const struct cli_command cli_network = {
 	.name = "network",
 	.args = "NAME | allow|deny|publish|unpublish NAME WHAT",
-	.summary = "what a workspace can reach, its addresses; and to change that",
+	.summary = "show or change what a workspace reaches, and its addresses",
 	.help = "As prepared; while the workspace runs also the guest's address, gateway and\n"
 		"resolver.\n"
 		"allow and deny: HOST[:PORT,...] as of --egress, of one that was made with it.\n"

@@ -14,7 +14,7 @@ struct start_values {
 
 static const struct cli_option start_options[] = {
 	{"prepare", 0, CLI_OPTION_FLAG, offsetof(struct start_values, prepare), NULL,
-	 "first record kernel, init and disk as they are now", 0, 0},
+	 "record kernel, init and disk as they are now before the start", 0, 0},
 	GUEST_UNCONFINED(struct start_values),
 	{NULL, 0, CLI_OPTION_FLAG, 0, NULL, NULL, 0, 0},
 };

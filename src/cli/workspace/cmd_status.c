@@ -233,7 +233,7 @@ struct status_values {
 
 static const struct cli_option status_options[] = {
 	{"full", 0, CLI_OPTION_FLAG, offsetof(struct status_values, full), NULL,
-	 "take a new digest of the disk, which may take a while", 0, 0},
+	 "compute a new digest of the disk, which may take long", 0, 0},
 	{NULL, 0, CLI_OPTION_FLAG, 0, NULL, NULL, 0, 0},
 };
 
@@ -286,7 +286,7 @@ static int run_status(struct cli *cli, const void *values, const struct cli_word
 const struct cli_command cli_status = {
 	.name = "status",
 	.args = "NAME",
-	.summary = "what a workspace is doing, and whether it is what was prepared",
+	.summary = "what a workspace does, and whether it is as it was prepared",
 	.help = "With --json: the supervisor's whole answer to `inspect`.\n",
 	.group = CLI_GROUP_OBSERVE,
 	.options = status_options,
