@@ -270,7 +270,9 @@ static int run_contract(struct cli *cli, const void *values, const struct cli_wo
 const struct cli_command cli_contract = {
 	.name = "contract",
 	.summary = "what an agent runtime may rely on: commands, states, limits",
-	.help = "With --json the whole document, agent-runtime.v1. What each backend does is asked of\nits supervisor, if that is installed, and else told as it was when this was built.\n",
+	.help = "With --json it prints the whole document, agent-runtime.v1. It asks each supervisor\n"
+		"that is installed what its backend does. For the others it prints what was known\n"
+		"when microagent was built.\n",
 	.group = CLI_GROUP_HOST,
 	.run = run_contract,
 };

@@ -195,8 +195,8 @@ static const struct cli_command bundle_import = {
 	.name = "import",
 	.args = "DIR",
 	.summary = "copy the kernels and images of a bundle into the cache",
-	.help = "Each file is copied, and the copy compared with the manifest; where one differs\n"
-		"nothing is taken. It needs no other program.\n",
+	.help = "Each file is copied, and the copy is compared with the manifest. If one differs,\n"
+		"nothing is taken. No other program is needed.\n",
 	.options = import_options,
 	.values_size = sizeof(struct guest_bundle_values),
 	.min_args = 1,

@@ -285,7 +285,7 @@ static const struct cli_command image_verify = {
 	.name = "verify",
 	.args = "[IMAGE]",
 	.summary = "compare images with their recorded digests",
-	.help = "Ends with 1 when one differs or is missing.\n",
+	.help = "Ends with 1 if an image differs or is missing.\n",
 	.options = named_options,
 	.values_size = sizeof(struct image_values),
 	.max_args = 1,
@@ -296,9 +296,10 @@ static const struct cli_command image_build = {
 	.name = "build",
 	.args = "busybox|debian",
 	.summary = "make an image",
-	.help = "busybox: one static program and its names; seconds, no root. It is the default.\n"
-		"debian: Debian with python3, git, gcc and make, by mmdebstrap; minutes. As an\n"
-		"ordinary user it needs newuidmap (uidmap) and a range in /etc/subuid.\n",
+	.help = "busybox: one static program with many names; takes seconds, needs no root. It is the\n"
+		"default. debian: Debian with python3, git, gcc and make, by mmdebstrap; takes\n"
+		"minutes. For an ordinary user it needs newuidmap (uidmap) and a range in\n"
+		"/etc/subuid.\n",
 	.options = build_options,
 	.values_size = sizeof(struct image_values),
 	.min_args = 1,
@@ -311,9 +312,9 @@ static const struct cli_command image_import = {
 	.args = "NEW REF",
 	.summary = "make an image from an image of the OCI or of Docker",
 	.help = "REF is an OCI layout (a directory), an archive of one or of `docker save`, each with\n"
-		":TAG behind it where it holds several; or a registry's image, as\n"
-		"docker.io/library/debian:12. skopeo fetches it; any user may. What is there already\n"
-		"is not fetched again.\n",
+		":TAG behind it if it holds several images; or an image of a registry, like\n"
+		"docker.io/library/debian:12. skopeo fetches the image, and any user may do it. An\n"
+		"image that the cache has already is not fetched again.\n",
 	.options = import_options,
 	.values_size = sizeof(struct image_values),
 	.min_args = 2,
@@ -325,7 +326,7 @@ static const struct cli_command image_remove = {
 	.name = "remove",
 	.args = "IMAGE",
 	.summary = "remove an image from the cache",
-	.help = "Workspaces have their own copies, and go on.\n",
+	.help = "Workspaces keep their own copies of the image.\n",
 	.options = named_options,
 	.values_size = sizeof(struct image_values),
 	.min_args = 1,

@@ -314,7 +314,7 @@ static const struct cli_command kernel_verify = {
 	.name = "verify",
 	.args = "[KERNEL]",
 	.summary = "compare kernels and initrds with their recorded digests",
-	.help = "Ends with 1 when one differs or is missing.\n",
+	.help = "Ends with 1 if a kernel or an initrd differs or is missing.\n",
 	.options = verify_options,
 	.values_size = sizeof(struct kernel_values),
 	.max_args = 1,
@@ -324,9 +324,9 @@ static const struct cli_command kernel_verify = {
 static const struct cli_command kernel_install = {
 	.name = "install",
 	.summary = "install Debian's cloud kernel, or one of yours",
-	.help = "Debian's kernel is fetched by apt, unpacked, and not installed on this host. With\n"
-		"one in the cache nothing is fetched. A kernel file must have built in what it\n"
-		"needs: virtio (mmio or PCI), block, console, vsock and ext4.\n",
+	.help = "apt fetches Debian's kernel. It is unpacked, and not installed on this host. If the\n"
+		"cache has one, nothing is fetched. A kernel file must have these built in: virtio\n"
+		"(mmio or PCI), block, console, vsock and ext4.\n",
 	.options = install_options,
 	.values_size = sizeof(struct kernel_values),
 	.run = run_install,
@@ -335,9 +335,9 @@ static const struct cli_command kernel_install = {
 static const struct cli_command kernel_build = {
 	.name = "build",
 	.summary = "build the tuned kernel, which boots in a third of the time",
-	.help = "From Debian's kernel source, fetched by apt: about ten minutes on two processors\n"
-		"and 4 GiB of space while it lasts. It becomes the default. A build that was broken\n"
-		"off goes on where it was.\n",
+	.help = "Builds from Debian's kernel source, which apt fetches. It takes about ten minutes on\n"
+		"two processors, and 4 GiB of space until it is done. The kernel becomes the default.\n"
+		"A build that was interrupted goes on from there.\n",
 	.options = build_options,
 	.values_size = sizeof(struct kernel_values),
 	.run = run_kernel_build,

@@ -176,8 +176,8 @@ static int run_mcp(struct cli *cli, const void *values, const struct cli_words *
 const struct cli_command cli_mcp = {
 	.name = "mcp",
 	.summary = "offer machines to a model's client by the Model Context Protocol",
-	.help = "The options say what a model may do; it cannot ask for more. Without --base and\n"
-		"--session there is `run` alone. What it made is destroyed when stdin ends.\n",
+	.help = "The options say what a model may do, and it cannot ask for more. Without --base and\n"
+		"--session it can only use `run`. What the server made is destroyed when stdin ends.\n",
 	.group = CLI_GROUP_RUN,
 	.options = mcp_command_options,
 	.values_size = sizeof(struct mcp_values),

@@ -69,8 +69,8 @@ const struct cli_command cli_profiles = {
 	.name = "profiles",
 	.summary = "the sizes of machines that --profile knows",
 	.help = "`run` and `create` take memory and processors from --profile, unless --memory or\n"
-		"--cpus says otherwise. A workspace's disk is as large as its image; diskMiB, with\n"
-		"--json, is what an image for such a machine should have.\n",
+		"--cpus is given. The disk of a workspace is as large as its image. With --json,\n"
+		"diskMiB is the size that an image for such a machine should have.\n",
 	.group = CLI_GROUP_HOST,
 	.run = run_profiles,
 };

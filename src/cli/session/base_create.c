@@ -232,13 +232,14 @@ const struct cli_command base_create = {
 	.args = "BASE",
 	.summary = "make the next version of a base and seal it",
 	.help = "The version is NAME-v1, NAME-v2 and so on; NAME alone means the newest one.\n"
-		"With --provision, --stage or --size the image is booted once: its file system grows,\n"
-		"the user `agent` is made, SCRIPT is run, and what `agent` could write beside\n"
-		"/workspace, /tmp and his home is taken from him. Lines of SCRIPT's output that begin\n"
-		"with \"### \" name its steps. When it fails there is no base, but a log of it.\n"
-		"Without these the base is the image as it is, and nothing is booted.\n"
-		"With --from-ipsw the base is macOS: installed from Apple's restore image, which it keeps,\n"
-		"given its agent by `PROGRAM DISK` on this host, and booted once; SCRIPT is run by sh -e then.\n",
+		"With --provision, --stage or --size the image is booted once. Its file system grows,\n"
+		"the user `agent` is made, and SCRIPT is run. Then the right of `agent` to write\n"
+		"outside of /workspace, /tmp and his home is removed. Lines of SCRIPT's output that\n"
+		"begin with \"### \" name its steps. If SCRIPT fails there is no base, but a log.\n"
+		"Without these options the base is the image as it is, and nothing is booted.\n"
+		"With --from-ipsw the base is macOS. It is installed from Apple's restore image, gets\n"
+		"its agent from `PROGRAM DISK` on this host, and is booted once; sh -e then runs\n"
+		"SCRIPT.\n",
 	.options = create_options,
 	.machine = MACHINE_OPTIONS_OF_BASE,
 	.values_size = sizeof(struct base_values),

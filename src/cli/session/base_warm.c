@@ -84,10 +84,11 @@ const struct cli_command base_warm = {
 	.name = "warm",
 	.args = "BASE",
 	.summary = "save a booted machine of a base, for its sessions to begin from",
-	.help = "A machine of the base is booted, each LINE is run in it by its user, and its memory and\n"
-		"devices are saved. `session create` with the base's memory and\n"
-		"processors then restores that machine instead of booting one, unless --cold or anything\n"
-		"else is asked for that it does not have. `base show` tells of it, `base cool` drops it.\n",
+	.help = "Boots a machine of the base, runs each LINE in it as its user, and saves its memory\n"
+		"and devices. `session create` with the base's memory and processors then restores\n"
+		"that machine instead of booting one. It boots with --cold, and if it is asked for\n"
+		"something that the saved machine does not have. `base show` describes the template,\n"
+		"and `base cool` removes it.\n",
 	.options = warm_options,
 	.machine = MACHINE_OPTIONS_OF_WARM,
 	.values_size = sizeof(struct base_values),

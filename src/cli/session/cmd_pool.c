@@ -216,7 +216,7 @@ static const struct cli_option fill_options[] = {
 static const struct cli_command pool_set = {
 	.name = "set",
 	.summary = "keep a number of sessions of a base ready",
-	.help = "`microagent session create` then takes one of them where it asks for the same\n"
+	.help = "`microagent session create` then takes one of these sessions if it asks for the same\n"
 		"base, memory, processors, network and backend. They are made in the background.\n",
 	.options = set_options,
 	.machine = MACHINE_OPTIONS_OF_POOL,
@@ -242,8 +242,8 @@ static const struct cli_command pool_drain = {
 static const struct cli_command pool_fill = {
 	.name = "fill",
 	.summary = "make the missing sessions now, which otherwise happens by itself",
-	.help = "`pool set` and `session create` start this in the background; here it is to be\n"
-		"seen, after a failure say. It runs at idle priority.\n",
+	.help = "`pool set` and `session create` start this in the background. Run it by hand to see\n"
+		"what it does, for example after a failure. It runs at idle priority.\n",
 	.options = fill_options,
 	.values_size = sizeof(struct pool_values),
 	.run = run_fill,

@@ -349,8 +349,8 @@ const struct cli_command cli_session = {
 	.name = "session",
 	.args = "COMMAND",
 	.summary = "machines for one task each, cloned from a base",
-	.help = "exec, connect, cp, ls, status, logs, stop, start and their like take a session's\n"
-		"name too, where no workspace is called so.\n",
+	.help = "exec, connect, cp, ls, status, logs, stop, start and similar commands also take the\n"
+		"name of a session, if no workspace has that name.\n",
 	.group = CLI_GROUP_RUN,
 	.sub = session_commands,
 };

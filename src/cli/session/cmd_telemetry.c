@@ -88,7 +88,8 @@ const struct cli_command cli_audit_telemetry = {
 	.name = "telemetry",
 	.args = "SESSION",
 	.summary = "what ran in a session: programs, files, connections",
-	.help = "The guest's word, in the guest's time: whoever is root in it can flood it, or get into its kernel.\n",
+	.help = "The guest says this, with the guest's time. Whoever is root in the guest can flood\n"
+		"it, or break into the guest's kernel.\n",
 	.min_args = 1,
 	.max_args = 1,
 	.check_name = microagent_audit_check_name,

@@ -149,9 +149,9 @@ const struct cli_command session_fork = {
 	.name = "fork",
 	.args = "SESSION",
 	.summary = "make sessions that go on from where one is; prints their names",
-	.help = "The randomness of the kernel is renewed in each, and nothing of what a process has in its\n"
-		"memory: keys, and the state of a random number generator (OpenSSL, Python's random),\n"
-		"are the same in all of them, unless LINE changes that.\n",
+	.help = "Each new session gets new randomness of the kernel. The memory of its processes is a\n"
+		"copy: keys and the state of a random number generator (OpenSSL, Python's random) are\n"
+		"the same in all of them, unless LINE changes that.\n",
 	.options = fork_options,
 	.values_size = sizeof(struct fork_values),
 	.min_args = 1,

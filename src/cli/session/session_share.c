@@ -288,8 +288,8 @@ const struct cli_command session_share = {
 	.name = "share",
 	.args = "SESSION DIR...",
 	.summary = "give a running session directories of this host, all at once",
-	.help = "DIR alone is on /workspace, or --at; DIR:/PLACE[:OPTION,...] says where it is, and may\n"
-		"say ro, cache=POLICY and timeout=SECONDS.\n",
+	.help = "DIR alone is on /workspace, or on --at. DIR:/PLACE[:OPTION,...] says where it is;\n"
+		"OPTION is ro, cache=POLICY or timeout=SECONDS.\n",
 	.options = options,
 	.values_size = sizeof(struct share_values),
 	.min_args = 2,

@@ -165,9 +165,10 @@ const struct cli_command session_stream = {
 	.name = "stream",
 	.args = "SESSION [--] CMD [WORD...]",
 	.summary = "run a command in a session and pass its output on line by line",
-	.help = "With --json each line is an object of its own, {\"stream\",\"line\"}, and the last\n"
-		"one is {\"exitCode\",\"elapsedMs\"}. A line that goes on in the next object of its\n"
-		"stream, or ends with it, has \"partial\"; what is no text is exact in \"lineBase64\".\n",
+	.help = "With --json each line is an object of its own, {\"stream\",\"line\"}, and the last one\n"
+		"is {\"exitCode\",\"elapsedMs\"}. A line that goes on in the next object of its stream,\n"
+		"or ends with the stream, has \"partial\". \"lineBase64\" has the exact bytes of a line\n"
+		"that is no text.\n",
 	.options = stream_options,
 	.values_size = sizeof(struct stream_values),
 	.min_args = 2,

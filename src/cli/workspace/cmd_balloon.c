@@ -42,8 +42,9 @@ const struct cli_command cli_balloon = {
 	.name = "balloon",
 	.args = "NAME MIB",
 	.summary = "set how much of its memory a running machine may have",
-	.help = "From 64 MiB to what the machine was booted with. What the guest gives up, the\n"
-		"host has again. A guest gives what it can spare: what it has then is printed.\n",
+	.help = "From 64 MiB to the memory that the machine was booted with. The host gets the memory\n"
+		"that the guest gives up. A guest gives only what it can spare, so the command prints\n"
+		"how much the guest has then.\n",
 	.group = CLI_GROUP_LIFECYCLE,
 	.min_args = 2,
 	.max_args = 2,

@@ -35,9 +35,10 @@ const struct cli_command cli_clone = {
 	.name = "clone",
 	.args = "NAME NEW",
 	.summary = "a new workspace with copies of a stopped one's disks",
-	.help = "The config is the source's. Its writable disks are copied, what is read-only is\n"
-		"shared, and bundles are made anew of their archives. Published ports and shares\n"
-		"are kept, so the two cannot run at once if a port is published.\n",
+	.help = "The new workspace has the config of the source. Its writable disks are copied, disks\n"
+		"that are read-only are shared, and bundles are made again from their archives.\n"
+		"Published ports and shares are kept. So the two cannot run at once if a port is\n"
+		"published.\n",
 	.group = CLI_GROUP_LIFECYCLE,
 	.min_args = 2,
 	.max_args = 2,

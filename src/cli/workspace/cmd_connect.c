@@ -223,13 +223,13 @@ const struct cli_command cli_connect = {
 	.name = "connect",
 	.args = "NAME",
 	.summary = "a shell in a running workspace or session, or its serial console",
-	.help = "A login shell on a terminal of its own in the guest; it follows the size of the\n"
-		"window. Ctrl-] detaches, which ends the shell. The exit code is the shell's.\n"
-		"\n"
-		"With --serial: the serial console, on which the guest's kernel speaks. In a workspace\n"
-		"that was made with --console shell a shell of root's runs there; else no login does,\n"
-		"and what is typed reaches whoever reads its console in the guest. It has one user at\n"
-		"a time and shows what comes from now on; `microagent logs` has the rest.\n",
+	.help = "A login shell on a terminal of its own in the guest. The terminal follows the size\n"
+		"of the window. Ctrl-] detaches, which ends the shell. The exit code is the shell's.\n\n"
+		"With --serial: the serial console, to which the guest's kernel writes. In a\n"
+		"workspace that was made with --console shell a shell of root runs there. In any\n"
+		"other there is no login, and typed text goes to the program of the guest that reads\n"
+		"the console. It has one user at a time and shows new output only; `microagent logs`\n"
+		"has the rest.\n",
 	.group = CLI_GROUP_RUN,
 	.options = connect_options,
 	.values_size = sizeof(struct connect_values),

@@ -89,10 +89,10 @@ const struct cli_command cli_cp = {
 	.name = "cp",
 	.args = "NAME:/PATH TARGET | SOURCE NAME:/PATH",
 	.summary = "copy a file or a directory out of a workspace, or into it",
-	.help = "A target that is a directory gets it under its own name; a file is replaced when\n"
-		"the copy is whole; a symbolic link is not written through. A workspace that is not\n"
-		"running is read by a machine that runs nothing of it. Devices, and links that lead\n"
-		"out of what is copied, are left out.\n",
+	.help = "If the target is a directory, the copy gets its own name in it. A file is replaced\n"
+		"when the copy is complete; a symbolic link is not written through. A machine that\n"
+		"runs nothing of the workspace reads a workspace that is not running. Devices, and\n"
+		"links that lead out of what is copied, are left out.\n",
 	.group = CLI_GROUP_RUN,
 	.options = cp_options,
 	.values_size = sizeof(struct cp_values),

@@ -87,9 +87,9 @@ const struct cli_command cli_create = {
 	.name = "create",
 	.args = "NEW [[--] CMD [WORD...]]",
 	.summary = "make a workspace that stays",
-	.help = "Clones the image and records kernel, memory, processors and command; nothing runs\n"
-		"yet. CMD is run at every start, and the machine ends with it. Without CMD it is the\n"
-		"entrypoint of an imported image; without that too the machine waits for\n"
+	.help = "Clones the image and records kernel, memory, processors and command. Nothing runs\n"
+		"yet. CMD is run at every start, and the machine ends with CMD. Without CMD the\n"
+		"entrypoint of an imported image is run. If there is none, the machine waits for\n"
 		"`microagent exec`.\n",
 	.group = CLI_GROUP_LIFECYCLE,
 	.options = guest_options,

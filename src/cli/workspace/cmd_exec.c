@@ -108,12 +108,11 @@ const struct cli_command cli_exec = {
 	.args = "NAME [--] CMD [WORD...]",
 	.summary = "run one more command in a running workspace or session",
 	.help = "stdout and stderr are the command's, live and without limit; stdin only with -i. The\n"
-		"exit code is the command's, as with `microagent run`. With -t it runs on a terminal\n"
-		"that is as large as ours; what is typed on ours goes to it, Ctrl-C too.\n"
-		"\n"
-		"SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1 and SIGUSR2 go to the command; a second\n"
-		"SIGINT or SIGTERM kills it with everything it started. So does our own end, however\n"
-		"it comes; what a command leaves in the background when it ends by itself lives on.\n"
+		"exit code is the command's, as with `microagent run`. With -t the command runs on a\n"
+		"terminal as large as this one, and gets all that is typed here, Ctrl-C too.\n\n"
+		"SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1 and SIGUSR2 go to the command. A second\n"
+		"SIGINT or SIGTERM kills it with everything that it started, and so does the end of\n"
+		"`microagent exec`. If the command ends by itself, its background processes live on.\n"
 		"With --json the output is kept (8 MiB each) and one object printed at the end.\n",
 	.group = CLI_GROUP_RUN,
 	.options = exec_options,

@@ -13,8 +13,8 @@ const struct cli_command cli_kill = {
 	.name = "kill",
 	.args = "NAME...",
 	.summary = "end a workspace's machine at once",
-	.help = "As if the power were cut: what the guest had not written to its disk is lost. The\n"
-		"workspace stays.\n",
+	.help = "The machine ends as if its power were cut: data that the guest had not written to\n"
+		"its disk is lost. The workspace stays.\n",
 	.group = CLI_GROUP_LIFECYCLE,
 	.min_args = 1,
 	.max_args = SIZE_MAX,

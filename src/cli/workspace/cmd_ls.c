@@ -188,8 +188,8 @@ const struct cli_command cli_ls = {
 	.name = "ls",
 	.args = "NAME[:/PATH] | NAME /PATH",
 	.summary = "list a directory of a workspace",
-	.help = "Sorted by name; without a path the root directory. A workspace that is not running\n"
-		"is read by a machine that runs nothing of it.\n",
+	.help = "The list is sorted by name. Without a path it is of the root directory. A machine\n"
+		"that runs nothing of the workspace reads a workspace that is not running.\n",
 	.group = CLI_GROUP_RUN,
 	.options = ls_options,
 	.values_size = sizeof(struct ls_values),

@@ -169,11 +169,11 @@ const struct cli_command cli_network = {
 	.name = "network",
 	.args = "NAME | allow|deny|publish|unpublish NAME WHAT",
 	.summary = "show or change what a workspace reaches, and its addresses",
-	.help = "As prepared; while the workspace runs also the guest's address, gateway and\n"
-		"resolver.\n"
-		"allow and deny: HOST[:PORT,...] as of --egress, of one that was made with it.\n"
-		"publish: [HOST:]HOSTPORT:GUESTPORT as of --publish; unpublish: [HOST:]HOSTPORT.\n"
-		"The next start has what was changed too.\n",
+	.help = "Shows the network as it was prepared. While the workspace runs it also shows the\n"
+		"guest's address, gateway and resolver.\n"
+		"allow and deny take HOST[:PORT,...] as --egress does, for a workspace that was made\n"
+		"with --egress. publish takes [HOST:]HOSTPORT:GUESTPORT as --publish does, and\n"
+		"unpublish takes [HOST:]HOSTPORT. The next start keeps these changes.\n",
 	.group = CLI_GROUP_OBSERVE,
 	.min_args = 1,
 	.max_args = 3,

@@ -14,11 +14,11 @@ const struct cli_command cli_quarantine = {
 	.args = "NAME...",
 	.summary = "cut every channel of a machine and let it go on",
 	.help = "Network, published ports, mediation, shares, commands and consoles end at once,\n"
-		"without asking the guest; the machine goes on with its memory and its disks, and\n"
-		"its serial log is still written. That nothing is left is looked at from outside; a\n"
-		"machine of which it cannot be shown is killed. `microagent halt`, `stop` or `kill`\n"
-		"ends it, and only then can it be started again. Without a machine the state is\n"
-		"recorded, so that nobody starts it.\n",
+		"without asking the guest. The machine goes on with its memory and its disks, and its\n"
+		"serial log is still written. microagent looks from outside whether a channel is\n"
+		"left. If it cannot prove that none is left, it kills the machine. `microagent halt`,\n"
+		"`stop` or `kill` ends the quarantine; only then can the workspace be started again.\n"
+		"A workspace without a machine gets the state too, so that nobody starts it.\n",
 	.group = CLI_GROUP_LIFECYCLE,
 	.min_args = 1,
 	.max_args = SIZE_MAX,

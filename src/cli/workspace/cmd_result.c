@@ -89,8 +89,8 @@ const struct cli_command cli_result = {
 	.name = "result",
 	.args = "NAME",
 	.summary = "exit code and output of a workspace's own command",
-	.help = "Of the command that it was created with, once that has ended. With --json: the\n"
-		"supervisor's answer to `inspect`, in which it is `result`.\n",
+	.help = "Shows the result of the command that the workspace was created with, after it has\n"
+		"ended. With --json: the supervisor's answer to `inspect`, which has it as `result`.\n",
 	.group = CLI_GROUP_OBSERVE,
 	.min_args = 1,
 	.max_args = 1,

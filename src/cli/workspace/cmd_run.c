@@ -143,14 +143,14 @@ const struct cli_command cli_run = {
 	.args = "[[--] CMD [WORD...]]",
 	.summary = "boot a machine, run a command in it, remove it",
 	.help = "stdout and stderr are the command's, live and without limit; stdin only with -i.\n"
-		"Options of microagent come before CMD; every word after it is the command's. An\n"
-		"imported image may name the command to be run when there is no CMD.\n\n"
-		"The exit code is the command's: 128+N when signal N killed it, 127 not found, 126\n"
-		"not executable, 124 when --timeout passed; 125 when the failure is microagent's.\n"
-		"Signals go to the command as with `microagent exec`; a second Ctrl-C or SIGTERM\n"
-		"ends the machine. Nothing of it stays.\n\n"
-		"With --base the machine is a session of that base, restored where `base warm` has\n"
-		"saved one, with the signals of `microagent session exec`.\n",
+		"Options of microagent come before CMD; every word after CMD is the command's.\n"
+		"Without CMD the command of an imported image is run.\n\n"
+		"The exit code is the command's: 128+N if signal N killed it, 127 not found, 126 not\n"
+		"executable, 124 if --timeout passed; 125 if microagent failed. Signals go to the\n"
+		"command as with `microagent exec`. A second Ctrl-C or SIGTERM ends the machine.\n"
+		"Nothing of the machine stays.\n\n"
+		"With --base the machine is a session of that base. It is restored if `base warm` has\n"
+		"saved a machine, and takes the signals of `microagent session exec`.\n",
 	.group = CLI_GROUP_RUN,
 	.options = run_options,
 	.shared = guest_options,

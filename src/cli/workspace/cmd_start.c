@@ -102,9 +102,9 @@ const struct cli_command cli_start = {
 	.name = "start",
 	.args = "NAME",
 	.summary = "boot a workspace; answers when its guest is ready",
-	.help = "Kernel, initrd and guest init must be those that were recorded when it was\n"
-		"created, and before the first start its disk too; after an upgrade of microagent\n"
-		"or of the kernel, --prepare accepts what is there now.\n",
+	.help = "Kernel, initrd and guest init must be those that were recorded when the workspace\n"
+		"was created; before the first start, the disk too. After an upgrade of microagent or\n"
+		"of the kernel, --prepare accepts the present ones.\n",
 	.group = CLI_GROUP_LIFECYCLE,
 	.options = start_options,
 	.values_size = sizeof(struct start_values),
