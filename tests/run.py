@@ -25,40 +25,42 @@ ROOT = Path(__file__).resolve().parent.parent
 BUILD = (ROOT / os.environ.get("BUILD", "build")).resolve()
 FUZZ_SECONDS = {False: 10, True: 180}
 UNIT_TIMEOUT_S = 300
-HOSTILE = "test_hostile_*.py"  # of `make soak` with the sanitizers, by stage_sanitized()
+HOSTILE = "test_hostile_*.py"  # stage_sanitized() runs these in `make soak` with the sanitizers
 TEST_STAGES = ("unit", "fuzz", "e2e", "ports", "kvm", "debian13")
-# What is true of every backend, in files that have machines of QEMU: test_parity.py has some of it in `make test`.
+# Files that have machines of QEMU and test what every backend does. test_parity.py runs a part of them in `make test`.
 PARITY = {"firecracker": ("test_supervisor.py", "test_supervisor_details.py", "test_lifecycle.py", "test_run.py", "test_matrix.py",
                           "test_verification.py", "test_bad_state.py", "test_half_start.py", "test_exec.py", "test_exec_stdin.py",
                           "test_exec_resume.py", "test_exec_options.py", "test_envelope.py", "test_files.py", "test_mediation.py",
                           "test_publish.py", "test_console.py", "test_bundles.py", "test_artifacts.py", "test_audit.py",
                           "test_audit_execs.py", "test_sessions.py", "test_session_end.py", "test_session_crash.py",
                           "test_session_quota.py", "test_network.py", "test_devices.py", "test_contract.py"),
-          # Without what has other machines of its own in the file: networks and devices of Linux.
+          # The files without those that make networks and devices of Linux for machines of their own.
           "apple-vf": ("test_supervisor.py", "test_supervisor_details.py", "test_lifecycle.py", "test_run.py", "test_matrix.py",
                        "test_verification.py", "test_bad_state.py", "test_exec.py", "test_exec_stdin.py", "test_exec_resume.py",
                        "test_exec_options.py", "test_envelope.py", "test_files.py", "test_mediation.py", "test_publish.py",
                        "test_console.py", "test_bundles.py", "test_artifacts.py", "test_audit_execs.py", "test_sessions.py",
                        "test_session_end.py", "test_session_quota.py", "test_contract.py")}
-# What goes over the channel to the guest, in files whose machines have a vsock device: once more over the port that saved ones have.
+# Files that test the channel to the guest. Their machines have a vsock device. They run once more over the port that
+# saved machines have.
 FACE = ("test_exec.py", "test_exec_stdin.py", "test_exec_resume.py", "test_exec_options.py", "test_exec_terminal.py", "test_envelope.py",
         "test_files.py", "test_agent_limits.py", "test_agent_task.py", "test_publish.py", "test_quarantine.py", "test_sessions.py",
         "test_session_share.py", "test_telemetry.py", "test_audit_execs.py", "test_seed_client.py")
 SOAK_STAGES = ("unit", "fuzz", "e2e", "alone", "ports", "sanitized", "parity", "face", "newer-qemu", "debian13")  # there e2e is what goes beside others, alone what does not
-# What newer programs of the host serve in another way (docs/tested.md). `make soak` has the whole suite there.
+# Files that newer programs of the host may change (docs/tested.md). `make soak` runs the whole suite with them.
 DEBIAN13 = ("test_shares.py::test_shares", "test_shares.py::test_what_the_guest_keeps",
             "test_session_share.py::test_an_ordinary_user_claims_with_a_directory", "test_session_share.py::test_from_the_start",
             "test_session_share.py::test_quarantine_in_the_middle_of_it", "test_share_races.py::test_both_create_one_name",
             "test_network.py::test_nat", "test_egress.py::test_names", "test_fork.py::test_a_command_in_each_child",
             "test_oci.py::test_volumes", "test_oci.py::test_each_state_and_command", "test_backends.py::test_doctor_says_what_was_never_run")
-# What differs by the accelerator: the verdict and the processor, a boot, commands, restored machines, forks, quarantine with its
-# proof, a machine that KVM gives up, who may use KVM.
+# Files in which the accelerator makes a difference: the verdict and the processor, a boot, commands, restored machines,
+# forks, quarantine with its proof, a machine that KVM gives up, and who may use KVM.
 KVM = ("test_kvm_linux.py", "test_kvm.py::test_a_machine_that_stands_still", "test_run.py::test_first_light", "test_run.py::test_vms_at_once",
        "test_lifecycle.py::test_life_of_a_workspace", "test_exec.py", "test_crash.py::test_kill_9_of_one_process",
        "test_crash.py::test_guest_ends_itself", "test_templates.py::test_what_is_recorded", "test_templates.py::test_a_session_is_restored",
        "test_templates.py::test_siblings_share_nothing", "test_fork.py::test_a_server_answers_from_parent_and_children",
        "test_fork.py::test_a_command_in_each_child", "test_quarantine.py::test_every_channel_ends_and_the_machine_goes_on")
-# What `make test` has of ports/, where `make soak` has all: a machine of each port is made, runs a command, is refused something and ends.
+# The part of ports/ that `make test` runs; `make soak` runs all. A machine of each port is made, runs a command, is
+# refused something and ends.
 PORTS = ("hyperv/tests/test_hyperv.py::test_lifecycle", "hyperv/tests/test_hyperv.py::test_refused_by_hcs",
          "hyperv/tests/test_hyperv.py::test_no_hyperv",
          "applevf/tests/test_applevf.py::test_a_life", "applevf/tests/test_applevf.py::test_the_published_requests",
@@ -66,7 +68,7 @@ PORTS = ("hyperv/tests/test_hyperv.py::test_lifecycle", "hyperv/tests/test_hyper
          "applevf/tests/test_applevf_macos.py::test_a_base_is_what_was_installed",
          "guest-macos/tests/test_macos_agent.py", "guest-macos/tests/test_macos_agent_vsock.py")
 TWO_WORKERS = ("-n", "2", "--dist", "loadfile")
-FOUR_WORKERS = ("-n", "4", "--dist", "loadfile")  # on two processors: two fifths of a test's time nothing of it runs
+FOUR_WORKERS = ("-n", "4", "--dist", "loadfile")  # on two processors; for two fifths of its time a test runs nothing
 
 
 class Tally:
@@ -83,7 +85,7 @@ class Tally:
 
 
 def run_unit(program):
-    """cmocka prints its counts on stderr; a crash without counts is one failure."""
+    """Counts cmocka's results, which are on stderr. A crash without counts is one failure."""
     try:
         done = subprocess.run([program], capture_output=True, text=True, errors="replace",
                               env={**os.environ, "XDG_STATE_HOME": str(BUILD / "unit" / "state-home")},
@@ -107,9 +109,9 @@ def run_unit(program):
 def stage_unit(tally):
     began = time.monotonic()
     programs = sorted(p for p in (BUILD / "unit").glob("test_*") if p.suffix == "")
-    with ThreadPoolExecutor(4) as pool:  # many of them wait
+    with ThreadPoolExecutor(4) as pool:  # many workers wait
         counts = list(pool.map(run_unit, programs))
-    # Nothing built is nothing tested, which is a failure.
+    # If nothing was built, nothing was tested, and that is a failure.
     passed, failed, skipped = (sum(column) for column in zip(*counts)) if counts else (0, 1, 0)
     tally.stage("unit", began, passed, failed, skipped)
 
@@ -140,7 +142,7 @@ def stage_fuzz(tally, soak):
 
 
 def pytest(words, report, env):
-    """One run of pytest; what it has written into report."""
+    """Runs pytest once. Returns what it has written into the report."""
     report.unlink(missing_ok=True)
     subprocess.run(["/usr/bin/python3", "-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider", "--durations=15",
                     f"--junitxml={report}", *words], cwd=ROOT / "tests" / "e2e", env=env, check=False)
@@ -148,13 +150,13 @@ def pytest(words, report, env):
 
 
 def pytest_of_ports(words, report, env):
-    """The same for tests of ports/, with the settings and the conftest.py of tests/e2e. That one's fixtures are everybody's, since
-    it is outside of the root of these tests."""
+    """Runs pytest for tests of ports/, with the settings and the conftest.py of tests/e2e. The fixtures of that file
+    are there for all of them, since the file is outside of the root of these tests."""
     return pytest(["-c", ROOT / "tests/e2e/pytest.ini", f"--rootdir={ROOT / 'ports'}", "-p", "conftest", *words], report, env)
 
 
 def end_strays(place):
-    """What goes on without its tests, as after an interrupt, in the form of one more test."""
+    """Reports a process that goes on after its tests, as after an interrupt, in the form of one more test."""
     found = strays.running(place)
     for pid, line in found.items():
         print(f"left behind by the tests, and killed: {pid} {line[:200]}", flush=True)
@@ -166,7 +168,7 @@ def end_strays(place):
 
 
 def tally_e2e(tally, began, suites, name="e2e"):
-    """All runs in one report, which is called after the stage; one that has written none is a failure."""
+    """Joins all runs into one report, which has the name of the stage. A run that has written no report is a failure."""
     total = failed = skipped = 0
     merged = ElementTree.Element("testsuites")
     for suite in suites:
@@ -183,7 +185,7 @@ def tally_e2e(tally, began, suites, name="e2e"):
 
 
 def remember_times(report):
-    """For the next run of the whole suite, which begins with the longest file."""
+    """Keeps the durations for the next run of the whole suite, which begins with the longest file."""
     took = {}
     for case in report.iter("testcase"):
         took[case.get("classname")] = took.get(case.get("classname"), 0) + float(case.get("time"))
@@ -201,12 +203,13 @@ def stage_files(tally, soak, files):
 
 
 def late(background):
-    """For the environment of tests: what is built meanwhile."""
+    """Adds the programs that are being built to the environment of the tests."""
     return {"MICROAGENT_TEST_LATE": " ".join(need for need, child in background if child.poll() is None)}
 
 
 def stage_e2e(tally, background, name="e2e", soak=False, parts=("e2e", "alone")):
-    """Part e2e: what may have other workers beside it, in four of them; of `make soak`, which works them harder, in two."""
+    """Part e2e: runs files that may have other workers beside them, on four workers. In `make soak` it has two, since
+    its files need more of the host."""
     began = time.monotonic()
     workers = TWO_WORKERS if soak else FOUR_WORKERS
     marks = {"e2e": "not (alone or whole_suite)", "alone": "(alone or whole_suite)"}
@@ -218,7 +221,7 @@ def stage_e2e(tally, background, name="e2e", soak=False, parts=("e2e", "alone"))
         try:
             suites = [pytest([*(workers if part == "e2e" else ()), "-m", f"{which[0]} and {marks[part]}", *which[1:], "."],
                              BUILD / f"e2e-{part}.xml", env) for part in parts]
-        finally:  # an interrupt ends the workers as they are
+        finally:  # an interrupt ends the workers at once
             left = end_strays(own)
         suites.append(left)
         report = tally_e2e(tally, began, suites, name)
@@ -230,7 +233,7 @@ def stage_e2e(tally, background, name="e2e", soak=False, parts=("e2e", "alone"))
 
 
 def stage_ports(tally, background, soak):
-    """What is for other systems, on stand-ins."""
+    """Runs the tests of other systems, on stand-ins."""
     began = time.monotonic()
     words = [*TWO_WORKERS, *sorted(ROOT.glob("ports/*/tests"))] if soak else \
         [*FOUR_WORKERS, "-m", "not soak", *(ROOT / "ports" / name for name in PORTS)]
@@ -244,8 +247,8 @@ def stage_ports(tally, background, soak):
 
 
 def stage_sanitized(tally):
-    """Whoever attacks, and whatever fails, meets the programs with ASan and UBSan in them: all of the first, and of the faults
-    those of `make test`, since there all of them have been had without."""
+    """Runs hostile peers and faults against programs with ASan and UBSan. It runs all hostile peers, and those faults
+    that `make test` has, since `make test` has run all faults without the sanitizers."""
     began = time.monotonic()
     tests = ROOT / "tests" / "e2e"
     hostile = sorted(tests.glob(HOSTILE))
@@ -268,7 +271,7 @@ def stage_face(tally):
 
 
 def stage_newer_qemu(tally):
-    """The suite of `make test` once more, with the QEMU of the next Debian: docs/tested.md."""
+    """Runs the suite of `make test` once more, with the QEMU of the next Debian (docs/tested.md)."""
     began = time.monotonic()
     fetched = subprocess.run([ROOT / "scripts/fetch-newer-qemu.sh", BUILD / "newer-qemu"], stdout=subprocess.PIPE, text=True, check=False)
     if fetched.returncode:
@@ -280,8 +283,8 @@ def stage_newer_qemu(tally):
 
 
 def stage_debian13(tally, soak):
-    """In a Debian 13 of its own: what the README says first, and a part of the suite. In `make soak` it is `make test` there, for the
-    whole end-to-end suite, and for ports."""
+    """Runs the first commands of the README and a part of the suite in a Debian 13 of its own. In `make soak` it runs
+    `make test` there, with the whole end-to-end suite and ports."""
     began = time.monotonic()
     if os.geteuid() != 0:
         print("debian13: skipped, since only root enters another system's root", flush=True)
@@ -308,14 +311,14 @@ def stage_debian13(tally, soak):
          "-q", "-rs", "-p", "no:cacheprovider", f"--junitxml={reports[0]}", "-m", "not soak", *TWO_WORKERS, *DEBIAN13]
     done = subprocess.run([*inside, *words], cwd=ROOT, stdin=subprocess.DEVNULL, check=False)
     suites = [suite for report in reports if report.exists() for suite in ElementTree.parse(report).getroot().iter("testsuite")]
-    # What failed without a test's name, such as the build of a program, is one failure.
+    # A failure without the name of a test, such as a failed build of a program, counts as one failure.
     if done.returncode and not any(int(suite.get(kind)) for suite in suites for kind in ("failures", "errors")):
         suites.append(None)
     tally_e2e(tally, began, suites, "debian13")
 
 
 def stage_kvm(tally):
-    """Machines whose Linux runs under KVM, where there is a KVM that runs one."""
+    """Runs machines whose Linux runs under KVM, if this host has a KVM that can run one."""
     began = time.monotonic()
     try:
         with kvm_host.prepared(BUILD / "bin", ["busybox*"]) as env:
@@ -340,8 +343,8 @@ def boots_below(place):
 
 
 def build_slow_things(stages):
-    """The tuned kernel and the debian image, which ports need not, are built once into the cache, both at once; the tests that
-    name their fixtures come last then, and wait for the builder's lock: [(fixture, builder)]."""
+    """Builds the tuned kernel and the debian image into the cache, both at once. ports needs neither. The tests that
+    use them come last and wait for the builder's lock. Returns [(fixture, builder)]."""
     children = []
     suite = {"e2e", "alone", "newer-qemu"} & set(stages)
     if not suite and "ports" not in stages:
@@ -355,7 +358,7 @@ def build_slow_things(stages):
 
 
 def main():
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # so that directories of its own are removed
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # so that it removes directories of its own
     words = sys.argv[1:]
     soak = "--soak" in words
     words = [w for w in words if w != "--soak"]
@@ -366,7 +369,7 @@ def main():
         print("fuzz: skipped with SANITIZE, since fuzz targets carry sanitizers always", flush=True)
         stages.remove("fuzz")
     if os.environ.get("ACCEL") and {"e2e", "kvm"} <= set(stages):
-        stages.remove("kvm")  # is a part of the suite, for which the accelerator was chosen
+        stages.remove("kvm")  # it is a part of a suite that was started for this accelerator
     with contextlib.ExitStack() as stack:
         if os.environ.get("ACCEL") == "kvm":
             try:

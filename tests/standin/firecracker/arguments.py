@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The command line, with Firecracker's rules and words for what breaks them."""
+"""Parses the command line by Firecracker's rules, and refuses it in Firecracker's words."""
 
 import facts
 
@@ -7,7 +7,7 @@ PREFIX = "--"
 
 
 class Wrong(Exception):
-    """variant, message and what is between the variant's quotes: Firecracker logs one and prints the others."""
+    """Has the variant, the message and the text between the variant's quotes. Firecracker logs the variant and prints the others."""
 
     def __init__(self, variant, message, detail):
         super().__init__(message)
@@ -29,7 +29,7 @@ def unexpected(word):
 
 
 def parse(words):
-    """{name: value or True}, defaults included. A word behind a lone `--` is nobody's."""
+    """Returns {name: value or True}, defaults included. Words behind a lone `--` belong to no option."""
     words = words[:words.index(PREFIX)] if PREFIX in words else words
     for alone, names in (("help", ("--help", "-h")), ("version", ("--version",))):
         if any(name in words for name in names):

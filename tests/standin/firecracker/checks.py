@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""A body against its table: the first thing that is wrong, in the words of the library that Firecracker parses with
-(serde_json). The column that it names is the real one's for a syntax error at most."""
+"""Compares a body with its table, and names the first fault in the words of serde_json, the library that Firecracker
+parses with. The column in the text is the real one's only for a syntax error, if at all."""
 
 import json
 import re
@@ -78,7 +78,7 @@ def check_field(object_name, name, field, value, version, partial):
 
 
 def check_object(name, value, version, partial=False):
-    """partial: no field is required, and null is none."""
+    """Checks the object. partial: no field is required, and null counts as absent."""
     fields = {key: field for key, field in facts.OBJECTS[name].items() if facts.SINCE.get((name, key), version) <= version}
     for key, given in value.items():
         if key in fields:
@@ -91,7 +91,7 @@ def check_object(name, value, version, partial=False):
 
 
 def parse_body(call, body, version):
-    """The object of a call's body."""
+    """Returns the object of a call's body."""
     try:
         value = json.loads(body, object_pairs_hook=unique)
     except (ValueError, RecursionError) as not_json:

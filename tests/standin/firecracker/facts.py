@@ -1,35 +1,35 @@
 # SPDX-License-Identifier: MIT
-"""What Firecracker takes, as it publishes it: its API description (src/firecracker/swagger/firecracker.yaml; cited
-as [api]), and what docs/ of its repository or, where those are silent, its behaviour adds (cited by file). The test
-test_standin_facts.py compares the tables with the description where that is at hand."""
+"""The facts of what Firecracker accepts. They come from its API description (src/firecracker/swagger/firecracker.yaml;
+cited as [api]) and from docs/ of its repository. Where those say nothing, its behaviour was observed (cited by
+file). test_standin_facts.py compares the tables with the description, if this host has it."""
 
-VERSION = "1.15.1"  # the last one that the supervisor takes
+VERSION = "1.15.1"  # the newest version that the supervisor accepts
 
-# What a release has learned, as its CHANGELOG.md says.
+# The versions that brought a feature, as Firecracker's CHANGELOG.md says.
 BZIMAGE_SINCE = (1, 17)
 TRANSPARENT_PAGES_SINCE = (1, 17)
 HOTPLUG_SINCE = MTU_SINCE = (1, 16)
-VMCLOCK_INTERRUPT_SINCE = (1, 15)  # and with it the place of VMGenID's, which was the first (src/vmm/src/device_manager/acpi.rs)
+VMCLOCK_INTERRUPT_SINCE = (1, 15)  # this moved the address of VMGenID, which was the first before (src/vmm/src/device_manager/acpi.rs)
 
-BODY_LIMIT = 51200  # docs of --http-api-max-payload-size
-LINE_LIMIT = 1024  # micro_http: one line of a request
-CONNECTIONS = 10  # micro_http: beyond them it answers 503
-COMMAND_LINE_LIMIT = 2048  # of the kernel, x86-64
+BODY_LIMIT = 51200  # documentation of --http-api-max-payload-size
+LINE_LIMIT = 1024  # micro_http: the longest line of a request
+CONNECTIONS = 10  # micro_http: beyond this number it answers 503
+COMMAND_LINE_LIMIT = 2048  # of the kernel's command line, on x86-64
 ELF_HEADER = 64  # bytes
-LEVELS = {"off": 0, "error": 1, "warn": 2, "warning": 2, "info": 3, "debug": 4, "trace": 5}  # of a log, in any case of letters
+LEVELS = {"off": 0, "error": 1, "warn": 2, "warning": 2, "info": 3, "debug": 4, "trace": 5}  # the levels of a log, in upper or lower case
 CPUS = 32  # [api] vcpu_count
-INTERRUPTS = 19  # src/vmm/src/arch/x86_64/layout.rs, GSI_LEGACY_NUM: each device has one to itself
+INTERRUPTS = 19  # src/vmm/src/arch/x86_64/layout.rs, GSI_LEGACY_NUM: each device needs one
 DEFAULT_MACHINE = {"vcpu_count": 1, "mem_size_mib": 128, "smt": False, "track_dirty_pages": False, "huge_pages": "None"}
-# docs/getting-started.md and the comments on boot_args: what is used where a boot source names none.
+# The command line that is used if a boot source has none: docs/getting-started.md and the comments on boot_args.
 DEFAULT_BOOT_ARGS = ("reboot=k panic=1 nomodule 8250.nr_uarts=0 i8042.noaux i8042.nomux i8042.dumbkbd swiotlb=noforce")
 
-# How the process ends (docs of the exit codes in src/vmm/src/lib.rs).
+# The exit codes of the process (documentation in src/vmm/src/lib.rs).
 EXIT_OK, EXIT_ERROR, EXIT_BAD_LEVEL, EXIT_ARGUMENTS = 0, 1, 152, 153
 
 
 class Field:
-    """One field of a body. low and high bound a number; words are the values of an enumeration; of names the
-    object that it is. The server's own types are narrower than [api] in places: see NARROWER."""
+    """One field of a body. low and high bound a number. words are the values of an enumeration. of is the name of the
+    object that the field is. The server's own types are narrower than [api] in places: see NARROWER."""
 
     def __init__(self, kind, required=False, low=None, high=None, words=None, of=None):
         self.kind, self.required, self.low, self.high, self.words, self.of = kind, required, low, high, words, of
@@ -51,7 +51,7 @@ def made_of(name):
     return Field("object", of=name)
 
 
-OBJECTS = {  # by their names in [api]
+OBJECTS = {  # the objects, by their names in [api]
     "Balloon": {"amount_mib": number(True), "deflate_on_oom": flag(True), "stats_polling_interval_s": number(),
                 "free_page_hinting": flag(), "free_page_reporting": flag()},
     "BalloonUpdate": {"amount_mib": number(True)},
@@ -79,23 +79,25 @@ OBJECTS = {  # by their names in [api]
     "Vm": {"state": text(True, ("Paused", "Resumed"))},
     "Vsock": {"guest_cid": number(True, 3), "uds_path": text(True), "vsock_id": text()},
 }
-# Fields that are not there before a release.
+# The fields that came with a release.
 SINCE = {("NetworkInterface", "mtu"): MTU_SINCE}
-# Of these [api] does not say, and the server ignores, what it does not know (src/vmm/src/vmm_config: no deny_unknown_fields).
+# Objects whose unknown fields the server ignores. [api] does not say so (src/vmm/src/vmm_config has no
+# deny_unknown_fields).
 OPEN = {"Metrics", "TokenBucket"}
-# What may be left out, and may not be null: of the server's own types these are no Option (seen with 1.15.1). A PATCH takes null.
+# Fields that may be left out but may not be null, since they are no Option in the server's own types (seen with
+# 1.15.1). A PATCH accepts null.
 NEVER_NULL = {("Balloon", "stats_polling_interval_s"), ("Balloon", "free_page_hinting"), ("Balloon", "free_page_reporting"),
               ("Drive", "cache_type"), ("MachineConfiguration", "huge_pages"), ("MachineConfiguration", "smt"),
               ("MachineConfiguration", "track_dirty_pages")}
-# The words that the server of x86-64 knows, in its own order, where [api] has those of arm64 too (seen with 1.15.1).
+# The words that the server of x86-64 knows, in its own order; [api] also has those of arm64 (seen with 1.15.1).
 WORDS_HERE = {("MachineConfiguration", "cpu_template"): ("C3", "T2", "T2S", "None", "T2CL", "T2A")}
-# What GET /vm/config says where nothing was given: nulls are written out.
+# The values that GET /vm/config shows for fields that were not given: nulls are written out.
 EMPTY = {"Drive": {"partuuid": None, "rate_limiter": None, "socket": None, "path_on_host": None, "cache_type": "Unsafe", "io_engine": "Sync",
                    "is_read_only": False},
          "BootSource": {"kernel_image_path": "", "initrd_path": None, "boot_args": None}, "EntropyDevice": {"rate_limiter": None},
          "NetworkInterface": {"guest_mac": None, "rx_rate_limiter": None, "tx_rate_limiter": None},
          "RateLimiter": {"bandwidth": None, "ops": None}, "TokenBucket": {"one_time_burst": None}}
-# What the server's own types bound beyond [api]: (object, field) -> highest number.
+# Bounds of the server's own types that [api] does not have: (object, field) -> highest number.
 NARROWER = {("MachineConfiguration", "vcpu_count"): 255, ("Balloon", "amount_mib"): 2**32 - 1,
             ("BalloonUpdate", "amount_mib"): 2**32 - 1, ("Balloon", "stats_polling_interval_s"): 65535,
             ("BalloonStatsUpdate", "stats_polling_interval_s"): 65535, ("Vsock", "guest_cid"): 2**32 - 1}
@@ -104,7 +106,8 @@ BEFORE, AFTER, ALWAYS = "before", "after", "always"
 
 
 class Call:
-    """One path and method: the object of its body, when it is allowed ([api] summaries: pre-boot, post-boot only)."""
+    """One path and method, with the object of its body and the time when it is allowed ([api] summaries: pre-boot,
+    post-boot only)."""
 
     def __init__(self, method, path, when, body=None, required=True):
         self.method, self.path, self.when, self.body, self.required = method, path, when, body, required
@@ -126,7 +129,7 @@ CALLS = [
     Call("PATCH", "/balloon", AFTER, "BalloonUpdate"),
     Call("PATCH", "/balloon/statistics", AFTER, "BalloonStatsUpdate"),
     Call("PUT", "/boot-source", BEFORE, "BootSource"),
-    # A drive and a card after the start would be hot-plugged, for which there must be a PCI bus (docs/device-hotplug.md).
+    # A drive or a card after the start would be hot-plugged, which needs a PCI bus (docs/device-hotplug.md).
     Call("PUT", "/drives/{drive_id}", ALWAYS, "Drive"),
     Call("PATCH", "/drives/{drive_id}", AFTER, "PartialDrive"),
     Call("PUT", "/entropy", BEFORE, "EntropyDevice"),
@@ -139,7 +142,8 @@ CALLS = [
     Call("PATCH", "/vm", AFTER, "Vm"),
     Call("PUT", "/vsock", BEFORE, "Vsock"),
 ]
-# What Firecracker has and the stand-in has not: refused by name, so that whoever comes to use it sees it.
+# Calls of Firecracker that the stand-in does not have. It refuses them by name, so that a developer who needs one sees
+# the reason.
 ABSENT = [
     "PUT /snapshot/create", "PUT /snapshot/load", "PUT /mmds", "PATCH /mmds", "GET /mmds", "PUT /mmds/config",
     "PUT /cpu-config", "PUT /pmem/{id}", "PATCH /pmem/{id}", "PUT /serial", "PUT /hotplug/memory",
@@ -147,7 +151,7 @@ ABSENT = [
     "PATCH /balloon/hinting/stop",
 ]
 
-# Options of the program (`firecracker --help`): whether each takes a value.
+# Options of the program (`firecracker --help`), and whether each takes a value.
 OPTIONS = {
     "api-sock": True, "id": True, "seccomp-filter": True, "no-seccomp": False, "start-time-us": True,
     "start-time-cpu-us": True, "parent-cpu-time-us": True, "config-file": True, "metadata": True, "no-api": False,

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""HTTP as Firecracker's own small server speaks it: a request is a line, headers and a counted body, each line at
-most 1024 bytes; an answer always says keep-alive. What breaks the rules is answered by 400 with the key `error`
-(and a newline inside the string, which makes it bad JSON, there as here)."""
+"""HTTP as Firecracker's own small server speaks it. A request is a line, headers and a counted body, and each line has
+at most 1024 bytes. An answer always says keep-alive. A request that breaks the rules gets 400 with the key `error`.
+Its string contains a newline, which makes it bad JSON, as in Firecracker."""
 
 import facts
 
@@ -58,7 +58,7 @@ def parse_header(request, line, limit):
 
 
 class Reader:
-    """Bytes in, requests out."""
+    """Turns the bytes of a connection into requests."""
 
     def __init__(self, limit):
         self.limit, self.buffer, self.request, self.in_body = limit, b"", None, False
@@ -81,7 +81,7 @@ class Reader:
         return done
 
     def feed(self, data):
-        """Yields whole requests; raises Bad for one that breaks the rules, with which all else of the connection goes."""
+        """Yields whole requests. Raises Bad for a request that breaks the rules; the rest of the connection is then lost."""
         self.buffer += data
         while True:
             if self.in_body:

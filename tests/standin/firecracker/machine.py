@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""The guest: QEMU's microvm in the place of KVM. It has what a microVM of Firecracker has and no more: a serial port, a
-keyboard controller, virtio devices in Firecracker's order. Its monitor is two pipes, so that all sockets here are such as
-Firecracker has, but the one to the vsock device.
-
-No power management, as docs/getting-started.md says of Firecracker: a guest that powers off stands still for ever
-(QEMU pauses it), one that resets ends the process."""
+"""The guest. It is QEMU's microvm in the place of KVM, with the devices of a microVM of Firecracker and no others: a
+serial port, a keyboard controller, and virtio devices in Firecracker's order. Its monitor is two pipes, so that all
+sockets here are such as Firecracker has, except the one to the vsock device. It has no power management, as
+docs/getting-started.md says of Firecracker: a guest that powers off stands still for ever (QEMU pauses it), and a
+guest that resets ends the process."""
 
 import ctypes
 import json
@@ -12,12 +11,12 @@ import os
 import signal
 
 PR_SET_PDEATHSIG = 1
-# As in src/backend/qemu/command_line.c: what a kernel needs under TCG.
+# The words that a kernel needs under TCG, as in src/backend/qemu/command_line.c.
 TCG_WORDS = "tsc=reliable no_timer_check init_on_alloc=1"
 
 
 def command_line(boot_args, root, khz):
-    """As Firecracker puts it together: its own words stand before the `--` behind which init's are."""
+    """Joins the kernel's command line as Firecracker does: its own words stand before the `--`, and those of init after it."""
     kernel, dashes, init = f" {boot_args} ".partition(" -- ")
     words = [*TCG_WORDS.split(), f"tsc_early_khz={khz}", *kernel.split(), "pci=off"]
     if root:
@@ -27,7 +26,7 @@ def command_line(boot_args, root, khz):
 
 
 def limits(limiter):
-    """Of a throttle group: what a token bucket lets through in the long run, and the burst."""
+    """Returns the values of a throttle group: the rate of a token bucket in the long run, and its burst."""
     found = {}
     for bucket, name in (("bandwidth", "bps-total"), ("ops", "iops-total")):
         tokens = (limiter or {}).get(bucket)
@@ -99,16 +98,16 @@ class Gone(Exception):
 
 
 class Machine:
-    """A guest that is made and not begun: resume() begins it. on_event() is given what QEMU tells."""
+    """A guest that is made and has not begun: resume() begins it. on_event() gets the events of QEMU."""
 
     def __init__(self, place, make_words, given, on_event):
-        """make_words(the monitor's path); given: descriptors that the words name. place: for the names of the monitor's
-        pipes, until QEMU has opened them."""
+        """make_words gets the monitor's path. given: descriptors that the words name. place: directory for the names of
+        the monitor's pipes, until QEMU has opened them."""
         self.on_event, self.buffer = on_event, b""
         from_us, self.commands = os.pipe()
         self.events, to_us = os.pipe()
         monitor = os.path.join(place, "monitor")
-        self.names = {f"{monitor}.in": from_us, f"{monitor}.out": to_us}  # as QEMU's pipe wants them
+        self.names = {f"{monitor}.in": from_us, f"{monitor}.out": to_us}  # the names that QEMU's pipe wants
         for name, fd in self.names.items():
             os.symlink(f"/proc/self/fd/{fd}", name)
         words = make_words(monitor)
@@ -116,14 +115,14 @@ class Machine:
         if self.qemu == 0:
             try:
                 become_qemu(words, [from_us, to_us, *given])
-            except BaseException as why:  # whatever it is, the child may not go on as the parent
+            except BaseException as why:  # whatever the error is, the child may not go on as the parent
                 os.write(2, f"QEMU: {why!r}\n".encode())
                 os._exit(127)
         for fd in self.names.values():
             os.close(fd)
 
     def greet(self):
-        """QEMU speaks when its devices are made, and that of vsock is when somebody answers it."""
+        """Waits until QEMU speaks. QEMU speaks when its devices are made, and the vsock device is made when its back-end answers."""
         self.next_line()
         for name in self.names:
             os.unlink(name)

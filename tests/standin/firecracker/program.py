@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The program: its start, its one loop, its end. See README.md."""
+"""The program: its start, its one loop and its end. See README.md."""
 
 import json
 import os
@@ -21,12 +21,12 @@ from vmm import Refused, Vmm
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 RESOURCE_ID = re.compile(r"\w+")
-# What a signal's handler ends the process with (src/vmm/src/lib.rs).
+# The exit codes with which the handler of a signal ends the process (src/vmm/src/lib.rs).
 SIGNALS = {signal.SIGHUP: 156, signal.SIGXCPU: 154, signal.SIGXFSZ: 151, signal.SIGBUS: 149, signal.SIGSYS: 148}
 
 
 class Log:
-    """On stdout, beside the guest's serial port, until it is told a file (docs/logger.md)."""
+    """The log. It goes to stdout, beside the guest's serial port, until a call names a file (docs/logger.md)."""
 
     def __init__(self, ident):
         self.fd, self.ident, self.level, self.show_level = 1, ident, facts.LEVELS["info"], False
@@ -49,11 +49,11 @@ class Log:
         try:
             os.write(self.fd, f"{when} [{self.ident}:{thread}{shown}] {text}\n".encode())
         except OSError:
-            pass  # as Firecracker: a line that cannot be written is lost
+            pass  # as in Firecracker, a line that cannot be written is lost
 
 
 class Failed(Exception):
-    """The end of the process: what is logged, what is printed, and the code."""
+    """The end of the process: the line for the log, the text to print, and the exit code."""
 
     def __init__(self, logged, shown, code=facts.EXIT_ERROR):
         super().__init__(logged)
@@ -66,7 +66,7 @@ class Client:
 
 
 def find_call(method, path):
-    """(row, id from the path) of a call; (None, None): there is none."""
+    """Returns (row, id from the path) of a call. Returns (None, None) if there is no such call."""
     tokens = [token for token in path.lstrip("/").split("/")]
     while tokens and not tokens[-1]:
         tokens.pop()
@@ -89,15 +89,16 @@ class Server:
     def __init__(self, vmm, settings, listener, limit):
         self.vmm, self.settings, self.listener, self.limit = vmm, settings, listener, limit
         self.selector, self.clients = selectors.DefaultSelector(), {}
-        self.death = None  # when to die, as a fault
-        # Since when nothing was asked, and when something was: the difference is the client's time, not ours.
+        self.death = None  # the time at which to die, as a fault
+        # The time since which the client has asked nothing, and the time at which it asked. Their difference is the
+        # client's time, and not the stand-in's.
         self.idle_since = self.asked_at = time.monotonic_ns()
         self.selector.register(listener, selectors.EVENT_READ, self.accept)
 
     # --- calls -----------------------------------------------------------------------------------------------------------
 
     def understand(self, request):
-        """(row, body); Refused with what is wrong about it as a request."""
+        """Returns (row, body). Raises Refused with the fault if it is no valid request."""
         method, path, body = request.method, request.path, request.body
         if body and method == "GET":
             raise Refused("GET request cannot have a body.")
@@ -129,7 +130,7 @@ class Server:
         raise Refused(f"The id from the path [{ident}] does not match the id from the body [{value[key]}]!")
 
     def perform(self, request):
-        """(status, object or None)."""
+        """Returns (status, object or None)."""
         try:
             call, value = self.understand(request)
             found = self.vmm.perform(call, value)
@@ -183,7 +184,7 @@ class Server:
         if wrong == "hang":
             return
         if wrong == "slow":
-            time.sleep(fault.get("seconds", 2))  # one thread, as Firecracker's: everybody waits
+            time.sleep(fault.get("seconds", 2))  # there is one thread, as in Firecracker, so all clients wait
         if wrong == "garbage":
             data = b"\x00\xff\x7fELF garbage \r\n\r\n{]" * 8
         if wrong == "half":
@@ -198,7 +199,7 @@ class Server:
     def accept(self, _):
         try:
             stream, _ = self.listener.accept()
-        except OSError:  # somebody has shut the socket down
+        except OSError:  # another thread has shut the socket down
             self.selector.unregister(self.listener)
             return
         if len(self.clients) >= facts.CONNECTIONS:
@@ -248,7 +249,7 @@ class Server:
             self.selector.register(self.vmm.guest.events, selectors.EVENT_READ, lambda _: self.vmm.guest.take_events())
 
     def run(self):
-        """Until the guest has ended: the code to end with."""
+        """Serves until the guest has ended. Returns the exit code."""
         while self.vmm.ended is None:
             left = None if self.death is None else self.death - time.monotonic()
             if left is not None and left <= 0:
@@ -257,7 +258,7 @@ class Server:
                 try:
                     key.data(key)
                 except Gone:
-                    # QEMU is no more, and has not said why.
+                    # QEMU has ended and has not said why.
                     self.vmm.log.line(f"the stand-in's QEMU has ended: {self.vmm.guest.exit_code()}", "Error")
                     return facts.EXIT_ERROR
         return self.vmm.ended
@@ -319,7 +320,7 @@ def serve(given, log, settings, version):
 
 
 def needs(settings):
-    """What a cell must show beside the launcher for all of this to run."""
+    """The files that a cell must show beside the launcher, so that the program can run."""
     python = os.path.realpath("/usr/bin/python3")
     return {"readable": ["/usr/bin/python3", python, f"/usr/lib/python{sys.version_info[0]}.{sys.version_info[1]}", HERE,
                          settings["library"], settings["qemu"], "/usr/share/qemu", "/usr/share/seabios", "/etc/ld.so.cache",
@@ -340,7 +341,7 @@ def main(words, settings_path):
         given = arguments.parse(words)
         if "help" in given or "version" in given:
             print(f"Firecracker v{version}\n")
-            if "version" in given:  # by which the supervisor knows it, and what its cell must show (backend/firecracker/binary.h)
+            if "version" in given:  # by this the supervisor recognises the stand-in and what its cell must show (backend/firecracker/binary.h)
                 print("microagent stand-in: " + ":".join(needs(settings)["readable"]))
             print(*(f"  --{name}" + (f" <{name}>" if takes else "") for name, takes in sorted(facts.OPTIONS.items())),
                   sep="\n") if "help" in given else None
@@ -364,7 +365,7 @@ def main(words, settings_path):
 
 
 def end(words, settings_path):
-    """main() as the last thing of the process: a thread of the vsock device may still run."""
+    """Runs main() as the last thing of the process, since a thread of the vsock device may still run."""
     code = main(words, settings_path)
     sys.stdout.flush()
     os._exit(code)

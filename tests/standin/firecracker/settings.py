@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""What a test says to the stand-in, by a JSON file (README.md): which version to be, where to write down the calls, what
-to do wrong. The file is read again at every call, so that a test can change it meanwhile."""
+"""Settings that a test gives to the stand-in in a JSON file (README.md): its version, the file for the record of calls,
+and the faults. The file is read again at every call, so that a test can change it."""
 
 import json
 import os
@@ -28,7 +28,7 @@ class Settings:
         return self.values[name]
 
     def fault(self, name, alternatives):
-        """The fault of this call, by its own name or by its row's, if its turn has come."""
+        """Returns the fault of this call, by the call's own name or its row's, if the turn of the fault has come."""
         faults = self.read().get("faults", {})
         key = next((key for key in (name, alternatives) if key in faults), None)
         if not key:
@@ -39,7 +39,7 @@ class Settings:
         return fault if first < self.counts[key] <= first + fault.get("times", 2**31) else None
 
     def record(self, **what):
-        """A line in one write: the record may be a FIFO, or a file with several writers."""
+        """Writes a line in one write, since the record may be a FIFO, or a file with several writers."""
         if not self.get("record"):
             return
         fd = os.open(self["record"], os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NONBLOCK | os.O_CLOEXEC, 0o666)
@@ -48,7 +48,7 @@ class Settings:
 
 
 def die(fault):
-    """As by a bug, or by whoever kills it. The first process of a cell cannot be killed from within."""
+    """Ends the process as a bug or a kill does. The first process of a cell cannot be killed from inside."""
     os.write(2, fault.get("words", "").encode())
     if "code" not in fault:
         os.kill(os.getpid(), signal.SIGKILL)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A tap as Firecracker opens it: by its name, without packet information, with virtio headers of 12 bytes
+"""Opens a tap as Firecracker does: by its name, without packet information, with virtio headers of 12 bytes
 (docs/network-setup.md; src/vmm/src/devices/virtio/net/tap.rs)."""
 
 import fcntl

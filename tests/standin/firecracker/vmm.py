@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What is configured, and what each call does: the rules and refusals of Firecracker before and after its start
+"""The configuration, and what each call does: the rules and refusals of Firecracker before and after its start
 (src/vmm/src/rpc_interface.rs, src/vmm/src/vmm_config). A refusal is Refused with the text of the fault message."""
 
 import os
@@ -28,7 +28,7 @@ def open_path(path, flags, prefix, suffix=""):
 
 
 def whole(name, given):
-    """An object as GET /vm/config has it: what was left out is there too."""
+    """Returns an object as GET /vm/config shows it, with the fields that were left out."""
     fields = facts.OBJECTS[name]
     return {**facts.EMPTY.get(name, {}),
             **{key: whole(fields[key].of, value) if value is not None and fields[key].of else value for key, value in given.items()}}
@@ -36,7 +36,7 @@ def whole(name, given):
 
 class Vmm:
     def __init__(self, settings, ident, api, version, log, library):
-        """api: the path of its socket."""
+        """api is the path of the API's socket."""
         self.settings, self.ident, self.api, self.version, self.log, self.library = settings, ident, api, version, log, library
         self.machine, self.boot, self.drives, self.cards = dict(facts.DEFAULT_MACHINE), None, [], []
         self.vsock = self.listener = self.balloon = self.entropy = self.logger = self.metrics = None
@@ -45,7 +45,7 @@ class Vmm:
 
     @property
     def numbers(self):
-        """Of the version: (major, minor)."""
+        """Returns the version as (major, minor)."""
         return tuple(int(part) for part in self.version.split(".")[:2])
 
     @property
@@ -59,7 +59,7 @@ class Vmm:
         return {"id": self.ident, "state": self.state, "vmm_version": self.version, "app_name": "Firecracker"}
 
     def full_config(self):
-        """The keys of [api] FullVmConfiguration. Logger and metrics are null even where they are set."""
+        """Returns an object with the keys of [api] FullVmConfiguration. Logger and metrics are null even if they are set."""
         return {"balloon": self.balloon, "drives": [whole("Drive", drive) for drive, _ in self.drives],
                 "boot-source": whole("BootSource", self.boot or {}), "cpu-config": None, "logger": None, "machine-config": self.machine,
                 "metrics": None, "mmds-config": None, "network-interfaces": [whole("NetworkInterface", card) for card, _ in self.cards],
@@ -135,7 +135,7 @@ class Vmm:
         wrong = create + "Virtio backend error: Error manipulating the backing file: "
         fd = open_path(path, os.O_RDONLY if drive["is_read_only"] else os.O_RDWR, wrong, f" {path}")
         try:
-            os.lseek(fd, 0, os.SEEK_END)  # as Firecracker learns the size, which a file of /proc has not
+            os.lseek(fd, 0, os.SEEK_END)  # as Firecracker finds the size, which a file of /proc does not have
         except OSError as why:
             os.close(fd)
             raise Refused(f"{wrong}{os_error(why)} {path}") from None
@@ -215,7 +215,7 @@ class Vmm:
             os.close(open_path("/dev/kvm", os.O_RDWR, "Start microvm error: Kvm error: Error creating KVM object: "))
 
     def check_interrupts(self):
-        """In the order in which devices are attached (src/vmm/src/builder.rs, build_microvm_for_boot)."""
+        """Lists the devices in the order in which they are attached (src/vmm/src/builder.rs, build_microvm_for_boot)."""
         count = len(self.drives) + len(self.cards) + sum(it is not None for it in (self.balloon, self.vsock, self.entropy))
         takers = ["MMIO transport error: Failed to allocate requested resource"] * count
         acpi = [f"Error while registering ACPI with KVM: {name}: Could not allocate GSI" for name in ("VMGenID", "VMClock")]
@@ -233,7 +233,7 @@ class Vmm:
         ours, its = socket.socketpair() if self.vsock else (None, None)
         given = [fd for _, fd in self.drives + self.cards] + ([its.fileno()] if its else [])
         khz = self.library.standin_tsc_khz()
-        label = f"{self.ident} {self.api}"  # for whoever looks which machine is whose
+        label = f"{self.ident} {self.api}"  # for a person who wants to know which machine this is
         self.guest = Machine(
             os.path.dirname(self.api),
             lambda monitor: qemu_words(self.settings["qemu"], label, self, monitor, its.fileno() if its else None, khz),
@@ -251,7 +251,7 @@ class Vmm:
             self.inflate(self.balloon["amount_mib"])
 
     def on_event(self, event):
-        """A guest that resets ends the process; one that powers off is not heard of again."""
+        """A guest that resets ends the process. A guest that powers off says nothing more."""
         if event["event"] == "SHUTDOWN" and event["data"]["reason"] == "guest-reset":
             self.log.line("Vmm is stopping.")
             self.tell_metrics()
@@ -269,7 +269,7 @@ class Vmm:
                           "found Please verify the request arguments.")
         if body.get("path_on_host") is not None:
             raise Refused("not in the stand-in: another file for a drive of a running machine")
-        if not body.get("rate_limiter"):  # nothing that a drive with a file has
+        if not body.get("rate_limiter"):  # a drive that has a file has none of these
             raise Refused("Drive config error: Unable to patch the block device: Block: Running method expected different backend. "
                           "Please verify the request arguments.")
         self.throttle(number, body["rate_limiter"])
@@ -333,11 +333,11 @@ class Vmm:
             self.tell_metrics()
 
     def tell_metrics(self):
-        """A line: when it is asked for, at the start, and at the end that the guest has brought about."""
+        """Writes a line of metrics: when a call asks for it, at the start, and at an end that the guest caused."""
         if self.metrics:
             try:
                 os.write(self.metrics_fd, b'{"utc_timestamp_ms":0,"stand_in":true}\n')
-            except OSError as why:  # as Firecracker: a line that cannot be written is lost
+            except OSError as why:  # as in Firecracker, a line that cannot be written is lost
                 self.log.line(f"Failed to log metrics: {why}", "Error")
 
     # --- all calls -------------------------------------------------------------------------------------------------------
@@ -351,7 +351,7 @@ class Vmm:
                "PATCH /vm": patch_vm, "PUT /vsock": put_vsock}
 
     def perform(self, call, body):
-        """What is answered: an object, or None where there is nothing to say."""
+        """Returns the answer: an object, or None if there is nothing to answer."""
         if call.when == facts.BEFORE and self.guest:
             raise Refused(NOT_AFTER)
         if call.when == facts.AFTER and not self.guest:

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * microagent-vsockd as a part of the process that loads it, which is what Firecracker's vsock
- * device is: the sockets of the host are the VMM's own descriptors. What the daemon does about its
- * own isolation is left out: it is in the VMM's cell, under the VMM's list of system calls.
+ * microagent-vsockd as a part of the process that loads it, since Firecracker's vsock device is a
+ * part of Firecracker: the sockets of the host are the VMM's own descriptors. The isolation of the
+ * daemon is left out: this code is in the VMM's cell, under the VMM's list of system calls.
  */
 #include <stdio.h>
 #include <string.h>
@@ -15,14 +15,15 @@
 #include "base/limits.h"
 #include "vsockd/daemon.h"
 
-#define STREAMS 1023 /* docs of Firecracker's vsock: what its multiplexer takes */
+#define STREAMS 1023 /* most streams of Firecracker's vsock, by its documentation */
 #define PUBLIC __attribute__((visibility("default")))
 
 PUBLIC int standin_vsock(int vhost_fd, int listen_fd, unsigned guest_cid,
 			 const struct host_port *ports, unsigned nports);
 PUBLIC unsigned standin_tsc_khz(void);
 
-/* Until the front-end has gone. Returns 0 then, or -1 with the reason on stderr. */
+/* Serves until the front-end has gone. Returns 0 then. Returns -1 with the reason on stderr if it
+ * fails. */
 int standin_vsock(int vhost_fd, int listen_fd, unsigned guest_cid, const struct host_port *ports,
 		  unsigned nports)
 {

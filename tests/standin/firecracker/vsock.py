@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""The vsock device: vsock.c in a thread of this process. It listens from the PUT on, as Firecracker does, and answers
-once the machine runs. The guest's dials go to uds_path_PORT; which of these there are is looked up at the start, so
-one that is made later is not seen (Firecracker looks at each dial).
-
-Between the host's sockets and the device is a relay that loses the end of one side, as Firecracker does
-(src/vmm/src/devices/virtio/vsock/csm/connection.rs): an end of the host's ends both sides, the guest's own end of
-sending is not told to the host, and while the guest has no room the host's socket is not looked at."""
+"""The vsock device, which is vsock.c in a thread of this process. It listens from the PUT on, as Firecracker does, and
+answers when the machine runs. The guest's dials go to uds_path_PORT. The program looks once, at the start, which of
+these sockets exist, so it does not see a later one (Firecracker looks at each dial). A relay between the host's
+sockets and the device loses the end of one side, as Firecracker does
+(src/vmm/src/devices/virtio/vsock/csm/connection.rs). If the host ends its side, both sides end. If the guest ends
+its side, the host is not told. While the guest has no room, nobody looks at the host's socket."""
 
 import contextlib
 import ctypes
@@ -45,7 +44,7 @@ def host_ports(path):
 
 
 def listen_without_name(beside):
-    """A listener that only this process can reach, by the second path that is returned with it."""
+    """Returns a listener that only this process can reach, and the second path, by which it reaches the listener."""
     path = f"{beside}.inner"
     listener = listen(path)
     held = os.open(path, os.O_PATH)
@@ -57,9 +56,9 @@ class Side:
     def __init__(self, sock, is_host):
         sock.setblocking(False)
         self.sock, self.is_host, self.other = sock, is_host, None
-        self.unsent = b""     # what the other side has sent
-        self.is_read = True   # False: its end has come
-        self.watched = None   # for which events, if any
+        self.unsent = b""     # bytes that the other side has sent
+        self.is_read = True   # False: the end of the stream has come
+        self.watched = None   # the events that it waits for, if any
 
 
 class Relay(threading.Thread):
@@ -68,7 +67,7 @@ class Relay(threading.Thread):
         self.epoll, self.called = select.epoll(), {}
 
     def watch_listener(self, listener, connect):
-        """connect(): a connection to join each that comes with."""
+        """Joins connections. connect() returns a connection for each one that comes in."""
         self.called[listener.fileno()] = lambda _: self.join(listener, connect)
         self.epoll.register(listener, select.EPOLLIN)
 
@@ -88,8 +87,8 @@ class Relay(threading.Thread):
                 self.watch(side)
 
     def watch(self, side):
-        """Nothing is heard of a host's socket that is neither read nor written to, not even that it is gone. The
-        device's is looked at always: it is no socket of Firecracker's."""
+        """Sets the events to wait for. A host's socket that is neither read nor written gets no events, so its end is
+        not seen. The device's socket is always watched, since Firecracker has no such socket."""
         wanted = (select.EPOLLIN if side.is_read and not side.other.unsent else 0) | (select.EPOLLOUT if side.unsent else 0)
         if not wanted and side.is_host:
             wanted = None
@@ -139,7 +138,7 @@ class Relay(threading.Thread):
     def run(self):
         while True:
             for fd, events in self.epoll.poll():
-                if fd in self.called:  # what came before it in this round may have ended it
+                if fd in self.called:  # an earlier event of this round may have ended it
                     self.called[fd](events)
 
 
