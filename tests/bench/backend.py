@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Stage: our share of a start, from the request to a VMM that runs, on each backend.
-
-QEMU's is what runtime.json tells: begun to vmm. It runs by itself from there on. Firecracker waits to be told what it is to
-run: to the same two marks comes each moment in which its stand-in was there and waited for our next call. What the
-stand-in needs to begin and to answer is its own, and so is what Python takes to tell its version: the launcher here
-tells that by dash, which is about as quick as a static program is."""
+"""Stage: our share of a start on each backend, from the request to a VMM that runs. For QEMU it is the time between the
+marks begun and vmm in runtime.json, since QEMU runs by itself after that. Firecracker waits for calls that tell it
+what to run. So the time in which its stand-in waited for our next call counts as ours. The time that the stand-in
+needs to begin and to answer is its own. So is the time that Python takes to print its version; the launcher here
+prints it by dash, which is about as fast as a static program."""
 
 import json
 import os
@@ -34,7 +33,7 @@ program.end(sys.argv[1:], {settings!r})
 
 
 def launcher(place):
-    """The stand-in as one executable file, and the FIFO that it tells its calls to."""
+    """Makes the stand-in one executable file, and the FIFO for its record of calls."""
     calls, settings, target = (place / name for name in ("calls", "settings.json", "firecracker"))
     library = BUILD / "standin/libvsock.so"
     if not library.exists():
@@ -52,7 +51,7 @@ def launcher(place):
 
 
 def waited_ms(calls):
-    """The stand-in's waits for us up to the call that starts the machine."""
+    """Returns the times for which the stand-in waited for us, up to the call that starts the machine."""
     lines = [json.loads(line) for line in os.read(calls, 1 << 16).splitlines()]
     assert lines[-1]["body"] == {"action_type": "InstanceStart"}, lines
     return sum(line["waited_ns"] for line in lines) / 1e6
@@ -65,7 +64,7 @@ def bench_backend():
         program, calls = launcher(cli.base / "standin")
         cli.env["MICROAGENT_FIRECRACKER"] = str(program)
         config = plain_config(cli)
-        for backend in share:  # whose first start compares the disk's digest
+        for backend in share:  # the first start compares the disk's digest
             ask(cli, "prepare", config, backend, backend)
             ask(cli, "start", config, backend, backend)
             ask(cli, "kill", {"stateDir": config["stateDir"]}, backend, backend)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the Python package adds to the library: the same command over one handle of each, in the same session."""
+"""What the Python package costs beyond the library: the same command by a handle of each, in the same session."""
 
 import os
 import subprocess
@@ -31,7 +31,7 @@ def turn(child):
 
 
 def bench_python():
-    """One command of each in turn: a busy moment is both's. The first one connects."""
+    """Runs one command of each in turn, so that a busy moment of the host affects both. The first one connects."""
     ours, theirs = [], []
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "bufsize": 0}
     with Place() as place:

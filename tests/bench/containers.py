@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Containers beside our machines: `runc run`, and `ctr run` of a containerd of our own with its own root, state and socket."""
+"""Containers to compare our machines with: `runc run`, and `ctr run` with a containerd that has its own root, state and socket."""
 
 import contextlib
 import json
@@ -17,7 +17,7 @@ IMAGE = "docker.io/library/bench:1"
 
 
 def lacking(*programs):
-    """What is missing on this host, or ""."""
+    """Returns what is missing on this host, or ""."""
     missing = [program for program in programs if not shutil.which(program)]
     if missing:
         return f"{', '.join(missing)} is not installed (scripts/install-packages.sh bench)"
@@ -25,7 +25,7 @@ def lacking(*programs):
 
 
 def runc(base, rootfs):
-    """`runc run` of /bin/true in these files."""
+    """Runs `runc run` of /bin/true in these files."""
     bundle = base / "runc-bundle"
     bundle.mkdir()
     subprocess.run(["runc", "spec"], cwd=bundle, check=True)
@@ -66,7 +66,7 @@ def image(path):
 
 @contextlib.contextmanager
 def ctr(base):
-    """`ctr run --rm` of /bin/true in an image of busybox; by which runtime is for further words to say."""
+    """Runs `ctr run --rm` of /bin/true in an image of busybox. Further words choose the runtime."""
     place = base / "containerd"
     place.mkdir()
     (place / "config.toml").write_text(CONFIG.format(place))
@@ -83,5 +83,5 @@ def ctr(base):
     with open(place / "log", "wb") as log, running(["containerd", "--config", place / "config.toml"], stdout=log, stderr=log):
         wait_for((place / "socket").exists, "containerd")
         quiet("images", "import", image(place / "image.tar"))
-        run()  # unpacks what it has not yet, and fills caches
+        run()  # unpacks what is not unpacked yet, and fills caches
         yield run

@@ -80,7 +80,7 @@ static uint64_t now(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-/* The median over 100 rounds of starting the program and waiting for its end. */
+/* Returns the median over 100 rounds of starting the program and waiting for its end. */
 static uint64_t fork_exec_wait(char *program)
 {
 	enum { ROUNDS = 100 };
@@ -98,7 +98,8 @@ static uint64_t fork_exec_wait(char *program)
 	return took[ROUNDS / 2];
 }
 
-/* The modules that a kernel which has them apart needs, as a K.modules segment lists them. */
+/* Loads the modules that the kernel needs if it has them as files, as a K.modules segment lists
+ * them. */
 static void load_modules(void)
 {
 	char line[256];
@@ -133,7 +134,7 @@ static int listen_tcp(uint32_t port)
 	return fd;
 }
 
-/* The address that QEMU's user network forwards to. False without a card. */
+/* Takes the address that QEMU's user network forwards to. Returns false without a card. */
 static int raise_network(void)
 {
 	struct sockaddr_in addr = {.sin_family = AF_INET,
@@ -153,7 +154,7 @@ static int raise_network(void)
 	return 1;
 }
 
-/* fd listens before the child is there: BENCH-READY must be true. */
+/* Serves in a child. fd listens before the child exists, since BENCH-READY must be true. */
 static void serve(int fd, void (*fn)(int))
 {
 	if (fork() != 0) {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What every stage measures with: the programs, a state directory that nothing stays of, and a bare QEMU beside ours."""
+"""What every stage uses: the programs, a state directory of which nothing is left, and a bare QEMU to compare with."""
 
 import contextlib
 import json
@@ -16,15 +16,15 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 BUILD = (ROOT / os.environ.get("BUILD", "build")).resolve()
 BIN = BUILD / "bin"
 OUT = BUILD / "bench"
-HANG_S = 120  # bounds a hang on a busy machine, and measures nothing
+HANG_S = 120  # bounds a hang on a busy machine; no stage measures it
 
-# (what is so in this run, what it is otherwise) by the name in the environment: smaller ones show that all works.
+# (the value in this run, the default value) by the name in the environment. Smaller values show that everything works.
 USUAL = {"ROUNDS": 20, "COPY_MIB": 16, "BULK_MIB": 64, "SESSIONS": 1000, "BASE_GB": 60, "FILES": 10000}
 SETTINGS = {name: (int(os.environ.get(name, usual)), usual) for name, usual in USUAL.items()}
 ROUNDS, COPY_MIB, BULK_MIB, THOUSAND, BASE_GB, FILES = (value for value, _ in SETTINGS.values())
 
 class Cli:
-    """The command line on a state directory of its own, of which nothing stays, whatever happens."""
+    """Runs the command line on a state directory of its own. Nothing of it is left, whatever happens."""
 
     def __init__(self, where=None):
         self.base = Path(tempfile.mkdtemp(prefix="microagent-bench-", dir=where))
@@ -52,7 +52,7 @@ class Cli:
 
 @contextlib.contextmanager
 def running(words, **kw):
-    """A process that is ended with the stage, however that ends."""
+    """Starts a process that ends with the stage, however the stage ends."""
     child = subprocess.Popen(words, **kw)
     try:
         yield child
@@ -62,7 +62,7 @@ def running(words, **kw):
 
 
 def wait_for(condition, what, seconds=HANG_S):
-    """Waits for what somebody else makes and tells nobody of."""
+    """Waits for something that another process makes without telling anybody."""
     end = time.monotonic() + seconds
     while not condition():
         if time.monotonic() > end:
@@ -108,13 +108,13 @@ def bare_initrd(with_modules=False):
 
 
 def our_qemu_words(cli, name):
-    """The command line of the running workspace's QEMU."""
+    """Returns the command line of the running workspace's QEMU."""
     facts = json.loads((cli.base / "state" / name / "runtime.json").read_text())
     return Path("/proc", str(facts["pid"]), "cmdline").read_bytes().decode().split("\0")[:-1]
 
 
 def bare_words(ours, initrd):
-    """The same machine, processor, memory, kernel command line; nothing but a console on it."""
+    """Returns a command line with the same machine, processor, memory and kernel command line, and only a console."""
     def after(option):
         return ours[ours.index(option) + 1]
     machine = after("-machine" if "-machine" in ours else "-M")
@@ -148,6 +148,6 @@ def pss_kib(pid):
 
 
 def private_mib(pid):
-    """What its end would give back."""
+    """Returns the memory that the host would get back if the process ended."""
     lines = re.findall(r"^Private_(?:Clean|Dirty):\s+(\d+)", Path("/proc", str(pid), "smaps_rollup").read_text(), re.M)
     return sum(map(int, lines)) / 1024

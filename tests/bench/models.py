@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a model's client waits for: a command by `microagent mcp`, beside the same by the command line."""
+"""The time that a model's client waits: for a command by `microagent mcp`, and for the same command by the command line."""
 
 import functools
 import json
@@ -11,7 +11,7 @@ from table import record
 
 
 class Client:
-    """One call after the other, each a line and its answer."""
+    """Makes one call after the other. Each is a line and its answer."""
 
     def __init__(self, child):
         self.child, self.number = child, 0

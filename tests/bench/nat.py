@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Stages: what netgate costs, on the way from the guest to passt, and where it goes by names."""
+"""Stages: the cost of netgate on the way from the guest to passt, also if netgate goes by names."""
 
 import os
 import shutil
@@ -12,7 +12,7 @@ import time
 from harness import BIN, HANG_S, ROUNDS
 from table import record, skip
 
-# A way out that swallows everything: what is measured is the way there.
+# A peer that drops everything: only the way to it is measured.
 NOWHERE = """ip link add out type veth peer name away && ip addr add 203.0.113.2/24 dev out && ip link set out up &&
 ip link set away up && ip neigh add 203.0.113.1 lladdr 02:00:00:00:00:09 dev out nud permanent &&
 ip route add default via 203.0.113.1 && exec "$@" """
@@ -26,7 +26,7 @@ AN_ANSWER = 74  # addresses that fit into 1,232 bytes
 
 
 def frame_of(protocol, sender, to, body):
-    """As QEMU's stream has it: behind its length. MAC is the guest's, whoever sends."""
+    """Puts the frame behind its length, as QEMU's stream has it. MAC is the guest's address, whoever sends."""
     ip = struct.pack(">BBHHHBBH4s4s", 0x45, 0, 20 + len(body), 1, 0x4000, 64, protocol, 0, socket.inet_aton(sender), socket.inet_aton(to))
     frame = bytes(6) + MAC + b"\x08\x00" + ip + body
     return struct.pack(">I", len(frame)) + frame
@@ -52,7 +52,7 @@ def start_passt(end):
 
 
 def start_netgate(vm, passt, *words):
-    """It is told of one address of the host's, and nobody reads its lines."""
+    """Starts netgate. It is told one address of the host, and nobody reads its lines."""
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     ends = [vm.fileno(), passt.fileno(), theirs.fileno()]
     ours.send(b"h" + struct.pack(">III", 0x7F000000, 8, 0))
@@ -64,7 +64,7 @@ def start_netgate(vm, passt, *words):
 
 
 def push(size, gated):
-    """MB/s from a guest's first byte to the end of passt, which has then sent them all."""
+    """Returns the MB/s from the guest's first byte to the end of passt, which has sent all bytes then."""
     guest, vm = socket.socketpair()
     frames = datagrams(size)
     gate = None
@@ -101,7 +101,7 @@ def bench_nat():
 
 
 class Gate:
-    """netgate alone between a guest and a passt that only swallows, both here."""
+    """Measures netgate alone between a guest and a passt that drops everything, both in this process."""
 
     def __init__(self, *words):
         self.guest, vm = socket.socketpair()
@@ -117,7 +117,7 @@ class Gate:
         self.gate.wait(HANG_S)
 
     def pin(self):
-        """As many addresses as are kept, PEER the last of them."""
+        """Pins as many addresses as netgate keeps; PEER is the last of them."""
         for first in range(0, PINS, AN_ANSWER):
             addresses = [socket.inet_ntoa(struct.pack(">I", 0x05000000 + n)) for n in range(first, min(first + AN_ANSWER, PINS))]
             if first + AN_ANSWER >= PINS:
@@ -132,7 +132,8 @@ class Gate:
             assert len(self.guest.recv(len(answer), socket.MSG_WAITALL)) == len(answer)
 
     def carry(self, frames, rounds):
-        """Seconds of a processor that netgate takes until the other side has them all: other programs run here too."""
+        """Returns the seconds of processor time that netgate takes until the other side has all frames. Wall time would
+        count other programs too."""
         left, room = rounds * len(frames), bytearray(1 << 20)
 
         def swallow():
@@ -154,12 +155,12 @@ class Gate:
 
 
 def calls():
-    """The first frames of so many connections as there are ports."""
+    """Returns the first frames of as many connections as there are ports."""
     return b"".join(frame_of(6, GUEST, PEER, struct.pack(">HHIIBBHHH", 1024 + n, 443, 1, 0, 0x50, 2, 65535, 0, 0)) for n in range(PINS))
 
 
 def bench_names():
-    """Beside the same without names: one connection's frames, and many connections' first ones."""
+    """Compares with the same filter without names: the frames of one connection, and the first frames of many."""
     work = {"1400-byte": (datagrams(1400), NAT_MIB * 4), "60000-byte": (datagrams(60000), NAT_MIB * 4), "call": (calls(), 4)}
     took = {(name, by): [] for name in work for by in (False, True)}
     with Gate() as plain, Gate("--egress-name", "*.bench.example:9,443") as named:

@@ -29,7 +29,7 @@ static int by_size(const void *a, const void *b)
 	return (one > other) - (one < other);
 }
 
-/* Microseconds; negative: a read failed. */
+/* Returns microseconds; negative if a read failed. */
 static double median_read(int fd, long pages, long count, double *took)
 {
 	static char page[PAGE];
@@ -37,7 +37,7 @@ static double median_read(int fd, long pages, long count, double *took)
 	for (long i = 0; i < count; i++) {
 		double began = now_us();
 
-		/* An odd step meets each page of a power of two once. */
+		/* An odd step meets each page once if their number is a power of two. */
 		if (pread(fd, page, PAGE, (off_t)(i * 4097 % pages) * PAGE) != PAGE)
 			return -1;
 		took[i] = now_us() - began;

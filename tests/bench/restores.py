@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Stages: sessions that are restored from the template of their base, beside the same ones booted and beside containers; and
-those that go on from another one."""
+"""Stages: sessions that are restored from their base's template, compared with booted ones and with containers; and forks."""
 
 import contextlib
 import json
@@ -20,7 +19,7 @@ RUN = "`microagent run --base`, restored"
 
 
 def create_and_exec(cli, *words):
-    """Milliseconds to the end of its first command; its end is nothing that is measured."""
+    """Returns the milliseconds to the end of the session's first command. The end of the session is not measured."""
     names = []
 
     def both():
@@ -32,7 +31,7 @@ def create_and_exec(cli, *words):
 
 
 def was_restored(cli):
-    """Or the figures would be of something else."""
+    """Requires that the session was restored. Otherwise the figures would be of something else."""
     made = cli.json("session", "create", "--base", "web", "--network", "isolated")
     cli("session", "destroy", made["name"])
     if made.get("boot", {}).get("how") != "restored":
@@ -54,13 +53,14 @@ def measure_starts(cli, ctr):
 
 
 def footprint(cli):
-    """Of machines one after the other, just after their first command: MiB by process."""
+    """Returns the MiB of each process of machines, one after the other, just after their first command."""
     told = json.loads(cli("--json", "perf", "footprint", "--base", "web", "--network", "isolated", "--count", ROUNDS))
     return {row["name"]: row["private"]["samples"] for row in told["rows"]}
 
 
 def measure_memory(cli):
-    """Beside a sibling, which keeps what all have of their template; and where the time of a restore goes."""
+    """Measures a restored machine beside a sibling, which keeps the memory that all of them share, and says where the
+    time of a restore goes."""
     words = ("--base", "web", "--network", "isolated")
     other["stages of a restore"] = json.loads(cli("--json", "perf", "restore", *words, "--count", ROUNDS))["rows"]
     alone = footprint(cli)
@@ -92,13 +92,13 @@ def bench_restore():
 
 DIRTY_MIB = 256
 FORK = f"fork, the parent's pause, {DIRTY_MIB} MiB of its memory written"
-# Bytes that no saver can leave out, as it does with zeros.
+# Bytes that a save cannot leave out, as it leaves out zeros.
 DIRTY = f"""mount -o remount,size={DIRTY_MIB + 16}m /dev/shm && head -c 1048576 /dev/urandom > /tmp/piece && i=0
 while [ $i -lt {DIRTY_MIB} ]; do cat /tmp/piece; i=$((i + 1)); done > /dev/shm/written"""
 
 
 def copy_in_memory(cli):
-    """As many bytes, from the host's memory to its memory."""
+    """Copies the same number of bytes from memory to memory on the host."""
     source, target = Path("/dev/shm", f"{cli.base.name}-1"), Path("/dev/shm", f"{cli.base.name}-2")
     try:
         source.write_bytes(os.urandom(1 << 20) * DIRTY_MIB)

@@ -78,7 +78,7 @@ def store(facts, whole):
 
 
 def main():
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that stages end what they began
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that stages end the processes that they began
     words = [word for word in sys.argv[1:] if word != "--store"]
     wanted = wanted_stages(words)
     with contextlib.ExitStack() as stack:

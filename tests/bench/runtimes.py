@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Stages: microagent-oci, whose containers are machines, beside runc: by containerd, by their own command lines on the same bundles,
-in a running pod; what it takes of memory; and files of a container's root beside the same on the host."""
+"""Stages: microagent-oci, whose containers are machines, compared with runc: by containerd, by their own command lines
+on the same bundles, and in a running pod; its memory; and files of a container's root compared with the same files
+on the host."""
 
 import contextlib
 import ctypes
@@ -25,11 +26,11 @@ NEEDED = ("containerd", "ctr", "runc", "busybox")
 PR_SET_CHILD_SUBREAPER = 36
 KIND, SANDBOX = "io.kubernetes.cri.container-type", "io.kubernetes.cri.sandbox-id"
 WAITING = ("sleep", "100000")
-TURNS = min(5, ROUNDS)  # of whole trees
+TURNS = min(5, ROUNDS)  # for whole trees
 
 
 class Runtime:
-    """One of the two, by its command line; its containers end with the stage."""
+    """One of the two runtimes, by its command line. Its containers end with the stage."""
 
     def __init__(self, base, name, *words):
         self.base, self.name = base, name
@@ -38,7 +39,7 @@ class Runtime:
         self.made = []
 
     def __call__(self, *words):
-        """As an engine calls it: a container inherits these streams, so a pipe would stay open with it."""
+        """Runs a command as an engine does. A container inherits these streams, so a pipe would stay open with the container."""
         with open(self.base / f"{self.name}.err", "w+b") as told:
             done = subprocess.run([*self.words, *map(str, words)], check=False, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                                   stderr=told)
@@ -47,7 +48,7 @@ class Runtime:
                 raise SystemExit(f"{self.name} {words}: exit {done.returncode}\n{told.read().decode()}")
 
     def create(self, bundle, name):
-        """Its pid."""
+        """Returns the container's pid."""
         self.made.append(name)
         self("create", "--bundle", bundle, "--pid-file", self.pid_file, name)
         return int(self.pid_file.read_text())
@@ -77,8 +78,8 @@ def set_subreaper(on):
 
 @contextlib.contextmanager
 def both(base):
-    """(ours, runc, what makes bundles) in one folder. As engines do we adopt what create leaves and take note of its end: a
-    delete waits for that."""
+    """Returns (ours, runc, a function that makes bundles) in one folder. As engines do, this process adopts the
+    children of `create` and waits for them, since a delete waits for that."""
     set_subreaper(1)
     maker = bundles.Runtime(Path(tempfile.mkdtemp(prefix="oci-", dir=base)))
     ours, runc = Runtime(maker.base, "ours", BIN / "microagent-oci"), Runtime(maker.base, "runc", "runc")
@@ -92,14 +93,14 @@ def both(base):
 
 
 def names():
-    return f"bench-{os.getpid()}"  # runc's name is that of a cgroup of the host
+    return f"bench-{os.getpid()}"  # runc uses this name for a cgroup of the host
 
 
 # ---- by an engine -----------------------------------------------------------------------------------
 
 
 def measure_engine(cli):
-    """Whole commands of ctr's, a machine for each; beside them the boot of a machine of the same size."""
+    """Measures whole commands of ctr, with a machine for each, and beside them the boot of a machine of the same size."""
     took = {"ours": [], "runc": [], "boot": []}
     with containers.ctr(cli.base) as ctr:
         ours = ("--runc-binary", BIN / "microagent-oci", "--runc-root", cli.base / "oci")
@@ -123,7 +124,7 @@ def measure_engine(cli):
 
 
 def processes_below(*roots):
-    """These and all that they began: {pid: program}."""
+    """Returns these processes and all that they began: {pid: program}."""
     parents = {}
     for entry in filter(str.isdigit, os.listdir("/proc")):
         with contextlib.suppress(OSError):
@@ -136,13 +137,13 @@ def processes_below(*roots):
 
 def program(pid):
     words = Path("/proc", str(pid), "cmdline").read_bytes().decode().split("\0")
-    if words[0].startswith("microagent"):  # "microagent-qemu-supervisor: live PLACE"
+    if words[0].startswith("microagent"):  # the title is "microagent-qemu-supervisor: live PLACE"
         return " ".join(words[0].split()[:2])
     return Path(words[0]).name
 
 
 def footprint(root, name, into):
-    """Private MiB of each process of a container that has a machine."""
+    """Returns the private MiB of each process of a container that has a machine."""
     state = json.loads((root / name / "state.json").read_text())
     sizes = {"stand-in": private_mib(state["pid"]), "machine": 0, "vmm": 0}
     parts = {}
@@ -156,7 +157,7 @@ def footprint(root, name, into):
 
 
 def measure_commands(ours, runc, maker):
-    """A container for each turn, whose machine is made by its create."""
+    """Runs a container in each turn; its `create` makes the machine."""
     bundle, name, sizes = maker.bundle(*WAITING), names(), {}
     steps = ("create", "start", "delete")
     took = {runtime: {step: [] for step in steps} for runtime in (ours, runc)}
@@ -179,14 +180,14 @@ def measure_commands(ours, runc, maker):
 
 
 def pod_changes(kind, pid=None):
-    """What containerd's CRI part gives a pod's containers."""
+    """Returns the annotations that containerd's CRI part gives to the containers of a pod."""
     spaces = [{"type": "mount"}, {"type": "pid"}] + [
         {"type": kind, **({"path": f"/proc/{pid}/ns/{file}"} if pid else {})} for kind, file in (("ipc", "ipc"), ("uts", "uts"), ("network", "net"))]
     return {"annotations": {KIND: kind, SANDBOX: f"{names()}-pod"}, "linux": {**bundles.config()["linux"], "namespaces": spaces}}
 
 
 def whole(runtime, bundle, took):
-    """A container of `true` as engines make one; where its time goes."""
+    """Runs a container of `true` as engines make one, and says where its time goes."""
     name = f"{names()}-one"
     pids = []
     took["create"].append(timed(lambda: pids.append(runtime.create(bundle, name))))
@@ -219,7 +220,7 @@ def measure_pod(ours, runc, maker):
 
 @contextlib.contextmanager
 def peers(stage):
-    """A command line with a folder, or None where there is no runc."""
+    """Returns a runtime with a folder, or None if there is no runc."""
     why = containers.lacking(*NEEDED)
     if why:
         skip(stage, why)
@@ -247,7 +248,7 @@ def bench_ocimachine():
 # ---- files ------------------------------------------------------------------------------------------
 
 COUNT, BYTES = 1200, 20 << 20
-FILES = {  # $1: a tree that nobody in the guest has looked at yet
+FILES = {  # $1: a tree that nothing in the guest has read yet
     f"find in {COUNT:,} files of {BYTES >> 20} MiB": "busybox find $1 > /dev/null",
     "read all of them": "busybox find $1 -type f -exec busybox cat {} + > /dev/null",
     "create 300 files": "i=0; while test $i -lt 300; do : > $1/new$i; i=$((i + 1)); done",
@@ -266,8 +267,9 @@ def make_files(path):
 
 
 def bench_ocifiles():
-    """Commands in two containers of a machine, one whose root is written by virtiofs and one with an overlay, and on the host; each
-    less what a command of nothing takes there. The trees are there before the containers: what lies below an overlay is not changed."""
+    """Runs commands in two containers of a machine, one with a root that virtiofs writes and one with an overlay, and
+    on the host. The time of an empty command is subtracted. The trees exist before the containers, since the files
+    below an overlay do not change."""
     why = containers.lacking("busybox")
     if why:
         skip("files of a container", why)

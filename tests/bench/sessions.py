@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Stages about sessions: cloned, claimed from a pool and destroyed; their shares; what they take of the host. Root only, for
-file systems mounted from a file and runc."""
+"""Stages about sessions: the times to clone, to claim from a pool and to destroy; their shares; and their use of the
+host. They need root, for file systems that are mounted from a file, and for runc."""
 
 import contextlib
 import functools
@@ -19,11 +19,11 @@ from harness import (BASE_GB, BIN, BUILD, FILES, HANG_S, OUT, ROOT, ROUNDS, THOU
                      our_qemu_words, pss_kib, running, timed, until, wait_for)
 from table import other, record, skip
 
-CLAIMS = min(5, ROUNDS)  # in a row; that many wait at once in the pool
+CLAIMS = min(5, ROUNDS)  # in a row; as many wait at once in the pool
 
 
 class Place(Cli):
-    """A state directory with bases, whose files are immutable, and sessions."""
+    """Makes a state directory with sessions and with bases, whose files are immutable."""
 
     def __init__(self, where=None):
         super().__init__(where)
@@ -34,7 +34,7 @@ class Place(Cli):
         return json.loads(self("--json", *words))
 
     def program(self, *words):
-        """Lines of numbers of session_bench, each a list of words."""
+        """Returns the lines of numbers of session_bench, each as a list of words."""
         done = subprocess.run([session_program(), *map(str, words)], env=self.env, capture_output=True, text=True,
                               check=False)
         if done.returncode:
@@ -80,7 +80,7 @@ def session_program():
 
 
 def own_file_system():
-    """Of build/."""
+    """The file system of build/."""
     return subprocess.run(["findmnt", "-no", "FSTYPE", "-T", OUT], capture_output=True, text=True, check=True).stdout.strip()
 
 
@@ -90,7 +90,8 @@ def column(lines, number):
 
 @contextlib.contextmanager
 def xfs():
-    """An XFS with reflinks, of a file in build/; unmounted and removed whatever happens, also what an earlier run left."""
+    """Makes an XFS with reflinks from a file in build/. It is unmounted and removed whatever happens, also if an
+    earlier run left it."""
     place, image = OUT / "xfs", OUT / "xfs.img"
     place.mkdir(parents=True, exist_ok=True)
     if os.path.ismount(place):
@@ -118,7 +119,7 @@ def image_path(cli, name):
 
 
 def large_image(cli):
-    """The busybox image with a file system of 60 GB, nearly all of it holes."""
+    """Makes the busybox image with a file system of 60 GB, nearly all of it holes."""
     image = OUT / "large.ext4"
     subprocess.run(["cp", "--sparse=always", "--no-preserve=mode", image_path(cli, "busybox"), image], check=True)
     os.truncate(image, BASE_GB << 30)
@@ -134,7 +135,7 @@ def large_base(cli, image):
 
 
 def beside_clone(cli, method):
-    """The same disk by who else makes one, a whole process: (its words, one round)."""
+    """Other programs that make the same disk, as a whole process: (its words, one round)."""
     disk, target = cli.state / "bases/large-v1.bundle/disk.img", cli.base / "other"
     words = (["cp", "--reflink=always", disk, target] if method == "reflink" else
              ["qemu-img", "create", "-q", "-f", "qcow2", "-b", disk, "-F", "raw", target])
@@ -146,7 +147,8 @@ def beside_clone(cli, method):
 
 
 def clones_beside(cli, make):
-    """Some of ours and some of theirs, so that a busy moment is both's. The first of a process opens what later ones have open."""
+    """Runs some rounds of ours and some of theirs, so that a busy moment of the host affects both. The first round of a
+    process opens what later ones have open."""
     ours, theirs = [], []
     while len(ours) < ROUNDS:
         ours += column(cli.program("clone", "large", CLAIMS + 1), 0)[1:]
@@ -168,7 +170,7 @@ def measure_clone(cli, file_system, goal):
 
 
 def bench_clone():
-    """What a caller of microagent_session_clone_base() waits for: name, directory, disk, records, audit log."""
+    """Measures the time that a caller of microagent_session_clone_base() waits: for name, directory, disk, records, audit log."""
     if not is_root("clones of a base"):
         return
     with xfs() as mounted, Place(OUT) as here, Place(mounted) as there:
@@ -186,7 +188,7 @@ def bench_clone():
 
 
 def bare_qemu(cli, name):
-    """The session's QEMU without anything of ours around it."""
+    """Starts the session's QEMU with its own words and nothing of ours around it."""
     words = bare_words(our_qemu_words(cli, f"sessions/{name}.bundle"), bare_initrd())
     return running(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
 
@@ -209,7 +211,7 @@ def claim_and_exec(cli, names):
 
 
 def busybox_container(cli):
-    """Of the busybox image's own files."""
+    """Makes a container of the busybox image's own files."""
     root = cli.base / "rootfs"
     root.mkdir()
     subprocess.run(["debugfs", "-R", f"rdump / {root}", image_path(cli, "busybox")], check=True, capture_output=True)
@@ -223,7 +225,8 @@ def all_claimed(cli, names):
 
 
 def claim_round(cli, runc, took):
-    """A pool by the library and then ended by it, a pool by the command line and then ended by that; containers between them."""
+    """Measures a pool that the library fills and ends, and a pool that the command line fills and ends; containers run
+    between them."""
     fill(cli)
     took["runc"] += [timed(runc) for _ in range(CLAIMS)]
     inside = cli.program("claim", "web", CLAIMS)
@@ -269,7 +272,7 @@ def bench_claim():
 
 
 def make_tree(tree):
-    """FILES small files in a hundred directories, all of them committed."""
+    """Makes FILES small files in a hundred directories, all of them committed."""
     for number in range(FILES):
         file = tree / f"d{number % 100}" / f"file{number}.txt"
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -284,7 +287,7 @@ def native(*words):
 
 
 def measure_reads(cli, name, program, file):
-    """Each round begins with nothing cached; then, in one open, the reader has it."""
+    """Each round begins with empty caches. In one open the reader then fills them."""
     took = {key: [] for key in ("guest", "native", "cold guest", "cold native")}
     for _ in range(ROUNDS):
         native(program, "drop", file)
@@ -301,8 +304,8 @@ def measure_reads(cli, name, program, file):
 
 
 def measure_git(cli, name, tree):
-    """Natively in a copy: each writes into the index who owns the files and what their numbers are, and the other would have to
-    read all of them again."""
+    """Runs git natively on a copy. Git writes owners and numbers of the files into the index. On the same tree, the
+    other side would have to read all files again."""
     copy = cli.base / "tree"
     subprocess.run(["cp", "-a", tree, copy], check=True)
 
@@ -311,8 +314,8 @@ def measure_git(cli, name, tree):
 
     def status_guest():
         cli.exec(name, "git", "-C", "/workspace/tree", "status", "--porcelain")
-    status_native()  # writes into the index what it has seen
-    status_guest()  # sees other owners and numbers, and reads all the files for once
+    status_native()  # writes the owners and numbers that it has seen into the index
+    status_guest()  # sees other owners and numbers, and reads all files once
     alone, warm = [], []
     for _ in range(ROUNDS):
         alone.append(timed(status_native))
@@ -338,13 +341,13 @@ def bench_share():
 
 # ---- density ----------------------------------------------------------------------------------------
 
-# Files are written, packed, packed smaller, and most of them removed.
+# Writes files, packs them, packs them smaller, and removes most of them.
 TASK = """cd /workspace && mkdir p && i=0 && while [ $i -lt 200 ]; do head -c 20000 /dev/urandom > p/f$i; i=$((i + 1)); done
 tar cf p.tar p && gzip p.tar && rm -r p && sync && du -k /workspace | tail -n 1"""
 
 
 def unshared_bytes(file):
-    """What of its blocks it has with no other file."""
+    """Returns the size of the blocks that the file shares with no other file."""
     shared = 0
     if file.name == "rootfs.ext4":
         for line in native("filefrag", "-v", "-b1", file).decode().splitlines():
@@ -380,7 +383,7 @@ def measure_memory(cli):
     (cli.base / "shared").mkdir()
     names = [line[2] for line in cli.program("claim", "web", 3)]
     shared = cli.json("session", "create", "--base", "web", "--share", cli.base / "shared")["name"]
-    time.sleep(5)  # what a boot leaves behind is let go a while after it
+    time.sleep(5)  # memory that a boot leaves behind is freed a while after it
     parts = [{part: pss_kib(pid) / 1024 for part, pid in processes(cli, name).items()} for name in (*names, shared)]
     other["PSS of an idle session's processes (MiB)"] = parts
     each = [sum(part.values()) for part in parts[:3]]

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""A machine beside ours that is reached by ssh: same QEMU words, kernel, memory and debian image, dropbear in it, QEMU's user
-network with a forwarded port, and one connection of OpenSSH's client that its further calls share (ControlMaster)."""
+"""A machine to compare with, which is reached by ssh. It has the same QEMU words, kernel, memory and debian image.
+dropbear is in it, QEMU's user network has a forwarded port, and one connection of OpenSSH's client carries all
+further calls (ControlMaster)."""
 
 import os
 import re
@@ -23,7 +24,7 @@ exec $b chroot /root /usr/sbin/dropbear -F -E -s -p 22
 
 
 def lacking():
-    """What is missing on this host, or ""."""
+    """Returns what is missing on this host, or ""."""
     for program in ("ssh", "scp", "ssh-keygen", "busybox", "cpio"):
         if not shutil.which(program):
             return f"{program} is not installed (scripts/install-packages.sh run bench)"
@@ -35,7 +36,7 @@ def make_initrd(base):
     for name in ("bin", "dev", "root"):
         (tree / name).mkdir(parents=True)
     shutil.copy(shutil.which("busybox"), tree / "bin/busybox")
-    shutil.copy(shutil.which("scp"), tree / "scp")  # wants nothing but libc; the image has the client of no ssh
+    shutil.copy(shutil.which("scp"), tree / "scp")  # needs only libc; the image has no ssh client
     subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", base / "id"], check=True)
     shutil.copy(base / "id.pub", tree / "key")
     (tree / "init").write_text(INIT)
@@ -48,7 +49,7 @@ def make_initrd(base):
 
 
 def qemu_words(words, initrd, image, port):
-    """words: bare_words() of run.py."""
+    """words comes from bare_words() of run.py."""
     words = list(words)
     words[words.index("-initrd") + 1] = str(initrd)
     words[words.index("-append") + 1] = re.sub(r"\b(root|init|rdinit)=\S+ ?", "", words[words.index("-append") + 1])
@@ -86,10 +87,10 @@ class Ssh:
         return subprocess.run(self.words(*command), check=True, capture_output=True, **kw).stdout
 
     def check(self):
-        """The client's own start and its word with the master, and nothing more."""
+        """Measures the client's own start and its message to the master, and nothing more."""
         subprocess.run([*self.words()[:-1], "-O", "check", "root@127.0.0.1"], check=True, capture_output=True)
 
     def copy(self, source, target):
-        """In the form that needs no server of sftp in the guest."""
+        """Copies in the form that needs no sftp server in the guest."""
         subprocess.run(["scp", "-O", "-q", *map(str, self.options), "-P", self.port, str(source), f"root@127.0.0.1:{target}"],
                        check=True, capture_output=True)

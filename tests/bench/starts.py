@@ -44,7 +44,7 @@ def bench_boot():
 
 
 def bench_run():
-    """A machine for one command, and a container for it: whole commands."""
+    """Measures a machine for one command, and a container for it, as whole commands."""
     with Cli() as cli, contextlib.ExitStack() as stack:
         why = containers.lacking("containerd", "ctr", "runc", "busybox")
         if why:
@@ -58,8 +58,9 @@ def bench_run():
 
 
 def bench_cpus():
-    """What it costs a guest with two CPUs that one thread has the turn of both (command_line.c says why): short programs
-    in two rows at once, less the boot. Beside it a thread for each, as far as such a guest comes to an end."""
+    """Measures what a guest with two CPUs loses because one thread runs both in turn (command_line.c says why): short
+    programs in two rows at once, less the boot. For comparison each CPU has a thread, if such a guest comes to an
+    end."""
     words, initrd = [], smp.initrd(OUT)
     with Cli() as cli:
         cli("create", "b", "--memory", 256, "--cpus", 2, "--accelerator", "tcg")
@@ -70,7 +71,7 @@ def bench_cpus():
     took = {accel: [], accel.replace(",thread=single", ",thread=multi"): []}
 
     def run(*guest, accel):
-        """Seconds, and of the processor's; None for a guest that failed."""
+        """Returns the seconds, and those of the processor. Returns None if the guest failed."""
         before, began = os.times(), time.monotonic()
         with contextlib.suppress(subprocess.TimeoutExpired):
             if "GUEST-DONE" in smp.boot(words, kernel()["path"], initrd, *guest, accel=accel):
@@ -95,7 +96,7 @@ def request(command, config, name="b", backend="qemu"):
 
 
 def ask(cli, command, config, name="b", backend="qemu"):
-    """One supervisor command as a whole process; its seconds."""
+    """Runs one supervisor command as a whole process. Returns its seconds."""
     began = time.monotonic()
     done = subprocess.run([BIN / f"microagent-{backend}-supervisor"], env=cli.env, check=False,
                           input=request(command, config, name, backend), capture_output=True)
@@ -117,7 +118,7 @@ def plain_config(cli, **more):
 
 
 def bench_ready():
-    """Start to readiness with everything that the protocol can declare, against the plain machine."""
+    """Compares start to readiness, with everything that the protocol can declare and with a plain machine."""
     with Cli() as cli, socket.create_server(("127.0.0.1", 0)) as target:
         missing = lacking(cli, "nat", "network.portForwards", "mediation")
         if missing:
@@ -140,7 +141,7 @@ def bench_ready():
 
 
 def bench_arm64():
-    """`start` of a machine of arm64 and of one of x86-64, both emulated, each with Debian's cloud kernel."""
+    """Measures `start` of a machine of arm64 and of one of x86-64, both emulated, each with Debian's cloud kernel."""
     machines = {"arm64": ("--arch", "arm64"), "amd64": ("--arch", "amd64", "--accelerator", "tcg")}
     took = {name: [] for name in machines}
     with Cli() as cli:
@@ -159,7 +160,7 @@ def bench_arm64():
 
 @contextlib.contextmanager
 def created_container(base):
-    """A container that runc has created, for `runc state`; None where that cannot be had."""
+    """Returns a container that runc has created, for `runc state`. Returns None if this host has no runc."""
     why = containers.lacking("runc", "busybox")
     if why:
         skip("one-shot commands beside `runc state`", why)
@@ -182,7 +183,7 @@ def created_container(base):
 
 
 def bench_oneshot():
-    """Whole processes, from fork to their end, in turn."""
+    """Measures whole processes in turn, from fork to their end."""
     names = ("inspect", "check", "inspect of a running machine, with a round trip to its agent", "runc")
     took = {name: [] for name in names}
     with Cli() as cli, created_container(cli.base) as state:
@@ -205,7 +206,8 @@ def bench_oneshot():
 
 
 def bench_memory():
-    """Of machines one after the other, ours just after their first command; private: what their end gives back."""
+    """Measures machines one after the other, ours just after their first command. private: the memory that the host
+    gets back at their end."""
     bare, initrd = [], bare_initrd()
     with Cli() as cli:
         cli("create", "b", "--memory", 256, "--cpus", 1)
@@ -224,8 +226,8 @@ def bench_memory():
 
 
 def bench_cell():
-    """A start whose VMM is /usr/bin/true, to its refusal: the whole path of a start but for QEMU and
-    the guest. With the cell and, where a PATH has no bwrap and the machine may be without one, without."""
+    """Measures a start whose VMM is /usr/bin/true, up to its refusal: the whole path of a start without QEMU and the
+    guest. It runs with the cell, and without it if PATH has no bwrap and the machine may be without a cell."""
     small = ("--memory", 128, "--cpus", 1, "--network", "isolated")
     with Cli() as cli:
         cli.base.chmod(0o711)  # the VM has a user of its own
@@ -248,7 +250,7 @@ def bench_cell():
 
 
 def bench_rerun():
-    """A second `make run` against the boot alone."""
+    """Compares a second `make run` with the boot alone."""
     subprocess.run(["make", "-C", ROOT, "run"], check=True, capture_output=True)
     again, alone = [], []
     for _ in range(ROUNDS):

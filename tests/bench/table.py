@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The one table that all figures go to: each beside its peer of the same run, with how far the samples spread; compared
-with the ratios that are stored in the tree, kept as JSON, and written into docs/benchmarks.md."""
+"""The one table of all figures. Each figure is beside that of its peer in the same run, with the spread of the samples.
+The table is compared with the ratios in the tree, kept as JSON, and written into docs/benchmarks.md."""
 
 import json
 import os
@@ -10,11 +10,11 @@ import subprocess
 import time
 from typing import NamedTuple
 
-MIN_SAMPLES = 20    # below that a median is no figure to be stored, or judged by
-ALLOWED_LOSS = 1.2  # of a ratio, against the stored one
+MIN_SAMPLES = 20    # with fewer samples a median is not stored, and nothing is judged by it
+ALLOWED_LOSS = 1.2  # change of a ratio against the stored one
 BEGIN, END = "<!-- bench: begin -->", "<!-- bench: end -->"
 HEADS = ("operation", "ours", "beside it", "figure", "goal", "n")
-ACCELERATORS = ("tcg", "kvm")  # each has a column of the document, and ratios of its own
+ACCELERATORS = ("tcg", "kvm")  # each has a column of the document, and its own ratios
 COLUMNS = ("operation", "beside it", "goal", *ACCELERATORS)
 UNMEASURED = "-"
 
@@ -25,7 +25,7 @@ class Row(NamedTuple):
     ours: list
     peer: str    # "": there is none
     theirs: list
-    goal: str    # "<= 1.25x", ">= 0.5x" of the peer; "<= +1 ms" more than it; "<= 3 ms" by itself; "-"
+    goal: str    # "<= 1.25x", ">= 0.5x": of the peer; "<= +1 ms": more than the peer; "<= 3 ms": by itself; "-"
     better: str  # "less" or "more"
 
     @property
@@ -37,7 +37,7 @@ class Row(NamedTuple):
         return min(len(self.ours), len(self.theirs) if self.theirs else len(self.ours))
 
     def figure(self):
-        """What the goal speaks of: (number, its unit)."""
+        """Returns the figure that the goal is about: (number, its unit)."""
         mine = statistics.median(self.ours)
         if self.theirs and "+" in self.goal:
             return mine - statistics.median(self.theirs), self.unit
@@ -46,7 +46,7 @@ class Row(NamedTuple):
         return mine, self.unit
 
     def missed(self):
-        """None: there is no goal; False: met; else by how much of it."""
+        """Returns None if there is no goal, False if it is met, and otherwise by how much it is missed."""
         goal = re.fullmatch(r"([<>]=) \+?([\d.]+) ?(.*)", self.goal)
         if not goal:
             return None
@@ -78,7 +78,7 @@ def number(value):
 
 
 def spread(samples, unit):
-    """The median, and between what eight of ten lie."""
+    """Returns the median, and the bounds between which eight of ten samples lie."""
     if not samples:
         return ""
     ranked = sorted(samples)
@@ -106,7 +106,7 @@ def cells(row):
 
 
 def column_cell(row):
-    """Of one accelerator's column: ours beside the other; the figure."""
+    """Formats a cell of one accelerator's column: ours beside the peer's, and the figure."""
     beside = f" beside {spread(row.theirs, row.unit)}" if row.peer else ""
     return f"{spread(row.ours, row.unit)}{beside}; {figure_of(row)}{miss_of(row)}"
 
@@ -116,7 +116,7 @@ def lines_of(table):
 
 
 def laid_out(body):
-    """body: the heads and then the rows, as tuples of texts."""
+    """Formats a table. body has the heads and then the rows, as tuples of texts."""
     widths = [max(len(line[i]) for line in body) for i in range(len(body[0]))]
     body.insert(1, tuple("-" * width for width in widths))
     return [f"| {' | '.join(cell.ljust(width) for cell, width in zip(line, widths))} |" for line in body]
@@ -131,7 +131,8 @@ def stored_form(table, facts):
 
 
 def losses(table, stored):
-    """What has lost more than is allowed against the stored ratios; a sentence each. Of few samples nothing is said."""
+    """Returns a sentence for each ratio that is worse than the stored one by more than is allowed. Says nothing about
+    figures with few samples."""
     for row in table:
         was = stored["ratios"].get(row.name)
         if not was or not row.ratio or row.samples < MIN_SAMPLES:
@@ -142,13 +143,13 @@ def losses(table, stored):
 
 
 def missing(table, stored, without):
-    """Of a whole run: stored rows that were not measured; without: why not, by name or by stage."""
+    """Returns the stored rows that a whole run did not measure. without: the reasons, by name or by stage."""
     there = {row.name for row in table}
     return [name for name in stored["ratios"] if name not in there and not without]
 
 
 def guard(table, path, facts, whole):
-    """The exit code: whether what is stored still holds."""
+    """Returns the exit code: whether the stored ratios still hold."""
     if not path.exists():
         print(f"guard: nothing is stored in {path.name} yet")
         return 0
@@ -180,7 +181,7 @@ def keep(path, facts):
 
 
 def why_not_to_store(table, whole, settings):
-    """settings: what was made smaller than it is. "": the run is one to be stored."""
+    """settings: the values that are smaller than the defaults. "": the run may be stored."""
     if not whole:
         return "not all stages were run"
     if settings:
@@ -190,7 +191,7 @@ def why_not_to_store(table, whole, settings):
 
 
 def store_ratios(path, table, facts):
-    """In the place of those of the same accelerator."""
+    """Replaces the ratios of the same accelerator."""
     whole = json.loads(path.read_text()) if path.exists() else {}
     path.write_text(json.dumps({**whole, facts["accelerator"]: stored_form(table, facts)}, indent=1) + "\n")
 
@@ -202,14 +203,14 @@ def described(facts):
 
 
 def read_from(block):
-    """What the document has: (a description by accelerator, {(operation, beside it, goal): {accelerator: cell}})."""
+    """Reads the document: (a description by accelerator, {(operation, beside it, goal): {accelerator: cell}})."""
     told = dict(re.findall(r"^- \*\*(\w+)\*\*: (.*)$", block, re.M))
     lines = [[cell.strip() for cell in line.strip("|").split(" | ")] for line in block.splitlines() if line.startswith("| ")]
     return told, {tuple(line[:3]): dict(zip(ACCELERATORS, line[3:])) for line in lines[2:]}
 
 
 def put_into(text, table, facts):
-    """The document with the table between its markers: the column of this run's accelerator is new, the other one stays."""
+    """Returns the document with a new table between its markers: this run's column is new, and the other one stays."""
     front, rest = text.split(BEGIN)
     block, back = rest.split(END)
     told, was = read_from(block)

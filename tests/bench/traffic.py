@@ -79,7 +79,7 @@ def measure_echo(base):
 
 
 def swallow(stream, mebibytes=BULK_MIB):
-    """MiB a second into the guest, until it has read the last byte."""
+    """Returns the MiB a second into the guest, until it has read the last byte."""
     block, began = b"\0" * (1 << 20), time.monotonic()
     for _ in range(mebibytes):
         stream.sendall(block)
@@ -89,7 +89,7 @@ def swallow(stream, mebibytes=BULK_MIB):
 
 
 def pour(stream, mebibytes=BULK_MIB):
-    """MiB a second out of the guest."""
+    """Returns the MiB a second out of the guest."""
     began, left = time.monotonic(), mebibytes << 20
     stream.sendall(struct.pack("<Q", mebibytes))
     while left:
@@ -119,7 +119,7 @@ def call(port):
 
 
 def use_ports(echo, sink, source):
-    """Samples of a guest's three TCP servers as the host reaches them."""
+    """Measures a guest's three TCP servers as the host reaches them."""
     rounds = range(ROUNDS)
     took = {"echo": round_trips(call(echo), 2000), "connect": []}
     for _ in range(ROUNDS * 3):
@@ -134,7 +134,7 @@ def use_ports(echo, sink, source):
 
 
 def await_servers(ports):
-    """A published port refuses until the host hears of its server in the guest."""
+    """Waits for the server in the guest. A published port refuses until the host hears of that server."""
     for port in ports:
         while True:
             with contextlib.suppress(ConnectionRefusedError), call(port):
@@ -143,7 +143,7 @@ def await_servers(ports):
 
 
 def bench_publish():
-    """A published port against QEMU's own forwarding, to the same servers on the same kernel."""
+    """Compares a published port with QEMU's own forwarding, to the same servers on the same kernel."""
     ports, guest = free_ports(3), (ECHO, SINK, SOURCE)
     with Cli() as cli:
         missing = lacking(cli, "network.portForwards")
@@ -176,7 +176,7 @@ def bench_publish():
 
 
 def exec_true(stream, number):
-    """One exec in streaming mode over an open connection: milliseconds to its exit event."""
+    """Runs one exec in streaming mode over an open connection. Returns the milliseconds to its exit event."""
     request = json.dumps({"id": str(number), "request": number, "stream": True, "cmd": ["/bin/true"]}).encode()
     began = time.perf_counter()
     stream.sendall(struct.pack(">I", len(request)) + request)
@@ -189,7 +189,7 @@ def exec_true(stream, number):
 
 
 def streamed(workspace, mebibytes=BULK_MIB):
-    """MiB a second of a command's stdout, by the agent's binary frames."""
+    """Returns the MiB a second of a command's stdout, by the agent's binary frames."""
     stream, got = dial(workspace / "vsock.sock", 2222), 0
     request = json.dumps({"id": "s", "request": 1, "stream": True,
                           "cmd": ["dd", "if=/dev/zero", "bs=256k", f"count={mebibytes * 4}"]}).encode()
@@ -207,7 +207,8 @@ def streamed(workspace, mebibytes=BULK_MIB):
 
 
 def bench_exec():
-    """Commands over an open connection beside the guest's own; their stdout beside a program's that writes to vsock itself."""
+    """Compares commands over an open connection with the guest's own, and their stdout with that of a program that
+    writes to vsock itself."""
     took = {name: [] for name in ("exec", "inside", "raw vsock", "streamed")}
     with Cli() as cli:
         workspace = cli.base / "state/b"
@@ -216,7 +217,7 @@ def bench_exec():
         cli("exec", "-i", "b", "--", "sh", "-c", "cat > /tmp/bench && chmod 755 /tmp/bench", input=guest_program().read_bytes())
         for _ in range(ROUNDS):
             took["inside"].append(int(cli("exec", "b", "--", "/tmp/bench", "/bin/true")) / 1e6)
-            stream = dial(workspace / "vsock.sock", 2222)  # the agent closes an idle one
+            stream = dial(workspace / "vsock.sock", 2222)  # the agent closes an idle connection
             took["exec"] += [exec_true(stream, i) for i in range(1, 11)]
         with running([BIN / "microagent", "exec", "b", "--", "/tmp/bench", "vsock"], env=cli.env, stdin=subprocess.DEVNULL,
                      stdout=subprocess.PIPE) as servers:
@@ -230,7 +231,7 @@ def bench_exec():
 
 
 def use_ours(cli, base, took):
-    """Our side of bench_ssh."""
+    """Runs our side of bench_ssh."""
     cli("exec", "-i", "b", "--", "sh", "-c", "cat > /tmp/bench && chmod 755 /tmp/bench", input=guest_program().read_bytes())
     for _ in range(ROUNDS):
         took["inside"].append(int(cli("exec", "b", "--", "/tmp/bench", "/bin/true")) / 1e6)
@@ -250,7 +251,7 @@ def use_ssh(ssh, base, took):
 
 
 def bench_ssh():
-    """What an agent's user does by exec and cp, against the same by ssh into the same kind of machine."""
+    """Compares exec and cp with the same tasks by ssh into the same kind of machine."""
     images = json.loads(subprocess.run([BIN / "microagent", "--json", "image", "list"], capture_output=True, check=True).stdout)
     image = next((i["path"] for i in images["images"] if i["name"] == "debian"), None)
     why = sshguest.lacking() or ("" if image else "there is no debian image (microagent image build debian)") or \

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The agent's connections without its processes: the functions of job.h are replaced by commands
- * that exist on paper alone, produce output, take stdin in parts and end as a random sequence has
- * it. The bytes arrive over a real socket, so that all of framed, conn, call, request and answer is
- * driven.
+ * The agent's connections without its processes. The functions of job.h are replaced by commands
+ * that do not exist: they produce output, take stdin in parts and end in a random order. The bytes
+ * arrive over a real socket, so that all of framed, conn, call, request and answer is run.
  */
 #ifndef FUZZ_AGENT_STANDIN_H
 #define FUZZ_AGENT_STANDIN_H
@@ -29,8 +28,8 @@ struct job {
 	const struct job_owner *owner;
 	void *data;
 	bool paused, stdin_open, stdin_full, killed;
-	bool held;	/* that is still to be told */
-	unsigned turns; /* until it ends */
+	bool held;	/* that is still to be reported */
+	unsigned turns; /* steps until the command ends */
 	void (*gone)(void *data);
 	void *gone_data;
 };
@@ -127,7 +126,7 @@ struct job *job_start(struct job_table *table, const struct job_spec *spec,
 		.gone = spec->gone,
 		.gone_data = spec->gone_data,
 	};
-	/* Not at once, as from the loop: the caller has to have it first. */
+	/* Not at once, as from the loop, since the caller must get the command first. */
 	job->held = spec->inside && spec->inside->hold;
 	list_add_first(&table->live, &job->link);
 	table->count++;
@@ -229,7 +228,7 @@ static void write_output(struct job *job)
 		return;
 	len = 1 + chance(room < 70000 ? (uint32_t)room : 70000);
 	memset(space, 'o', len);
-	/* Where records are expected there may be some. */
+	/* Records come only if they are expected. */
 	for (size_t i = 0; i < len && i < 64; i++)
 		space[i] = (uint8_t)(chance(2) ? 0 : chance(256));
 	job->owner->output(job->data, stream, len);
@@ -244,7 +243,7 @@ static void end_job(struct job *job)
 	bury(job);
 }
 
-/* One event of one command; true: there was one. */
+/* Makes one event of one command. Returns true if there was one. */
 static bool live_on(struct job_table *table)
 {
 	uint32_t at = table->count ? chance((uint32_t)table->count) : 0;
@@ -307,7 +306,7 @@ static void turn(struct standin *s)
 	server_sweep(&s->server);
 }
 
-/* false: the agent has closed. */
+/* Returns false if the agent has closed. */
 static bool standin_feed(struct standin *s, const uint8_t *bytes, size_t len)
 {
 	const struct conn *conn;
@@ -322,7 +321,8 @@ static bool standin_feed(struct standin *s, const uint8_t *bytes, size_t len)
 		turn(s);
 		if (s->server.conns.count == 0)
 			return false;
-		/* A command whose stdin is full and that takes no more: the agent need not read. */
+		/* A command whose stdin is full and that takes no more, so the agent need not
+		 * read. */
 		conn = list_first(&s->server.conns.live, struct conn, link);
 		if (n < 0 && s->server.context.jobs.count == 0 && !conn->closing &&
 		    conn->wire.out.len == 0 && !conn->wire.reading)
@@ -342,8 +342,8 @@ static void standin_end(struct standin *s)
 	close(steal_fd(&s->client));
 	for (int i = 0; i < 16; i++)
 		turn(s);
-	/* A lost client's commands end, and with them everything of the connection; those that wait
-	 * for it to come back are given up here. */
+	/* The commands of a lost client end, and with them everything of the connection. Commands
+	 * that wait for the client to come back are given up here. */
 	resumables_free(&s->server.resumables);
 	for (int i = 0; i < 4096 && (s->server.conns.count || s->server.context.jobs.count); i++)
 		turn(s);

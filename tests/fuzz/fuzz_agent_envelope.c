@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The agent's connection in the envelope form, and its scanner: fed at once or in pieces it finds
- * the same ends. */
+/* The agent's connection in the envelope form, and its scanner. The scanner finds the same ends if
+ * it gets the bytes at once or in pieces. */
 #include "agent_standin.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -30,7 +30,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	size -= 2;
 	compare_scans(data, size);
 	standin_begin(&s);
-	open = standin_feed(&s, (const uint8_t *)" ", 1); /* chooses the form */
+	open = standin_feed(&s, (const uint8_t *)" ", 1); /* this byte chooses the form */
 	while (open && size > 0) {
 		size_t n = piece < size ? piece : size;
 

@@ -55,7 +55,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		standin_feed(&s, data + 2, size - 2);
 	else
 		feed_lines(&s, data + 2, size - 2);
-	/* the workload runs on without its client; it is no part of the connection */
+	/* The workload runs on without its client, so it is no part of the connection. */
 	if (s.server.workload.job)
 		job_kill(s.server.workload.job);
 	standin_end(&s);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The kernel's audit records, whose values programs of the guest choose: lines, the first byte of
- * each its type. Whatever they say, what is told of them is JSON of bounded size. */
+/* The kernel's audit records, whose values programs of the guest choose. The input is lines, and
+ * the first byte of each is its type. Whatever they contain, the text that is made from them is
+ * JSON of bounded size. */
 #include <jansson.h>
 #include <linux/audit.h>
 #include <stdint.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An audit log that somebody has written into: read whatever it is, and gone on with. What was
- * found whole stays whole with a line more, what was torn or broken stays so at the same line, or
- * at one before the new ones.
+ * An audit log that an attacker has written into. It is read, whatever it is, and continued. A log
+ * that was whole stays whole with one more line. A log that was torn or broken stays so at the same
+ * line, or at a line before the new ones.
  */
 #include <fcntl.h>
 #include <stddef.h>
@@ -18,7 +18,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* In memory: the log is synced with each line. */
+/* In memory, since the log is synced with each line. */
 static char base[] = "/dev/shm/microagent-fuzz-XXXXXX";
 static struct state_dir dir = {.fd = -1};
 static struct workspace ws;
@@ -28,7 +28,7 @@ static void remove_directory(void)
 	(void)path_remove_tree_at(AT_FDCWD, base, NULL);
 }
 
-/* <base>/state/s, a session, once for all inputs. */
+/* Makes <base>/state/s, a session, once for all inputs. */
 static void make_session(void)
 {
 	static char path[sizeof(base) + 8];
@@ -58,7 +58,7 @@ static struct audit_report verify(void)
 	return report;
 }
 
-/* Input that begins with 'V' stands behind a log that is whole; the rest is all that there is. */
+/* Input that begins with 'V' comes after a log that is whole. Any other input is the whole log. */
 static void put_log(const uint8_t *data, size_t size)
 {
 	static const struct audit_event event = {.subsystem = "fuzz", .event = "fuzz"};
@@ -83,7 +83,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	put_log(data, size);
 	before = verify();
 	if (audit_note(&ws, &event, NULL) < 0)
-		return 0; /* it is closed */
+		return 0; /* the log is closed */
 	after = verify();
 	if (before.verdict == AUDIT_OPEN &&
 	    (after.verdict != AUDIT_OPEN || after.lines != before.lines + 1))

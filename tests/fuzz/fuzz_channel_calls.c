@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What a hostile guest may send to the client that has many requests on one connection: wrong
- * numbers, two answers, output of what has ended, floods; in pieces of every size. */
+/* What a hostile guest may send to a client that has many requests on one connection: wrong
+ * numbers, two answers, output of a command that has ended, floods. The bytes come in pieces of
+ * every size. */
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -17,7 +18,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static const char *const words[] = {"true", NULL};
 static const struct microagent_exec exec = {.command = words};
 
-/* Looks at every byte, so that a wrong length is a fault and not luck. */
+/* Reads every byte, so that the sanitizer sees a wrong length. */
 static void look(const struct call_item *item)
 {
 	static volatile uint8_t sink;
@@ -28,7 +29,7 @@ static void look(const struct call_item *item)
 		sink ^= item->bytes[i];
 }
 
-/* Of four one is looked at, one abandoned, and two are kept. */
+/* Of four calls one is looked at, one is abandoned, and two are kept. */
 static void begin(struct calls *calls, struct agent_call *call, int which)
 {
 	*call = (struct agent_call){.cap = {CAP, CAP}};
@@ -48,8 +49,7 @@ static void check(const struct calls *calls, const struct agent_call list[CALLS]
 			abort();
 }
 
-/* As much as may be sent, and the connection takes all of it: with windows that is not without end.
- */
+/* Sends as much as may be sent. The connection takes all of it, but the windows bound it. */
 static void write_stdin(struct calls *calls, const struct agent_call list[CALLS])
 {
 	static const uint8_t bytes[65536];
@@ -90,7 +90,7 @@ static void take_item(struct calls *calls, const struct call_item *item,
 	begin(calls, call, (int)(call - list));
 }
 
-/* -1 when the connection would be closed. */
+/* Returns -1 if the connection would be closed. */
 static int take_all(struct calls *calls, struct agent_call list[CALLS])
 {
 	struct call_item item;
@@ -125,7 +125,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		uint8_t *space = calls_space(&calls, &room, &err);
 
 		if (!space || room == 0)
-			abort(); /* full, and yet no message and no error: it would hang */
+			abort(); /* the queue is full without a message or an error, so the
+				  * client would hang */
 		n = n < room ? n : room;
 		memcpy(space, data, n);
 		buf_commit(&calls.in, n);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What a hostile guest may send to the client that has one call on a connection, a resumable one or
- * the workload, in pieces of every size. */
+/* What a hostile guest may send to a client that has one call on a connection, which is a resumable
+ * call or the workload. The bytes come in pieces of every size. */
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Looks at every byte of an item, so that a wrong length is a fault and not luck. */
+/* Reads every byte of an item, so that the sanitizer sees a wrong length. */
 static void use(const struct call_item *item)
 {
 	static volatile uint8_t sink;
@@ -26,7 +26,7 @@ static void use(const struct call_item *item)
 	}
 }
 
-/* -1 when the connection would be closed. */
+/* Returns -1 if the connection would be closed. */
 static int take_all(struct calls *calls)
 {
 	struct call_item item;
@@ -40,7 +40,7 @@ static int take_all(struct calls *calls)
 	return got;
 }
 
-/* Its id is one that the guest can say. */
+/* The id of the call is one that the guest can say. */
 static int begin_resumable(struct calls *calls, struct agent_call *call)
 {
 	static const char *const words[] = {"cat", NULL};
@@ -52,7 +52,7 @@ static int begin_resumable(struct calls *calls, struct agent_call *call)
 	return 0;
 }
 
-/* As much as may be sent; nothing that the guest says lets the queue grow without end. */
+/* Sends as much as may be sent. Nothing that the guest says lets the queue grow without end. */
 static void write_stdin(struct calls *calls, const struct agent_call *call)
 {
 	static const uint8_t bytes[65536];
@@ -70,14 +70,15 @@ static void write_stdin(struct calls *calls, const struct agent_call *call)
 		abort();
 }
 
-/* A piece of what the guest says; how much of it there was room for. */
+/* Gives a piece of the guest's bytes. Returns how much of it found room. */
 static size_t feed(struct calls *calls, const uint8_t *data, size_t size)
 {
 	size_t room = 0;
 	uint8_t *space = calls_space(calls, &room, NULL);
 
 	if (!space || room == 0)
-		abort(); /* full, and yet no item and no error: it would hang */
+		abort(); /* the queue is full without an item or an error, so the client would
+			  * hang */
 	size = size < room ? size : room;
 	memcpy(space, data, size);
 	buf_commit(&calls->in, size);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a hostile guest may send on the control stream: through a real socket pair into the stream's
- * own loop, and what it takes for a result on into result.json's document.
+ * What a hostile guest may send on the control stream. The bytes go through a real socket pair into
+ * the stream's own loop. A result goes on into the document of result.json.
  */
 #include <fcntl.h>
 #include <stddef.h>
@@ -21,7 +21,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 struct told {
 	int readies, results, losses;
-	bool asked; /* to get ready to be saved */
+	bool asked; /* asks the guest to get ready to be saved */
 	bool settles;
 	struct control_stream *stream;
 };
@@ -50,7 +50,7 @@ static int on_result(void *data, const json_t *message, struct error *err)
 	json_auto_t *result = result_from_message(message, identity, "qemu", "/r", &code, err);
 
 	if (!told->readies || told->results++)
-		abort(); /* out of turn, or twice */
+		abort(); /* it came out of turn, or twice */
 	if (result && (code < 0 || code > 255))
 		abort();
 	return result ? 0 : -1;
@@ -89,7 +89,7 @@ static void on_listening(void *data, const struct control_listening *listening)
 		abort();
 }
 
-/* Once for each time that it was asked for. */
+/* The answer comes once for each time that it was asked for. */
 static void on_quiesced(void *data, const char *why)
 {
 	struct told *told = data;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A Debian package as a hostile maker may write it: whatever it holds, only regular files and
- * directories are made, below the one that is given, under the names that are wanted, and no more
- * of them than may be. An input that begins with ar's magic is the package itself; else the
- * archive of its files is made of it.
+ * A Debian package as a hostile maker may write it. Whatever it contains, only regular files and
+ * directories are made. They are below the given directory, have the wanted names, and are no more
+ * than allowed. An input that begins with ar's magic is the package itself. Any other input is used
+ * to make the archive of its files.
  */
 #include <ftw.h>
 #include <sys/stat.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A directory in memory for what all inputs of a run make, removed at its end. */
+/* A directory in memory for the files that all inputs of a run make. It is removed at the end of
+ * the run. */
 #ifndef FUZZ_DIRECTORY_H
 #define FUZZ_DIRECTORY_H
 
@@ -18,7 +19,7 @@ static inline void fuzz_remove_base(void)
 	(void)path_remove_tree_at(AT_FDCWD, fuzz_base, NULL);
 }
 
-/* Its descriptor. In it is a file "outside", which must stay as it is. */
+/* Returns its descriptor. The directory has a file "outside", which must stay as it is. */
 static inline int fuzz_directory(void)
 {
 	static int fd = -1;

@@ -31,12 +31,12 @@ static void on_closed(void *data, const struct error *why, bool silent)
 	struct heard *heard = data;
 
 	(void)silent;
-	/* Whoever waits for an answer has been told before. */
+	/* A caller that waits for an answer has got one before. */
 	if (++heard->closed > 1 || heard->answers != CALLS || !why->code)
 		abort();
 }
 
-/* Rounds until nothing is to be done, and what the client says is taken from its socket. */
+/* Runs rounds until nothing is left to do, and takes the client's bytes from its socket. */
 static void settle(struct loop *loop, int peer)
 {
 	struct error err = {0};
@@ -52,7 +52,7 @@ static void settle(struct loop *loop, int peer)
 	} while (n > 0);
 }
 
-/* The first byte: how long the pieces are. */
+/* The first byte says how long the pieces are. */
 static void talk(struct loop *loop, int peer, const uint8_t *data, size_t size)
 {
 	size_t piece = (size_t)data[0] * 4 + 1;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The manifest of a guest bundle as a hostile maker may write it, beside three small files that a
- * right one speaks of. Whatever it says: nothing is written beside the cache, a bundle that is
- * refused leaves no entry, and of one that is taken in each entry can be found.
+ * right manifest names. Whatever it contains, nothing is written beside the cache. A bundle that is
+ * refused leaves no entry. Each entry of a bundle that is accepted can be found.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -44,7 +44,7 @@ static int make_bundle(int top)
 	return steal_fd(&bundle);
 }
 
-/* No more than the cache itself has besides its entries: directories, and locks. */
+/* The cache has no more than this besides its entries: directories and locks. */
 static bool has_no_entry(int top)
 {
 	static const char *const parts[] = {"cache/kernels", "cache/images"};

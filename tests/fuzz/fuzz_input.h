@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Input that is taken bit by bit as what steps are to do; behind its end there are zeros. */
+/* Input that is taken bit by bit to choose the next steps. After its end there are zeros. */
 #ifndef FUZZ_INPUT_H
 #define FUZZ_INPUT_H
 
@@ -26,7 +26,7 @@ static inline uint8_t next(struct input *in)
 	return *in->data++;
 }
 
-/* Little-endian, of so many bytes. */
+/* Takes a little-endian number of so many bytes. */
 static inline uint64_t next_number(struct input *in, int bytes)
 {
 	uint64_t v = 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Layers as a hostile image may have them, put over each other: whatever they hold, nothing is made
- * or changed beside their contents, every name and byte that was counted is there, and a file
- * system is made of it.
+ * Layers as a hostile image may have them, applied one after the other. Whatever they contain,
+ * nothing is made or changed beside their contents, every name and byte that was counted is there,
+ * and a file system is made of it.
  */
 #include "artifact/layer.h"
 #include "base/fd.h"

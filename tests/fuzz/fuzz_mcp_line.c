@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a hostile client may write: through the decoder of lines in pieces that the input cuts, then
- * through that of messages, and what it gives for arguments against the schema of a tool. And what
- * a guest may say: each line once more as output that is captured, cut and escaped.
+ * What a hostile client may write. The bytes go through the decoder of lines, in pieces that the
+ * input cuts, then through the decoder of messages. The arguments are compared with the schema of a
+ * tool. Each line is used once more as output of a guest, which is captured, cut and escaped.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -49,10 +49,10 @@ static void take_message(const char *line, size_t len)
 	json_auto_t *answer =
 		rpc_error(message ? request.id : id, RPC_INVALID_PARAMS, err.msg, NULL);
 	if (!answer)
-		abort(); /* nobody would be answered */
+		abort(); /* nobody would get an answer */
 }
 
-/* Nothing that a terminal obeys is left, and it is UTF-8. */
+/* The text has no characters that a terminal obeys, and it is UTF-8. */
 static void check_shown(struct buf *shown)
 {
 	json_auto_t *text = json_stringn((const char *)buf_bytes(shown), shown->len);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Messages of DNS to the filter where it goes by names: the first half of the input is what a guest
- * asks, the second what it is answered. What leaves is a question of netgate's own for a name on
- * the list; what comes back are answers in the askers' own words, and they open what they say for
- * their question.
+ * Messages of DNS to the filter if it goes by names. The first half of the input is the guest's
+ * questions, and the second half the answers to them. Only netgate's own questions for names on the
+ * list leave. The guest gets answers in the words of its questions. They open only the addresses
+ * that they give for their question.
  */
 #include <string.h>
 
@@ -19,7 +19,7 @@ enum { MESSAGE = 42, FROM_PORT = 34, TO_PORT = 36, PORT = 4000, ASKERS = 3 };
 
 static struct gate gate;
 
-/* Between the guest and the resolver, in memory of its own that ends with it. */
+/* Runs the filter between the guest and the resolver, in memory of its own that ends with it. */
 static uint8_t *datagram(const uint8_t *message, size_t len, bool of_guest)
 {
 	uint8_t *f = calloc(1, MESSAGE + len);
@@ -59,7 +59,7 @@ static void begin(void)
 	by_name_change(&gate, true, "*.d");
 }
 
-/* The next frame of ours in a lane; of no length at the end. */
+/* Takes the next frame of ours from a lane. Its length is 0 at the end. */
 static struct bytes next_frame(struct lane *l)
 {
 	const struct bytes rest = {l->buf + l->start, l->ready - l->start};
@@ -73,7 +73,8 @@ static struct bytes next_frame(struct lane *l)
 	return frame;
 }
 
-/* Of a question that leaves: nothing in it is the guest's but the name, and one of three sizes. */
+/* Checks a question that leaves. Only the name in it comes from the guest, and its size is one of
+ * three. */
 static void check_left(struct bytes frame)
 {
 	const struct bytes message = behind(frame, MESSAGE);
@@ -131,7 +132,7 @@ static void ask(const uint8_t *message, size_t len)
 	free(frame);
 }
 
-/* Whatever was asked: some wait for this answer, if anybody can. */
+/* Whatever was asked, some questions wait for this answer, if anybody can wait. */
 static void answer(const uint8_t *message, size_t len)
 {
 	uint8_t *frame = datagram(message, len, false);

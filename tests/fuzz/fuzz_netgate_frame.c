@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A stream of frames of a hostile guest through a lane of the filter, in pieces of odd sizes: never
- * a byte outside of the buffer, and what comes out is whole frames of the guest's own to places
- * that are open.
+ * A stream of frames of a hostile guest through a lane of the filter, in pieces of odd sizes. The
+ * filter reads no byte outside of the buffer. Only whole frames of the guest's own address to open
+ * addresses come out.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -20,7 +20,7 @@ static struct lane lane;
 
 static bool judge(void *unused, uint8_t *frame, size_t len)
 {
-	/* A copy of exactly that length, behind which the sanitizer watches. */
+	/* Makes a copy of exactly that length, so that the sanitizer sees a read beyond it. */
 	uint8_t *copy = malloc(len ? len : 1);
 	struct flow_key key;
 
@@ -29,7 +29,7 @@ static bool judge(void *unused, uint8_t *frame, size_t len)
 	enum verdict verdict = screen_frame(&screen, copy, len, &key);
 	bool pass = verdict == VERDICT_PASS;
 
-	/* As the gate changes it. */
+	/* Changes the frame as the gate does. */
 	if (verdict == VERDICT_RESOLVER)
 		compose_redirected(copy, 14 + (size_t)(copy[16] << 8 | copy[17]), screen.resolver);
 	free(copy);
@@ -42,7 +42,7 @@ static void require(bool what)
 		abort();
 }
 
-/* Judged by other code than the filter's own. */
+/* Judges the frame by other code than the filter's own. */
 static void check_passed(const uint8_t *frame, size_t len)
 {
 	require(len >= 42 && memcmp(frame + 6, mac, 6) == 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* First words of connections: what is read of them does not change with what comes behind, and a
+/* First words of connections. The result does not change with the bytes that come after them, and a
  * name is one that a rule could have. */
 #include <string.h>
 
@@ -36,7 +36,7 @@ static void check(reader *read, const uint8_t *data, size_t size)
 	for (size_t len = 0; len < size; len += 1 + len / 16) {
 		enum opening part = read_part(read, data, len, &before);
 
-		/* Once it says something it has said it. */
+		/* A result does not change when more bytes come. */
 		HOLDS(part == OPENING_UNFINISHED || part == whole);
 		HOLDS(part != OPENING_NAMED || host_name_equal(&name, &before));
 	}

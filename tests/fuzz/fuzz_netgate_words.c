@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A guest that calls, speaks and calls again in any order, from any place of its stream, and passt
- * as it takes that: in the order of the numbers, some of it or nothing, and what it answers comes
- * late. Whatever it has taken of a connection begins as a ClientHello for the right host.
+ * A guest that connects, speaks and connects again in any order, from any place of its stream.
+ * passt takes the bytes in the order of their numbers, some of them or none, and its answers come
+ * late. All that it takes of a connection begins as a ClientHello for the right host.
  */
 #include <string.h>
 
@@ -18,7 +18,7 @@ static struct gate gate;
 static uint8_t hello[128], evil[128];
 static size_t hello_len;
 
-/* passt's one connection, and what it has said of it that netgate has not seen yet. */
+/* passt's one connection, and passt's answers that netgate has not seen yet. */
 static struct {
 	bool called, open;
 	uint32_t start, next;
@@ -78,12 +78,13 @@ static void check_taken(void)
 	struct host_name name;
 	enum opening begins = client_hello_read((struct bytes){passt.stream, passt.len}, &name);
 
-	/* It was let through whole; if passt had no room then, the rest comes in pieces. */
+	/* The words were let through as a whole. If passt had no room then, the rest comes in
+	 * pieces. */
 	HOLDS(begins == OPENING_UNFINISHED ||
 	      (begins == OPENING_NAMED && strcmp(name.text, "ab.c") == 0));
 }
 
-/* limit: of bytes that it has room for now. */
+/* limit: the bytes for which it has room now. */
 static void passt_takes(const uint8_t *frame, size_t len, size_t limit)
 {
 	struct segment s;
@@ -141,7 +142,7 @@ static void hand_over(struct lane *l, const uint8_t *frame, size_t len, size_t l
 	drain(&gate.in, limit);
 }
 
-/* What it has said by now is seen. */
+/* netgate sees the answers that were given up to now. */
 static void passt_is_heard(void)
 {
 	size_t n = passt.waiting;
@@ -191,7 +192,7 @@ static void guest_speaks(struct input *in)
 
 	if (from + len > 128)
 		len = (uint8_t)(128 - from);
-	if (kind & 4) { /* at the place where it belongs */
+	if (kind & 4) { /* at its place in the stream */
 		from = 0;
 		sequence = passt.start;
 		len = (uint8_t)hello_len;
@@ -222,7 +223,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		case 2:
 			passt_is_heard();
 			break;
-		case 3: /* its other side ends it, without a word */
+		case 3: /* passt ends it without a word */
 			passt.called = false;
 			break;
 		default:

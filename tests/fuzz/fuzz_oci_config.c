@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * config.json as any engine, or whoever wrote into its bundle, may have it: refused with a reason,
- * or decoded whole. Fields are checked in documents of any shape, and a filter of system calls is
- * compiled or refused.
+ * config.json as any engine, or anybody who can write into its bundle, may make it. It is refused
+ * with a reason, or decoded as a whole. Fields are checked in documents of any shape, and a filter
+ * of system calls is compiled or refused.
  */
 #include <stddef.h>
 #include <stdint.h>

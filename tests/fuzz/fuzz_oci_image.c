@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Manifest and configuration of an image as a hostile registry may have them, in the directory that
- * skopeo leaves: read, they are whole and within their bounds, or an error says why not. The input
- * is the manifest, a line "---", and the configuration. In the manifest CONFIG stands for the
- * digest that the configuration has, LAYER for that of a layer which is there: else few would
- * arrive; in the configuration LAYER stands for one too. The manifest is asked for the platforms
- * and the manifests of an index too.
+ * Manifest and configuration of an image as a hostile registry may write them, in the directory
+ * that skopeo leaves. What is read from them is whole and within its bounds, or an error says why
+ * not. The input is the manifest, a line "---", and the configuration. In the manifest CONFIG
+ * stands for the digest of the configuration, and LAYER for the digest of a layer that exists;
+ * otherwise few inputs would get far. In the configuration LAYER stands for that digest too. The
+ * manifest is also read as an index, for its platforms and manifests.
  */
 #include <fcntl.h>
 #include <stdbool.h>
@@ -37,7 +37,7 @@ static void put(int dir, const char *name, const struct buf *text)
 		abort();
 }
 
-/* "CONFIG" and "LAYER" replaced; config: "" in the configuration itself. */
+/* Returns the text with "CONFIG" and "LAYER" replaced. config is "" in the configuration itself. */
 static void fill_in(struct buf *out, const uint8_t *data, size_t size, const char *config)
 {
 	for (size_t i = 0; i < size; i++) {
@@ -96,7 +96,7 @@ static void check(const struct oci_image *image)
 		abort();
 }
 
-/* What a source has under an image's name, before anything is fetched. */
+/* Reads what a source has under an image's name, before anything is fetched. */
 static void check_named(const struct buf *text)
 {
 	struct oci_manifests list = {.count = 77};

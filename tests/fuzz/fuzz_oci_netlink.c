@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A datagram of rtnetlink's: whatever it says, what is read of a namespace stays within its bounds
- * and is told as a document whose addresses are such. */
+/* A datagram of rtnetlink. Whatever it contains, the data that is read of a namespace stays within
+ * its bounds, and becomes a document with valid addresses. */
 #include <stdlib.h>
 #include <string.h>
 

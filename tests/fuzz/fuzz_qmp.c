@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What a QEMU that a guest has taken over may say to its monitor's client, in pieces of every size.
- */
+/* What a QEMU that a guest has taken over may send to the client of its monitor, in pieces of every
+ * size. */
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -40,7 +40,7 @@ static void on_closed(void *data, const struct error *why)
 	struct heard *heard = data;
 
 	(void)why;
-	/* Whoever waits for a reply has been told before. */
+	/* A caller that waits for a reply has got one before. */
 	if (++heard->closed > 1 || heard->replies != COMMANDS)
 		abort();
 }
@@ -53,7 +53,7 @@ static void on_reply(void *data, const json_t *result, const struct error *why)
 		abort();
 }
 
-/* Rounds until nothing is to be done, and what the client says is taken from its socket. */
+/* Runs rounds until nothing is left to do, and takes the client's bytes from its socket. */
 static void settle(struct loop *loop, int peer)
 {
 	struct error err = {0};
@@ -84,7 +84,7 @@ static void say(struct loop *loop, int peer, const void *data, size_t size)
 	}
 }
 
-/* The first byte: whether the talk begins as it should, and how long the pieces are. */
+/* The first byte says whether the talk begins as it should, and how long the pieces are. */
 static void talk(struct loop *loop, int peer, const uint8_t *data, size_t size)
 {
 	size_t piece = (size_t)(data[0] & 0x7f) * 8 + 1;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The request decoder: any bytes are refused with a reason, or become a request whose canonical
- * config is a fixed point: recorded, read back and given again, it is the same.
+ * The request decoder. Any bytes are refused with a reason, or become a request. The canonical
+ * config of such a request is a fixed point: if it is recorded, read back and given again, it is
+ * the same.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -33,7 +34,7 @@ static void check_again(const struct request *request, const struct host_bounds 
 	text = json_line(document, &err);
 	HOLDS(text);
 	if (strlen(text) > 1048576)
-		return; /* defaults have made it longer than a request may be */
+		return; /* the defaults have made it longer than a request may be */
 	HOLDS(!request_decode(text, strlen(text), request->identity.backend, false, bounds, &again,
 			      &err));
 	HOLDS(json_equal(again.config.normalised, request->config.normalised));

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A stream of files as a hostile sender may make it, received into a directory of its own: whatever
+ * A stream of files as a hostile sender may make it, received into a directory of its own. Whatever
  * comes, nothing is made or changed beside the target, a failure leaves nothing, and no link leads
- * out. The digest of a file's end is put right where the input says so, or few would arrive.
+ * out. If the input says so, the digest at a file's end is corrected, since few files would arrive
+ * otherwise.
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -24,7 +25,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* A hole is as long as it says. */
+/* A hole has the length that the stream says. */
 static int directory(void)
 {
 	const struct rlimit most = {1 << 20, 1 << 20};
@@ -35,7 +36,7 @@ static int directory(void)
 	return fuzz_directory();
 }
 
-/* A link must resolve, if at all, to something below the target. */
+/* If a link resolves, it resolves to a place below the target. */
 static void check_link(int dir, const char *name, const char *top)
 {
 	char self[64], *resolved, real[4096];

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An archive for config.bundles as a hostile maker may write it: whatever it holds, nothing is made
- * or changed beside the contents, it comes to no more than it may, and a file system is made of it.
+ * An archive for config.bundles as a hostile maker may write it. Whatever it contains, nothing is
+ * made or changed beside the contents, the contents are within the limits, and a file system is
+ * made of them.
  */
 #include "artifact/layer.h"
 #include "base/fd.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The vhost-user messages, whole and as bytes on a socket, and the rings they set up in a memory
- * which the input writes. Whatever comes, no descriptor may be left when the front-end has gone.
+ * The vhost-user messages, whole and as bytes on a socket, and the rings that they set up in memory
+ * that the input writes. Whatever comes, no descriptor may be left when the front-end has gone.
  */
 #include <fcntl.h>
 #include <linux/virtio_ring.h>
@@ -103,7 +103,7 @@ static void short_message(uint32_t request, const void *payload, uint32_t size, 
 	handle(&m);
 }
 
-/* What a front-end does, with one number left to the input. */
+/* Sends a message as a front-end does, with one number from the input. */
 static void bring_up(struct input *in)
 {
 	struct {
@@ -162,7 +162,7 @@ static void offer(struct input *in)
 	a->idx = (uint16_t)(a->idx + (odd == 0 ? next(in) : 1));
 }
 
-/* A sound packet at a known place: what a descriptor at 0x8000 or so finds. */
+/* Writes a valid packet at a known address, which a descriptor at 0x8000 or near it finds. */
 static void write_packet(struct input *in)
 {
 	struct packet p = {.src_cid = 3,
@@ -191,7 +191,7 @@ static void host_client(struct input *in)
 	struct epoll_event e[8];
 	int pair[2], n;
 
-	/* As if it had been accepted: the listener is of no interest here. */
+	/* Takes the socket as if it had been accepted, since the listener is not tested here. */
 	struct stream *s = stream_alloc(&core.table);
 
 	if (!s)
@@ -228,7 +228,7 @@ static void socket_bytes(struct input *in)
 		return;
 	if (vhost_link_read(&socket_link, &device, &err) < 0) {
 		HOLDS(err.code != ERR_NONE);
-		/* The daemon would end; here another connection takes its place. */
+		/* The daemon would end here; in this test another connection replaces it. */
 		while (recv(ends[0], bytes, sizeof(bytes), MSG_DONTWAIT) > 0)
 			;
 		vhost_link_init(&socket_link, ends[0]);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The vsock core under any sequence of a guest's packets, mixed with what the host's side does.
- * Buffers of the guest have exactly the bytes they say, so that a step past them is seen. What
- * comes out must be well formed, and when both sides have gone no stream may be left.
+ * The vsock core under any sequence of a guest's packets, mixed with actions of the host's side.
+ * Buffers of the guest have exactly the bytes that they declare, so that the sanitizer sees a step
+ * past them. The output must be well formed, and when both sides have gone no stream may be left.
  */
 #include <fcntl.h>
 #include <stddef.h>
@@ -35,7 +35,7 @@ static struct log nolog;
 static int dir_fd = -1, listener = -1, epfd = -1;
 static int sockets[SOCKETS];
 static unsigned nsockets;
-static uint32_t last_host_port; /* of the last REQUEST of ours */
+static uint32_t last_host_port; /* of our last REQUEST */
 
 static char dir[] = "/tmp/microagent-fuzz-XXXXXX";
 
@@ -121,7 +121,7 @@ static void check_output(const uint8_t *raw, uint32_t length, size_t room)
 	HOLDS(p.op != PACKET_INVALID && p.op < PACKET_OP_COUNT);
 	HOLDS(p.len == length - PACKET_HEADER);
 	if (p.op == PACKET_RST)
-		return; /* refusals carry the addresses of what they refuse */
+		return; /* refusals carry the addresses of the packets that they refuse */
 	HOLDS(p.src_cid == PACKET_HOST_CID && p.dst_cid == 3 && p.type == PACKET_STREAM);
 	HOLDS(p.op == PACKET_RW || !p.len);
 	if (p.op == PACKET_REQUEST)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The face of vsockd that is a byte stream, under whatever a guest writes to it, in pieces of any
- * length: HELLOs, packets, pieces of them, and bytes that are neither. What it says must be packets
- * in a row, and after a HELLO the answer to it comes.
+ * The face of vsockd that is a byte stream. A guest writes to it in pieces of any length: HELLOs,
+ * packets, parts of them, and other bytes. The output must be packets in a row, and a HELLO gets
+ * its answer.
  */
 #include <fcntl.h>
 #include <stddef.h>
@@ -79,7 +79,7 @@ static void check_packet(const struct packet *p)
 		last_host_port = p->src_port;
 }
 
-/* Takes what has been said apart. */
+/* Splits the output into packets. */
 static void hear(void)
 {
 	struct packet p;
@@ -221,7 +221,7 @@ static void begin(void)
 	port_init(&port, &core, 3, ends[1], &nolog);
 }
 
-/* Whatever was said before: a HELLO is heard, once as many bytes have come as were announced. */
+/* Whatever was sent before, a HELLO is seen when as many bytes have come as were announced. */
 static void revive(void)
 {
 	static uint8_t raw[PACKET_WHOLE + PACKET_HEADER];
@@ -246,7 +246,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	begin();
 	while (in.left) {
 		steps[next(&in) % ARRAY_SIZE(steps)](&in);
-		/* The kernel's queues do not fill up: nothing that is said here may be lost. */
+		/* The kernel's queues do not fill up, so no output may be lost. */
 		hear();
 	}
 	revive();

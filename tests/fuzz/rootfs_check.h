@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What is to be true of a rootfs whatever archive it was made of: what it counts is what is in it,
- * each name can be one of a directory, and the library makes a file system of it.
+ * Checks that hold for a rootfs from any archive: its counts match its contents, each name is a
+ * valid one of a directory, and the library makes a file system of it.
  */
 #ifndef ROOTFS_CHECK_H
 #define ROOTFS_CHECK_H
@@ -71,7 +71,7 @@ static const struct ext4_spec rootfs_image = {.label = "fuzz",
 					      .inodes = 1024,
 					      .time = 1577836800};
 
-/* An empty file system, which is copied for each input. */
+/* Makes an empty file system, which is copied for each input. */
 static inline int rootfs_template(void)
 {
 	static int fd = -1;
@@ -94,8 +94,8 @@ static inline int rootfs_template(void)
 	return fd;
 }
 
-/* Of one input in eight, as it takes long. Attributes may be more than fit, or lists that are none.
- */
+/* Checks one input in eight, since this takes long. The attributes may be more than fit, or lists
+ * that are not valid. */
 static inline void rootfs_check_image(struct rootfs *fs, int top, size_t input)
 {
 	char path[sizeof(fuzz_base) + 16];
@@ -140,7 +140,7 @@ static inline int rootfs_check_begin(int top)
 	return fd;
 }
 
-/* No contents are left, and nothing else was made or changed. */
+/* Requires that no contents are left, and that nothing else was made or changed. */
 static inline void rootfs_check_end(int top, int data)
 {
 	if (rootfs_entries_of(data) != 0)

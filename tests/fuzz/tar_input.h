@@ -19,7 +19,7 @@ struct tar_input {
 	const uint8_t *at, *end;
 };
 
-/* malloc'd, NUL-terminated; the fields are cut out of it. */
+/* Returns a malloc'd, NUL-terminated copy. The fields are cut out of it. */
 static inline char *tar_next(struct tar_input *in, char *field[FIELDS], size_t len[FIELDS])
 {
 	const uint8_t *stop;
@@ -47,7 +47,7 @@ static inline char *tar_next(struct tar_input *in, char *field[FIELDS], size_t l
 	return text;
 }
 
-/* Builds one archive; false when the input was at its end. */
+/* Builds one archive. Returns false if the input was at its end. */
 static inline bool tar_build(struct tar_input *in, struct buf *out)
 {
 	char *field[FIELDS], *text;

@@ -16,9 +16,9 @@ SET_VRING_BASE, SET_VRING_KICK, SET_VRING_CALL, SET_VRING_ENABLE = 10, 12, 13, 1
 GET_FEATURES, GET_VRING_BASE = 1, 11
 VERSION_1, PROTOCOL = 1 << 32, 1 << 30
 RX, TX = 0, 1
-GUEST, USER = 0x100000, 0x7f0000000000  # where the memory is for the guest and for the VMM
+GUEST, USER = 0x100000, 0x7f0000000000  # the addresses of the memory for the guest and for the VMM
 SIZE, NUM = 1 << 20, 64
-DESC, AVAIL, USED = 0, 0x1000, 0x2000  # of a ring, whose parts are RING bytes after those of the one before
+DESC, AVAIL, USED = 0, 0x1000, 0x2000  # the size of a ring; each part is RING bytes after the one before
 RING, DATA = 0x4000, 0x10000
 NEXT, WRITE, INDIRECT = 1, 2, 4
 
@@ -30,7 +30,7 @@ def eventfd():
 
 
 class FrontEnd:
-    """Connected, with one region of memory and two rings unless told otherwise."""
+    """A connection with one region of memory and two rings, unless others are asked for."""
 
     def __init__(self, path, seed=1):
         self.random = random.Random(seed)
@@ -50,7 +50,7 @@ class FrontEnd:
         self.sock.close()
 
     def say(self, request, payload=b"", fds=(), size=None, flags=1):
-        """False when the back-end has hung up."""
+        """Sends. Returns False if the back-end has hung up."""
         data = struct.pack("<III", request, flags, len(payload) if size is None else size) + payload
         rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", fds))] if fds else []
         try:
@@ -60,7 +60,7 @@ class FrontEnd:
         return True
 
     def ask(self, request, payload=b""):
-        """The answer's payload; None when the back-end has hung up."""
+        """Returns the answer's payload. Returns None if the back-end has hung up."""
         if not self.say(request, payload):
             return None
         try:
@@ -72,7 +72,7 @@ class FrontEnd:
         return self.sock.recv(struct.unpack("<III", head)[2], socket.MSG_WAITALL)
 
     def answers(self):
-        """Everything said so far has been read; False when the back-end has hung up."""
+        """Waits until the back-end has read everything. Returns False if it has hung up."""
         return self.ask(GET_FEATURES) is not None
 
     def table(self, regions, fds=None):
@@ -80,7 +80,7 @@ class FrontEnd:
         self.say(SET_MEM_TABLE, payload, [self.memfd] * len(regions) if fds is None else fds)
 
     def plug(self, memory=True, **addresses):
-        """The set-up that QEMU makes."""
+        """Does the set-up that QEMU does."""
         self.say(SET_FEATURES, struct.pack("<Q", VERSION_1 | PROTOCOL))
         if memory:
             self.table([(GUEST, SIZE, USER, 0)])
@@ -103,7 +103,7 @@ class FrontEnd:
         struct.pack_into("<QIHH", self.memory, ring * RING + DESC + index * 16, addr, length, flags, following)
 
     def offer(self, ring, heads, index=None):
-        """Chains that begin at heads, and the index behind them."""
+        """Writes chains that begin at heads, and the index behind them."""
         at = ring * RING + AVAIL
         first = struct.unpack_from("<H", self.memory, at + 2)[0]
         for i, head in enumerate(heads):
@@ -115,7 +115,7 @@ class FrontEnd:
         return struct.unpack_from("<H", self.memory, ring * RING + USED + 2)[0]
 
     def packet(self, at, op, **fields):
-        """A header in the data (virtio 1.2, 5.10.6)."""
+        """Writes a header into the data (virtio 1.2, 5.10.6)."""
         values = {"src": 3, "dst": 2, "src_port": 5, "dst_port": 1024, "len": 0, "type": 1, "flags": 0, "alloc": 65536, "fwd": 0,
                   **fields}
         struct.pack_into("<QQIIIHHIII", self.memory, DATA + at, values["src"], values["dst"], values["src_port"],
@@ -126,5 +126,5 @@ class FrontEnd:
         self.memory[start:start + length] = self.random.randbytes(length)
 
     def shrink(self):
-        """What no filter sees: the memory that both have mapped is suddenly less."""
+        """Makes the memory that both sides have mapped smaller, which no filter sees."""
         os.ftruncate(self.memfd, 4096)

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #define DESCRIPTORS 80
-#define AHEAD 8 /* numbers of processes that are tried above the last one that was there */
+#define AHEAD 8 /* numbers of processes that are tried above the last known one */
 
 static int is_vsock(int fd)
 {

@@ -52,7 +52,7 @@ static int option(const char *argument, const char *name, const char **value)
 	return strncmp(argument, name, len) == 0;
 }
 
-/* Its own words: what QEMU is to meet comes by --fd, the directory by -o. */
+/* Reads its own options: the socket with QEMU comes by --fd, the directory by -o. */
 static int listener_and_wish(char **argv)
 {
 	static char wish[32];
@@ -105,7 +105,8 @@ static void ask_of(int fd, struct message *m)
 	all_from(fd, m->payload, m->size);
 }
 
-/* What is to be answered: a question, or whatever wants its acknowledgement. */
+/* Returns whether the message needs an answer: it is a question, or it asks for an
+ * acknowledgement. */
 static int wants_answer(const struct message *m)
 {
 	static const uint32_t questions[] = {1, 11, 15, 17, 24, 31, 36};
@@ -118,7 +119,8 @@ static int wants_answer(const struct message *m)
 
 static void lie(int fd, struct message *m)
 {
-	/* Every feature; as many queues as a number can count; and zero, which is a yes. */
+	/* Answers with every feature, with as many queues as a number can count, and with zero,
+	 * which is a yes. */
 	uint64_t word = m->request == 1 || m->request == 15 ? ~UINT64_C(0)
 			: m->request == 17		    ? UINT32_MAX
 							    : 0;

@@ -43,7 +43,7 @@ static void could(const char *what, long answer)
 		tell("could not %s: %s\n", what, strerrorname_np(errno));
 }
 
-/* The disk is the one regular file that may be written. */
+/* Finds the disk, which is the one regular file that may be written. */
 static void hand_in(void)
 {
 	struct stat st;
@@ -120,7 +120,7 @@ static void network(void)
 		could(pairs[i].what, socketpair(AF_UNIX, pairs[i].type, 0, ends));
 }
 
-/* Its own process is all that its numbers have. */
+/* Tries pids. In its cell only this process has one. */
 static void processes(void)
 {
 	long seen = 0;
@@ -241,7 +241,7 @@ static void monitor(const char *name, int fd)
 		for (say(fd, "{\"QMP\":");;)
 			say(fd, filler);
 	say(fd, "{\"QMP\": {}}\n");
-	if (strcmp(name, "answers") == 0) /* to what nobody asked */
+	if (strcmp(name, "answers") == 0) /* answers that nobody asked for */
 		for (;;)
 			say(fd, "{\"return\": {}, \"id\": 4242}\n");
 	if (strcmp(name, "stranger") == 0)

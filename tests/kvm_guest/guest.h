@@ -67,7 +67,7 @@ uint32_t pci_read(unsigned device, unsigned offset);
 void pci_write(unsigned device, unsigned offset, uint32_t value);
 void power_off(void) __attribute__((noreturn));
 void suspend(void);
-/* Waits for an interrupt unless there was one since the last wait. */
+/* Waits for an interrupt, unless there was one since the last wait. */
 void wait_for_interrupt(void);
 
 /* virtio.c: the device's queues. A buffer's number is that of its descriptor. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "guest.h"
 
-/* QEMU's places: microvm's generic event device, and ICH9's power management. */
+/* The addresses that QEMU uses: microvm's generic event device, and ICH9's power management. */
 #define GED_EVENTS 0xfea00000u
 #define GED_SLEEP (GED_EVENTS + 0x200)
 #define IOAPIC1 0xfec00000u
@@ -72,8 +72,8 @@ void route_vsock(unsigned slot)
 	ioapic_write(IOAPIC2, slot, VECTOR_VSOCK | LEVEL);
 }
 
-/* The second IO-APIC hears of no end of an interrupt under every KVM: becoming edge-triggered for a
- * moment is one. */
+/* Not every KVM tells the second IO-APIC about the end of an interrupt. Making the line
+ * edge-triggered for a moment has the same effect. */
 void vsock_interrupt_done(void)
 {
 	if (q35)
@@ -93,7 +93,7 @@ static bool button_was_pressed(void)
 	return status & PM_BUTTON;
 }
 
-/* Every vector's: who it was is seen by looking. */
+/* One handler serves every vector. It looks at the devices to find the source. */
 void on_interrupt(void)
 {
 	interrupted = true;

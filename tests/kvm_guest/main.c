@@ -13,7 +13,7 @@ static const char answer[] = "{\"exit_code\":0,\"stdout\":\"kvm-guest\\n\",\"std
 static char control_in[16384];
 static uint32_t control_len;
 
-/* gcc calls these by itself. */
+/* gcc adds calls of these functions by itself. */
 void *memcpy(void *to, const void *from, size_t len)
 {
 	void *start = to;
@@ -56,7 +56,7 @@ void on_connected(struct stream *stream)
 	send_frame(stream, hello, sizeof(hello) - 1);
 }
 
-/* The first message is the config; a machine called "unready" never says that it is. */
+/* The first message is the config. A machine called "unready" never says that it is ready. */
 static void on_control(struct stream *stream, const char *message, uint32_t len)
 {
 	if (says(message, len, "\"power\""))

@@ -73,7 +73,7 @@ static void open_mmio_queue(unsigned number, struct queue *queue)
 
 /* --- PCI ------------------------------------------------------------------------------------- */
 
-/* Where a firmware has put the BAR, or where there is room. */
+/* Uses the address of the BAR that a firmware has set, or finds room for it. */
 static uintptr_t bar(unsigned device, unsigned number)
 {
 	unsigned offset = 0x10 + 4 * number;
@@ -160,7 +160,7 @@ static void set_status(uint8_t status)
 		REG8(common + 0x14) = status;
 }
 
-/* VERSION_1, bit 32, and nothing else. */
+/* Accepts VERSION_1, bit 32, and no other feature. */
 static void agree_on_features(void)
 {
 	for (unsigned half = 0; half < 2; half++) {

@@ -72,7 +72,7 @@ static void put_header(struct header *header, const struct stream *stream, uint1
 				  op,  flags,	 CREDIT,       stream->taken};
 }
 
-/* Own buffers are behind the receiving ones in the sending queue's numbers. */
+/* In the numbers of the sending queue, own buffers come after the receiving ones. */
 static void send_packet(struct stream *stream, uint16_t op, uint32_t flags, const void *bytes,
 			uint32_t len)
 {
@@ -119,7 +119,7 @@ static void give_buffer(unsigned number)
 
 /* --- the echo -------------------------------------------------------------------------------- */
 
-/* False: the host has no room for it yet. */
+/* Returns false if the host has no room for it yet. */
 static bool turn_around(struct stream *stream, unsigned number)
 {
 	uint32_t len = rx[number].header.len;
@@ -178,7 +178,7 @@ static void on_request(const struct header *header)
 	send_packet(stream, OP_RESPONSE, 0, NULL, 0);
 }
 
-/* False: the buffer is on its way back. */
+/* Returns false if the buffer is on its way back. */
 static bool on_data(struct stream *stream, unsigned number)
 {
 	if (stream->port == PORT_ECHO) {
@@ -192,7 +192,7 @@ static bool on_data(struct stream *stream, unsigned number)
 	return true;
 }
 
-/* True: the buffer may be filled again. */
+/* Returns true if the buffer may be filled again. */
 static bool on_packet(unsigned number)
 {
 	const struct header *header = &rx[number].header;
@@ -223,7 +223,7 @@ static bool on_packet(unsigned number)
 	return true;
 }
 
-/* Whoever sends no more has all of its echo first. */
+/* A peer that sends no more gets all of its echo first. */
 static void close_what_is_over(void)
 {
 	for (unsigned i = 0; i < STREAMS; i++) {

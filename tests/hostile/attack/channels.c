@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The channels that are others': by descriptors that are taken from who has them. */
+/* Attacks on channels of other processes, by descriptors that are taken from these processes. */
 #include <sys/socket.h>
 
 #include <linux/vm_sockets.h>
@@ -32,14 +32,16 @@ static bool is_vsock(int fd, bool listening, unsigned port)
 	return at.svm_family == AF_VSOCK && at.svm_port == port;
 }
 
-/* Of any process, which *owner is then; -1 when nobody has one. */
+/* Takes a vsock socket of the port from any process that has one. *owner is then that process.
+ * Returns -1 if no process has one. */
 static int steal(bool listening, unsigned port, pid_t *owner)
 {
 	DIR *proc = opendir("/proc");
 	struct dirent *entry;
 
 	while (proc && (entry = readdir(proc))) {
-		/* Init keeps the listener too, for the next agent; who serves it is another. */
+		/* Init keeps the listener too, for the next agent. The agent is the process that
+		 * serves it. */
 		int pid = atoi(entry->d_name);
 		int pidfd = pid > listening ? (int)syscall(SYS_pidfd_open, pid, 0) : -1;
 
@@ -67,7 +69,8 @@ static void wait_a_moment(void)
 	nanosleep(&moment, NULL);
 }
 
-/* The descriptor shares its flags with its owner, who waits in an event loop: so do we. */
+/* The descriptor shares its flags with its owner, which waits in an event loop. So this process
+ * waits too. */
 static bool send_all(int fd, const void *data, size_t len)
 {
 	const char *at = data;
@@ -98,7 +101,7 @@ static bool send_frame(int fd, const char *text, size_t len)
 	return send_all(fd, &head, sizeof(head)) && send_all(fd, text, len);
 }
 
-/* What a terminal would obey, and a name that is longer than any other. */
+/* Characters that a terminal would obey, and a name that is longer than any other. */
 #define BAD_WORDS "\\u001b]0;owned\\u0007\\u009b31m\\u202e\\r"
 
 static size_t telemetry(unsigned long i, unsigned long *records)
@@ -206,7 +209,8 @@ static void answer(int peer, const char *kind)
 	}
 }
 
-/* The agent is stopped meanwhile, or it would be first; and with it the command that we are. */
+/* The agent is stopped meanwhile, since it would answer first. The command that this process
+ * belongs to is stopped with it. */
 void agent(const char *kind, unsigned long count)
 {
 	pid_t owner;

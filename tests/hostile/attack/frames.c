@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What no driver of the network card would send. */
+/* Frames that no driver of the network card would send. */
 #include <sys/socket.h>
 
 #include <linux/if_packet.h>
@@ -15,7 +15,7 @@
 static const unsigned short ethertypes[] = {0x0800, 0x0806, 0x86dd, 0x8100, 0x88a8, 0x0000, 0x05dc};
 static const unsigned char protocols[] = {1, 2, 6, 17, 41, 47, 50, 58, 89, 132, 255};
 
-/* IPv4 with one thing after the other wrong: length, header length, fragments, sources. */
+/* Sends IPv4 with one error after the other: length, header length, fragments, sources. */
 static size_t nearly_ipv4(unsigned char *frame)
 {
 	size_t len = 34 + noise() % 60;

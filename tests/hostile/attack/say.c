@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Bytes by UDP or TCP from a port that the attacker chooses, and what comes back for them. */
+/* Sends bytes by UDP or TCP from a port that the attacker chooses, and prints the answer. */
 #include <arpa/inet.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,7 +21,8 @@ static size_t bytes_of(const char *hex, unsigned char *out, size_t room)
 	return len < room ? len : room;
 }
 
-/* A datagram's answer is the first that comes, of anybody; a connection's is all until its end. */
+/* Reads the answer. For UDP it is the first datagram of any sender, and for TCP all bytes until the
+ * end. */
 static size_t hear(int fd, bool datagrams, unsigned char *bytes, size_t room)
 {
 	size_t len = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The host by its addresses. */
+/* Dials addresses of the host. */
 #include <sys/socket.h>
 
 #include <linux/vm_sockets.h>
@@ -26,7 +26,7 @@ static int dial(int type, unsigned cid, unsigned port)
 	return fd;
 }
 
-/* Only what leads to the host counts as reached: the guest may talk to itself. */
+/* Only an address of the host counts as reached, since the guest may talk to itself. */
 void dial_all(const char *seed, unsigned long count)
 {
 	static const unsigned cids[] = {0, 2, 4, 1000, 0x7fffffff, 0xfffffffe};
@@ -70,7 +70,7 @@ void storm(unsigned long count)
 		struct sockaddr_vm at = {
 			.svm_family = AF_VSOCK, .svm_cid = 2, .svm_port = CLOSED_PORT};
 
-		/* Half of them are given up before the answer is there. */
+		/* Half of the connections are given up before the answer has come. */
 		if (fd >= 0) {
 			connect(fd, (struct sockaddr *)&at, sizeof(at));
 			close(fd);
