@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A client of Virtualization.framework as small as it can be, for the tests of the stand-in: it
- * makes a machine of its arguments and then does what it is told, a word a line. Each line gets one
- * line of answer, and what happens meanwhile is told on lines of its own, which begin with '!'.
+ * A very small client of Virtualization.framework, for the tests of the stand-in. It makes a
+ * machine from its arguments. Then it reads words from lines and does what they say. Each line gets
+ * one line of answer. Events are on lines of their own, which begin with '!'.
  */
 #import <Foundation/Foundation.h>
 #import <Security/Security.h>
@@ -20,7 +20,7 @@ static void say(NSString *format, ...)
 	va_start(words, format);
 	NSString *line = [[NSString alloc] initWithFormat:format arguments:words];
 	va_end(words);
-	/* In one piece, whichever thread it is. */
+	/* Prints a line in one piece, from any thread. */
 	dprintf(STDOUT_FILENO, "%s\n", [line UTF8String]);
 	[line release];
 }
@@ -90,7 +90,8 @@ static void add_network(VZVirtualMachineConfiguration *configuration, NSString *
 	[card release];
 }
 
-/* One directory, as all that is shared or as one of several by its name; nil for none. */
+/* Returns one directory, as the whole share or as one of several by its name. Returns nil for
+ * none. */
 static VZDirectoryShare *share_of(NSString *path, NSString *name, BOOL readOnly)
 {
 	VZSharedDirectory *directory =
@@ -115,7 +116,7 @@ static void add_share(VZVirtualMachineConfiguration *configuration, NSString *pa
 	[device release];
 }
 
-/* The guest's console is our standard error; nothing goes to it. */
+/* Sends the guest's console to our standard error; the console gets no input. */
 static void add_plain_devices(VZVirtualMachineConfiguration *configuration)
 {
 	VZVirtioConsoleDeviceSerialPortConfiguration *port =
@@ -136,7 +137,7 @@ static void add_plain_devices(VZVirtualMachineConfiguration *configuration)
 			autorelease] ];
 }
 
-/* The guest's console is a file. */
+/* Sends the guest's console to a file. */
 static void set_serial_file(VZVirtualMachineConfiguration *configuration, NSString *path,
 			    BOOL append)
 {
@@ -154,7 +155,7 @@ static void set_serial_file(VZVirtualMachineConfiguration *configuration, NSStri
 	[attachment release];
 }
 
-/* A card whose frames go through the socket of this number: "NUMBER,MTU". */
+/* Adds a card whose frames go through the socket of this number: "NUMBER,MTU". */
 static void add_frames(VZVirtualMachineConfiguration *configuration, NSString *value)
 {
 	NSArray *numbers = [value componentsSeparatedByString:@","];
@@ -184,7 +185,7 @@ static void add_usb_disk(VZVirtualMachineConfiguration *configuration, NSString 
 					    initWithAttachment:image] autorelease]];
 }
 
-/* Another disk: a block device of this host by its number here, or a URL of NBD. */
+/* Adds another disk: a block device of this host by its number here, or a URL of NBD. */
 static void add_block_device(VZVirtualMachineConfiguration *configuration, NSString *value,
 			     Class class)
 {
@@ -226,7 +227,7 @@ static void add_screens(VZVirtualMachineConfiguration *configuration, int count)
 	configuration.graphicsDevices = @[ device ];
 }
 
-/* A machine that starts by EFI, from a store that is made. */
+/* Makes a machine that starts by EFI, from a new store. */
 static void set_efi(VZVirtualMachineConfiguration *configuration, NSString *path)
 {
 	NSError *error = nil;
@@ -257,7 +258,7 @@ static void add_sound(VZVirtualMachineConfiguration *configuration)
 	configuration.audioDevices = @[ device ];
 }
 
-/* A console device with a port of this number: "NUMBER", or "NUMBER,MAXIMUM". */
+/* Adds a console device with a port of this number: "NUMBER", or "NUMBER,MAXIMUM". */
 static void add_port(VZVirtualMachineConfiguration *configuration, NSString *value)
 {
 	NSArray *numbers = [value componentsSeparatedByString:@","];
@@ -275,7 +276,7 @@ static void add_port(VZVirtualMachineConfiguration *configuration, NSString *val
 	configuration.consoleDevices = @[ device ];
 }
 
-/* More kinds of devices, which our supervisor does not use and other clients do. */
+/* Adds more kinds of devices, which our supervisor does not use and other clients do. */
 static void add_other(VZVirtualMachineConfiguration *configuration, NSString *key, NSString *value)
 {
 	if ([key isEqualToString:@"serial"] || [key isEqualToString:@"append"])
@@ -398,8 +399,7 @@ static void add_other(VZVirtualMachineConfiguration *configuration, NSString *ke
 
 /* --- what it is told ------------------------------------------------------------------------- */
 
-/* A line of the connection after which no more is looked at; with a NUL in it if the peer closed.
- */
+/* Reads a line of the connection; the rest is not read. It has a NUL in it if the peer closed. */
 - (NSString *)talk:(NSString *)text
 {
 	char answer[65536];
@@ -420,7 +420,7 @@ static void add_other(VZVirtualMachineConfiguration *configuration, NSString *ke
 	return [NSString stringWithUTF8String:answer];
 }
 
-/* What comes first, with a dot for each byte that is no letter. */
+/* Returns the first bytes, with a dot for each byte that is no letter. */
 - (NSString *)hear
 {
 	char some[4096];
@@ -539,7 +539,7 @@ static SEL transition_of(NSString *word)
 	return [word isEqualToString:@"resume"] ? @selector(resumeWithCompletionHandler:) : NULL;
 }
 
-/* On the queue. Its name is that of the method, with its one argument. */
+/* Runs on the queue. Its name is the name of the method, which has one argument. */
 - (void)obey:(NSString *)word with:(NSString *)argument
 {
 	if (transition_of(word))

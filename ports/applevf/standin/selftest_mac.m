@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The way of a macOS guest's base through the stand-in, as the documentation of VZMacOSInstaller
- * goes it: restore image, requirements, auxiliary storage, configuration, installation. Arguments:
- * a directory with a disk image "disk.img", and the restore image.
+ * Makes the base of a macOS guest with the stand-in, as the documentation of VZMacOSInstaller says:
+ * restore image, requirements, auxiliary storage, configuration, installation. Arguments: a
+ * directory with a disk image "disk.img", and the restore image.
  */
 #import <Foundation/Foundation.h>
 #import <Virtualization/Virtualization.h>

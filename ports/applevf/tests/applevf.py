@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Machines of the supervisor of Macs, on the stand-in for Virtualization.framework (ports/applevf/standin)."""
+"""Runs machines of the supervisor of Macs, on the stand-in for Virtualization.framework (ports/applevf/standin)."""
 
 import re
 
@@ -19,11 +19,12 @@ class AppleVF(Supervised):
         host.env["MICROAGENT_APPLE_VF_SUPERVISOR"] = str(APPLEVF)
 
     def fault(self, point, **how):
-        """At the next time that the framework comes to this point: an error of its own with a text that is told from all others."""
+        """Returns a fault: the next time that the framework comes to this point, it has an error of its own, with a
+        text that no other error has."""
         self.set(faults={point: {"message": f"The fault at {point}.", **how}})
 
     def calls(self):
-        """What it was told since the last look, by name."""
+        """Returns the calls of this name that the stand-in got since the last look."""
         return [line["call"] for line in self.recorded()]
 
 
@@ -43,7 +44,7 @@ def header_text():
 
 
 def declared(text):
-    """{class or protocol: what it has, as in the table of facts.md}"""
+    """Returns {class or protocol: its members, as in the table of facts.md}."""
     found = {}
     text = re.sub(r"/\*.*?\*/|VZ_SINCE\([\d.]+\)", "", text, flags=re.S)
     for name, body in re.findall(r"@(?:interface|protocol) (\w+)(.*?)@end", text, re.S):
@@ -60,5 +61,5 @@ def declared(text):
                     bare += " " if depth or letter == ")" else letter
                 selector = "".join(re.findall(r"\w+:", bare)) or bare.split()[0]
                 members.add(("+" if match[1] == "+" else "") + selector)
-    found.pop("VZStandinObject", None)  # our own root of the classes
+    found.pop("VZStandinObject", None)  # our own root class
     return found

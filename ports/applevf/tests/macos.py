@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""macOS guests on the stand-in for Apple's framework: its restore images are a few bytes that look like an archive, its
-installer writes a line to the disk, and in the place of macOS it boots the Linux that its settings name. What puts the
-agent on the disk puts a whole Linux there."""
+"""macOS guests on the stand-in for Apple's framework. Its restore images are a few bytes that look like an archive. Its
+installer writes a line to the disk. Instead of macOS it boots the Linux that its settings name. The program that
+puts the agent on the disk puts a whole Linux there."""
 
 import http.server
 import json
@@ -20,7 +20,7 @@ NOT_PUT = "/bin/false"
 
 
 class Mac:
-    """A host whose backend is apple-vf, and what a test says to its stand-in."""
+    """A host whose backend is apple-vf, with the settings that a test gives to its stand-in."""
 
     def __init__(self, host):
         self.host, self.settings, self.record = host, host.base / "vz.json", host.base / "record"
@@ -32,7 +32,7 @@ class Mac:
         self.set()
 
     def set(self, **settings):
-        """In one piece: it is read at any time."""
+        """Writes the file in one piece, since it is read at any time."""
         kernel = default_kernel(self.host)["path"]
         whole = {"record": str(self.record), "macMinimumMemory": 256 << 20, "macMinimumCPUs": 1,
                  "macGuest": {"kernel": kernel, "initrd": f"{kernel}.initrd", "commandLine": "console=hvc0 quiet panic=-1"}, **settings}
@@ -41,7 +41,7 @@ class Mac:
         written.rename(self.settings)
 
     def guest(self, **changes):
-        """What boots in the place of macOS is another Linux."""
+        """Makes another Linux the one that boots instead of macOS."""
         whole = json.loads(self.settings.read_text())
         self.set(macGuest={**whole["macGuest"], **changes})
 
@@ -50,16 +50,16 @@ class Mac:
         return [call for call in map(json.loads, lines) if call["call"] == name]
 
     def base(self, *words, ipsw=None, put=None, **kw):
-        """Makes a base of it, or does not. With NOT_PUT it is installed and goes no further, which boots nothing."""
+        """Makes a base of the image, or tries to. With NOT_PUT the image is installed, and the work ends before a boot."""
         return self.host(*BASE, "--from-ipsw", ipsw or self.ipsw, "--put-agent", put or self.put, *words, **kw)
 
     def bases(self):
-        """All that is in the directory of bases, but its marks."""
+        """Returns all files in the directory of bases, except marks."""
         place = self.host.state / "bases"
         return sorted(p.name for p in place.iterdir() if p.name not in (".locks", ".microagent-state")) if place.exists() else []
 
     def refused(self, done, words):
-        """It is refused in these words, and nothing is left of it."""
+        """Requires that the image is refused in these words, and that nothing is left of it."""
         assert done.returncode in (1, 75) and not done.stdout, (done.returncode, done.stdout, done.stderr)
         assert words in done.stderr, done.stderr
         assert self.bases() in ([], [".restore-images"]), self.bases()
@@ -77,8 +77,8 @@ echo "the agent of macOS begins"
 
 
 def agents_own_guest(place):
-    """A Linux that has nothing but the agent of macOS guests, as an initramfs: what of a guest is ours in it is what will run on a
-    Mac, but for the calls of the system."""
+    """Makes an initramfs with a Linux that has only the agent of macOS guests. So the code of ours in the guest is the
+    code that will run on a Mac, except the calls of the system."""
     tree = place / "tree"
     for directory in ("bin", "etc", "usr/local/libexec"):
         (tree / directory).mkdir(parents=True)
@@ -95,7 +95,7 @@ def agents_own_guest(place):
 
 
 class Apple:
-    """One of Apple's hosts, on a port of this one; curl is led there by words behind those that it is given."""
+    """Serves as one of Apple's hosts, on a port of this host. Words that are added to curl's own lead it there."""
 
     NAME = "updates.cdn-apple.com"
 
@@ -152,14 +152,14 @@ class Apple:
 
     @property
     def kept(self):
-        """The image that was fetched, where it is not a part of a base yet."""
+        """Returns the image that was fetched and is not a part of a base yet."""
         return self.mac.host.state / "bases/.restore-images/UniversalMac_14.5_Restore.ipsw"
 
     def left(self):
         return sorted(p.name for p in self.kept.parent.iterdir() if p.name != ".microagent-state")
 
     def tidy(self):
-        """The place of what has been fetched stays; for the fixture, which finds whatever does."""
+        """The directory for fetched images stays. This is for the fixture that finds left files."""
         for name in [*self.left(), ".microagent-state"]:
             (self.kept.parent / name).unlink(missing_ok=True)
         self.kept.parent.rmdir()

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""What is the own of Virtualization.framework's machines: the framework missing or refusing, its queue's errors at every moment,
-vsock, shares, the networks of a Mac, and quarantine step by step. On a stand-in that was written from Apple's documentation and
-boots the guest in QEMU: nobody has run it on a Mac."""
+"""Tests what only machines of Virtualization.framework have: a framework that is missing or refuses, the errors of its
+queue at every moment, vsock, shares, the networks of a Mac, and quarantine step by step. They run on a stand-in that
+was written from Apple's documentation and boots the guest in QEMU. Nobody has run them on a Mac."""
 
 import json
 import os
@@ -38,7 +38,7 @@ def connect(path, port=2222):
 
 
 def test_a_life(vf):
-    """Prepared, running, halted, running again, stopped; in one process."""
+    """A machine is prepared, runs, is halted, runs again and is stopped, in one process."""
     answer = vf.start()
     assert answer["event"]["state"] == "running"
     runtime = vf.runtime
@@ -56,7 +56,7 @@ def test_a_life(vf):
 
 
 def test_no_cell_that_there_could_be(vf):
-    """What macOS itself keeps is not told as loose; who asks for it to be is refused."""
+    """Confinement by macOS itself is not reported as missing. A config that asks for no confinement is refused."""
     host = vf.host
     host("create", "w", "--backend", "apple-vf", "--memory", 256, "--cpus", 1, "--network", "isolated", check=0)
     done = host("start", "w", check=0)
@@ -68,7 +68,7 @@ def test_no_cell_that_there_could_be(vf):
 
 
 def test_the_published_requests(host, vf):
-    """Word for word but for the paths: the page of the Apple VF supervisor."""
+    """The refusals are word for word those of the Apple VF supervisor's page, except for paths."""
     prepare = json.loads("""{ "command": "prepare", "identity": { "requestID": "req-1", "runtimeID": "agent-1", "role": "workload",
      "backend": "apple-vf" }, "config": { "kernelPath": "/tmp/kernel", "rootfsPath": "/tmp/rootfs.ext4", "stateDir": "/tmp/microagent",
      "memoryMiB": 512, "cpuCount": 2, "network": { "mode": "nat" }, "disks": [ { "name": "config", "path": "/tmp/config.ext4",
@@ -113,7 +113,7 @@ def test_kill(vf):
 
 
 def test_it_ends_with_its_supervisor(vf):
-    """Which is the machine's own process."""
+    """The machine is in the supervisor's own process."""
     vf.start()
     os.kill(vf.runtime["supervisorPid"], signal.SIGKILL)
     wait_until(lambda: vf.do("inspect")["event"]["state"] == "failed", "the end to be seen")
@@ -127,7 +127,7 @@ def test_a_guest_that_switches_itself_off(vf):
 
 
 def test_a_guest_that_resets_itself(vf):
-    """The framework boots it anew, with an agent that nobody has told what it is."""
+    """The framework boots the machine anew, with an agent that has no config."""
     vf.start()
     vf.host("exec", "--user", "root", "w", "--", "reboot", "-f")
     assert "the guest panicked or rebooted" in vf.wait_for("failed")["detail"]
@@ -135,7 +135,7 @@ def test_a_guest_that_resets_itself(vf):
 
 
 def test_serial_console(vf):
-    """hvc0: what is typed reaches the guest, and what it says is in serial.log."""
+    """hvc0: typed text reaches the guest, and its output is in serial.log."""
     vf.start(console="shell")
     with socket.socket(socket.AF_UNIX) as console:
         console.connect(str(vf.workspace / "console.sock"))
@@ -144,7 +144,7 @@ def test_serial_console(vf):
 
 
 def test_a_root_in_memory(vf):
-    """The RAM disk of a config without a disk."""
+    """A config without a disk has a RAM disk."""
     tree = vf.host.base / "tree"
     subprocess.run(["sh", "-c", f"mkdir -p {tree}/bin {tree}/sbin {tree}/usr/bin && cp /bin/busybox {tree}/bin/ && cd {tree} && "
                     "ln -s busybox bin/sh && ln -s ../bin/busybox sbin/init && ln -s ../../bin/busybox usr/bin/env && "
@@ -173,7 +173,7 @@ def test_disks_are_found_by_their_order(vf):
 
 
 def test_balloon(vf):
-    """The framework tells nobody what the guest gave up, and the answer claims nothing."""
+    """The framework does not say how much memory the guest gave up, and the answer claims nothing."""
     vf.start(memoryMiB=512)
     answer = vf.balloon(384)
     assert answer == {"ok": True, "balloon": {"memoryMiB": 512, "actualMiB": None}}
@@ -191,7 +191,7 @@ def test_a_balloon_out_of_bounds(vf):
 
 
 def test_connect_lines(vf):
-    """Of the form that all backends have; what stands behind the line is the stream's."""
+    """The socket has the form that all backends have. Bytes behind the line belong to the stream."""
     vf.start()
     with connect(vf.workspace / "vsock.sock") as client:
         assert client.makefile("rb").readline().startswith(b"OK ")
@@ -202,11 +202,11 @@ def test_connect_lines(vf):
             client.sendall(line)
             assert client.recv(10) == b"", line
     with connect(vf.workspace / "vsock.sock", 4000) as client:
-        assert client.recv(10) == b""  # the guest has nobody there
+        assert client.recv(10) == b""  # nobody listens there in the guest
 
 
 def test_ports_that_nobody_declared(vf):
-    """There is a listener of the framework's for each declared port, and no other."""
+    """The framework has a listener for each declared port, and no other."""
     with socket.create_server(("127.0.0.1", 0)) as target:
         port = target.getsockname()[1]
         vf.start(vsockListeners=[{"port": 3000, "target": f"127.0.0.1:{port}"}])
@@ -227,7 +227,7 @@ def test_a_connection_that_fails(vf):
 
 
 def test_nat_has_no_address_in_any_answer(vf):
-    """The framework's own: the guest asks by DHCP, and which address it gets is told to nobody."""
+    """The framework has its own nat. The guest asks for its address by DHCP, and nobody is told which it gets."""
     answer = vf.start(**NAT)
     assert "ip=dhcp" in vf.exec("cat", "/proc/cmdline")
     assert "nameserver" in vf.exec("cat", "/etc/resolv.conf")
@@ -239,8 +239,8 @@ def test_nat_has_no_address_in_any_answer(vf):
 
 
 def test_a_network_that_is_lost(vf):
-    """The framework may disconnect a card at any time; the machine goes on. With a kernel that does not ask for an address
-    itself, which would take it longer than a boot may."""
+    """The framework may disconnect a card at any time, and the machine goes on. The kernel here does not ask for an
+    address itself, since that would take longer than a boot may."""
     kernel = next(k["path"] for k in vf.host.json("kernel", "list")["kernels"] if Path(k["path"]).name.startswith("debian-") and "arm64" not in k["path"])
     vf.fault("network", after_ms=1)
     vf.start(**NAT, kernelPath=kernel)
@@ -252,7 +252,7 @@ BRIDGED = {"network": {"mode": "bridged", "interface": "en0"}}
 
 
 def test_bridged_needs_apple_s_entitlement(vf):
-    """Fails closed in `check`, and in `start`, and nothing is left."""
+    """Without the entitlement `check` and `start` fail, and nothing is left."""
     config = vf.host.config(**BRIDGED)
     for command in ("check", "prepare", "start"):
         code, answer, _ = vf.ask(command, config)
@@ -262,7 +262,7 @@ def test_bridged_needs_apple_s_entitlement(vf):
 
 
 def test_bridged(vf):
-    """With it, by identifier or by name."""
+    """With the entitlement it works, by identifier or by name."""
     entitled = {"entitlements": {"com.apple.vm.networking": True}}
     vf.set(**entitled, interfaces=[{"identifier": "en7", "displayName": "Wi-Fi"}])
     for interface in ("en7", "Wi-Fi"):
@@ -276,7 +276,7 @@ def test_bridged(vf):
 
 
 def test_shares(vf):
-    """Single directories, one for each device, read-only where that is asked for."""
+    """Each directory has a device of its own, and is read-only if that is asked for."""
     places = []
     for name in ("read", "write"):
         place = vf.host.base / name
@@ -290,7 +290,7 @@ def test_shares(vf):
 
 
 def test_a_directory_for_a_machine_that_runs(vf):
-    """By the device that waits for one; and one alone."""
+    """A directory is shared later by the device that waits for it, and only one directory."""
     place = vf.host.base / "work"
     place.mkdir()
     (place / "host").write_text("of the host\n")
@@ -317,7 +317,7 @@ def test_a_tag_that_the_framework_refuses(vf):
 
 
 def test_a_directory_whose_name_is_no_text(vf):
-    """The framework is given names of UTF-8 alone: of another one it would be told the empty name, which is where we are."""
+    """The framework takes names in UTF-8 only. It would take another name as the empty one, which is the present directory."""
     place = os.fsencode(vf.host.base) + b"/\xff"
     os.makedirs(place + b"/below")
     os.symlink(place, vf.host.base / "text")
@@ -332,7 +332,7 @@ def test_a_directory_whose_name_is_no_text(vf):
 
 
 def test_quarantine(vf):
-    """Each step by its name, and the guest goes on."""
+    """Each step is named, and the guest goes on."""
     port = free_port()
     published = {"network": {**NAT["network"], "portForwards": [{"hostPort": port, "guestPort": 80}]}}
     vf.start(**published)
@@ -359,7 +359,7 @@ def test_quarantine(vf):
 
 
 def test_a_card_that_keeps_its_attachment(vf):
-    """What cannot be seen to hold is no quarantine: the machine is ended."""
+    """If a step cannot be proven, it is no quarantine, and the machine is ended."""
     vf.start(**NAT)
     vf.fault("setAttachment", keep=True)
     why = vf.refused("quarantine")
@@ -406,7 +406,7 @@ def test_bounds_of_the_framework(vf, change, words):
 
 
 def test_its_own_word_on_a_configuration(vf):
-    """validateWithError:, in `check` and before a start."""
+    """validateWithError: runs in `check` and before a start."""
     vf.do("prepare", vf.host.config())
     vf.fault("validate")
     for command in ("check", "start"):
@@ -451,7 +451,7 @@ def test_a_machine_that_stops_with_an_error_at_a_connection(vf):
 
 
 def test_a_machine_that_stops_with_an_error_at_its_power_button(vf):
-    """Which is pressed where the agent cannot be asked, as in quarantine."""
+    """The power button is pressed if the agent cannot be asked, as in quarantine."""
     vf.start()
     vf.do("quarantine")
     vf.fault("die", at="requestStop")
@@ -461,7 +461,7 @@ def test_a_machine_that_stops_with_an_error_at_its_power_button(vf):
 
 
 def test_a_power_button_that_cannot_be_pressed(vf):
-    """Then nobody waits for the guest."""
+    """If the machine cannot be asked, nobody waits for the guest."""
     vf.start()
     vf.do("quarantine")
     vf.fault("requestStop")
@@ -471,7 +471,7 @@ def test_a_power_button_that_cannot_be_pressed(vf):
 
 
 def test_a_machine_that_cannot_be_stopped(vf):
-    """Then its end is that of the process that it is in."""
+    """A machine that cannot be stopped ends with the process that it is in."""
     vf.start()
     vf.fault("stop")
     done = vf.ask("kill", env={"MICROAGENT_TEST_LIMIT_KILL_MS": "2000"})

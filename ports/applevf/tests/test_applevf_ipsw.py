@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Restore images of macOS from Apple's hosts, and from no other: curl asks a server of the tests' own that has the name of one
-of them (macos.py)."""
+"""Restore images of macOS come from Apple's hosts only. curl asks a server of the tests that has the name of one of
+them (macos.py)."""
 
 import fcntl
 import os
@@ -48,7 +48,7 @@ def test_how_it_is_fetched(mac, apple):
 
 
 def test_the_newest_is_the_one_that_the_catalog_names(mac, apple):
-    """If it is at Apple. Nothing is asked of another host, and nothing is left."""
+    """The address must be at Apple. No other host is asked, and nothing is left."""
     for elsewhere in ("https://evil.example/x.ipsw", "http://updates.cdn-apple.com/x.ipsw", "/etc/passwd"):
         mac.set(latestRestoreImage=elsewhere)
         mac.refused(mac.base(ipsw="latest"), f"{elsewhere}: restore images are fetched ")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Bases and sessions of macOS: of restore images, from Apple's hosts alone, on the stand-in for its framework (macos.py)."""
+"""Tests bases and sessions of macOS, made from restore images, on the stand-in for Apple's framework (macos.py)."""
 
 import fcntl
 import hashlib
@@ -59,7 +59,7 @@ def test_a_base_is_what_was_installed(mac, apple):
     assert said == ["==> fetching UniversalMac_14.5_Restore.ipsw from Apple", "==> looking at the restore image", "==> installing macOS 14.5 (23F79)", "==> putting the agent on its disk",
                     "==> booting it for the first time", "==> running script", "### a step", "==> switching the machine off"]
     assert "\n0\n" in done.stderr  # as root
-    assert "\ninstalled\n" in done.stderr  # the disk that the script is given is the one that was installed
+    assert "\ninstalled\n" in done.stderr  # the script gets the disk that was installed
     bundle = mac.host.state / "bases" / "mac-v1.bundle"
     assert sorted(p.name for p in bundle.iterdir()) == BUNDLE
     assert (bundle / "restore.ipsw").read_bytes() == IPSW
@@ -75,14 +75,14 @@ def test_a_base_is_what_was_installed(mac, apple):
         assert (bundle / file).stat().st_mode & 0o777 == 0o444
     checks = mac.host.json("base", "verify", "mac")
     assert checks["ok"] and [c["what"] for c in checks["checks"]] == ["disk", "auxiliaryStorage", "hardwareModel", "machineIdentifier", "restoreImage"]
-    # What it keeps makes the next one.
+    # The restore image that a base keeps can make the next base.
     assert "ended with exit code 1" in mac.base(ipsw=bundle / "restore.ipsw", put=NOT_PUT).stderr
     delete_base(mac)
     apple.tidy()
 
 
 def test_another_base_was_made_of_the_same_image_meanwhile(mac, apple):
-    """Which takes the fetched image away when it is done with it."""
+    """A base takes the fetched image away when it is done with it."""
     script = mac.host.base / "put-and-take"
     script.write_text(f'#!/bin/sh\nrm {apple.kept}\nexec {mac.put} "$1"\n')
     script.chmod(0o755)
@@ -127,12 +127,12 @@ def test_an_agent_that_cannot_be_put_there(mac):
     mac.refused(mac.base(put=mac.ipsw), f"{mac.ipsw}: Permission denied")
     done = mac.host("base", "create", "mac", "--backend", "apple-vf", "--size", 16, "--from-ipsw", mac.ipsw, env={"PATH": "/nonexistent"})
     mac.refused(done, "microagent-put-macos-agent")
-    assert not mac.calls("install")  # hours before it would have been wanted
+    assert not mac.calls("install")  # it would have been needed only hours later
     assert "--put-agent belongs to --from-ipsw" in mac.host("base", "create", "x", "--put-agent", mac.put).stderr
 
 
 def at_a_terminal(mac):
-    """(maker, the other end of its terminal)"""
+    """Returns (maker, the other end of its terminal)."""
     ours, theirs = os.openpty()
     child = mac.host.popen(*BASE, "--from-ipsw", mac.ipsw, "--put-agent", mac.put, stdin=theirs, start_new_session=True,
                            preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0))
@@ -141,7 +141,7 @@ def at_a_terminal(mac):
 
 
 def test_who_puts_it_there_may_ask_for_a_password(mac):
-    """As sudo(8) does, of whoever sits at the terminal; in a session of its own there would be none."""
+    """Reads from the terminal as sudo(8) does. In a session of its own it would have no terminal."""
     mac.put.write_text("#!/bin/sh\nexec </dev/tty || exit 9\nread -r word\necho was told $word; exit 3\n")
     child, ours = at_a_terminal(mac)
     os.write(ours, b"secret\n")
@@ -165,7 +165,7 @@ def test_a_script_that_fails_in_the_guest(mac):
 
 
 def test_a_guest_that_does_not_boot(mac):
-    """As one whose agent is not where it should be: what is wrong is told, and where more of it is."""
+    """The agent is not at its place on the disk. The error says so, and where more is known."""
     done = mac.base(put="/bin/true", env={"MICROAGENT_TEST_LIMIT_BOOT_MACOS_MS": "2000"})
     mac.refused(done, "no base was made: ")
     assert f"the log is {mac.host.state}/logs/base-mac-" in done.stderr
@@ -194,7 +194,7 @@ def test_other_backends_have_none(mac):
 
 
 def begin_to_wait(mac, text):
-    """A maker whose script waits, when the installation is over."""
+    """Starts a maker whose script waits when the installation is over."""
     fifo, script = mac.host.base / "fifo", mac.host.base / "wait"
     os.mkfifo(fifo)
     script.write_text(f"#!/bin/sh\n{text.format(fifo)}\n")
@@ -206,7 +206,7 @@ def begin_to_wait(mac, text):
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_maker_that_is_told_to_end(mac, number):
-    """And what its script has started ends too."""
+    """The processes that its script has started end too."""
     child = begin_to_wait(mac, "cat {}; true")
     child.send_signal(number)
     _, err = child.communicate()
@@ -216,7 +216,7 @@ def test_a_maker_that_is_told_to_end(mac, number):
 
 @pytest.mark.parametrize("how", ["ctrl-c", "kill"])
 def test_a_maker_at_a_terminal_is_told_to_end(mac, how):
-    """Where its script is in the same group: Ctrl-C is for all of it, of a signal to the maker the script is told."""
+    """The script is in the maker's process group: Ctrl-C goes to both. If the maker gets a signal, it ends the script."""
     fifo = mac.host.base / "fifo"
     os.mkfifo(fifo)
     mac.put.write_text(f"#!/bin/sh\ncat {fifo}; true\n")
@@ -230,7 +230,7 @@ def test_a_maker_at_a_terminal_is_told_to_end(mac, how):
     os.close(ours)
     assert child.returncode == 128 + (signal.SIGINT if how == "ctrl-c" else signal.SIGTERM) and b"cancelled" in err, (child.returncode, err)
     assert mac.bases() == []
-    assert not strays.processes(mac.host.base)  # what the script had started ends with its terminal
+    assert not strays.processes(mac.host.base)  # the script's processes end with its terminal
 
 
 def test_a_maker_that_is_killed(mac):
@@ -238,12 +238,12 @@ def test_a_maker_that_is_killed(mac):
     child.kill()
     child.communicate()
     wait_until(lambda: not strays.running(mac.host.base), "the script to end")
-    assert len(mac.bases()) == 1  # which the next one removes
+    assert len(mac.bases()) == 1  # the next maker removes it
     mac.refused(mac.base(put=NOT_PUT), "ended with exit code 1")
 
 
 def begin(mac, **settings):
-    """A maker whose installation takes for ever."""
+    """Starts a maker whose installation takes for ever."""
     mac.set(macInstallStepMs=1 << 20, **settings)
     child = mac.host.popen("base", "create", "mac", "--size", 16, "--from-ipsw", mac.ipsw, "--put-agent", NOT_PUT)
     wait_until(lambda: mac.calls("install"), "the installation to begin")
@@ -263,7 +263,7 @@ def test_a_maker_that_is_ended_while_it_installs(mac, number):
 
 
 def test_an_installer_ends_with_its_caller(mac):
-    """Also where nobody kills it: by the end of its stdin."""
+    """It ends without a kill too, at the end of its stdin."""
     mac.set(macInstallStepMs=1 << 20)
     place = mac.host.base / "place"
     place.mkdir()
@@ -277,7 +277,7 @@ def test_an_installer_ends_with_its_caller(mac):
 
 
 def test_how_far_an_installation_is(mac):
-    """Looked at while it goes on, by the queue's rules: a stand-in that is asked elsewhere ends the process."""
+    """The installation is watched by the queue's rules: a stand-in that is asked elsewhere ends the process."""
     mac.set(macInstallStepMs=10)
     place = mac.host.base / "place"
     place.mkdir()
@@ -292,7 +292,7 @@ def test_how_far_an_installation_is(mac):
 
 
 def test_an_installer_that_dies(mac):
-    """Whatever it is that ends: what was being made goes, and is told of."""
+    """Whatever ends, the unfinished base is removed, and the error says why."""
     program = mac.host.base / "supervisor"
     program.write_text('#!/bin/sh\necho "last words" >&2\nkill -9 $$\n')
     program.chmod(0o755)
@@ -319,7 +319,7 @@ def test_jobs_that_are_refused(mac, job, words):
 
 @pytest.fixture(scope="module")
 def based():
-    """With a base, for all that follows."""
+    """Makes a base for all tests that follow."""
     host = make_host(Path(tempfile.mkdtemp(prefix="e-")), "apple-vf")
     it = Mac(host)
     try:
@@ -337,7 +337,7 @@ def sessions(host):
 
 
 def test_a_session_is_a_machine_of_its_own(based):
-    """Boots once: commands, files, the limit, and all that its bundle has."""
+    """The machine boots once. The test checks commands, files, the limit, and the contents of the bundle."""
     host, bundle = based.host, based.host.state / "bases" / "mac-v1.bundle"
     done = host("session", "create", "--base", "mac", "--network", "isolated", check=0)
     name = done.stdout.strip()
@@ -363,7 +363,7 @@ def test_a_session_is_a_machine_of_its_own(based):
 
 
 def linux_alone(mac, name):
-    """Whether it runs or not; the Linux in the place of macOS could."""
+    """Files can be read if the machine runs or not, as the Linux in the place of macOS allows."""
     for words in (("cp", mac.ipsw, f"{name}:/in"), ("cp", f"{name}:/etc/hosts", mac.host.base / "out"), ("ls", f"{name}:/")):
         done = mac.host(*words, check=1)
         assert "the guest is macOS, and no files can be taken from it or put there but by a command" in done.stderr, done.stderr
@@ -373,12 +373,12 @@ def linux_alone(mac, name):
 
 
 def a_third_is_refused(mac, name):
-    """By the number of those that are known, and where they are another directory's, by the framework's own count."""
+    """The limit counts the known machines of the directory. For another directory's machines it is the framework's own count."""
     host = mac.host
     done = host("session", "create", "--base", "mac", "--network", "isolated", env={"MICROAGENT_TEST_LIMIT_MACOS_GUESTS": "1"})
     assert done.returncode == 75 and f"1 macOS guests run already ({name}), and Apple allows no more of them on a Mac at once" in done.stderr
     mac.record.unlink()
-    done = mac.base("--memory", 300, env={"MICROAGENT_TEST_LIMIT_MACOS_GUESTS": "1"})  # a base is booted in the end
+    done = mac.base("--memory", 300, env={"MICROAGENT_TEST_LIMIT_MACOS_GUESTS": "1"})  # at its end a base boots a machine
     assert done.returncode == 75 and f"1 macOS guests run already ({name})" in done.stderr and not mac.calls("install"), done.stderr
     mac.set(macLimit=1)
     done = host("session", "create", "--base", "mac", "--network", "isolated")
@@ -416,15 +416,15 @@ def test_a_damaged_base(based):
         verified = based.host.json("base", "verify", "mac", check=1)
         assert [c["file"] for c in verified["checks"] if not c["ok"]] == [str(bundle / file)]
         done = based.host("session", "create", "--base", "mac", env={"MICROAGENT_STANDIN_VZ": "/nonexistent"})
-        # The restore image is no part of a session, and there is no supervisor to go on with.
+        # A session does not need the restore image. Without it the creation fails only later, for lack of a supervisor.
         assert done.returncode == 1 and (("is damaged" in done.stderr) == (file != "restore.ipsw")), done.stderr
         whole.rename(bundle / file)
     assert based.host.json("base", "verify", "mac")["ok"] and sessions(based.host) == []
 
 
 def test_the_agent_of_macos_guests(mac, tuned_kernel):
-    """Its control stream and its port, from the base's first boot to a session's end, in a guest that has no other agent (nor
-    modules: its drivers are the kernel's own)."""
+    """Tests its control stream and its port from the base's first boot to a session's end, in a guest that has no other
+    agent and no modules."""
     if not (BUILD / "standin/microagent-macos-agent").exists():
         pytest.skip("the agent of macOS guests is not built here")
     host, shared = mac.host, mac.host.base / "shared"
@@ -435,7 +435,7 @@ def test_the_agent_of_macos_guests(mac, tuned_kernel):
     script.write_text("id -u; uname\n")
     done = mac.base("--provision", script, put="/bin/true", check=0)
     assert "\n0\nLinux\n" in done.stderr
-    # A directory from the start; the agent mounts it, and says ready when it has.
+    # A session has a directory from the start. The agent mounts it, and says ready then.
     name = host("session", "create", "--base", "mac", "--network", "isolated", "--share", shared, check=0).stdout.strip()
     assert host("session", "exec", name, "--", "cat", "/Users/Shared/workspace/from-host").stdout == "hello\n"
     assert host("session", "exec", name, "--", "sh", "-c", "id -u; exit 7").returncode == 7
@@ -447,7 +447,7 @@ def test_the_agent_of_macos_guests(mac, tuned_kernel):
 
 @pytest.mark.soak
 def test_two_run_at_once(based):
-    """And the third waits for one of them to end."""
+    """A third machine waits until one of the two ends."""
     names = [based.host("session", "create", "--base", "mac", "--network", "isolated", check=0).stdout.strip() for _ in range(2)]
     identifiers = {sha256(based.host.state / "sessions" / f"{name}.bundle" / "machineIdentifier.bin") for name in names}
     assert len(identifiers) == 2
@@ -461,7 +461,7 @@ def test_two_run_at_once(based):
 
 @pytest.mark.soak
 def test_an_installation_that_fails_at_every_step(mac):
-    """Whatever of the framework's calls it is: nothing is left of what was begun."""
+    """Whichever call of the framework fails, nothing is left."""
     for point in ("loadRestoreImage", "validate", "install"):
         for code in (1, 2, 3, 5, 8, 10004, 10005, 10006, 10007):
             mac.set(faults={point: {"code": code}})

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""A machine of Virtualization.framework's that is paused at the quota of its disk, and what is asked of it meanwhile: it can be
-stopped when it runs or is paused, and not on the way from the one to the other."""
+"""Tests a machine of Virtualization.framework that is paused at the quota of its disk, and commands that come
+meanwhile. The framework can stop a machine that runs or is paused, but not one that changes between the two."""
 
 import json
 import os
@@ -17,7 +17,7 @@ NO_LOOK = {"MICROAGENT_TEST_LIMIT_DISK_QUOTA_LOOK_MS": "100000000"}
 
 
 class Session:
-    """One whose disk has grown to its quota; nobody has looked yet, but when `look` says so."""
+    """Makes a session whose disk has grown to its quota. The supervisor looks at the disk only when `look` says so."""
 
     def __init__(self, vf, host):
         self.vf, self.host = vf, host
@@ -70,7 +70,7 @@ def session(host, vf):
 
 
 def test_a_kill_on_the_way_to_a_pause(session):
-    """Comes when the way is at its end, and is not lost."""
+    """The request is done when the change is over, and is not lost."""
     session.signal_qemu(signal.SIGSTOP)
     session.look()
     session.enters("pausing")
@@ -83,7 +83,7 @@ def test_a_kill_on_the_way_to_a_pause(session):
 
 
 def test_a_machine_that_can_be_neither_resumed_nor_stopped(session):
-    """Is let go with its process, and not left paused with an event that says it runs."""
+    """The machine ends with its process. It does not stay paused with an event that says it runs."""
     session.look()
     wait_until(lambda: session.event.get("detail", "").startswith("paused: "), "the pause")
     session.vf.set(faults={"resume": {"message": "The fault at resume."}, "stop": {"message": "The fault at stop."}})

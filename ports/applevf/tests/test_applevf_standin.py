@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The stand-in for Apple's Virtualization.framework, without our supervisor: that it boots what we boot, keeps the rules
-of the real one, and that its faults are what they say. What other tests find by it is worth no more than this."""
+"""Tests the stand-in for Apple's Virtualization.framework without our supervisor: it boots what we boot, keeps the
+rules of the real one, and has the faults that it claims. All other tests on it are worth no more than this."""
 
 import json
 import os
@@ -26,12 +26,12 @@ WORDS = "console=hvc0 panic=-1"
 
 
 def environment(settings):
-    """GNUstep keeps to the end what it has made once: no leak of ours."""
+    """GNUstep keeps some objects until the end, which is no leak of ours."""
     return {**os.environ, "MICROAGENT_STANDIN_VZ": str(settings), "ASAN_OPTIONS": "detect_leaks=0"}
 
 
 class Client:
-    """ports/applevf/standin/selftest: a line is one thing that it does."""
+    """ports/applevf/standin/selftest: each line makes it do one thing."""
 
     def __init__(self, place, *words, before=(), fds=(), **settings):
         self.place, self.settings = place, place / "vz.json"
@@ -43,7 +43,7 @@ class Client:
         threading.Thread(target=self.read, daemon=True).start()
 
     def set(self, **settings):
-        """In one piece: it is read at any time."""
+        """Writes the file in one piece, since it is read at any time."""
         written = self.place / "vz.json.new"
         written.write_text(json.dumps({"record": str(self.record), "log": str(self.place / "log"), **settings}), encoding="utf-8")
         written.rename(self.settings)
@@ -106,8 +106,8 @@ def assert_nothing(place):
 
 
 def test_boots_and_keeps_the_rules(host, tuned_kernel):
-    """Our kernel and init boot from a disk to hvc0 and vsock; what may change while it runs does, by the calls that
-    the documentation has for it, and every handler and delegate is called once, in a state that fits."""
+    """Our kernel and init boot from a disk to hvc0 and vsock. Changes at run time are made by the calls that the
+    documentation has for them. Every handler and delegate is called once, in a state that fits."""
     one, two = host.base / "one", host.base / "two"
     for shared in (one, two):
         shared.mkdir()
@@ -115,7 +115,7 @@ def test_boots_and_keeps_the_rules(host, tuned_kernel):
     with Client(host.base, *kernel_words(host, f"{WORDS} ip=dhcp", tuned_kernel), f"disk={disk_of(host)}", "net=nat", f"share={one}") as client:
         assert client.answer() == "validate: ok"
         assert client.ask("connect", 2222).startswith(f"connect: VZErrorDomain {STATE} ")  # nothing runs
-        assert client.ask("change") == "change: ok"  # of the configuration, of which the machine has a copy
+        assert client.ask("change") == "change: ok"  # a device of the configuration, of which the machine has a copy
         assert client.ask("listen", 1024) == "listen: ok"
         assert client.ask("accepts", "no") == "accepts: 0"
         assert client.ask("state") == f"state: {STOPPED} 10000"
@@ -123,7 +123,7 @@ def test_boots_and_keeps_the_rules(host, tuned_kernel):
         assert client.ask("requestStop").startswith(f"requestStop: VZErrorDomain {STATE} ")
         assert client.ask("start") == f"start: ok {RUNNING}"
         assert client.ask("start").startswith(f"start: VZErrorDomain {TRANSITION} ")
-        assert client.event() == "!asked 1024 1"  # by the guest's init, and rejected
+        assert client.event() == "!asked 1024 1"  # by the guest's init, and refused
         assert client.ask("connect", 2222) == "connect: ok 2222"
         about_running(client, two)
         assert client.ask("close") == "close: -1"
@@ -147,10 +147,10 @@ def about_running(client, two):
     assert client.execute("ls /mnt/s; cat /mnt/s/two/name; touch /mnt/s/two/made")["stdout"] == "two\ntwo"
     for kind, carrier in (("none", "0"), ("nat", "1")):
         assert client.ask("attach", kind) == f"attach: {carrier}"
-        # The guest hears of it by an interrupt. It ends with an error when its card is gone.
+        # The guest gets an interrupt. The machine ends with an error when its card is gone.
         said = client.execute(f"cd /sys/class/net/eth0; while c=$(cat carrier) && [ $c != {carrier} ]; do sleep 0.05; done; echo $c")
         assert said["stdout"] == f"{carrier}\n"
-    assert client.ask("attach", "bridged") == "attach: 1"  # for lack of the entitlement lost at once
+    assert client.ask("attach", "bridged") == "attach: 1"  # it is lost at once, for lack of the entitlement
     assert client.event().startswith(f"!disconnected 0 VZErrorDomain {NETWORK} ")
     assert client.ask("balloon", 100_000_001) == f"balloon: {95 << 20}"
     assert client.ask("balloon", 1 << 40) == f"balloon: {256 << 20}"
@@ -161,15 +161,15 @@ def about_running(client, two):
 
 
 def test_listeners_come_and_go(host):
-    """A port without a listener refuses the guest, one that is accepted carries bytes, and one that was removed refuses
-    again. A port of the guest to which nobody listens refuses the host."""
+    """A port without a listener refuses the guest. A port that accepts carries bytes. A port that was removed refuses
+    again. A port of the guest without a listener refuses the host."""
     with Client(host.base, *kernel_words(host, f"{WORDS} microagent.root=ram")) as client:
         assert client.answer() == "validate: ok"
         for step in (("listen", 1024), ("unlisten", 1024), ("listen", 1024), ("accepts", "yes")):
             client.ask(*step)
         assert client.ask("start") == f"start: ok {RUNNING}"
         assert client.event() == "!asked 1024 1"
-        assert "hello" in client.ask("hear")  # what init says first on its control stream
+        assert "hello" in client.ask("hear")  # the first message of init on its control stream
         assert client.ask("connect", 4242).startswith(f"connect: NSPOSIXErrorDomain {104} ")  # ECONNRESET
         client.set(faults={"connect": {"port": 2222, "times": 1}})
         assert client.ask("connect", 2222).startswith("connect: NSPOSIXErrorDomain 104 ")
@@ -192,8 +192,8 @@ IN_A_NETWORK_WITH_A_BRIDGE = ("unshare", "-n", "sh", "-c", "ip link add br7 type
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="a network of its own is for root to make")
 def test_joins_a_bridge(host):
-    """Of this host, that the settings name for an interface of the Mac's. And a guest that resets ends its machine, where
-    the settings say so."""
+    """The bridge is one of this host that the settings name for an interface of the Mac. A guest that resets ends its
+    machine if the settings say so."""
     settings = {"entitlements": {"com.apple.vm.networking": True}, "reset": "stop",
                 "interfaces": [{"identifier": "en7", "displayName": "Wire", "bridge": "br7"}]}
     words = [*kernel_words(host), f"disk={disk_of(host)}", "net=bridged"]
@@ -206,7 +206,7 @@ def test_joins_a_bridge(host):
         ping = "ping -c 1 -W 1 10.99.0.1 >&2; echo $?"
         assert client.execute(f"ip addr add 10.99.0.2/24 dev eth0; ip link set eth0 up; {ping}")["stdout"] == "0\n"
         assert client.ask("attach", "none") == "attach: 0"
-        # Answered before the card has lost its link, which nobody is told of.
+        # The call is answered before the card has lost its link, and nobody is told of that.
         assert client.execute("while ping -c 1 -W 1 10.99.0.1 >&2; do :; done; echo lost")["stdout"] == "lost\n"
         assert client.ask("talk", json.dumps({"op": "exec", "payload": {"user": "root", "command": ["reboot", "-f"]}})) == "talk: closed"
         assert client.event() == f"!guestDidStop {STOPPED}"
@@ -215,7 +215,7 @@ def test_joins_a_bridge(host):
 
 
 def test_a_share_comes_and_goes(host):
-    """On a device that has none at first; whatever it is in the place of, and whether the guest has it mounted."""
+    """A directory is put on a device that has none, and replaces one that the guest has mounted or not."""
     for name in ("one", "two"):
         (host.base / name).mkdir()
         (host.base / name / "name").write_text(name)
@@ -246,7 +246,7 @@ def test_a_share_comes_and_goes(host):
 
 @pytest.fixture
 def frames():
-    """Two ends of a connected datagram socket."""
+    """Returns two ends of a connected datagram socket."""
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
     ours.settimeout(HANG_S)
     with ours, theirs:
@@ -257,8 +257,8 @@ ARP = bytes.fromhex("ffffffffffff 020000000001 0806 0001 0800 06 04 0001 0200000
 
 
 def test_devices_of_other_clients(host, frames, tuned_kernel):
-    """The console goes to a file behind what it had, frames go both ways through a socket, a disk is behind a USB controller, a
-    screen is there, and who observes the state is told of each."""
+    """The console goes to a file behind its contents. Frames go both ways through a socket. A disk is behind a USB
+    controller, there is a screen, and observers of the state get each change."""
     ours, theirs = frames
     console, disk = host.base / "serial", host.base / "usb.img"
     console.write_text("before\n")
@@ -274,7 +274,7 @@ def test_devices_of_other_clients(host, frames, tuned_kernel):
         assert client.ask("connect", 2222) == "connect: ok 2222"
         seen = client.execute("cat /sys/class/net/eth0/mtu; cat /sys/bus/pci/devices/*/device; ip link set eth0 up")["stdout"].split()
         assert seen[0] == "4000" and {"0x1050", "0x000d"} <= set(seen)  # virtio-gpu and QEMU's xHCI
-        assert len(ours.recv(65536)) >= 14  # the guest speaks of its own accord when its card is up
+        assert len(ours.recv(65536)) >= 14  # the guest sends a frame by itself when its card is up
         ours.send(ARP.ljust(60, b"\0"))
         assert client.execute("cd /sys/class/net/eth0/statistics; until [ $(cat rx_packets) -gt 0 ]; do sleep 0.05; done; "
                               "cat rx_bytes")["stdout"] == "60\n"
@@ -291,7 +291,7 @@ def test_devices_of_other_clients(host, frames, tuned_kernel):
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="a loop device is for root to make")
 def test_a_block_device_of_the_host(host):
-    """The guest writes to one. It finds another one's NVMe controller, for which our kernels have no driver."""
+    """The guest writes to one disk. It finds the NVMe controller of another one, for which our kernels have no driver."""
     backing = [host.base / "one", host.base / "two"]
     loops = []
     try:
@@ -370,12 +370,12 @@ def test_a_store_is_not_written_over(host):
 
 
 def test_a_run_leaves_nothing_in_the_process(host):
-    """No descriptor and no thread, however often a machine is started."""
+    """However often a machine is started, no descriptor and no thread is left."""
     def held_by(pid):
         return len(os.listdir(f"/proc/{pid}/fd")), len(os.listdir(f"/proc/{pid}/task"))
     with Client(host.base, *kernel_words(host), "net=nat", f"share={host.base}") as client:
         assert client.answer() == "validate: ok"
-        assert client.ask("state") == f"state: {STOPPED} 10000"  # it is made: nothing of that is open any more
+        assert client.ask("state") == f"state: {STOPPED} 10000"  # when it is made, nothing of that is open any more
         before = held_by(client.process.pid)
         for _ in range(3):
             assert client.ask("start") == f"start: ok {RUNNING}"
@@ -463,7 +463,7 @@ def test_the_machine_dies_with_its_holder(host):
 
 
 def test_the_keeper_takes_everything_with_it(host):
-    """However it ends; the holder hears of it as of a machine that stopped by itself."""
+    """However the process ends, its client sees a machine that stopped by itself."""
     with Client(host.base, *kernel_words(host), f"share={host.base}") as client:
         assert client.answer() == "validate: ok"
         assert client.ask("start") == f"start: ok {RUNNING}"
@@ -507,7 +507,7 @@ def test_installs_a_macos_guest(host):
 
 
 def test_each_selector_is_cited():
-    """What the headers declare is what the table has, with a page for each."""
+    """The headers declare what the table has, and the table has a page for each."""
     headers = declared(header_text())
     rows = re.findall(r"^\| (VZ\w+) \| [\w ]* \| [\d.]+ \| (.*) \|$", (STANDIN / "facts.md").read_text(), re.M)
     assert {name: set(re.findall(r"`([^`]+)`", members)) for name, members in rows} == headers

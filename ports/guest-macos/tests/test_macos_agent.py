@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""What puts the agent on a disk of macOS, and what starts it there: shell that has never run on a Mac. Here its programs of
-macOS are stand-ins, which refuse what they do not know; a directory is the volume."""
+"""Tests the scripts that put the agent on a disk of macOS and start it there. These shell scripts have never run on a
+Mac. Here stand-ins replace the programs of macOS and refuse what they do not know, and a directory is the volume."""
 
 import os
 import plistlib
@@ -13,7 +13,7 @@ from conftest import ROOT
 MACOS = ROOT / "images" / "macos"
 PARTS = ("microagent-macos-agent", "microagent-start", "microagent.agent.plist")
 
-# hdiutil(1), diskutil(8): a disk of three containers, as the installer makes it.
+# Stand-ins for hdiutil(1) and diskutil(8), with a disk of three containers as the installer makes it.
 HDIUTIL = """\
 case "$*" in
 "attach -imagekey diskimage-class=CRawDiskImage -nomount -owners on $DISK")
@@ -88,7 +88,7 @@ def test_puts_all_of_it_there(mac):
         assert file.stat().st_mode & 0o7777 == mode and (file.stat().st_uid, file.stat().st_gid) == (0, 0)
     assert (volume / "private/var/db/.AppleSetupDone").exists()
     assert calls(mac, "hdiutil")[-1] == "hdiutil detach /dev/disk4" and calls(mac, "diskutil")[-1] == "diskutil unmount /dev/disk6s5"
-    # What launchd starts is what was put there.
+    # launchd starts the program that was put there.
     daemon = plistlib.loads((volume / "Library/LaunchDaemons/microagent.agent.plist").read_bytes())
     assert daemon["ProgramArguments"] == ["/bin/sh", "/usr/local/libexec/microagent-start"] and daemon["KeepAlive"] and daemon["RunAtLoad"]
     assert "exec /usr/local/libexec/microagent-macos-agent" in (volume / "usr/local/libexec/microagent-start").read_text()
@@ -116,7 +116,7 @@ def test_what_is_refused_before_anything_is_attached(mac):
 
 
 def test_sets_up_once_and_starts_the_agent(mac):
-    """With dscl and the others absent it says what it could not do, and the agent is started all the same."""
+    """If dscl and the other programs are absent, the script says what it could not do, and the agent is started all the same."""
     agent = mac / "agent"
     agent.write_text("#!/bin/sh\necho started\n")
     agent.chmod(0o755)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The agent of macOS guests over vsock: no Mac is to be had here, so its Linux build, which is the same source but for
-the one file that has the system's own calls, is all that runs in a guest of Linux. And the script that installs it."""
+"""Tests the agent of macOS guests over vsock. Its Linux build runs in a guest of Linux, since no Mac is at hand. It has
+the same source except the one file with the system's own calls. The script that installs the agent is tested too."""
 
 import base64
 import json
@@ -30,7 +30,7 @@ while :; do wait; sleep 1000; done
 
 
 def make_initrd(place):
-    """busybox, the agent, and the user whom its commands run as."""
+    """busybox, the agent, and the user of its commands."""
     tree = place / "tree"
     for name in ("bin", "dev", "proc", "sys", "etc", "tmp", "home/agent"):
         (tree / name).mkdir(parents=True)
@@ -89,7 +89,7 @@ def test_a_command_is_the_user_agent_s(agent):
     assert ask(agent, "exec", command=["sh", "-c", "id -un; pwd; echo $HOME"]) == {
         "exit_code": 0, "stdout": "agent\n/home/agent\n/home/agent\n", "stderr": ""}
     assert ask(agent, "exec", command=["id", "-u"], user="root")["stdout"] == "0\n"
-    assert ask(agent, "exec", command=["sh", "-c", "ls /proc/self/fd | wc -l"])["stdout"] == "4\n"  # its own three, and ls's
+    assert ask(agent, "exec", command=["sh", "-c", "ls /proc/self/fd | wc -l"])["stdout"] == "4\n"  # its own three, and that of ls
 
 
 def test_files_are_read_with_his_rights(agent):
@@ -117,7 +117,7 @@ def test_a_stream(agent):
 
 
 def test_a_client_that_goes_away(mac, agent):
-    """Over vsock, too, all of its group goes with it."""
+    """All of the command's process group ends with it over vsock too."""
     agent.write({"id": "a", "request": 1, "stream": True, "cmd": ["sh", "-c", "sleep 4321 & exec sleep 4321"]})
     assert agent.read()["event"] == "start"
     agent.stream.close()
@@ -167,7 +167,7 @@ def install(place, *words, check, **env):
 
 def test_it_is_installed_and_started(guest_of_paths):
     place = guest_of_paths
-    for _ in range(2):  # a second time takes the place of the first
+    for _ in range(2):  # a second installation replaces the first
         install(place, place / "parts", check=0)
     assert (place / "calls").read_text().splitlines() == 2 * [
         "bootout system/microagent.agent", f"bootstrap system {place}/Library/LaunchDaemons/microagent.agent.plist"]

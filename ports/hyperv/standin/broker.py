@@ -24,7 +24,7 @@ from checks import Wrong
 
 
 class Client:
-    """A process that has computecore.dll. service.h has what goes over the connection."""
+    """A process that uses computecore.dll. service.h describes the messages on the connection."""
 
     def __init__(self, service, stream):
         self.service, self.stream, self.lock, self.systems = service, stream, threading.Lock(), {}
@@ -35,7 +35,7 @@ class Client:
             with self.lock:
                 self.stream.sendall(f"{kind} {number} {value:x} {len(data)}\n".encode() + data)
         except OSError:
-            pass  # it has gone, as serve() sees too
+            pass  # serve() sees too that the process has gone
 
     def event(self, number, kind, document):
         self.send("event", number, kind, document)
@@ -118,7 +118,7 @@ class Service:
     # --- answers -----------------------------------------------------------------------------------------------------
 
     def run(self, client, request, fault):
-        """(HRESULT, document) of a call, with its effect unless a fault is in its place."""
+        """Returns (HRESULT, document) of a call, with the call's effect unless a fault replaces it."""
         try:
             document = None
             if "hresult" not in fault or fault.get("act"):
@@ -131,7 +131,7 @@ class Service:
             return 0, document
         except Wrong as why:
             hresult, words = why.hresult, str(why)
-        except Exception as why:  # a fault of the stand-in's own, which no test may take for one of Hyper-V's
+        except Exception as why:  # a fault of the stand-in itself, which no test may take for one of Hyper-V
             traceback.print_exc()
             hresult, words = facts.E_UNEXPECTED, f"the stand-in broke: {why!r}"
         return hresult, json.dumps({"Error": compute.int32(hresult), "ErrorMessage": words})
@@ -146,7 +146,7 @@ class Service:
     def answer(self, client, request):
         fault, operation = self.fault(request["call"]), request.get("operation")
         if operation is not None and fault.get("when") == "call":
-            operation = None  # what is not begun has no result
+            operation = None  # an operation that has not begun has no result
         elif operation is not None:
             client.send("accepted", request["n"], 0, None)
         if "wait" in fault:
@@ -163,7 +163,7 @@ class Service:
             client.send("accepted", request["n"], hresult, document)
 
     def drop_clients(self):
-        """The service has crashed and come back: the machines of Hyper-V have processes of their own and go on."""
+        """The service has crashed and come back. The machines of Hyper-V have processes of their own and go on."""
         for client in list(self.clients):
             client.stream.shutdown(socket.SHUT_RDWR)
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""A document against the tables of facts.py, and what the tables cannot say of a virtual machine. The first thing that is
-wrong ends it."""
+"""Compares a document with the tables of facts.py, and makes the checks of a virtual machine that the tables cannot
+express. The first error ends the comparison."""
 
 import json
 import re
@@ -10,16 +10,16 @@ import facts
 GUID = re.compile(r"[0-9A-Fa-f]{8}-(?:[0-9A-Fa-f]{4}-){3}[0-9A-Fa-f]{12}")
 RANGES = {"uint32": 2**32 - 1, "uint64": 2**64 - 1}
 PIPE = re.compile(r"\\\\\.\\pipe\\[^\\/]+")
-# learn.microsoft.com, "Security Descriptor Definition Language": as far as a protected list of aces goes.
+# learn.microsoft.com, "Security Descriptor Definition Language": the part for a protected list of aces.
 SDDL = re.compile(r"(?:O:\S+?)?(?:G:\S+?)?D:(?:P|AI|AR)*((?:\([A-Z]*;[A-Z]*;[0-9A-Za-z]*;[^;]*;[^;]*;[A-Z0-9-]+\))*)")
 ACE = re.compile(r"\(([A-Z]*);[A-Z]*;([0-9A-Za-z]*);[^;]*;[^;]*;([A-Z0-9-]+)\)")
-# Who calls is one of the administrators, as the service asks for ([ref] HCSHResult, HCS_E_ACCESS_DENIED), and a user.
+# The caller is an administrator, as the service requires ([ref] HCSHResult, HCS_E_ACCESS_DENIED), and a user.
 CALLER = ("BA", "HA", "WD", "AU", "S-1-1-0", "S-1-5-11", "S-1-5-32-544", "S-1-5-32-578")
 ABSOLUTE = re.compile(r"(?:\\\\\?\\)?[A-Za-z]:\\.+")
 
 
 class Wrong(Exception):
-    """hresult and, for the result document, words."""
+    """Has the hresult and the words for the result document."""
 
     def __init__(self, hresult, words):
         super().__init__(words)
@@ -100,7 +100,7 @@ def parse(text):
 
 
 def small(text, kind, schema):
-    """A query or options; None: there are none."""
+    """Checks a query or options; None means that there are none."""
     if text is None:
         return {}
     found = parse(text)
@@ -112,7 +112,7 @@ def small(text, kind, schema):
 
 
 def need(value, path):
-    """The object or value at a path of the document, which has to be there."""
+    """Returns the object or value at a path of the document, which must exist."""
     for name in path.split("."):
         if not isinstance(value, dict) or name not in value:
             raise invalid(path, "is missing")
@@ -131,7 +131,8 @@ def check_descriptor(text, where):
 
 
 def allows(text):
-    """Whether the descriptor lets the caller in: the first ace that names him decides, and none is a no."""
+    """Returns whether the descriptor lets the caller in. The first ace that names the caller decides; without one the
+    answer is no."""
     for kind, rights, who in ACE.findall(SDDL.fullmatch(text)[1]):
         if rights in ("FA", "GA") and (who in CALLER or who.startswith("S-1-5-21-")):
             return kind == "A"
@@ -192,7 +193,7 @@ def check_sockets(config):
 
 
 def check_system(text, schema):
-    """The document of HcsCreateComputeSystem."""
+    """Checks the document of HcsCreateComputeSystem."""
     found = parse(text)
     version = need(found, "SchemaVersion")
     Checker((2, 0)).object(version, "Version", "SchemaVersion")

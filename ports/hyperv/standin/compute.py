@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Compute systems: what the service keeps of them, which call is right in which state, and how they end. A system lives in
-the service and not in a process of its clients'; with its end it is gone from the service, and handles that are still open
-know how it ended."""
+"""Compute systems: the service's state of them, the calls that are allowed in each state, and their ends. A system
+lives in the service and not in a process of a client. When it ends, the service forgets it, and handles that are
+still open know how it ended."""
 
 import json
 import os
@@ -31,7 +31,7 @@ def system_exit(detail):
     return {"SystemExit": {"Detail": detail, "Initiator": "Client"}}
 
 
-# [schema] SystemExitStatus, NotificationType, AttributionRecord: by why the machine ended.
+# [schema] SystemExitStatus, NotificationType, AttributionRecord: by the reason for which the machine ended.
 ENDS = {
     "guest-shutdown": (0, "GracefulExit", worker_exit("Stopped", "PowerOff", "GuestOS")),
     "guest-reset": (0, "GracefulExit", worker_exit("StoppedOnReset", "Reset", "GuestOS")),
@@ -42,7 +42,7 @@ UNEXPECTED = (facts.HCS_E_UNEXPECTED_EXIT, "UnexpectedExit", worker_exit("Unexpe
 
 
 def runtime_id(ident):
-    """[wsl] HcsVirtualMachine.cpp: of a system whose id is a GUID it is that GUID, by which sockets find it."""
+    """[wsl] HcsVirtualMachine.cpp: if a system's id is a GUID, its runtime id is that GUID, by which sockets find it."""
     return ident.lower() if checks.GUID.fullmatch(ident) else str(uuid.uuid5(uuid.NAMESPACE_OID, ident))
 
 
@@ -126,7 +126,7 @@ class Systems:
         return found
 
     def move(self, system, allowed, to):
-        """The state of a call, or its refusal."""
+        """Returns the state after a call. Raises its refusal."""
         with self.lock:
             if system.state == STOPPED:
                 raise Wrong(facts.HCS_E_SYSTEM_ALREADY_STOPPED, f"{system.ident} has stopped")
@@ -200,14 +200,14 @@ class Systems:
 
     @staticmethod
     def command(system, word):
-        """Of QEMU's monitor; the machine may have ended meanwhile."""
+        """Asks QEMU's monitor; the machine may have ended meanwhile."""
         running = system.machine
         if running:
             running.monitor.call(word)
 
     def shut_down(self, system, options):
         """[ref] Tutorial: not for a machine without a guest compute service. [schema] ShutdownOptions of 2.5: by the
-        integration service, which the document has to give the machine."""
+        integration service, which the document must give to the machine."""
         asked = checks.small(options, "ShutdownOptions", self.settings.read()["schema"])
         services = system.virtual_machine.get("Services", {})
         if asked.get("Mechanism") != "IntegrationService" or "Shutdown" not in services or asked.get("Type", "Shutdown") != "Shutdown":
@@ -262,7 +262,7 @@ class Systems:
         ordered = "shutdown" if system.asked == "shutdown" and reason == "guest-shutdown" else ordered
         status, kind, attribution = ENDS.get(ordered, UNEXPECTED)
         with self.lock:
-            if system.state == STOPPED:  # was ended before its machine was there
+            if system.state == STOPPED:  # it was ended before its machine existed
                 return
             system.state, system.machine = STOPPED, None
             system.exit_status = {"Status": int32(status), "ExitType": kind, "Attribution": [attribution]}

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""COM1's named pipe. A pipe of Windows' can be reached by a process of Windows' alone: worker.c is that process, Hyper-V's
-vmwp.exe in small, one for each port. It opens the pipe before the machine starts, and brings its bytes here."""
+"""COM1's named pipe. Only a process of Windows can reach a pipe of Windows. worker.c is that process, like a small
+vmwp.exe of Hyper-V, and there is one for each port. It opens the pipe before the machine starts, and brings its
+bytes here."""
 
 import os
 import queue
@@ -32,7 +33,7 @@ class Attached:
         self.stream = stream
 
     def join(self, serial):
-        # The machine closes its side of the port; here it is one of two names of it.
+        # Closes the machine's side of the port, which is one of its two names here.
         threading.Thread(target=relay.join, args=(serial.dup(), self.stream), daemon=True).start()
 
 
@@ -41,7 +42,7 @@ class Consoles:
         self.settings, self.port, self.waiting = settings, port, {}
 
     def attach(self, stream, token, error):
-        """The connection of a worker: error is Win32's, 0 for a pipe that is open."""
+        """Takes the connection of a worker. error is Win32's, 0 for a pipe that is open."""
         came = self.waiting.pop(token, None)
         if came:
             came.put((stream, int(error)))

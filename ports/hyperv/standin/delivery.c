@@ -19,7 +19,7 @@ static HANDLE deliverer;
 static DWORD deliverer_id;
 static struct system *being_told;
 
-/* With the lock held, which is given up while the callback runs. */
+/* Called with the lock held, which is given up while the callback runs. */
 static void deliver_item(struct item *item)
 {
 	struct system *system = item->system;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Paths of Windows as files of this system, rights of machines on them, and virtual disks: what the service opens."""
+"""Files that the service opens: paths of Windows as files of this system, rights of machines on them, and virtual disks."""
 
 import os
 import struct
@@ -40,8 +40,8 @@ def must_be_file(path, text):
 
 
 class Rights:
-    """[ref] HcsGrantVmAccess: an entry of the file's access list, for an account made of the system's id. It is the file's: it
-    outlives the system, and a new file of the same name has none."""
+    """[ref] HcsGrantVmAccess: an entry of the file's access list, for an account made from the system's id. It belongs
+    to the file: it outlives the system, and a new file of the same name has none."""
 
     EVERY = None  # HcsGrantVmGroupAccess: all machines, to read
 
@@ -67,7 +67,7 @@ class Rights:
 
 
 class Disk:
-    """What QEMU is told of one: a fixed VHD is its bytes without the footer, whatever its geometry says."""
+    """Returns QEMU's words for a disk. For QEMU a fixed VHD is its bytes without the footer, whatever its geometry says."""
 
     def __init__(self, driver, options, read_only, path):
         self.driver, self.options, self.read_only, self.path = driver, options, read_only, path
@@ -91,7 +91,7 @@ def sectors_of(geometry):
 
 
 def check_geometry(footer, path):
-    """[vhd] "CHS Calculation": no more than the disk has, and never none."""
+    """[vhd] "CHS Calculation": no more than the disk has, and never zero."""
     sectors = sectors_of(footer[10])
     if sectors == 0 or sectors > footer[9] // SECTOR:
         raise Wrong(facts.VHD_DRIVE_FOOTER_CORRUPT, f"{path.name}: the footer's geometry has {sectors} sectors")
@@ -122,12 +122,12 @@ def open_disk(path, read_only):
     footer = read_footer(path, size)
     check_footer(footer, path, size)
     if footer[11] == DYNAMIC:
-        return Disk("vpc", "", read_only, path)  # QEMU goes by the geometry here
+        return Disk("vpc", "", read_only, path)  # QEMU uses the geometry here
     return Disk("raw", f",offset=0,size={footer[9]}", read_only, path)
 
 
 def check_kernel(path, text):
-    """What boots directly: a vmlinux ([hcsshim], internal/uvm/create_lcow.go, KernelDirect), or a bzImage."""
+    """Kernels that boot directly: a vmlinux ([hcsshim], internal/uvm/create_lcow.go, KernelDirect), or a bzImage."""
     with open(path, "rb") as file:
         head = file.read(0x210)
     if head[:5] != b"\x7fELF\x02" and head[0x202:0x206] != b"HdrS":

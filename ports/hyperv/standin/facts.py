@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""What the Host Compute Service takes and answers, as Microsoft publishes it. Citations: [ref] is the page of that name
-below learn.microsoft.com/virtualization/api/hcs (its source: github.com/MicrosoftDocs/Virtualization-Documentation,
-virtualization/api/hcs), [schema] its SchemaReference, [hcsshim] github.com/microsoft/hcsshim, [wsl]
-github.com/microsoft/WSL, [vhd] "Virtual Hard Disk Image Format Specification" 1.0. README.md says what is no more than
-an assumption."""
+"""The inputs and answers of the Host Compute Service, as Microsoft publishes them. Citations: [ref] is the page of that
+name below learn.microsoft.com/virtualization/api/hcs (its source:
+github.com/MicrosoftDocs/Virtualization-Documentation, virtualization/api/hcs), [schema] its SchemaReference,
+[hcsshim] github.com/microsoft/hcsshim, [wsl] github.com/microsoft/WSL, [vhd] "Virtual Hard Disk Image Format
+Specification" 1.0. README.md says what is only an assumption."""
 
 # [ref] HCSHResult
 HCS_E_TERMINATED_DURING_START = 0x80370100
@@ -122,7 +122,7 @@ WORDS = {  # [schema]: the values of an enumeration
     "ModifyRequestType": ("Add", "Remove", "Update"),
 }
 
-# Real, and in no machine of the stand-in's: refused by it, in words that say so.
+# Real values that no machine of the stand-in has. It refuses them, and its words say so.
 NOT_MODELLED = {
     "ComputeSystem": ("HostingSystemId", "HostedSystem", "Container"),
     "VirtualMachine": ("Version", "GuestState", "RestoreState", "RegistryChanges", "StorageQoS", "GuestConnection"),

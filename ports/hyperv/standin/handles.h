@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What is behind HCS_OPERATION and HCS_SYSTEM. One lock holds all of it. A handle is known by its
- * place in a list: one that was closed, or was never given out, is found nowhere and is refused.
- * What is closed while something of it is on its way lives until that has arrived.
+ * The objects behind HCS_OPERATION and HCS_SYSTEM. One lock protects all of them. A handle is known
+ * by its place in a list. A handle that was closed, or was never given out, is not in the list and
+ * is refused. A closed object lives until everything that is on its way for it has arrived.
  */
 #ifndef HYPERV_HANDLES_H
 #define HYPERV_HANDLES_H
@@ -54,7 +54,7 @@ struct operation {
 	int users;
 };
 
-/* The one lock, and what is signalled when a callback has returned. */
+/* The one lock, and the condition that is signalled when a callback has returned. */
 extern SRWLOCK handles_lock;
 extern CONDITION_VARIABLE handles_quiet;
 

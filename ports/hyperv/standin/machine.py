@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""The guest: QEMU's microvm (TCG) in the place of Hyper-V, with vsockd as its vsock device. The kernel's command line is the
-document's; before it stand the words that a kernel needs under TCG (src/backend/qemu/command_line.c), which are this
-machine's and not the document's. The disks are virtio in the order of controllers and LUNs: /dev/vda where Hyper-V has
-/dev/sda, or SCSI where the setting `scsi` says so, for kernels that have virtio-scsi. The word that keeps virtio's sockets
-out, so that Hyper-V's have their place, is left out: here the guest has virtio's."""
+"""The guest: QEMU's microvm (TCG) in the place of Hyper-V, with vsockd as its vsock device. The kernel's command line
+is the document's. Before it stand the words that a kernel needs under TCG (src/backend/qemu/command_line.c), which
+belong to this machine and not to the document. The disks are virtio, in the order of controllers and LUNs: /dev/vda
+where Hyper-V has /dev/sda. With the setting `scsi` they are SCSI, for kernels that have virtio-scsi. The word that
+disables virtio's sockets in favour of Hyper-V's is left out, since the guest has virtio's here."""
 
 import contextlib
 import ctypes
@@ -26,7 +26,7 @@ def tsc_khz(library):
 
 
 def ordered(controllers):
-    """(controller, LUN, attachment): controllers as the document has them, LUNs by number."""
+    """Returns (controller, LUN, attachment): controllers in the order of the document, LUNs by number."""
     for name, controller in controllers.items():
         for lun, disk in sorted(controller.get("Attachments", {}).items(), key=lambda item: int(item[0])):
             yield name, int(lun), disk
@@ -68,7 +68,7 @@ def qemu_words(settings, plan, fds):
 
 
 class Plan:
-    """What of a document makes a machine: files are paths of this system, opened by nobody yet."""
+    """Returns the parts of a document that make a machine. Files are paths of this system, which are not opened yet."""
 
     label, kernel, initrd, memory_mb, processors, khz = "", None, None, 0, 1, 0
     stop_on_reset, boot, disks, ports = False, {}, (), ()
@@ -112,8 +112,8 @@ class Monitor:
 
 
 class Machine:
-    """on_end(reason) is called once, by a thread of its own: guest-shutdown, guest-reset, or anything else. began: QEMU has made
-    its devices, and the guest runs."""
+    """on_end(reason) is called once, by a thread of its own: guest-shutdown, guest-reset, or anything else. began: QEMU
+    has made its devices, and the guest runs."""
 
     def __init__(self, settings_file, place, plan, on_end):
         settings, self.place, self.on_end, self.reason = settings_file.read(), place, on_end, "gone"
@@ -146,7 +146,7 @@ class Machine:
     def listen(self, word):
         made = self.bind(word)
         made.listen(64)
-        made.setblocking(False)  # as vsockd wants it
+        made.setblocking(False)  # as vsockd needs it
         return made
 
     def on_event(self, message):
@@ -159,7 +159,7 @@ class Machine:
         self.vsockd.kill()
         self.vsockd.wait()
         for port in self.host_ports.values():
-            with contextlib.suppress(OSError):  # who waits for a dial is waked by this, and not by the close
+            with contextlib.suppress(OSError):  # this wakes a thread that waits for a dial, and close() does not
                 port.shutdown(socket.SHUT_RDWR)
         for made in (self.serial, self.vsock, *self.host_ports.values()):
             made.close()
@@ -173,7 +173,7 @@ class Machine:
         self.qemu.kill()
 
     def dial(self, port):
-        """A socket to a port of the guest's, or None where nobody takes it."""
+        """Returns a socket to a port of the guest. Returns None if nobody listens there."""
         stream = socket.socket(socket.AF_UNIX)
         try:
             stream.connect(self.name("vsock"))

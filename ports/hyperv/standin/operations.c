@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The part of computecore.dll that is about operations: what is on its way, and how it ended. */
+/* The part of computecore.dll for operations: which are under way, and how they ended. */
 #include "operations.h"
 
 #include "service.h"
@@ -27,7 +27,8 @@ HRESULT operation_begin(HCS_OPERATION handle, HCS_OPERATION_TYPE type, struct sy
 		operation->progress = PROGRESS_PENDING;
 		operation->type = type;
 		operation->users++;
-		/* A handle that is closed meanwhile is known by its operation until that is. */
+		/* A handle that was closed meanwhile is known by its operation until the operation
+		 * has ended. */
 		if (system)
 			system->users++;
 		if (operation->system)

@@ -6,8 +6,8 @@
 #include "text.h"
 
 /*
- * Has the service begin CALL with FIELDS, tracked by the operation; S_OK: it is on its way. system
- * may be NULL, and is used by the caller meanwhile.
+ * Lets the service begin CALL with FIELDS, tracked by the operation. Returns S_OK if it has begun.
+ * system may be NULL, and is used by the caller meanwhile.
  */
 HRESULT operation_begin(HCS_OPERATION handle, HCS_OPERATION_TYPE type, struct system *system,
 			const char *call, struct text *fields);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A client of computecore.dll and of Hyper-V sockets that does what it is told, for the tests of
- * the stand-in: a line of words on stdin, a line `WORD NUMBER TEXT` on stdout. The number is an
- * HRESULT or an error of Winsock's, the text a document or a line that a guest has sent.
+ * A client of computecore.dll and of Hyper-V sockets, for the tests of the stand-in. It reads lines
+ * of words from stdin, and prints a line `WORD NUMBER TEXT` on stdout. The number is an HRESULT or
+ * an error of Winsock. The text is a document or a line that a guest has sent.
  */
 #include <stdarg.h>
 #include <stdbool.h>
@@ -51,7 +51,7 @@ static WCHAR *widen(const char *text)
 	return wide;
 }
 
-/* The document in a file; NULL for no name. */
+/* Returns the document in a file. Returns NULL without a name. */
 static WCHAR *read_document(const char *name)
 {
 	static char bytes[65536];
@@ -219,7 +219,7 @@ static void do_file(char **words)
 	free(path);
 }
 
-/* What is on its way: the operation is refused to others, and has no result yet. */
+/* While the operation is under way, other calls cannot use it, and it has no result. */
 static void do_async(char **words)
 {
 	static char name[] = "completed";
@@ -233,7 +233,7 @@ static void do_async(char **words)
 	say("timeout", (unsigned long)HcsWaitForOperationResult(operation, 10, NULL), NULL);
 }
 
-/* Begins a start and closes all that knows of it. */
+/* Begins a start and closes every handle that knows it. */
 static void do_drop(char **words)
 {
 	HCS_OPERATION operation = HcsCreateOperation(NULL, NULL);
@@ -286,7 +286,7 @@ static void say_line(const char *word, SOCKET socket)
 	free(wide);
 }
 
-/* Sends the rest of the words as a line, and says the line that comes back. */
+/* Sends the rest of the words as a line, and prints the line that comes back. */
 static void do_connect(char **words)
 {
 	SOCKADDR_HV to = address_of(words);
@@ -317,7 +317,8 @@ static bool receive_whole(SOCKET socket, char *bytes, unsigned len)
 	return true;
 }
 
-/* Who comes, and his first frame, as the control stream has them: a big-endian length and JSON. */
+/* Accepts a connection and reads its first frame, as the control stream has it: a big-endian length
+ * and JSON. */
 static DWORD WINAPI take_one(void *data)
 {
 	SOCKET listener = (SOCKET)data;
@@ -337,7 +338,8 @@ static DWORD WINAPI take_one(void *data)
 		say("frame", 0, wide);
 		free(wide);
 	}
-	/* The guest takes the end of this connection for the host's. It lasts as long as we do. */
+	/* The guest takes the end of this connection for the end of the host. The connection lasts
+	 * as long as this process. */
 	return 0;
 }
 
@@ -355,7 +357,7 @@ static void do_listen(char **words)
 	CreateThread(NULL, 0, take_one, (void *)listener, 0, NULL);
 }
 
-/* What the pipe says, a line each, until its end. */
+/* Prints the output of the pipe, line by line, until its end. */
 static DWORD WINAPI read_pipe(void *data)
 {
 	char line[512];
@@ -383,7 +385,7 @@ static DWORD WINAPI await_port(void *data)
 	return read_pipe(data);
 }
 
-/* A pipe that is there before the machine, */
+/* Tests a pipe that exists before the machine, */
 static void do_pipe(char **words)
 {
 	HANDLE pipe = CreateNamedPipeA(words[1], PIPE_ACCESS_DUPLEX, PIPE_TYPE_BYTE | PIPE_WAIT, 1,
@@ -394,7 +396,7 @@ static void do_pipe(char **words)
 		CreateThread(NULL, 0, await_port, pipe, 0, NULL);
 }
 
-/* and one that the machine has made. */
+/* and a pipe that the machine has made. */
 static void do_plug(char **words)
 {
 	HANDLE pipe = CreateFileA(words[1], GENERIC_READ, 0, NULL, OPEN_EXISTING, 0, NULL);

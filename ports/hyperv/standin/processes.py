@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Children that end with the broker. All are started by its main thread: the kernel's word for the end of a parent
-(PR_SET_PDEATHSIG) goes by the thread that started the child."""
+"""Children that end with the broker. Its main thread starts all of them: the kernel's signal for the end of a parent
+(PR_SET_PDEATHSIG) depends on the thread that started the child."""
 
 import ctypes
 import os
@@ -35,7 +35,7 @@ class Job:
 
 
 def spawn(words, log, given=(), **options):
-    """log is a descriptor for its stderr, and is closed here; given are those that it inherits by their numbers."""
+    """log is a descriptor for its stderr, and is closed here. given are the descriptors that it inherits with the same numbers."""
     job = Job([str(word) for word in words], given, {**options, "stderr": log})
     jobs.put(job)
     job.done.wait()
@@ -46,13 +46,13 @@ def spawn(words, log, given=(), **options):
 
 
 def serve():
-    """The main thread's work, for ever."""
+    """Runs the main thread's work for ever."""
     while True:
         jobs.get().run()
 
 
 def end_with_parent(clean_up):
-    """The end of stdin is the end of all. Whoever ends the broker otherwise ends its children by the kernel's word."""
+    """The end of stdin ends everything. If the broker ends otherwise, the kernel's signal ends its children."""
 
     def watch():
         while os.read(0, 4096):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Two sockets as one connection: bytes, and the end of each side by itself."""
+"""Joins two sockets to one connection: the bytes, and the end of each side by itself."""
 
 import contextlib
 import socket
@@ -13,7 +13,7 @@ def pour(source, sink):
         while data := source.recv(CHUNK):
             sink.sendall(data)
     except OSError:
-        for stream in (source, sink):  # broken: then both are
+        for stream in (source, sink):  # one is broken, so both are
             with contextlib.suppress(OSError):
                 stream.shutdown(socket.SHUT_RDWR)
         return
@@ -28,8 +28,9 @@ def end_with(life, stream):
 
 
 def join(one, other, life=None):
-    """Until both sides have ended; closes both. TCP does not tell a side that has sent all from one that has gone: life, an
-    event, is the end of the one, and is then the other's too, when all that was on its way has arrived."""
+    """Runs until both sides have ended, and closes both. TCP does not distinguish a side that has sent all from one
+    that has gone. life, an event, is the end of one side. The other side then ends too, when all bytes on their way
+    have arrived."""
     back = threading.Thread(target=pour, args=(other, one), daemon=True)
     back.start()
     pour(one, other)

@@ -94,7 +94,7 @@ static void take_message(const char *kind, UINT64 number, unsigned value, WCHAR 
 	}
 }
 
-/* Whoever waits is told, and every system that was open. */
+/* Tells every caller that waits, and every system that was open. */
 static void lose_service(void)
 {
 	struct operation *operation;
@@ -162,7 +162,7 @@ static SOCKET dial_service(void)
 	return dialed;
 }
 
-/* With the lock held. This library's thread reads as long as the process lives. */
+/* Called with the lock held. This library's thread reads as long as the process lives. */
 static bool have_service(void)
 {
 	HMODULE ours;
@@ -209,7 +209,7 @@ static bool send_line(SOCKET socket, UINT64 number, const char *call, const stru
 	return sent;
 }
 
-/* With the lock held, which is given up meanwhile. */
+/* Called with the lock held, which is given up meanwhile. */
 static void await_answer(struct request *request, const char *call, const struct text *fields)
 {
 	SOCKET socket = service;

@@ -15,7 +15,7 @@
 
 /*
  * Sends {"n":...,"call":CALL,FIELDS} and waits until it is accepted. document, if not NULL, gets
- * what came with that, for LocalFree.
+ * the document that came with the answer, for LocalFree.
  */
 HRESULT service_call(const char *call, const struct text *fields, WCHAR **document);
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The file that MICROAGENT_STANDIN_HCS names: read anew at every call, so that a test changes it as it goes; and the record
-of calls that it asks for."""
+"""The file that MICROAGENT_STANDIN_HCS names. It is read at every call, so that a test can change it. It also names the
+file for the record of calls."""
 
 import json
 import os
@@ -31,12 +31,13 @@ class Settings:
         return {**self.defaults, **found}
 
     def log(self):
-        """Where children have their stderr."""
+        """Returns the directory for the stderr of children."""
         path = self.read()["log"]
         return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644) if path else os.open(os.devnull, os.O_WRONLY)
 
     def fault(self, call):
-        """The fault of this call, or {}. `after` calls go well before, `times` do not; a new file is counted anew."""
+        """Returns the fault of this call, or {}. `after` calls succeed before, and `times` calls fail. A new file
+        counts from the beginning."""
         fault = self.read()["faults"].get(call)
         if not fault:
             return {}
@@ -63,6 +64,6 @@ class Settings:
 
 
 def await_fifo(path):
-    """Until somebody has opened it for writing and closed it again."""
+    """Waits until somebody has opened the file for writing and closed it again."""
     with open(path, "rb") as fifo:
         fifo.read()

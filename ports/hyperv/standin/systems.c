@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The part of computecore.dll that is about compute systems. What can be wrong with a handle or an
- * argument is found here; documents, states and files are judged by the service, as in Windows.
+ * The part of computecore.dll for compute systems. It checks handles and arguments. The service
+ * checks documents, states and files, as in Windows.
  */
 #include "delivery.h"
 #include "operations.h"
 #include "service.h"
 
-/* The handle's system with a user more, or NULL. */
+/* Returns the handle's system with one more user, or NULL. */
 static struct system *use_system(HCS_SYSTEM handle)
 {
 	AcquireSRWLockExclusive(&handles_lock);
@@ -84,7 +84,7 @@ HRESULT WINAPI HcsOpenComputeSystem(PCWSTR id, DWORD access, HCS_SYSTEM *opened)
 	return result;
 }
 
-/* No callback of this handle is begun from here on, and none runs any more. */
+/* From here on no callback of this handle begins, and none runs any more. */
 void WINAPI HcsCloseComputeSystem(HCS_SYSTEM handle)
 {
 	struct text fields = {0};
@@ -108,7 +108,7 @@ void WINAPI HcsCloseComputeSystem(HCS_SYSTEM handle)
 	end_use(system);
 }
 
-/* Any of the calls with a system, an operation and a document. */
+/* Makes any call that has a system, an operation and a document. */
 static HRESULT begin_on_system(HCS_SYSTEM handle, HCS_OPERATION operation, HCS_OPERATION_TYPE type,
 			       const char *call, PCWSTR document)
 {

@@ -48,7 +48,8 @@ void text_add_number(struct text *text, const char *key, unsigned long long numb
 	text_add(text, digits);
 }
 
-/* Every unit by its number: no encoding can be got wrong, and a lone surrogate arrives as one. */
+/* Writes every unit by its number: so no encoding can be wrong, and a lone surrogate arrives as it
+ * is. */
 void text_add_wide(struct text *text, const char *key, const WCHAR *value)
 {
 	char unit[8];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hcs-worker PORT TOKEN PIPE: one COM port of a machine. Opens the named pipe if somebody has made
- * it, else makes it; says so to the broker at PORT; and carries bytes until that connection ends.
- * What the port says while nobody reads the pipe is lost, as on a wire without a plug.
+ * hcs-worker PORT TOKEN PIPE: one COM port of a machine. Opens the named pipe if it exists, and
+ * makes it otherwise. Tells the broker at PORT the result, and moves bytes until that connection
+ * ends. Output of the port is lost while nobody reads the pipe, as on a wire without a plug.
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -33,7 +33,7 @@ static void open_pipe(const char *name)
 {
 	pipe_end = CreateFileA(name, GENERIC_READ | GENERIC_WRITE, 0, NULL, OPEN_EXISTING,
 			       FILE_FLAG_OVERLAPPED, NULL);
-	/* One that is made for reading alone will do: it is a console. */
+	/* A pipe for reading only is enough, since it is a console. */
 	if (pipe_end == INVALID_HANDLE_VALUE && GetLastError() == ERROR_ACCESS_DENIED)
 		pipe_end = CreateFileA(name, GENERIC_WRITE, 0, NULL, OPEN_EXISTING,
 				       FILE_FLAG_OVERLAPPED, NULL);

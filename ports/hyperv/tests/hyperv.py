@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""microagent-hyperv-supervisor under Wine, with the stand-in for the Host Compute Service (hyperv_standin.py): a prefix of the
-tests' own that has the stand-in's computecore.dll where Windows has the real one, requests, and the way to a guest's agent."""
+"""Runs microagent-hyperv-supervisor under Wine, with the stand-in for the Host Compute Service (hyperv_standin.py). It
+has a Wine prefix of the tests, in which the stand-in's computecore.dll replaces the real one, functions for
+requests, and a way to a guest's agent."""
 
 import base64
 import contextlib
@@ -23,7 +24,8 @@ PREPARED = ("check", "prepare", "start", "run")
 
 
 def own_prefix(place):
-    """The shared prefix by links, but for what is written and the drives' own links, with the DLL in its system32."""
+    """Makes a prefix of links to the shared one, except the files that are written and the links of the drives, with
+    the DLL in its system32."""
     shared = Path(hyperv_standin.prefix())
     subprocess.run(["cp", "-as", shared, place], check=True)
     for name in shared.glob("*.reg"):
@@ -36,8 +38,8 @@ def own_prefix(place):
 
 
 class Wine:
-    """A prefix with a server of its own, which nothing of ours is open in, until the end of a with; env: of what runs in it.
-    A Broker has such a one for itself."""
+    """A prefix with a Wine server of its own for the time of a `with`. No process of the tests has files open in it.
+    env: the environment of programs in it. A Broker has such a prefix for itself."""
 
     def __init__(self, **env):
         self.env = {**hyperv_standin.wine_environment(**env), "MICROAGENT_TEST_LIMIT_BOOT_KVM_MS": str(HANG_S * 1000)}
@@ -55,7 +57,8 @@ class Wine:
 
 
 class Supervisor:
-    """Requests for one state directory. A keeper that is left behind has our stderr for its own as far as Wine goes: a file."""
+    """Sends requests for one state directory. A keeper that is left behind has our stderr as its own, as far as Wine
+    allows it. So stderr is a file."""
 
     def __init__(self, wine, state, program=TESTED, **config):
         self.wine, self.state, self.program, self.given = wine, Path(state), program, config
@@ -95,7 +98,7 @@ class Supervisor:
         return answer
 
     def refused(self, *words, **changes):
-        """errorCode and error; the exit code is what the protocol says of it."""
+        """Requires errorCode and error, and the exit code that the protocol has for them."""
         code, answer = self(*words, **changes)
         assert not answer["ok"], answer
         assert code == (75 if answer["errorCode"] in ("unavailable", "timeout") else 1), answer
@@ -109,7 +112,7 @@ class Supervisor:
 
 
 def dial(broker, address):
-    """A connection to the guest's agent, by HvSocket's address as inspect has it."""
+    """Returns a connection to the guest's agent, by the HvSocket address in inspect."""
     stream = socket.create_connection(("127.0.0.1", int(broker.port)), timeout=HANG_S)
     stream.sendall(f"connect {address['vmId']} {address['agentServiceId']}\n".encode())
     said = b""
@@ -122,7 +125,7 @@ def dial(broker, address):
 
 
 def run_in_guest(broker, address, *command):
-    """The exec of the envelope form: (exit code, stdout)."""
+    """Runs a command by the envelope form. Returns (exit code, stdout)."""
     with dial(broker, address) as stream:
         stream.sendall(json.dumps({"op": "exec", "payload": {"command": command, "user": "root"}}).encode() + b"\n")
         stream.shutdown(socket.SHUT_WR)
@@ -134,7 +137,7 @@ def run_in_guest(broker, address, *command):
 
 @contextlib.contextmanager
 def fault(broker, **faults):
-    """Calls of HCS's that fail meanwhile, by name: {"hresult": "0x...", ...}."""
+    """Lets calls of HCS fail meanwhile, by name: {"hresult": "0x...", ...}."""
     broker.settings(faults=faults)
     try:
         yield
@@ -143,7 +146,7 @@ def fault(broker, **faults):
 
 
 def is_empty(state):
-    """Of a state directory: nothing but the directory of locks, in which there is none."""
+    """Requires that the state directory has only the directory of locks, and that this one is empty."""
     return not state.exists() or (os.listdir(state) in ([], [".locks"]) and not any((state / ".locks").iterdir()))
 
 
@@ -157,7 +160,7 @@ def bench_in(place):
 
 
 def config_of(host, root):
-    """A config; its root is the busybox image made as small as it gets, since it is copied and hashed each time."""
+    """Returns a config. Its root is the busybox image, made as small as possible, since it is copied and hashed each time."""
     copy_disk(image(host, "busybox")["path"], root)
     root.chmod(0o600)
     subprocess.run(["resize2fs", "-f", root, "16M"], check=True, capture_output=True)
@@ -166,7 +169,7 @@ def config_of(host, root):
 
 
 def supervisor_on(bench, state, config):
-    """Of whose workspaces none is left, and the service without a fault."""
+    """Requires that no workspace is left, and that the service has no fault set."""
     broker, wine = bench
     yield Supervisor(wine, state, **config)
     for directory in state.glob("[!.]*"):

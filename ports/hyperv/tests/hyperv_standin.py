@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The stand-in for Hyper-V's Host Compute Service (ports/hyperv/standin) for a test: its broker, programs of Windows' under
-Wine that meet it, and what they are given: paths, virtual disks, documents."""
+"""The stand-in for Hyper-V's Host Compute Service (ports/hyperv/standin) for a test: its broker, programs of Windows
+under Wine that use it, and their inputs: paths, virtual disks, documents."""
 
 import contextlib
 import functools
@@ -24,7 +24,7 @@ OVERRIDES = "mscoree=;mshtml=;winemenubuilder.exe=d"  # programs that Wine would
 SECTOR = 512
 ADMINISTRATORS = "D:P(A;;FA;;;SY)(A;;FA;;;BA)"
 
-# HRESULTs, kinds of events, errors of Winsock's: ports/hyperv/standin/facts.py has where they are published.
+# HRESULTs, kinds of events, errors of Winsock: ports/hyperv/standin/facts.py says where they are published.
 INVALID_STATE, INVALID_JSON, NOT_FOUND, EXISTS, STOPPED = 0x80370105, 0x8037010D, 0x8037010E, 0x8037010F, 0x80370110
 NOT_STARTED, ALREADY_STARTED, PENDING, TIMEOUT, CALLBACK_SET = 0x80370115, 0x80370116, 0x80370117, 0x80370118, 0x80370119
 DISCONNECT, UNAVAILABLE, TERMINATED_DURING_START = 0x8037011E, 0x80370114, 0x80370100
@@ -49,22 +49,23 @@ def wine_environment(**more):
 
 
 def skip_where_wine_dies():
-    """The servers of Wine of tests that run at once are told apart by TMPDIR. Wine 10 of Debian 13 frees the text of that variable."""
+    """Wine servers of tests that run at once differ by TMPDIR. Wine 10 of Debian 13 frees the text of that variable."""
     said = subprocess.run([WINE, "--version"], env=wine_environment(), capture_output=True, text=True, check=True).stdout
     if int(said.removeprefix("wine-").split(".")[0]) >= 10:
         pytest.skip(f"{said.strip()} dies where TMPDIR is set, by which the tests tell their servers apart")
 
 
 class Broker:
-    """The service, until the end of a with, and a server of Wine's for those who use it: env has what they need. settings()
-    changes the service's file as it runs."""
+    """Runs the service for the time of a `with`, and a Wine server for its clients. env has what they need. settings()
+    changes the service's file while it runs."""
 
     def __init__(self, place, wine_prefix=None, **values):
         skip_where_wine_dies()
         self.place = Path(place)
         self.place.mkdir(exist_ok=True)
         self.settings(**values)
-        # Debian's Wine has its server's socket below TMPDIR, so that all of one place meet, and nobody else.
+        # Debian's Wine has the socket of its server below TMPDIR. So all programs with the same TMPDIR share a server,
+        # and no others.
         self.env = {"MICROAGENT_STANDIN_HCS": str(self.place / "settings.json"), "TMPDIR": str(self.place),
                     "WINEPREFIX": str(wine_prefix or prefix())}
         self.wine_server("-p")
@@ -75,7 +76,7 @@ class Broker:
         self.env["MICROAGENT_STANDIN_HCS_PORT"] = self.port
 
     def server_environment(self):
-        """Nothing of ours is in Wine's own processes, such as the descriptors of a test that is over."""
+        """Wine's own processes hold nothing of the tests, such as the descriptors of a test that is over."""
         return {"HOME": os.environ["HOME"], "PATH": "/usr/bin:/bin", "WINEDEBUG": "-all", "WINEDLLOVERRIDES": OVERRIDES,
                 "TMPDIR": self.env["TMPDIR"], "WINEPREFIX": self.env["WINEPREFIX"]}
 
@@ -103,7 +104,7 @@ class Broker:
 
 
 class Probe:
-    """probe.c, told by words. What it says is found by its first word: (number, text)."""
+    """probe.c, which does what words say. Its output is found by the first word: (number, text)."""
 
     def __init__(self, broker):
         self.child = Child([WINE, WINDOWS / "hcs-probe.exe"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
@@ -164,7 +165,7 @@ class Bench:
         return ident, result, text
 
     def made(self, value, slot=0, ident=None):
-        self.probe.forget(f"event{slot}")  # of the machine before
+        self.probe.forget(f"event{slot}")  # of the earlier machine
         ident, result, text = self.create(value, slot, ident)
         assert result == 0, text
         return ident
@@ -184,7 +185,8 @@ def new_bench(place, host):
 
 
 def footer(size, kind=2, current=None, features=2, version=0x10000, cookie=b"conectix", geometry=None, checksum=None):
-    """Of a virtual disk, by the "Virtual Hard Disk Image Format Specification"; right unless a value says otherwise."""
+    """Returns the footer of a virtual disk, by the "Virtual Hard Disk Image Format Specification". It is right unless a
+    value says otherwise."""
     sectors = min(size // SECTOR, 65535 * 16 * 17)
     geometry = (max(1, sectors // (4 * 17)) << 16 | 4 << 8 | 17) if geometry is None else geometry
     fields = struct.Struct(">8sIIQI4sI4sQQIII16sB427s")
@@ -195,7 +197,7 @@ def footer(size, kind=2, current=None, features=2, version=0x10000, cookie=b"con
 
 
 def make_vhd(path, raw=None, size=1 << 20, **changes):
-    """A fixed one, of a raw image or of zeroes."""
+    """Makes a fixed disk, from a raw image or from zeroes."""
     if raw:
         subprocess.run(["cp", "--sparse=always", "--reflink=auto", raw, path], check=True)
         path.chmod(0o600)
@@ -212,7 +214,8 @@ def service(port):
 
 
 def document(kernel, disks=(), words="microagent.root=ram", pipe=None, **changes):
-    """Of a machine that boots kernel; disks are paths, in the order of their LUNs. changes are fields of VirtualMachine."""
+    """Returns the document of a machine that boots kernel. disks are paths, in the order of their LUNs. changes are
+    fields of VirtualMachine."""
     words = f"console=ttyS0 quiet panic=-1 reboot=t {words}"
     attachments = {str(lun): {"Type": "VirtualDisk", "Path": windows_path(disk)} for lun, disk in enumerate(disks)}
     return {

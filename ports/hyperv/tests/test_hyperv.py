@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""microagent-hyperv-supervisor: a real guest, driven by a program of Windows under Wine through the stand-in for Hyper-V."""
+"""Tests microagent-hyperv-supervisor: a program of Windows under Wine drives a real guest through the stand-in for Hyper-V."""
 
 import json
 import os
@@ -43,7 +43,7 @@ def names_of_calls(broker):
 
 
 def machines_of(broker):
-    """That the service keeps: the workers of QEMU in its place."""
+    """Returns the machines that the service keeps. Each has a directory in the place of the broker."""
     return [name for name in os.listdir(broker.place) if name.startswith("hcs-") and any((broker.place / name).iterdir())]
 
 
@@ -51,7 +51,7 @@ def machines_of(broker):
 
 
 def test_lifecycle(vm, broker, place):
-    """From nothing to nothing: what the guest writes stays from one boot to the next, and its agent is reached."""
+    """A workspace from the beginning to its end: the guest's files stay from one boot to the next, and its agent is reached."""
     raw = Path(vm.given["rootfsPath"][2:].replace("\\", "/"))
     before = raw.stat().st_mtime_ns
     assert vm.ok("check")["event"]["state"] == "unknown"
@@ -89,7 +89,7 @@ def test_lifecycle(vm, broker, place):
 
 
 def test_a_run_that_is_killed(vm):
-    """Its command has no result, so that it has not succeeded."""
+    """The command has no result, so it has not succeeded."""
     request = vm.request("run", command=["sleep", "1000"])
     child = vm.begin(request)
     wait_until(lambda: vm.file("event.json").exists() and vm.events()[-1] == "running", "the guest of run")
@@ -101,7 +101,7 @@ def test_a_run_that_is_killed(vm):
 
 
 def test_looking_leaves_no_trace(vm):
-    """In the place of a state directory may be any directory, and a directory of something else may have the name."""
+    """The state directory may be any directory, and a directory of something else may have the name."""
     (vm.state / "src").mkdir(parents=True)
     (vm.state / "src" / "main.c").write_text("int main(void) { return 0; }\n")
     check_supervisor(vm.state, vm)
@@ -113,7 +113,7 @@ def test_looking_leaves_no_trace(vm):
 
 
 def spoil(vhd):
-    """Changes one byte that no file has."""
+    """Changes one byte that no file uses."""
     with open(vhd, "r+b") as file:
         file.seek(7 << 20)
         byte = file.read(1)
@@ -122,7 +122,7 @@ def spoil(vhd):
 
 
 def test_the_root_is_enforced_until_a_guest_has_had_it(vm, broker):
-    """A stop, a kill, and a start that HCS refuses, are no boot after which the VHD is the guest's own."""
+    """After a stop, a kill, or a start that HCS refuses, the VHD is not yet the guest's own."""
     def refused_start():
         with fault(broker, HcsStartComputeSystem={"hresult": "0x8037011b"}):
             vm.refused("start")
@@ -151,7 +151,7 @@ def test_the_root_is_enforced_until_a_guest_has_had_it(vm, broker):
 
 
 def test_refused_by_hcs(vm, broker):
-    """A document that HCS refuses: the workspace has failed and says why, nothing runs, and the next start is an ordinary one."""
+    """HCS refuses the document: the workspace has failed and says why, nothing runs, and the next start is an ordinary one."""
     vm.ok("prepare")
     with fault(broker, HcsCreateComputeSystem={"hresult": "0x8037010d", "words": "no such chipset"}):
         code, text = vm.refused("start")
@@ -164,7 +164,7 @@ def test_refused_by_hcs(vm, broker):
 
 
 def test_no_hyperv(config, tmp_path):
-    """A Windows without computecore.dll, and the shipped program: host says so, and the rest is unavailable."""
+    """A Windows without computecore.dll, with the shipped program: host says so, and the rest is unavailable."""
     with Wine(TMPDIR=str(tmp_path)) as wine:
         bare = Supervisor(wine, tmp_path / "state", SHIPPED, **config)
         told = bare.ok("host")["host"]
@@ -181,7 +181,7 @@ def test_no_hyperv(config, tmp_path):
 
 AT_REST = ("prepared", "halted", "stopped", "failed")
 LIVE = ("starting", "running", "stopping")
-LEGAL = {  # seed 003's table, as far as this backend goes: the states in which a command may act
+LEGAL = {  # the table of seed 003, as far as this backend has it: the states in which a command may act
     "check": ("unknown", *AT_REST, *LIVE), "inspect": ("unknown", *AT_REST, *LIVE), "prepare": ("unknown", *AT_REST),
     "run": ("unknown", *AT_REST), "start": AT_REST, "halt": (*AT_REST, *LIVE), "stop": (*AT_REST, *LIVE), "kill": (*AT_REST, *LIVE),
     "delete": ("unknown", *AT_REST)}
@@ -190,7 +190,7 @@ UNSUPPORTED = ("quarantine", "console")
 
 
 class Moment:
-    """A workspace in one of the states; what is under way goes on with release()."""
+    """Brings a workspace into one of the states. A change that is under way goes on with release()."""
 
     def __init__(self, vm, broker, state):
         self.vm, self.broker, self.child, self.request, self.fifo = vm, broker, None, None, None
@@ -234,7 +234,7 @@ class Moment:
         wait_until(lambda: self.vm.events()[-1] == "starting", "starting")
 
     def stopping(self):
-        """The guest's agent, whose child a command is, is stopped: it does not hear that it should end."""
+        """Stops the guest's agent, and a command is its child. So the guest does not hear that it should end."""
         self.vm.ok("prepare")
         address = self.vm.ok("start")["hvSocket"]
         with hyperv.dial(self.broker, address) as stream:
@@ -253,7 +253,7 @@ class Moment:
             self.fifo = None
 
     def end(self):
-        """(exit code, answer) of what was under way."""
+        """Returns (exit code, answer) of the command that was under way."""
         self.release()
         return self.vm.end(self.child, self.request) if self.child else None
 
@@ -276,7 +276,7 @@ def expect_legal(vm, broker, command, state):
 @pytest.mark.soak
 @pytest.mark.parametrize("state", ["unknown", *AT_REST, "running"])
 def test_each_command_in_each_state(vm, broker, state):
-    """What is refused says why and changes nothing; what is legal has the state that it should."""
+    """A command that is refused says why and changes nothing. A command that is allowed leads to the right state."""
     for command in LEGAL:
         moment = Moment(vm, broker, state)
         if state in LEGAL[command]:
@@ -307,7 +307,7 @@ def test_commands_while_starting(vm, broker):
 
 @pytest.mark.soak
 def test_two_starts_at_once(vm, broker):
-    """One machine, and conflicts."""
+    """There is one machine, and the others get conflicts."""
     vm.ok("prepare")
     before = names_of_calls(broker).count("HcsStartComputeSystem")
     requests = [vm.request("start") for _ in range(4)]
@@ -320,7 +320,8 @@ def test_two_starts_at_once(vm, broker):
 @pytest.mark.soak
 @pytest.mark.parametrize("after", ["stopped", "prepared"])
 def test_keeper_that_comes_late(vm, broker, after):
-    """Whoever began it was killed, and the workspace went on without it: it makes no machine and leaves all as it is."""
+    """The command that began it was killed, and the workspace went on without it. It makes no machine and leaves
+    everything as it is."""
     vm.ok("prepare")
     vm.ok("start")
     vm.ok("stop")
@@ -350,7 +351,7 @@ CODES = {"0x8037011b": "denied", "0x80370102": "unavailable", "0x80370105": "con
 @pytest.mark.soak
 @pytest.mark.parametrize("call", MAKING)
 def test_each_call_fails(vm, broker, call):
-    """By each kind of code, as the function's and as the operation's answer: failed, with the reason, and nothing is left."""
+    """Each kind of code, as the function's and as the operation's answer: the start failed with the reason, and nothing is left."""
     vm.ok("prepare")
     for number, (hresult, code) in enumerate(CODES.items()):
         when = {"when": "call"} if number % 2 else {}
@@ -366,7 +367,7 @@ def test_each_call_fails(vm, broker, call):
 
 @pytest.mark.soak
 def test_no_rights(vm, broker):
-    """Who is no administrator is told before anything is touched."""
+    """A user who is no administrator is told before anything is touched."""
     with fault(broker, HcsEnumerateComputeSystems={"hresult": "0x8037011b"}):
         for command in ("check", "prepare", "start", "run"):
             assert vm.refused(command)[0] == "denied"
@@ -379,7 +380,7 @@ def test_no_rights(vm, broker):
 @pytest.mark.soak
 @pytest.mark.parametrize("call", MAKING)
 def test_kill_at_each_moment(vm, broker, call):
-    """While HCS does not answer: the keeper is ended, the machine with it, and the next start is an ordinary one."""
+    """While HCS does not answer, the keeper is ended, the machine ends with it, and the next start is an ordinary one."""
     vm.ok("prepare")
     moment = Moment(vm, broker, "prepared")
     moment.hold(call, "start")
@@ -388,7 +389,7 @@ def test_kill_at_each_moment(vm, broker, call):
     assert answer["event"]["state"] == "stopped"
     assert answer["event"]["detail"] == "unclean: the live supervisor did not answer and was killed"
     code, answer = moment.end()
-    assert code == 1 and answer["event"]["state"] in ("stopped", "failed"), answer  # by who looked first
+    assert code == 1 and answer["event"]["state"] in ("stopped", "failed"), answer  # by the command that looked first
     assert vm.ok("inspect")["event"]["state"] == "stopped"
     wait_until(lambda: not machines_of(broker), "the end of the machine")
     assert vm.ok("start")["event"]["state"] == "running"
@@ -429,7 +430,7 @@ def keepers(vm):
 
 @pytest.mark.soak
 def test_keeper_dies(vm, broker):
-    """The machine with it; whoever looks next says so."""
+    """The machine ends with it, and the next command that looks says so."""
     vm.ok("prepare")
     vm.ok("start")
     keeper, = keepers(vm)
@@ -443,7 +444,7 @@ def test_keeper_dies(vm, broker):
 
 @pytest.mark.soak
 def test_service_goes(vm, broker):
-    """Its handles are lost, and what was kept is not kept any more."""
+    """Its handles are lost, and the kept ones are not kept any more."""
     vm.ok("prepare")
     vm.ok("start")
     with fault(broker, HcsEnumerateComputeSystems={"do": "gone"}):
@@ -455,7 +456,7 @@ def test_service_goes(vm, broker):
 
 @pytest.mark.soak
 def test_guest_does_not_end(vm, broker):
-    """Asked to stop and deaf: it is terminated when its time is over, and that is told."""
+    """A guest that was asked to stop and does not hear is terminated when its time is over, and the event says so."""
     vm.wine.env["MICROAGENT_TEST_LIMIT_HALT_MS"] = "2000"
     try:
         moment = Moment(vm, broker, "stopping")

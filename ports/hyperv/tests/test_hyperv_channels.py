@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""What leads between a guest of microagent-hyperv-supervisor and this host: mediation, listeners and published ports, under Wine
-with the stand-in for Hyper-V."""
+"""Tests the channels between a guest of microagent-hyperv-supervisor and this host: mediation, listeners and published
+ports, under Wine with the stand-in for Hyper-V."""
 
 import contextlib
 import socket
@@ -23,7 +23,7 @@ def bench(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def config(place, tmp_path_factory):
-    """The root has a program that dials the host's vsock ports, and serves TCP ports."""
+    """Makes a root with a program that dials the host's vsock ports, and serves TCP ports."""
     root = tmp_path_factory.mktemp("root") / "busybox.ext4"
     config = hyperv.config_of(place, root)
     program = root.parent / "gc"
@@ -56,7 +56,7 @@ def dial(broker, address, port, text):
 
 
 def test_channels(vm, broker, target):
-    """All three in one machine. A half that has ended is told to the other side, and what is not declared leads nowhere."""
+    """All three work in one machine. The end of one side is told to the other side, and a port that is not declared leads nowhere."""
     port, dead = free_port(), free_port()
     channels = {"mediation": mediation(target.port),
                 "vsockListeners": [{"port": 3000, "target": f"localhost:{target.port}"}, {"port": 3001, "target": f"127.0.0.1:{dead}"}],
@@ -88,7 +88,7 @@ def test_channels(vm, broker, target):
 
 
 def greet(peer):
-    """Says a word, and holds on until the client has gone."""
+    """Sends a word, and holds the connection until the client has gone."""
     with peer:
         peer.sendall(b"hello\n")
         while peer.recv(1):
@@ -100,8 +100,8 @@ HOLD = "setsid sh -c 'sleep 1000 | gc dial 3000 > /tmp/held%d' > /dev/null 2>&1 
 
 @pytest.mark.soak
 def test_bounds(vm, broker):
-    """One connection more than there may be is closed; when others have gone there is room again. A kill ends those that there are,
-    and a guest that tries a dead target over and over fills no log."""
+    """A connection above the limit is closed, and when others have gone there is room again. A kill ends the existing
+    ones. A guest that tries a dead target again and again fills no log."""
     served = Target(greet)
     config = {"vsockListeners": [{"port": 3000, "target": f"127.0.0.1:{served.port}"}, {"port": 3001, "target": f"127.0.0.1:{free_port()}"}]}
     vm.ok("prepare", **config)
@@ -120,7 +120,7 @@ def test_bounds(vm, broker):
 
 @pytest.mark.soak
 def test_a_port_that_is_taken(vm, broker):
-    """start says which, before there is a machine; the next one is an ordinary one."""
+    """start names the port before there is a machine; the next start is an ordinary one."""
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = other.getsockname()[1]
         network = {"mode": "isolated", "portForwards": [{"hostPort": port, "guestPort": 80}]}

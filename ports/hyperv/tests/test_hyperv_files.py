@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""microagent-hyperv-supervisor: what of files a machine is made, what is checked of them, and what is refused."""
+"""Tests the files of machines of microagent-hyperv-supervisor: which are used, how they are checked, and what is refused."""
 
 import json
 import os
@@ -39,7 +39,7 @@ def the_broker(bench):
 
 @pytest.mark.soak
 def test_run(vm):
-    """A command's result, in the foreground."""
+    """Runs a command in the foreground and returns its result."""
     answer = vm.ok("run", command=["sh", "-c", "echo out; echo err >&2; exit 3"])
     result = answer["result"]
     assert (result["exitCode"], result["stdout"], result["stderr"]) == (3, "out\n", "err\n")
@@ -51,7 +51,7 @@ def test_run(vm):
 
 
 def make_disk(path, label):
-    """An ext4 in a fixed VHD."""
+    """Makes an ext4 in a fixed VHD."""
     subprocess.run(["mke2fs", "-q", "-t", "ext4", "-L", label, path, "8M"], check=True, capture_output=True)
     with open(path, "ab") as file:
         file.write(footer(8 << 20))
@@ -60,7 +60,7 @@ def make_disk(path, label):
 
 @pytest.mark.soak
 def test_disks(vm, broker, tmp_path):
-    """Further disks by their LUNs, for reading alone or for writing too; what is no virtual hard disk is refused."""
+    """Further disks are found by their LUNs, read-only or writable. A file that is no virtual hard disk is refused."""
     read, write = make_disk(tmp_path / "read.vhd", "read"), make_disk(tmp_path / "write.VHD", "write")
     disks = [{"name": "r", "path": windows_path(read), "mountpoint": "/mnt/r", "mode": "ro"},
              {"name": "w", "path": windows_path(write), "mountpoint": "/mnt/w", "mode": "rw"}]
@@ -127,7 +127,7 @@ def test_bad_requests(vm, tmp_path):
 
 @pytest.mark.soak
 def test_verification(vm, place, tmp_path):
-    """What is booted is what was prepared: kernel and initrd always, the root until its first boot; a damaged VHD is no disk."""
+    """The machine boots what was prepared: kernel and initrd always, and the root until its first boot. A damaged VHD is no disk."""
     kernel = tmp_path / "kernel"
     for end in ("", ".initrd"):
         Path(f"{kernel}{end}").write_bytes(Path(f"{default_kernel(place)['path']}{end}").read_bytes())
@@ -162,14 +162,14 @@ def test_verification(vm, place, tmp_path):
     assert vm.ok("inspect")["verification"]["divergence"][0]["artifact"] == "rootfs"
     (tmp_path / "away").rename(vhd)
     inode = vhd.stat().st_ino
-    vm.ok("prepare", **given)  # the disk is of the same image, and stays
+    vm.ok("prepare", **given)  # the disk is made from the same image, and stays
     assert vhd.stat().st_ino == inode
     assert vm.ok("start", **given)["verification"]["ok"]
 
 
 @pytest.mark.soak
 def test_prepare_again(vm, broker):
-    """The disk is of the same image: what the guest has written stays in it, and it is booted."""
+    """The disk is made from the same image. So the guest's files stay in it, and it is booted."""
     vm.ok("prepare")
     address = vm.ok("start")["hvSocket"]
     assert run_in_guest(broker, address, "sh", "-c", "echo kept > /root/kept; sync")[0] == 0
@@ -183,7 +183,7 @@ def test_prepare_again(vm, broker):
 
 @pytest.mark.soak
 def test_prepare_was_killed(vm, tmp_path):
-    """Between the disk and what is recorded of it: the next one makes the disk anew, and not of the other image."""
+    """A kill between the disk and its record: the next command makes the disk anew, and from the new image."""
     vm.ok("prepare")
     vhd, before = vm.file("rootfs.vhd"), vm.file("rootfs.vhd").read_bytes()
     with open(vhd, "r+b") as file:
@@ -195,7 +195,7 @@ def test_prepare_was_killed(vm, tmp_path):
 
 @pytest.mark.soak
 def test_names_that_windows_does_not_tell_apart(vm):
-    """A workspace is found by its own name alone."""
+    """A workspace is found by its own name only."""
     vm.ok("prepare")
     before = vm.file("workspace.json").read_bytes()
     for command in ("check", "prepare", "start", "run", "inspect", "stop", "kill", "delete"):
@@ -207,7 +207,7 @@ def test_names_that_windows_does_not_tell_apart(vm):
 
 @pytest.mark.soak
 def test_backslash_at_the_end(vm):
-    """Of the state directory: Windows takes a path with two in it for none."""
+    """In the state directory's path: Windows refuses a path with two separators in it."""
     for name in ("prepare", "start", "inspect", "stop", "delete"):
         vm.ok(name, stateDir=windows_path(vm.state) + "\\")
         if name == "prepare":
@@ -217,7 +217,7 @@ def test_backslash_at_the_end(vm):
 
 @pytest.mark.soak
 def test_serial_log_that_cannot_be_moved(vm, broker):
-    """It is cut off, or a guest would fill the host's disk."""
+    """The log is cut off, since a guest could fill the host's disk otherwise."""
     vm.ok("prepare")
     (vm.file("serial.log.1") / "in the way").mkdir(parents=True)
     address = vm.ok("start", env={"MICROAGENT_TEST_LIMIT_SERIAL_LOG_BYTES": "16384"})["hvSocket"]
@@ -228,7 +228,7 @@ def test_serial_log_that_cannot_be_moved(vm, broker):
 
 
 class Dribbler:
-    """In the place of the stand-in's broker: an agent that says a byte now and then, and no line."""
+    """Replaces the stand-in's broker by an agent that sends a byte now and then, and no line."""
 
     def __init__(self):
         self.listener = socket.create_server(("127.0.0.1", 0))
@@ -261,7 +261,7 @@ class Dribbler:
 
 @pytest.mark.soak
 def test_agent_that_dribbles(vm):
-    """inspect asks the agent, and does not wait for a guest that makes it."""
+    """inspect asks the agent, and does not wait for a guest that keeps it waiting."""
     vm.ok("prepare")
     vm.ok("start")
     fake = Dribbler()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The stand-in for Hyper-V, without our supervisor: that it boots what we boot, that it refuses what the Host Compute Service
-refuses, and that its faults are what they say. What other tests find by it is worth no more than this."""
+"""Tests the stand-in for Hyper-V without our supervisor: it boots what we boot, refuses what the Host Compute Service
+refuses, and has the faults that it claims. All other tests on it are worth no more than this."""
 
 import copy
 import json
@@ -30,7 +30,7 @@ def small(bench):
 
 
 def changed(value, path, to):
-    """The document with one value of a dotted path put in or, for MISSING, taken out."""
+    """Returns the document with one value at a dotted path replaced or, for MISSING, removed."""
     found = copy.deepcopy(value)
     *above, last = path.split("/")
     at = found
@@ -112,7 +112,7 @@ def test_files_have_to_be_there(bench, small):
 
 
 def test_a_system_lives_in_the_service(bench, small):
-    """It is there for other handles and processes when the first is closed, until it is ended."""
+    """The system exists for other handles and processes when the first handle is closed, until it is ended."""
     ident = bench.made(small)
     assert bench.create(small, 1, ident)[1] == EXISTS
     assert bench.probe("close", 0)[0] == 0
@@ -192,7 +192,8 @@ def test_disks_have_right_footers(bench, changes, hresult):
 
 
 def test_disks_need_a_right(bench):
-    """One for another machine is none, and neither is one of a file that was there before; read-only takes the group's."""
+    """A right for another machine is none, and neither is a right on a file that existed before. A read-only disk uses
+    the group's right."""
     disk = make_vhd(bench.broker.place / "own.vhd")
     ident = bench.made(document(bench.kernel, [disk]))
     assert bench.probe("start", 0)[0] == NO_ACCESS

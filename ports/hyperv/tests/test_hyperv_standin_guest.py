@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The stand-in for Hyper-V with guests in it, and its faults: test_hyperv_standin.py has what it refuses."""
+"""Tests the stand-in for Hyper-V with guests in it, and its faults. test_hyperv_standin.py has its refusals."""
 
 import json
 import os
@@ -31,7 +31,7 @@ def small(bench):
 
 
 def boot(bench, slot=0, **more):
-    """A machine whose agent is there: its id."""
+    """Makes a machine whose agent is ready. Returns its id."""
     ident = bench.made(document(bench.kernel, **more), slot)
     assert bench.probe("callback", slot)[0] == 0
     assert bench.probe("listen", ident, service(1024))[0] == 0
@@ -43,7 +43,7 @@ def boot(bench, slot=0, **more):
 
 def execute(bench, ident, *command):
     request = json.dumps({"op": "exec", "payload": {"command": command, "user": "root"}}, separators=(",", ":"))
-    result, text = bench.probe("connect", ident, service(2222), request.replace(" ", "\\u0020"))  # one word of the probe's
+    result, text = bench.probe("connect", ident, service(2222), request.replace(" ", "\\u0020"))  # it is one word of the probe
     assert result == 0
     return json.loads(text or "null")
 
@@ -58,7 +58,7 @@ def ended(bench, ident, slot=0):
 
 
 def test_a_machine_that_does_not_begin_has_ended(bench, small):
-    """More processors than QEMU's machine has, in the place of what may befall Hyper-V's."""
+    """The machine has more processors than QEMU's machine can have. This stands for any failure in Hyper-V."""
     small["VirtualMachine"]["ComputeTopology"]["Processor"]["Count"] = 300
     ident = bench.made(small)
     assert bench.probe("callback", 0)[0] == 0
@@ -67,7 +67,7 @@ def test_a_machine_that_does_not_begin_has_ended(bench, small):
 
 
 def with_root(bench, host, name):
-    """A machine with a root disk of its own, and the rights on it."""
+    """Makes a machine with a root disk of its own, and with the rights on the disk."""
     disk = make_vhd(bench.broker.place / f"{name}.vhd", image(host, "busybox")["path"])
     ident = str(uuid.uuid4())
     assert bench.probe("grant", ident, windows_path(disk))[0] == 0
@@ -75,14 +75,14 @@ def with_root(bench, host, name):
 
 
 def test_boots_and_is_spoken_to(bench, place):
-    """A root on a fixed VHD, the console's pipe, a dial of the guest's, an exec, a pause, and who may connect."""
+    """Tests a root on a fixed VHD, the console's pipe, a dial of the guest, an exec, a pause, and the right to connect."""
     ident, given = with_root(bench, place, "root")
     assert bench.probe("pipe", r"\\.\pipe\standin-com1")[0] == 0
     bench.made(document(bench.kernel, pipe=r"\\.\pipe\standin-com1", **given), ident=ident)
     assert bench.probe("callback", 0)[0] == 0
     assert bench.probe("listen", ident, service(1024))[0] == 0
     assert bench.probe("listen", ident, service(1024))[0] == WSAEADDRINUSE
-    assert bench.probe("connect", ident, service(2222), "x")[0] == WSAECONNREFUSED  # it is created and no more
+    assert bench.probe("connect", ident, service(2222), "x")[0] == WSAECONNREFUSED  # it is only created
     assert bench.probe("start", 0)[0] == 0
     assert bench.probe("start", 0)[0] == INVALID_STATE
     assert bench.probe.take("accepted") == (1024, ident[:8])
@@ -92,7 +92,7 @@ def test_boots_and_is_spoken_to(bench, place):
     assert execute(bench, ident, "sh", "-c", "echo to the console >/dev/ttyS0")["exit_code"] == 0
     while "to the console" not in bench.probe.take("console")[1]:
         pass
-    # A program that has gone is no program that has sent all: its command is killed.
+    # A program that has gone differs from one that has sent all: its command is killed.
     with Probe(bench.broker) as killed:
         killed.tell("connect", ident, service(2222), '{"op":"exec","payload":{"command":["sleep","1000"]}}')
         wait_until(lambda: execute(bench, ident, "pidof", "sleep")["exit_code"] == 0, "the command")
@@ -119,7 +119,7 @@ def test_boots_and_is_spoken_to(bench, place):
 
 @pytest.mark.soak
 def test_a_reset_stops_it(bench, place):
-    """And here the console's pipe is the machine's own, and there is a second disk, which grows as it is written to."""
+    """Here the machine makes the console's pipe, and there is a second disk, which grows when it is written to."""
     ident, given = with_root(bench, place, "reset")
     data, pipe = bench.broker.place / "data.vhd", r"\\.\pipe\standin-own"
     subprocess.run(["qemu-img", "create", "-q", "-f", "vpc", "-o", "subformat=dynamic", data, "8M"], check=True)
@@ -143,7 +143,7 @@ def test_a_reset_stops_it(bench, place):
 
 @pytest.mark.soak
 def test_is_shut_down_by_its_integration_service(bench, small):
-    """Which needs a document of schema 2.5 that gives it one; the guest's power button is in its place."""
+    """This needs a document of schema 2.5 with the integration service; the guest's power button replaces it."""
     value = {**small, "SchemaVersion": {"Major": 2, "Minor": 5}}
     value["VirtualMachine"] = {**value["VirtualMachine"], "Services": {"Shutdown": {}}}
     ident = bench.made(value)
@@ -161,7 +161,7 @@ def test_is_shut_down_by_its_integration_service(bench, small):
 
 
 def test_calls_fail_as_told(bench, small):
-    """Each by its HRESULT, at the call or as its result, so many times, with its effect or without."""
+    """Each fault has its HRESULT, at the call or as its result, so many times, with its effect or without."""
     bench.broker.settings(faults={
         "HcsCreateComputeSystem": {"hresult": "0x8037011B", "times": 1}, "HcsGrantVmAccess": {"hresult": "0x80070005"},
         "HcsTerminateComputeSystem": {"hresult": "0x80370109", "act": True, "times": 1},
@@ -182,7 +182,7 @@ def test_calls_fail_as_told(bench, small):
 
 
 def test_an_operation_waits_for_a_word(bench, small):
-    """What is on its way: the operation is refused to others, and its completion is called back."""
+    """While a call is under way, its operation is refused to others, and its completion is called back."""
     fifo = bench.broker.place / "word"
     os.mkfifo(fifo)
     bench.made(small)
@@ -199,7 +199,7 @@ def test_an_operation_waits_for_a_word(bench, small):
 
 
 def test_what_is_on_its_way_may_be_closed(bench, small):
-    """The operation and the handle; the call goes on and its result is nobody's."""
+    """The operation and the handle may be closed while the call is under way. Nobody gets its result then."""
     fifo = bench.broker.place / "dropped"
     os.mkfifo(fifo)
     ident = bench.made(small)
@@ -215,7 +215,7 @@ def test_what_is_on_its_way_may_be_closed(bench, small):
 
 
 def test_operations_are_events_where_asked_for(bench, small):
-    """And then none may have a callback of its own."""
+    """Then no handle may have a callback of its own."""
     bench.made(small)
     assert bench.probe("callback", 0, "operations")[0] == 0
     bench.probe.tell("async", 0)
@@ -258,7 +258,7 @@ def test_sockets_fail_as_told(bench, small):
 
 
 def test_the_service_goes_as_told(bench, small):
-    """Whoever had a handle is told, and the system is there for a new one."""
+    """Every client with a handle is told, and a new client finds the system."""
     with Probe(bench.broker) as other:
         own = Bench(bench.broker, other, bench.kernel)
         own.count = 2000
@@ -283,7 +283,7 @@ def test_without_a_service_there_is_none(bench, small, tmp_path):
 
 
 def test_a_broker_that_is_killed_leaves_nothing(tmp_path_factory, place):
-    own_place = tmp_path_factory.mktemp("k")  # a short name: there are sockets in it
+    own_place = tmp_path_factory.mktemp("k")  # the name is short, since sockets are below it
 
     def left():
         return [line for line in strays.running(own_place).values() if any(word in line for word in ("qemu", "vsockd", "hcs-worker"))]

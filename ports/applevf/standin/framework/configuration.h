@@ -3,5 +3,5 @@
 
 #import <Virtualization/Virtualization.h>
 
-/* Why no machine can be made of it, or nil. */
+/* Returns why no machine can be made of the configuration, or nil. */
 extern NSString *configuration_unfit(VZVirtualMachineConfiguration *configuration);

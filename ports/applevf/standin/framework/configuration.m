@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The whole of a machine, and whether it can be one. The errors' texts are Apple's where they are
- * published (facts.md); the others are ours, with Apple's code.
+ * The configuration of a whole machine, and the check whether a machine can have it. The errors'
+ * texts are Apple's if they are published (facts.md). The others are ours, with Apple's code.
  */
 #import "configuration.h"
 
@@ -14,11 +14,11 @@
 
 #define MEBIBYTE (1024ull * 1024)
 
-/* Two that are documented nowhere; the settings have others. */
+/* These two are documented nowhere; the settings can give others. */
 #define MEMORY_MIN (32 * MEBIBYTE)
 #define CPUS_MIN 1
 
-/* Of the page of maximumTransmissionUnit. */
+/* The value is on the page of maximumTransmissionUnit. */
 enum { MTU_MIN = 1500, MTU_MAX = 65535 };
 
 @implementation VZVirtualMachineConfiguration
@@ -108,7 +108,7 @@ static NSString *unfit_boot(VZVirtualMachineConfiguration *c)
 			 : @"A Linux boot loader needs a generic platform.";
 }
 
-/* A socket that sends to nobody is none that is connected. */
+/* A datagram socket without a peer is not connected. */
 static NSString *unfit_frames(VZFileHandleNetworkDeviceAttachment *attachment)
 {
 	struct sockaddr_storage peer;
@@ -181,7 +181,7 @@ static NSString *unfit_sharing(VZVirtualMachineConfiguration *c)
 	return nil;
 }
 
-/* One attachment is one descriptor of an image, and two writers of an image destroy it. */
+/* One attachment is one descriptor of an image. Two writers of an image destroy it. */
 static NSString *unfit_storage(VZVirtualMachineConfiguration *c)
 {
 	NSMutableArray *seen = [NSMutableArray array];
@@ -212,7 +212,7 @@ static NSString *unfit_number(VZVirtualMachineConfiguration *c)
 	return nil;
 }
 
-/* Of the ports only what the class's page says: none has a number beyond the maximum. */
+/* Checks of the ports only what the class's page says: no number is above the maximum. */
 static NSString *unfit_console(VZVirtualMachineConfiguration *c)
 {
 	for (VZVirtioConsoleDeviceConfiguration *each in [c consoleDevices]) {
@@ -224,7 +224,7 @@ static NSString *unfit_console(VZVirtualMachineConfiguration *c)
 	return nil;
 }
 
-/* What is right, and cannot be had here. */
+/* Fails for what is valid, but not possible here. */
 static NSString *unfit_here(VZVirtualMachineConfiguration *c)
 {
 	if (is_efi(c))

@@ -4,5 +4,5 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* A message with copies of descriptors, by a Unix socket. */
+/* Sends a message with copies of descriptors through a Unix socket. */
 bool descriptors_send(int fd, const void *bytes, size_t length, const int *fds, int count);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Configurations and attachments that are what they were made of, and no more. */
+/* Configurations and attachments that keep the values that they were made with, and do nothing
+ * else. */
 #import "object.h"
 
 #include <fcntl.h>
 
-/* More ports than anybody needs. An index beyond them is a client's mistake. */
+/* More ports than any client needs. An index beyond them is a client's mistake. */
 #define VZ_CONSOLE_PORTS 512
 
 @implementation VZBootLoader
@@ -97,8 +98,8 @@ VZ_READ(NSFileHandle *, fileHandleForWriting)
 
 @implementation VZFileSerialPortAttachment
 
-/* What the guest writes stands behind what was there before, or in its place. The file is open from
- * now on. */
+/* The guest's output goes behind the file's contents, or replaces them. The file is open from now
+ * on. */
 - (instancetype)initWithURL:(NSURL *)url append:(BOOL)shouldAppend error:(NSError **)error
 {
 	int how = O_WRONLY | O_CREAT | O_CLOEXEC | (shouldAppend ? O_APPEND : O_TRUNC);
@@ -168,7 +169,7 @@ VZ_NUMBER(BOOL, isConsole, setIsConsole)
 
 @implementation VZVirtioConsolePortConfigurationArray
 
-/* A place without a port has a null. */
+/* An index without a port has a null. */
 - (NSArray *)all
 {
 	NSArray *all = [self valueOf:@"all"];

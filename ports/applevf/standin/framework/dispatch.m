@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Serial queues: a list of blocks and a thread that takes them in turn. The main queue has no
- * thread; dispatch_main() is what takes its blocks, on the main thread. All threads made here have
- * every signal blocked: the process's own ways of taking signals stay as they were.
+ * Serial queues. A queue is a list of blocks and a thread that takes them in turn. The main queue
+ * has no thread: dispatch_main() takes its blocks, on the main thread. All threads that are made
+ * here have every signal blocked, so that the process takes its signals as before.
  */
 #import "dispatch.h"
 
@@ -21,8 +21,8 @@ struct work {
 	dispatch_block_t block;
 };
 
-/* Shared by a queue's object and its thread, which goes on until nothing is left to do when the
- * object is gone. */
+/* A queue's object and its thread share this. When the object is gone, the thread goes on until
+ * nothing is left to do. */
 struct lane {
 	pthread_mutex_t mutex;
 	pthread_cond_t changed;
@@ -75,7 +75,7 @@ static void lane_add(struct lane *lane, dispatch_block_t block)
 	pthread_mutex_unlock(&lane->mutex);
 }
 
-/* The next block, or NULL when there will be none. */
+/* Returns the next block. Returns NULL if there will be none. */
 static dispatch_block_t lane_take(struct lane *lane)
 {
 	dispatch_block_t block = NULL;

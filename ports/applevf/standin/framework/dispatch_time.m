@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Semaphores, and blocks that wait for their time: one thread waits for the earliest of all. Times
+/* Semaphores, and blocks that wait for their time. One thread waits for the earliest of them. Times
  * are nanoseconds of the monotonic clock. */
 #import "dispatch.h"
 
@@ -95,7 +95,7 @@ intptr_t dispatch_semaphore_signal(dispatch_semaphore_t object)
 {
 	StandinSemaphore *semaphore = (StandinSemaphore *)object;
 
-	/* Whoever wakes up may release it at once. */
+	/* A thread that wakes up may release the semaphore at once. */
 	[semaphore retain];
 	pthread_mutex_lock(&semaphore->_mutex);
 	semaphore->_value++;

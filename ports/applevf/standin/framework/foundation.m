@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What release 1.28 of GNUstep's Foundation lacks. */
+/* The parts that release 1.28 of GNUstep's Foundation lacks. */
 #import <Foundation/Foundation.h>
 
 #import "settings.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The machine is QEMU's q35 under TCG, its devices virtio on PCI as Apple's are. What a kernel
- * needs under TCG stands before the client's own words (src/backend/qemu/machine_row.c has the
- * reasons). A macOS guest cannot run here: in its place is whatever Linux the settings name.
+ * The machine is QEMU's q35 under TCG. Its devices are virtio on PCI, as Apple's are. Words that a
+ * kernel needs under TCG stand before the client's own words (src/backend/qemu/machine_row.c has
+ * the reasons). A macOS guest cannot run here, so the Linux that the settings name runs instead.
  */
 #import "guest.h"
 
@@ -24,7 +24,7 @@ static NSString *escaped(NSString *value)
 	return [value stringByReplacingOccurrencesOfString:@"," withString:@",,"];
 }
 
-/* For whoever looks for what belongs to a test: the place of its settings. */
+/* The path of the settings, by which a person finds the processes of a test. */
 static NSString *label(void)
 {
 	const char *settings = getenv("MICROAGENT_STANDIN_VZ");
@@ -189,7 +189,7 @@ static BOOL add_disk(StandinRunner *runner, VZStorageDeviceConfiguration *disk, 
 		      (is_device ? (NSInteger)VZDiskSynchronizationModeNone
 				 : (NSInteger)VZDiskImageSynchronizationModeNone);
 	NSString *mode = [image isReadOnly] ? @"on" : @"off";
-	/* A descriptor of its own, which a later run's QEMU does not share. */
+	/* Makes a new descriptor, which a later run's QEMU does not share. */
 	int fd = dup([[image valueOf:@"image"] fileDescriptor]);
 
 	if (fd < 0)
@@ -244,7 +244,8 @@ NSString *guest_card_name(NSUInteger number)
 	return [NSString stringWithFormat:@"card%lu", (unsigned long)number];
 }
 
-/* The bridge of this host that the settings have for the interface; nil: there is none. */
+/* Returns the bridge of this host that the settings have for the interface. Returns nil if there is
+ * none. */
 static NSString *bridge_of(VZNetworkDeviceAttachment *attachment)
 {
 	VZBridgedNetworkDeviceAttachment *bridged = (id)attachment;
@@ -254,7 +255,8 @@ static NSString *bridge_of(VZNetworkDeviceAttachment *attachment)
 	return [[bridged interface] valueOf:@"bridge"];
 }
 
-/* The attachment that sends frames by the client's socket; nil: it is another one. */
+/* Returns the attachment that sends frames by the client's socket. Returns nil if it is another
+ * kind. */
 static VZFileHandleNetworkDeviceAttachment *frames_of(VZNetworkDeviceAttachment *attachment)
 {
 	if (![attachment isKindOfClass:[VZFileHandleNetworkDeviceAttachment class]])

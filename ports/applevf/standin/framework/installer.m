@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Installs nothing, in steps that can be watched, failed and cancelled as those of the real one: at
- * the end the first disk begins with a line that says so. A machine whose installation has begun is
- * in use until it is over.
+ * Installs nothing, in steps that can be watched, failed and cancelled as those of the real
+ * installer. At the end the first disk begins with a line that says so. A machine whose
+ * installation has begun is in use until the installation is over.
  */
 #import "dispatch.h"
 #import "machine.h"

@@ -14,13 +14,13 @@ enum { LIMIT = 2 };
 
 static NSMutableDictionary *places; /* descriptors by machine */
 
-/* A name that belongs to whoever bound it, and to nobody when he is gone. */
+/* A name that belongs to the process that bound it, and to nobody when that process is gone. */
 static int bind_place(unsigned number)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 	const char *settings = getenv("MICROAGENT_STANDIN_VZ");
 	size_t length = settings ? strlen(settings) : 0;
-	/* The end of a path says more than its beginning. */
+	/* The end of a path tells more than its beginning, so the end is kept. */
 	const char *tail = settings ? settings + (length > 80 ? length - 80 : 0) : "";
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What is behind a VZVirtualMachine: its states, and what happens in each. Everything is on the
- * machine's queue. */
+/* The implementation of a VZVirtualMachine: its states, and the actions in each. Everything happens
+ * on the machine's queue. */
 #pragma once
 
 #import <Virtualization/Virtualization.h>
@@ -36,7 +36,7 @@
 - (NSArray *)networkDevices;
 - (NSArray *)sharingDevices;
 - (NSArray *)balloonDevices;
-/* Of the run under way, or nil. */
+/* Returns a thing of the present run, or nil. */
 - (StandinRunner *)runner;
 
 /* Ends the process if the caller is on another queue. */
@@ -54,7 +54,7 @@
 - (void)setBalloonTarget:(uint64_t)target;
 - (void)lostNetwork:(VZNetworkDevice *)device error:(NSError *)error;
 
-/* From the runner. */
+/* Called by the runner. */
 - (void)runnerIsReady;
 - (void)runnerEnded:(BOOL)byGuest;
 

@@ -58,7 +58,7 @@ static const char *state_name(VZVirtualMachineState state)
 	[super dealloc];
 }
 
-/* A machine that nobody has ends. */
+/* A machine that no client has any more ends. */
 - (void)leaveOwner
 {
 	_owner = nil;
@@ -140,7 +140,7 @@ static const char *state_name(VZVirtualMachineState state)
 					    forKey:@"state"]);
 }
 
-/* Each completion handler is called once, and not by the call that it was given to. */
+/* Each completion handler is called once, and not during the call that it was given to. */
 - (void)answer:(void (^)(NSError *))completion error:(NSError *)error
 {
 	if (!completion)
@@ -366,7 +366,7 @@ static NSError *stopped_unexpectedly(void)
 		[_runner kill];
 }
 
-/* By QEMU: to a state that says so, and back if it fails. */
+/* Has QEMU do it: the state says that it is under way, and goes back if it fails. */
 - (void)command:(NSString *)command
 	  reach:(VZVirtualMachineState)there
 	   else:(VZVirtualMachineState)back
@@ -436,7 +436,7 @@ static NSError *stopped_unexpectedly(void)
 	return _balloonTarget;
 }
 
-/* Rounded down and clamped, as the class's page says. */
+/* The value is rounded down and clamped, as the class's page says. */
 - (void)setBalloonTarget:(uint64_t)target
 {
 	uint64_t least = [VZVirtualMachineConfiguration minimumAllowedMemorySize];

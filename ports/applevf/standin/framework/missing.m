@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A system without the framework, to a client that is linked with it weakly and asks for its
+/* A system without the framework, for a client that is linked with it weakly and asks for its
  * classes by name. */
 #import <Foundation/Foundation.h>
 
@@ -7,7 +7,8 @@
 
 #import "settings.h"
 
-/* Foundation's own, with nothing of the framework's where the settings say "framework": false. */
+/* Foundation's own function, which finds no class of the framework if the settings say "framework":
+ * false. */
 Class NSClassFromString(NSString *name)
 {
 	static Class (*foundations)(NSString *);

@@ -17,14 +17,14 @@ typedef void (^MonitorAnswer)(NSDictionary *answer, NSString *error);
 	void (^_end)(void);
 }
 
-/* fd becomes the monitor's. event is given what QEMU tells, the greeting too (the key QMP); end is
- * called once, when QEMU has ended, and nothing after it. */
+/* fd becomes the monitor's. event gets the events of QEMU, and the greeting too (the key QMP). end
+ * is called once, when QEMU has ended, and nothing is called after it. */
 - (id)initWithDescriptor:(int)fd
 		   queue:(dispatch_queue_t)queue
 		   event:(void (^)(NSDictionary *))event
 		     end:(void (^)(void))end;
 - (void)execute:(NSString *)command arguments:(NSDictionary *)arguments then:(MonitorAnswer)answer;
-/* QEMU has a copy of fd by that name, and ours is closed. */
+/* Gives QEMU a copy of fd by that name, and closes ours. */
 - (void)sendDescriptor:(int)fd name:(NSString *)name;
 
 @end

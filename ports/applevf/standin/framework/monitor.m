@@ -104,7 +104,7 @@
 		       [[line objectForKey:@"error"] objectForKey:@"desc"]);
 }
 
-/* Whoever waits for an answer hears of the end before it is told. */
+/* Callers that wait for an answer are told before the end is reported. */
 - (void)finish
 {
 	NSArray *left = [_waiting allValues];
@@ -114,7 +114,7 @@
 		answer(nil, @"QEMU has ended");
 	[_waiting removeAllObjects];
 	_end();
-	/* They keep whoever has us. */
+	/* The blocks retain the objects that retain this one. */
 	[_event release];
 	[_end release];
 	_event = nil;

@@ -13,7 +13,7 @@ enum { MAC_BYTES = 6, MAC_MULTICAST = 1, MAC_LOCAL = 2, MTU_DEFAULT = 1500 };
 
 @implementation VZMACAddress
 
-/* Six times two digits of any case, between colons. */
+/* The form is six times two hexadecimal digits, between colons. */
 - (instancetype)initWithString:(NSString *)string
 {
 	unsigned byte[MAC_BYTES];
@@ -90,7 +90,7 @@ VZ_INIT
 @implementation VZBridgedNetworkInterface
 VZ_SHARED
 
-/* What a Mac has that nobody has said anything about. */
+/* The defaults of a Mac, if the settings say nothing else. */
 static NSArray *default_interfaces(void)
 {
 	NSDictionary *ethernet =
@@ -138,7 +138,8 @@ VZ_READ(VZBridgedNetworkInterface *, interface)
 
 @implementation VZFileHandleNetworkDeviceAttachment
 
-/* What is no datagram socket is an exception: Code-Hex/vz#96, which has the two texts. */
+/* A file handle that is no datagram socket raises an exception: Code-Hex/vz#96, which has the two
+ * texts. */
 - (instancetype)initWithFileHandle:(NSFileHandle *)fileHandle
 {
 	int type = 0;

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What every class of the framework stands on. A property is a value by its name; a copy of a
- * configuration copies those of its values that are configurations themselves, and the members of
- * arrays of them, and shares the rest (attachments, shares), which is what Apple's classes declare
- * by NSCopying. Objects made by the framework alone have an object of a private class behind them,
- * where their instance variables are.
+ * The base of every class of the framework. A property is a value under its name. A copy of a
+ * configuration copies the values that are configurations themselves, and the members of arrays of
+ * them. It shares the other values (attachments, shares), as Apple's classes declare it by
+ * NSCopying. Objects that only the framework makes have an object of a private class behind them,
+ * which has their instance variables.
  */
 #pragma once
 
 #import <Virtualization/Virtualization.h>
 
 @interface VZStandinObject (Values)
-/* What -init of NSObject is, under a name that no class makes unavailable. */
+/* Does the same as -init of NSObject, under a name that no class makes unavailable. */
 - (id)initValues;
 - (id)valueOf:(NSString *)name;
 - (void)keep:(id)value as:(NSString *)name;
@@ -20,7 +20,7 @@
 - (BOOL)isSharedByCopies;
 @end
 
-/* In the implementation of a class without NSCopying. */
+/* For the implementation of a class without NSCopying. */
 #define VZ_SHARED               \
 	-(BOOL)isSharedByCopies \
 	{                       \
@@ -59,7 +59,7 @@
 		[self keep:[NSNumber numberWithLongLong:(long long)value] as:@ #name]; \
 	}
 
-/* Empty by default. */
+/* The array is empty by default. */
 #define VZ_LIST(name, setter)                                    \
 	-(NSArray *)name                                         \
 	{                                                        \
@@ -71,11 +71,12 @@
 		[self keep:[[all copy] autorelease] as:@ #name]; \
 	}
 
-/* An error of the framework with its code's own words, and the reason. */
+/* Returns an error of the framework with the text of its code, and the reason. */
 extern NSError *vz_error(NSInteger code, NSString *reason);
-/* Into the caller's place for it, if there is one; returns NO. */
+/* Stores the error for the caller, if the caller wants it. Returns NO. */
 extern BOOL vz_refuse(NSError **error, NSInteger code, NSString *reason);
-/* Apple's framework ends a program that breaks its rules: here with the reason, by abort(). */
+/* Ends the process with the reason, by abort(). Apple's framework ends a program that breaks its
+ * rules. */
 extern void vz_misused(NSString *format, ...) NS_FORMAT_FUNCTION(1, 2) __attribute__((noreturn));
-/* What the documentation calls an exception. */
+/* Raises what the documentation calls an exception. */
 extern void vz_raise(NSString *format, ...) NS_FORMAT_FUNCTION(1, 2) __attribute__((noreturn));

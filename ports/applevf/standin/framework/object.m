@@ -19,7 +19,7 @@ static id duplicate(id value)
 
 @implementation VZStandinObject
 
-/* For all classes without parameters; what may not be made so is not declared to have it. */
+/* For all classes without parameters. A class that may not be made so does not declare it. */
 - (id)init
 {
 	return [self initValues];

@@ -74,7 +74,7 @@
 	[self settle];
 }
 
-/* Step by step to what is wanted. */
+/* Goes step by step to the wanted state. */
 - (void)settle
 {
 	if (!_running)
@@ -146,7 +146,7 @@
 			      }];
 }
 
-/* Its process, QEMU's end of it, and the device. */
+/* Ends its process, QEMU's end of it, and the device. */
 - (void)plug
 {
 	NSError *error = nil;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A restore image is a ZIP archive (an IPSW); all that is looked at here is that it is one. What is
- * in it the settings say, and where the latest is. Completion handlers run "on an arbitrary
- * thread".
+ * A restore image is a ZIP archive (an IPSW). Here only the archive's first bytes are checked. The
+ * settings say what is in it, and where the latest image is. Completion handlers run "on an
+ * arbitrary thread".
  */
 #import "dispatch.h"
 #import "entitlements.h"
@@ -84,7 +84,7 @@ VZ_READ(NSURL *, URL)
 	return said ? said : BUILD_DEFAULT;
 }
 
-/* "13.6.1"; what is left out of it is 0. */
+/* Parses "13.6.1"; parts that are left out are 0. */
 - (NSOperatingSystemVersion)operatingSystemVersion
 {
 	NSString *said = settings_in(@"restoreImage", @"version");

@@ -207,7 +207,7 @@ int room_accept(struct vsock_room *room, uint32_t *port)
 
 /* --- connections to the guest ---------------------------------------------------------------- */
 
-/* "OK 1073741824\n", a byte at a time: what follows is the guest's. */
+/* Reads "OK 1073741824\n" one byte at a time, since the bytes after it are the guest's. */
 static bool read_answer(int fd, uint32_t *source)
 {
 	char line[32];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The sockets of one run of a machine. They have names only while they are made: what connects to
- * them does so by a descriptor of the socket's file (O_PATH) below /proc/self/fd, so nothing is
- * left behind however the processes end.
+ * The sockets of one run of a machine. They have names only while they are made. A client connects
+ * to them by a descriptor of the socket's file (O_PATH) below /proc/self/fd. So nothing is left
+ * behind, however the processes end.
  */
 #pragma once
 
@@ -21,7 +21,7 @@ struct room_socket {
 
 struct vsock_room {
 	struct room_socket clients;	      /* CONNECT comes here */
-	struct room_socket ports[ROOM_PORTS]; /* what the guest dials */
+	struct room_socket ports[ROOM_PORTS]; /* the sockets that the guest dials */
 	int table_fd;
 	struct host_port
 		*table; /* in memory that vsockd's core reads: the number of each port, or none */
@@ -29,21 +29,21 @@ struct vsock_room {
 	int users;	/* threads and the owner */
 };
 
-/* NULL with errno. */
+/* Returns NULL with errno if it fails. */
 struct vsock_room *room_open(void);
 struct vsock_room *room_keep(struct vsock_room *room);
 void room_drop(struct vsock_room *room);
-/* Whoever waits in room_accept() comes back. */
+/* Makes every caller that waits in room_accept() return. */
 void room_close(struct vsock_room *room);
 
 bool room_set_port(struct vsock_room *room, uint32_t port);
 void room_clear_port(struct vsock_room *room, uint32_t port);
-/* The next connection of the guest, and to which port; -1 when the room closes. */
+/* Returns the next connection of the guest, and its port. Returns -1 when the room closes. */
 int room_accept(struct vsock_room *room, uint32_t *port);
-/* A connection to the guest's port, and the number of ours; -1 with errno: ECONNRESET if nobody
- * listens there. */
+/* Returns a connection to the guest's port, and our own port number. Returns -1 with errno:
+ * ECONNRESET if nobody listens there. */
 int room_connect(struct vsock_room *room, uint32_t port, uint32_t *source);
-/* A listening socket without a name. */
+/* Makes a listening socket without a name. */
 bool room_socket_open(struct room_socket *socket);
 int room_socket_connect(const struct room_socket *socket);
 void room_socket_close(struct room_socket *socket);

@@ -19,26 +19,26 @@
 }
 
 - (id)initWithMachine:(StandinMachine *)machine;
-/* The machine is told by runnerIsReady or runnerEnded: what came of it. */
+/* Starts the run. runnerIsReady or runnerEnded: tells the machine the result. */
 - (BOOL)launch:(NSError **)error;
-/* At once; runnerEnded: follows. */
+/* Ends the run at once; runnerEnded: follows. */
 - (void)kill;
 - (void)forgetMachine;
 - (StandinMonitor *)monitor;
 - (StandinPlug *)plugAt:(NSUInteger)index;
-/* The guest runs. */
+/* Called when the guest runs. */
 - (void)started;
 
 @end
 
-/* For what puts the machine together. */
+/* For the code that puts the machine together. */
 @interface StandinRunner (Parts)
 - (void)word:(NSString *)word value:(NSString *)format, ... NS_FORMAT_FUNCTION(2, 3);
-/* The number is that which it has in QEMU too. */
+/* The number is the descriptor's number in QEMU too. */
 - (int)give:(int)fd;
 - (int)lend:(int)fd;
 - (void)forQemu:(int)fd;
-/* A share's process, from the start or now. */
+/* Starts the process of a share, at the start or later. */
 - (void)prepareShare:(StandinShare *)share;
 - (BOOL)plugShare:(StandinShare *)share;
 @end

@@ -99,7 +99,7 @@ static BOOL make_pair(int type, int fds[2])
 
 /* --- the machine's parts --------------------------------------------------------------------- */
 
-/* The client may close its own, and it may be one of the standard three. */
+/* Makes a copy: the client may close its own descriptor, which may be one of the standard three. */
 - (int)giveCopy:(NSFileHandle *)handle
 {
 	return [self give:fcntl([handle fileDescriptor], F_DUPFD_CLOEXEC, 3)];
@@ -136,9 +136,9 @@ static NSFileHandle *written_by_guest(VZSerialPortAttachment *attachment)
 	if (to)
 		out = [self giveCopy:to];
 	fcntl(fds[0], F_SETFL, O_NONBLOCK);
-	/* Of a console QEMU drops what its socket has no room for, which the framework does not
-	 * (hw/char/virtio-console.c, flush_buf()); a line of 60 bytes takes a kilobyte there. More
-	 * than the default takes root. */
+	/* QEMU drops output of a console for which its socket has no room, and the framework does
+	 * not (hw/char/virtio-console.c, flush_buf()). A line of 60 bytes takes a kilobyte there. A
+	 * size above the default limit needs root. */
 	if (setsockopt(fds[1], SOL_SOCKET, SO_SNDBUFFORCE, &room, sizeof(room)) < 0)
 		setsockopt(fds[1], SOL_SOCKET, SO_SNDBUF, &room, sizeof(room));
 	[self option:@"--serial" value:@"%d,%d,%d", [self give:fds[0]], in, out];
@@ -184,7 +184,7 @@ static NSFileHandle *written_by_guest(VZSerialPortAttachment *attachment)
 	return YES;
 }
 
-/* The directories are there before the guest can ask for them. */
+/* The directories exist before the guest can ask for them. */
 - (BOOL)fillShares:(NSError **)error
 {
 	for (StandinPlug *each in _plugs)
@@ -206,7 +206,7 @@ static NSFileHandle *written_by_guest(VZSerialPortAttachment *attachment)
 
 /* --- its process ----------------------------------------------------------------------------- */
 
-/* NULL-terminated, in memory of the pool. */
+/* Returns a NULL-terminated list in memory of the pool. */
 static char **vector_of(NSArray *words)
 {
 	char **all = (char **)[[NSMutableData dataWithLength:([words count] + 1) * sizeof(char *)]
@@ -227,7 +227,7 @@ static void open_log(posix_spawn_file_actions_t *actions)
 					 O_WRONLY | O_APPEND | O_CREAT, 0600);
 }
 
-/* A process's own ways with signals are not for its children. */
+/* A child does not inherit the process's settings of signals. */
 static void plain_signals(posix_spawnattr_t *attributes)
 {
 	sigset_t none, all;
@@ -249,7 +249,7 @@ static void plain_signals(posix_spawnattr_t *attributes)
 	posix_spawnattr_init(&attributes);
 	open_log(&actions);
 	plain_signals(&attributes);
-	/* To the same number: that is what makes it inherited. */
+	/* A copy to the same number makes the descriptor inheritable. */
 	for (NSNumber *fd in [_given arrayByAddingObjectsFromArray:_lent])
 		posix_spawn_file_actions_adddup2(&actions, [fd intValue], [fd intValue]);
 	char **vector = vector_of(words);
@@ -258,7 +258,8 @@ static void plain_signals(posix_spawnattr_t *attributes)
 	posix_spawnattr_destroy(&attributes);
 	if (error)
 		return error;
-	/* It has a child that goes on, and ends; somebody else may have waited for it meanwhile. */
+	/* The process has a child that goes on, and ends itself. Another thread may have waited for
+	 * it meanwhile. */
 	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
 		continue;
 	return 0;
@@ -328,7 +329,7 @@ static void plain_signals(posix_spawnattr_t *attributes)
 	if (!make_pair(SOCK_STREAM, fds))
 		return NO;
 	guest_add_monitor(self, fds[1]);
-	/* It keeps us as long as QEMU runs, by these two. */
+	/* By these two the process keeps this object as long as QEMU runs. */
 	_monitor = [[StandinMonitor alloc] initWithDescriptor:fds[0]
 		queue:[_machine queue]
 		event:^(NSDictionary *line) {

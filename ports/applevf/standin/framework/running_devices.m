@@ -10,7 +10,7 @@
 #import "runner.h"
 #import "settings.h"
 
-/* What stands behind each: whose it is, and which one of its kind. */
+/* The object behind each device: its machine, and its number among devices of its kind. */
 @interface StandinPlace : NSObject {
       @public
 	StandinMachine *machine; /* not retained; nil: it has gone */
@@ -110,7 +110,7 @@ void running_network_disconnect(VZNetworkDevice *device)
 	return [self valueOf:@"attachment"];
 }
 
-/* One that cannot be had is told as lost, later: the page of the property. */
+/* An attachment that is not possible is reported as lost, later: the page of the property. */
 - (void)setAttachment:(VZNetworkDeviceAttachment *)attachment
 {
 	StandinPlace *place = place_of(self, "-[VZNetworkDevice setAttachment:]");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Entitlements. On a Mac they are in the program's signature; here the settings say which ones it
- * has. The few functions of CoreFoundation are those of the objects that these types are.
+ * Entitlements. On a Mac they are in the program's signature; here the settings say which ones the
+ * program has. The few functions of CoreFoundation are those of the objects that these types are.
  */
 #import <Foundation/Foundation.h>
 #import <Security/Security.h>
@@ -9,7 +9,7 @@
 #import "entitlements.h"
 #import "settings.h"
 
-/* Any numbers do, as long as they differ. */
+/* Any numbers will do, if they differ. */
 enum { TYPE_OTHER = 1, TYPE_STRING = 7, TYPE_BOOLEAN = 21, TYPE_NUMBER = 22 };
 
 CFTypeRef CFRetain(CFTypeRef cf)
@@ -49,7 +49,7 @@ Boolean CFBooleanGetValue(CFBooleanRef boolean)
 
 /* --- entitlements ---------------------------------------------------------------------------- */
 
-/* What a program signed by anybody has; com.apple.vm.networking is given by Apple alone. */
+/* The entitlements that any signer can give. Only Apple gives com.apple.vm.networking. */
 static id default_entitlement(NSString *name)
 {
 	return [name isEqualToString:ENTITLEMENT_VIRTUALIZATION] ? [NSNumber numberWithBool:YES]

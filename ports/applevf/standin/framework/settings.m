@@ -121,7 +121,7 @@ void settings_record(NSString *call, NSDictionary *details)
 	NSMutableData *bytes = [NSMutableData
 		dataWithData:[NSJSONSerialization dataWithJSONObject:line options:0 error:NULL]];
 	[bytes appendBytes:"\n" length:1];
-	/* In one write: it may be a FIFO, or a file with several writers. */
+	/* Writes with one call, since the file may be a FIFO, or have several writers. */
 	int fd = open([path UTF8String], O_WRONLY | O_APPEND | O_CREAT | O_NONBLOCK | O_CLOEXEC,
 		      0600);
 	if (fd < 0)

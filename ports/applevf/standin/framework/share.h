@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* One directory sharing device of a running machine: what its process (keeper/share.c) is told. */
+/* One directory sharing device of a running machine, and the messages to its process
+ * (keeper/share.c). */
 #pragma once
 
 #import <Virtualization/Virtualization.h>
@@ -10,16 +11,17 @@
 }
 
 - (BOOL)open:(NSError **)error;
-/* For others, who close them. */
+/* Descriptors for others, who close them. */
 - (int)keeperEnd;
 - (int)listenEnd;
 - (int)qemuEnd;
-/* What is shared from the start. */
+/* The directories that are shared from the start. */
 - (BOOL)begin:(VZDirectoryShare *)share error:(NSError **)error;
 - (BOOL)serves:(VZDirectoryShare *)share;
-/* While it runs: from several directories to others. NO: it takes another process. */
+/* Changes the share while it runs, from several directories to others. Returns NO if the change
+ * needs another process. */
 - (BOOL)change:(VZDirectoryShare *)share;
-/* At once; nobody gets an answer from it any more. */
+/* Ends it at once. No caller gets an answer any more. */
 - (void)end;
 
 @end

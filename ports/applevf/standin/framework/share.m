@@ -61,7 +61,7 @@
 
 /* --- messages -------------------------------------------------------------------------------- */
 
-/* nil, or what went wrong. */
+/* Returns nil, or the error. */
 - (NSString *)tell:(char)letter name:(NSString *)name path:(NSString *)path
 {
 	NSMutableData *message = [NSMutableData dataWithBytes:&letter length:1];
@@ -103,7 +103,7 @@ static BOOL same_directory(VZSharedDirectory *a, VZSharedDirectory *b)
 		     path:[[directory URL] path]];
 }
 
-/* First what goes, then what comes. */
+/* Removes directories first, and adds new ones then. */
 - (NSString *)exchange:(NSDictionary *)before with:(NSDictionary *)after
 {
 	NSString *wrong = nil;
@@ -151,7 +151,8 @@ static BOOL same_directory(VZSharedDirectory *a, VZSharedDirectory *b)
 	return share == _share;
 }
 
-/* virtiofsd has the root of the share open: what is in it can be exchanged, it itself cannot. */
+/* virtiofsd has the root of the share open. So the contents can be exchanged, and the root
+ * cannot. */
 - (BOOL)change:(VZDirectoryShare *)share
 {
 	if (!is_multiple(share) || !is_multiple(_share))

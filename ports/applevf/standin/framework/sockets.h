@@ -18,7 +18,7 @@
 
 - (id)initWithMachine:(StandinMachine *)machine;
 - (VZVirtioSocketDevice *)device;
-/* The machine has gone, and nothing may be asked of it. */
+/* Called when the machine has gone and may not be asked any more. */
 - (void)forgetMachine;
 
 /* For a machine that is about to start, or nil. Three descriptors for its process: the socket that

@@ -112,7 +112,7 @@ static void record_port(NSString *call, uint32_t port)
 						    forKey:@"port"]);
 }
 
-/* Of a connection that the guest made nobody tells us the guest's port. */
+/* For a connection that the guest made, nobody tells the guest's port. */
 static uint32_t some_port(void)
 {
 	static uint32_t last = 49152;
@@ -139,8 +139,8 @@ static uint32_t some_port(void)
 	[super dealloc];
 }
 
-/* The device keeps us, so it is made for whoever asks, and is the same as long as somebody has it.
- */
+/* The device retains this object. So this object makes the device on demand, and returns the same
+ * one as long as somebody has it. */
 - (VZVirtioSocketDevice *)device
 {
 	return [[[VZVirtioSocketDevice alloc] initHidden:self] autorelease];
@@ -228,7 +228,7 @@ static uint32_t some_port(void)
 		vz_misused(@"the stand-in has %d ports for listeners, and no more", ROOM_PORTS);
 }
 
-/* On the thread that accepts. */
+/* Runs on the thread that accepts. */
 - (void)offer:(int)fd port:(uint32_t)port queue:(dispatch_queue_t)queue
 {
 	VZVirtioSocketConnection *connection =

@@ -7,7 +7,7 @@
 
 #define BLOCK 512
 #define IDENTIFIER_MAX 20
-/* Apple's is published nowhere. In seconds. */
+/* In seconds. Apple's value is not published. */
 #define NBD_TIMEOUT 10
 
 @implementation VZStorageDeviceAttachment
@@ -25,7 +25,8 @@ VZ_SHARED
 			      error:error];
 }
 
-/* A raw image, of whole blocks, which can be opened as is asked: the documentation of the class. */
+/* Requires a raw image of whole blocks that can be opened in the mode that is asked for: the
+ * documentation of the class. */
 static NSString *unfit_image(NSURL *url, int fd)
 {
 	struct stat about;
@@ -186,7 +187,7 @@ VZ_READ(NSURL *, URL)
 	return [[self valueOf:@"synchronizationMode"] integerValue];
 }
 
-/* Not retained, as a weak property is not. */
+/* Not retained, since a weak property is not. */
 - (id<VZNetworkBlockDeviceStorageDeviceAttachmentDelegate>)delegate
 {
 	return [[self valueOf:@"delegate"] nonretainedObjectValue];
@@ -237,7 +238,7 @@ VZ_READ(NSString *, blockDeviceIdentifier)
 
 @end
 
-/* A device that is its attachment, and no more. */
+/* A device that has an attachment and nothing else. */
 #define VZ_ATTACHED                                                                 \
 	-(instancetype)initWithAttachment : (VZStorageDeviceAttachment *)attachment \
 	{                                                                           \
@@ -266,7 +267,8 @@ VZ_SHARED
 	return self;
 }
 
-/* What Apple writes into it is published nowhere: here nothing, for nothing reads it. */
+/* Apple does not publish what it writes into the store. Here nothing is written, since nothing
+ * reads it. */
 - (instancetype)initCreatingVariableStoreAtURL:(NSURL *)URL
 				       options:(VZEFIVariableStoreInitializationOptions)options
 					 error:(NSError **)error

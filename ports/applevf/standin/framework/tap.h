@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* A new tap on that bridge, which is up and goes with its descriptor; -1 with errno. */
+/* Makes a tap on that bridge. The tap is up, and ends with its descriptor. Returns -1 with errno if
+ * it fails. */
 int tap_open(const char *bridge);

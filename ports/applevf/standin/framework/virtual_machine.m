@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Everything is called on the machine's queue, with the exceptions that public programs rely on:
- * making it, its delegate and its lists of devices (facts.md).
+ * Everything is called on the machine's queue. The exceptions are those that public programs rely
+ * on: the making of the machine, its delegate and its lists of devices (facts.md).
  */
 #import "configuration.h"
 #import "machine.h"

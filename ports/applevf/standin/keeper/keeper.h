@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The process in which the machine is, as com.apple.Virtualization.VirtualMachine is on a Mac: it
+ * The process that has the machine, as com.apple.Virtualization.VirtualMachine is on a Mac. It
  * starts QEMU and its companions, so that they die with it (the parent of PR_SET_PDEATHSIG is a
- * thread, and this has one), moves the bytes of the serial port, and ends them all when the process
- * that asked for the machine has ended or let go of it.
+ * thread, and this process has one). It moves the bytes of the serial port. It ends all of them
+ * when the process that asked for the machine has ended or let go of it.
  */
 #pragma once
 
@@ -30,30 +30,31 @@ struct share_ends {
 
 struct keeper {
 	int lifeline; /* ends when the machine is let go */
-	int holder;   /* pidfd of who asked for it */
+	int holder;   /* pidfd of the process that asked for it */
 	struct serial_port serial;
 	struct vsock_ends vsock;
 	struct share_ends shares[SHARES_MAX];
 	int share_count;
 	int qemu_fds[QEMU_FDS_MAX];
 	int qemu_fd_count;
-	char **qemu; /* its words */
+	char **qemu; /* arguments of QEMU */
 	const char *virtiofsd;
 };
 
-/* A child that dies with us and has of our descriptors those that are named. */
+/* Starts a child that dies with this process and has only those of its descriptors that are
+ * named. */
 pid_t keeper_fork(const int *fds, int count);
 /* Does not return. */
 void share_serve(const struct share_ends *ends, const char *virtiofsd) __attribute__((noreturn));
 
-/* One direction of the serial port: what has been read and not yet written. */
+/* One direction of the serial port: the bytes that were read and are not yet written. */
 struct pump {
 	int from, to;
 	char bytes[4096];
 	size_t length;
-	bool at_end; /* of what is read from */
+	bool at_end; /* the end that is read from */
 };
-/* The events to wait for on both ends; 0: none. */
+/* Returns the events to wait for on both ends; 0: none. */
 short pump_wants_in(const struct pump *pump);
 short pump_wants_out(const struct pump *pump);
 void pump_in(struct pump *pump);

@@ -60,7 +60,7 @@ pid_t keeper_fork(const int *fds, int count)
 	return 0;
 }
 
-/* Whose paths name descriptors of this process: those stay. */
+/* The paths of its words name descriptors of this process, so those stay open. */
 static void serve_vsock(const struct vsock_ends *ends)
 {
 	struct stat about;
@@ -140,7 +140,7 @@ static struct pollfd wait_for(int fd, short events)
 	return (struct pollfd){.fd = events ? fd : -1, .events = events};
 }
 
-/* Another share: its descriptors. False: the machine has been let go. */
+/* Takes the descriptors of another share. Returns false if the machine has been let go. */
 static bool take_message(struct keeper *k)
 {
 	_Alignas(struct cmsghdr) char room[CMSG_SPACE(2 * sizeof(int))];
@@ -162,7 +162,7 @@ static bool take_message(struct keeper *k)
 	return true;
 }
 
-/* Moves bytes until the machine is let go (false) or QEMU has ended (true). */
+/* Moves bytes until the machine is let go (returns false) or QEMU has ended (returns true). */
 static bool run_machine(struct keeper *k, int qemu, struct pump *to_guest, struct pump *to_client)
 {
 	for (;;) {
@@ -188,7 +188,7 @@ static bool run_machine(struct keeper *k, int qemu, struct pump *to_guest, struc
 			pump_in(to_guest);
 		if (fds[WAIT_OUT].revents)
 			pump_in(to_client);
-		/* What the guest said last comes before its end. */
+		/* Delivers the guest's last output before its end. */
 		if (fds[WAIT_QEMU].revents && !fds[WAIT_OUT].revents && to_client->length == 0)
 			return true;
 	}
@@ -212,7 +212,7 @@ static void keep_machine(struct keeper *k)
 	bool ended = run_machine(k, qemu, &to_guest, &to_client);
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
-	/* Of its own accord, when it has delivered what the guest sent. */
+	/* The vsock device ends by itself when it has delivered all that the guest sent. */
 	if (ended && vsock > 0)
 		waitpid(vsock, NULL, 0);
 }
@@ -268,7 +268,8 @@ int main(int argc, char **argv)
 		return 2;
 	k.qemu = argv + optind;
 	signal(SIGPIPE, SIG_IGN);
-	/* Nobody's child: whoever waits for his children does not meet this one. */
+	/* The process is nobody's child, so a client that waits for its own children does not see
+	 * it. */
 	pid_t pid = fork();
 	if (pid)
 		return pid < 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Bytes of the serial port. The client's descriptors keep their mode, which is also that of whoever
- * shares them: they are read and written only when poll() says that it can be done, and never by
- * more than a pipe has room for then. */
+/* Moves the bytes of the serial port. The client's descriptors keep their mode, since other
+ * processes that share them have the same mode. So they are read and written only when poll() says
+ * that it is possible, and a write has at most the size for which a pipe has room then. */
 #include <errno.h>
 #include <limits.h>
 #include <poll.h>
@@ -32,7 +32,7 @@ void pump_in(struct pump *pump)
 		pump->length = 0;
 }
 
-/* Whoever cannot be written to any more loses what is written. */
+/* The bytes for an end that cannot be written to any more are lost. */
 void pump_out(struct pump *pump)
 {
 	size_t some = pump->length < PIPE_BUF ? pump->length : PIPE_BUF;

@@ -23,7 +23,7 @@
 
 #include "keeper.h"
 
-/* A directory that every system has and no share is made of. */
+/* A directory that every system has and that no share uses. */
 #define STAGE "/sys"
 
 static int write_id_map(const char *file, unsigned id)
@@ -39,7 +39,7 @@ static int write_id_map(const char *file, unsigned id)
 	return n == length ? 0 : -1;
 }
 
-/* An ordinary user is root in a user namespace, where he may mount. */
+/* An ordinary user is root in a user namespace, and may mount there. */
 static int unshare_as_user(void)
 {
 	unsigned uid = geteuid(), gid = getegid();
@@ -65,7 +65,7 @@ static int open_stage(void)
 		return -1;
 	if (mount("share", STAGE, "tmpfs", MS_NOSUID | MS_NODEV, "mode=755") < 0)
 		return -1;
-	return chdir(STAGE); /* where the names of directories are */
+	return chdir(STAGE); /* the directory with the names of the shared directories */
 }
 
 static int bind_directory(const char *path, const char *at, bool read_only)
@@ -102,7 +102,7 @@ static int start_virtiofsd(const struct share_ends *ends, const char *virtiofsd)
 	if (pid)
 		return pid < 0 ? -1 : 0;
 	snprintf(fd, sizeof(fd), "--fd=%d", ends->listen);
-	/* The one in C is QEMU's (Debian 12); the one in Rust has words of its own. */
+	/* The virtiofsd in C is QEMU's (Debian 12); the one in Rust has its own options. */
 	if (strstr(virtiofsd, "/qemu/"))
 		execl(virtiofsd, virtiofsd, "-f", fd, "-o", "source=" STAGE, "-o", "sandbox=chroot",
 		      "-o", "log_level=err", (char *)NULL);
@@ -139,7 +139,7 @@ void share_serve(const struct share_ends *ends, const char *virtiofsd)
 	int staged = open_stage() < 0 ? errno : 0;
 
 	for (;;) {
-		/* What is missing at the end of the message is empty. */
+		/* Parts that are missing at the end of the message are empty. */
 		memset(message, 0, sizeof(message));
 		ssize_t n = recv(ends->control, message, sizeof(message) - 3, 0);
 
@@ -152,5 +152,5 @@ void share_serve(const struct share_ends *ends, const char *virtiofsd)
 		if (send(ends->control, answer, strlen(answer), MSG_NOSIGNAL) < 0)
 			break;
 	}
-	_exit(0); /* and virtiofsd with it */
+	_exit(0); /* and virtiofsd ends with it */
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Letters of the framework's queue to the loop. */
+/* Tests the messages of the framework's queue to the loop. */
 #include "test_base.h"
 
 #include <pthread.h>

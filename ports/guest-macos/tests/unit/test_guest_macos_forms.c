@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The agent of macOS guests: envelopes, buffered frames, its control stream. */
+/* Tests the agent of macOS guests: envelopes, buffered frames, its control stream. */
 #include "guest_macos_fixture.h"
 
 #include "base/limits.h"
@@ -20,7 +20,8 @@ static void exec_of_an_envelope(void **state)
 	json_decref(answer);
 }
 
-/* Not root, though the agent is: a session of his own, and what he makes is his. */
+/* The command's user is not root, though the agent is. It has a session of its own, and owns the
+ * files that it makes. */
 static void who_a_command_is(void **state)
 {
 	struct macos *m = *state;
@@ -112,7 +113,7 @@ static void bytes_that_are_no_text(void **state)
 	json_decref(answer);
 }
 
-/* All of its group, also what it has put into the background. */
+/* All processes of its group end, also those in the background. */
 static void a_timeout_kills_the_whole_group(void **state)
 {
 	struct macos *m = *state;
@@ -135,7 +136,7 @@ static void a_timeout_kills_the_whole_group(void **state)
 	await_gone(fifo);
 }
 
-/* What was left in the background lives on, and holds nobody up. */
+/* A process in the background lives on, and nobody waits for it. */
 static void a_child_in_the_background(void **state)
 {
 	struct macos *m = *state;
@@ -245,7 +246,7 @@ static void a_client_that_asks_nothing(void **state)
 	hear_end(*state);
 }
 
-/* A command may take longer; it is what comes behind its answer that is waited for. */
+/* A command may take longer. The connection waits for the request behind its answer. */
 static void a_client_that_asks_nothing_more(void **state)
 {
 	struct macos *m = *state;
@@ -277,7 +278,7 @@ static void a_buffered_frame(void **state)
 	assert_true(json_is_false(json_object_get(answer, "killed")));
 	assert_true(json_is_integer(json_object_get(answer, "elapsedMs")));
 	json_decref(answer);
-	hear_end(m); /* all is answered */
+	hear_end(m); /* all requests are answered */
 }
 
 static void frames_run_at_the_same_time(void **state)

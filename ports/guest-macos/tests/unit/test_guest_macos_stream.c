@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The agent of macOS guests: streaming mode, and clients that break the protocol. */
+/* Tests the agent of macOS guests: streaming mode, and clients that break the protocol. */
 #include "guest_macos_fixture.h"
 
 static json_t *stream_request(json_int_t number, const char *script)
@@ -24,7 +24,7 @@ static void hear_start(struct macos *m, json_int_t number)
 	json_decref(answer);
 }
 
-/* Adds what frames of the type bring to text until it has len bytes. */
+/* Adds the bytes of frames of the type to text until it has len bytes. */
 static void hear_output(struct macos *m, uint8_t type, json_int_t number, char *text, size_t len)
 {
 	size_t got = 0;
@@ -88,7 +88,7 @@ static void requests_are_told_apart(void **state)
 	say_stdin(m, 9, "nine\n", 5);
 	hear_output(m, AGENT_FRAME_STDOUT, 9, text, 5);
 	json_decref(hear_exit(m, 9, 0));
-	say_stdin(m, 9, "late", 4); /* crossed its exit on the way */
+	say_stdin(m, 9, "late", 4); /* it crossed the exit on the way */
 	say_event(m, "cancel", 9);
 	say_stdin(m, 7, "seven\n", 6);
 	hear_output(m, AGENT_FRAME_STDOUT, 7, text, 6);
@@ -102,7 +102,7 @@ static void signals_and_cancels(void **state)
 	int fifo = make_fifo(m, path);
 	json_t *answer;
 
-	/* The shell may say on stderr what its sleep has died of. */
+	/* The shell may write to stderr how its sleep died. */
 	say_json(m->fd, stream_request(1, "exec 2>/dev/null; trap 'echo hup; exit 9' HUP; echo up; "
 					  "while :; do sleep 0.1; done"));
 	hear_start(m, 1);
@@ -124,7 +124,7 @@ static void signals_and_cancels(void **state)
 	await_gone(fifo);
 }
 
-/* Whoever goes away takes his commands with him. */
+/* A client's commands end when the client goes away. */
 static void a_client_that_goes_away(void **state)
 {
 	struct macos *m = *state;
@@ -155,7 +155,7 @@ static void a_buffered_client_that_goes_away(void **state)
 	await_gone(fifo);
 }
 
-/* Its command waits in its write() until the client reads, and nothing is lost. */
+/* The client's command waits in its write() until the client reads, and nothing is lost. */
 static void a_client_that_does_not_read(void **state)
 {
 	enum { BYTES = 5000000 };
@@ -233,7 +233,8 @@ static void more_than_the_window(void **state)
 	m->in.len = 0;
 }
 
-/* A client without a window is not read on; what a command does not take is dropped with it. */
+/* The agent does not read on from a client without a window. Bytes that a command does not take are
+ * dropped with the command. */
 static void a_command_that_reads_nothing(void **state)
 {
 	static const char chunk[65536];
@@ -296,7 +297,7 @@ static void the_same_number_twice(void **state)
 	json_decref(answer);
 }
 
-/* Each is the first and the last word of a connection. */
+/* Each message is the first and the last one of a connection. */
 static void bad_frames(void **state)
 {
 	static const struct {
@@ -334,7 +335,7 @@ static void bad_frames(void **state)
 	}
 }
 
-/* A byte at a time, as a stream may bring it. */
+/* The bytes come one at a time, as a stream may bring them. */
 static void a_slow_client(void **state)
 {
 	static const char text[] =

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What a machine of Hyper-V's is, as far as it is text: GUIDs, footers of disks, documents, codes,
- * and what is refused. */
+/* Tests the parts of a machine of Hyper-V that are text: GUIDs, footers of disks, documents, codes,
+ * and refusals. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -82,7 +82,7 @@ static void footer_of_a_disk(void **state)
 	assert_true(bytes == UINT64_C(256) << 20);
 }
 
-/* cylinders, heads, sectors, by hand from the steps of the specification */
+/* cylinders, heads, sectors, computed by hand from the steps of the specification */
 static void geometry_of_disks(void **state)
 {
 	static const struct {
@@ -96,7 +96,7 @@ static void geometry_of_disks(void **state)
 		{UINT64_C(524288), 520, 16, 63},       /* 256 MiB */
 		{UINT64_C(8388608), 8322, 16, 63},     /* 4 GiB */
 		{UINT64_C(134217728), 32896, 16, 255}, /* 64 GiB */
-		{UINT64_C(4278190080), 65535, 16, 255} /* 2040 GiB: more than it can say */
+		{UINT64_C(4278190080), 65535, 16, 255} /* 2040 GiB: more than the field can hold */
 	};
 
 	(void)state;
@@ -208,7 +208,8 @@ static void document_of_a_machine(void **state)
 	assert_true(json_is_false(at(vm, "Devices/Scsi/0/Attachments/0/ReadOnly")));
 	assert_text(vm, "Devices/Scsi/0/Attachments/1/Path", "D:\\data.vhdx");
 	assert_true(json_is_true(at(vm, "Devices/Scsi/0/Attachments/1/ReadOnly")));
-	/* nobody connects where the guest dials, and nobody listens in the place of its agent */
+	/* Nobody connects to the ports that the guest dials, and nobody listens in the place of its
+	 * agent. */
 	assert_int_equal(json_object_size(json_object_get(sockets, "ServiceTable")), 4);
 	assert_text(sockets, "ServiceTable/" CONTROL_SERVICE "/ConnectSecurityDescriptor",
 		    "D:P(D;;FA;;;WD)");

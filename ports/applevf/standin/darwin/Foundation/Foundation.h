@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Of Apple's Foundation what the project's Objective-C uses, to check its syntax, selectors and
- * types for Darwin without Apple's SDK. Written from the documentation
- * (developer.apple.com/documentation/foundation); NSObject, the runtime and libdispatch come from
+ * The part of Apple's Foundation that the project's Objective-C uses, to check its syntax,
+ * selectors and types for Darwin without Apple's SDK. It was written from the documentation
+ * (developer.apple.com/documentation/foundation). NSObject, the runtime and libdispatch come from
  * the real headers of the system's library.
  */
 #pragma once
@@ -130,7 +130,7 @@ extern void NSLog(NSString *format, ...) NS_FORMAT_FUNCTION(1, 2);
 - (void)appendString:(NSString *)string;
 - (void)appendFormat:(NSString *)format, ... NS_FORMAT_FUNCTION(1, 2);
 @end
-/* What a string literal is, to clang. */
+/* The class of a string literal, to clang. */
 @interface NSSimpleCString : NSString
 @end
 @interface NSConstantString : NSSimpleCString

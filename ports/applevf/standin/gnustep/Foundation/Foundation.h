@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* GNUstep's Foundation, and what Apple's declares that release 1.28 of it lacks. */
+/* GNUstep's Foundation, and declarations of Apple's that release 1.28 of it lacks. */
 #pragma once
 
 #include_next <Foundation/Foundation.h>
 
-/* Apple's brings these along, by way of CoreFoundation and libdispatch. */
+/* Apple's header includes these, by CoreFoundation and libdispatch. */
 #include <Availability.h>
 #include <errno.h>
 #include <stdbool.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Of libdispatch, which Debian does not have for this runtime, what a client of
- * Virtualization.framework needs. Queues and semaphores are objects, as they are to Objective-C on
- * Darwin. The real headers serve the check for Darwin.
+ * The part of libdispatch that a client of Virtualization.framework needs. Debian has no
+ * libdispatch for this runtime. Queues and semaphores are objects, as they are in Objective-C on
+ * Darwin. The check for Darwin uses the real headers.
  */
 #pragma once
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Of CoreFoundation what a client of SecTask needs: every one of these types is an object to
+/* The part of CoreFoundation that a client of SecTask needs. Each of these types is an object in
  * Objective-C. */
 #pragma once
 

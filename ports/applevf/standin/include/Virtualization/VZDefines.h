@@ -11,8 +11,8 @@
 #import <Foundation/Foundation.h>
 #import <dispatch/dispatch.h>
 
-/* GCC's runtime has no weak references; a delegate must there, as ever without ARC, outlive the
- * object or be set to nil. */
+/* GCC's runtime has no weak references. So a delegate must outlive the object or be set to nil, as
+ * always without ARC. */
 #ifdef __APPLE__
 #define VZ_WEAK weak
 #define VZ_SINCE(version) __attribute__((availability(macos, introduced = version)))
@@ -21,7 +21,7 @@
 #define VZ_SINCE(version)
 #endif
 
-/* The legacy runtime knows no instance variables but those of the declaration. */
+/* The legacy runtime knows only the instance variables of the declaration. */
 #ifdef __APPLE__
 #define VZ_ROOT NSObject
 #else
@@ -35,7 +35,7 @@
 #endif
 
 /* For classes of which only the framework, or only a subclass, makes objects. The implementation
- * may. */
+ * may make them. */
 #ifdef VZ_STANDIN_IMPLEMENTATION
 #define VZ_NO_INIT
 #else

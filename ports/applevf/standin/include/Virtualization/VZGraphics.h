@@ -6,8 +6,8 @@
 
 NS_ASSUME_NONNULL_BEGIN
 
-/* Since 14.0, as a base of what was there before: to say so here would warn of every use of that.
- */
+/* Since 14.0, as a base class of an older class. The attribute is left out here, since it would
+ * warn of every use of the older class. */
 @interface VZGraphicsDisplayConfiguration : VZ_ROOT <NSCopying>
 VZ_NO_INIT
 @end
