@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A directory for a session that runs, asked of its live supervisor without the command and its checks."""
+"""Asks the live supervisor of a session for a directory directly, without the command and its checks."""
 
 import fcntl
 import json
@@ -10,7 +10,8 @@ import strays
 
 
 def attach(host, name, path, given=None, is_held=True):
-    """What the live supervisor says to who asks it without the command, beside whose pass this one is; None: none."""
+    """Returns the live supervisor's answer to a caller other than the command. The caller uses the pass of a command;
+    None: it has no pass."""
     file = host.state / "sessions" / ".locks" / f".share-{name}.bundle"
     if given is not None:
         file.write_text(given)
@@ -25,7 +26,7 @@ def attach(host, name, path, given=None, is_held=True):
         os.close(place)
         request = {"command": "share-attach",
                    "shares": [{"tag": "workspace", "path": str(path), "mountpoint": "/workspace", "mode": "rw"}]}
-        # A directory that comes with it is nobody's pass, and is let go.
+        # A descriptor of a directory that comes with the request belongs to no pass, and is closed.
         stray = os.open("/", os.O_RDONLY)
         socket.send_fds(ours, [json.dumps(request).encode() + b"\n"], [stray])
         os.close(stray)
@@ -39,17 +40,17 @@ def attach(host, name, path, given=None, is_held=True):
 
 
 def given(path, status, read_only=False):
-    """A pass as the command writes it for the directory that has this status."""
+    """Writes a pass as the command does, for the directory with this status."""
     return json.dumps([{"path": str(path), "device": status.st_dev, "inode": status.st_ino, "readOnly": read_only, "anyway": False}])
 
 
 def check_passes(host, name, work):
-    """A directory is shared by a pass that a command has written, and by the rules, whoever asks for it."""
+    """A directory is shared only by a pass that a command has written, and by the rules, whoever asks for it."""
     none, found = "no command gives it a directory", os.stat(work)
     assert attach(host, name, work) == none
     assert attach(host, name, work, given(work, found)[:-1]) == none
-    assert attach(host, name, work, given(work, found), is_held=False) == none  # its command has died
-    # To be read alone, and the word of who asks, who may have been taken over, is another.
+    assert attach(host, name, work, given(work, found), is_held=False) == none  # the command of this pass has died
+    # The pass is for reading only. The asker, who may have been taken over, asks for more.
     assert attach(host, name, work, given(work, found, read_only=True)) == f"{work} was given to be read and not written"
     assert "nothing of /etc is shared" in attach(host, name, work, given("/etc", os.stat("/etc")))
     assert attach(host, name, work, given(work, os.stat("/"))) == f"{work} is not what it was"
@@ -59,5 +60,5 @@ def check_passes(host, name, work):
     assert "is not a directory" in attach(host, name, work, given(file, file.stat()))
     file.unlink()
     supervisor = json.loads((host.state / "sessions" / f"{name}.bundle" / "runtime.json").read_text())["supervisorPid"]
-    # By its name a descriptor of the null device is a root too, that of a mount of its own.
+    # A descriptor of the null device is the root of a mount of its own too, if its name is used.
     assert not any(strays.has_open(supervisor, number, "/") for number in strays.descriptors(supervisor))

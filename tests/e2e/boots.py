@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""How many machines were booted: the kernel tells (fanotify, root alone) of each execution of QEMU, and those are
-counted whose machine has a name below a place."""
+"""Counts booted machines. The kernel reports each execution of QEMU (fanotify, for root only). Machines with a name
+below a given place are counted."""
 
 import ctypes
 import os
@@ -12,11 +12,11 @@ from pathlib import Path
 
 FAN_CLOEXEC, FAN_MARK_ADD, FAN_OPEN_EXEC, AT_FDCWD = 0x1, 0x1, 0x1000, -100
 EVENT = struct.Struct("=IBBHQii")
-EXEC_S = 5  # what is between the opening of a program and its command line
+EXEC_S = 5  # time between the opening of a program and its command line
 
 
 class Boots:
-    """OSError where that cannot be told."""
+    """Raises OSError if the host cannot report executions."""
 
     def __init__(self, place):
         self.place, self.counted = os.fsencode(place), 0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a live supervisor that was taken over asks of its broker: the supervisor stands still, and a copy of its socket is used."""
+"""Asks the broker as a live supervisor that was taken over does. The supervisor is stopped, and a copy of its socket is used."""
 
 import contextlib
 import ctypes
@@ -17,7 +17,7 @@ import pytest
 import inject
 
 PIDFD_GETFD, CLONE3 = 438, 435
-RECVMSG = "47"  # in which the broker waits
+RECVMSG = "47"  # the system call in which the broker waits
 # The rows of list_duties() in src/supervisor/live/linux/live_broker.c, in their order.
 ROWS = ("kill", "start time", "sever", "socket", "share", "proc", "dial", "target", "connecting", "port", "vmm", "base", "opens",
         "security log", "cgroup", "remove")
@@ -34,7 +34,7 @@ def copy_of(pid, descriptor):
 
 
 class Broker:
-    """without: rows that this machine has not."""
+    """without: rows that this machine does not have."""
 
     def __init__(self, directory, without=()):
         if platform.machine() != "x86_64":
@@ -50,8 +50,8 @@ class Broker:
         self.socket.settimeout(60)
 
     def take_last_answer(self):
-        """The supervisor may have asked something just before it stood still: the broker waits for the next question when
-        the answer is there."""
+        """The supervisor may have asked something just before it was stopped. The broker waits for the next question
+        when its answer is there."""
         end = time.monotonic() + 60
         while not (self.state(self.supervisor) == "T" and self.state(self.pid) == "S" and
                    Path(f"/proc/{self.pid}/syscall").read_text(encoding="ascii").split()[0] == RECVMSG):
@@ -68,7 +68,7 @@ class Broker:
         return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rsplit(")", 1)[1].split()[0]
 
     def ask(self, row, data=b"", descriptors=()):
-        """0 or -1, the bytes of the answer or the words of the error, and the descriptors that came."""
+        """Returns 0 or -1, the bytes of the answer or the words of the error, and the descriptors that came."""
         question = struct.pack("<I", self.rows.index(row)) + data
         socket.send_fds(self.socket, [question], descriptors)
         answer, passed, _, _ = socket.recv_fds(self.socket, 2 * MESSAGE, 8)
@@ -78,7 +78,7 @@ class Broker:
         return status, answer[4:].replace(b"\0", b"").decode(errors="replace"), passed
 
     def kill_vmm(self):
-        """And waits for its end: the supervisor, which stands still, is not its parent."""
+        """Kills a process and waits for its end. The supervisor, which is stopped, is not its parent."""
         process = os.pidfd_open(self.vmm)
         assert self.ask("kill", b"", [process])[0] == 0
         os.close(process)
@@ -94,7 +94,7 @@ class Broker:
 
 
 def run_as(number, *words):
-    """fork() and exec() with a number of our choice, of which root has the right."""
+    """Does fork() and exec() with a pid of our choice, which root may choose."""
     wanted = (ctypes.c_int * 1)(number)
     args = (ctypes.c_uint64 * 11)(0, 0, 0, 0, signal.SIGCHLD, 0, 0, 0, ctypes.addressof(wanted), 1, 0)
     while True:
@@ -106,4 +106,4 @@ def run_as(number, *words):
                 os._exit(127)
         if pid > 0:
             return pid
-        assert ctypes.get_errno() == 17, os.strerror(ctypes.get_errno())  # EEXIST: somebody has it for a moment
+        assert ctypes.get_errno() == 17, os.strerror(ctypes.get_errno())  # EEXIST: another process has the number for a moment

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""OCI bundles, and microagent-oci on them, with a state directory of the test's own."""
+"""Makes OCI bundles and runs microagent-oci on them, with a state directory of the test."""
 
 import contextlib
 import json
@@ -21,7 +21,7 @@ SPACES = ("pid", "network", "ipc", "uts", "mount")
 
 
 def config(*args, **changes):
-    """As engines write it; a change of None leaves a field out."""
+    """Returns a config.json as engines write it. A change of None leaves a field out."""
     whole = {
         "ociVersion": "1.0.2",
         "process": {"terminal": False, "user": {"uid": 0, "gid": 0}, "args": list(args) or ["/bin/sh"], "cwd": "/",
@@ -48,12 +48,12 @@ def config(*args, **changes):
 
 
 def of_pod(kind):
-    """Annotations, as containerd's CRI plugin writes them: kind is sandbox or container."""
+    """Returns annotations as containerd's CRI plugin writes them. kind is sandbox or container."""
     return {"io.kubernetes.cri.container-type": kind, "io.kubernetes.cri.sandbox-id": "pod"}
 
 
 def in_pod(pid):
-    """The linux section of a container that shares what a pod shares with its sandbox."""
+    """Returns the linux section of a container that shares namespaces with the sandbox of its pod."""
     shared = [{"type": kind, "path": f"/proc/{pid}/ns/{name}"} for kind, name in (("ipc", "ipc"), ("uts", "uts"), ("network", "net"))]
     return {**config()["linux"], "namespaces": [{"type": "mount"}, {"type": "pid"}, *shared]}
 
@@ -82,7 +82,7 @@ class Runtime:
         return subprocess.CompletedProcess(words, child.returncode, out, err)
 
     def bundle(self, *args, **changes):
-        """A folder with a config.json and a root of its own."""
+        """Makes a folder with a config.json and a root of its own."""
         self.count += 1
         path = self.base / f"b{self.count}"
         (path / "rootfs" / "bin").mkdir(parents=True)
@@ -95,7 +95,7 @@ class Runtime:
         return path
 
     def run(self, *args, name="c", **changes):
-        """One command in a container of its own: exit code, stdout, stderr."""
+        """Runs one command in a container of its own. Returns exit code, stdout, stderr."""
         done = self("run", "--bundle", self.bundle(*args, **changes), name)
         return done.returncode, done.stdout, done.stderr
 
@@ -105,7 +105,7 @@ class Runtime:
         return out
 
     def create(self, *args, name="c", words=(), out=subprocess.DEVNULL, **changes):
-        """A container whose output goes to a descriptor; its pid."""
+        """Starts a container whose output goes to a descriptor. Returns its pid."""
         pid = self.base / f"{name}.pid"
         done = self("create", "--bundle", self.bundle(*args, **changes), "--pid-file", pid, *words, name, stdout=out, stderr=out)
         assert done.returncode == 0, self.last_error()
@@ -123,12 +123,12 @@ class Runtime:
         return self.state(name)["status"]
 
     def seen(self, name="c"):
-        """Where the guest's own root sees the container's root."""
+        """Returns the path of the container's root, as the guest's own root sees it."""
         guest = json.loads((self.root / name / "state.json").read_text())["guest"]
         return f"{SEEN}/{guest}/rootfs"
 
     def in_the_guest(self, *words, name="c"):
-        """A program of the container's, as the guest's own root, outside of any container."""
+        """Runs a program of the container as the guest's own root, outside of any container."""
         machine = next((self.root / ".machines/sessions").glob("sandbox-*")).name
         return subprocess.run([str(BIN / "microagent"), "--state-dir", str(self.root / ".machines/sessions"), "exec", "-u", "root", machine, "--",
                                f"{self.seen(name)}/bin/busybox", *words], capture_output=True, text=True, timeout=HANG_S, check=False)
@@ -165,7 +165,7 @@ class Runtime:
 
 
 class Console:
-    """An engine's end of --console-socket: the master comes by it."""
+    """The engine's end of --console-socket, through which the master comes."""
 
     def __init__(self, path):
         self.path = path
@@ -175,7 +175,7 @@ class Console:
         self.listener.settimeout(HANG_S)
 
     def accept(self):
-        """The terminal's master."""
+        """Returns the master of the terminal."""
         with self.listener.accept()[0] as peer:
             name, fds, _, _ = socket.recv_fds(peer, 100, 1)
         assert name.startswith(b"/dev/pts/"), name

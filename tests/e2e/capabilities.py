@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""What the supervisor of each backend prints of itself, as src/api/backends.json has it for hosts that lack the supervisor.
-
-Run by itself, after `make standin standin-hyperv`, it writes that file anew, and with it two lists of names in the schemas:
-the features that any backend has, and the fields that a request's config may have."""
+"""The capabilities that the supervisor of each backend prints. src/api/backends.json stores them for hosts that lack
+the supervisor. If this file is run, after `make standin standin-hyperv`, it writes that file again. It also writes
+two lists of names in the schemas: the features that any backend has, and the fields that a request's config may
+have."""
 
 import json
 import subprocess
@@ -12,7 +12,7 @@ import tempfile
 import schema_check
 from conftest import APPLEVF, BIN, ROOT
 
-import hyperv  # of ports/, where conftest has it looked for
+import hyperv  # in ports/, where conftest.py looks for it
 
 STORED = ROOT / "src" / "api" / "backends.json"
 SCHEMA = ROOT / "schema"
@@ -36,7 +36,7 @@ def lists_of(said):
 
 
 def of_windows(place):
-    """place: a directory, which is the one that a Wine's server is known by."""
+    """place is a directory. A Wine server belongs to it."""
     with hyperv.Wine(TMPDIR=str(place)) as wine:
         return lists_of(said_by(hyperv.WINE, hyperv.SHIPPED, env=wine.env))
 
@@ -46,7 +46,7 @@ def fields_of_config():
 
 
 def names_of_config(schema):
-    """The one list of names in request.json: of a config that is not looked into."""
+    """Returns the one list of names in request.json, which is for a config that is not checked."""
     return next(part["then"]["properties"]["config"]["propertyNames"] for part in schema["allOf"]
                 if "propertyNames" in part["then"]["properties"].get("config", {}))
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Fixtures of the end-to-end tests: the shipped programs from outside, real VMs, and after each
-test a check that nothing is left behind (strays.py)."""
+"""Fixtures of the end-to-end tests. They run the shipped programs and real VMs. After each test they check that nothing
+is left behind (strays.py)."""
 
 import contextlib
 import errno
@@ -23,33 +23,34 @@ from machines import SharedMachine
 
 pytest_plugins = ["engines.fixtures", "python_package"]
 ROOT = Path(__file__).resolve().parent.parent.parent
-# What tests of ports/ drive their stand-ins with, for the tests here that compare those with the rest.
+# The stand-ins of tests of ports/, for the tests here that compare them with the other backends.
 sys.path += map(str, sorted(ROOT.glob("ports/*/tests")))
 BUILD = (ROOT / os.environ.get("BUILD", "build")).resolve()
 BIN = BUILD / "bin"
-# The backend of the tests' machines: `make soak TESTS=parity` runs what it means to all of them with another one.
+# The backend of the tests' machines. `make soak TESTS=parity` runs with another one the tests that hold for all
+# backends.
 DEFAULT_BACKEND = "qemu"
 BACKEND = os.environ.get("BACKEND", DEFAULT_BACKEND)
-# The supervisor of Macs, on a stand-in that is a part of the program.
+# The supervisor of Macs, with a stand-in as a part of the program.
 APPLEVF = BUILD / "standin" / "bin" / "microagent-applevf-supervisor"
-# Who has the real Firecracker names it: `make test BACKEND=firecracker ACCEL=kvm` runs with it then.
+# A developer who has the real Firecracker names it here. Then `make test BACKEND=firecracker ACCEL=kvm` runs with it.
 REAL_FIRECRACKER = os.environ.get("MICROAGENT_TEST_FIRECRACKER")
 BACKEND_ENV = {"firecracker": {"MICROAGENT_FIRECRACKER": REAL_FIRECRACKER
                                or str(ROOT / "tests" / "standin" / "firecracker" / "firecracker")},
                "apple-vf": {"MICROAGENT_APPLE_VF_SUPERVISOR": str(APPLEVF)}}
-# Whose tests these are: pytest-xdist runs several workers at once.
+# The worker that runs these tests: pytest-xdist runs several at once.
 WORKER = os.environ.get("PYTEST_XDIST_WORKER", "alone")
-OWN = BUILD / "e2e" / WORKER  # what they compile for themselves
-# Where tests/run.py, when it runs the whole suite, wants to be told what must be known of all workers.
+OWN = BUILD / "e2e" / WORKER  # for programs that tests compile
+# A folder that tests/run.py gives when it runs the whole suite. Facts that must be known of all workers go there.
 TOLD = os.environ.get("MICROAGENT_TEST_WHOLE_SUITE")
-# Some tests preload a library of theirs; and some look at memory, of which what was freed must be no part.
+# Some tests preload a library of their own. Some tests look at memory, which must not contain memory that was freed.
 SANITIZER = "verify_asan_link_order=0:quarantine_size_mb=1:thread_local_quarantine_size_kb=64"
-# Under TCG on a busy two-core machine a boot takes seconds; this only bounds a hang.
+# Under TCG on a busy machine with two cores a boot takes seconds. This limit only bounds a hang.
 HANG_S = 300
 
 
 def require_accelerator(wanted):
-    """`make test ACCEL=kvm`: machines of which nothing is said get it, or no test begins."""
+    """`make test ACCEL=kvm`: machines whose test names no accelerator get KVM. If that is not possible, no test begins."""
     if wanted == "tcg":
         os.environ["MICROAGENT_TEST_KVM"] = "/nonexistent"
     told = subprocess.run([BIN / "microagent-qemu-supervisor"], input=b'{"command":"host"}', capture_output=True, check=False)
@@ -61,7 +62,7 @@ def require_accelerator(wanted):
 def pytest_configure(config):
     if os.environ.get("ACCEL"):
         require_accelerator(os.environ["ACCEL"])
-    # Whoever runs the tests in the background has these ignored, and so would every program of ours.
+    # Tests that run in the background inherit these signals as ignored, and so would every program of ours.
     for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
         if signal.getsignal(number) == signal.SIG_IGN:
             signal.signal(number, signal.SIG_DFL)
@@ -79,7 +80,7 @@ def pytest_sessionfinish():
 
 
 def waits_for(item):
-    """What the item needs that is built in the background on a machine that is new."""
+    """Returns the images and kernels that the test needs and that are built in the background on a new machine."""
     named = {str(value) for value in item.callspec.params.values()} if hasattr(item, "callspec") else set()
     return {need for need in os.environ.get("MICROAGENT_TEST_LATE", "").split()
             if need in item.fixturenames or {need, need.removesuffix("_kernel")} & named}
@@ -90,15 +91,15 @@ LONGEST = ("test_parity", "test_firecracker_faults", "test_templates", "test_app
            "test_guest_bundle", "test_firecracker")
 
 
-# Their machines are emulated, whatever the tests' other ones are.
+# Machines of these files are emulated, whatever accelerator the others have.
 EMULATED = ("test_smp", "test_applevf*", "test_hyperv*", "test_standin_firecracker", "test_macos*", "test_parity",
             *(() if REAL_FIRECRACKER else ("test_firecracker*",)))
 
 
 def pytest_collection_modifyitems(items):
-    """In a run of the whole suite, which tests/run.py announces, the file that took longest in the last one comes
-    first, so that no worker waits long for the others; what waits for a builder comes late, and what looks back at
-    all tests last. In any other run that does not come at all."""
+    """In a run of the whole suite, which tests/run.py announces, the file that took longest in the last run comes
+    first, so that no worker waits long for the others. Tests that wait for a builder come late, and the test that
+    looks back at all tests comes last. In any other run that test does not run."""
     items[:] = [item for item in items if TOLD or not item.get_closest_marker("whole_suite")]
     if kvm_host.runs_named_kernel_alone():
         for item in items:
@@ -116,7 +117,7 @@ def pytest_collection_modifyitems(items):
 
 
 def pid_lines(text):
-    """Processes whose command line or title carries text: {pid: command line}."""
+    """Returns the processes whose command line or title contains text: {pid: command line}."""
     found = {}
     for entry in os.listdir("/proc"):
         if not entry.isdigit() or int(entry) == os.getpid():
@@ -132,7 +133,7 @@ def pid_lines(text):
 
 
 def wait_until(condition, what, seconds=HANG_S):
-    """Waits for something outside that offers no event to a test (a process list, a file)."""
+    """Waits for a condition that offers no event to a test (a process list, a file)."""
     end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end, f"still waiting for: {what}{kvm_host.or_stalled()}"
@@ -140,7 +141,7 @@ def wait_until(condition, what, seconds=HANG_S):
 
 
 def held(host, name="w"):
-    """The lease is: a process that is being killed loses its name before its descriptors."""
+    """Waits until the lease is free, since a process that is being killed loses its name before its descriptors."""
     try:
         os.close(os.open(host.state / name / "lease", os.O_WRONLY | os.O_NONBLOCK))
         return True
@@ -151,7 +152,7 @@ def held(host, name="w"):
 
 
 def ended(host, name="w"):
-    """The latest event of a workspace once nothing of it lives."""
+    """Returns the latest event of a workspace when nothing of it lives."""
     wait_until(lambda: not held(host, name), "the lease to be free")
     return host.json("status", name)["event"]
 
@@ -160,8 +161,8 @@ MAKERS = (["run"], ["create"], ["session", "create"], ["base", "create"], ["pool
 
 
 def own_words(words, backend):
-    """The words of `microagent`, with those that are every test's. Machines of tests that say nothing of a network have none:
-    it takes two processes more."""
+    """Returns the words of `microagent` with those that every test needs. Machines whose test names no network have
+    none, since a network needs two more processes."""
     at = next((i for i, word in enumerate(words) if not word.startswith("-")), len(words))
     maker = next((maker for maker in MAKERS if words[at:at + len(maker)] == maker), None)
     if not maker:
@@ -170,14 +171,14 @@ def own_words(words, backend):
     named = any(w in ("--network", "-p", "--publish", "--allow") or w.startswith("--network=") for w in words)
     if maker in (["run"], ["create"]) and not named:
         own += ["--network", "isolated"]
-    # Nothing is booted for a base that is a copy of an image, and then it is refused.
+    # Nothing is booted for a base that is a copy of an image and is refused then.
     if backend != DEFAULT_BACKEND and "--backend" not in words and (maker != ["base", "create"] or {"--provision", "--size"} & set(words)):
         own += ["--backend", backend]
     return words[:end] + own + words[end:]
 
 
 class Child(subprocess.Popen):
-    """Nobody waits for ever for its end."""
+    """A process whose end nobody waits for without a limit."""
 
     def wait(self, timeout=HANG_S):
         return super().wait(timeout)
@@ -187,10 +188,10 @@ class Child(subprocess.Popen):
 
 
 class Host:
-    """One state directory and the programs acting on it."""
+    """One state directory and the programs that act on it."""
 
     def __init__(self, base, backend=BACKEND):
-        self.wrap = []  # words before each command: where it runs
+        self.wrap = []  # words before each command, which say where it runs
         self.backend = backend
         self.bin = BIN
         self.base = Path(base)
@@ -199,7 +200,7 @@ class Host:
         self.tmp.mkdir()
         self.env = dict(os.environ, MICROAGENT_STATE_DIR=str(self.state), TMPDIR=str(self.tmp),
                         XDG_STATE_HOME=str(OWN / "state-home"), NO_COLOR="1",
-                        MICROAGENT_TEST_LIMIT_POOL_ANSWER_MS="20000")  # on a busy machine the healthy are slow
+                        MICROAGENT_TEST_LIMIT_POOL_ANSWER_MS="20000")  # on a busy machine healthy programs are slow
         self.env.update(BACKEND_ENV.get(backend, {}))
         if os.environ.get("SANITIZE"):
             self.env["ASAN_OPTIONS"] = SANITIZER
@@ -239,33 +240,33 @@ class Host:
 
     @property
     def program(self):
-        """Its backend's supervisor."""
+        """Returns the supervisor of the host's backend."""
         return str(APPLEVF) if self.backend == "apple-vf" else f"microagent-{self.backend}-supervisor"
 
     def own(self, request):
-        """The bytes of a request, with its backend named in it."""
+        """Returns the bytes of a request, with its backend in it."""
         if request and (request.get("identity") or {}).get("backend") == DEFAULT_BACKEND:
             request = {**request, "identity": {**request["identity"], "backend": self.backend}}
         return json.dumps(request).encode()
 
     def without_vmm(self):
-        """For the environment: a start is admitted, and fails at once."""
+        """Returns an environment in which a start is admitted and fails at once."""
         if self.backend == "apple-vf":
             (self.base / "no-vmm").write_text('{"faults": {"start": {"message": "There is none."}}}')
             return {"MICROAGENT_STANDIN_VZ": str(self.base / "no-vmm")}
         variable = f"MICROAGENT_{self.backend.upper()}"
         program = self.base / "no-vmm"
-        if not program.exists():  # it says its version, if it has one
+        if not program.exists():  # prints its version, if it has one
             program.write_text(f'#!/bin/sh\ntest "$1" = --version && exec {self.env.get(variable, "false")} "$1"\nexit 1\n')
             program.chmod(0o755)
         return {variable: str(program)}
 
     def support(self):
-        """What `contract` says of its backend."""
+        """Returns what `contract` says about the host's backend."""
         return self.json("contract")["backendSupport"][self.backend]
 
     def supervisor(self, request, env=None, raw=None, timeout=HANG_S, args=()):
-        """One request to the supervisor of this host's backend, which is named in it: (exit code, answer, stderr)."""
+        """Sends one request to the supervisor of this host's backend, which is named in it. Returns (exit code, answer, stderr)."""
         data = raw if raw is not None else self.own(request)
         done = subprocess.run([*self.wrap, str(self.bin / self.program), *args], input=data,
                               capture_output=True, env={**self.env, **(env or {})}, timeout=timeout,
@@ -280,7 +281,7 @@ class Host:
         return done.returncode, answer, done.stderr.decode(errors="replace")
 
     def config(self, **changes):
-        """The full config of a plain workspace: default kernel, its own copy of busybox. None leaves a field out."""
+        """Returns the full config of a plain workspace: default kernel, and a copy of busybox. None leaves a field out."""
         kernel = default_kernel(self)
         self.state.mkdir(mode=0o700, exist_ok=True)
         whole = {"kernelPath": kernel["path"], "rootfsPath": str(self.disk()),
@@ -299,13 +300,13 @@ class Host:
         return pid_lines(str(self.state))
 
     def machines(self):
-        """The names of its sessions, workspaces and pools, whatever state they are in."""
+        """Returns the names of its sessions, workspaces and pools, in any state."""
         names = {path.name for path in self.state.iterdir()} if self.state.exists() else set()
         names -= {"bases", "sessions", "pool", "archive", "logs", ".locks", ".microagent-state"}
         return names | {str(path.relative_to(self.state)) for part in ("sessions/*.bundle", "pool/*") for path in self.state.glob(part)}
 
     def clear(self, name):
-        """Ends what machines() names and removes it, as far as that can be done."""
+        """Ends what machines() names and removes it, as far as possible."""
         kind, _, own = name.rpartition("/")
         if kind == "pool":
             self("pool", "drain", "--base", own)
@@ -316,20 +317,20 @@ class Host:
             self("delete", name)
 
     def left(self):
-        """What is in the state directory and should have been deleted; logs and archives stay."""
+        """Returns the files in the state directory that should have been deleted. Logs and archives stay."""
         for part in self.state.iterdir():
             if part.name in ("bases", "sessions", "pool"):
                 yield from (p.relative_to(self.state) for p in part.iterdir() if p.name not in (".locks", ".microagent-state"))
             elif part.name not in (".locks", ".microagent-state", "archive", "logs"):
                 yield part.name
-        # What was half made or half removed; an empty place of theirs is swept by the next one.
+        # Returns what was half made or half removed. The next command sweeps an empty place of it.
         for place in self.state.glob("**/.locks/.[gmp]*"):
             yield from (p.relative_to(self.state) for p in place.iterdir())
         yield from (p.relative_to(self.state) for p in self.state.glob("archive/.*"))
 
     def assert_clean(self, seconds=60):
-        """No process, socket, mount or stray file of this place; a process that was told to end is given
-        seconds to do it. What others leave is theirs."""
+        """Requires that no process, socket, mount or stray file of this place is left. A process that was told to end
+        gets seconds to do it. Things that others leave are not counted."""
         problems = strays.processes(self.base, seconds) + strays.mounts(self.base)
         if self.state.exists():
             problems += [f"left in the state directory: {p}" for p in self.left()] + strays.sockets(self.state)
@@ -337,7 +338,7 @@ class Host:
         assert not problems, "left behind:\n" + "\n".join(problems)
 
     def sweep(self):
-        """Ends everything, whatever the test left; only for the end of a test."""
+        """Ends everything that the test left; only for the end of a test."""
         for sealed in self.base.glob("**/*.bundle"):
             subprocess.run(["chattr", "-R", "-i", sealed], check=False, stderr=subprocess.DEVNULL)
         for pid in strays.running(self.base):
@@ -346,12 +347,12 @@ class Host:
 
 
 def copy_disk(source, target):
-    """A file that is nearly all holes, which shutil.copy() would write as zeros."""
+    """Copies a file that is nearly all holes, which shutil.copy() would write as zeros."""
     subprocess.run(["cp", "--sparse=always", source, target], check=True)
 
 
 def cache_dir(host):
-    """Where the host's commands have their cache."""
+    """Returns the cache of the host's commands."""
     return Path(host.env.get("MICROAGENT_CACHE_DIR") or Path(host.env.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "microagent")
 
 
@@ -376,12 +377,12 @@ def make_host(path, backend=BACKEND):
     return Host(path, backend)
 
 
-# Those that outlive a test: with_base().
+# Places that outlive a test: with_base().
 lasting = []
 
 
 def with_base(it, *words):
-    """The host with a base called web, for all of a file; at the end nothing else may be left of it."""
+    """The host with a base called web, for all tests of a file. At the end nothing else may be left of it."""
     try:
         it("base", "create", "web", *words, check=0)
         lasting.append(it)
@@ -398,7 +399,7 @@ def with_base(it, *words):
 
 @pytest.fixture(autouse=True)
 def what_failed_is_cleared(request):
-    """Of a test that failed the next ones find nothing in the place that outlives it: no machine, and no change of how commands run."""
+    """After a failed test the next ones find nothing in the place that outlives it: no machine, and no change of how commands run."""
     failed, found = request.session.testsfailed, [(it, it.machines(), it.wrap, dict(it.env)) for it in lasting]
     yield
     if request.session.testsfailed == failed:
@@ -416,7 +417,7 @@ def place():
 
 @pytest.fixture
 def web(place):
-    """The same, with a base that is warm; no session of it is left behind."""
+    """The same with a warm base. No session of it is left behind."""
     if not (place.state / "bases" / "web-v1.bundle" / "template").exists():
         place("base", "warm", "web", check=0)
     yield place
@@ -425,14 +426,14 @@ def web(place):
 
 @pytest.fixture
 def backend():
-    """Of a test's machines; test_parity.py has another one."""
+    """The backend of a test's machines; test_parity.py has another one."""
     return BACKEND
 
 
 @pytest.fixture
 def host(request, backend):
-    """A fresh state directory; at the end nothing of it may be left but what was deleted. Of a test that
-    failed something may be, and is ended."""
+    """A fresh state directory. At the end nothing of it may be left except what was deleted. After a failed test
+    something may be left, and is ended."""
     base = Path(tempfile.mkdtemp(prefix="e-"))
     it = make_host(base, backend)
     failed = request.session.testsfailed
@@ -447,9 +448,9 @@ def host(request, backend):
 
 @pytest.fixture(scope="session", autouse=True)
 def own_temporary_files(tmp_path_factory):
-    """All that a worker's tests make is below one directory, and at the end neither that nor a process is left."""
-    tmp_path_factory.getbasetemp()  # pytest's own is elsewhere, and stays
-    # A short name: sockets are to be reached by their paths.
+    """Everything that a worker's tests make is below one directory. At the end neither the directory nor a process is left."""
+    tmp_path_factory.getbasetemp()  # pytest's own directory is elsewhere, and stays
+    # The name is short, since sockets are reached by their paths.
     place = Path(tempfile.gettempdir()) / WORKER if TOLD else Path(tempfile.mkdtemp(prefix="ma-"))
     place.mkdir(exist_ok=True)
     place.chmod(0o755)
@@ -476,7 +477,7 @@ def lent(machine, request):
 
 
 @pytest.fixture(scope="session")
-def shared_vm(own_temporary_files):  # which is looked at when the machine has ended
+def shared_vm(own_temporary_files):  # a test looks at it when the machine has ended
     yield from shared_machine("--memory", 256, "--cpus", 1)
 
 
@@ -487,14 +488,14 @@ def shared_debian(own_temporary_files, debian_image):
 
 @pytest.fixture(scope="module")
 def vm(shared_vm, request):
-    """A running workspace `vm` for tests that only talk to it: the one that the files before have left as
-    they found it, or a new one."""
+    """A running workspace `vm` for tests that only talk to it: the one that earlier files have left as they found it,
+    or a new one."""
     yield from lent(shared_vm, request)
 
 
 @pytest.fixture(scope="module")
 def debian_vm(shared_debian, request):
-    """The same with debian's programs."""
+    """The same with the programs of debian."""
     yield from lent(shared_debian, request)
 
 
@@ -505,7 +506,7 @@ def skip_without_own_kernels(name):
 
 @pytest.fixture
 def kernel_by_path():
-    """A kernel that is given by its path boots."""
+    """For tests in which a kernel that is given by its path boots."""
     if kvm_host.runs_named_kernel_alone() and kvm_host.PARAVIRTUAL.exists():
         pytest.skip("takes a kernel by its path; it is emulated, since only one that is installed can be said to be built for this KVM, "
                     "and the kernel of MICROAGENT_KVM_KERNEL runs under KVM alone")
@@ -518,14 +519,14 @@ def skip_vmm_outside_of_a_cell():
 
 @pytest.fixture
 def two_processors():
-    """In the guest, where nothing is said of them."""
+    """For tests whose guest has two processors, which it has by default."""
     if kvm_host.runs_named_kernel_alone():
         pytest.skip("takes two processors in the guest, and the kernel of MICROAGENT_KVM_KERNEL may have one")
 
 
 @pytest.fixture(scope="session")
 def tuned_kernel():
-    """Waits for the builder that runs in the background (or builds)."""
+    """Waits for the builder that runs in the background, or builds."""
     skip_without_own_kernels("the tuned")
     done = subprocess.run([str(BIN / "microagent"), "--json", "kernel", "build"],
                           capture_output=True, text=True, check=False, timeout=3600)

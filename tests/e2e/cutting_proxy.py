@@ -8,8 +8,7 @@ from vsock_standin import VsockStandIn
 
 
 class CuttingProxy(VsockStandIn):
-    """budget(n) says after how many bytes, both ways together, the n-th connection (from 0) is cut;
-    None: never."""
+    """budget(n) returns after how many bytes, in both directions together, the n-th connection (from 0) is cut. None: never."""
 
     def __init__(self, directory, budget):
         super().__init__(directory)
@@ -24,7 +23,7 @@ class CuttingProxy(VsockStandIn):
         self.carry(stream, far, plan)
 
     def carry(self, near, far, left):
-        """Until either side ends, or left bytes have gone through."""
+        """Runs until one side ends, or until `left` bytes have gone through."""
         with near, far, selectors.DefaultSelector() as wait:
             wait.register(near, selectors.EVENT_READ, far)
             wait.register(far, selectors.EVENT_READ, near)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Source trees of Debian's packages, as upstream published them. apt fetches one once, with a source list and a
-state of our own, and it stays below build/; whoever has it needs no network."""
+"""Source trees of Debian's packages, as upstream published them. apt fetches each once, with a source list and a state
+of our own, and it stays below build/. Later runs need no network."""
 
 import errno
 import os
@@ -16,14 +16,14 @@ KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
 
 
 def archive_uri():
-    """The mirror of Debian that apt is configured with."""
+    """Returns the mirror of Debian that apt is configured with."""
     told = subprocess.run(["apt-get", "indextargets", "--format", "$(ORIGIN)|$(CODENAME)|$(REPO_URI)", "Created-By: Packages"],
                           capture_output=True, text=True, check=True).stdout.splitlines()
     return next((line.split("|")[2] for line in told if line.startswith(f"Debian|{SUITE}|")), "http://deb.debian.org/debian")
 
 
 def fetch(package, into):
-    """apt proves what it fetches against the archive's signature."""
+    """apt checks the archive's signature of what it fetches."""
     with tempfile.TemporaryDirectory(dir=KEEP) as own:
         for part in ("state/lists/partial", "cache/archives/partial"):
             Path(own, part).mkdir(parents=True)
@@ -38,7 +38,7 @@ def fetch(package, into):
 
 
 def upstream_archive(package):
-    """The upstream .tar of a source package, fetched when it is not there yet."""
+    """Returns the upstream .tar of a source package, and fetches it if it is not there."""
     there = KEEP / package
     if not there.exists():
         KEEP.mkdir(parents=True, exist_ok=True)
@@ -49,13 +49,13 @@ def upstream_archive(package):
             try:
                 os.rename(whole, there)
             except OSError as error:
-                if error.errno not in (errno.EEXIST, errno.ENOTEMPTY):  # another has fetched it meanwhile
+                if error.errno not in (errno.EEXIST, errno.ENOTEMPTY):  # another process has fetched it meanwhile
                     raise
     return next(there.glob(f"{package}_*.orig.tar.*"))
 
 
 def unpack(package, into):
-    """A fresh tree of the package in `into`, which is made; the files are the caller's."""
+    """Makes a fresh tree of the package in `into`. The files are the caller's."""
     into.mkdir()
     subprocess.run(["tar", "-xf", upstream_archive(package), "-C", into, "--strip-components=1", "--no-same-owner"],
                    check=True)

@@ -4,11 +4,11 @@
 import hashlib
 import os
 
-BLOCK = 4096  # what is data and what a hole is told of these
+BLOCK = 4096  # the file system reports data and holes in units of this size
 
 
 def data(path):
-    """Where the file has data, and the data: (position, bytes), of at most a MiB each."""
+    """Yields the data of the file: (position, bytes), of at most a MiB each."""
     with open(path, "rb") as file:
         size, at = os.fstat(file.fileno()).st_size, 0
         while at < size:
@@ -25,7 +25,7 @@ def data(path):
 
 
 def sha256(path):
-    """As sha256sum has it."""
+    """Returns the digest as sha256sum prints it."""
     digest, at, zeros = hashlib.sha256(), 0, bytes(1 << 20)
 
     def fill(end):
@@ -40,7 +40,8 @@ def sha256(path):
 
 
 def contents(path):
-    """The same for files that have the same bytes, in a fraction of the time: of the blocks that are not zeros, and of where they are."""
+    """Returns a digest that is the same for files with the same bytes, in much less time: of the blocks that are not
+    zeros, and of their positions."""
     digest, zeros = hashlib.sha256(), bytes(BLOCK)
     for start, piece in data(path):
         for at in range(0, len(piece), BLOCK):

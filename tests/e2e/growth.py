@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What must not grow while a machine works: descriptors and memory of every process of ours, on the
-host and in the guest."""
+"""Checks what must not grow while a machine works: descriptors and memory of all our processes, on the host and in the guest."""
 
 import hashlib
 import json
@@ -13,12 +12,12 @@ from conftest import wait_until
 
 
 class Agent:
-    """One connection to the guest's agent, frame form."""
+    """One connection to the guest's agent, in the frame form."""
 
     def __init__(self, workspace):
         self.sock = socket.socket(socket.AF_UNIX)
         self.sock.settimeout(120)
-        # The path may be longer than a socket's name: through the directory's descriptor.
+        # The path may be longer than a socket's name. So the directory's descriptor is used.
         directory = os.open(workspace, os.O_PATH | os.O_DIRECTORY)
         way = "agent.sock" if (Path(workspace) / "agent.sock").exists() else "vsock.sock"
         self.sock.connect(f"/proc/self/fd/{directory}/{way}")
@@ -51,7 +50,7 @@ class Agent:
 
 
 def run(workspace, argv):
-    """One command on a connection of its own, as every exec of the command line."""
+    """Runs one command on a connection of its own, as each exec of the command line does."""
     agent = Agent(workspace)
     try:
         agent.send({"id": "a", "cmd": argv})
@@ -61,8 +60,8 @@ def run(workspace, argv):
 
 
 def warm(workspace):
-    """The agent keeps what it made for a command for the next one: as many as ran at once, and at most
-    CGROUP_SPARES (16). None ends before all have begun."""
+    """The agent keeps the cgroup of a command for the next one: as many as ran at once, and at most CGROUP_SPARES (16).
+    No command ends before all have begun."""
     agents = [Agent(workspace) for _ in range(20)]
     for agent in agents:
         agent.send({"id": "a", "request": 1, "stream": True, "cmd": ["cat"], "stdin": True})
@@ -76,7 +75,7 @@ def warm(workspace):
 
 
 def stream_digest(workspace, argv, which):
-    """SHA-256 and length of what a command writes to stdout (2) or stderr (3), and its exit code."""
+    """Returns SHA-256 and length of a command's stdout (2) or stderr (3), and its exit code."""
     agent = Agent(workspace)
     digest, length = hashlib.sha256(), 0
     try:
@@ -93,7 +92,7 @@ def stream_digest(workspace, argv, which):
 
 
 def host_processes(workspace):
-    """The live supervisor and its companions, but for QEMU (its memory is the guest's)."""
+    """Returns the live supervisor and its companions, without QEMU (its memory is the guest's)."""
     runtime = json.loads((Path(workspace) / "runtime.json").read_text())
     pids = {"supervisor": runtime["supervisorPid"]}
     pids.update({c["name"]: c["pid"] for c in runtime["companions"] if c["name"] != "bwrap"})
@@ -116,8 +115,8 @@ def look_at_host(workspace):
 
 
 def look_into_guest(host, name):
-    """Its processes too, zombies among them; the kernel's own threads come and go. They are read before
-    the pipeline that counts them begins, which is a number of processes that no two looks agree on."""
+    """Counts the processes too, zombies among them. The kernel's own threads come and go. The list is read before the
+    pipeline that counts begins, since the number of its processes differs each time."""
     script = ('for p in 1 $(cat /proc/1/task/1/children); do '
               'echo $p $(ls /proc/$p/fd | wc -l) $(awk "/^Anonymous/ {print \\$2}" /proc/$p/smaps_rollup); done; '
               "all=$(cat /proc/[0-9]*/stat 2>/dev/null); "
@@ -131,26 +130,25 @@ def look_into_guest(host, name):
 
 
 def look(host, name):
-    """{what: number} of everything that is to stay as it is."""
+    """Returns {what: number} of everything that must stay as it is."""
     warm(host.state / name)
     return {**look_at_host(host.state / name), **look_into_guest(host, name)}
 
 
-# What the allocator of the agent keeps of one busy moment for the next: a few of a connection's queues
-# (about 1 MiB is reached after four streams and is never passed).
-# The sanitizers' allocator pads, and keeps some of what was freed.
+# Memory that the agent's allocator keeps after a busy moment: a few queues of a connection (about 1 MiB is reached
+# after four streams and never passed). The sanitizers' allocator pads, and keeps some freed memory.
 SLACK_KIB = 8192 if os.environ.get("SANITIZE") else 2048
 
 
 def growth(before, after):
-    """Descriptors as they were, and memory but for the slack."""
+    """Requires the same descriptors as before, and the same memory except for the slack."""
     assert before.keys() == after.keys(), (before, after)
     return [f"{what}: {before[what]} -> {number}" for what, number in after.items()
             if number > before[what] + (SLACK_KIB if what.endswith("KiB") else 0)]
 
 
 def wait_for_no_growth(before, look_again):
-    """A connection that was just closed is open for a moment more; a leak stays."""
+    """A connection that was just closed stays open for a moment. A leak stays for ever."""
     grown = []
 
     def gone():
@@ -165,7 +163,7 @@ def wait_for_no_growth(before, look_again):
 
 
 def assert_no_growth(host, name, before):
-    """None is made while the host is looked at."""
+    """Looks at host and guest one after the other. No descriptor is made in the guest while the host is looked at."""
     workspace = host.state / name
     warm(workspace)
     wait_for_no_growth(before, lambda: look_at_host(workspace))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Says how many addresses of IPv4 the C library finds for NAME, or why none. */
+/* Prints how many IPv4 addresses the C library finds for NAME, or why it finds none. */
 #include <netdb.h>
 #include <stdio.h>
 

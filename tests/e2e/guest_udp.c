@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Sends a datagram to ADDRESS PORT and says what comes of it: the words of an error, or "answered". */
+/* Sends a datagram to ADDRESS PORT and prints the result: the words of an error, or "answered". */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Debian packages of kernels, as small as one that is installed can be, and as their makers might make them."""
+"""Debian packages of kernels, as small as an installable one can be, and such as hostile makers might make."""
 
 import os
 import platform
@@ -9,9 +9,10 @@ from oci import file, layer
 ARCHITECTURE = {"x86_64": "amd64", "aarch64": "arm64"}[platform.machine()]
 RELEASE = "6.1.0-9-test"
 VERSION = "6.1.9-1"
-# What an entry of the cache is called.
+# The name of an entry of the cache.
 NAME = f"debian-{VERSION}" + ("-arm64" if ARCHITECTURE == "arm64" else "")
-# Modules that a guest is given (src/artifact/modules.c): here each is built in, but those that a test wants as files.
+# The modules that a guest gets (src/artifact/modules.c). Here each is built in, except those that a test wants as
+# files.
 MODULES = ("virtio_mmio virtio_pci virtio_blk virtio_console virtio_rng vmw_vsock_virtio_transport virtio_net virtio_balloon fuse virtiofs "
            "overlay squashfs button virtio_input evdev").split()
 
@@ -21,7 +22,7 @@ def member(name, data):
 
 
 def deb(path, *entries, package=f"linux-image-{RELEASE}", version=VERSION, pack=lambda data: data, end=""):
-    """pack and end: how its files are compressed."""
+    """pack and end say how its files are compressed."""
     control = f"Package: {package}\nVersion: {version}\nArchitecture: {ARCHITECTURE}\nMaintainer: x <x@x>\nDescription: x\n"
     path.write_bytes(b"!<arch>\n" + member("debian-binary", b"2.0\n") + member("control.tar", layer(file("./control", control.encode()))) +
                      member("data.tar" + end, pack(layer(*entries))))
@@ -29,7 +30,7 @@ def deb(path, *entries, package=f"linux-image-{RELEASE}", version=VERSION, pack=
 
 
 def bzimage(payload=b""):
-    """The head of a kernel of amd64 with something packed in it (https://docs.kernel.org/arch/x86/boot.html)."""
+    """Returns the head of an amd64 kernel that has something packed in it (https://docs.kernel.org/arch/x86/boot.html)."""
     head = bytearray(0x1000)
     head[0x1f1] = 4
     head[0x202:0x208] = b"HdrS\x0f\x02"
@@ -55,6 +56,6 @@ def order(*names):
 
 
 def tree(path):
-    """Everything that is in a directory of the host: to see whether somebody has changed it."""
+    """Returns everything in a directory of the host, to see whether it was changed."""
     return {os.path.join(where, name): (os.lstat(os.path.join(where, name)).st_mtime_ns, os.lstat(os.path.join(where, name)).st_size)
             for where, dirs, files in os.walk(path) for name in [*dirs, *files]}

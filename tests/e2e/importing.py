@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A cache of its own for imported images, and what a reader that is not ours finds in them."""
+"""A cache of its own for imported images, and an independent reader for the files in them."""
 
 import json
 import os
@@ -17,7 +17,7 @@ RUN = ("--memory", 256, "--cpus", 1)
 
 @pytest.fixture
 def cache(host):
-    """A cache with the shared kernels and no image: host.env points to it."""
+    """Makes a cache with the shared kernels and no image; host.env points to it."""
     kernel = default_kernel(host)
     path = host.base / "cache"
     path.mkdir()
@@ -37,18 +37,18 @@ def record(cache, name="box"):
 
 
 def debugfs(cache, request, name="box"):
-    """What a reader that is not ours finds in the disk."""
+    """Returns the files of the disk, by a reader that is not ours."""
     return subprocess.run(["debugfs", "-R", request, disk(cache, name)], capture_output=True, text=True, check=True).stdout
 
 
 def listing(cache, path="/", name="box"):
-    """{name: (inode, mode, uid, gid)}"""
+    """Returns {name: (inode, mode, uid, gid)}."""
     rows = [line.split("/") for line in debugfs(cache, f"ls -p {path}", name).splitlines() if line.startswith("/")]
     return {r[5]: (int(r[1]), int(r[2], 8), int(r[3]), int(r[4])) for r in rows if r[5] not in (".", "..", "lost+found")}
 
 
 def assert_no_image(host, cache):
-    """Neither an entry nor anything half-made."""
+    """Requires that there is no entry and nothing half-made."""
     assert host.json("image", "list") == {"images": []}
     assert not (cache / "images").exists() or not list((cache / "images").iterdir())
     assert not (cache / "tmp").exists() or not list((cache / "tmp").iterdir())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A system call made in another process, as whoever has taken it over would make it: by ptrace, x86-64 only."""
+"""Makes a system call in another process, as an attacker who has taken it over would: by ptrace, on x86-64 only."""
 
 import ctypes
 import errno
@@ -26,7 +26,7 @@ class Registers(ctypes.Structure):
 
 
 def put(pid, data):
-    """Where it has data in its memory: at the end of its stack, which it has never reached."""
+    """Returns where the data is in its memory: at the end of its stack, which the process has never reached."""
     with open(f"/proc/{pid}/maps", encoding="ascii") as maps:
         begin = next(int(line.split("-")[0], 16) for line in maps if line.endswith("[stack]\n"))
     with open(f"/proc/{pid}/mem", "r+b", buffering=0) as memory:
@@ -36,8 +36,8 @@ def put(pid, data):
 
 
 def system_call(pid, number, *args):
-    """Its answer; None where the kernel has ended the process for it. The process's first thread must be one that waits
-    in a system call now and then."""
+    """Returns the result of the call. Returns None if the kernel has ended the process for it. The first thread of the
+    process must wait in a system call now and then."""
     if platform.machine() != "x86_64":
         pytest.skip("no injection of system calls for this processor")
     libc = ctypes.CDLL(None, use_errno=True)
@@ -50,7 +50,7 @@ def system_call(pid, number, *args):
         return answer
 
     def attach():
-        """Stopped behind a system call; its registers."""
+        """Waits until the process stops behind a system call. Returns its registers."""
         while True:
             ptrace(PTRACE_ATTACH)
             os.waitpid(pid, WALL)
@@ -80,12 +80,12 @@ def system_call(pid, number, *args):
 
 
 def open_file(pid, directory, path, flags=os.O_RDONLY):
-    """A process's descriptor of a file below one of its directories; or minus an error's number."""
+    """Returns the process's descriptor of a file below one of its directories, or minus an error's number."""
     return system_call(pid, OPENAT, directory, put(pid, os.fsencode(path) + b"\0"), flags, 0)
 
 
 def send_with(pid, sock, data, descriptor):
-    """A process sends data, and a descriptor of its own beside it."""
+    """Lets a process send data with a descriptor of its own."""
     rights = struct.pack("<QiiiI", 20, socket.SOL_SOCKET, socket.SCM_RIGHTS, descriptor, 0)
     at = put(pid, b"")
     vector, control, text = at + 56, at + 72, at + 72 + len(rights)
@@ -94,7 +94,7 @@ def send_with(pid, sock, data, descriptor):
 
 
 def sockets_between(one, other):
-    """Descriptors of one process by those of the other that they are connected with."""
+    """Returns descriptors of one process by those of the other that they are connected with."""
     def own(pid):
         return {int(link[8:-1]): fd for fd, link in strays.descriptors(pid).items() if link.startswith("socket:[")}
 
@@ -105,7 +105,7 @@ def sockets_between(one, other):
 
 
 def refuses_mode_of_null(pid, mode=0o666):
-    """Its stdin is the device null, whose mode and owner it cannot change, although it is the host's root."""
+    """Its stdin is the null device. It cannot change the mode and the owner of that, although it is the host's root."""
     null = os.stat("/dev/null")
     assert os.stat(f"/proc/{pid}/fd/0").st_rdev == null.st_rdev
     assert system_call(pid, FCHMOD, 0, mode) == -errno.EROFS

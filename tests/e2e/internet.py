@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""A program that is an internet of names: DNS, HTTP and TLS on every address it has, and whatever a hostile resolver says.
-Run as `internet.py KEY CERT`; tells each question, also its port and all of its bytes, and each request by a line of stdout."""
+"""A program that is an internet of names: DNS, HTTP and TLS on every address that it has, and the messages of a hostile
+resolver. Run as `internet.py KEY CERT`. It prints a line for each question, with its port and all of its bytes, and
+for each request."""
 
 import socket
 import socketserver
@@ -10,7 +11,7 @@ import sys
 import threading
 
 REAL, OTHER, HIDDEN = "198.51.100.7", "198.51.100.8", "198.51.100.129"
-# name: what it is an alias of, or its addresses
+# name: its alias, or its addresses
 NAMES = {
     "pypi.org": [REAL], "files.pythonhosted.org": "a.cdn.example", "a.cdn.example": "b.cdn.example", "b.cdn.example": [REAL],
     "evil.example": [OTHER], "twin.example": [REAL], "later.example": [OTHER],
@@ -23,7 +24,7 @@ NAMES = {
 TYPES = {1: "A", 28: "AAAA", 16: "TXT", 65: "HTTPS"}
 TTL = 1
 IP_PKTINFO, IP_FREEBIND = 8, 15
-# Number and port of a question, which a guest and its accomplice have agreed upon.
+# Number and port of a question, on which a guest and its accomplice have agreed.
 AGREED = (0x4242, 40123)
 
 
@@ -40,7 +41,7 @@ def record(owner, kind, data, ttl=TTL):
 
 
 def records(name):
-    """The chain of aliases and the addresses at its end."""
+    """Returns the chain of aliases and the addresses at its end."""
     out = []
     while isinstance(NAMES.get(name), str):
         out.append(record(encoded(name), 5, encoded(NAMES[name])))
@@ -53,15 +54,15 @@ def answer(query, question, items, code=0, flags=0x8180):
 
 
 def lie(name, query, question):
-    """What a hostile resolver sends before, or in the place of, the true answer."""
+    """Messages that a hostile resolver sends before the true answer, or instead of it."""
     poison = [record(encoded(name), 1, socket.inet_aton(HIDDEN))]
     other_id = bytes([query[0] ^ 0xFF]) + query[1:]
     return {
         "wrongid.example": [answer(other_id, question, poison)],
         "other.example": [answer(query, encoded("evil.example") + question[-4:], poison)],
-        # Behind the true ones, an address of a name that nobody asked for.
+        # After the true answers it adds an address of a name that nobody asked for.
         "unasked.example": [answer(query, question, [*records(name), record(encoded("evil.example"), 1, socket.inet_aton(HIDDEN))])],
-        # A name that points to itself, and one that points behind itself.
+        # One name points to itself, and one points beyond itself.
         "loop.example": [answer(query, question, [b"\xc0" + bytes([12 + len(question)]) + record(b"", 1, socket.inet_aton(HIDDEN))])],
         "forward.example": [answer(query, question, [b"\xc0\xff" + record(b"", 1, socket.inet_aton(HIDDEN))])],
         "cut.example": [answer(query, question, [], flags=0x8380)],
@@ -69,7 +70,7 @@ def lie(name, query, question):
 
 
 class Resolver:
-    """Answers from the address that was asked last: a socket that is connected to it takes no other answer."""
+    """Answers from the address that was asked last, since a socket that is connected to it takes no other answer."""
 
     def __init__(self):
         self.socket, self.asked = socket.socket(socket.AF_INET, socket.SOCK_DGRAM), bytes(4)
@@ -86,17 +87,17 @@ class Resolver:
 
 
 def forge(dns, name, host):
-    """What an accomplice of the guest sends, who can send as the resolver does, but sees no question."""
+    """Messages of an accomplice of the guest, who can send with the resolver's address but sees no question."""
     question = encoded(name) + struct.pack("!HH", 1, 1)
     poison = [record(encoded(name), 1, socket.inet_aton(HIDDEN))]
     dns.send(answer(struct.pack("!H", AGREED[0]), question, poison), (host, AGREED[1]))
 
 
 def serve_echo():
-    """By UDP what has come, after a word from another port, for which nobody has asked."""
+    """Sends by UDP the bytes that have come, after a message from another port, for which nobody has asked."""
     echo, stray = (socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(2))
     for one, port in ((echo, 8080), (stray, 8081)):
-        one.setsockopt(socket.IPPROTO_IP, IP_FREEBIND, 1)  # one side has the address, and both run this
+        one.setsockopt(socket.IPPROTO_IP, IP_FREEBIND, 1)  # one side has the address, and both run this program
         one.bind((OTHER, port))
     while True:
         data, peer = echo.recvfrom(4096)
@@ -127,7 +128,7 @@ def serve_dns():
 
 
 class Http(socketserver.BaseRequestHandler):
-    """Tells which host was asked for, and by what, on each request of a connection."""
+    """Prints, for each request of a connection, which host was asked for and by what."""
     scheme = "http"
 
     def handle(self):

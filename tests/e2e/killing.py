@@ -81,7 +81,7 @@ class Killer:
         subprocess.run(["cc", "-shared", "-fPIC", "-o", self.library, source], check=True)
 
     def at(self, step, *words, program="microagent"):
-        """True: killed before that step; False: it came to its end first."""
+        """Returns True if it was killed before that step, and False if it came to its end first."""
         self.steps.unlink(missing_ok=True)
         asan = "verify_asan_link_order=0:" + os.environ.get("ASAN_OPTIONS", "")
         child = self.host.popen(*words, program=program, start_new_session=True,
@@ -93,7 +93,7 @@ class Killer:
 
 
 def cloner(host):
-    """Makes sessions without booting them: fn(count) -> names."""
+    """Returns a function that makes sessions without booting them: fn(count) -> names."""
     program = host.base / "clone"
     sanitize = ["-fsanitize=address,undefined"] if os.environ.get("SANITIZE") else []
     subprocess.run(["cc", *sanitize, "-I", ROOT / "include", "-o", program, ROOT / "tests/e2e/library/clone.c",

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""The KVM of this host for tests whose machines run Linux under it (`make test ACCEL=kvm` and the stage kvm): a node that a
-machine's user may open, and a kernel that this KVM runs. Every KVM but a paravirtual one runs the kernels of the cache.
-MICROAGENT_KVM_KERNEL names the vmlinux of another kernel, which then is the only one in a cache of the tests' own."""
+"""The KVM of this host, for tests whose machines run Linux under it (`make test ACCEL=kvm` and the stage kvm). They
+need a device node that a machine's user may open, and a kernel that this KVM runs. Every KVM but a paravirtual one
+runs the kernels of the cache. MICROAGENT_KVM_KERNEL names the vmlinux of another kernel. Then that is the only one
+in a cache of the tests' own."""
 
 import contextlib
 import grp
@@ -19,18 +20,18 @@ PARAVIRTUAL = Path("/sys/module/kvm_pvm")
 BOOT_PATIENCE = {"MICROAGENT_TEST_LIMIT_BOOT_KVM_MS": "60000"}
 # ... and in the probe's loop, which does not count for that kernel. With these the loop ends.
 LOOP_PATIENCE = {"MICROAGENT_TEST_LIMIT_PROBE_LOOP_MS": "60000", "MICROAGENT_TEST_LIMIT_PROBE_MS": "90000"}
-# The variable is what says that the kernel is built for it.
+# The variable says that the kernel is built for this KVM.
 INSTALL = ["kernel", "install", *(["--for-pvm"] if PARAVIRTUAL.exists() else [])]
-# Where the stage's tests find a kernel that is not built for it.
+# Where the tests of the stage find a kernel that is not built for this KVM.
 OWN_CACHE = "MICROAGENT_TEST_OWN_CACHE"
 
 
 class NoKvm(Exception):
-    """No Linux runs under KVM here; says why."""
+    """No Linux runs under KVM here; the text says why."""
 
 
 class KernelRefused(Exception):
-    """What MICROAGENT_KVM_KERNEL names cannot be installed."""
+    """The kernel that MICROAGENT_KVM_KERNEL names cannot be installed."""
 
 
 def named_kernel():
@@ -45,13 +46,14 @@ def runs_named_kernel_alone():
 
 
 def or_stalled():
-    """What else than a fault of ours makes a command hang."""
+    """Causes of a hang that are no fault of ours."""
     return ", or the test kernel stalled, which MICROAGENT_KVM_KERNEL names" if runs_named_kernel_alone() else ""
 
 
 def find_node(place):
-    """The node of KVM that a machine's user may open, or why there is none. The mode of /dev/kvm is left alone: where
-    it is root's alone, root makes a node in the directory, which belongs to the group kvm if there is such a group."""
+    """Returns a KVM node that a machine's user may open, or why there is none. The mode of /dev/kvm is not changed. If
+    only root may open it, root makes a node in the directory. The node belongs to the group kvm if there is such a
+    group."""
     node = Path("/dev/kvm")
     if os.geteuid() != 0:
         return node if os.access(node, os.R_OK | os.W_OK) else "/dev/kvm is not this user's to open"
@@ -64,14 +66,14 @@ def find_node(place):
 
 
 def kvm_group():
-    """The number of the group kvm; 0 where there is none."""
+    """Returns the number of the group kvm; 0 if there is none."""
     with contextlib.suppress(KeyError):
         return grp.getgrnam("kvm").gr_gid
     return 0
 
 
 def make_node(node, mode, group=None):
-    """Makes the node as root; returns its path, or why KVM does not open by it."""
+    """Makes the node as root. Returns its path, or why KVM does not open by it."""
     try:
         os.mknod(node, stat.S_IFCHR | 0o600, NUMBER)
         os.chown(node, 0, kvm_group() if group is None else group)
@@ -83,8 +85,8 @@ def make_node(node, mode, group=None):
 
 
 def make_cache(place, programs, images):
-    """A cache of the named kernel, of what the user's own has for arm64, and of the images that are named by patterns.
-    Returns the user's own."""
+    """Makes a cache with the named kernel, with the user's own files for arm64, and with the images that match the
+    patterns. Returns the user's own cache."""
     listed = subprocess.run([programs / "microagent", "--json", "image", "list"], capture_output=True, check=True)
     own = Path(json.loads(listed.stdout)["images"][0]["path"]).parent.parent
     cache = place / "microagent"

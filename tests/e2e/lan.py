@@ -19,7 +19,7 @@ INTERNET6 = "2001:db8:ffff::7"
 HOST_ADDRESSES = ("203.0.113.2", "192.168.77.2")
 LAN = "192.168.77.1"
 LAN_OPENED = "192.168.78.1"
-PUBLIC_LAN = ("203.0.113.1", "192.0.2.1", "192.0.2.130")  # neighbours at public addresses
+PUBLIC_LAN = ("203.0.113.1", "192.0.2.1", "192.0.2.130")  # neighbours with public addresses
 PUBLIC_LAN_OPENED = "192.0.2.129"
 PUBLIC_LAN_LATER = "198.51.100.129"
 LINE_END = "198.51.100.65"  # the other end of a point-to-point line
@@ -30,10 +30,10 @@ IP_PKTINFO = 8
 NAME = "service.test"
 CLONE_NEWNET = 0x40000000
 
-LARGE, LARGEST = "large.test", "largest.test"  # names of 40 and 120 addresses: more than 512 bytes, more than any datagram may have
+LARGE, LARGEST = "large.test", "largest.test"  # names with 40 and 120 addresses: more than 512 bytes, and more than any datagram may have
 
-# Says its own address to whoever connects to PORT; at PORT_AFTER_END reads to the end before; answers every question for an A record with
-# INTERNET, by UDP and TCP, and what is longer than who asks by UDP can take as cut.
+# Prints its own address to every client of PORT. At PORT_AFTER_END it reads to the end before that. Answers every
+# question for an A record with INTERNET, by UDP and TCP. An answer that is too long for the asker's UDP is sent as cut.
 SERVICES = r"""
 import socket, socketserver, struct, sys, threading
 class Say(socketserver.BaseRequestHandler):
@@ -93,7 +93,7 @@ class Lan:
         self.resolv_conf.write_text("nameserver 127.0.0.53\nnameserver 203.0.113.1\n")
 
     def inside(self, side="host"):
-        """Words before a command that is to run there."""
+        """Words before a command that runs there."""
         enter = ["nsenter", f"--net=/run/netns/{self.names[side]}"]
         if side == "host":
             enter += ["unshare", "-m", "sh", "-c", f'mount --bind {self.resolv_conf} /etc/resolv.conf && exec "$@"', "sh"]
@@ -101,7 +101,7 @@ class Lan:
 
     @contextlib.contextmanager
     def entered(self, side="host"):
-        """The sockets that are made meanwhile by this thread are of that side, for ever."""
+        """Sockets that this thread makes meanwhile stay in that namespace for ever."""
         libc = ctypes.CDLL(None, use_errno=True)
         with open("/proc/thread-self/ns/net", "rb") as ours, open(f"/run/netns/{self.names[side]}", "rb") as there:
             assert libc.setns(there.fileno(), CLONE_NEWNET) == 0, os.strerror(ctypes.get_errno())
@@ -153,7 +153,7 @@ class Lan:
                 sh("ip", "netns", "del", name)
 
     def probe(self, address):
-        """What a connection from the host itself gets."""
+        """Returns the answer to a connection from the host itself."""
         code = (f"import socket; print(socket.create_connection(('{address}', {PORT}), 10)"
                 ".makefile().readline(), end='')")
         return subprocess.run([*self.inside(), sys.executable, "-c", code], capture_output=True, text=True,

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""One running machine for all files of tests that only talk to it: booting is what takes the suite's time. Who
-leaves it other than it was found has it replaced, and that is told."""
+"""One running machine for all test files that only talk to it, since booting takes most of the suite's time. If a test
+leaves it other than it was, the machine is replaced, and that is reported."""
 
 import os
 import shutil
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import strays
 
-# Processes but for the kernel's own and this look, mounts, and the files that a test may have changed.
+# Returns processes (without the kernel's own and this look), mounts, and the files that a test may have changed.
 LOOK = r"""
 for p in /proc/[0-9]*; do
 	line=$(tr '\0' ' ' <$p/cmdline 2>/dev/null)
@@ -21,13 +21,13 @@ find /etc /home /root /tmp /workspace -type f -exec md5sum {} +
 
 
 class SharedMachine:
-    """place makes its directory; words are how `microagent create` makes it."""
+    """place makes its directory. words are the options of `microagent create` for it."""
 
     def __init__(self, place, *words):
         self.place, self.words, self.host, self.found = place, words, None, None
 
     def look(self):
-        """As it is, inside and outside; None when nobody answers any more."""
+        """Returns its present state, inside and outside. Returns None if nobody answers any more."""
         done = self.host("exec", "--user", "root", "vm", "--", "sh", "-c", LOOK)
         if done.returncode:
             return None
@@ -45,12 +45,12 @@ class SharedMachine:
         return self.host
 
     def give_back(self, who, well):
-        """well: no test of who has failed. Who means to end it, or to cut it off, says so by its `spent`."""
+        """well: no test of the user has failed. A test that means to end it, or to cut it off, says so by its `spent`."""
         if well and self.host.spent:
             self.end()
             return
         now = self.look() if well else None
-        if well and now != self.found:  # what was told to end may be about it
+        if well and now != self.found:  # a command that was told to end may be ending just now
             now = self.look()
         if now == self.found:
             return

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""library/made.c, a program of somebody else's that creates and boots sessions by the C API."""
+"""library/made.c, an independent program that creates and boots sessions by the C API."""
 
 import functools
 import os
@@ -22,7 +22,7 @@ def program():
 
 
 def made(host, *words, check=0, env=None, timeout=300):
-    """What it prints, or what it complains of."""
+    """Returns its output, or its error."""
     path = {"PATH": f"{BIN}:{os.environ['PATH']}"}
     done = subprocess.run([program(), *map(str, words)], env={**host.env, **path, **(env or {})},
                           stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=timeout)

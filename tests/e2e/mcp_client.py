@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""A client of `microagent mcp` by its own lines. What a tool answers is checked against the schema that it told, and against
-the one in schema/."""
+"""A client of `microagent mcp` with lines of its own. The answer of a tool is checked by the schema that the server
+gave, and by the one in schema/."""
 
 import json
 import subprocess
@@ -50,7 +50,7 @@ class Server:
         self.raw(json.dumps(message).encode() + b"\n")
 
     def wait_for(self, wanted, what):
-        """The first message that is wanted, which is taken."""
+        """Returns the first wanted message and removes it."""
         def found():
             return next((m for m in self.messages if wanted(m)), None)
         with self.known:
@@ -79,7 +79,7 @@ class Server:
         return answer["result"]
 
     def refused(self, method, **params):
-        """The code of the error."""
+        """Returns the code of the error."""
         return self.answer(self.begin(method, **params))["error"]["code"]
 
     def listed(self):
@@ -98,20 +98,20 @@ class Server:
         return result
 
     def call(self, name, **arguments):
-        """The whole result; structuredContent is in it."""
+        """Returns the whole result, with structuredContent."""
         return self.result(name, self.answer(self.begin_call(name, **arguments)))
 
     def got(self, name, **arguments):
         return self.call(name, **arguments)["structuredContent"]
 
     def fails(self, name, **arguments):
-        """The text of a result that is an error."""
+        """Returns the text of a result that is an error."""
         result = self.ask("tools/call", name=name, arguments=arguments)
         assert result["isError"] and "structuredContent" not in result
         return result["content"][0]["text"]
 
     def end(self):
-        """Its input ends: the exit code."""
+        """Closes the server's input. Returns its exit code."""
         self.child.stdin.close()
         code = self.child.wait()
         self.reader.join(HANG_S)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a guest cannot make in a shared directory: set-user-ID and set-group-ID programs. And what it still can."""
+"""Checks what a guest cannot make in a shared directory, set-user-ID and set-group-ID programs, and what it can make."""
 
 import errno
 import shutil
@@ -24,7 +24,7 @@ def with_bits(work):
 
 
 def check_refused(run, work, at, user):
-    """Every way, as the kernel has it and as a shell's user knows it."""
+    """Tries every way, as the kernel has it and as a shell's user knows it."""
     run(f"mkdir {at}/modes", user)
     said = [line.split() for line in run(f"{at}/guest_modes {at}/modes", user).splitlines()]
     assert [line[:2] for line in said] == [[way, mode] for way in WAYS for mode in ("4755", "2755", "6755")]
@@ -36,7 +36,7 @@ def check_refused(run, work, at, user):
 
 
 def check_usual(run, work, at, owner):
-    """An agent's own work is as before; the bits of a file that the host gave them go at the first write."""
+    """An agent's ordinary work is not affected. If the host gave a file the bits, they go at the first write."""
     run(f"mkdir -p {at}/tree/sub && cd {at}/tree && for i in 1 2 3 4 5 6 7 8; do echo $i > sub/$i; done && "
         "chmod 755 sub/1 && chmod 600 sub/2 && chmod 1777 . && ln -s sub/1 link && "
         f"tar -cf /tmp/tree.tar . && mkdir {at}/out && tar -xpf /tmp/tree.tar -C {at}/out", "agent")
@@ -54,7 +54,7 @@ def check_usual(run, work, at, owner):
 
 
 def check_modes(run, work, at, owner):
-    """run(line, user) in the guest, which must succeed; work is on at. Nothing of it stays."""
+    """run(line, user) runs in the guest and must succeed. work is the directory that the guest has at `at`. Nothing of this stays."""
     shutil.copy(program(), work / "guest_modes")
     for user in ("agent", "root"):
         check_refused(run, work, at, user)

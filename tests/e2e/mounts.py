@@ -1,18 +1,19 @@
 # SPDX-License-Identifier: MIT
-"""What is mounted below a shared directory: what was there when it was shared is part of it, what comes later is the host's."""
+"""Mounts below a shared directory. A mount that existed when the directory was shared is part of it. A later mount is
+the host's only."""
 
 import subprocess
 from pathlib import Path
 
 
 def inside(broker, *words):
-    """Where a machine's programs see files: in the mount namespace of its broker."""
+    """Returns where a machine's programs see files: in the mount namespace of its broker."""
     subprocess.run(["nsenter", "--mount", "--target", str(broker), *words], check=True)
 
 
 def own_mount(uid, path):
-    """The line of a shell: path becomes a mount that tells its copies of later ones, as every mount does where systemd runs,
-    with one below it."""
+    """Returns the line of a shell. It makes path a mount that tells its copies of later mounts, as every mount does
+    under systemd, with a mount below it."""
     before = path / "before"
     before.mkdir()
     return (f"mount --bind {path} {path} && mount --make-shared {path} && "
@@ -20,7 +21,7 @@ def own_mount(uid, path):
 
 
 def check_mounts(say, broker, servers, path, at, writable):
-    """say(line, user, code) is what a line in the guest says; the share of path is on at."""
+    """say(line, user, code) returns the output of a line in the guest. path is shared at `at`."""
     assert say(f"cat {at}/before/marker", "agent", 0) == "before\n"
     wrote = say(f"mount -o remount,rw {at} 2>&1; touch {at}/before/x 2>&1 && rm {at}/before/x && echo written", "root",
                 0 if writable else 1)
@@ -33,6 +34,6 @@ def check_mounts(say, broker, servers, path, at, writable):
     (path / "later").rmdir()
     for server in servers:
         mounts = [line.split(" - ")[0].split() for line in Path(f"/proc/{server}/mountinfo").read_text().splitlines()]
-        assert [mount[4] for mount in mounts] == ["/", "/before"], mounts  # as it sees them
-        assert not any(mount[6:] for mount in mounts), mounts  # nothing is told to it, nor by it
+        assert [mount[4] for mount in mounts] == ["/", "/before"], mounts  # as these programs see them
+        assert not any(mount[6:] for mount in mounts), mounts  # it neither gets nor gives mounts
         assert {"ro" in mount[5].split(",") for mount in mounts} == {not writable}, mounts

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Images as tests need them, damaged and hostile ones too: layers, OCI layouts and the archives that
-`docker save` writes, and a registry on the loopback. Made by hand, so that nothing but the program
-under test decides what is right."""
+"""Makes images for tests, damaged and hostile ones too: layers, OCI layouts and archives as of `docker save`, and a
+registry on the loopback. They are made by hand, so that only the program under test decides what is right."""
 
 import contextlib
 import gzip
@@ -27,12 +26,12 @@ def sha256(data):
 
 def file(name, data=b"", mode=0o644, kind=tarfile.REGTYPE, link="", uid=0, gid=0, mtime=1700000000, xattrs=None,
          device=(0, 0)):
-    """One entry of a layer: (TarInfo, bytes)."""
+    """Returns one entry of a layer: (TarInfo, bytes)."""
     info = tarfile.TarInfo(name)
     info.type, info.mode, info.linkname, info.uid, info.gid, info.mtime = kind, mode, link, uid, gid, mtime
     info.size = len(data)
     info.devmajor, info.devminor = device
-    # Values are bytes; what tarfile encodes as UTF-8 must come out as they are.
+    # The values are bytes. Text that tarfile encodes as UTF-8 must come out unchanged.
     info.pax_headers = {f"SCHILY.xattr.{name}": value.decode() for name, value in (xattrs or {}).items()}
     return info, data
 
@@ -58,14 +57,14 @@ def layer(*entries, form=tarfile.PAX_FORMAT):
 
 
 def busybox(*applets):
-    """Something to run."""
+    """Returns a config with a command to run."""
     program = Path("/bin/busybox").read_bytes()
     return (directory("bin"), file("bin/busybox", program, mode=0o755),
             *(hardlink(f"bin/{name}", "bin/busybox") for name in applets))
 
 
 def configuration(layers, config=None, **changes):
-    """changes: members in place of these; None: there is none."""
+    """changes: members that replace those of the document; None removes one."""
     document = {"architecture": ARCHITECTURE, "os": "linux", "config": config,
                 "rootfs": {"type": "layers", "diff_ids": ["sha256:" + sha256(data) for data in layers]}}
     document.update(changes)
@@ -87,7 +86,7 @@ class Layout:
         return {"mediaType": kind, "digest": "sha256:" + sha256(data), "size": len(data)}
 
     def image(self, layers, config=None, tag=None, packed=True, of_layers=None, **changes):
-        """The digest of its manifest, without its "sha256:". of_layers: what its layers' descriptors say more."""
+        """Returns the digest of its manifest, without "sha256:". of_layers: further members of its layers' descriptors."""
         stored = [self.blob(gzip.compress(data, mtime=0) if packed else data, LAYER + "+gzip" * packed)
                   for data in layers]
         document = {"schemaVersion": 2, "mediaType": MANIFEST, "layers": [{**one, **(of_layers or {})} for one in stored],
@@ -101,13 +100,14 @@ class Layout:
         return manifest["digest"][7:]
 
     def index_of(self, manifests, architecture=ARCHITECTURE):
-        """The descriptor of a further index, for what index.json is to have in place of manifests."""
+        """Returns the descriptor of a further index, which index.json can have in place of manifests."""
         platform = {"os": "linux", "architecture": architecture}
         document = {"schemaVersion": 2, "mediaType": INDEX, "manifests": [{"platform": platform, **one} for one in manifests]}
         return self.blob(json.dumps(document).encode(), INDEX)
 
     def platforms(self, *words, tag=None):
-        """One image for each, "linux/arm64/v8", with a file of the architecture's name in it, as one index. Returns its bytes."""
+        """Makes one image for each platform, like "linux/arm64/v8", with a file of the architecture's name in it, as
+        one index. Returns its bytes."""
         manifests = []
         for word in words:
             name, architecture, *variant = word.split("/")
@@ -127,7 +127,7 @@ class Layout:
 
 
 def docker_archive(path, layers, config=None, name="test/image:1", damage=None):
-    """As `docker save` writes one. damage: a layer whose bytes are changed."""
+    """Writes an archive as `docker save` does. damage: a layer whose bytes are changed."""
     document = configuration(layers, config)
     entries = [file(f"{sha256(document)}.json", document)]
     for i, data in enumerate(layers):
@@ -140,7 +140,7 @@ def docker_archive(path, layers, config=None, name="test/image:1", damage=None):
 
 
 class Registry(http.server.BaseHTTPRequestHandler):
-    """The pulling half of the distribution protocol, over one layout."""
+    """Serves the pulling half of the distribution protocol, for one layout."""
     layout = None
     asked = None
 
@@ -180,7 +180,7 @@ class Registry(http.server.BaseHTTPRequestHandler):
 
 @contextlib.contextmanager
 def registry(layout):
-    """A server: its address, and the list of the paths that it was asked for."""
+    """Runs a server. Returns its address and the list of paths that it was asked for."""
     handler = type("Handler", (Registry,), {"layout": layout, "asked": []})
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
     thread = threading.Thread(target=server.serve_forever, daemon=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Debian packages of this tree, and where they are installed."""
+"""Makes Debian packages of this tree, and places to install them."""
 
 import os
 import shutil
@@ -8,13 +8,13 @@ from pathlib import Path
 
 from conftest import BUILD, ROOT
 
-# Why nothing of a version's own is needed to make the next one: it is a text of the same length in each program.
+# The next version can be made without a build, since the version is a text of the same length in each program.
 VERSION = subprocess.run([BUILD / "bin" / "microagent", "--version"], capture_output=True, text=True, check=True).stdout.split()[1]
 NEXT = VERSION[:-1] + ("8" if VERSION[-1] == "9" else "9")
 
 
 def run(*words, cwd=None, env=None, code=0, **kw):
-    """What it printed, both streams."""
+    """Returns the output of both streams."""
     done = subprocess.run(list(map(str, words)), cwd=cwd, env={**os.environ, "LC_ALL": "C.UTF-8", **(env or {})}, stdin=subprocess.DEVNULL,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", check=False, **kw)
     assert done.returncode == code, f"{words}: exit {done.returncode}\n{done.stdout[-6000:]}"
@@ -22,14 +22,14 @@ def run(*words, cwd=None, env=None, code=0, **kw):
 
 
 def export(place):
-    """The sources, as `make deb` takes them."""
+    """Copies the sources as `make deb` takes them."""
     place.mkdir(parents=True)
     run("sh", "-c", 'tar -c --exclude-vcs --exclude=./build --exclude=__pycache__ --exclude=.pytest_cache . | tar -x -C "$0"', place, cwd=ROOT)
     return place
 
 
 def of_what_is_built(place):
-    """Packages of the programs that are there, quickly: their paths, by package."""
+    """Makes packages of the programs that exist, quickly. Returns their paths by package."""
     source = export(place / "microagent")
     run("dpkg-buildpackage", "-us", "-uc", "-b", "-nc", "-d", cwd=source,
         env={"MICROAGENT_BUILD": str(BUILD), "PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "DEB_BUILD_OPTIONS": "nostrip noautodbgsym", "DPKG_DEB_COMPRESSOR_TYPE": "none"})
@@ -48,10 +48,10 @@ def extract(debs, place):
 
 
 def make_next(programs):
-    """The same programs of the next version."""
+    """Makes the same programs of the next version."""
     for program in programs.iterdir():
         data = program.read_bytes()
-        if data.startswith(b"#!"):  # of the binding, whose version is the library's
+        if data.startswith(b"#!"):  # the version of the binding is the library's
             continue
         assert VERSION.encode() in data, program
         program.write_bytes(data.replace(VERSION.encode(), NEXT.encode()))
@@ -73,7 +73,7 @@ def next_of(debs, place):
 
 
 def replace(old, new):
-    """As dpkg does it: a file of the new version takes the name of each old one, which goes."""
+    """Replaces files as dpkg does: a file of the new version takes the name of each old one."""
     for program in new.iterdir():
         beside = old / f"{program.name}.dpkg-new"
         shutil.copy2(program, beside)
@@ -81,21 +81,21 @@ def replace(old, new):
 
 
 def archives():
-    """Debian's own among the archives that apt has here, as lines of a sources.list."""
+    """Returns the archives of Debian that apt uses here, as lines of a sources.list."""
     suite = next(line.split("=")[1] for line in Path("/etc/os-release").read_text().splitlines() if line.startswith("VERSION_CODENAME"))
     told = run("apt-get", "indextargets", "--format", "$(ORIGIN)|$(CODENAME)|deb $(REPO_URI) $(RELEASE) $(COMPONENT)", "Created-By: Packages")
     return suite, [line.split("|")[2] for line in told.splitlines() if line.startswith(f"Debian|{suite}")]
 
 
 def bootstrap(tar):
-    """A fresh Debian, to make systems of."""
+    """Makes a fresh Debian, which systems are made of."""
     suite, lines = archives()
     run("mmdebstrap", "--mode=root", "--variant=minbase", '--aptopt=APT::Install-Recommends "false"', '--aptopt=Acquire::Languages "none"',
         "--include=adduser,passwd", suite, tar, *lines)
 
 
 class System:
-    """One of them, in namespaces of its own: what is only chrooted may make no user namespaces."""
+    """Makes a system of it, in namespaces of its own. A process that is only chrooted may make no user namespaces."""
 
     def __init__(self, tar, place):
         self.root = place

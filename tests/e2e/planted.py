@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Programs that a guest has put where its user works, in the hope that they are run instead of the host's."""
+"""Programs that a guest has put into the working directory of its user, so that they may be run instead of the host's."""
 
 PROGRAMS = ("apt-cache", "apt-get", "busybox", "bwrap", "curl", "depmod", "dpkg", "dpkg-deb", "e2fsck", "microagent",
             "microagent-artifact", "microagent-qemu-supervisor", "mke2fs", "newgidmap", "newuidmap", "nice", "passt", "python3", "qemu-system-aarch64",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Pools as their tests see them: what is ready, who fills, and claimers that get nothing."""
+"""Pools as their tests see them: ready members, fillers, and claimers that get nothing."""
 
 import json
 import os
@@ -9,7 +9,7 @@ from conftest import pid_lines, wait_until
 
 LATER = {"MICROAGENT_TEST_LIMIT_POOL_QUIET_MS": "3600000"}  # a filler that waits for quiet, and makes nothing
 NOW = {"MICROAGENT_TEST_LIMIT_POOL_QUIET_MS": "0"}
-FULL = {"MICROAGENT_TEST_LIMIT_STATE_FREE_BYTES": str(1 << 60)}  # starts nothing new; a claim starts nothing
+FULL = {"MICROAGENT_TEST_LIMIT_STATE_FREE_BYTES": str(1 << 60)}  # makes nothing new; a claim starts nothing
 NOT_NEW = {**LATER, **FULL}
 
 
@@ -45,7 +45,7 @@ def runtime(host, name):
 
 
 def filler(host):
-    """Its pid, by what it has written into its lock; it is ours."""
+    """Returns the filler's pid, which is in its lock. The filler is ours."""
     pid = int((host.state / "pool" / "web-v1" / "filler.lock").read_text().split()[0])
     assert str(host.state) in pid_lines("pool fill")[pid]
     return pid
@@ -58,6 +58,6 @@ def kill_filler(host):
 
 
 def create_refused(host, base="web", env=None, words=("--network", "isolated")):
-    """Nothing is there to be claimed."""
+    """Requires that there is nothing to claim."""
     done = host("session", "create", "--base", base, *words, env=env or NOT_NEW)
     return done.returncode == 75 and "no space left where the state directory is" in done.stderr

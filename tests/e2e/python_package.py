@@ -17,7 +17,7 @@ LIBRARY = next((BUILD / "lib").glob("libmicroagent.so.*"), None)
 
 
 def library_env(**more):
-    """For a Python of its own."""
+    """Builds the package for a Python of its own."""
     return {**os.environ, "MICROAGENT_LIBRARY": str(LIBRARY), "PYTHONPATH": str(PACKAGE), "PYTHONDONTWRITEBYTECODE": "1", **more}
 
 
@@ -35,7 +35,7 @@ def load():
 
 @pytest.fixture(scope="module")
 def tools(place):
-    """Keywords of a Sandbox of the base, which is warm; at the end there is none."""
+    """Keywords of a Sandbox of the base, which is warm. At the end there is no session."""
     place("base", "warm", "web", check=0)
     words = {"base": "web", "network": "isolated", "state_dir": place.state}
     yield words
@@ -44,7 +44,7 @@ def tools(place):
 
 @pytest.fixture(scope="module")
 def box(tools):
-    """For tests that leave it as they found it."""
+    """A session for tests that leave it as they found it."""
     with load().Sandbox(**tools) as it:
         assert it.info()["boot"] == {"how": "restored"}
         yield it
@@ -59,7 +59,7 @@ def sleepers(box):
 
 
 def program(tools, text, *words):
-    """A Python of its own, whose `options` are those of a Sandbox."""
+    """Starts a Python of its own. `options` are those of a Sandbox."""
     head = (f"import os, signal, sys, threading, time, microagent\noptions = dict(base={tools['base']!r}, network='isolated', "
             f"state_dir={str(tools['state_dir'])!r})\nsignal.signal(signal.SIGINT, signal.default_int_handler)\n")
     return Child([sys.executable, "-W", "error", "-c", head + textwrap.dedent(text), *map(str, words)], env=library_env(), stdin=subprocess.DEVNULL,
@@ -73,7 +73,7 @@ def said(child, code=0):
 
 
 def transcripts(name):
-    """Of the example's docstring: the word behind its name, and what it prints."""
+    """Returns from the example's docstring the word behind its name, and its output."""
     text = (PACKAGE / "examples" / name).read_text().split('"""')[1]
     block = textwrap.dedent("".join(re.findall(r"^(?:    .*\n?)+", text, re.M))).encode().decode("unicode_escape")
     for one in block.split("$ python3 ")[1:]:

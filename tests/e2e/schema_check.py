@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""The schemas as test oracle: validate(name, document) with a name of schema/ without .json.
-
-Every schema is strict about what we write ourselves: a field that is not in it fails the test,
-although readers of answers and state files pass over fields they do not know."""
+"""The schemas as test oracle: validate(name, document) with a name of schema/ without .json. Every schema is strict
+about the documents that we write: a field that is not in it fails the test. Readers of answers and state files
+ignore fields that they do not know."""
 
 import functools
 import json
@@ -14,7 +13,7 @@ import jsonschema
 SCHEMAS = Path(__file__).resolve().parent.parent.parent / "schema"
 NOT_MESSAGES = {"defs", "mcp"}
 seen = set()
-checking = threading.RLock()  # a resolver keeps its place in itself: tests with threads would move it under each other
+checking = threading.RLock()  # a resolver keeps its present position, which threads would move under each other
 
 
 @functools.lru_cache(maxsize=None)
@@ -24,7 +23,7 @@ def load(name):
 
 @functools.lru_cache(maxsize=None)
 def validator(name, part=None):
-    """part: a member of the schema's $defs instead of the whole."""
+    """part: a member of the schema's $defs instead of the whole schema."""
     base = (SCHEMAS / f"{name}.json").as_uri()
     schema = {"$ref": f"{base}#/$defs/{part}"} if part else {"$ref": base}
     store = {(SCHEMAS / f"{other}.json").as_uri(): load(other) for other in names(all_files=True)}
@@ -33,19 +32,19 @@ def validator(name, part=None):
 
 
 def names(all_files=False):
-    """Every message that has a schema."""
+    """Returns every message that has a schema."""
     found = {path.stem for path in SCHEMAS.glob("*.json")}
     return sorted(found if all_files else found - NOT_MESSAGES)
 
 
 def problems(name, document, part=None):
-    """What is wrong with the document: a list of texts, empty when it is fine."""
+    """Returns the errors of the document: a list of texts, empty if there is none."""
     with checking:
         return [text for error in validator(name, part).iter_errors(document) for text in explain(error)]
 
 
 def explain(error):
-    """The deepest reasons: an error of anyOf or oneOf alone says nothing."""
+    """Returns the deepest reasons. An error of anyOf or oneOf by itself explains nothing."""
     if error.context:
         closest = min({e.schema_path[0] for e in error.context},
                       key=lambda branch: sum(e.schema_path[0] == branch for e in error.context))
@@ -58,19 +57,19 @@ def explain(error):
 
 
 def variants(name):
-    """The schemas of a message that comes in several forms: each is a message of its own."""
+    """Returns the schemas of a message that has several forms: each form is a message of its own."""
     return load(name).get("oneOf", [])
 
 
 def messages():
-    """Every message that a test must meet: (schema, part of its $defs or form)."""
+    """Returns every message that a test must meet: (schema, part of its $defs or form)."""
     answers = [part for part in load("response")["$defs"] if part not in ("result", "artifacts")]
     return {(name, form) for name in names() for form in
             (answers if name == "response" else range(len(variants(name))) or [None])}
 
 
 def remember(name, document, part):
-    """That the message was met; with an answer also its blocks."""
+    """Notes that the message was met. If it is an answer, its blocks are noted too."""
     forms = variants(name)
     for form, schema in enumerate(forms):
         base = (SCHEMAS / f"{name}.json").as_uri()
@@ -84,7 +83,7 @@ def remember(name, document, part):
 
 
 def validate(name, document, part=None):
-    """AssertionError with all that is wrong. Remembers that the message was met."""
+    """Raises AssertionError with all errors. Notes that the message was met."""
     remember(name, document, part)
     found = problems(name, document, part)
     assert not found, (f"schema/{name}.json{'#' + part if part else ''} does not allow this:\n  " +
@@ -92,11 +91,11 @@ def validate(name, document, part=None):
 
 
 def validate_response(command, answer):
-    """A supervisor's answer to command: exactly the blocks that this command may carry."""
+    """Checks a supervisor's answer to a command: it has exactly the blocks that this command may have."""
     validate("response", answer, command if answer.get("ok") else "failure")
 
 
-# What `microagent --json WORDS` prints; the others answer with a supervisor's response.
+# The messages that `microagent --json WORDS` prints. Other commands answer with a supervisor's response.
 CLI = {"balloon": "control-sock-answer", "list": "cli-list", "doctor": "cli-doctor", "setup": "cli-setup", "version": "cli-version", "contract": "contract", "logs": "cli-logs",
        "events": "cli-events", "profiles": "cli-profiles", "network": "cli-network",
        "exec": "cli-exec", "run": "cli-exec", "connect": "cli-exec", "cp": "cli-copy", "ls": "cli-ls", "artifacts get": "cli-copy", "artifacts": "cli-artifacts",
@@ -116,7 +115,7 @@ CLI = {"balloon": "control-sock-answer", "list": "cli-list", "doctor": "cli-doct
 
 
 def validate_cli(words, document):
-    """What `microagent --json WORDS` has printed on stdout."""
+    """Checks what `microagent --json WORDS` has printed on stdout."""
     if document.get("ok") is False and not {"verdict", "backend", "kernels", "images", "checks"} & set(document):
         validate("error" if "responses" not in document else "cli-many", document)
         return
@@ -125,7 +124,7 @@ def validate_cli(words, document):
 
 
 def validate_workspace(directory):
-    """The JSON files of one workspace, as far as they are there."""
+    """Checks the JSON files of one workspace that exist."""
     for name in ("workspace", "event", "events", "runtime", "result", "rootfs"):
         path = Path(directory) / f"{name}.json"
         if path.exists():
@@ -136,15 +135,15 @@ def validate_workspace(directory):
 
 
 def tell(path):
-    """Writes down what was met, for remembered()."""
+    """Writes down which messages were met, for remembered()."""
     path.write_text(json.dumps(sorted(seen, key=str)))
 
 
 def remembered(folder):
-    """What was met by the workers that have told it into this folder."""
+    """Returns the messages that other workers have noted in this folder."""
     return {tuple(one) for path in Path(folder).glob("*.seen") for one in json.loads(path.read_text())}
 
 
 def unseen():
-    """Messages that no test of this process has met, nor any of the workers before it."""
+    """Returns messages that no test of this process has met, nor any worker before it."""
     return sorted(messages() - seen, key=str)

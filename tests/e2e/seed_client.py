@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""A host client of its own, written from the protocol's published description alone: it shares no
-code, no schema and no table with microagent, and checks of every answer what the description says."""
+"""A host client written only from the protocol's published description. It shares no code, no schema and no table with
+microagent, and checks every answer by the description."""
 
 import itertools
 import json
@@ -33,7 +33,7 @@ SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
 class Refused(Exception):
-    """An answer with "ok": false."""
+    """Raised for an answer with "ok": false."""
 
     def __init__(self, answer):
         super().__init__(answer.get("error"))
@@ -47,7 +47,7 @@ class Client:
         self.numbers = itertools.count(1) if numbered else None
 
     def begin(self, command, identity=None, config=None):
-        """Sends the request; finish() takes the answer. `run` lasts as long as its workspace."""
+        """Sends the request; finish() takes the answer. `run` takes as long as its workspace lives."""
         request = {"command": command}
         needs = COMMANDS[command]
         if "identity" in needs:
@@ -65,7 +65,7 @@ class Client:
         return child, request
 
     def finish(self, begun, declared=None):
-        """declared: the config given to prepare, where the request carries less."""
+        """declared: the config that prepare got, if the request has less."""
         child, request = begun
         out, err = child.communicate(timeout=300)
         answer = json.loads(out)  # one document, and nothing else on stdout
@@ -85,7 +85,7 @@ class Client:
         state = answer.get("event", {}).get("state")
         for block, rule in zip(BLOCKS, PRESENCE[command]):
             if state == "unknown" and block in ("verification", "readiness"):
-                continue  # there is nothing to compare and nothing that could be ready
+                continue  # there is nothing to compare, and nothing that could be ready
             if block == "readiness" and command == "inspect" and state != "running":
                 continue
             there = block in answer
@@ -105,7 +105,7 @@ class Client:
     def check_event(event, request):
         for key in ("runtimeID", "role", "backend"):
             assert event["identity"][key] == request["identity"][key], event
-        # the event of a command that changes the state is that command's; else it is the latest one
+        # The event of a command that changes the state is that command's. For other commands it is the latest event.
         assert event["identity"]["requestID"] == request["identity"]["requestID"] or \
             event["identity"]["requestID"] and (request["command"] in ("check", "inspect") or
                                                 "the workspace stays as it was" in event.get("detail", "")), event

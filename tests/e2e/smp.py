@@ -1,19 +1,19 @@
 # SPDX-License-Identifier: MIT
-"""A guest of two CPUs with the words that the product gives QEMU, and a program of ours alone in it (smp_guest.c):
-the cheapest boot in which a kernel patches its own code."""
+"""A guest of two CPUs with QEMU's words as the product gives them, and only a program of ours in it (smp_guest.c). It
+is the cheapest boot in which a kernel patches its own code."""
 
 import re
 import subprocess
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-# What makes the processors and the memory; the devices have no part in it.
+# The words that make the processors and the memory; devices have no part in it.
 KEPT = ("-machine", "-accel", "-cpu", "-smp", "-m", "-object", "-global", "-append")
-HANG_S = 300  # quietly it is over in seconds
+HANG_S = 300  # on a quiet host it is over in seconds
 
 
 def initrd(place):
-    """With smp_guest.c as its init."""
+    """Makes an initramfs with smp_guest.c as its init."""
     tree = Path(place, "smp")
     tree.mkdir(parents=True, exist_ok=True)
     subprocess.run(["gcc", "-std=gnu17", "-D_GNU_SOURCE", "-O2", "-static", "-s", "-o", tree / "init", HERE / "smp_guest.c"], check=True)
@@ -23,7 +23,7 @@ def initrd(place):
 
 
 def machine(words):
-    """Of QEMU's command line what a bare one needs."""
+    """Returns those words of QEMU's command line that a bare QEMU needs."""
     kept = [words[0], "-nodefaults", "-no-user-config", "-no-reboot", "-display", "none"]
     for option, value in zip(words, words[1:]):
         if option in KEPT and (option != "-object" or "memory-backend" in value):
@@ -32,7 +32,7 @@ def machine(words):
 
 
 def boot(machine_words, kernel, initrd_path, *guest_words, **changes):
-    """What the guest wrote, to its end. changes: accel="..." in the place of the product's."""
+    """Returns all output of the guest. changes: accel="..." replaces the product's."""
     words = list(machine_words)
     for option, value in changes.items():
         words[words.index(f"-{option}") + 1] = value

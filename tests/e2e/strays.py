@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""What must not be left of a test, told by the place that it is of: every test has a directory of its own, whose
-path is in the command line, the environment, the socket or the mount of whatever belongs to it. So tests that run
-beside each other do not take the other's for theirs."""
+"""Finds what is left of a test, by the place of the test. Every test has a directory of its own. Its path is in the
+command line, the environment, the socket or the mount of everything that belongs to the test. So tests that run
+beside each other do not take another's things for theirs."""
 
 import contextlib
 import os
@@ -11,7 +11,7 @@ from pathlib import Path
 
 
 def running(place):
-    """Processes whose command line or environment names the place: {pid: command line}."""
+    """Returns processes whose command line or environment names the place: {pid: command line}."""
     found = {}
     for entry in os.listdir("/proc"):
         if not entry.isdigit() or int(entry) == os.getpid():
@@ -31,7 +31,7 @@ def running(place):
 
 
 def processes(place, seconds=60):
-    """A process that was told to end is given seconds to do it."""
+    """A process that was told to end gets seconds to do it."""
     end = time.monotonic() + seconds
     while (found := running(place)) and time.monotonic() < end:
         time.sleep(0.02)
@@ -39,7 +39,7 @@ def processes(place, seconds=60):
 
 
 def descriptors(pid):
-    """What a process has open: {number: target}. One that it closes while they are looked at is none."""
+    """Returns the open files of a process: {number: target}. A file that is closed while the list is made is left out."""
     found = {}
     for number in os.listdir(f"/proc/{pid}/fd"):
         with contextlib.suppress(FileNotFoundError):
@@ -48,7 +48,7 @@ def descriptors(pid):
 
 
 def has_open(pid, number, path):
-    """Whether a descriptor of a process is this file. A descriptor that was closed in the meantime is not."""
+    """Returns whether a descriptor of a process is this file. A descriptor that was closed meanwhile is not."""
     with contextlib.suppress(FileNotFoundError):
         return os.path.samefile(f"/proc/{pid}/fd/{number}", path)
     return False

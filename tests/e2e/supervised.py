@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Machines of one backend's supervisor, asked directly, with a stand-in in its VMM's place that takes its settings from a file
-and writes what it is told to a FIFO."""
+"""Machines of one backend's supervisor, which is asked directly. A stand-in for the VMM takes its settings from a file
+and writes the calls that it gets to a FIFO."""
 
 import json
 import os
@@ -14,7 +14,7 @@ from conftest import BIN, wait_until
 
 
 class Supervised:
-    """The supervisor on one state directory; the settings of its stand-in can be changed at any time."""
+    """The supervisor on one state directory. The settings of its stand-in can be changed at any time."""
 
     BACKEND = None
     DEFAULTS = {}
@@ -39,7 +39,7 @@ class Supervised:
         new.replace(self.settings)
 
     def recorded(self):
-        """The lines since the last look."""
+        """Returns the lines since the last look."""
         text = b""
         while True:
             try:
@@ -48,7 +48,7 @@ class Supervised:
                 return [json.loads(line) for line in text.splitlines()]
 
     def ask(self, command, config=None, env=None, args=(), wrap=(), **identity):
-        """(exit code, answer, stderr)"""
+        """Returns (exit code, answer, stderr)."""
         document = {"command": command}
         if command != "host":
             document["identity"] = {"requestID": "req-1", "runtimeID": "w", "role": "workload", "backend": self.BACKEND, **identity}
@@ -102,7 +102,7 @@ class Supervised:
         return done.stdout
 
     def control(self, **request):
-        """One request to the live supervisor, and its answer."""
+        """Sends one request to the live supervisor. Returns its answer."""
         with socket.socket(socket.AF_UNIX) as control:
             control.connect(str(self.workspace / "control.sock"))
             control.sendall(json.dumps(request).encode() + b"\n")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""A client in Python of the supervisor protocol, of nothing but its published field lists: dataclasses, written as they are, so
-that what nobody has set is null."""
+"""A client of the supervisor protocol in Python, made only from the published field lists. They are dataclasses,
+written as they are, so a field that nobody has set is null."""
 
 import json
 import subprocess

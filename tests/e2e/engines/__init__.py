@@ -1,3 +1,3 @@
 # SPDX-License-Identifier: MIT
-"""Container engines as people have them (containerd, podman, Docker, Kubernetes' interface to containerd), each with its
-own root, state and socket in a folder of the test's, and with the OCI runtime that MICROAGENT_OCI_RUNTIME names."""
+"""Container engines that people use (containerd, podman, Docker, Kubernetes' interface to containerd). Each has its own
+root, state and socket in a folder of the test, and uses the OCI runtime that MICROAGENT_OCI_RUNTIME names."""

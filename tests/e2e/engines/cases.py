@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What Docker and podman do alike, as a class of tests: whose file has it says by a fixture which engine it is."""
+"""Tests that are the same for Docker and podman, as a class. The file that uses it says by a fixture which engine it tests."""
 
 import pytest
 
@@ -36,7 +36,7 @@ class RunAndExec:
 
     @soak
     def test_what_cannot_be_begun(self, engine):
-        """127 for what is not there, 126 for what is no program; of both the reason is said."""
+        """The exit code is 127 for a file that does not exist, and 126 for one that is no program. For both the reason is printed."""
         absent = engine.container("/bin/nothing")
         assert absent.returncode == 127, absent.stderr
         assert "/bin/nothing" in absent.stderr

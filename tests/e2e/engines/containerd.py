@@ -25,7 +25,7 @@ UNUSED = ("snapshotter.v1.aufs", "snapshotter.v1.btrfs", "snapshotter.v1.devmapp
 
 
 class Containerd(Place):
-    """Its namespace is the name of the cgroup: ctr's containers are put below that."""
+    """The name of its namespace is the name of the cgroup, since ctr's containers are put below that."""
 
     def __init__(self, more="", disabled=("grpc.v1.cri",)):
         super().__init__()
@@ -56,8 +56,8 @@ class Containerd(Place):
                           "--runc-root", self.base / "oci", *options, of, name, *command)
 
     def read(self, words, check):
-        """ctr loses what is written by a process that ends before it has opened the pipes: so the one of these words, which BEGIN
-        leads, is let go on when something came through both."""
+        """ctr loses output of a process that ends before ctr has opened the pipes. So the process of these words, which
+        follow BEGIN, goes on only when something has come through both pipes."""
         child = self.popen(*words, stdin=subprocess.PIPE)
         first = {stream: stream.readline() for stream in (child.stdout, child.stderr)}
         begun = set(first.values()) == {b"begin\n"}
@@ -70,11 +70,11 @@ class Containerd(Place):
         return subprocess.CompletedProcess(words, child.returncode, out.decode(), err.decode())
 
     def container(self, *command, options=(), check=None):
-        """`ctr run --rm`."""
+        """Runs `ctr run --rm`."""
         return self.read(self.run_words(*options, name=self.name(), command=(*BEGIN, *command)), check)
 
     def detached(self, *command, options=(), of=image.NAME, name=None):
-        """A container that goes on: its name."""
+        """Starts a container that goes on. Returns its name."""
         name = name or self.name()
         self.run(*self.run_words("--detach", *options, name=name, command=command, rm=False, of=of), check=0)
         return name
@@ -89,16 +89,16 @@ class Containerd(Place):
         return Terminal(self.popen, *self.exec_words(name, *command, options=("--tty",)))
 
     def tasks(self):
-        """{name: (pid, status)}."""
+        """Returns {name: (pid, status)}."""
         lines = self("task", "ls", check=0).stdout.splitlines()[1:]
         return {name: (int(pid), status) for name, pid, status in map(str.split, lines)}
 
     def wait(self, name):
-        """The exit code of a task: who asks for it before its end is told of it."""
+        """Returns the exit code of a task. A caller that asks before its end is told of the end."""
         return self.popen(*self.words("task", "wait", name), stderr=subprocess.STDOUT)
 
     def remove(self, name):
-        """A container and its task, whatever it does; its own client may be at it."""
+        """Ends a container and its task, whatever the task does. Its own client may do the same at that moment."""
         if name in self.tasks():
             self("task", "rm", "--force", name)
         done = self("container", "rm", name)

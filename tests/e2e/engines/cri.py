@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""A client of the Container Runtime Interface, as the kubelet is one, and the containerd that it talks to. Interfaces of its pods are
-made by Debian's CNI plugins, in the network namespace that containerd has for itself."""
+"""A client of the Container Runtime Interface, like the kubelet, and the containerd that it talks to. Debian's CNI
+plugins make the interfaces of its pods, in the network namespace that containerd has for itself."""
 
 import base64
 import contextlib
@@ -17,7 +17,7 @@ from engines.websocket import ExecStream, PortStream
 
 CREATED, RUNNING, EXITED = range(3)
 READY, NOT_READY = range(2)
-PRIVATE = {"namespace_options": {"pid": 1}}  # what the kubelet asks for, if processes are not to be shared
+PRIVATE = {"namespace_options": {"pid": 1}}  # the kubelet asks for this if processes are not to be shared
 SUBNET = "10.98.0.0/24"
 CONFIG = """[plugins."io.containerd.grpc.v1.cri"]
 sandbox_image = "{pause}"
@@ -39,7 +39,7 @@ Root = "{base}/oci"
 
 
 def service():
-    """The calls of cri.proto: {name: (class of the request, class of the answer)}."""
+    """Returns the calls of cri.proto: {name: (class of the request, class of the answer)}."""
     from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
     made = OWN / "cri.desc"
     subprocess.run(["/usr/bin/python3", "-m", "grpc_tools.protoc", f"-I{Path(__file__).parent}", f"--descriptor_set_out={made}",
@@ -96,7 +96,7 @@ class Cri(Containerd):
         super().stop()
 
     def crash(self, *names):
-        """The interface is there later than containerd is."""
+        """The interface is ready later than containerd."""
         super().crash(*names)
         self.disconnect()
         self.connect()
@@ -136,7 +136,7 @@ class Cri(Containerd):
         return self.call("PodSandboxStatus", pod_sandbox_id=pod).status
 
     def create(self, pod, *command, user="", privileged=False, **more):
-        """A container in it, and the path of its log."""
+        """Makes a container in the pod. Returns it and the path of its log."""
         number = next(self.attempts)
         config = {"metadata": {"name": f"c{number}"}, "image": {"image": image.NAME}, "command": command, "log_path": f"{number}.log",
                   "linux": {"security_context": {**PRIVATE, "run_as_username": user, "privileged": privileged}}, **more}
@@ -152,7 +152,7 @@ class Cri(Containerd):
         return self.call("ContainerStatus", container_id=container).status
 
     def ended(self, container):
-        """The exit code, when there is one."""
+        """Returns the exit code when there is one."""
         wait_until(lambda: self.state(container).state == EXITED, f"the end of {container}")
         return self.state(container).exit_code
 
@@ -167,7 +167,7 @@ class Cri(Containerd):
         return PortStream(self.network, self.call("PortForward", pod_sandbox_id=pod, port=[port]).url)
 
     def logged(self, log, stream="stdout"):
-        """The lines of a container's stream."""
+        """Returns the lines of a container's stream."""
         lines = (line.split(" ", 3) for line in log.read_text().splitlines())
         return [text for _, of, _, text in lines if of == stream]
 

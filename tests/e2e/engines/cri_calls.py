@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Makes calls of the Container Runtime Interface for another process, one after the other, in bytes. gRPC has threads, and has each
-fork() of its process wait for them, with Python 3.13 for ever: so no process of the tests that forks has gRPC in it.
-
-A question is a line of JSON: name of the call, seconds, request in base64. The answer is one too: {"answer": base64}, or
-{"code", "details"} of the error."""
+"""Makes calls of the Container Runtime Interface for another process, one after the other, as bytes. gRPC has threads,
+and each fork() of its process waits for them, with Python 3.13 for ever. So no process of the tests that forks has
+gRPC in it. A question is a line of JSON: name of the call, seconds, request in base64. The answer is a line too:
+{"answer": base64}, or {"code", "details"} of the error."""
 
 import base64
 import json

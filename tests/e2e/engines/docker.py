@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""A dockerd with everything in its own folder, on a containerd of its own and in that one's network namespace, where its
-bridge is."""
+"""A dockerd with everything in its own folder. It uses a containerd of its own, and that one's network namespace, where
+its bridge is."""
 
 import json
 
@@ -42,7 +42,7 @@ class Docker(Containerd):
         return self("run", "--rm", "--pull", "never", "--network", network, *options, image.NAME, *command, **kw)
 
     def detached(self, *command, options=(), network="none"):
-        """A container that goes on: its identity."""
+        """Starts a container that goes on. Returns its id."""
         return self("run", "--detach", "--pull", "never", "--network", network, *options, image.NAME, *command, check=0).stdout.strip()
 
     def exec_terminal(self, name, *command):
@@ -57,6 +57,6 @@ class Docker(Containerd):
             self("rm", "--force", *names, check=0)
 
     def stop(self):
-        """One that was killed leaves its root mounted upon itself, whatever runtime it has; and so does the one after it."""
+        """A dockerd that was killed leaves its root mounted on itself, with any runtime. The dockerd after it does the same."""
         super().stop()
         self.run("umount", self.base / "docker")

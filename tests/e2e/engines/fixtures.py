@@ -16,7 +16,7 @@ pytest.register_assert_rewrite("engines.cases")
 
 
 def expected_failures():
-    """Those of the runtime under test: {name of the test: reason}."""
+    """Returns the expected failures of the runtime under test: {name of the test: reason}."""
     lines = (Path(__file__).parent / "expected.txt").read_text().splitlines()
     pairs = (line.split(": ", 1) for line in lines if line and not line.startswith("#"))
     return {case.split()[1]: reason for case, reason in pairs if case.split()[0] == RUNTIME.name}
@@ -30,7 +30,7 @@ def pytest_collection_modifyitems(items):
 
 
 def engine(request, make, *needed):
-    """The engine, at the end of which nothing may be left if no test of the file has failed."""
+    """The engine. If no test of the file has failed, nothing of it may be left at the end."""
     why = lacking(*needed)
     if why:
         pytest.skip(why)
@@ -53,7 +53,7 @@ def containerd_place(request):
 
 @pytest.fixture
 def ctr(containerd_place):
-    """Without a container, also when the test is over."""
+    """The engine without a container, also when the test is over."""
     yield containerd_place
     containerd_place.remove_all()
 
@@ -87,6 +87,6 @@ def cri_place(request):
 
 @pytest.fixture
 def cri(cri_place):
-    """With no pod, also when the test is over."""
+    """The engine without a pod, also when the test is over."""
     yield cri_place
     cri_place.remove_all()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The image of the containers: busybox, two users and a few files, made by umoci and kept in the build folder as the
+"""The image of the containers: busybox, two users and a few files. umoci makes it, and the build folder keeps it as an
 archive that every engine reads."""
 
 import fcntl
@@ -13,7 +13,7 @@ from pathlib import Path
 from conftest import BUILD
 
 NAME = "docker.io/library/microagent-test:latest"
-PAUSE = "docker.io/library/microagent-pause:latest"  # of a pod: it goes on until it is killed
+PAUSE = "docker.io/library/microagent-pause:latest"  # for a pod: it goes on until it is killed
 FILES = {
     "etc/passwd": "root:x:0:0:root:/root:/bin/sh\nuser:x:1000:1000:user:/home/user:/bin/sh\n",
     "etc/group": "root:x:0:\nuser:x:1000:\nextra:x:2000:user\n",
@@ -55,7 +55,7 @@ def make(place, archive, pause):
 
 
 def archives():
-    """The archives of the image and of the pods' one."""
+    """Returns the archives of the image and of the pods' image."""
     version = hashlib.sha256(Path(__file__).read_bytes() + Path(shutil.which("busybox")).read_bytes()).hexdigest()[:12]
     kept = BUILD / "engines" / version
     kept.parent.mkdir(parents=True, exist_ok=True)

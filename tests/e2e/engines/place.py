@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""The folder of an engine, its cgroups, and what is left of it at the end. All that belongs to an engine is told by the
-folder's path or by the name of the cgroup that its containers are below, so that engines beside each other do not take
-the other's for theirs."""
+"""The folder of an engine, its cgroups, and the check that nothing is left of it at the end. Everything of an engine is
+recognised by the folder's path or by the name of the cgroup above its containers. So engines beside each other do
+not take another's things for theirs."""
 
 import contextlib
 import importlib.util
@@ -21,17 +21,17 @@ from conftest import BIN, HANG_S, Child, wait_until
 
 RUNTIME = Path(os.environ.get("MICROAGENT_OCI_RUNTIME", BIN / "microagent-oci"))
 CGROUPS = Path("/sys/fs/cgroup")
-# Debian's engines: what they need of each other is in their packages.
+# Debian's engines. What they need of each other is in their packages.
 PROGRAMS = {"containerd": ("containerd", "ctr", "containerd-shim-runc-v2"), "podman": ("podman", "conmon"),
             "docker": ("dockerd", "docker", "containerd"), "cri": ("containerd", "/usr/lib/cni/ptp"), "image": ("umoci", "skopeo", "busybox")}
 
 
-# What engines make on the host whatever they are told, and leave empty.
+# Files that engines make on the host with any settings, and leave empty.
 HOST_FOLDERS = ("/run/docker/plugins", "/run/docker", "/var/lib/cni/results", "/var/lib/cni/cache", "/var/lib/cni")
 
 
 def lacking(*engines):
-    """Why these engines cannot be tried here, or ""."""
+    """Returns why these engines cannot be tested here, or ""."""
     if not os.access(RUNTIME, os.X_OK):
         return f"no OCI runtime {RUNTIME}"
     if os.geteuid() != 0:
@@ -44,13 +44,13 @@ def lacking(*engines):
 
 
 def cgroups(name):
-    """The folders below the cgroup of this name, in each hierarchy, the deepest first."""
+    """Returns the folders below the cgroup of this name in each hierarchy, the deepest first."""
     tops = [top for top in (CGROUPS / name, *CGROUPS.glob(f"*/{name}")) if top.is_dir()]
     return [Path(folder) for top in tops for folder, _, _ in os.walk(top, topdown=False) if Path(folder) != top], tops
 
 
 def members(name):
-    """Processes in it: {pid: command line}."""
+    """Returns its processes: {pid: command line}."""
     found = {}
     for entry in filter(str.isdigit, os.listdir("/proc")):
         with contextlib.suppress(OSError):
@@ -71,7 +71,7 @@ class Place:
         self.tmp = self.base / "tmp"
         self.tmp.mkdir()
         self.env = {**os.environ, "TMPDIR": str(self.tmp)}
-        self.network = None  # the file of its namespace
+        self.network = None  # the file of its network namespace
         self.new_folders = [folder for folder in HOST_FOLDERS if not os.path.exists(folder)]
         self.daemons = {}  # by their programs
 
@@ -79,8 +79,8 @@ class Place:
         """Starts its daemons."""
 
     def wrapper(self):
-        """The runtime for an engine that tells it no state directory and hands on no environment. Of the runtime's own name: by that
-        podman tells what one can do."""
+        """Returns the runtime for an engine that gives it no state directory and no environment. It has the runtime's
+        own name, since podman concludes from the name what a runtime can do."""
         path = self.base / "bin" / RUNTIME.name
         path.parent.mkdir(exist_ok=True)
         known = [name for name in self.env if name in ("HOME", "TMPDIR", "XDG_CACHE_HOME") or name.startswith("MICROAGENT_")]
@@ -90,8 +90,8 @@ class Place:
         return path
 
     def daemon(self, *words, answers):
-        """In the engine's network namespace, which the first one makes, since no interface, address or rule of it is the host's; and
-        waits until it answers those words."""
+        """Starts a daemon in the engine's network namespace, and waits until it answers those words. The first daemon
+        makes the namespace, so that no interface, address or rule is the host's."""
         into = ["nsenter", f"--net={self.network}"] if self.network else ["unshare", "--net"]
         with open(self.base / f"{words[0]}.log", "ab") as log:
             it = Child([*into, "sh", "-c", 'ip link set lo up && exec "$@"', "sh", *map(str, words)], env=self.env, cwd=self.base,
@@ -108,7 +108,7 @@ class Place:
             self.network = f"/proc/{os.getpid()}/fd/{self.space.fileno()}"
 
     def crash(self, *names):
-        """These daemons are killed, and started again."""
+        """Kills these daemons and starts them again."""
         killed = [self.daemons[name] for name in names]
         for daemon in killed:
             daemon.kill()
@@ -118,7 +118,7 @@ class Place:
             daemon.again()
 
     def run(self, *words, check=None, input=None, timeout=HANG_S):
-        """A command of an engine; check is the exit code that must come back."""
+        """Runs a command of an engine. check is the exit code that must come back."""
         child = self.popen(*words, stdin=subprocess.DEVNULL if input is None else subprocess.PIPE)
         try:
             out, err = (part.decode(errors="replace") for part in child.communicate(input, timeout=timeout))
@@ -136,19 +136,19 @@ class Place:
         return "\n".join(f"{log.name}: {log.read_text(errors='replace')[-2000:]}" for log in self.base.glob("*.log"))
 
     def in_network(self, *words, **kw):
-        """A command among the engine's interfaces."""
+        """Runs a command in the engine's network namespace."""
         return self.run("nsenter", f"--net={self.network}", *words, **kw)
 
     def stop(self):
-        """The engine's daemons, the last one first."""
+        """Returns the engine's daemons, the last one first."""
         for daemon in reversed(self.daemons.values()):
             daemon.terminate()
             daemon.wait()
 
     def left(self, seconds=60):
-        """What is left once nothing of it should be."""
+        """Returns what is left when nothing of it should be left."""
         problems = strays.processes(self.base, seconds) + strays.mounts(self.base)
-        end = time.monotonic() + seconds  # whose parent was killed is reaped by another, in its own time
+        end = time.monotonic() + seconds  # if its parent was killed, another process reaps it later
         while (inside := members(self.cgroup)) and time.monotonic() < end:
             time.sleep(0.02)
         problems += [f"process {pid}: {line[:300]}" for pid, line in inside.items()]
@@ -156,7 +156,7 @@ class Place:
         return problems + [f"temporary file {path}" for path in self.tmp.iterdir()]
 
     def close(self, look):
-        """The end of it, after which nothing is left on the host; look, if what is to be ended by force is a failure."""
+        """Ends the engine, after which nothing is left on the host. look: it is a failure if something must be ended by force."""
         try:
             self.stop()
             problems = self.left() if look else []
@@ -186,6 +186,6 @@ class Place:
         for folder in (*inner, *tops, *self.new_folders):
             with contextlib.suppress(OSError):
                 os.rmdir(folder)
-        # Never through a mount into what is somebody's.
+        # Removes files, but never through a mount into another's files.
         if not strays.mounts(self.base):
             shutil.rmtree(self.base, ignore_errors=True)

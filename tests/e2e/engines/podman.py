@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""podman with everything in its own folder; it has no daemon, and conmon is the parent of its containers."""
+"""podman with everything in its own folder. It has no daemon, and conmon is the parent of its containers."""
 
 import contextlib
 import json
@@ -9,7 +9,8 @@ from engines import image
 from engines.place import Place, cgroups
 from engines.terminal import Terminal
 
-# Locks in shared memory would be all podmans'; limits above the host's own are for those who may raise them.
+# Locks in shared memory would belong to all podmans of the host. Only a process with more rights may raise limits above
+# the host's own.
 CONFIG = """[containers]
 default_ulimits = ["nofile=1024:1024", "nproc=1024:1024"]
 netns = "none"
@@ -34,7 +35,7 @@ class Podman(Place):
         super().__init__()
         for name, text in (("containers.conf", CONFIG), ("storage.conf", STORAGE)):
             (self.base / name).write_text(text.format(base=self.base))
-        # Podman 5 says a word of its own about such a host in each command's standard error.
+        # Podman 5 prints a warning about such a host on stderr of each command.
         self.env["PODMAN_IGNORE_CGROUPSV1_WARNING"] = "1"
         self.env |= {"CONTAINERS_CONF": str(self.base / "containers.conf"), "CONTAINERS_STORAGE_CONF": str(self.base / "storage.conf")}
         self.runtime = self.wrapper()
@@ -57,7 +58,7 @@ class Podman(Place):
         return self.run(*self.run_words("--rm", *options, command=command), **kw)
 
     def detached(self, *command, options=()):
-        """A container that goes on: its identity."""
+        """Starts a container that goes on. Returns its id."""
         return self.run(*self.run_words("--detach", *options, command=command), check=0).stdout.strip()
 
     def exec_terminal(self, name, *command):
@@ -70,7 +71,7 @@ class Podman(Place):
         self("rm", "--all", "--force", "--time", "0", check=0)
 
     def stop(self):
-        """What podman has once for all, and keeps: its root mounted upon itself, and the cgroup of its conmons."""
+        """Things that podman makes once and keeps: its root mounted on itself, and the cgroup of its conmons."""
         self.run("umount", self.base / "root/overlay")
 
         def removed():

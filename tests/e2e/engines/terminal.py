@@ -16,7 +16,7 @@ SIZES = ("/bin/sh", "-c", "trap 'stty size' WINCH; tty; stty size; until test \"
 
 
 class Terminal:
-    """The child that popen(words, **kw) makes has it as its controlling one."""
+    """The child that popen(words, **kw) makes has the terminal as its controlling terminal."""
 
     def __init__(self, popen, *words, rows=40, columns=123):
         self.master, slave = pty.openpty()
@@ -43,7 +43,7 @@ class Terminal:
                 raise AssertionError(f"no {text!r} in {self.text!r}") from None
 
     def end(self):
-        """The exit code of the child, which is read to its last word."""
+        """Returns the exit code of the child, whose output is read to the end."""
         with contextlib.suppress(OSError):
             while piece := os.read(self.master, 4096):
                 self.text += piece.decode(errors="replace")
@@ -52,7 +52,7 @@ class Terminal:
 
 
 def try_size(terminal):
-    """With SIZES in it: the container's own terminal, of the client's size, also when that changes."""
+    """With SIZES in it: the container has a terminal of the client's size, also when the size changes."""
     terminal.until("/dev/pts/")
     terminal.until("40 123")
     terminal.resize(50, 99)

@@ -45,7 +45,7 @@ static int code_of(const char *script)
 	return code;
 }
 
-/* Until as many processes as that are seen in the guest. */
+/* Waits until the guest has as many processes. */
 static void wait_for_sleepers(int count)
 {
 	char script[80];
@@ -105,8 +105,8 @@ static void test_cancel(void)
 {
 	struct error err;
 	struct microagent_cancel *cancel = microagent_cancel_new(&err);
-	/* One has much input that nobody reads: that keeps neither the cancel nor the others, who
-	 * have the same connection, from the guest. */
+	/* One call has much input that nobody reads. This delays neither the cancel nor the other
+	 * calls on the same connection. */
 	static const char much[10 << 20];
 	struct waiting waiting[2] = {
 		{.limits = {.cancel = cancel}},
@@ -149,7 +149,7 @@ static void test_results(void)
 	expect(r.timed_out && r.killed && !r.cancelled && r.exit_code == 124);
 	expect(strcmp(r.stdout_bytes, "before\n") == 0);
 	microagent_result_free(&r);
-	/* Input that nobody reads stands in no time limit's way. */
+	/* Input that nobody reads does not delay a timeout. */
 	r = must_run("sleep 98765", &(struct microagent_run_limits){.stdin_bytes = big,
 								    .stdin_len = BIG,
 								    .timeout_ms = 500});
@@ -174,7 +174,7 @@ static void on_start(void *data)
 	((struct heard *)data)->started++;
 }
 
-/* Takes its time the first time: long enough for a command of its own in the same guest. */
+/* Takes long the first time: long enough for a command of its own in the same guest. */
 static int on_output(void *data, enum microagent_output stream, const void *bytes, size_t len)
 {
 	struct heard *heard = data;
@@ -229,7 +229,7 @@ static void test_stream(void)
 
 static const struct microagent_copy as_root = {.user = "root"};
 
-/* Both ways through the directory that the caller stands in. */
+/* Copies both ways through the present directory of the caller. */
 static void test_files(void)
 {
 	const struct microagent_run_limits limits = {.timeout_ms = 60000};
@@ -258,7 +258,7 @@ static void test_files(void)
 	expect(err.code == ERR_INVALID);
 }
 
-/* A copy that needs longer than it may is cut off, and nothing of it is left. */
+/* A copy that takes longer than allowed is cut off, and nothing of it is left. */
 static void test_long_copy(void)
 {
 	const struct microagent_run_limits limits = {.timeout_ms = 20};
@@ -273,7 +273,8 @@ static void test_long_copy(void)
 /* --- what is done to the machine
  * -------------------------------------------------------------------- */
 
-/* The caller stops the VMM, and lets it go on when this has said "ready" for the second time. */
+/* The caller stops the VMM. It lets the VMM go on when this program has said "ready" for the second
+ * time. */
 static void test_stopped(struct microagent *agent, const char *name)
 {
 	struct error err = {0};
@@ -299,7 +300,7 @@ static void test_stopped(struct microagent *agent, const char *name)
 	expect(err.code == ERR_TIMEOUT);
 	expect(!microagent_connect(agent, name, 300, &err) && err.code == ERR_TIMEOUT);
 	pause_for_caller();
-	/* What had been given up ends with its connection. */
+	/* Calls that were given up end with their connection. */
 	wait_for_no_sleeper();
 	microagent_cancel_free(cancel);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* clone STATE BASE COUNT: makes so many sessions that are never booted, and says their names. */
+/* clone STATE BASE COUNT: makes COUNT sessions that are never booted, and prints their names. */
 #include <microagent.h>
 #include <microagent_session.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* collide BASE: two sessions of one second that draw the same four digits, the second one three
- * times. */
+/* collide BASE: makes two sessions in one second that draw the same four digits, the second one
+ * three times. */
 #include <microagent_session.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 
 static unsigned drawn;
 
-/* In place of the C library's, which the archive would have. */
+/* Replaces the function of the C library. */
 ssize_t getrandom(void *bytes, size_t len, unsigned flags)
 {
 	if (len != 2)
@@ -20,7 +20,7 @@ ssize_t getrandom(void *bytes, size_t len, unsigned flags)
 	return (ssize_t)len;
 }
 
-/* It stands still. */
+/* Replaces the clock, which stands still. */
 int clock_gettime(clockid_t id, struct timespec *time)
 {
 	static time_t first;

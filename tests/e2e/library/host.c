@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Says what the supervisor says of this host, which shows that the library finds it. */
+/* Prints what the supervisor says about this host, which shows that the library finds the
+ * supervisor. */
 #include <microagent.h>
 #include <stdio.h>
 

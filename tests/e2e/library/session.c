@@ -88,7 +88,7 @@ static void lines(void)
 	expect(strcmp(seen.first, "a\n") == 0 && strcmp(seen.last, "no end") == 0);
 	seen = stream("seq 1 20000", MICROAGENT_LINES);
 	expect(seen.lines == 20000 && strcmp(seen.last, "20000\n") == 0);
-	/* Three times the longest line and a bit, in one line. */
+	/* Prints one line that is a bit longer than three times the longest line. */
 	seen = stream("head -c 196618 /dev/zero | tr '\\0' x; echo", MICROAGENT_LINES);
 	expect(seen.lines == 4 && seen.longest == MICROAGENT_LINE_MAX && seen.bytes == 196619);
 	seen = stream("head -c 100000 /dev/zero", MICROAGENT_CHUNKS);
@@ -97,7 +97,7 @@ static void lines(void)
 	expect(seen.lines == 0);
 }
 
-/* Of bytes there would be too many to count, or fewer than none. */
+/* In bytes these would be too many to count, or fewer than none. */
 static void refuse_sizes(struct microagent *agent)
 {
 	static const int64_t sizes[] = {-1, INT64_MIN, INT64_C(1) << 43, INT64_C(1) << 44};
@@ -135,7 +135,7 @@ int main(int argc, char **argv)
 	for (int i = 0; i < THREADS; i++)
 		pthread_join(threads[i], NULL);
 	expect(microagent_session_destroy(session, &err) == 0);
-	expect(microagent_session_destroy(session, &err) == 0); /* gone already */
+	expect(microagent_session_destroy(session, &err) == 0); /* it has gone already */
 	expect(microagent_session_run_shell(session, "true", NULL, NULL, &result, &err) < 0);
 	microagent_session_close(session);
 	microagent_close(agent);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* threads NAME THREADS RUNS CONNECT_MS: that many threads run commands over one handle, each with
- * words of its own, and look whether what comes back is theirs. */
+/* threads NAME THREADS RUNS CONNECT_MS: runs commands in THREADS threads over one handle. Each
+ * thread has words of its own, and checks that it gets its own output back. */
 #include <microagent.h>
 #include <pthread.h>
 #include <stdio.h>
