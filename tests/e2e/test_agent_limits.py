@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The guest's agent at its limits, in a real machine: what a client does wrong ends that client's connection, with a
-reason and with its commands, and nobody else's; nothing of it stays in guest or host."""
+"""Tests the guest's agent at its limits, in a real machine. A client's breach ends that client's connection, with a
+reason and with its commands, and no other connection. Nothing of it stays in guest or host."""
 
 import hashlib
 import json
@@ -23,7 +23,7 @@ def stdin(number, data=b"x"):
 
 
 def last_word(agent):
-    """The last document before the agent closes; None: it had none."""
+    """Returns the last document before the agent closes. Returns None if there was none."""
     said = None
     while True:
         try:
@@ -36,7 +36,7 @@ def last_word(agent):
 
 @pytest.fixture(scope="module")
 def steady(vm):
-    """A client that does nothing wrong: its command and its connection live through all the tests."""
+    """A client without a fault: its command and its connection live through all the tests."""
     agent = growth.Agent(vm.state / "vm")
     agent.send({**STREAM, "cmd": ["cat"], "stdin": True})
     assert json.loads(agent.frame())["event"] == "start"
@@ -98,7 +98,7 @@ def test_what_is_cut_off(vm, steady):
 
 
 def test_words_about_requests_that_are_not(vm, steady):
-    """They may have crossed an exit on their way: no breach."""
+    """These messages may have crossed an exit on their way, so they are no breach."""
     agent = growth.Agent(vm.state / "vm")
     agent.send({**STREAM, "cmd": ["cat"], "stdin": True})
     assert json.loads(agent.frame())["event"] == "start"
@@ -111,7 +111,7 @@ def test_words_about_requests_that_are_not(vm, steady):
 
 
 def test_nothing_of_it_stays(vm, steady):
-    """The commands of all those connections are gone, and nothing has grown in a second round."""
+    """The commands of all those connections are gone, and a second round makes nothing grow."""
     def all_of_it():
         for data, _ in BAD.values():
             agent = growth.Agent(vm.state / "vm")
@@ -129,7 +129,7 @@ def test_nothing_of_it_stays(vm, steady):
 @pytest.mark.parametrize("size", [0, 65536, 1 << 20])
 @pytest.mark.parametrize("stream", ["stdout", "stderr"])
 def test_sizes(vm, size, stream):
-    # A pattern whose period fits neither a frame nor a pipe.
+    # Returns a pattern whose period fits neither a frame nor a pipe.
     script = f"yes 0123456789abcdef-{size} | head -c {size}"
     done = vm("exec", "vm", "--", "sh", "-c", script + (" >&2" if stream == "stderr" else ""), text=False, check=0)
     line = f"0123456789abcdef-{size}\n".encode()
@@ -140,7 +140,8 @@ def test_sizes(vm, size, stream):
 
 
 def test_a_reader_that_stops(vm):
-    """Its command stands still, others run, and then all of it comes. test_soak.py has the long one."""
+    """The command of a client that does not read stands still. Other commands run, and then all of its output comes.
+    test_soak.py has the long version."""
     reading, writing = os.pipe()
     child = vm.popen("exec", "vm", "--", "head", "-c", str(8 << 20), "/dev/zero", stdout=writing)
     os.close(writing)
@@ -164,7 +165,7 @@ def test_a_client_killed_half_way(vm):
 
 
 def test_many_on_one_connection(vm):
-    """512 at once are test_soak.py's; as many as one connection may have, and one more, are here."""
+    """test_soak.py has 512 at once. Here there are as many as one connection may have, and one more."""
     most = int(next(limit["value"] for limit in vm.json("contract")["limits"] if limit["name"] == "AGENT_REQUESTS"))
     agent = growth.Agent(vm.state / "vm")
     for number in range(1, most + 1):

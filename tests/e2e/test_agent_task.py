@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""What an agent does: in a session of its own it builds a real project and runs that project's own tests, and
-hands on what it made. The project is bzip2, as its authors published it."""
+"""Tests the work of an AI agent. In a session of its own it builds a real project, runs that project's own tests, and
+hands on the result. The project is bzip2, as its authors published it."""
 
 import hashlib
 import json
@@ -14,7 +14,8 @@ from digests import contents
 
 PARTS = ("blocksort", "huffman", "crctable", "randtable", "compress", "decompress", "bzlib")
 MAKE = "make CFLAGS='-O0 -D_FILE_OFFSET_BITS=64'"  # an optimising compiler is slow in an emulated machine
-# The agent waits for a word of ours between build and tests; inotify tells a guest nothing of a share.
+# The agent waits for a message of ours between build and tests, since inotify does not tell a guest about changes of a
+# share.
 TASK = (f"cd /workspace && {MAKE} bzip2 && echo built && until test -e go-on; do sleep 0.1; done && {MAKE} check && "
         "mkdir ~/out && cp bzip2 libbz2.a bzlib.h ~/out")
 SAID = [*(f"-c {part}.c" for part in PARTS), "ar cq libbz2.a", "-o bzip2 bzip2.o", "built",
@@ -28,7 +29,7 @@ def sha256(data):
 
 
 def stream(host, name, line, on_line):
-    """The documents of `session stream`, each as soon as it came; on_line hears the guest's lines."""
+    """Yields the documents of `session stream`, each as soon as it comes. on_line gets the guest's lines."""
     child = host.popen("--json", "session", "stream", "--timeout", 3000, name, "--shell", line)
     documents = []
     for text in child.stdout:
@@ -47,7 +48,7 @@ def assert_in_order(expected, lines):
 
 
 def build_and_test(host, name, work):
-    """What it says comes while it works: what we do on one line decides how it goes on."""
+    """The output comes while the agent works. Our action on one line decides how it goes on."""
     def on_line(line):
         if line == "built":
             assert (work / "bzip2").exists() and not (work / "sample1.rb2").exists()
@@ -58,7 +59,7 @@ def build_and_test(host, name, work):
 
 
 def take_artifacts(host, name, work):
-    """By the share, and from the session's own disk; what was built does its work in the session."""
+    """The agent works in the share, and on the session's own disk. The built program is used in the session."""
     out = work.with_name(f"{work.name}-out")
     bundle = f"{name}.bundle"
     host("--state-dir", host.state / "sessions", "cp", f"{bundle}:/home/agent/out", out, check=0)
@@ -82,7 +83,7 @@ def verdict(host, name):
 
 
 def task_ended(host, name, work):
-    """The exit code that the audit log has of the task; None as long as the guest has not told of it."""
+    """Returns the exit code of the task from the audit log. Returns None if the guest has not reported it yet."""
     events = trail(host, name)
     shared = [e["data"] for e in events if e["event"] == "share.added"]
     assert shared == [{"path": str(work), "mountpoint": "/workspace", "mode": "rw"}], shared
@@ -98,7 +99,7 @@ def check_audit(host, name, work):
 
 
 def do_task(host, work):
-    """One session from its creation to its end; work is the directory of the host that it has."""
+    """Runs one session from its creation to its end. work is the directory of the host that it has."""
     unpack("bzip2", work)
     name = host.json("session", "create", "--base", "agent", "--network", "isolated", "--share", work)["name"]
     build_and_test(host, name, work)

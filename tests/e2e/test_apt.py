@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What kernels and images are made of comes from Debian's archives: what is told where they are not reached, or lack it."""
+"""Kernels and images come from Debian's archives. Tests the messages if the archives cannot be reached, or lack a package."""
 
 import json
 import os
@@ -29,7 +29,7 @@ def test_apt_without_lists_says_what_to_do(host, cache):
 
 @foreign
 def test_archives_that_are_not_reached_are_told_as_such(host, cache):
-    """By apt's own words; a file that is here is an answer where there is an option for one."""
+    """The message has apt's own words. If the command has an option for a local file, the message names the option."""
     unshare = ["unshare", "-n"] if os.getuid() == 0 else ["unshare", "-rn"]
     builders = [(words, subprocess.Popen([*unshare, BIN / "microagent", "--json", *words, "--arch", "arm64"], env=host.env,
                                          stdout=subprocess.PIPE, stderr=subprocess.PIPE))
@@ -45,7 +45,7 @@ def test_archives_that_are_not_reached_are_told_as_such(host, cache):
 
 
 def test_a_name_is_no_pattern(host, cache):
-    """apt takes a name that it does not know for a pattern, by which "linux-source-6.1" is another package's too."""
+    """apt takes a name that it does not know for a pattern. As a pattern "linux-source-6.1" also matches another package."""
     tools = host.base / "tools"
     tools.mkdir()
     (tools / "apt-cache").write_text('#!/bin/sh\n[ "$1" = depends ] && echo "  Depends: linux-source-6.1" || printf "Package: %s\\nVersion: 6.12.1-1\\n" '

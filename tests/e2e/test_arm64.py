@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Machines of arm64, which a host of another architecture emulates: what a workspace and a session do on them, and what
-is refused before one boots."""
+"""Tests machines of arm64, which a host of another architecture emulates: what a workspace and a session can do on
+them, and what is refused before one boots."""
 
 import hashlib
 import json
@@ -25,7 +25,7 @@ foreign = pytest.mark.skipif(not FOREIGN, reason="this host is arm64 itself")
 
 
 def installed(part, *words):
-    """An entry of the shared cache for arm64, which is made where there is none."""
+    """Makes an entry of the shared cache for arm64, if there is none."""
     done = subprocess.run([BIN / "microagent", "--json", *words, "--arch", "arm64"], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     answer = json.loads(done.stdout)
@@ -64,7 +64,7 @@ def machine(arm64_kernel, arm64_image):
 
 @pytest.fixture(scope="module")
 def session(arm64_kernel, arm64_image):
-    """A host with a base of arm64, and a session that inherits it."""
+    """A host with a base of arm64, and a session that inherits the architecture."""
     host = make_host(Path(tempfile.mkdtemp(prefix="e-")))
     try:
         host("base", "create", "web", "--arch", "arm64", "--kernel", "debian", check=0)
@@ -138,7 +138,8 @@ def test_memory_is_given_back(machine):
 
 
 def test_it_is_cut_off_and_switched_off_by_its_power_key(machine):
-    """Nothing reaches a quarantined guest but its power button. Then what is left is read: by a machine of the host's own."""
+    """Nothing reaches a quarantined guest except its power button. After that a machine of the host's own architecture
+    reads the disk."""
     guest(machine, "sh", "-c", "echo kept >/workspace/kept")
     machine("quarantine", "w", check=0)
     assert machine("exec", "w", "--", "true").returncode == 125
@@ -154,7 +155,8 @@ def test_it_is_cut_off_and_switched_off_by_its_power_key(machine):
 @pytest.mark.soak
 @foreign
 def test_the_tuned_kernel(host, arm64_image):
-    """Built on request alone, in a quarter of an hour: it boots, tells what runs, and hears the power key when it is all that is left."""
+    """Built on request only, in a quarter of an hour: the kernel boots, reports what runs, and hears the power key when
+    it is all that is left."""
     kernel = installed("kernel", "kernel", "build")
     host("create", "w", "--arch", "arm64", "--kernel", kernel["name"], "--memory", 256, check=0)
     host("start", "w", check=0)
@@ -204,7 +206,7 @@ def connects(host):
 
 
 def test_what_runs_is_told(session):
-    """Each connection of each program, the later ones as the first."""
+    """Each connection of each program is reported, the later ones as the first."""
     wait_until(lambda: audited(session, session.session, "telemetry.status"), "what is traced")
     assert audited(session, session.session, "telemetry.status") == [
         {"origin": "guest", "exec": True, "files": True, "writes": True, "network": True}]
@@ -217,7 +219,8 @@ def test_what_runs_is_told(session):
 
 
 def program_32(path):
-    """For AArch32, whose calls have numbers of their own: connects to 127.0.0.1, makes /tmp/32, executes /bin/true."""
+    """A program for AArch32, whose calls have numbers of their own. It connects to 127.0.0.1, makes /tmp/32, and
+    executes /bin/true."""
     at = 0x10000
     sockaddr = struct.pack("<HHI", 2, 0x5500, 0x0100007f) + bytes(8)  # port 85
     words = [b"/tmp/32\0", b"/bin/true\0\0\0", sockaddr]
@@ -287,7 +290,8 @@ def test_what_is_for_another_architecture_is_named(host, arm64_kernel, arm64_ima
 
 @foreign
 def test_an_image_that_only_its_guest_can_judge(host, arm64_image):
-    """Given by a path it has no record, and the host reads no file system: the guest looks, before anything of it runs."""
+    """A kernel that is given by a path has no record, and the host reads no file system. So the guest checks the disk
+    before anything of it runs."""
     copy = host.base / "copy.ext4"
     subprocess.run(["cp", "--sparse=always", arm64_image["path"], copy], check=True)
     host("create", "w", "--image", copy, "--memory", 256, check=0)
@@ -338,7 +342,7 @@ def test_a_word_that_is_no_architecture(host):
 
 
 def test_a_host_of_neither_architecture_is_named(host):
-    """A program that was told to take this host for one of 32 bits: what goes on looks things up by the architecture."""
+    """A program that was told that this host has 32 bits. The tests look things up by the architecture."""
     told = subprocess.run(["setarch", "linux32", "uname", "-m"], capture_output=True, text=True, check=False).stdout.strip()
     if told not in ("i686", "armv7l", "armv8l"):
         pytest.skip(f"this host has no personality of 32 bits: {told}")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The unit programs of arm64 (`make arm64`), each in a machine of arm64: what a host program takes for granted of its
-architecture shows there, before any host of it has been seen."""
+"""Runs the unit programs of arm64 (`make arm64`), each in a machine of arm64. They show what a program of the host
+assumes about its architecture, before it has run on a real arm64 host."""
 
 import re
 import shutil
@@ -19,7 +19,7 @@ SYSROOT = ROOT / "build" / "sysroot-arm64"
 PROGRAMS = sorted(p.name for p in UNIT.glob("test_*") if p.suffix == "") or ["none"]
 SECONDS = 1800  # the longest takes a quarter of an hour
 
-# The sysroot's libraries, programs and locale have the places where Debian's have them.
+# The sysroot's libraries, programs and locale are where Debian has them.
 FURNISH = """
 set -e
 mount -t tmpfs -o mode=1777,nr_inodes=400000 tmp /tmp
@@ -33,7 +33,7 @@ for program in /sysroot/sbin/*; do ln -s "$program" /usr/sbin/; done
 
 @pytest.fixture(scope="module")
 def results(request):
-    """What became of each that was asked for: two at once, in one machine."""
+    """Returns the result of each program that was asked for. Two run at once, in one machine."""
     asked = [item.callspec.params["program"] for item in request.session.items if item.path == Path(__file__)]
     assert PROGRAMS != ["none"], f"{UNIT} is empty: `make arm64` builds them"
     host = make_host(Path(tempfile.mkdtemp(prefix="e-")))

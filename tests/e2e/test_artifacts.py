@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Files out of workspaces and into them: declared outputs, cp, clone. What is at rest is read by a
-machine that runs nothing of it, and nothing of that machine stays."""
+"""Tests files that go out of workspaces and into them: declared outputs, cp, clone. A machine that runs nothing of the
+workspace reads a workspace at rest, and nothing of that machine stays."""
 
 import hashlib
 import json
@@ -31,7 +31,7 @@ sync
 """
 
 
-# By the guest's user, who makes links to what only root may read, and to what he may read himself.
+# The guest's user makes links to files that only root may read, and to files that the user may read.
 LINKS = r"""
 set -e
 cd /workspace
@@ -39,7 +39,7 @@ ln -s /etc/shadow shadow; ln -s /root roots; ln -s chain2 chain; ln -s ../etc/sh
 ln -s ./report.json alias; ln -s /etc shown; ln -s /home/other/back nested
 echo mine > own; chmod 600 own; ln -s own mine; ln -s loop loop
 """
-# By root: a link to one of the user's, a file of the user's group, and another user's link.
+# root makes a link to a file of the user, a file of the user's group, and a link that belongs to another user.
 ROOTS = r"""
 set -e
 echo secret > /root/secret; chmod 600 /root/secret; ln -s /workspace/shadow /root/latest
@@ -52,8 +52,8 @@ DENIED = "is a link of user 1000, with whose rights it is followed"
 
 
 def check_links(host):
-    """A link is followed with the rights of whoever made it, wherever it is on the way; the rest is read as root. By the
-    program that a reader's machine runs, in the running guest."""
+    """A link is followed with the rights of its maker, wherever it is on the way. The rest is read as root. The program
+    of a reader's machine does it in the running guest."""
     def output(path):
         return host("exec", "--user", "root", "w", "--", "microagent-files", "output", "/", path).stdout
 
@@ -90,7 +90,7 @@ def no_reader(host, name="w"):
 
 
 def prepared(host):
-    """A workspace with outputs of every kind, on its root and on a disk, that runs: its other disk."""
+    """A workspace that runs, with outputs of every kind, on its root and on a disk. Returns its other disk."""
     disk = host.base / "data.img"
     subprocess.run(["mke2fs", "-q", "-t", "ext4", disk, "16M"], check=True)
     outputs = [{"name": "report", "path": "/workspace/report.json"}, {"name": "tree", "path": "/workspace/out"},
@@ -111,13 +111,13 @@ def test_outputs_and_copies(host):
     target = host.base / "target"
     target.mkdir()
 
-    # Running: from outside, of a frozen file system.
+    # The workspace runs, and the disk is read from outside while the file system is frozen.
     assert host.json("artifacts", "get", "w", "report", target) == {"ok": True, "skipped": []}
     assert (target / "report.json").read_text() == "first\n"
     assert no_reader(host)
     host("exec", "--user", "root", "w", "--", "sh", "-c", "echo thawed > /workspace/t && sync", check=0)
 
-    # Running: through the agent, as the guest's user.
+    # The workspace runs, and the agent reads as the guest's user.
     done = host.json("cp", "w:/workspace/out", target / "copy")
     copy = target / "copy"
     left_out = {s["path"]: s["why"] for s in done["skipped"]}
@@ -156,7 +156,7 @@ def test_outputs_and_copies(host):
         refused(host, *words, code=2)
     assert not (host.base / "elsewhere").exists() and not (target / "x").exists()
 
-    # A client that goes away while the file system is frozen leaves it thawed.
+    # If a client goes away while the file system is frozen, it is thawed.
     freezer = host.popen("exec", "-i", "--user", "root", "w", "--", "microagent-files", "freeze", "/", stdin=subprocess.PIPE)
     assert freezer.stdout.readline() == b"frozen\n"
     busy = host("exec", "--user", "root", "w", "--", "microagent-files", "freeze", "/")
@@ -171,7 +171,7 @@ def test_outputs_and_copies(host):
     assert late.returncode == 75 and "the guest did not freeze its file system" in late.stderr, late.stderr
     assert no_reader(host) and not (target / "late").exists()
 
-    # Written and fsynced just before the kill.
+    # Files that were written and fsynced just before the kill are there.
     host("exec", "--user", "root", "w", "--", "sh", "-c",
          "echo second | dd of=/workspace/report.json conv=fsync", check=0)
     assert ask(host, "kill")[0] == 0
@@ -182,7 +182,7 @@ def test_outputs_and_copies(host):
 
 
 def at_rest_as(host, disk, before):
-    """Nothing was written, no journal replayed in place."""
+    """Reading writes nothing, and replays no journal in place."""
     assert (contents(host.disk()), contents(disk)) == before
     assert no_reader(host) and not host.processes()
     assert ask(host, "inspect")[1]["event"]["detail"] == "killed"
@@ -218,22 +218,22 @@ def test_outputs_at_rest(host):
 
 
 def test_a_freeze_has_an_end(host):
-    """The guest thaws when its time is over, whoever holds it; what was not copied by then is refused."""
+    """The guest thaws when its time is over, whoever holds the file system. A copy that is not complete by then is refused."""
     config = host.config(outputs=[{"name": "report", "path": "/workspace/report"}],
                          env={"MICROAGENT_TEST_LIMIT_FREEZE_MS": "1"})
     assert ask(host, "prepare", config)[0] == 0
     assert ask(host, "start", config)[0] == 0
-    # Enough on the disk for a copy that takes longer than the millisecond.
+    # The disk has enough data for a copy that takes longer than a millisecond.
     host("exec", "w", "--", "sh", "-c", "echo it > /workspace/report; dd if=/dev/zero of=/workspace/much bs=1M count=128 "
          "conv=fsync 2>&1", check=0)
 
-    # Over before the copy could have begun.
+    # The time is over before the copy could begin.
     target = host.base / "report"
     said = refused(host, "artifacts", "get", "w", "report", target, code=75)
     assert "was thawed after 1 ms, before it was copied; stop the workspace" in said, said
     assert no_reader(host) and not target.exists()
 
-    # Its holder is still there when a writer, who had to wait, goes on.
+    # The holder is still there when a writer, who had to wait, goes on.
     freezer = host.popen("exec", "-i", "--user", "root", "--env", "MICROAGENT_TEST_LIMIT_FREEZE_MS=300", "w", "--",
                          "microagent-files", "freeze", "/", stdin=subprocess.PIPE)
     assert freezer.stdout.readline() == b"frozen\n"
@@ -242,7 +242,7 @@ def test_a_freeze_has_an_end(host):
     _, said = freezer.communicate()
     assert freezer.returncode == 1 and b"thawed after 300 ms" in said, said
 
-    # At rest nothing has to be frozen.
+    # At rest nothing must be frozen.
     assert ask(host, "stop")[0] == 0
     host("artifacts", "get", "w", "report", target, check=0)
     assert target.read_text() == "it\nmore\n"
@@ -260,7 +260,7 @@ def test_clone_and_files_for_what_does_not_run(host):
     refused(host, "clone", "nobody", "other")
     assert not (host.state / "other").exists()
 
-    host("stop", "twin", check=0)  # no guest has had its disk: what is copied is recorded anew
+    host("stop", "twin", check=0)  # no guest has had its disk, so the copy is recorded anew
     host("cp", "--user", "agent", host.base / "f", "twin:/workspace/f", check=0)  # a name of the image
     assert no_reader(host, "twin")
     status = host.json("status", "twin")
@@ -271,18 +271,18 @@ def test_clone_and_files_for_what_does_not_run(host):
     host("kill", "twin", check=0)
     host("delete", "twin", check=0)
 
-    # The reader's caller, or its supervisor, is killed: the machine ends, and nothing of it stays. The file is larger than all buffers on
-    # the way, so that the copy cannot end while its caller is stopped.
+    # The reader's caller, or its supervisor, is killed. The machine ends, and nothing of it stays. The file is larger
+    # than all buffers on the way, so that the copy cannot end while its caller is stopped.
     (host.base / "f").write_bytes(os.urandom(32 << 20))
     host("cp", host.base / "f", "w:/workspace/f", check=0)
     for victim in ("caller", "supervisor"):
         reader = host.popen("cp", "w:/workspace", host.base / "never")
         event = host.state / "w" / "reader" / "event.json"
         wait_until(event.exists, "the reader")
-        reader.send_signal(signal.SIGSTOP)  # or it may be done before anything else can happen
-        again = host("start", "w")  # nobody starts what is being read
+        reader.send_signal(signal.SIGSTOP)  # otherwise the copy may end before the kill
+        again = host("start", "w")  # no command may start a workspace that is being read
         assert again.returncode == 1 and "process alive" in again.stderr, again.stderr
-        # Which one, and what to do about it.
+        # The message says which command reads it, and what to do.
         assert re.search(r"microagent-live \(\d+\).*, or end it with `kill \d+`", again.stderr), again.stderr
         if victim == "caller":
             reader.kill()
@@ -298,7 +298,7 @@ def test_clone_and_files_for_what_does_not_run(host):
             wait_until(lambda: not (host.state / "w" / "reader").exists(), "its directory to go")
     assert no_reader(host)
 
-    # A file system that is none any more.
+    # Makes a file system that is damaged.
     with open(host.state / "w" / "rootfs.ext4", "r+b") as disk:
         disk.seek(4096)
         disk.write(os.urandom(1 << 20))
@@ -309,14 +309,14 @@ def test_clone_and_files_for_what_does_not_run(host):
 
 
 def test_bundles_and_outputs_of_the_command_line(host):
-    """By the words of `create` and `run`; an archive and a path may hold colons."""
+    """Outputs and bundles are declared by options of `create` and `run`. An archive and a path may have colons."""
     (host.base / "in").mkdir()
     (host.base / "in" / "task").write_text("count to 3\n")
     archive = host.base / "a:b.tar.gz"
     subprocess.run(["tar", "-C", host.base / "in", "-czf", archive, "."], check=True)
     small = ("--memory=256", "--cpus=1")
 
-    # Refused in the words of the command line, and nothing stays.
+    # Wrong options are refused with the words of the command line, and nothing stays.
     for code, words, text in (
             (1, ("--bundle", f"in={host.base}/none.tar:/in"), "none.tar"),
             (2, ("--bundle", f"in={archive}:/in", "--bundle", f"in={archive}:/other"), f"--bundle in={archive}:/other has"),
@@ -334,11 +334,11 @@ def test_bundles_and_outputs_of_the_command_line(host):
         "ingress": [{"name": "in", "path": str(archive), "mountpoint": "/in", "mode": "ro", "kind": "bundle", "direct": True}],
         "egress": [{"name": "report", "path": "/workspace/report", "kind": "output"}]}
     kept = archive.rename(host.base / "kept")
-    # The copy of a workspace needs the archive anew.
+    # The copy of a workspace builds its bundle from the archive again.
     said = refused(host, "clone", "w", "twin")
     assert f"{archive}" in said and "bundle \"in\"" in said and "put the archive back" in said, said
     assert not (host.state / "twin").exists()
-    # So does the record of a disk that is changed before the first start.
+    # A disk that is changed before the first start must be recorded anew too.
     (host.base / "note").write_text("put\n")
     said = refused(host, "cp", host.base / "note", "w:/workspace/report")
     assert f"{archive}" in said and "put the archive back" in said, said
@@ -347,7 +347,7 @@ def test_bundles_and_outputs_of_the_command_line(host):
     assert "read-only" in refused(host, "cp", host.base / "note", "w:/in/task")
     assert "No such file" in refused(host, "cp", host.base / "note", "w:/none/report")
     assert host.json("status", "--full", "w")["verification"]["ok"] is True  # what it had written is recorded
-    # Nothing has run yet, so there is nothing to fetch, but what has been put in is there.
+    # Nothing has run yet, so there is no output to fetch, but files that were copied in are there.
     host("cp", host.base / "note", "w:/workspace/report", check=0)
     archive.unlink()
     host("artifacts", "get", "w", "report", host.base / "before", check=0)

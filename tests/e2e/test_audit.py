@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The audit log of sessions: what is in it, what holds when it is altered, and what is kept."""
+"""Tests the audit log of sessions: its lines, what is detected when it is altered, and what is kept."""
 
 import hashlib
 import json
@@ -34,7 +34,7 @@ def archive(host, name):
 
 
 def lines_of(host, name):
-    """The log's lines by `audit show`, each against its schema."""
+    """Returns the log's lines by `audit show`, each checked by its schema."""
     found = [json.loads(line) for line in host("--json", "audit", "show", name, check=0).stdout.splitlines()]
     for line in found:
         schema_check.validate("audit-line", line)
@@ -74,7 +74,7 @@ def test_the_trail_of_a_session(place):
         "audit.opened", "session.cloned", "session.booted", "audit.coverage"] + 3 * ["exec.started", "exec.finished"]
     assert [line["seq"] for line in trail] == list(range(1, len(trail) + 1))
     assert {line["session"] for line in trail} == {name}
-    # Whoever waits for "running" acts after the boot, and the log says so.
+    # A caller that waits for "running" acts after the boot, and the log has this order.
     running, = [state for state in json.loads((bundle(place, name) / "events.json").read_text()) if state["state"] == "running"]
     assert events(place, name, "session.booted")[0]["ts"] <= running["observedAt"]
     first, second, third = events(place, name, "exec.started")
@@ -88,7 +88,7 @@ def test_the_trail_of_a_session(place):
     assert ("vmm-sockets" in {u["what"] for u in coverage["unobserved"]}) == (place.backend == "firecracker")
     print("not observed on this host:", coverage["unobserved"])
 
-    # The chain, by hand, from the bytes of the file.
+    # Checks the chain by hand, from the bytes of the file.
     text = (bundle(place, name) / "audit.log").read_bytes().splitlines(keepends=True)
     for before, line in zip(text, text[1:]):
         assert json.loads(line)["prev"] == hashlib.sha256(before).hexdigest()
@@ -98,7 +98,7 @@ def test_the_trail_of_a_session(place):
     assert (answer["verdict"], answer["where"]) == ("open", "session")
 
     def is_confirmed():
-        now = verdict(place, name)  # while it is written to, the digest of the last line may be on its way
+        now = verdict(place, name)  # while the log is written to, the digest of the last line may be on its way
         return now["confirmed"] == now["lines"]
 
     wait_until(is_confirmed, "the security log to have all of it")
@@ -106,7 +106,7 @@ def test_the_trail_of_a_session(place):
     assert 'argv=["sh","-c","echo' in shown and "\x01" not in shown and shown.count("\n") >= len(text)
     assert "open; " in place("audit", "verify", f"{name}.bundle", check=0).stdout
 
-    # A stop and another boot go on with the same log.
+    # After a stop another boot goes on with the same log.
     sessions = ("--state-dir", place.state / "sessions")
     place(*sessions, "stop", f"{name}.bundle", check=0)
     place(*sessions, "start", f"{name}.bundle", check=0)
@@ -115,7 +115,7 @@ def test_the_trail_of_a_session(place):
 
     telemetry = bundle(place, name) / "telemetry.jsonl"
     told = telemetry.read_bytes() if telemetry.exists() else None
-    with ThreadPoolExecutor(2) as two:  # at once: one has it, the other says so
+    with ThreadPoolExecutor(2) as two:  # two at once: one gets the lock, and the other says so
         done = list(two.map(lambda _: place("session", "destroy", name), range(2)))
     assert sorted(d.returncode for d in done) == [0, 1], done
     kept = {"audit.log", "events.json", "session.json"} | ({"telemetry.jsonl"} if told is not None else set())
@@ -162,14 +162,14 @@ def test_an_altered_log(place):
     kept = day.read_bytes()
     vouched = [line for line in kept.splitlines(keepends=True) if name.encode() in line and b'"head"' in line]
     log.write_bytes(b"".join(lines[:-1]))
-    day.write_bytes(kept.replace(vouched[-1], b""))  # who cuts off its end cuts off the digest too
+    day.write_bytes(kept.replace(vouched[-1], b""))  # an attacker who cuts off its end cuts off the digest too
     answer = json.loads(place("--json", "audit", "verify", name, check=1).stdout)
     assert (answer["verdict"], answer["confirmed"]) == ("unconfirmed", len(lines) - 1), answer
     assert "it is archived, and its last line does not close it" in place("audit", "verify", name, check=1).stdout
     day.write_bytes(kept)
     log.write_bytes(whole)
     assert verdict(place, name)["verdict"] == "closed"
-    day = max((place.state / "logs").iterdir())  # what is missing of them is told, and by whose lines
+    day = max((place.state / "logs").iterdir())  # the message says what is missing, and by whose lines this is known
     kept = day.read_bytes()
     own = [line for line in kept.splitlines(keepends=True) if name.encode() in line and b'"head"' in line]
     assert "unconfirmedLine" not in verdict(place, name)
@@ -186,7 +186,7 @@ def test_an_altered_log(place):
     day.parent.mkdir(0o700)
     day.write_bytes(kept)
     day.chmod(0o600)
-    for day in (place.state / "logs").iterdir():  # without them the missing end alone tells
+    for day in (place.state / "logs").iterdir():  # without these lines only the missing end shows it
         day.rename(day.with_suffix(".away"))
     log.write_bytes(b"".join(lines[:-1]))
     answer = verdict(place, name)
@@ -208,7 +208,7 @@ def test_refusals(place):
 
 
 def test_a_killed_supervisor(place):
-    """Its last line may be cut short; whoever comes next says so, and goes on."""
+    """The last line may be cut short. The next writer says so, and goes on."""
     name = create(place)
     log = bundle(place, name) / "audit.log"
 
@@ -223,7 +223,7 @@ def test_a_killed_supervisor(place):
         os.kill(supervisor(place, name)["supervisorPid"], signal.SIGKILL)
     assert list(done) == [None, None]
     before = len(log.read_bytes().splitlines())
-    answer = verdict(place, name)  # what a kill leaves is whole: a line is one write
+    answer = verdict(place, name)  # a kill leaves whole lines, since a line is one write
     assert (answer["verdict"], answer["lines"]) == ("open", before) and answer["confirmed"] >= before - 1
     with open(log, "ab") as file:
         file.write(b'{"ts":"2026-')
@@ -232,10 +232,10 @@ def test_a_killed_supervisor(place):
     told = (bundle(place, name) / "telemetry.jsonl").read_bytes()
     place("--state-dir", place.state / "sessions", "start", f"{name}.bundle", check=0)
     later = [json.loads(line) for line in log.read_bytes().splitlines()[before + 1:]]
-    # Others' opens, and pressure that this host really has, may be told at any time.
+    # Opens by other programs, and memory pressure that this host really has, may be reported at any time.
     assert [line["event"] for line in later if line["subsystem"] not in ("host", "telemetry")][:3] == [
         "audit.torn", "supervisor.lost", "session.booted"]
-    # What the guest had told since the last digest has one from whoever noticed.
+    # Lines that the guest had caused since the last digest get one from the writer that noticed the loss.
     found = next(line for line in later if line["event"] == "telemetry.digest")["data"]
     assert "dropped" not in found and found["bytes"] == len(told) and found["records"] == told.count(b"\n")
     assert found["sha256"] == hashlib.sha256(told).hexdigest()
@@ -255,7 +255,7 @@ def test_a_vmm_that_dies(place):
 
 
 def security_events(place, name, event):
-    """What the security log has of one session, each line against its schema."""
+    """Returns the lines of the security log about one session, each checked by its schema."""
     lines = [json.loads(line) for log in sorted((place.state / "logs").iterdir()) for line in log.read_text().splitlines()]
     for line in lines:
         schema_check.validate("audit-security", line)
@@ -263,7 +263,7 @@ def security_events(place, name, event):
 
 
 def replace_log(log):
-    """By a copy of it, as who edits a file does."""
+    """Replaces the file by a copy, as an editor does."""
     copy = log.with_name("copy")
     shutil.copy(log, copy)
     log.unlink()
@@ -278,7 +278,7 @@ def put_directory(log):
 
 @pytest.mark.parametrize("do, how", [(replace_log, "replaced"), (os.unlink, "removed"), (put_directory, "replaced")])
 def test_a_log_that_is_taken_away(place, do, how):
-    """Its supervisor puts it back with all that it had, and an alarm tells of it; nothing that comes later is lost."""
+    """The supervisor puts the log back with all of its lines, and an alarm reports it. No later line is lost."""
     name = create(place)
     log = bundle(place, name) / "audit.log"
     do(log)
@@ -287,7 +287,7 @@ def test_a_log_that_is_taken_away(place, do, how):
     destroy(place, name)
     lines = lines_of(place, name)
     trail = [line["event"] for line in lines]
-    ordered = [event for event in trail if event != "host.memory-pressure"]  # the host may have that at any time
+    ordered = [event for event in trail if event != "host.memory-pressure"]  # the host may have memory pressure at any time
     assert ordered[:3] == ["audit.opened", "session.cloned", "session.booted"] and ordered[-1] == "audit.closed", lines
     assert {"vmm.crashed", "session.ended", "audit.changed"} <= set(trail)
     changed, = events(place, name, "audit.changed")
@@ -301,7 +301,7 @@ def test_a_log_that_is_taken_away(place, do, how):
 
 
 def test_a_log_that_is_taken_away_is_missed_at_once(place):
-    """Nothing else has to happen for it, and the machine goes on."""
+    """The supervisor notices without any other event, and the machine goes on."""
     name = create(place, env={"MICROAGENT_TEST_LIMIT_AUDIT_LOOK_MS": "50"})
     log = bundle(place, name) / "audit.log"
     for count in (1, 2):
@@ -312,7 +312,7 @@ def test_a_log_that_is_taken_away_is_missed_at_once(place):
     details = [e.get("detail", "") for e in json.loads((bundle(place, name) / "events.json").read_text())]
     assert details.count("audit.log was removed, and was put back") == 2
     place("session", "exec", name, "--", "true", check=0)
-    assert verdict(place, name)["verdict"] == "broken"  # of what was cut off there is no copy
+    assert verdict(place, name)["verdict"] == "broken"  # there is no copy of the lines that were cut off
     today = max((place.state / "logs").iterdir())
     today.unlink()
     wait_until(lambda: today.exists() and security_events(place, name, "audit.changed"), "the alarm")
@@ -325,7 +325,7 @@ def move_away(log):
 
 
 def rotate(log):
-    """As logrotate does: the file gets another name, and a new one gets the file's name."""
+    """Rotates the file as logrotate does: the file gets another name, and a new one gets the file's name."""
     move_away(log)
     log.touch(0o600)
 
@@ -363,8 +363,8 @@ SECURITY_LOG_IS_TAKEN = (
 
 @pytest.mark.parametrize("files", ["landlock", "root"])
 def test_a_security_log_that_is_taken_away(place, monkeypatch, files):
-    """Its supervisor notices by itself, begins another file at the path, and the alarm in it says what was done to the old one.
-    A supervisor with a root of its own cannot see the path, and is told all the same."""
+    """The supervisor notices by itself and begins another file at the path. The alarm in it says what was done to the
+    old one. A supervisor with a root of its own cannot see the path, and is told of it."""
     if files == "root":
         monkeypatch.setattr(place, "wrap", [*NO_LANDLOCK, *place.wrap])
     name = create(place, env={"MICROAGENT_TEST_LIMIT_AUDIT_LOOK_MS": "50"})
@@ -375,7 +375,7 @@ def test_a_security_log_that_is_taken_away(place, monkeypatch, files):
 
     def told(event):
         lines = today.read_bytes().splitlines(keepends=True) if today.is_file() else []
-        # A line that was cut short has lost its newline, so the next line stands behind its front.
+        # A line that was cut short has lost its newline, so the next line follows on the same line.
         objects = [json.loads(line[line.rfind(b'{"ts"'):]) for line in lines if line.endswith(b"\n")]
         return [o.get("data") for o in objects if (o["session"], o["event"]) == (name, event)]
 
@@ -387,7 +387,7 @@ def test_a_security_log_that_is_taken_away(place, monkeypatch, files):
         for rest in (*today.parent.glob("*.1"), *today.parent.glob("kept"), place.state / "logs-moved"):
             shutil.rmtree(rest, ignore_errors=True)
             rest.unlink(missing_ok=True)
-    # A file that was moved gets nothing any more, also of what happens before anybody looks.
+    # A file that was moved gets no more lines, even about events before anybody looked.
     move_away(today)
     moved = today.with_name(today.name + ".1")
     size = moved.stat().st_size
@@ -404,7 +404,7 @@ def times_woken(pid):
 
 
 def test_a_security_log_that_loses_what_others_wrote(place):
-    """A session that runs idle knows what it has not written: the lines of one that is over by then."""
+    """An idle session knows which lines it has not written: those of a session that is over by then."""
     idle = create(place, env={"MICROAGENT_TEST_LIMIT_AUDIT_LOOK_MS": "50"})
     today = max((place.state / "logs").iterdir())
     other = create(place)
@@ -412,19 +412,19 @@ def test_a_security_log_that_loses_what_others_wrote(place):
     destroy(place, other)
     assert verdict(place, other)["verdict"] == "closed"
     kept = today.read_bytes()
-    # The broker looks, and is asked a few other things between two looks.
+    # The broker looks at the file, and is asked a few other things between two looks.
     before = times_woken(supervisor(place, idle)["broker"]["pid"])
     wait_until(lambda: times_woken(supervisor(place, idle)["broker"]["pid"]) > before + 30, "a look")
     os.truncate(today, kept.rindex(b"\n", 0, kept.index(other.encode())) + 1)
     wait_until(lambda: {"how": "security-log-shortened"} in [line["data"] for line in events(place, idle, "audit.changed")], "the alarm")
     assert len(events(place, idle, "audit.changed")) == 1
-    # Nobody vouches for the other one, though the log of its day is there.
+    # No digest confirms the other log, though the security log of its day exists.
     answer = verdict(place, other)
     assert (answer["verdict"], answer["confirmed"], answer["unconfirmedLine"]) == ("unconfirmed", 0, 1), answer
     assert f"{other}: unconfirmed: the security log of {today.name[9:19]} is there, and has none of its lines" in \
         place("audit", "verify", other, check=1).stdout
     assert place("audit", "verify", "--all").returncode == 1
-    # Cut off, and filled up again beyond that.
+    # The security log was cut off, and then filled up again.
     with open(today, "ab") as log:
         log.write(kept[today.stat().st_size:])
     before = times_woken(supervisor(place, idle)["broker"]["pid"])
@@ -436,7 +436,7 @@ def test_a_security_log_that_loses_what_others_wrote(place):
         log.write(kept[:600])
     wait_until(lambda: len(events(place, idle, "audit.changed")) == 2, "the alarm")
     destroy(place, idle)
-    # Put away as a whole, or another host.
+    # The security log was put away as a whole, or another host has it.
     today.unlink()
     answer = verdict(place, other)
     assert (answer["verdict"], answer["confirmed"]) == ("closed", 0)
@@ -446,7 +446,8 @@ def test_a_security_log_that_loses_what_others_wrote(place):
 
 
 def test_a_supervisor_has_no_security_log_open(place):
-    """It has the lines of all sessions, and its files of other days: the broker appends what it is asked to, and hands out nothing."""
+    """The security log has the lines of all sessions, and there are files of other days. The broker appends what it is
+    asked to, and hands out no descriptor."""
     name = create(place)
     wait_until(lambda: security_events(place, name, "audit.coverage"), "a line of the running machine")
     facts = supervisor(place, name)
@@ -457,7 +458,8 @@ def test_a_supervisor_has_no_security_log_open(place):
 
 
 def test_something_else_in_the_place_of_the_security_log(place):
-    """It is left alone, and the audit log says that its lines have no digests. When the place is free the log goes on."""
+    """What is in the place of the security log is left alone, and the audit log says that its lines have no digests.
+    When the place is free the log goes on."""
     name = create(place, env={"MICROAGENT_TEST_LIMIT_AUDIT_LOOK_MS": "50"})
     today = max((place.state / "logs").iterdir())
     put_fifo(today)
@@ -472,7 +474,8 @@ def test_something_else_in_the_place_of_the_security_log(place):
 
 
 def test_a_log_that_is_gone_when_its_machine_is(place):
-    """Nobody has a copy: whoever begins another one, here the destroyer, raises the alarm, and verify finds it broken."""
+    """Nobody has a copy of the log. The process that begins another one, here `session destroy`, raises the alarm, and
+    `verify` finds the log broken."""
     name = create(place)
     place("halt", f"{name}", check=0)
     assert not events(place, name, "audit.changed")
@@ -486,7 +489,7 @@ def test_a_log_that_is_gone_when_its_machine_is(place):
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root makes a file that nobody can write")
 def test_a_log_that_cannot_be_written(place):
-    """Alarms are in the security log all the same, and what was lost is counted there."""
+    """Alarms are in the security log all the same, and it counts the lost lines."""
     name = create(place)
     log = bundle(place, name) / "audit.log"
     if subprocess.run(["chattr", "+i", log], capture_output=True, check=False).returncode:
@@ -508,7 +511,7 @@ def test_a_log_that_cannot_be_written(place):
 
 
 class Guest:
-    """Speaks as the guest: it dials the control stream before the guest, which has to boot first, can."""
+    """Speaks as the guest. It dials the control stream before the guest can, which must boot first."""
 
     def __init__(self, host, env=None):
         self.host = host
@@ -556,7 +559,7 @@ def test_telemetry_and_a_guest_that_says_too_much(place):
     wait_until(lambda: events(place, guest.name, "telemetry.status"), "what is not traced")
     status, = events(place, guest.name, "telemetry.status")
     assert status["severity"] == "WARNING" and status["data"]["detail"] == "this kernel has no audit"
-    # A message of a size that is allowed, whose line is too long: it stays the guest's word, and counts as such.
+    # The size of the message is allowed, but its line is too long. It is still the guest's message and counts as such.
     guest.say({"type": "exec-started", "format": 1, "exec": 1, "argv": ["\x01" * 10900]})
     wait_until(lambda: events(place, guest.name, "exec.started"), "a line that is too long")
     assert events(place, guest.name, "exec.started")[0]["data"].keys() == {"omittedBytes", "origin"}
@@ -574,7 +577,7 @@ def test_telemetry_and_a_guest_that_says_too_much(place):
     guest.say({"type": "telemetry", "format": 1, "records": [{"text": "x" * 1000}]})
     wait_until(lambda: len(events(place, guest.name, "telemetry.digest")) == 2, "another digest")
     digest = events(place, guest.name, "telemetry.digest")[1]["data"]
-    assert digest == {"origin": "guest", "bytes": path.stat().st_size, "records": 2, "dropped": 4,  # above the cap it is counted
+    assert digest == {"origin": "guest", "bytes": path.stat().st_size, "records": 2, "dropped": 4,  # lines above the limit are counted
                       "sha256": hashlib.sha256(path.read_bytes()).hexdigest()}
     assert path.stat().st_size < 1000
 
@@ -590,7 +593,7 @@ def test_telemetry_and_a_guest_that_says_too_much(place):
 
 
 def test_no_telemetry(place):
-    """That nothing was told yet, or ever, is not that there is no such session."""
+    """A session without a report yet, or ever, still exists."""
     guest = Guest(place)
 
     def said(name):

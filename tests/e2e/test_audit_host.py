@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""What the host sees by itself of a session: connections, a VMM with what it should not have, memory pressure, a base
-and a kernel that were changed."""
+"""Tests what the host sees of a session by itself: connections, a VMM with forbidden files or processes, memory
+pressure, and a base and a kernel that were changed."""
 
 import contextlib
 import os
@@ -57,8 +57,8 @@ def security(place):
 
 
 def test_connections(place, session):
-    """Of both kinds, by address and port, each once; where there are too many, how many more."""
-    # In the background: passt keeps half-closed connections.
+    """Connections of both kinds are listed once, by address and port. If there are too many, the rest is counted."""
+    # The command runs in the background, since passt keeps half-closed connections.
     place("session", "exec", session, "--", "sh", "-c", f"for a in {places.INTERNET} {places.LAN}; do "
           f"(nc -w 60 $a {places.PORT} </dev/null >/dev/null 2>&1 &); done; nslookup {places.NAME}; true", check=0, timeout=60)
 
@@ -84,8 +84,8 @@ def test_connections(place, session):
 
 
 def test_a_vmm_that_was_taken_over(place, session):
-    """Sockets that it was not given, once each: it can make pairs alone. Nothing else that it does is one: it has had a guest with a
-    network."""
+    """Sockets that the VMM was not given are reported once each. It can make only pairs. No other action of it counts
+    as one: it has had a guest with a network."""
     pid = supervisor(place, session)["pid"]
     assert not events(place, session, "vmm.unexpected")
     at = inject.put(pid, bytes(8))
@@ -103,7 +103,7 @@ def test_a_vmm_that_was_taken_over(place, session):
 
 @contextlib.contextmanager
 def small_cgroup(limit):
-    """A memory cgroup of either version; its cgroup.procs."""
+    """Returns a memory cgroup of either version, and its cgroup.procs."""
     old = Path("/sys/fs/cgroup/memory")
     path = (old if old.is_dir() else Path("/sys/fs/cgroup")) / f"microagent-test-{os.getpid()}"
     try:
@@ -121,8 +121,8 @@ def small_cgroup(limit):
 
 
 def test_memory_pressure(place, session):
-    """Real pressure: a program that writes and reads, again and again, a file three times as large as its cgroup's memory. The
-    threshold alone is lowered, from half a second of waiting in two to a thousandth."""
+    """Real pressure: a program writes and reads, again and again, a file three times as large as its cgroup's memory.
+    Only the threshold is lowered, from half a second of waiting in two seconds to a thousandth of that."""
     coverage = events(place, session, "audit.coverage")[0]["data"]
     if "memory-pressure" not in coverage["observed"]:
         pytest.skip(f"this host's kernel does not tell of it: {coverage['unobserved']}")
@@ -146,7 +146,7 @@ def in_sessions(place, *words, **kw):
 
 
 def test_a_base_and_a_kernel_that_are_changed(place, session):
-    """Bytes of the base under a running session; then neither it nor a session with another kernel starts."""
+    """Bytes of the base change under a running session. Then neither this session nor one with another kernel starts."""
     disk = place.state / "bases" / "web-v1.bundle" / "disk.img"
     assert not events(place, session, "base.changed")
     subprocess.run(["chattr", "-i", disk], check=False, stderr=subprocess.DEVNULL)
@@ -158,7 +158,7 @@ def test_a_base_and_a_kernel_that_are_changed(place, session):
     written = ("CRITICAL", {"path": str(disk), "how": "was written"})
     wait_until(lambda: written in told(place, session, "base.changed"), "the change to be told")
     found = told(place, session, "base.changed")
-    assert found[-1] == written and len(found) <= 2, found  # the one before: other attributes, which came first
+    assert found[-1] == written and len(found) <= 2, found  # the event before this one: other attributes, which came first
     in_sessions(place, "stop", f"{session}.bundle", check=0)
     refused = in_sessions(place, "start", f"{session}.bundle", check=1).stderr
     more = told(place, session, "base.changed")[len(found):]

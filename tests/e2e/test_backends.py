@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Which backend makes a machine, and that it keeps it."""
+"""Tests which backend makes a machine, and that the machine keeps its backend."""
 
 import json
 import os
@@ -22,7 +22,7 @@ def test_a_backend_that_nobody_knows(host, words):
 
 
 def test_a_backend_whose_supervisor_is_not_here(host):
-    """It is named, and nothing is left of what was to be made."""
+    """The message names the backend, and nothing of the workspace is left."""
     for words in (("create", "--backend", "firecracker", "w"), ("run", "--backend", "firecracker", "--", "true"), ("host", "--backend", "firecracker")):
         done = host(*words, env=NOWHERE, check=125 if words[0] == "run" else 1)
         assert "/nonexistent/supervisor" in done.stderr, words
@@ -36,7 +36,7 @@ def test_a_backend_whose_supervisor_is_not_here(host):
 
 @pytest.mark.parametrize("backend,system", [("apple-vf", "macOS"), ("windows-hyperv", "Windows")])
 def test_a_backend_of_another_system(host, backend, system):
-    """Nothing on this host mends that, and of a host that is not its own nothing else is said."""
+    """No command on this host can mend this. About a host of another system nothing else is said."""
     words = f"backend {backend} makes machines on {system}, and this is Linux"
     nowhere = {"PATH": "/usr/bin:/bin", "MICROAGENT_APPLE_VF_SUPERVISOR": ""}  # where the stand-in is not
     for command in (("create", "--backend", backend, "w"), ("run", "--backend", backend, "--", "true"), ("host", "--backend", backend)):
@@ -61,14 +61,14 @@ def test_doctor_says_what_was_never_run(host):
 def test_the_release_that_the_host_is_of(host, text, release):
     (host.base / "os-release").write_text(text)
     host.wrap = ["unshare", "--mount", "sh", "-c", f'mount --bind {host.base}/os-release /etc/os-release && exec "$@"', "sh"]
-    facts = host.json("host", env={"MICROAGENT_TEST_KVM": "/nonexistent"})["host"]  # of KVM something else was never tried
+    facts = host.json("host", env={"MICROAGENT_TEST_KVM": "/nonexistent"})["host"]  # another thing about KVM was never tested
     assert facts.get("testedOn") == release
     assert release or facts["untested"] == "this host's system is none that it was tested on (Debian 12 and 13)"
 
 
 @pytest.fixture
 def elsewhere(host):
-    """A workspace at rest that another backend has made."""
+    """Makes a workspace at rest that another backend has made."""
     host("create", "w", *SMALL, check=0)
     path = host.state / "w" / "event.json"
     event = json.loads(path.read_text())
@@ -78,7 +78,7 @@ def elsewhere(host):
     if path.exists():
         event["identity"]["backend"] = "qemu"
         path.write_text(json.dumps(event))
-    host("delete", "w", check=0)  # one that is gone is no error
+    host("delete", "w", check=0)  # a workspace that is gone is no error
 
 
 def test_a_workspace_is_driven_by_the_backend_that_made_it(host, elsewhere):
@@ -92,7 +92,7 @@ def test_a_workspace_is_driven_by_the_backend_that_made_it(host, elsewhere):
         code, answer, _ = host.supervisor(request(command, config, runtimeID="w"))
         assert code == 1 and 'of the backend "firecracker"' in answer["error"], (command, answer)
     assert {p.name: p.read_bytes() for p in elsewhere.parent.iterdir() if p.is_file() and p.name != "rootfs.ext4"} == before
-    # What nothing lives in anybody may delete.
+    # Every backend may delete a workspace in which nothing lives.
     assert host.supervisor(request("delete", sparse(host), runtimeID="w"))[0] == 0
 
 

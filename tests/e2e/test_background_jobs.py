@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""A command of ours in the background of a terminal, as `timeout 10 microagent exec -i …` and a shell's `&` start it: it is
-stopped when it needs the terminal, goes on in the foreground, and a signal ends it all the same."""
+"""Tests a command of ours in the background of a terminal, as `timeout 10 microagent exec -i …` and a shell's `&` start
+it. It stops when it needs the terminal, goes on in the foreground, and a signal ends it in both."""
 
 import fcntl
 import os
@@ -14,9 +14,9 @@ import pytest
 
 from conftest import BIN
 
-# The shell of a terminal: it leads the session, starts the command as a job in the background and tells how that fares.
-# Its words: "term" sends SIGTERM and SIGCONT, as timeout(1) does; "fg" gives it the terminal; "ignore" starts it without
-# SIGTTIN.
+# The shell of a terminal. It leads the session, starts the command as a job in the background, and reports the state of
+# the job. Its words: "term" sends SIGTERM and SIGCONT, as timeout(1) does; "fg" gives the terminal to the job; "ignore"
+# starts the job without SIGTTIN.
 LEADER = """
 import fcntl, os, signal, sys, termios
 how, *words = sys.argv[1:]
@@ -48,7 +48,7 @@ HANG_S = 60  # only bounds a hang
 
 
 def run_job(host, how, *words, typed=b""):
-    """What the leader reports, and what the terminal shows."""
+    """Returns the leader's reports, and the terminal's output."""
     master, slave = pty.openpty()
     told, report = os.pipe()
     attributes = termios.tcgetattr(slave)

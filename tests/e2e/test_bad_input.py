@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Host users make mistakes: each gets an error that names the thing, and nothing is left."""
+"""Users of the host make mistakes. Each gets an error that names the thing, and nothing is left."""
 
 import json
 import os
@@ -41,7 +41,7 @@ def test_an_image_that_is_none(host):
 
 
 def test_a_kernel_that_never_reaches_init(host):
-    """The boot deadline names itself and shows the end of the serial log."""
+    """The error of the boot deadline names the deadline and shows the end of the serial log."""
     initrd = host.base / "empty.initrd"
     subprocess.run("mkdir d && printf '#!/bin/sh\\n' > d/hello && cd d && echo hello | cpio -o -H newc > ../empty.initrd",
                    shell=True, check=True, cwd=host.base, capture_output=True)
@@ -84,7 +84,7 @@ def test_refused_by_run(host, words, word):
     (("run", "--share", b"/x\xff:/x", "--", "true"), "--share: path is not valid UTF-8"),
 ])
 def test_bytes_that_are_no_text(host, words, said):
-    """The protocol is JSON, which has no other bytes; the caller's mistake, and told as one."""
+    """The protocol is JSON, which has no other bytes. So this is the caller's mistake, and the error says so."""
     done = subprocess.run([host.bin / "microagent", *words], env=host.env, capture_output=True, text=True, check=False)
     assert done.returncode == 2 and said in done.stderr, done
     assert not host.state.exists() or not (host.state / "w").exists()
@@ -127,7 +127,7 @@ def test_a_state_directory_of_another_user(host):
 
 
 def test_links_in_the_home_of_another_user(host):
-    """`sudo -E` has root use the home of whoever calls: no link of that user leads root anywhere."""
+    """With `sudo -E` root uses the home of the calling user. No link of that user leads root to another place."""
     if os.getuid() != 0:
         pytest.skip("only root can be led by the home of another user")
     home, roots = host.base / "home", host.base / "of-root"
@@ -145,7 +145,7 @@ def test_links_in_the_home_of_another_user(host):
         env = {name: value for name, value in own.items() if name not in (lacks, "MICROAGENT_CACHE_DIR")}
         done = subprocess.run([host.bin / "microagent", *map(str, words)], env=env, capture_output=True, text=True, check=False)
         assert done.returncode == 1 and refused in done.stderr, (words, done)
-    # What notes the directories that were opened does without a place of its own.
+    # The list of opened directories is not needed if there is no place for it.
     cache = str(cache_dir(host))
     host("create", "w", *SMALL, check=0, env={"HOME": str(home), "XDG_STATE_HOME": "", "MICROAGENT_CACHE_DIR": cache})
     host("delete", "w", check=0)
@@ -164,7 +164,7 @@ def test_foreign_files_in_the_state_directory_are_left_alone(host):
 
 
 def test_a_full_disk(host):
-    """The state directory on a file system without room: refused, nothing half-made."""
+    """The state directory is on a file system without room: the command is refused, and nothing is half-made."""
     if os.getuid() != 0:
         pytest.skip("mounting a small tmpfs needs root")
     small = host.base / "small"

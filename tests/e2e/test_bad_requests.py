@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Bad requests, against the whole program: the cases of tests/unit/contract_requests.json and those
-made of a request that has every field. Each is refused by every command that takes the full config,
-in words that name the field, before anything is touched."""
+"""Tests bad requests against the whole program: the cases of tests/unit/contract_requests.json, and cases made of a
+request that has every field. Each command that takes the full config refuses each request, in words that name the
+field, before anything is touched."""
 
 import copy
 import itertools
@@ -16,13 +16,13 @@ from conftest import BIN
 from test_schema import DATA, FULL, changed, kind, places
 
 FULL_CONFIG = ("check", "prepare", "start", "run", "console")
-# What the host has is not what the unit test's host has.
+# The facts of this host differ from those of the unit test's host.
 OF_THE_HOST = ("beyond the host", "absurd")
 
 
 @pytest.fixture(name="ask")
 def asking(host):
-    """Sends requests two at a time; afterwards the file system is as it was."""
+    """Sends requests two at a time. Afterwards the file system is as before."""
     built = host.support()["commands"]
     host.state = host.base / "never-made"
     before = sorted(host.base.rglob("*"))
@@ -54,7 +54,7 @@ def refused(answers, cases, requests):
 
 
 def placed(request, host):
-    """The state directory is one that must not come to be, unless the case is about it."""
+    """The state directory must not be made, unless the case is about it."""
     config = request.get("config")
     if isinstance(config, dict) and config.get("stateDir") == FULL["config"]["stateDir"]:
         config["stateDir"] = str(host.state)
@@ -62,7 +62,7 @@ def placed(request, host):
 
 
 def test_the_table_of_refusals(host, ask):
-    """Every row by every command; a row that says which command it is about by that one."""
+    """Runs every row with every command. A row that names its command runs with that one."""
     cases, requests = [], []
     for case in DATA["cases"]:
         if case["error"] is None or any(words in case["name"] for words in OF_THE_HOST):
@@ -111,8 +111,8 @@ def test_more_than_a_machine_has_room_for(host, ask):
 
 
 def variants(host, command_of):
-    """(case, request): each value of the full request of every other type, each unknown neighbour,
-    and each object without each of the fields that its schema requires."""
+    """Yields (case, request): each value of the full request with every other type, each unknown neighbour, and each
+    object without each field that its schema requires."""
     document = placed(copy.deepcopy(FULL), host)
 
     def made(name, path):
@@ -148,7 +148,7 @@ def variants(host, command_of):
 
 
 def required_fields():
-    """The JSON paths that schema/request.json requires of a full request."""
+    """Returns the JSON paths that schema/request.json requires in a full request."""
     defs = schema_check.load("defs")["$defs"]
     found = ["command", "identity", "config"]
     found += [f"identity.{key}" for key in defs["identity"]["required"]]
@@ -170,7 +170,7 @@ def test_every_field_of_every_wrong_type_and_every_required_one_missing(host, as
 
 
 def test_names_that_are_none(host, ask):
-    """Unsafe and reserved runtimeIDs, by every command that needs one."""
+    """Unsafe and reserved runtimeIDs, with every command that needs one."""
     cases, requests = [], []
     commands = [c for c in schema_check.load("defs")["$defs"]["command"]["enum"] if c != "host"
                 and (c in ask.commands or c not in FULL_CONFIG)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""State files that are damaged or forged, and a disk that has no room for them."""
+"""Tests state files that are damaged or forged, and a disk that has no room for them."""
 
 import json
 import os
@@ -13,12 +13,12 @@ from conftest import BIN, default_kernel, wait_until
 from test_supervisor import IDENTITY, request, sparse
 
 FILES = ("workspace.json", "event.json", "events.json", "runtime.json", "result.json")
-# What each command has to read; the others it may pass over, but never replaces.
+# The files that each command must read. It may ignore the others, but never replaces them.
 COMMANDS = ("check", "inspect", "prepare", "start", "run", "halt", "stop", "kill")
 
 
 def snapshot(directory):
-    """What is in it, as far as it can be read: {name: bytes or kind}."""
+    """Returns the readable contents of the directory: {name: bytes or kind}."""
     found = {}
     for path in sorted(directory.iterdir()):
         if path.is_symlink():
@@ -37,7 +37,7 @@ def damage(path, how):
     path.unlink()
     if how == "a directory":
         path.mkdir()
-    elif how == "a link to itself":  # nobody, not even root, can read it
+    elif how == "a link to itself":  # nobody can read it, not even root
         path.symlink_to(path)
     elif how == "a FIFO":
         os.mkfifo(path)
@@ -49,7 +49,7 @@ def damage(path, how):
 
 
 def life(host):
-    """A workspace that was prepared and is stopped, with every state file there."""
+    """A workspace that was prepared and is stopped, with every state file."""
     config = host.config()
     assert host.supervisor(request("prepare", config))[0] == 0
     assert host.supervisor(request("stop", sparse(host)))[0] == 0
@@ -82,7 +82,7 @@ def test_damaged_files_are_named_and_kept(host, how):
             damage(directory / name, how)
             before = snapshot(directory)
             full = command in ("check", "prepare", "start", "run")
-            # A boot that is not refused is cut short: it must not take the damage for absence.
+            # A boot that is not refused is ended at once: it must not take damage for absence.
             code, answer, _ = host.supervisor(
                 request(command, config if full else sparse(host)),
                 env={"MICROAGENT_TEST_LIMIT_BOOT_TCG_MS": "1", "MICROAGENT_TEST_LIMIT_BOOT_KVM_MS": "1"})
@@ -95,17 +95,17 @@ def test_damaged_files_are_named_and_kept(host, how):
                 told.setdefault(name, []).append(command)
     assert set(told["event.json"]) == set(COMMANDS)
     assert set(told["workspace.json"]) >= {"check", "inspect", "prepare", "start", "run"}
-    assert set(told["events.json"]) >= {"prepare", "start", "run", "stop", "kill"}  # halt keeps what it finds
+    assert set(told["events.json"]) >= {"prepare", "start", "run", "stop", "kill"}  # halt keeps the state that it finds
     assert set(told["result.json"]) >= {"inspect", "prepare", "start", "run"}
     assert set(told["runtime.json"]) >= {"prepare", "start", "run"}
-    # what cannot be read is no reason to keep it
+    # A file that cannot be read is no reason to keep the workspace.
     assert host.supervisor(request("delete", sparse(host)))[0] == 0
 
 
 @pytest.mark.parametrize("how", ["a directory", "a link to itself", "a link to nothing"])
 @pytest.mark.parametrize("name", ["agent-1/lease", ".locks/.lease-agent-1"])
 def test_a_damaged_lease_is_named_and_deleted(host, name, how):
-    """It tells nothing of who lives, so that the guard and the record are asked: nobody does."""
+    """The lease does not say who lives. So the guard and the record are asked, and nobody lives."""
     config, directory = life(host)
     lease = host.state / name
     lease.mkdir() if how == "a directory" else lease.symlink_to(lease if how == "a link to itself" else host.base / "nothing")
@@ -126,7 +126,7 @@ def test_a_damaged_lease_is_named_and_deleted(host, name, how):
 
 @pytest.mark.parametrize("name", ["agent-1/lease", ".locks/.lease-agent-1"])
 def test_a_machine_lives_whatever_became_of_its_lease(host, name):
-    """One whose second name is gone, and one whose second name somebody has replaced."""
+    """The second name of the lease is gone, or somebody has replaced it."""
     config = host.config()
     for first in ("prepare", "start"):
         assert host.supervisor(request(first, config))[0] == 0
@@ -147,7 +147,7 @@ def test_a_machine_lives_whatever_became_of_its_lease(host, name):
 
 
 def test_a_serial_log_without_end_is_not_printed(host):
-    """Nothing but a supervisor that was taken over makes one: the log is halved above 8 MiB."""
+    """Only a supervisor that was taken over makes such a log, since the log is halved above 8 MiB."""
     _, directory = life(host)
     with open(directory / "serial.log", "wb") as log:
         log.truncate(1 << 40)
@@ -159,7 +159,7 @@ def test_a_serial_log_without_end_is_not_printed(host):
 
 
 def test_a_record_that_is_gone_is_missed(host):
-    """By whoever looks too: what it held can be compared with nothing."""
+    """A command that only looks refuses too, since the old contents cannot be compared."""
     config, directory = life(host)
     (directory / "workspace.json").unlink()
     before = snapshot(directory)
@@ -175,7 +175,7 @@ def rewrite(path, **changes):
 
 
 def forge(directory, how):
-    """What a live supervisor that was taken over may make of its two records."""
+    """Records that a live supervisor that was taken over may write."""
     event, runtime = directory / "event.json", directory / "runtime.json"
     if how == "of another backend":
         rewrite(event, identity={**IDENTITY, "backend": "bogus"})
@@ -198,7 +198,7 @@ def forge(directory, how):
     ("of another backend", "kill", "stopped"), ("of another boot", "stop", "stopped"), ("of another boot", "kill", "stopped"),
     ("of another directory", "kill", "stopped"), ("of another backend", "quarantine", "quarantined")])
 def test_a_machine_is_ended_whatever_became_of_its_event(host, how, command, state):
-    """The lease tells that it lives. What ends it, or cuts it off, does not depend on what is recorded."""
+    """The lease says that the machine lives. Commands that end it, or cut it off, do not depend on the records."""
     config = host.config()
     for first in ("prepare", "start"):
         assert host.supervisor(request(first, config))[0] == 0
@@ -212,7 +212,7 @@ def test_a_machine_is_ended_whatever_became_of_its_event(host, how, command, sta
     if state:
         assert code == 0 and answer["event"]["state"] == state, answer
         assert json.loads(event.read_text())["state"] == state
-    else:  # its end cannot be recorded there
+    else:  # the end cannot be recorded there
         assert code == 1 and answer["error"] == f"{event}: event.json is not a regular file", answer
     if command == "quarantine":
         assert host.supervisor(request("kill", sparse(host)))[0] == 0
@@ -227,7 +227,7 @@ def test_a_machine_is_ended_whatever_became_of_its_event(host, how, command, sta
     ("of another directory", "event.json: the JSON document is empty"),
     ("of a dead supervisor", "failed: the live supervisor ended without a word while the workspace was running")])
 def test_a_stopped_supervisor_is_ended_whatever_it_wrote(host, how, told):
-    """It answers nobody, so that it is killed by its guard. Its own record may stay as it is."""
+    """It answers nobody, so it is killed by its guard. Its own record may stay as it is."""
     config = host.config()
     for first in ("prepare", "start"):
         assert host.supervisor(request(first, config))[0] == 0
@@ -241,7 +241,7 @@ def test_a_stopped_supervisor_is_ended_whatever_it_wrote(host, how, told):
 
 
 def test_unknown_fields_in_state_files_are_ignored(host):
-    """A later version may have written them."""
+    """A later version may have written these files."""
     config, directory = life(host)
     for name in FILES:
         document = json.loads((directory / name).read_text())
@@ -259,7 +259,7 @@ def test_unknown_fields_in_state_files_are_ignored(host):
 
 @pytest.fixture(name="small")
 def small_disk(host):
-    """The state directory on a file system of half a MiB."""
+    """Mounts the state directory on a file system of half a MiB."""
     if os.getuid() != 0:
         pytest.skip("mounting a small tmpfs needs root")
     host.state.mkdir(mode=0o700)
@@ -271,7 +271,7 @@ def small_disk(host):
 
 
 def fill(directory, left):
-    """Leaves so many free pages."""
+    """Fills the file system and leaves so many free pages."""
     filler = directory / "filler"
     with open(filler, "wb", buffering=0) as file:
         free = os.statvfs(directory).f_bavail
@@ -281,7 +281,7 @@ def fill(directory, left):
 
 @pytest.mark.parametrize("command", ["prepare", "halt", "kill"])
 def test_no_room_for_a_state_file(host, small, command):
-    """Whichever write is the first without room: all of it happened, or the old state remains."""
+    """Whichever write is the first without room: either all of the change happened, or the old state remains."""
     config, directory = life(host)
     if command == "halt":  # which changes nothing else of what does not run
         for name in ("event.json", "events.json"):
@@ -306,7 +306,7 @@ def test_no_room_for_a_state_file(host, small, command):
             assert answer["errorCode"] == "io" and "space" in answer["error"], answer
             history = (json.loads(part.pop("events.json")) for part in (after, before))
             new, old = history
-            assert new[:len(old)] == old  # it may have the event that came to nothing
+            assert new[:len(old)] == old  # it may have the event that was not completed
             assert after == before, (left, answer)
         else:
             state = json.loads(after["event.json"])["state"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Bases that are provisioned: one boot of an image, its script and its staged files, its user, its end."""
+"""Tests bases that are provisioned: one boot of an image, its script and its staged files, its user, and the end of the boot."""
 
 import hashlib
 import io
@@ -21,10 +21,10 @@ from conftest import ROOT, default_kernel, image, make_host, wait_until
 from oci import ARCHITECTURE, Layout, busybox, directory, file, layer
 
 RECIPES = ROOT / "images" / "recipes"
-# As the user that it is run by: what of the root file system he can write, and what of it he owns.
+# Prints, as the user who runs it, which files of the root file system that user can write or owns.
 WRITABLE = (r"find / -xdev \( -path /workspace -o -path /tmp -o -path /home/agent \) -prune -o "
             r"! -type l \( -writable -o -user agent \) -print 2>/dev/null; true")
-# The same where find knows no -writable.
+# The same for a find that does not know -writable.
 WRITABLE_BUSYBOX = (r"find / -xdev \( -path /workspace -o -path /tmp -o -path /home/agent \) -prune -o "
                     r"! -type l -print 2>/dev/null | while read -r f; do [ ! -w \"$f\" ] || echo \"$f\"; done")
 
@@ -52,7 +52,7 @@ def nothing_made(host):
 
 
 def log_of(host, stderr):
-    """The log that the error names, which is the only one."""
+    """Returns the log that the error names, which is the only one."""
     path = Path(re.search(r"the log is (/\S+)", stderr)[1])
     assert list((host.state / "logs").iterdir()) == [path]
     assert re.fullmatch(r"base-web-\d{4}-\d\d-\d\dT\d\d-\d\d-\d\dZ\.log", path.name)
@@ -61,7 +61,7 @@ def log_of(host, stderr):
 
 @pytest.fixture(scope="module")
 def made():
-    """A host with one provisioned base, `web-v1`, and what the command said meanwhile."""
+    """A host with one provisioned base, `web-v1`, and the output of the command."""
     base = Path(tempfile.mkdtemp(prefix="e-"))
     host = make_host(base)
     try:
@@ -109,7 +109,7 @@ def test_what_is_recorded(made):
                    {"name": "tool", "sha256": sha256(b"#!/bin/sh\necho tool\n"), "bytes": 20}],
         "seconds": base["provisioning"]["seconds"]}
     assert base["provisioning"]["seconds"] > 0
-    # The image's 256 MiB and a GiB, and the file system is as large, whole and at rest.
+    # The disk has the image's 256 MiB and a GiB. The file system is as large, whole and at rest.
     assert base["disk"]["bytes"] == (256 + 1024) << 20
     assert base["disk"]["allocatedBytes"] < 64 << 20
     disk = bundle(made, "web-v1") / "disk.img"
@@ -121,7 +121,7 @@ def test_what_is_recorded(made):
 
 
 def test_what_is_shown(made):
-    """All of it on stderr, line by line, and in the log; nothing of it moves a cursor."""
+    """All output is on stderr, line by line, and in the log. Nothing of it moves a cursor."""
     lines = made.said.stderr.splitlines()
     log = (bundle(made, "web-v1") / "provision.log").read_text(errors="replace").splitlines()
     for line in ("==> growing its file system to the disk", "==> staging 2 files", "==> running script.sh",
@@ -133,13 +133,13 @@ def test_what_is_shown(made):
     assert lines.index("==> running script.sh") < lines.index("### who and where") < lines.index("### what lies about")
     assert int(next(line for line in lines if line.startswith("disk ")).split()[1]) > 1200
     for path in ("/var/tmp", "/opt/his", "/opt/suid", "/srv/open", "/srv/group"):
-        assert path in log  # taken from the user
+        assert path in log  # the right was taken from the user
     assert "/srv/new?==> line" in log and "/srv/new?==> line" in lines and "==> line" not in lines
     assert made.said.stdout.startswith("web-v1: sealed")
 
 
 def test_its_sessions(made):
-    """The user can write /workspace, /tmp and his home, and nothing else of the disk."""
+    """The user can write to /workspace, /tmp and his home, and to nothing else of the disk."""
     name = made.json("session", "create", "--base", "web", "--network", "isolated")["name"]
 
     def run(command, *words, code=0):
@@ -157,7 +157,7 @@ def test_its_sessions(made):
     made("session", "destroy", name, check=0)
 
 
-# Stand-ins: a test fetches nothing. npm unpacks what it is given and links its program.
+# Stand-ins, since a test fetches nothing. npm unpacks its argument and links its program.
 NODE = "#!/bin/sh\necho v22.0.0\n"
 NPM = """#!/bin/sh
 [ "$1" = install ] || { echo 10.0.0; exit; }
@@ -189,7 +189,7 @@ def test_debian_with_an_agent_runtime(host, debian_image):
     provision(host, "agent", "--image", "debian", "--provision", RECIPES / "npm-agent.sh", "--stage", node, "--stage",
               runtime, check=0)
     base = host.json("base", "show", "agent")
-    assert base["disk"]["bytes"] == 4 << 30  # the image's own: no more by default
+    assert base["disk"]["bytes"] == 4 << 30  # the image's own size: no more by default
     subprocess.run(["e2fsck", "-fn", bundle(host, "agent-v1") / "disk.img"], check=True, capture_output=True)
     name = host.json("session", "create", "--base", "agent", "--network", "isolated")["name"]
     assert host("session", "exec", name, "--", "runtime", check=0).stdout == "runtime for agent\n"
@@ -199,7 +199,7 @@ def test_debian_with_an_agent_runtime(host, debian_image):
 
 
 def wheel(path):
-    """A package with a command, as `pip wheel` makes it."""
+    """Makes a package with a command, as `pip wheel` does."""
     info = "runtime-1.0.dist-info"
     files = {"runtime.py": "import getpass\n\n\ndef main():\n    print('python runtime for', getpass.getuser())\n",
              f"{info}/METADATA": "Metadata-Version: 2.1\nName: runtime\nVersion: 1.0\n",
@@ -213,7 +213,7 @@ def wheel(path):
 
 
 def test_debian_with_an_agent_of_python(host, debian_image):
-    """Of staged files alone, without any network."""
+    """The base is made of staged files only, without any network."""
     pip = next(Path("/usr/share/python-wheels").glob("pip-*.whl"))
     recipe = ("--image", "debian", "--provision", RECIPES / "python-agent.sh")
     assert "stage a wheel, or a file python-packages" in provision(host, "none", *recipe, "--stage", pip, check=1).stderr
@@ -226,7 +226,7 @@ def test_debian_with_an_agent_of_python(host, debian_image):
 
 
 def test_from_oci(host):
-    """An image that knows no user but its own and is in no cache: imported, and made a base, whose name means nothing to the cache."""
+    """The image has only a user of its own and is in no cache. It is imported and made a base, whose name is none of the cache."""
     cache = host.base / "cache"
     cache.mkdir()
     (cache / "kernels").symlink_to(Path(default_kernel(host)["path"]).parent)
@@ -259,7 +259,8 @@ def test_from_oci(host):
 
 
 def test_a_script_that_fails(host):
-    """Its #! is honoured: this is no shell's. A long line is split, and of much output the log keeps the beginning."""
+    """The script's #! is obeyed: this is no shell script. A long line is split, and if there is much output the log
+    keeps the beginning."""
     text = """#!/usr/bin/awk -f
 BEGIN {
     print "### doing it"
@@ -284,7 +285,7 @@ BEGIN {
 
 
 def test_a_machine_that_ends_early(host):
-    # What is on its way ends with the machine, and is less than what comes behind the first line.
+    # Output on its way is lost when the machine ends. It is less than the bytes behind the first line.
     line = "echo before; yes | head -c 2000000; poweroff -f; sleep 100\n"
     done = provision(host, "web", "--provision", script(host, line))
     assert done.returncode == 1 and "no base was made: the machine ended: the guest switched itself off" in done.stderr
@@ -293,7 +294,7 @@ def test_a_machine_that_ends_early(host):
 
 
 def waiting(host, name="web"):
-    """A provisioning that has come to a script that does not end."""
+    """Starts a provisioning whose script does not end."""
     child = host.popen("base", "create", name, "--network", "isolated", "--provision",
                        script(host, "echo '### waiting'; sleep 1000\n"))
     for line in child.stderr:
@@ -303,7 +304,7 @@ def waiting(host, name="web"):
 
 
 def test_killed_in_the_middle(host):
-    """The machine goes with its maker; the next one removes what is left."""
+    """The machine ends with its maker. The next provisioning removes what is left."""
     child = waiting(host)
     child.send_signal(signal.SIGKILL)
     child.communicate()
@@ -325,7 +326,7 @@ def test_interrupted(host):
 
 
 def test_refusals(host):
-    """Before anything is booted; nothing stays."""
+    """Refused before anything is booted; nothing stays."""
     directory, twin = host.base / "dir", host.base / "dir" / "script.sh"
     directory.mkdir()
     path = script(host, "true\n")

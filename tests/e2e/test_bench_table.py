@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The table of `make bench`: what its figures say of goals and of stored ratios, and what is refused to be stored. No
-machine is booted, and nothing measured."""
+"""Tests the table of `make bench`: its words about goals and stored ratios, and its refusals to store. No machine is
+booted, and nothing is measured."""
 
 import importlib.util
 import json
@@ -48,7 +48,7 @@ def test_eight_of_ten_samples_lie_between(table):
     (11.9, "less", 20, False), (12.1, "less", 20, True), (5, "less", 20, False), (8.4, "more", 20, False), (8.2, "more", 20, True),
     (20, "less", 19, False)])
 def test_a_loss_of_more_than_a_fifth_fails(table, tmp_path, capsys, ours, better, n, lost):
-    """Of few samples nothing is said: they may be anything."""
+    """About few samples nothing is said, since they may be anything."""
     path = tmp_path / "ratios.json"
     table.store_ratios(path, [row(table, 10, better=better)], FACTS)
     assert table.guard([row(table, ours, better=better, n=n)], path, FACTS, True) == int(lost)
@@ -106,13 +106,13 @@ def test_the_other_accelerator_keeps_its_column(table):
     assert document_row(text, "a") == ["peer", "<= 1.5x", "20 ms (20-20) beside 10 ms (10-10); 2.00x, **missed** by 33 %",
                                        "10 ms (10-10) beside 10 ms (10-10); 1.00x"]
     assert document_row(text, "b") == ["", "-", "5 ms (5-5); 5 ms", "-"]
-    # What neither of them has any more goes.
+    # A row that neither part has any more is removed.
     text = table.put_into(text, [row(table, 20, goal="<= 1.5x")], FACTS)
     assert "| b " not in text and document_row(text, "a")[3].endswith("1.00x")
 
 
 def test_the_project_s_own_files(table):
-    """The document has the markers once, and what is stored is of the form that is read."""
+    """The document has the markers once, and the stored ratios have the form that is read."""
     text = (ROOT / "docs/benchmarks.md").read_text()
     assert text.count(table.BEGIN) == text.count(table.END) == 1
     stored = ROOT / "tests/bench/ratios.json"

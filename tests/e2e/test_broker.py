@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the broker refuses to a live supervisor that was taken over."""
+"""Tests what the broker refuses to a live supervisor that was taken over."""
 
 import contextlib
 import fcntl
@@ -21,9 +21,9 @@ from test_mediation import free_port, mediation
 from test_publish import await_server, connect
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="the broker's socket is taken by pidfd_getfd() of root's")
-PLAIN = ("socket", "proc", "opens", "security log")  # rows that a machine of `create` has not
+PLAIN = ("socket", "proc", "opens", "security log")  # rows that a machine of `create` does not have
 
-# Who has the VMM's number now, with a child. Both write and read a socket pair until it breaks.
+# A process that has the VMM's pid now, with a child. Both write and read a socket pair until it breaks.
 OWNER = """
 import os, socket, sys
 ours, theirs = socket.socketpair()
@@ -36,7 +36,7 @@ while mine.recv(1): mine.send(b"x")
 """
 
 
-# Connects to a listener of its own from a port, as a user, as soon as the port can be had.
+# Connects from a port to a listener of its own, as another user, as soon as the port is free.
 CLIENT = """
 import os, socket, sys
 os.setuid(int(sys.argv[2]))
@@ -54,7 +54,7 @@ print("bound", flush=True)
 sys.stdin.read()
 """
 
-# Binds a socket, as nobody, by a name that looks like a console's.
+# Binds a socket, as nobody, to a name that looks like a console's.
 FORGER = """
 import os, socket, sys
 name = f"/proc/{sys.argv[1]}/fd/{sys.argv[2]}/console.sock"
@@ -103,8 +103,8 @@ def started(host):
 
 @pytest.mark.skipif(BACKEND != "qemu", reason="the rows are those of a machine of QEMU's")
 def test_who_has_the_number_of_a_vmm_that_has_ended(started, tmp_path):
-    """The supervisor kills the VMM and waits until somebody else has its number: nobody looks into that process, stops
-    it, or shuts its sockets down."""
+    """The supervisor kills the VMM and waits until another process has its pid. The broker does not look into that
+    process, stop it, or shut its sockets down."""
     with broker_of(started.state / "w") as broker:
         broker.kill_vmm()
         owner = run_as(broker.vmm, sys.executable, "-c", OWNER, tmp_path)
@@ -143,7 +143,7 @@ def group():
 
 
 def test_the_cgroup_that_a_machine_came_from_is_the_brokers(group, host):
-    """Whoever has its cgroup.procs open, as root opened it, moves any process of the host there."""
+    """A process that has its cgroup.procs open, as root opened it, can move any process of the host there."""
     start(host, cgroup=str(group), cgroupLimits="optional")
     facts = json.loads((host.state / "w" / "runtime.json").read_text())
     assert facts["cgroup"].startswith(str(group))
@@ -153,14 +153,14 @@ def test_the_cgroup_that_a_machine_came_from_is_the_brokers(group, host):
 
     assert open_groups(facts["supervisorPid"]) == []
     assert [Path(link).name for link in open_groups(facts["broker"]["pid"])] == ["cgroup.procs"]
-    host("stop", "w", check=0)  # it goes back there by its broker
+    host("stop", "w", check=0)  # its broker moves it back there
     assert not list(group.glob("microagent.*"))
     host("delete", "w", check=0)
 
 
 def test_nobody_lives_on_without_limits(group, host):
-    """By a supervisor that has itself moved out of its cgroup while its machine runs, and then does not end. What the end of
-    a machine takes is done for it until then."""
+    """The supervisor has moved itself out of its cgroup while its machine runs, and then does not end. Until then the
+    broker does the work of a machine's end."""
     start(host, QUICK, cgroup=str(group), cgroupLimits="optional")
     broker = Broker(host.state / "w", PLAIN)
     try:
@@ -177,7 +177,7 @@ def test_nobody_lives_on_without_limits(group, host):
 
 
 def test_no_way_out_after_a_quarantine(host):
-    """What the quarantine has proven stays so: the broker connects to nothing, looks nothing up, and lets nothing listen."""
+    """What the quarantine has proven stays true: the broker connects to nothing, looks nothing up, and lets nothing listen."""
     with socket.create_server(("127.0.0.1", 0)) as target, socket.socket() as port:
         port.bind(("127.0.0.1", 0))
         place = target.getsockname()[1]
@@ -203,7 +203,7 @@ def test_no_way_out_after_a_quarantine(host):
 
 
 def is_proven(host):
-    """As a command asks whether a machine is cut off."""
+    """Asks whether a machine is cut off, as a command does."""
     with open(host.state / ".locks" / ".cut-w", "rb") as proof:
         try:
             fcntl.flock(proof, fcntl.LOCK_SH | fcntl.LOCK_NB)
@@ -213,7 +213,7 @@ def is_proven(host):
 
 
 def test_no_proof_while_the_supervisor_holds_a_connection(host):
-    """Its broker has cut the machine off, and the supervisor keeps the connection of a published port."""
+    """The broker has cut the machine off, and the supervisor keeps the connection of a published port."""
     port = free_port()
     host("create", "w", "--memory", 256, "--cpus", 1, "--network", "nat", "-p", f"{port}:8080", check=0)
     host("start", "w", check=0)
@@ -238,7 +238,7 @@ def test_no_proof_while_the_supervisor_holds_a_connection(host):
 
 
 def test_a_port_that_is_another_programs_now(host):
-    """It was published, and a server of the host has it since: its connections are none of the machine's."""
+    """The port was published, and a server of the host has it since. Its connections do not belong to the machine."""
     port = free_port()
     host("create", "w", "--memory", 256, "--cpus", 1, "--network", "nat", "-p", f"{port}:8080", check=0)
     host("start", "w", check=0)
@@ -255,8 +255,8 @@ def test_a_port_that_is_another_programs_now(host):
 
 @pytest.mark.parametrize("uid", (0, 12345))
 def test_a_port_that_is_another_programs_client_now(host, uid):
-    """A client is bound to it, which listens nowhere. By chance, since the port is one of those that the kernel gives to clients, or on
-    purpose by another user, in the moment when the quarantine shuts the port."""
+    """A client, which does not listen, is bound to the port. This happens by chance, since the kernel gives such ports
+    to clients. Another user can do it on purpose, at the moment when the quarantine closes the port."""
     port = free_port()
     host("create", "w", "--memory", 256, "--cpus", 1, "--network", "nat", "-p", f"{port}:8080", check=0)
     host("start", "w", check=0)
@@ -275,7 +275,7 @@ def test_a_port_that_is_another_programs_client_now(host, uid):
 
 @pytest.mark.parametrize("by", ("abstract", "file"))
 def test_a_name_like_a_consoles(host, by):
-    """Everybody can bind a socket by such a name. A machine is known by the files of its sockets."""
+    """Every user can bind a socket to such a name. A machine is known by the files of its sockets."""
     start(host)
     supervisor = json.loads((host.state / "w" / "runtime.json").read_text())["supervisorPid"]
     words = [sys.executable, "-c", FORGER, str(supervisor), "5", by, str(host.base / "root")]
@@ -289,7 +289,7 @@ def test_a_name_like_a_consoles(host, by):
 
 
 def open_ways(broker):
-    """How many connections the look finds; None while something of the machine itself is left."""
+    """Returns how many connections the look finds. Returns None while something of the machine itself is left."""
     status, said, _ = broker.ask("sever", b"\1")
     assert status == 0, said
     words = said.replace(b"\0", b"").decode()
@@ -297,7 +297,8 @@ def open_ways(broker):
 
 
 def test_no_proof_while_a_connection_is_hidden(host):
-    """A connection to a declared target that its broker has opened: another process has it, as it would wait unread in a socket."""
+    """The broker has opened a connection to a declared target. Another process has it, as it would if it waited unread
+    in a socket."""
     with socket.create_server(("127.0.0.1", 0)) as target:
         place = target.getsockname()[1]
         address = struct.pack("<HH4s", socket.AF_INET, socket.htons(place), socket.inet_aton("127.0.0.1")).ljust(128, b"\0")
@@ -308,7 +309,7 @@ def test_no_proof_while_a_connection_is_hidden(host):
             assert broker.ask("sever", b"\0")[0] == 0
 
             wait_until(lambda: open_ways(broker), "the machine alone to be cut off")
-            count = open_ways(broker)  # the supervisor stands still, and may have one of its own
+            count = open_ways(broker)  # the supervisor is stopped, and may have a connection of its own
             assert not is_proven(host)
             os.close(passed[0])
             wait_until(lambda: open_ways(broker) == count - 1, "it to be closed")
@@ -318,12 +319,12 @@ def test_no_proof_while_a_connection_is_hidden(host):
 
 
 def sockets_of(pid):
-    """The sockets of a process by what they are: one that is closed leaves its number to the next one."""
+    """Returns the sockets of a process by their identity, since a closed socket leaves its number to the next one."""
     return {to: fd for fd, to in strays.descriptors(pid).items() if to.startswith("socket:[")}
 
 
 def test_no_proof_while_a_console_is_hidden(host):
-    """A connection to the console that the supervisor has no more: it can wait unread in the VMM's monitor socket."""
+    """A connection to the console that the supervisor has given away: it can wait unread in the VMM's monitor socket."""
     start(host, console="shell")
     workspace = host.state / "w"
     supervisor = json.loads((workspace / "runtime.json").read_text())["supervisorPid"]
@@ -342,7 +343,7 @@ def test_no_proof_while_a_console_is_hidden(host):
         assert broker.ask("sever", b"\0")[0] == 0
 
         wait_until(lambda: open_ways(broker), "the machine alone to be cut off")
-        count = open_ways(broker)  # with the listener of the supervisor, which stands still
+        count = open_ways(broker)  # with the listener of the supervisor, which is stopped
         assert count >= 2 and not is_proven(host)
         os.close(hidden)
         wait_until(lambda: open_ways(broker) == count - 1, "it to be closed")
@@ -352,7 +353,7 @@ def test_no_proof_while_a_console_is_hidden(host):
 
 @pytest.mark.skipif(BACKEND != "qemu", reason="the vsock.sock of Firecracker is the VMM's, which is looked at by itself")
 def test_no_proof_while_a_connection_to_the_agent_is_hidden(host):
-    """A command's connection, which vsockd has accepted and which somebody else has too."""
+    """A command's connection that vsockd has accepted, and that another process has too."""
     start(host)
     workspace = host.state / "w"
     vsockd = next(c["pid"] for c in json.loads((workspace / "runtime.json").read_text())["companions"] if c["name"] == "microagent-vsockd")
@@ -379,7 +380,7 @@ def test_no_proof_while_a_connection_to_the_agent_is_hidden(host):
 
 @pytest.fixture
 def run(host):
-    """`microagent run`, whose workspace goes with the machine: its process and the workspace."""
+    """`microagent run`, whose workspace is removed with the machine. Returns its process and the workspace."""
     child = host.popen("run", "--name", "w", "--memory", 256, "--cpus", 1, "--", "sh", "-c", "echo ready; sleep 1000",
                        env={**QUICK, "MICROAGENT_TEST_LIMIT_CONTROL_REQUEST_MS": str(HANG_S * 10 * 1000)})
     assert child.stdout.readline() == b"ready\n"
@@ -390,7 +391,7 @@ def run(host):
 
 
 def has_ended(pid):
-    """Its parent may stand still, and does not reap it then."""
+    """Its parent may be stopped, and does not reap it then."""
     try:
         return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rsplit(")", 1)[1].split()[0] in "ZX"
     except (FileNotFoundError, ProcessLookupError):
@@ -399,7 +400,7 @@ def has_ended(pid):
 
 @pytest.mark.skipif(BACKEND != "qemu", reason="the rows are those of a machine of QEMU's")
 def test_no_workspace_goes_before_its_machine(run):
-    """By a supervisor that asks while its machine runs, and then does not end."""
+    """The supervisor asks for the removal while its machine runs, and then does not end."""
     _, workspace = run
     broker = Broker(workspace, PLAIN)
     try:
@@ -416,7 +417,7 @@ def break_the_protocol(broker):
 
 
 def ask_without_end(broker):
-    """No answer is taken. The broker either takes no question, or stops where its answers find no room."""
+    """The supervisor takes no answer. The broker takes no question then, or it stops where its answers find no room."""
     with contextlib.suppress(TimeoutError, BrokenPipeError):
         while True:
             broker.socket.send(struct.pack("<I", len(broker.rows)))
@@ -425,7 +426,7 @@ def ask_without_end(broker):
 @pytest.mark.skipif(BACKEND != "qemu", reason="the rows are those of a machine of QEMU's")
 @pytest.mark.parametrize("behind", (break_the_protocol, ask_without_end))
 def test_no_supervisor_outlives_its_workspace(run, behind):
-    """By what it has in the broker's queue behind the request to remove it."""
+    """The supervisor has put other requests into the broker's queue behind the request to remove the workspace."""
     _, workspace = run
     broker = Broker(workspace, PLAIN)
     processes = [os.pidfd_open(pid) for pid in (broker.supervisor, broker.pid)]
@@ -445,7 +446,7 @@ def test_no_supervisor_outlives_its_workspace(run, behind):
 
 @pytest.mark.skipif(BACKEND != "qemu", reason="the rows are those of a machine of QEMU's")
 def test_no_supervisor_lives_on_while_its_workspace_is_removed(run):
-    """However long that takes: here for as long as somebody has the command lock."""
+    """The removal waits as long as needed: here for as long as somebody has the command lock."""
     _, workspace = run
     broker = Broker(workspace, PLAIN)
     try:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Ingress bundles: a tar archive becomes a read-only disk of the guest."""
+"""Tests bundles: a tar archive becomes a read-only disk of the guest."""
 
 import gzip
 import hashlib
@@ -33,7 +33,7 @@ def entry(name, kind=tarfile.REGTYPE, mode=0o644, uid=0, gid=0, link=""):
 
 
 def archive(path, *entries, mode="w"):
-    """entries: a TarInfo, or one with its bytes."""
+    """entries: each is a TarInfo, or one with its bytes."""
     with tarfile.open(path, mode) as tar:
         for item in entries:
             info, data = item if isinstance(item, tuple) else (item, b"")
@@ -43,7 +43,7 @@ def archive(path, *entries, mode="w"):
 
 
 def small_config(host, **changes):
-    """With a root disk that is hashed in no time; nothing is booted from it."""
+    """The root disk is hashed in no time, and nothing is booted from it."""
     disk = host.base / "small.ext4"
     if not disk.exists():
         subprocess.run(["mke2fs", "-q", "-t", "ext4", disk, "8M"], check=True)
@@ -56,7 +56,7 @@ def sha256(path):
 
 
 def listing(disk, path="/"):
-    """{name: (mode, uid, gid)} by a reader that is not ours."""
+    """Returns {name: (mode, uid, gid)}, by a reader that is not ours."""
     out = subprocess.run(["debugfs", "-R", f"ls -p {path}", disk], capture_output=True, text=True, check=True).stdout
     rows = [line.split("/") for line in out.splitlines() if line.startswith("/")]
     return {r[5]: (int(r[2], 8), int(r[3]), int(r[4])) for r in rows if r[5] not in (".", "..", "lost+found")}
@@ -97,7 +97,7 @@ def test_bundles_are_disks_of_the_guest(host):
     verified = [{"name": b["name"], "path": str(host.state / "w" / f"bundle-{b['name']}.ext4"),
                  "sha256": b["diskSHA256"], "recordedSHA256": b["diskSHA256"]} for b in recorded]
     assert answer["verification"]["ok"] and answer["verification"]["bundles"] == verified
-    assert (host.base / "one.tar.gz").unlink() is None  # prepare has taken what was in it
+    assert (host.base / "one.tar.gz").unlink() is None  # prepare has taken its contents
 
     code, answer = ask(host, "start", config)
     assert code == 0 and answer["artifacts"] == declared, answer
@@ -119,7 +119,7 @@ def test_bundles_are_disks_of_the_guest(host):
     assert ask(host, "kill")[0] == 0
     assert answer["verification"]["ok"] and answer["verification"]["bundles"] == verified
 
-    # No guest can have written to it, so at no start may it be another one.
+    # No guest can have written to the disk, so it must be the same one at every start.
     with open(disk, "r+b") as file:
         file.seek(4096)
         file.write(b"changed")
@@ -133,7 +133,7 @@ def test_bundles_are_disks_of_the_guest(host):
     assert (code, answer["errorCode"]) == (1, "conflict") and 'bundle "one"' in answer["error"], answer
     assert "prepare again" in answer["error"]
 
-    # The next prepare puts others in their place.
+    # The next prepare replaces them.
     changed = dict(config, bundles=[{**bundles[1], "name": "other"}])
     assert ask(host, "prepare", changed)[0] == 0
     assert [p.name for p in (host.state / "w").glob("bundle-*")] == ["bundle-other.ext4"]
@@ -165,7 +165,7 @@ def test_hostile_archives(host, name, entries, text):
 
 
 def many_holes(count):
-    """A file of holes alone by GNU's format 1.0: a few bytes of the archive for each, many in memory."""
+    """Makes a file of holes in GNU's format 1.0: each takes a few bytes of the archive, and much memory."""
     places = b"%d\n" % count + b"0\n0\n" * count
     info = entry("holes")
     info.size = -(-len(places) // 512) * 512
@@ -175,8 +175,8 @@ def many_holes(count):
 
 
 def with_dictionary(data, size):
-    """data as xz, whose first block says that it is to be read with a dictionary of that code's size
-    (xz file format 1.2, sections 3.1 and 5.3.1)."""
+    """Returns data as xz, whose first block asks for a dictionary of that code's size (xz file format 1.2, sections 3.1
+    and 5.3.1)."""
     packed = bytearray(lzma.compress(data, preset=0))
     end = 12 + (packed[12] + 1) * 4
     filters = packed.index(b"\x21\x01", 13, end)
@@ -196,12 +196,12 @@ def test_archives_that_are_none_or_too_much(host):
 
     refused(b"no archive at all" * 100, "config.bundles[0].path", "invalid")
     refused(b"", "config.bundles[0].path", "invalid")
-    # It begins as the end of an archive does, and as a disk image.
+    # The file begins as the end of an archive does, and as a disk image.
     for behind in (b"x", bytes(1 << 20) + b"x"):
         for packed in (bytes, gzip.compress):
             refused(packed(bytes(1024) + behind), "it is no tar archive", "invalid")
     huge = entry("huge")
-    huge.size = 1 << 45  # 32 TiB that are not there
+    huge.size = 1 << 45  # 32 TiB that do not exist
     refused(huge.tobuf(), "more than", "invalid")
     archive(host.base / "s.tar", *[(entry(str(i)), b"x" * 5000) for i in range(10)])
     data = (host.base / "s.tar").read_bytes()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""A guest of ours plays the host, since it has cgroups of version 2 alone, wherever these tests run: what limits a machine
-there without a word of the request."""
+"""Tests the limits that a machine gets without being asked for. A guest of ours is the host here, since it has only
+cgroups of version 2, wherever these tests run."""
 
 import json
 import os
@@ -53,13 +53,13 @@ def guest(debian_vm):
 
 
 def asked(guest, before=""):
-    """What `host` says of the place, as the supervisor of a user who is in a group."""
+    """Returns `host`'s text about the place, for the supervisor of a user who is in a group."""
     words = f"""{before}
         echo '{{"command": "host"}}' | {RUN} {PLACE}/microagent-qemu-supervisor"""
     return json.loads(sh(guest, words))["host"]
 
 
-# A VMM that tells where it is, and ends; or stays, and says nothing.
+# A VMM that prints its cgroup and ends, or stays and prints nothing.
 VMM = "#!/bin/sh\ncat /proc/self/cgroup >&2\nexit 1\n"
 STAYS = "#!/bin/sh\nexec sleep 1000\n"
 
@@ -78,7 +78,7 @@ def ask(guest, command, config, vmm="vmm", start=None):
 
 
 def check_broker(guest, config):
-    """Where the supervisor lives on it has given up the rights by which a group is left and removed: its broker does it."""
+    """If the supervisor lives on, it has given up the right to leave and remove the group. Its broker does it."""
     ask(guest, "prepare", config).check_returncode()
     child = ask(guest, "start", config, "stays", guest.popen)
     facts = {}
@@ -86,7 +86,7 @@ def check_broker(guest, config):
     def confined():
         said = guest("exec", "--user", "root", "vm", "--", "cat", f"{PLACE}/s/w/runtime.json").stdout
         facts.update(json.loads(said or "{}"))
-        return "files" in facts  # recorded when all but the list of system calls is given up
+        return "files" in facts  # recorded when all rights except the list of system calls are given up
 
     wait_until(confined, "the supervisor to give up its rights")
     group, pids = facts["cgroup"], [facts["supervisorPid"], facts["broker"]["pid"], facts["pid"]]
@@ -103,7 +103,7 @@ def check_broker(guest, config):
 
 
 def check_start(guest):
-    """The live supervisor and the VMM are in a limited group, which is gone with them; unless the request does not want it."""
+    """The live supervisor and the VMM are in a limited group, which is gone with them, unless the request does not want it."""
     features = json.loads(sh(guest, f"{RUN} {PLACE}/microagent-qemu-supervisor --print-capabilities"))["features"]
     config = {"kernelPath": f"{PLACE}/k", "initrdPath": f"{PLACE}/k", "rootfsPath": f"{PLACE}/r", "stateDir": f"{PLACE}/s",
               "memoryMiB": 64, "cpuCount": 1, "accelerator": "tcg", "network": {"mode": "isolated"},
@@ -124,7 +124,7 @@ def check_start(guest):
 
 
 def refusal_of(guest, config, before):
-    """The words by which check, prepare and start refuse a config, of which nothing is left."""
+    """The words with which check, prepare and start refuse a config. Nothing is left of it."""
     said = set()
     for command in ("check", "prepare", "start"):
         words = f"{before}\n{RUN} MICROAGENT_QEMU={PLACE}/vmm {PLACE}/microagent-qemu-supervisor"
@@ -138,7 +138,7 @@ def refusal_of(guest, config, before):
 
 
 def check_what_cannot_be_limited(guest, config):
-    """Limits that a request asks for are had, or the machine is refused."""
+    """A machine gets the limits that a request asks for, or is refused."""
     busy = "cd /sys/fs/cgroup; mkdir busy; sleep 600 & trap \"kill $!; wait; rmdir /sys/fs/cgroup/busy\" EXIT; echo $! > busy/cgroup.procs"
     said = refusal_of(guest, {**config, "cgroup": "/sys/fs/cgroup/busy"}, busy)
     assert said.startswith("config.cgroup: /sys/fs/cgroup/busy has processes of its own"), said
@@ -148,21 +148,21 @@ def check_what_cannot_be_limited(guest, config):
 
 def test_a_machine_is_limited_where_that_can_be(guest):
     real = f"{RUN} {PLACE}/test_supervisor_cgroup"
-    # Root, by itself: the topmost group, whose children may be limited though it has processes.
+    # root: the topmost group, whose children may be limited though it has processes.
     assert asked(guest)["cgroup"] == "/sys/fs/cgroup"
     sh(guest, f"{real} /sys/fs/cgroup")
     check_start(guest)
-    # A user to whom a group was delegated, in one below it; and he comes back to that.
+    # A user to whom a group was delegated, in a group below it. The user goes back to that one.
     user = "exec su -s /bin/sh agent -c"
     sh(guest, f"{DELEGATE} {user} '{real} /sys/fs/cgroup/given'")
     assert sh(guest, "ls -d /sys/fs/cgroup/given/*/").split() == ["/sys/fs/cgroup/given/front/"]
-    # Root where systemd says whose the groups are: the one that it has marked as given away, and no other.
+    # root if systemd says who owns the groups: the group that systemd has marked as delegated, and no other.
     managed = "mkdir -p /run/systemd/system; trap 'rmdir /run/systemd/system' EXIT"
     said = asked(guest, managed)
     assert "cgroup" not in said and "systemd's, and not delegated" in said["cgroupReason"], said
     mark = "python3 -c 'import os; os.setxattr(\"/sys/fs/cgroup/given\", \"trusted.delegate\", b\"1\")'"
     assert asked(guest, f"{managed}; {DELEGATE} {mark}")["cgroup"] == "/sys/fs/cgroup/given"
-    # A user to whom nothing was given; a mount that nobody can write to; none at all.
+    # A user to whom nothing was delegated; a mount that nobody can write to; no group at all.
     said = json.loads(sh(guest, f"""su -s /bin/sh agent -c "echo '{{\\"command\\": \\"host\\"}}' | \
         {RUN} {PLACE}/microagent-qemu-supervisor" """))["host"]
     assert "not ours to write to" in said["cgroupReason"], said

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a new user stumbles over: wrong words, closed streams, and what messages advise."""
+"""Tests the mistakes of a new user: wrong words, closed streams, and the advice in messages."""
 
 import json
 import os
@@ -83,7 +83,7 @@ def test_what_is_to_be_typed_next_has_the_state_directory(host, name, shown):
 
 
 def test_a_limit_of_file_sizes_is_told(host):
-    """And is no death by SIGXFSZ, after which something would be left."""
+    """The command does not die by SIGXFSZ, which would leave something behind."""
     def small():
         resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))
     for words, code in ((("create", "w", *SMALL), 1), (("run", *SMALL, "--", "true"), 125)):
@@ -99,7 +99,7 @@ def test_an_empty_answer_says_so(host):
     assert host("list", check=0).stderr == ""
     assert "neither bundles nor outputs" in host("artifacts", "w", check=0).stderr
     assert all(line == line.rstrip() for line in host("events", "w", check=0).stdout.splitlines())
-    # The value is wrong whether or not there is such a workspace.
+    # The value is wrong whether such a workspace exists or not.
     assert "MIB must be" in fails(host, 2, "balloon", "w", "much")
     host("delete", "w", check=0)
 
@@ -160,12 +160,12 @@ def test_a_wrong_value_is_a_usage_error_that_names_its_option(host, words, text)
     for command in (("create", *words, "w"), ("run", *words, "--", "true")):
         said = fails(host, 2, *command)
         assert text in said and "config." not in said
-        assert "opens more than one network" not in said  # what is refused opens nothing
+        assert "opens more than one network" not in said  # a refused command opens nothing
     assert host.json("list") == {"workspaces": []}
 
 
 def test_what_is_gone_at_a_start_is_named_by_the_option_of_its_making(host):
-    """Its place in the request is of no use to who has typed options, and start has none of them."""
+    """The path in the request does not help a user who typed options, and start has no such option."""
     disk, share = host.base / "disk", host.base / "share"
     subprocess.run(["mkfs.ext4", "-q", disk, "8M"], check=True)
     share.mkdir()
@@ -182,7 +182,7 @@ def test_what_is_gone_at_a_start_is_named_by_the_option_of_its_making(host):
 
 
 def test_a_disk_or_a_kernel_that_is_gone_names_the_workspace(host):
-    """Not an option that start does not have, and that perhaps nobody has given."""
+    """The message does not name an option that start does not have and that perhaps nobody has given."""
     kernel = host.base / "kernel"
     shutil.copy(default_kernel(host)["path"], kernel)
     shutil.copy(default_kernel(host)["path"] + ".initrd", f"{kernel}.initrd")
@@ -208,7 +208,7 @@ def test_a_disk_or_a_kernel_that_is_gone_names_the_workspace(host):
 
 
 def test_a_dash_is_no_target(host):
-    """A file called "-" is hardly what was meant; where there is one its path says so."""
+    """A file called "-" is hardly what the user means. If there is one, its path names it."""
     host("create", "w", *SMALL, "--output", "out=/etc/passwd", check=0)
     for words in (("artifacts", "get", "w", "out", "-"), ("cp", "w:/etc/passwd", "-"), ("cp", "-", "w:/workspace/f")):
         said = fails(host, 2, *words)
@@ -218,7 +218,7 @@ def test_a_dash_is_no_target(host):
 
 
 def test_lists_of_egress_that_are_no_lists(host):
-    """What is in the file is the caller's mistake, as in --env-file; that there is none may change."""
+    """The contents of the file are the caller's mistake, as in --env-file. A missing file may appear later."""
     listed = host.base / "list"
     listed.write_text("pypi.org\nbad name\n")
     for given, text, usage in ((listed, f"--egress-from: {listed}:2: 'bad name' is no name of a host", True),
@@ -258,7 +258,7 @@ def test_what_is_wrong_is_quoted(host, words, text):
 
 
 def test_json_errors_of_run_are_the_last_line_of_stderr(host):
-    """Every line before it, such as the warning of an emulated machine, is JSON too."""
+    """Every line before it, such as the warning about an emulated machine, is JSON too."""
     lines = fails(host, 125, "--json", "run", "--image", "nosuch", "--", "true").splitlines()
     assert len(lines) == 1 and json.loads(lines[0])["ok"] is False
     lines = fails(host, 127, "--json", "run", *SMALL, "--", "no-such-program").splitlines()
@@ -271,7 +271,7 @@ def test_json_errors_of_run_are_the_last_line_of_stderr(host):
     ("--initrd", "/nonexistent"), ("--disk", "a=/nonexistent:/d:ro"), ("--share", "/nonexistent:/d"),
 ])
 def test_errors_name_the_option_and_not_the_field(host, option, value):
-    """What is wrong with a file is not wrong with the words."""
+    """A fault of a file is no fault of the words."""
     text = fails(host, 125, "run", option, value, "--", "true")
     assert option in text and "config." not in text
 
@@ -307,7 +307,7 @@ def test_a_lost_machine_names_the_workspace(host):
 
 
 def on_a_terminal(host, *words, raw=False, **kw):
-    """What a person sees of a command that ends by itself; raw: as bytes, as they are written."""
+    """Returns what a person sees of a command that ends by itself. raw: as bytes, as they are written."""
     master, slave = pty.openpty()
     if raw:
         modes = termios.tcgetattr(slave)
@@ -316,8 +316,8 @@ def on_a_terminal(host, *words, raw=False, **kw):
     child = host.popen(*words, stdin=slave, stdout=slave, stderr=slave, start_new_session=True, **kw)
     said, end = b"", b"\0that was all\0"
     ended = os.pidfd_open(child.pid)
-    # Its end is told by a word behind it: by the end of all who have the terminal open, Linux 6.18 tells it too early
-    # once in some hundred times, and what was written last is lost.
+    # A word behind the command marks the end of the output. Linux 6.18 reports the end of all users of a terminal too
+    # early once in some hundred times, and then the last output is lost.
     watched = [master, ended]
     while end not in said:
         ready = select.select(watched, [], [], 60)[0]
@@ -341,7 +341,7 @@ def test_connect_to_what_does_not_run(host):
 
 
 def test_a_working_directory_that_was_removed(vm, tmp_path):
-    """It can still be opened as ".", and nothing can be made in it."""
+    """The directory can still be opened as ".", and nothing can be made in it."""
     def said(*words):
         gone = tmp_path / "gone"
         gone.mkdir()
@@ -379,7 +379,7 @@ def test_what_a_running_guest_refuses(vm, tmp_path):
     assert f"{tmp_path}/out/tree is there already" in text
     assert f"{tree}/a" in fails(vm, 1, "cp", "vm:/workspace/tree", tree / "a")
 
-    # What nobody should remove, as little as a link that leads there.
+    # A directory that nobody should remove, and a link that leads there.
     (tmp_path / "link").symlink_to("/dev/null")
     for target in ("/dev/null", tmp_path / "link"):
         text = fails(vm, 1, "cp", "vm:/etc/passwd", target)
@@ -414,7 +414,7 @@ def test_a_run_that_is_broken_off_says_what_is_kept(host):
 
 
 def test_too_few_descriptors(host):
-    """Whatever it is that cannot be opened or passed on, what to do about it is said."""
+    """Whatever cannot be opened or passed on, the message says what to do."""
     host.wrap = ["prlimit", "--nofile=20"]
     try:
         said = host("run", "--", "true", check=125).stderr

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The clock of a guest: right within a second after each jump, which is told. The host's jumps are played by a library that the
-live supervisor is started with; nothing here touches the clock of this host."""
+"""Tests the clock of a guest: it is right within a second after each jump, and the jump is reported. A library that the
+live supervisor is started with makes the host's jumps. Nothing here touches the clock of this host."""
 
 import os
 import struct
@@ -12,7 +12,7 @@ import pytest
 from conftest import BACKEND, HANG_S, wait_until
 from test_session_quota import audited, check_waiting, create, paused
 
-# Two clocks are ahead by what a file says, and the descriptor that says that the clock was set is a FIFO.
+# Two clocks are ahead by the number in a file, and a FIFO replaces the descriptor that tells that the clock was set.
 LIBRARY = r"""
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -71,7 +71,7 @@ class Clock:
         os.mkfifo(self.fifo)
         self.file.write_bytes(bytes(4096))
         self.real = self.boot = 0
-        # Nothing but events sets the guest's clock.
+        # Only events set the guest's clock.
         self.env = {"LD_PRELOAD": str(library), "TEST_CLOCK": str(self.file), "TEST_CLOCK_SET": str(self.fifo),
                     "ASAN_OPTIONS": "verify_asan_link_order=0:" + os.environ.get("ASAN_OPTIONS", ""),
                     "MICROAGENT_TEST_LIMIT_TIME_PUSH_MS": "86400000"}
@@ -108,18 +108,18 @@ def test_a_guest_whose_clock_is_behind(host):
     clock.jump(slept=8 * 3600)
     wait_until(lambda: told(host, name) == [("host-slept", 28800)], "the word of it")
     clock.check(host, name)
-    # The event comes behind the line of the audit log.
+    # The event comes after the line of the audit log.
     wait_until(lambda: latest(host, name) == ("running", "the host slept for 28800 s, and the guest's clock is set on"), "its event")
     clock.jump(was_set=-3600)
     wait_until(lambda: told(host, name)[1:] == [("host-set", -3600)], "the word of it")
     clock.check(host, name)
     wait_until(lambda: latest(host, name) == ("running", "the host's clock was set back by 3600 s, and the guest's with it"), "its event")
 
-    # It sleeps while the machine is paused, which reads no times meanwhile: it has the right one when it goes on.
+    # The guest's machine is paused and reads no time meanwhile. It has the right time when it goes on.
     writer = host.popen("session", "exec", "--user", "root", name, "--", "dd", "if=/dev/zero", "of=/root/f", "bs=1M", "count=32")
     wait_until(lambda: paused(host, name), "the pause")
     clock.jump(slept=86400)
-    # QEMU may stand still for a moment before: a busy host makes that a second, which is told as well.
+    # QEMU may stand still for a moment before this. A busy host makes that a second, which is reported too.
     wait_until(lambda: [jump for jump in told(host, name)[2:] if jump[0] != "paused"] == [("host-slept", 86400)], "the word of it")
     before = len(told(host, name))
     assert check_waiting(host, name, 24, 1) <= 24 << 20  # its last event is the pause

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""docs/comparison.md: each of our figures is one of a row of docs/benchmarks.md, and no row has none."""
+"""Tests docs/comparison.md: each of our figures is one of a row of docs/benchmarks.md, and each row has one."""
 
 import re
 
