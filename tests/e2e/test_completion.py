@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Completion as a person has it: what `make install` brings, in bash, zsh and fish, in a real terminal emulator. What is
-offered where is a unit test's (test_cli_complete.c); here it is that each shell asks, and takes the answer."""
+"""Tests completion as a person uses it: the files of `make install`, in bash, zsh and fish, in a real terminal
+emulator. The unit test test_cli_complete.c has the offers at each place. Here each shell must ask for them, and take
+the answer."""
 
 import hashlib
 import json
@@ -29,7 +30,7 @@ def share(tmp_path_factory):
 
 
 def fill(host):
-    """Names, and a directory to work in: nothing that runs, and no record that can be read."""
+    """Names, and a directory to work in. Nothing runs, and no record can be read."""
     for name in ("calm-otter", f"sessions/{SESSION}.bundle", f"sessions/{SESSION}.bundle/points/before"):
         (host.state / name).mkdir(parents=True, mode=0o700)
     for name in ("calm-otter", f"sessions/{SESSION}.bundle"):
@@ -62,7 +63,7 @@ def shell(request, host, share):
 
 
 def last_line(screen):
-    """What is typed behind the last prompt. The screen has no blanks at the ends of lines."""
+    """Returns the text behind the last prompt. The screen has no blanks at the ends of lines."""
     return screen.rpartition(PROMPT.strip())[2].strip()
 
 
@@ -70,7 +71,7 @@ def completes(shell, typed, becomes):
     shell.type("-l", typed)
     shell.await_screen(lambda screen: last_line(screen) == typed, typed)
     shell.type("Tab")
-    # One key more, behind the answer: where nothing is to be completed what is waited for would stand there already.
+    # Types one more key after the answer. Without it, text that needs no completion would be there already.
     shell.type("-l", "_")
     shell.await_screen(lambda screen: last_line(screen) == f"{becomes}_", f"{typed} to become {becomes}_")
     shell.type("C-u")
@@ -96,7 +97,7 @@ def test_files_are_files(shell):
 
 
 def test_an_odd_name_is_one_word(shell):
-    """What comes of it is the image that is called so, and nothing is run in its name."""
+    """The result is the image of that name, and nothing is run for it."""
     shell.type("-l", "microagent image verify \\$")
     shell.await_screen(lambda screen: "\\$" in screen, "what is typed")
     shell.type("Tab")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Fifty commands of all kinds on one workspace at once, from as many processes. Each gets one
-well-formed answer, the history is one that the state table allows, and in the end nothing is left."""
+"""Runs fifty commands of all kinds on one workspace at once, from as many processes. Each gets one well-formed answer,
+the history is one that the state table allows, and in the end nothing is left."""
 
 import concurrent.futures
 import json
@@ -9,21 +9,21 @@ import random
 from conftest import held, wait_until
 from test_supervisor import request, sparse
 
-COMMANDS = {  # how often, and whether it takes the whole config
+COMMANDS = {  # how often, and whether the command takes the whole config
     "inspect": (12, False), "check": (5, True), "prepare": (4, True), "start": (13, True), "console": (2, True),
     "stop": (4, False), "halt": (4, False), "kill": (4, False), "quarantine": (2, False)}
 AT_REST = {"prepared", "halted", "stopped", "failed"}
 ENDS = {"stopping", "halted", "stopped", "failed"}
-AFTER = {  # what may be recorded after what
+AFTER = {  # the states that may follow each state
     "starting": {"running", *ENDS}, "running": {"running", "quarantined", *ENDS}, "stopping": ENDS,
     "quarantined": {"quarantined", *ENDS},
     **{state: {"prepared", "starting", "quarantined", *ENDS} for state in AT_REST}}
-# A halt of a guest that is not up yet waits in vain; nobody here has that time.
+# A halt of a guest that is not ready yet waits in vain, and this test has no time for that.
 SHORT = {"MICROAGENT_TEST_LIMIT_HALT_MS": "3000"}
 
 
 def one(host, command, config):
-    """Any answer is fine that the protocol knows: what it says is checked by whoever asks."""
+    """Any answer that the protocol knows is right. Its contents are checked by the caller."""
     code, answer, _ = host.supervisor(request(command, config), env=SHORT)
     if code:
         assert answer["errorCode"] in ("conflict", "unavailable", "timeout", "io"), (command, answer)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Shell and serial console of one running workspace: real terminals on our side, a real guest."""
+"""Tests the shell and the serial console of one running workspace: real terminals on our side, and a real guest."""
 
 import fcntl
 import json
@@ -21,12 +21,12 @@ from conftest import BACKEND, wait_until
 
 HANG_S = 60  # only bounds a hang
 
-TTY = "hvc0" if BACKEND == "apple-vf" else "ttyS0"  # the guest's one console of its backend, or the first
+TTY = "hvc0" if BACKEND == "apple-vf" else "ttyS0"  # the one console that the guest has with this backend, or the first
 IDENTITY = {"requestID": "req-1", "runtimeID": "vm", "role": "workload", "backend": "qemu"}
 
 
 class Terminal:
-    """`microagent connect` as a person has it: on a terminal of its own, in a session of its own."""
+    """Runs `microagent connect` as a person does: on a terminal of its own, in a session of its own."""
 
     def __init__(self, host, *words, rows=30, columns=100):
         self.master, self.slave = pty.openpty()
@@ -44,7 +44,7 @@ class Terminal:
         os.write(self.master, text)
 
     def await_text(self, pattern):
-        """Reads until the pattern has been seen; what was read with it is dropped."""
+        """Reads until the pattern has been seen. Output up to it is dropped."""
         end = time.monotonic() + HANG_S
         while True:
             found = re.search(pattern, self.seen, re.S)
@@ -56,11 +56,11 @@ class Terminal:
                 self.seen += os.read(self.master, 65536)
 
     def wait(self):
-        """The exit code; what is still said is read, or the child could not end."""
+        """Returns the exit code. The rest of the output is read, since the child could not end otherwise."""
         while self.child.poll() is None:
             if select.select([self.master], [], [], 0.05)[0]:
                 self.seen += os.read(self.master, 65536)
-        while select.select([self.master], [], [], 0)[0]:  # said just before it ended
+        while select.select([self.master], [], [], 0)[0]:  # output just before its end
             self.seen += os.read(self.master, 65536)
         return self.child.returncode
 
@@ -97,7 +97,7 @@ def test_send_prints_the_output_and_gives_the_code(vm):
     done = vm("connect", "vm", "--send", "echo one; echo two >&2; id -u; exit 7", check=7)
     assert (done.stdout, done.stderr) == ("one\n1000\n", "two\n")
     assert vm("connect", "vm", "--user", "root", "--send", "id -u", check=0).stdout == "0\n"
-    # nothing is read off a screen: what looks like an end marker or an echo is output as any other
+    # Output is not interpreted: text that looks like an end marker or an echo is output like any other.
     text = "stty -echo; exit; done 0 $?"
     assert vm("connect", "vm", "--send", f"echo '{text}'", check=0).stdout == text + "\n"
     assert vm("connect", "vm", "--timeout", 1, "--send", "sleep 100").returncode == 124
@@ -131,12 +131,12 @@ def test_a_shell_on_a_terminal(vm, terminal):
     found = it.await_text(rb"mark (\S+) (/dev/pts/\d+) (\d+ \d+) (\d+)\r\n")
     assert found[3] == b"33 111" and found[4] == b"1000"
     assert it.is_raw()
-    # the window's size is followed
+    # The terminal follows the size of the window.
     it.type(b"echo wai''ting; until [ \"$(stty size)\" = '50 140' ]; do sleep 0.1; done; echo fol''lowed\n")
     it.await_text(rb"waiting")
     it.resize(50, 140)
     it.await_text(rb"followed")
-    # Ctrl-C is the guest's
+    # Ctrl-C goes to the guest.
     it.type(b"sh -c \"echo sl''eeping; exec sleep 1000\"\n")
     it.await_text(rb"sleeping")
     it.type(b"\x03")
@@ -186,7 +186,7 @@ def test_console_command(vm):
 
 
 def reader_in_guest(vm):
-    """A process that reads a line of the serial console."""
+    """A process in the guest that reads a line of the serial console."""
     return vm.popen("exec", "--user", "root", "vm", "--", "sh", "-c",
                     f"stty -echo < /dev/{TTY}; echo ready; head -n 1 /dev/{TTY}")
 
@@ -200,13 +200,13 @@ def test_serial_both_ways_for_one_client(vm, terminal):
     assert reader.communicate(timeout=60)[0] == b"to the guest\n"
     vm("exec", "--user", "root", "vm", "--", "sh", "-c", f"echo from the guest > /dev/{TTY}", check=0)
     it.await_text(rb"from the guest\r\n")
-    # a second one is told, and disturbs nobody
+    # A second client is told that the console is used, and disturbs nobody.
     second = vm("connect", "vm", "--serial", check=125)
     assert "somebody else is connected" in second.stderr
     it.type(b"\x1d")
     assert it.wait() == 0 and not it.is_raw()
     assert b"from the guest" in (vm.state / "vm" / "serial.log").read_bytes()
-    # a pipe: what comes goes to stdout and nothing else does; the place is free again
+    # With a pipe, only the console's output goes to stdout. The console is free again afterwards.
     with vm.popen("connect", "vm", "--serial", stdin=subprocess.PIPE) as piped:
         reader = reader_in_guest(vm)
         assert reader.stdout.readline() == b"ready\n"
@@ -221,7 +221,7 @@ def test_serial_both_ways_for_one_client(vm, terminal):
 
 @pytest.mark.skipif(BACKEND != "qemu", reason="a machine of QEMU's has two consoles")
 def test_what_is_typed_goes_to_the_console_that_spoke_last(vm, terminal):
-    """hvc0 as well as ttyS0; a line that was begun is not parted by a word on the other."""
+    """hvc0 gets it as well as ttyS0. A line that was begun is not split by output on the other console."""
     def on(device, word, then="true"):
         script = f"exec 3<>/dev/{device}; stty echo <&3; echo {word} >&3; {then}"
         return vm.popen("exec", "--user", "root", "vm", "--", "sh", "-c", script)
@@ -237,7 +237,7 @@ def test_what_is_typed_goes_to_the_console_that_spoke_last(vm, terminal):
             it.await_text(rb"between\r\n")
         it.type(f"on {device}\r".encode())
         assert reader.communicate(timeout=HANG_S)[0] == f"begun on {device}\n".encode()
-    # the other one again, for the tests that come next
+    # The other console again, for the tests that come next.
     assert on("ttyS0", "last").wait() == 0
     it.await_text(rb"last\r\n")
     it.type(b"\x1d")
@@ -248,12 +248,12 @@ def test_without_a_shell_there_is_an_echo(vm, terminal):
     runtime = json.loads((vm.state / "vm" / "runtime.json").read_text())
     assert (runtime["consoleMode"], vm.json("status", "vm")["consoleMode"]) == ("raw", "raw")
     assert vm.supervisor({"command": "host"})[1]["host"]["consoleMode"] == "interactive"
-    vm("exec", "--user", "root", "vm", "--", "sh", "-c", f"stty echo </dev/{TTY}", check=0)  # other tests' readers have none
+    vm("exec", "--user", "root", "vm", "--", "sh", "-c", f"stty echo </dev/{TTY}", check=0)  # readers of other tests have none
     it = terminal("vm", "--serial")
     it.await_text(rb"Ctrl-\] detaches")
     it.type(b"echo $((6*7))\r")
     it.await_text(rb"echo \$\(\(6\*7\)\)\r\n")
-    # nobody has read it: it is there for whoever does
+    # Nobody has read the input, so the next reader gets it.
     reader = vm.popen("exec", "--user", "root", "vm", "--", "head", "-n", "1", f"/dev/{TTY}")
     assert reader.communicate(timeout=HANG_S)[0] == b"echo $((6*7))\n"
     assert b"42" not in it.seen
@@ -267,10 +267,10 @@ def resident_kib(pid):
 
 
 def test_a_client_that_does_not_read_costs_a_bounded_amount(vm):
-    """It loses bytes; the VM, its log and the next client do not notice."""
+    """A client that does not read loses bytes. The VM, its log and the next client do not notice."""
     pid = json.loads((vm.state / "vm" / "runtime.json").read_text())["supervisorPid"]
     log, said = vm.state / "vm" / "serial.log", vm.state / "vm" / "supervisor.log"
-    told = said.read_text().count("did not read")  # of another one before
+    told = said.read_text().count("did not read")  # output of an earlier client
     sock = socket.socket(socket.AF_UNIX)
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
     sock.connect(console_answer(vm)[1]["event"]["detail"])
@@ -287,7 +287,7 @@ def test_a_client_that_does_not_read_costs_a_bounded_amount(vm):
     vm("exec", "--user", "root", "vm", "--", "sh", "-c", f"echo here > /dev/{TTY}", check=0)
     again.settimeout(60)
     assert again.recv(100)
-    # one that has said all it will goes on hearing
+    # A client that has sent all of its input goes on to get output.
     again.shutdown(socket.SHUT_WR)
     vm("exec", "--user", "root", "vm", "--", "sh", "-c", f"echo still > /dev/{TTY}", check=0)
     heard = b""

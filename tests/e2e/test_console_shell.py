@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""config.console: a shell on the serial console, where that is asked for and nowhere else."""
+"""Tests config.console: a shell on the serial console, only if it is asked for."""
 
 import json
 
@@ -11,7 +11,7 @@ from test_supervisor import request
 
 @pytest.fixture
 def console(host):
-    """`microagent connect --serial` of the one workspace, as a person has it."""
+    """Runs `microagent connect --serial` of the one workspace, as a person does."""
     made = []
 
     def make():
@@ -33,7 +33,7 @@ def detach(it):
 
 
 def ask_id(it):
-    """Of the process that the shell is; then it waits at its prompt."""
+    """Returns the pid of the shell, which then waits at its prompt."""
     it.type(b"echo id=$$=$(id -u)=$(tty)=\r")
     found = it.await_text(rb"id=(\d+)=(\d+)=([^=]+)=")
     assert (found[2], found[3]) == (b"0", b"/dev/ttyS0")
@@ -52,36 +52,37 @@ def test_a_shell_on_the_console(host, console):
     it.type(b"echo $((6*7))_\r")
     it.await_text(rb"42_\r\n")
     first = ask_id(it)
-    # Ctrl-C interrupts what runs in it, and nothing else
+    # Ctrl-C interrupts the shell's command, and nothing else.
     it.type(b"sh -c \"echo sl''eeping; exec sleep 1000\"\r")
     it.await_text(rb"sleeping\r\n")
     it.type(b"\x03")
     it.type(b"echo af''ter $?\r")
     assert it.await_text(rb"after (\d+)\r\n")[1] == b"130"
-    # it is the machine's, not the client's
+    # The shell belongs to the machine, and not to the client.
     detach(it)
     it = console()
     assert ask_id(it) == first
-    # another one follows, however it ends and in whatever modes it leaves the terminal: at once if it has lived for a while
+    # Another shell follows, however the first one ends and in whatever modes it leaves the terminal. It follows at once
+    # if the first one has lived for a while.
     for words in (b"exit", b"stty raw -echo; sleep 1; exit", b"sleep 1; kill -9 $$"):
         it.type(words + b"\r")
-        it.await_text(rb"# ")  # what is typed before it would be lost
+        it.await_text(rb"# ")  # input that is typed before it would be lost
         after = ask_id(it)
         assert after != first
         first = after
-    # without a shell in the image it is tried again
+    # If the image has no shell, it is tried again.
     it.type(b"mv /bin/sh /bin/away; exit\r")
     it.await_text(rb"no shell in this guest.*no shell in this guest")
     host("exec", "--user", "root", "w", "--", "mv", "/bin/away", "/bin/sh", check=0)
     it.await_text(rb"# ")
     assert ask_id(it) != first
-    # what sits there hears of the end
+    # A client of the console hears of the end.
     it.type(b"sh -c \"trap 'echo hung''-up >/dev/ttyS0; exit' HUP; trap '' TERM; echo wai''ting; while :; do sleep 0.1; done\"\r")
     it.await_text(rb"waiting\r\n")
     assert "unclean" not in host.json("stop", "w")["event"]["detail"]
     assert b"hung-up" in (host.state / "w" / "serial.log").read_bytes()
     assert "consoleMode" not in host.json("status", "w")
-    # what start is told must be what was recorded
+    # start must be given the recorded value.
     config = json.loads((host.state / "w" / "workspace.json").read_text())["config"]
     del config["console"]
     code, answer, _ = host.supervisor(request("start", config, runtimeID="w"))
@@ -100,7 +101,7 @@ def test_of_a_run_with_debians_kernel(host, console, debian_image, debian_kernel
 
 
 def test_words(host):
-    """Of workspaces alone: what makes sessions, bases and pools has no such word."""
+    """Only workspaces have it. The commands for sessions, bases and pools have no such option."""
     said = host("create", "w", "--console", "login", check=2).stderr
     assert '--console must be shell, and is "login"' in said
     for words in (("session", "create", "--base", "b"), ("base", "create", "b"), ("pool", "set", "b", "1")):

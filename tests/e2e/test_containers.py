@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Containers in a guest, by the agent's port: what microagent-oci asks for. The root of each is a directory of the guest's
-own disk with a busybox in it."""
+"""Tests containers in a guest by the agent's port, as microagent-oci uses them. The root of each is a directory of the
+guest's own disk with a busybox in it."""
 
 import base64
 import json
@@ -21,11 +21,11 @@ PTS = {"destination": "/dev/pts", "type": "devpts", "source": "devpts", "flags":
 SYS = {"destination": "/sys", "type": "sysfs", "source": "sysfs", "flags": NOSUID | NOEXEC | NODEV | RDONLY}
 CGROUP = {"destination": "/sys/fs/cgroup", "type": "cgroup2", "source": "cgroup", "flags": NOSUID | NOEXEC | NODEV | RDONLY}
 ALL = (1 << 41) - 1
-DOCKERS = 0xa80425fb  # what Docker and containerd give without being asked
+DOCKERS = 0xa80425fb  # the capabilities that Docker and containerd give by default
 
 
 class Container(growth.Agent):
-    """One connection, one container or command in one."""
+    """One connection with one container, or with one command in it."""
 
     def send(self, message):
         schema_check.validate("agent-stream-request", message)
@@ -45,7 +45,7 @@ class Container(growth.Agent):
         self.send({"event": "start", "request": 1})
 
     def finish(self):
-        """What it said on both streams, and its exit."""
+        """Returns the output of both streams, and the exit."""
         said = b""
         while True:
             payload = self.frame()
@@ -56,7 +56,7 @@ class Container(growth.Agent):
 
 
     def cancel(self):
-        """Ends the container or command, and waits until nothing of it is left, so that its name can be given to the next one."""
+        """Ends the container or command, and waits until nothing of it is left, so that its name can be used again."""
         self.send({"event": "cancel", "request": 1})
         _, end = self.finish()
         self.close()
@@ -64,7 +64,7 @@ class Container(growth.Agent):
 
 
 class Unjudged(Container):
-    """One whose requests may be against the schema."""
+    """A connection whose requests may break the schema."""
 
     def send(self, message):
         growth.Agent.send(self, message)
@@ -72,7 +72,7 @@ class Unjudged(Container):
 
 @pytest.fixture(scope="module")
 def made(vm):
-    """Names of roots, each with a busybox."""
+    """Makes roots with a busybox in each. Returns their names."""
     vm("exec", "-u", "root", "vm", "--", "sh", "-ec",
        "for name in a b hostile; do mkdir -p /c/$name/bin /c/$name/etc; cp /bin/busybox /c/$name/bin/; "
        "for it in sh ls cat id mount stat sleep ps hostname tty kill echo pwd env stty head touch true chmod mknod wc rm; do ln -sf busybox /c/$name/bin/$it; done; done; "
@@ -97,7 +97,7 @@ def run(vm, command, container, process=None, **more):
 
 
 def run_further(vm, command, name, process=None):
-    """The end of a command in a container that is there."""
+    """Returns the end of a command in an existing container."""
     it = Container(vm.state / "vm").begin(command, name, process)
     event = it.event()
     assert event["event"] == "start", event
@@ -171,7 +171,7 @@ def test_read_only_and_masked(made):
 
 @pytest.mark.parametrize("null", ["/none", "/etc/shown"])
 def test_a_null_device_that_the_root_brings(made, null):
-    """By a link that leads nowhere nothing would be masked, and by another something would be shown in its place."""
+    """A masked path that is a link to nothing would mask nothing. Another link would cover another file."""
     made("exec", "-u", "root", "vm", "--", "sh", "-ec",
          f"rm -rf /c/null; cp -a /c/b /c/null; mkdir /c/null/dev; echo shown >/c/null/etc/shown; ln -s {null} /c/null/dev/null", check=0)
     mounts, masked = [PROC], ["/proc/acpi", "/proc/keys"]
@@ -184,7 +184,7 @@ def test_a_null_device_that_the_root_brings(made, null):
 
 
 def test_a_root_that_is_only_read(made):
-    """What is written stays in memory, and goes with the container; by names with any letters."""
+    """Written files stay in memory and go with the container. Their names may have any letters."""
     made("exec", "-u", "root", "vm", "--", "sh", "-ec", "cp -a /c/b '/c/b,x:y'; echo kept >'/c/b,x:y/etc/file'", check=0)
     over = plan("b", root="/c/b,x:y", overlay=True)
     assert "/new\n" in sh(made, "rm /etc/file; echo x >/new; ls /new /etc", over)
@@ -240,7 +240,7 @@ def test_commands_in_it(made):
     it = Container(made.state / "vm").begin(["sh", "-c", "tty; sleep 999"], "a", pty={"rows": 10, "cols": 20})
     assert it.event()["event"] == "start"
     assert it.frame()[9:].split() == [b"/dev/pts/0"]
-    # Its end is its own; that of the first is everybody's.
+    # A command's end concerns only the command. The end of the first process ends all of them.
     it.send({"event": "cancel", "request": 1})
     assert it.finish()[1]["exitCode"] == 137
     it.close()
@@ -313,7 +313,7 @@ def test_limits_freezing_and_figures(made):
 
 
 def start_error(vm, command, container, **more):
-    """Why it does not start: what the guest's agent says."""
+    """Returns why it does not start, in the agent's words."""
     it = Container(vm.state / "vm").begin(command, container, **more)
     end = it.event()
     if end["event"] == "created":
@@ -325,7 +325,8 @@ def start_error(vm, command, container, **more):
 
 
 def test_a_working_directory_by_a_descriptor_of_the_agents(made):
-    """An image's WORKDIR may name what the agent has open (CVE-2024-21626 of runc): the guest's own files are behind it."""
+    """An image's WORKDIR may name a file that the agent has open (CVE-2024-21626 of runc), which would lead to the
+    guest's own files."""
     first = Container(made.state / "vm").begin(["sleep", "1003"], plan())
     assert first.event()["event"] == "created"
     first.start()
@@ -338,7 +339,7 @@ def test_a_working_directory_by_a_descriptor_of_the_agents(made):
 
 
 def test_an_image_that_has_the_agents_program_executed(made):
-    """By a link to /proc/self/exe in the place of a program (CVE-2019-5736 of runc): the file cannot be changed by that."""
+    """The program is a link to /proc/self/exe (CVE-2019-5736 of runc). The agent's file cannot be changed by it."""
     made("exec", "-u", "root", "vm", "--", "ln", "-sf", "/proc/self/exe", "/c/a/bin/microagent-write", check=0)
     first = Container(made.state / "vm").begin(["sleep", "1004"], plan())
     assert first.event()["event"] == "created"
@@ -360,8 +361,9 @@ def test_an_image_that_has_the_agents_program_executed(made):
 
 @pytest.mark.parametrize("capabilities", [DOCKERS, ALL], ids=["dockers", "all"])
 def test_a_process_that_takes_descriptors_from_commands_that_begin(made, tmp_path, capabilities):
-    """The agent's child is in the container before it is the command. With the agent's vsock socket a process of the container
-    would read what the host says to other containers. CAP_SYS_PTRACE lets it take what is there, which is not the agent's."""
+    """The agent's child is in the container before it becomes the command. With the agent's vsock socket a process of
+    the container could read what the host says to other containers. CAP_SYS_PTRACE lets such a process take the
+    child's descriptors, which are not the agent's."""
     thief = tmp_path / "thief"
     subprocess.run(["gcc", "-static", "-O2", "-D_GNU_SOURCE", "-o", thief, ROOT / "tests/hostile/thief.c"], check=True)
     made("cp", "--user", "root", thief, "vm:/c/thief", check=0)
@@ -374,7 +376,7 @@ def test_a_process_that_takes_descriptors_from_commands_that_begin(made, tmp_pat
     slow = ":".join(f"/none/{number}" for number in range(100)) + ":/bin"
     for _ in range(12):
         assert run_further(made, ["true"], "a", rights | {"env": [f"PATH={slow}"]})["exitCode"] == 0
-    run_further(made, ["touch", "/stop"], "a", rights)  # which ends with the first, if not before
+    run_further(made, ["touch", "/stop"], "a", rights)  # it ends with the first container, if not before
     said, end = first.finish()
     first.close()
     assert end["exitCode"] == 0 and int(said.split()[-1]) >= 5, said
@@ -392,7 +394,7 @@ KMSG = {"allow": True, "type": "c", "major": 1, "minor": 11}
     ([{"allow": True}], True, True), ([{"allow": False}, KMSG], True, True), ([{"allow": True}, KMSG | {"allow": False, "access": "w"}], True, False),
     ([KMSG, {"allow": False, "access": "r"}], False, True)])
 def test_what_it_may_do_with_devices(made, rules, read, written):
-    """Root with all capabilities makes any node, and opens those that the rules let it. What is in its /dev it may always have."""
+    """root with all capabilities can make any node, and open those that the rules allow. The nodes of its /dev are always allowed."""
     script = """mknod /k c 1 11; head -c 0 /k && echo read; (exec 3>>/k) && echo written; rm /k; echo >/dev/null
         echo $(head -c 3 /dev/zero | wc -c) $(head -c 3 /dev/urandom | wc -c); exec 3<>/dev/ptmx && echo terminal"""
     said = sh(made, script, plan(devices=[{"allow": False}, *rules]))

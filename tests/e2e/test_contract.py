@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`microagent contract`: true of the programs that are here, as far as can be seen without a VM."""
+"""Tests `microagent contract` against the programs of this host, as far as possible without a VM."""
 
 import json
 import os
@@ -42,7 +42,7 @@ def test_field_order(contract):
 
 
 def test_names_are_those_of_the_messages(contract):
-    """What the answers of every test are validated against has the very names that are promised."""
+    """The schemas that check the answers of every test have the names that the contract promises."""
     assert names(contract["readinessSignals"]) == properties("readiness")
     assert set(names(contract["resultFields"])) <= set(properties("result"))
     assert names(contract["artifactChannels"]) == list(
@@ -72,12 +72,12 @@ def lists_of(entry):
 
 
 def test_capabilities(host, contract):
-    """Of every backend on every host: what its supervisor says, or said when this was built."""
+    """For every backend on every host: the words of its supervisor, or those of the time of the build."""
     assert set(contract["backendSupport"]) == set(contract["backends"]) == set(SYSTEMS)
     for name, entry in contract["backendSupport"].items():
         assert entry["available"] == (name in HERE) and entry["system"] == SYSTEMS[name]
         assert entry["commands"] and entry["networks"] and entry["features"] and entry["refusals"] and entry["triedOn"]
-        # A stable one has every command of the contract, and none hides that only a stand-in of it was run.
+        # A stable backend has every command of the contract. If only a stand-in of it was run, the contract says so.
         assert (entry["stability"] == "stable") == (set(names(contract["commands"])) <= set(entry["commands"])), name
         assert any(trial["real"] for trial in entry["triedOn"]) == (name in ("firecracker", "qemu"))
         assert all(trial["real"] or "stand-in" in trial["what"] for trial in entry["triedOn"])
@@ -89,9 +89,9 @@ def test_capabilities(host, contract):
 
 @pytest.mark.parametrize("name", capabilities.NATIVE)
 def test_what_is_stored_of_a_backend(name):
-    """It is what the supervisor prints: tests/e2e/capabilities.py writes it anew."""
+    """The stored file is what the supervisor prints: tests/e2e/capabilities.py writes it anew."""
     printed = lists_of(capabilities.printed(capabilities.NATIVE[name]))
-    if os.uname().machine == "aarch64":  # where Firecracker has no power button; what is stored is of amd64
+    if os.uname().machine == "aarch64":  # there Firecracker has no power button; the stored file is for amd64
         printed["features"] = [f for f in STORED[name]["features"] if f in (*printed["features"], "powerButton")]
     assert STORED[name] == printed
 
@@ -101,7 +101,7 @@ def test_what_is_stored_of_hyper_v(tmp_path):
 
 
 def test_a_supervisor_of_another_version_speaks_for_itself(host):
-    """What is stored is for hosts that have no supervisor of that backend."""
+    """The stored file is for hosts that have no supervisor of that backend."""
     said = {"backend": "apple-vf", "commands": ["host"], "networks": [], "features": ["disks"], "refusals": []}
     other = host.base / "supervisor"
     other.write_text(f"#!/bin/sh\necho '{json.dumps(said)}'\n")
@@ -111,7 +111,7 @@ def test_a_supervisor_of_another_version_speaks_for_itself(host):
 
 
 def test_what_is_compared(contract):
-    """Fields of a verification block, and what becomes of a difference."""
+    """Fields of a verification block, and the effect of a difference."""
     fields = contract["verification"]["fields"]
     assert set(names(fields)) == set(properties("verification")) - {"ok"}
     divergence = schema_check.load("verification")["properties"]["divergence"]["items"]["properties"]["artifact"]["pattern"]
@@ -122,7 +122,7 @@ def test_what_is_compared(contract):
 
 
 def test_words_have_descriptions(contract):
-    """A program goes by the words, and a person reads the rest."""
+    """A program uses the names, and a person reads the rest."""
     mediation, parity = contract["mediation"], contract["parity"]
     assert mediation["requiredMode"] in mediation["fields"] and mediation["breakMode"] == "closed"
     assert list(mediation["descriptions"]) == ["requiredMode", "breakMode"]
@@ -177,13 +177,13 @@ def test_features_are_those_that_check_lets_pass(host):
         assert (answer.get("errorCode") == "unsupported") == (mode not in support["networks"]), answer
 
 
-# What every backend honours, so that it is no feature of one.
+# Fields that every backend honours, and that are therefore no feature of one.
 OF_ALL = {"kernelPath", "rootfsPath", "stateDir", "memoryMiB", "cpuCount", "accelerator", "command", "env", "user", "cwd",
           "hostname", "timeoutSeconds", "network", "image"}
 
 
 def test_each_field_is_of_all_or_a_feature():
-    """Whoever adds a field of a config says here, or by a feature, that backends honour it."""
+    """A developer who adds a field of a config says here, or by a feature, which backends honour it."""
     fields = set(schema_check.load("defs")["$defs"]["config"]["properties"])
     features = set(schema_check.load("capabilities")["$defs"]["features"]["items"]["enum"])
     assert features == {name for entry in STORED.values() for name in entry["features"]}, "run tests/e2e/capabilities.py"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Processes get killed: whichever of a workspace's processes dies, nothing of it goes on, and the
-next command reports and cleans."""
+"""Kills processes. Whichever of a workspace's processes dies, nothing of the machine goes on, and the next command
+reports that and cleans up."""
 
 import ctypes
 import fcntl
@@ -37,7 +37,7 @@ def pid_of(host, who):
 
 
 def copies_of_the_lease(pid):
-    """What the process has of it, as our own descriptors of the same open files."""
+    """Returns the process's descriptors of it, as our own descriptors of the same open files."""
     libc = ctypes.CDLL(None, use_errno=True)
     process = os.pidfd_open(pid)
     found = [libc.syscall(438, process, fd, 0)  # pidfd_getfd
@@ -48,7 +48,7 @@ def copies_of_the_lease(pid):
 
 
 def test_no_process_lets_go_for_another(vm):
-    """Each has the lease, and whatever it does with what it has, the machine is known to live."""
+    """Each process has the lease. Whatever it does with its descriptors, the machine counts as alive."""
     if os.getuid() != 0:
         pytest.skip("an ordinary user may not act in the place of a process in a cell")
     facts = json.loads((vm.state / "vm" / "runtime.json").read_text())
@@ -60,7 +60,7 @@ def test_no_process_lets_go_for_another(vm):
             fcntl.flock(fd, fcntl.LOCK_UN)
             fcntl.fcntl(fd, 37, struct.pack("hhqqi4x", fcntl.F_UNLCK, os.SEEK_SET, 0, 0, 0))  # F_OFD_SETLK
             with pytest.raises(BlockingIOError):
-                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)  # nor can it keep the next start from coming
+                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)  # and it cannot prevent the next start
             os.close(fd)
         assert held(vm, "vm"), name
     entry, = vm.json("list")["workspaces"]
@@ -81,13 +81,13 @@ def test_kill_9_of_one_process(host, who):
     assert ended(host)["detail"]
     leftover = [p.name for p in (host.state / "w").iterdir() if p.is_socket()]
     assert leftover == []
-    host("start", "w", check=0)  # from failed a workspace boots again from its disk
+    host("start", "w", check=0)  # after `failed` a workspace boots again from its disk
     host("kill", "w", check=0)
     host("delete", "w", check=0)
 
 
 def dead_initrd(host):
-    """One whose init waits for ever."""
+    """Makes a workspace whose init waits for ever."""
     source = host.base / "init.c"
     source.write_text("#include <unistd.h>\nint main(void) { for (;;) pause(); }\n")
     tree = host.base / "tree"
@@ -100,8 +100,8 @@ def dead_initrd(host):
 
 
 def hang(host, command=None):
-    """A workspace held in starting by a guest that never gets ready, or in stopping by one that does
-    not stop: (the waiting processes)."""
+    """Keeps a workspace in `starting` by a guest that never gets ready, or in `stopping` by one that does not stop.
+    Returns the waiting processes."""
     host("create", "w", *SMALL, "--initrd", dead_initrd(host), check=0)
     waiting = [host.popen("start", "w", env={"MICROAGENT_TEST_LIMIT_BOOT_TCG_MS": "120000",
                                              "MICROAGENT_TEST_LIMIT_HALT_MS": "120000"})]
@@ -125,7 +125,7 @@ def test_kill_9_on_the_way_up_and_down(host, command, who):
     for child in waiting:
         child.communicate(timeout=120)
     assert waiting[0].returncode == 1
-    # Who asked for the stop has it; without one it is a failure.
+    # The command that asked for the stop gets the end. If none asked, it is a failure.
     event = ended(host)
     assert event["state"] == ("stopped" if command else "failed") and event["detail"], event
     assert [p.name for p in (host.state / "w").iterdir() if p.is_socket()] == []
@@ -136,7 +136,7 @@ def test_kill_9_on_the_way_up_and_down(host, command, who):
 
 @pytest.mark.parametrize("command", [None, "stop"], ids=["starting", "stopping"])
 def test_whoever_waits_is_killed(host, command):
-    """The machine goes on, and what is asked of it meanwhile says what to do."""
+    """The machine goes on, and commands that come meanwhile say what to do."""
     for child in hang(host, command):
         child.kill()
         child.communicate()
@@ -170,7 +170,7 @@ def test_kill_9_in_quarantine(host, who):
 
 
 def test_kill_during_a_boot_that_hangs(host):
-    """A guest that never gets ready: kill is legal in `starting` and ends it."""
+    """A guest that never gets ready: kill is allowed in `starting` and ends it."""
     host("create", "w", *SMALL, "--initrd", dead_initrd(host), check=0)
     starter = host.popen("start", "w", env={"MICROAGENT_TEST_LIMIT_BOOT_TCG_MS": "120000"})
     wait_until(lambda: (host.state / "w" / "runtime.json").exists(), "the boot to begin")
@@ -182,8 +182,8 @@ def test_kill_during_a_boot_that_hangs(host):
 
 
 def another_boot(host, facts, state, bystander):
-    """What a host that went down in this state has in its directory when it is up again; the recorded
-    pid is by now somebody else's."""
+    """Makes the directory as it is when the host comes up again after it went down in this state. The recorded pid
+    belongs to another process by now."""
     directory = host.state / "w"
     events = json.loads((directory / "events.json").read_text())[:1]
     events.append({**events[0], "state": state})
@@ -200,8 +200,8 @@ def another_boot(host, facts, state, bystander):
 
 
 def test_another_boot_of_the_host(host):
-    """A record of a VM from before a reboot is `failed`, or still quarantined; its sockets go, and
-    nobody who has its pid now is hurt."""
+    """A record of a VM from before a reboot becomes `failed`, or stays quarantined. Its sockets are removed, and the
+    process that has its pid now is not touched."""
     host("create", "w", *SMALL, check=0)
     host("start", "w", check=0)
     for pid in list(host.processes()):
@@ -237,7 +237,7 @@ def test_another_boot_of_the_host(host):
 
 
 def test_kill_9_of_each_companion_of_a_running_machine(host):
-    """With a network, a share and a cell; after each the same workspace starts again."""
+    """With a network, a share and a cell. After each kill the same workspace starts again."""
     work = host.base / "work"
     work.mkdir(mode=0o700)
     host("create", "w", *SMALL, "--network", "nat", "--share", f"{work}:/work", check=0)
@@ -253,7 +253,7 @@ def test_kill_9_of_each_companion_of_a_running_machine(host):
         assert who in event["detail"] or who == "bwrap", event  # the monitor dies, and its machine
         assert not [p.name for p in (host.state / "w").iterdir() if p.is_socket()]
     host("start", "w", check=0)
-    # nothing is bound to the one above the supervisor
+    # Nothing is bound to the process above the supervisor.
     guard = int(Path(f"/proc/{pid_of(host, 'supervisor')}/stat").read_text().rsplit(")", 1)[1].split()[1])
     assert b"guard" in Path(f"/proc/{guard}/cmdline").read_bytes()
     os.kill(guard, signal.SIGKILL)
@@ -264,8 +264,8 @@ def test_kill_9_of_each_companion_of_a_running_machine(host):
 
 @pytest.mark.parametrize("who", ["bwrap", "supervisor"])
 def test_a_cell_that_is_being_made(host, who):
-    """Between bwrap's clone and the moment in which the clone binds itself to bwrap's life: bwrap dies, or
-    first the supervisor. The clone waits for a word of bwrap's, the first that bwrap writes, and has the lease."""
+    """Between bwrap's clone and the moment in which the clone binds its life to bwrap's, bwrap dies, or the supervisor
+    dies first. The clone waits for a message of bwrap, the first that bwrap writes, and has the lease."""
     bin, work, told = host.base / "bin", host.base / "work", host.base / "told"
     bin.mkdir()
     work.mkdir()
@@ -291,7 +291,7 @@ exec /usr/bin/bwrap "$@"
 
 
 def test_a_copy_of_a_running_workspace(host):
-    """Nothing done with it reaches the machine of which it was made: not beside it, nor in another state directory."""
+    """No action on the copy reaches the original machine, neither beside it nor in another state directory."""
     host("create", "w", *SMALL, check=0)
     host("start", "w", check=0)
     other = host.base / "backup"

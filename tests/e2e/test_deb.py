@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The Debian packages, and machines that run while another version is installed. What builds and installs whole systems is in test_deb_system.py."""
+"""Tests the Debian packages, and machines that run while another version is installed. test_deb_system.py builds and
+installs whole systems."""
 
 import json
 import os
@@ -27,7 +28,7 @@ def debs():
 
 @pytest.fixture
 def versions(debs, host):
-    """A host whose programs are those of the packages, and where the next version's are."""
+    """A host whose programs are those of the packages. Returns it and the place of the next version."""
     host.bin = packages.extract(debs, host.base / "root")
     later = packages.extract(debs, host.base / "later")
     packages.make_next(later)
@@ -40,8 +41,8 @@ def test_what_is_in_them(debs):
     for name, deb in debs.items():
         assert f"/usr/share/doc/{name}/copyright" in files[name]
         assert run("dpkg-deb", "-f", deb, "Version").strip() == VERSION, "debian/changelog and the Makefile differ"
-        # Nothing is done, and so nothing is fetched, when they are installed: but the linker's cache, by its trigger, and
-        # Python's own compiler.
+        # The installation does nothing and fetches nothing, except that triggers run the linker's cache and Python's
+        # compiler.
         inside = run("sh", "-c", 'dpkg-deb --ctrl-tarfile "$0" | tar -t', deb)
         assert name == "python3-microagent" or not re.search("(pre|post)(inst|rm)", inside), inside
     everything = "\n".join(files.values())
@@ -54,7 +55,7 @@ def test_what_is_in_them(debs):
 
 
 def test_the_profile_for_apparmor():
-    """Its own rule is of AppArmor 4; what else is in it any parser reads."""
+    """Its own rule needs AppArmor 4; any parser reads the rest."""
     parser = shutil.which("apparmor_parser") or "/sbin/apparmor_parser"
     if not Path(parser).exists():
         pytest.skip("no apparmor_parser here")
@@ -68,7 +69,7 @@ def test_the_profile_for_apparmor():
         run(parser, "--skip-kernel-load", "--skip-cache", file.name)
         listed = run(parser, "--names", "--skip-cache", file.name)
     assert "microagent\n" in listed
-    # Each program of ours that makes namespaces, or has bwrap make them, is one of the profile's.
+    # Each program of ours that makes namespaces, or has bwrap make them, is in the profile.
     named = set(re.search(r"microagent-\{([^}]*)\}", text)[1].split(","))
     assert named == {"artifact", "firecracker-supervisor", "netgate", "oci", "qemu-supervisor", "vsockd"}
 
@@ -86,7 +87,7 @@ def test_machines_go_on_when_another_version_is_installed(versions):
     assert host("--version").stdout == f"microagent {NEXT}\n"
     assert host.json("status", "box")["event"]["state"] == "running"
     assert host("exec", "box", "--", "sh", "-c", "echo kept | tee /work/file", check=0).stdout == "kept\n"
-    # What the later version may ask for is not known to a supervisor that goes on.
+    # A supervisor that goes on does not know the requests that the later version may send.
     with socket.socket(socket.AF_UNIX) as control:
         control.connect(str(host.state / "box" / "control.sock"))
         control.sendall(b'{"command":"of-the-next"}\n')
@@ -99,7 +100,7 @@ def test_machines_go_on_when_another_version_is_installed(versions):
     status = host.json("status", "box")
     assert status["event"]["state"] == "quarantined" and "virtiofsd" in status["event"]["detail"], status
     host("halt", "box", check=0)
-    # The kernel's initrd is still of the other version, whose agent is spoken with.
+    # The kernel's initrd is still of the other version, and its agent still works.
     host("start", "box", check=0)
     assert host("exec", "box", "--", "cat", "/work/file", check=0).stdout == "kept\n"
     assert "not of this build: `microagent kernel refresh`" in host("run", "--", "true", check=0).stderr
@@ -134,7 +135,7 @@ def test_containers_go_on_when_another_version_is_installed(versions, request):
 
 @pytest.mark.parametrize("program", ["microagent-netgate", "microagent-vsockd"])
 def test_halves_of_two_versions_say_so(versions, program):
-    """In the middle of an installation a supervisor may start what is of the other version."""
+    """In the middle of an installation a supervisor may start programs of the other version."""
     host, later = versions
     shutil.copy2(later / program, host.bin / program)
     refused = host("run", "--network", "nat", "--", "true", check=125)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The Debian packages, built, installed, upgraded and purged in systems that are made for it."""
+"""Builds, installs, upgrades and purges the Debian packages, in systems that are made for it."""
 
 import contextlib
 import os
@@ -14,7 +14,7 @@ from conftest import ROOT, default_kernel, image, make_host
 from packages import NEXT, VERSION, System, export, run
 
 pytestmark = [pytest.mark.soak, pytest.mark.skipif(os.geteuid() != 0, reason="mounts, and becomes another user")]
-# Of two builds each has its own.
+# Of two builds each has its own place.
 PLACES = {"one": {"TZ": "UTC", "LC_ALL": "C", "HOME": "/root", "DEB_BUILD_OPTIONS": "parallel=2"},
           "another/and/deeper": {"TZ": "Asia/Tokyo", "LC_ALL": "C.UTF-8", "HOME": "/nowhere", "DEB_BUILD_OPTIONS": "parallel=1"}}
 
@@ -41,7 +41,7 @@ def fresh():
 
 @pytest.fixture(scope="module")
 def builder(fresh):
-    """A system with what debian/control says that the build needs, and lintian; both builds are in it."""
+    """A system with the build dependencies of debian/control, and with lintian. Both builds are in it."""
     with made_of(fresh) as system:
         system.install("build-essential", "fakeroot", "lintian")
         inside = {name: f"/build/{name}/microagent-{VERSION}" for name in PLACES}
@@ -76,7 +76,7 @@ PYTHON = """{} -c 'import microagent; print(microagent.run("id -un", network="is
 
 
 def cache_for(system, user):
-    """The tests' kernel and image, in the user's own cache."""
+    """Puts the tests' kernel and image into the user's own cache."""
     host = make_host(Path(tempfile.mkdtemp(prefix="e-")))
     kernel, disk = Path(default_kernel(host)["path"]), Path(image(host, "busybox")["path"])
     shutil.rmtree(host.base)
@@ -126,7 +126,7 @@ def test_installed_used_upgraded_and_purged(system, debs, tmp_path):
                        "microagent session destroy --all; microagent base delete web-v1")
     assert said.count("by-the-next") == 2 and "quarantined" in said and "\nanew\n" in said, said
     names = " ".join(debs)
-    # A machine outlives the package, too.
+    # A machine also outlives the package.
     system.user("microagent create last --memory 256; microagent start last")
     system(f"apt-get -q -y purge {names}")
     assert files_of_ours(system) == before
@@ -137,7 +137,7 @@ def test_installed_used_upgraded_and_purged(system, debs, tmp_path):
 
 
 def test_a_program_of_the_library(system):
-    """Compiled in a system that has the development package, with what pkg-config says."""
+    """A program is compiled in a system that has the development package, with the words of pkg-config."""
     system.install("/debs/*.deb", "gcc", "libc6-dev", "pkgconf")
     for words in ("", "--static"):
         system(f"cd /root; gcc -o exec /usr/share/doc/libmicroagent-dev/examples/exec.c $(pkg-config {words} --cflags --libs microagent); ldd exec")
@@ -145,7 +145,7 @@ def test_a_program_of_the_library(system):
 
 
 def test_the_packages_own_test(system):
-    """debian/tests/run: a new user, with nothing but what the packages and the archive have."""
+    """Runs debian/tests/run as a new user, with only the packages and the archive."""
     system.put([ROOT / "debian" / "tests" / "run"], "root")
     needs = next(line for line in (ROOT / "debian" / "tests" / "control").read_text().splitlines() if line.startswith("Depends:"))
     system.install("/debs/*.deb", needs.removeprefix("Depends: microagent,").replace(",", " "))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What takes more than busybox in the guest: Python, a compiler."""
+"""Tests programs in the guest that need more than busybox: Python, a compiler."""
 
 
 def test_agent_port_is_taken_and_loopback_is_not_there(debian_vm):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a machine has beside its root disk: further disks, consoles, entropy, a balloon."""
+"""Tests what a machine has beside its root disk: further disks, consoles, entropy, a balloon."""
 
 import json
 import os
@@ -19,7 +19,7 @@ MOST_DISKS = {"qemu": 16, "firecracker": 12, "apple-vf": 16}[BACKEND]
 
 
 def make_disk(path, mib=8, **files):
-    """An ext4 image whose root directory is the guest user's, holding files by name."""
+    """Makes an ext4 image whose root directory belongs to the guest's user, with files by name."""
     tree = path.parent / (path.name + ".tree")
     tree.mkdir()
     for name, text in files.items():
@@ -40,7 +40,7 @@ def sh(host, name, script, user="root", code=0):
 
 
 def guest_memory(host, name):
-    """MiB of the host that the guest's memory takes now."""
+    """Returns the MiB of the host that the guest's memory uses now."""
     pid = json.loads((host.state / name / "runtime.json").read_text())["pid"]
     for fd, target in strays.descriptors(pid).items():
         if "memfd:memory-backend" in target:
@@ -49,15 +49,15 @@ def guest_memory(host, name):
 
 
 def check_balloon(host, name):
-    """What the host asks for it gets, and what the guest frees it gets without asking."""
-    # 80 MiB written and freed again: free page reporting gives them back.
+    """The host gets the memory that it asks for. It also gets, unasked, the memory that the guest frees."""
+    # The guest writes 80 MiB and frees them. Free page reporting gives them back.
     sh(host, name, "mkdir /fill && mount -t tmpfs none /fill && dd if=/dev/zero of=/fill/f bs=1M count=80")
     full = guest_memory(host, name)
     assert full > 80
     sh(host, name, "umount /fill")
     wait_until(lambda: guest_memory(host, name) < full - 60, "the freed memory to be the host's")
 
-    # What it only keeps for later, as files that it has read, it gives when it is asked to.
+    # Memory that the guest only keeps for later, such as files that it has read, comes back when the host asks.
     sh(host, name, "truncate -s 150M /file && cat /file > /dev/null")
     assert guest_memory(host, name) > 150
     answer = host.json("balloon", name, 110)
@@ -65,7 +65,7 @@ def check_balloon(host, name):
     wait_until(lambda: host.json("balloon", name, 110)["balloon"]["actualMiB"] == 110, "the guest to give")
     wait_until(lambda: guest_memory(host, name) < 130, "the memory to be the host's")
     wait_until(lambda: "256 of 256 MiB" in host("balloon", name, 256, check=0).stdout, "the guest to have it back")
-    # More than it has, nothing at all, or no number.
+    # More memory than the machine has, none at all, or no number.
     for mib, code, word in ((257, 2, "between 64 and the 256"), (63, 2, "between 64"), (0, 2, "MIB"), ("x", 2, "MIB")):
         done = host("balloon", name, mib)
         assert done.returncode == code and word in done.stderr, (mib, done.stderr)
@@ -73,7 +73,7 @@ def check_balloon(host, name):
 
 @pytest.fixture
 def cgroup():
-    """A cgroup of version 2 of our own; None where none can be made."""
+    """Makes a cgroup of version 2. Returns None if none can be made."""
     mounts = [line.split() for line in Path("/proc/self/mounts").read_text().splitlines()]
     tops = [Path(mount[1]) for mount in mounts if mount[2] == "cgroup2"]
     path = tops[0] / f"microagent-test-{os.getpid()}" if tops else None
@@ -89,19 +89,19 @@ def cgroup():
 
 
 def cgroup_of(host, given):
-    """The workspace's own, which is the only one in the given."""
+    """Returns the workspace's own cgroup, which is the only one in the given one."""
     own = Path(json.loads((host.state / "agent-1" / "runtime.json").read_text())["cgroup"])
     assert [p for p in given.iterdir() if p.is_dir()] == [own] and own.name.startswith("microagent.agent-1.")
     return own
 
 
 def missing_controllers(given):
-    """What the kernel has not in this hierarchy, and what is limited by it."""
+    """Returns the controllers that the kernel does not have in this hierarchy, and the limits of each."""
     return [name for name in ("memory", "pids") if name not in (given / "cgroup.controllers").read_text().split()]
 
 
 def check_limits(host, given, own, memory, answer):
-    """As asked for where the kernel has the controllers; what is missing is told by the answer, by status and list, and by the log."""
+    """The limits are as asked for if the kernel has the controllers. The answer, status, list and the log name what is missing."""
     log, missing = (host.state / "agent-1" / "supervisor.log").read_text(), missing_controllers(given)
     for controller, value in (("memory", memory), ("pids", 1024)):
         if controller not in missing:
@@ -116,7 +116,7 @@ def check_limits(host, given, own, memory, answer):
 
 
 def check_what_cannot_be_limited(host, config, cgroup):
-    """Without a word that weakens it such a machine is refused, and nothing of it is left."""
+    """Without a word that allows it such a machine is refused, and nothing of it is left."""
     strict = {key: value for key, value in config.items() if key != "cgroupLimits"}
     for command in ("check", "prepare", "start", "run"):
         code, answer, _ = host.supervisor(request(command, strict))
@@ -146,12 +146,11 @@ def test_a_cgroup_holds_the_whole_workspace(host, cgroup):
     assert {runtime["pid"], runtime["supervisorPid"]} | {c["pid"] for c in runtime["companions"]} <= inside
     assert set(host.processes()) <= inside and len(inside) >= (5 if shares else 3)
     check_limits(host, cgroup, own, (256 + 512) << 20, answer)
-    # Whoever has the cgroup has the workspace, and whoever comes then removes what is left.
+    # Whoever has the cgroup has the workspace, and the next command removes what is left.
     (cgroup / "cgroup.kill").write_text("1")
     assert ended(host, "agent-1")["state"] == "failed"
     assert not own.exists()
-    # A process that somebody put there goes with the workspace, also when there is no way back to
-    # the group that the start was made from.
+    # A foreign process in the cgroup ends with the workspace, even if there is no way back to the group of the caller.
     origin = cgroup.with_name(cgroup.name + "-origin")
     origin.mkdir()
     host.wrap = ["sh", "-c", f'echo 0 > {origin}/cgroup.procs && exec "$@"', "sh"]
@@ -168,7 +167,7 @@ def test_a_cgroup_holds_the_whole_workspace(host, cgroup):
 
 
 def test_rates_hold_a_machine(host):
-    """A lower bound of the time alone: what is limited is never faster, however loaded the host is."""
+    """A lower bound of the time only: a limited disk is never faster, whatever the load of the host is."""
     host("create", "rated", "--memory", 256, "--network", "nat", "--disk-rate", "8M", "--disk-ops", 2000, "--net-rate", "1M",
          check=0)
     host("start", "rated", check=0)
@@ -177,7 +176,7 @@ def test_rates_hold_a_machine(host):
     if BACKEND == "qemu":  # Firecracker is told by its API
         assert '{"bps-total":8388608,"iops-total":2000}' in words and "driver=throttle,node-name=rootfs," in words
     assert any("--bytes-per-second\0001048576\0" in Path(f"/proc/{pid}/cmdline").read_text() for pid in host.processes())
-    # Firecracker's bucket is full at the beginning: of the first 16 MiB 11 were seen to be free.
+    # Firecracker's bucket is full at the beginning: 11 of the first 16 MiB were not limited.
     mib, burst = (32, 16) if BACKEND == "firecracker" else (16, 0)
     began = time.monotonic()
     sh(host, "rated", f"dd if=/dev/zero of=/home/f bs=1M count={mib} conv=fsync 2>/dev/null")
@@ -203,7 +202,7 @@ def test_cgroups_that_are_none(host):
 @pytest.mark.skipif(BACKEND != "qemu", reason="shares, a second console and the file of the memory are QEMU's")
 @pytest.mark.parametrize("which", ["debian", "tuned"])
 def test_every_machine(host, which, request):
-    """Entropy of the host's, two consoles with one log, and memory that goes back."""
+    """Tests entropy from the host, two consoles with one log, and memory that goes back."""
     kernel = request.getfixturevalue(f"{which}_kernel")
     extra = make_disk(host.base / "a:b=c.ext4", which="by option")
     shared = host.base / "share:d"
@@ -232,7 +231,7 @@ def free_bytes(path):
 
 @pytest.mark.skipif(BACKEND != "qemu", reason="Firecracker does not pause for a full disk")
 def test_a_full_disk_pauses_the_machine(host):
-    """The image of a further disk outgrows its file system: the guest waits, and goes on with room."""
+    """The image of a further disk outgrows its file system. The guest waits, and goes on when there is room."""
     if os.getuid() != 0:
         pytest.skip("mounting a small tmpfs needs root")
     small = host.base / "small"
@@ -260,7 +259,7 @@ def test_a_full_disk_pauses_the_machine(host):
 
 @pytest.mark.skipif(BACKEND != "qemu", reason="Firecracker does not pause for a full disk")
 def test_a_full_disk_below_everything_is_told(host):
-    """The workspace itself is on the disk that is full: the pause is recorded all the same, each time."""
+    """The workspace itself is on the disk that is full. The pause is recorded all the same, each time."""
     if os.getuid() != 0:
         pytest.skip("mounting a small tmpfs needs root")
     small = host.base / "small"
@@ -269,7 +268,7 @@ def test_a_full_disk_below_everything_is_told(host):
     host.env["MICROAGENT_STATE_DIR"] = str(small / "state")
     try:
         host("create", "w", "--memory", 128, "--cpus", 1, check=0)
-        host("start", "w", check=0, env={"MICROAGENT_TEST_LIMIT_SHELL_PROBE_MS": "100"})  # of an agent that stands still
+        host("start", "w", check=0, env={"MICROAGENT_TEST_LIMIT_SHELL_PROBE_MS": "100"})  # of an agent that is stopped
         events = small / "state" / "w" / "events.json"
         for times in (1, 2):
             writer = host.popen("exec", "w", "--", "dd", "if=/dev/urandom", "of=/workspace/f", "bs=1M", "count=48", "conv=fsync")
@@ -289,14 +288,14 @@ def test_a_full_disk_below_everything_is_told(host):
 
 
 def check_led_astray(host, config):
-    """Whoever may write above a mount point does not choose by a link what the next start mounts over."""
+    """A user who may write above a mount point cannot choose by a link what the next start mounts over."""
     code, answer, _ = host.supervisor(request("start", config))
     why = 'disk "twice": /workspace/d is a link that user 1000 made, who would choose by it what is mounted over'
     assert code == 1 and why in answer["error"], answer
 
 
 def test_disks(host):
-    """In the order given, ro and rw, mounted where they were asked for, and there after a kill."""
+    """The disks come in the given order, ro and rw, mounted where they were asked for, and are there after a kill."""
     zeta = make_disk(host.base / "zeta.ext4", 8, which="zeta")
     alpha = make_disk(host.base / "alpha.ext4", 12, which="alpha")
     mid = make_disk(host.base / "mid.ext4", 16, which="mid")
@@ -320,14 +319,14 @@ def test_disks(host):
         assert f"/dev/{device} {where} ext4 {mode},nosuid,nodev" in mounts
     said = sh(host, "agent-1", "cat /data/deep/zeta/which /alpha/which /mnt/which", "agent")
     assert said == "zetaalphamid"
-    # The guest's own user writes; to what is read-only not even root does, and not past the mount.
+    # The guest's user can write. Not even root can write to a read-only disk, also not past the mount.
     sh(host, "agent-1", "echo kept > /mnt/new && sync /mnt/new", "agent")
     sh(host, "agent-1", "! touch /alpha/x && ! mount -o remount,rw /alpha && "
                         "! dd if=/dev/zero of=/dev/vdc bs=4096 count=1 conv=fsync")
 
     sh(host, "agent-1", "mv /workspace/d /workspace/was && ln -s /etc /workspace/d && sync", "agent")
 
-    # Another workspace cannot have what this one writes to, and may read along what it reads.
+    # Another workspace cannot have a disk that this one writes to, and may also read a disk that this one reads.
     other = {**config, "rootfsPath": str(host.disk("other.ext4")), "disks": [disk(mid, "/mnt")]}
     code, answer, _ = host.supervisor(request("run", other, runtimeID="agent-2"))
     assert code == 1 and answer["errorCode"] == "conflict", answer
@@ -336,7 +335,7 @@ def test_disks(host):
 
     host("kill", "agent-1", check=0)
     assert alpha.read_bytes() == before
-    # Nothing wrote the journal back: what the guest synced is there all the same.
+    # Nothing wrote the journal back. The files that the guest synced are there all the same.
     subprocess.run(["e2fsck", "-fy", mid], stdout=subprocess.DEVNULL, check=False)
     kept = subprocess.run(["debugfs", "-R", "cat /new", mid], capture_output=True, text=True, check=True)
     assert kept.stdout == "kept\n"
@@ -346,7 +345,7 @@ def test_disks(host):
 
 
 def test_another_user_leads_a_disk_nowhere_else(host):
-    """Between create and start, by a link or by a name more of a file in the place of the one that was meant."""
+    """The file is replaced between create and start, by a link or by another name of a file."""
     it = Exchanged(host.base)
     for where, text in ((it.way, "given"), (it.victim, "secret")):
         make_disk(where / "data.img", which=text).chmod(0o600)
@@ -359,7 +358,7 @@ def test_another_user_leads_a_disk_nowhere_else(host):
     assert not host.processes() and not (host.state / "v").exists()
     it.put_back()
 
-    # The link may be the last name, too, where it is followed if it is one's own.
+    # The link may also be the last name, if it belongs to the user.
     image.rename(it.way / "kept")
     image.symlink_to(it.victim / "data.img")
     owned(image)
@@ -370,7 +369,7 @@ def test_another_user_leads_a_disk_nowhere_else(host):
     done = host("start", "w")
     assert done.returncode == 1 and f"{image} has another name, and this one is below {it.home}, which belongs to user {EVIL}, who could" in done.stderr, done
     assert not host.processes() and (it.victim / "data.img").read_bytes() == secret
-    # In a directory like /tmp too, where a user puts it in the place of a file of the user's own.
+    # In a directory like /tmp another user's link is refused too, in the place of a file of the user.
     open_place = host.base / "open"
     open_place.mkdir()
     open_place.chmod(0o1777)
@@ -388,7 +387,7 @@ def test_another_user_leads_a_disk_nowhere_else(host):
 
 
 def test_another_user_leads_nothing_that_boots_elsewhere(host):
-    """Nor the root disk, the kernel and what is beside it, nor a bundle's archive."""
+    """The same holds for the root disk, the kernel and the file beside it, and a bundle's archive."""
     it = Exchanged(host.base)
     shutil.copy(host.disk(), it.way / "root.ext4")
     shutil.copy(host.disk(), it.victim / "root.ext4")
@@ -413,7 +412,7 @@ def test_another_user_leads_nothing_that_boots_elsewhere(host):
 
 
 def test_links_to_a_disk_of_ones_own(host):
-    """Those of the caller are followed, the last name too; a file with several names is as good as any in a place of one's own."""
+    """Links of the caller are followed, the last name too. In a directory of the caller a file with several names is fine."""
     real = make_disk(host.base / "real.ext4", which="real")
     (host.base / "link.ext4").symlink_to("real.ext4")
     (host.base / "to").symlink_to(host.base)
@@ -424,9 +423,9 @@ def test_links_to_a_disk_of_ones_own(host):
 
 
 def test_a_disk_without_a_file_system(host):
-    """Only the guest looks into a disk; its kernel's refusal ends the start, naming the disk."""
+    """Only the guest looks into a disk. Its kernel's refusal ends the start, and names the disk."""
     blank = host.base / "blank"
-    blank.write_bytes(bytes(1080) + b"\x53\xef" + bytes(1 << 20))  # the magic of ext4, and no more
+    blank.write_bytes(bytes(1080) + b"\x53\xef" + bytes(1 << 20))  # the magic number of ext4, and nothing else
     config = host.config(disks=[disk(blank, "/data", name="scratch")])
     code, answer, _ = host.supervisor(request("run", config))
     assert code == 1 and 'the disk "scratch"' in answer["error"], answer
@@ -446,7 +445,7 @@ def test_words_that_are_no_device(host, words):
 
 
 def make_ram_root(path, **files):
-    """An initramfs as somebody else makes it: busybox, by hard links, one of them its init."""
+    """Makes an initramfs as another maker would: busybox with hard links, one of them its init."""
     tree = path.parent / (path.name + ".tree")
     (tree / "bin").mkdir(parents=True)
     subprocess.run(["cp", shutil.which("busybox"), tree / "bin" / "busybox"], check=True)
@@ -461,7 +460,7 @@ def make_ram_root(path, **files):
 
 
 def test_a_root_in_memory(host):
-    """An initrdPath alone is the root: ours is put behind it, disks begin at vda, nothing lasts."""
+    """An initrdPath alone is the root. Ours is put behind it, disks begin at vda, and nothing lasts."""
     root = make_ram_root(host.base / "root.cpio", made="elsewhere")
     extra = make_disk(host.base / "extra.ext4", which="extra")
     config = host.config(initrdPath=str(root), disks=[disk(extra, "/extra", "rw")])
@@ -471,7 +470,7 @@ def test_a_root_in_memory(host):
     before = root.read_bytes()
     code, answer, _ = host.supervisor(request("start", config))
     assert code == 0, answer
-    # The busybox that had another name for its init is whole; what was ours and has done its work is gone.
+    # The busybox whose init had another name is complete. Our files that have done their work are gone.
     said = sh(host, "agent-1", "cat /made; grep ^rootfs /proc/mounts; grep /extra /proc/mounts; stat -c %a /tmp /root; "
                                "stat /modules.list; grep -c . /sys/block/vda/serial; cat /proc/1/comm")
     lines = said.splitlines()
@@ -489,7 +488,7 @@ def test_a_root_in_memory(host):
 
 
 def test_a_packed_root_in_memory(host, tuned_kernel):
-    """Ours is put behind it unpacked, so the kernel has to know both."""
+    """Ours is put behind it unpacked, so the kernel must know both formats."""
     root = make_ram_root(host.base / "root.cpio", made="packed\n")
     subprocess.run(["gzip", root], check=True)
     done = host("run", "--kernel", tuned_kernel["name"], "--initrd", f"{root}.gz", "--no-disk", "--memory", 256, "--cpus", 1, "--", "cat", "/made",
@@ -531,7 +530,7 @@ def test_roots_in_memory_that_are_none(host):
 
 
 def refused_disks(host):
-    """What is wrong, its error code, words of the message, the disks."""
+    """The fault, its error code, words of the message, and the disks."""
     good = make_disk(host.base / "good")
     qcow2 = host.base / "image.qcow2"
     subprocess.run(["qemu-img", "create", "-q", "-f", "qcow2", qcow2, "1M"], check=True)

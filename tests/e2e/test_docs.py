@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The documents for integrators, against the programs: every JSON block, table and list of names."""
+"""Tests the documents for integrators against the programs: every JSON block, table and list of names."""
 
 import json
 import re
@@ -19,7 +19,7 @@ DEFS = schema_check.load("defs")["$defs"]
 
 
 def table(head):
-    """Rows of the table whose first line begins so: lists of cells without their backticks."""
+    """Returns the rows of the table whose first line begins so, as lists of cells without their backticks."""
     lines = TEXT[TEXT.index(f"| {head} |"):].split("\n\n")[0].splitlines()
     rows = [[cell.strip().strip("`") for cell in line.strip("|").split("|")] for line in lines]
     return rows[0], rows[2:]
@@ -58,7 +58,7 @@ def test_presence_of_blocks():
                 there = "yes" if block in schema["required"] else \
                     "if" if block in schema["properties"] else "-"
                 if row[0] == "host" and block == "kernel":
-                    there = "yes"  # the CLI's own answers may lack it
+                    there = "yes"  # the command line's own answers may lack it
                 assert cell == there, (row[0], block)
 
 
@@ -77,8 +77,8 @@ RESTING = ("unknown", "prepared", "halted", "stopped", "failed", "quarantined")
 
 
 def test_states_in_which_a_command_may_act(host):
-    """The column `allowed from`, as far as no machine is needed: a command that may not act says so
-    with `conflict` (or that there is nothing), and one that may gets further."""
+    """The column `allowed from`, as far as it needs no machine. A command that may not act answers `conflict` (or that
+    there is nothing). A command that may act gets further."""
     config, directory = life(host)
     event = json.loads((directory / "event.json").read_text())
     for row in table("command | purpose")[1]:
@@ -101,7 +101,7 @@ def test_states_in_which_a_command_may_act(host):
     host.supervisor(request("delete", sparse(host)))
 
 
-WORD = r"^  ([a-z]+) +[a-zA-Z]"  # of a command, in a list of them
+WORD = r"^  ([a-z]+) +[a-zA-Z]"  # a command in a list of commands
 
 
 def page(name):
@@ -125,7 +125,7 @@ def test_manual_pages_name_everything(host):
         for key in schema_check.load(name).get("required", ()):
             if name in ("workspace", "event"):
                 assert f"_{key}_" in files, (name, key)
-    # Those of the supervisors are the same ones, and told of in one page.
+    # The options of both supervisors are the same, and one page has them.
     for program, place in (("microagent-qemu-supervisor",) * 2, ("microagent-firecracker-supervisor", "microagent-qemu-supervisor"),
                            ("microagent-vsockd",) * 2):
         text = subprocess.run([BIN / program, "--help"], capture_output=True, text=True,
@@ -152,13 +152,13 @@ def test_the_page_of_the_oci_runtime_names_everything():
     assert [name for name in sorted(notes) if f"_{name}_" not in text] == []
 
 
-# Whose options an entry refers to instead of naming them again.
+# The entry to which another entry refers instead of naming its options again.
 REFERS = {"run": "create", "session create": "create", "session exec": "exec", "session stream": "exec", "session shell": "connect",
           "ls": "cp", "artifacts": "artifacts get"}
 
 
 def entries_of_the_manual():
-    """{"session create": its text}, the heading first."""
+    """Returns {"session create": its text}, the heading first."""
     entries, names = {}, []
     for line in page("microagent.1.scd").split("\n"):
         if re.match(r"\*[a-z]", line):
@@ -171,7 +171,7 @@ def entries_of_the_manual():
 
 
 def commands(host):
-    """{"session create": its options}, of every command and subcommand."""
+    """Returns {"session create": its options}, for every command and subcommand."""
     found = {}
     for command in re.findall(WORD, host("--help", check=0).stdout, re.M):
         text = host(command, "--help", check=0).stdout
@@ -190,7 +190,7 @@ def test_options_are_in_the_manual_and_the_other_way_round(host):
         said = set(re.findall(r"\*(--[a-z-]+)\*", entries[name]))
         there = said | set(re.findall(r"\*(--[a-z-]+)\*", entries.get(REFERS.get(name), "")))
         assert options <= there, (name, options - there)
-        # In the heading, and at the head of a paragraph on an option, are its own alone.
+        # The heading, and the head of a paragraph on an option, have only the command's own options.
         own = set(re.findall(r"\*(--[a-z-]+)\*", entries[name].split("\n")[0]))
         own |= set(re.findall(r"(?<=\n\n)\t(?:\*-\w\*, )?\*(--[a-z-]+)\*(?: _[A-Z=]+_)?(?:, \*|:|$)", entries[name], re.M))
         assert own <= options, (name, own - options)
@@ -210,7 +210,7 @@ NAMING_DOCUMENTS = ["CONTRIBUTING.md", "README.md", *sorted(
 
 @pytest.mark.parametrize("name", NAMING_DOCUMENTS)
 def test_files_that_are_named_are_there(name):
-    """`job_io.c`, `guest/job/job_io.c` or `watch_*.c`: a document that names what has moved misleads."""
+    """`job_io.c`, `guest/job/job_io.c` or `watch_*.c`: a document must not name a file that has moved."""
     absent = [word for word in re.findall(r"`([\w/*]+\.[ch])`", (ROOT / name).read_text())
               if not any(list(ROOT.glob(place + word)) for place in ("", "src/**/", "ports/**/"))]
     assert not absent
@@ -220,20 +220,20 @@ def test_files_that_are_named_are_there(name):
 
 
 def sources(pattern):
-    """The files that programs are made of, of this system and of others."""
+    """Returns the files that programs are made of, for this system and for others."""
     found = [path.relative_to(ROOT) for top in ("src", "ports") for path in sorted((ROOT / top).glob(f"*/**/{pattern}"))]
     return [ROOT / path for path in found if not {"tests", "standin"} & set(path.parts)]
 
 
 def literals(path):
-    """The texts of a C file, adjacent literals joined as the compiler does."""
+    """Yields the texts of a C file. Adjacent literals are joined, as the compiler does it."""
     code = re.sub(r"/\*.*?\*/|^#include .*?$", " ", path.read_text(), flags=re.S | re.M)
     for run in re.findall(r'"(?:\\.|[^"\\\n])*"(?:\s*(?:[A-Z][A-Z0-9_]*\s*)?"(?:\\.|[^"\\\n])*")*', code):
         yield "".join(re.findall(r'"((?:\\.|[^"\\\n])*)"', run))
 
 
 def words_of_the_command_line():
-    """(every command, "session create" and its like), from the tables that the program is made of."""
+    """Returns (every command, "session create" and its like), from the tables that the program is made of."""
     overview = subprocess.run([BIN / "microagent", "--help"], capture_output=True, text=True, check=True).stdout
     commands = re.findall(r"^  ([a-z]+) ", overview, re.M)
     pairs = []
@@ -252,13 +252,13 @@ def test_no_message_of_the_library_names_a_command():
     texts = [(path, text) for path in files for text in literals(path)]
     assert len(files) > 300 and len(texts) > 3000
     assert [(str(path), text) for path, text in texts if named.search(text)] == []
-    # The pattern is one that finds.
+    # The pattern finds such texts.
     for text in ("it is down: `microagent start %s` boots it", "see microagent --state-dir %s start", "`session create` makes one"):
         assert named.search(text)
 
 
 def test_every_reason_is_given_somewhere():
-    """A hint whose reason nothing gives could never be seen (that each has a hint: tests/unit/test_cli_hint.c)."""
+    """A hint whose reason no code gives could never be seen (tests/unit/test_cli_hint.c checks that each reason has a hint)."""
     reasons = re.findall(r"^\t(REASON_\w+)", (ROOT / "include/microagent/error.h").read_text(), re.M)
     assert len(reasons) > 40 and reasons[0] == "REASON_NONE"
     code = "".join(path.read_text() for path in sources("*.c") if "cli" not in path.relative_to(ROOT).parts)
@@ -271,7 +271,7 @@ TEST = re.compile(r"(test_\w+\.(?:py|c))::(\w+)")
 
 
 def rows_of(name, last):
-    """Rows of those tables of a document whose last column is called so, each a list of its cells."""
+    """Returns the rows of those tables of a document whose last column has this name, each as a list of its cells."""
     tables = re.findall(rf"^\|.* {last} \|\n\|[-|]+\|\n((?:\| .* \|\n)+)", page(name), re.M)
     return [[cell.strip() for cell in row.strip("|").split("|")] for table in tables for row in table.splitlines()]
 
@@ -281,7 +281,7 @@ def test_tests_that_are_named_are_there(name, last, least):
     rows = rows_of(name, last)
     assert len(rows) >= least
     for row in rows:
-        # A cell is a list of tests and nothing else, so that none is passed over.
+        # A cell is a list of tests and nothing else, so that no test is left out.
         assert TEST.sub("", row[-1]).replace("(soak)", "").strip(", ") == "" or row[-1].startswith("no test"), row
         for file, test in TEST.findall(row[-1]):
             places, begin = (("e2e", "*/tests"), "def") if file.endswith(".py") else (("unit", "*/tests/unit"), "static void")

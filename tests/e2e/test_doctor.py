@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`microagent doctor` says what this host can do, and what mends what it cannot."""
+"""Tests that `microagent doctor` says what this host can do, and what mends what it cannot."""
 
 import hashlib
 import json
@@ -43,7 +43,7 @@ def test_doctor_names_what_is_missing(host):
 def test_a_missing_skopeo_is_named_with_its_package(host):
     tools = host.base / "tools"
     tools.mkdir()
-    # true(1) is what the cell is tried with, where no doctor has done so before.
+    # The cell is tried with true(1), if no earlier doctor has tried it.
     for name in ("qemu-system-x86_64", "bwrap", "passt", "true"):
         (tools / name).symlink_to(shutil.which(name))
     assert row(host, "image import") == {"name": "image import", "status": "ok", "detail": "skopeo"}
@@ -53,7 +53,7 @@ def test_a_missing_skopeo_is_named_with_its_package(host):
 
 
 def test_the_way_of_cloning_is_tried_where_sessions_will_be(host):
-    """Also where the state directory is not made yet; nothing is left of the trial."""
+    """The check also works if the state directory does not exist yet. Nothing is left of it."""
     found = row(host, "session disks")
     assert found["status"] == "ok" and found["detail"].split(":")[0] in ("reflink", "overlay")
     deep = host.base / "not" / "made" / "yet"
@@ -68,7 +68,7 @@ def test_the_way_of_cloning_is_tried_where_sessions_will_be(host):
 
 @pytest.fixture
 def other_agent(host):
-    """A cache whose kernel has the agent of another build."""
+    """Makes a cache whose kernel has the agent of another build."""
     cache, kernel = host.base / "cache", default_kernel(host)
     (cache / "kernels").mkdir(parents=True)
     (cache / "images").symlink_to(os.path.dirname(image(host, "busybox")["path"]))
@@ -84,7 +84,7 @@ def other_agent(host):
 
 
 def test_an_image_whose_file_is_gone(host):
-    """Its record is still there: what to do is said by doctor and by whoever wants a disk of it."""
+    """Its record still exists. doctor and each command that needs the disk say what to do."""
     cache, record = host.base / "cache", Path(image(host, "busybox")["path"]).with_suffix(".json")
     kernels = os.path.dirname(default_kernel(host)["path"])
     (cache / "images").mkdir(parents=True, mode=0o700)
@@ -119,7 +119,7 @@ def own_cache(host):
 
 
 def all_say(host, said, hint, *more):
-    """Whatever needs the cache says what is the matter and what to do, and makes nothing."""
+    """Each command that needs the cache says what is wrong and what to do, and makes nothing."""
     for words in (("run", *SMALL, "--", "true"), ("create", "w", *SMALL), ("base", "create", "b"), *more):
         done = host(*words)
         assert done.returncode == (125 if words[0] == "run" else 1), (words, done.returncode)
@@ -149,7 +149,7 @@ def test_a_damaged_record_of_a_kernel(host):
 
 
 def test_an_initrd_of_which_a_part_is_missing(host):
-    """The kernel would say that there is no init; what the hint names makes it whole again."""
+    """The kernel would say that there is no init. The command that the hint names repairs it."""
     cache, name = own_cache(host), default_kernel(host)["name"]
     initrd = cache / "kernels" / f"{name}.initrd"
     whole = initrd.read_bytes()
@@ -179,7 +179,7 @@ def test_a_workspace_without_its_record(host):
 
 
 def test_an_initrd_with_another_agent_is_told(host, other_agent):
-    """By doctor and at every making of a machine; what it was told to do ends it."""
+    """doctor says it, and so does each command that makes a machine. The command that the hint names ends it."""
     found = row(host, "guest agent")
     assert found["status"] == "degraded" and default_kernel(host)["name"] in found["detail"]
     assert found["remedy"] == "microagent kernel refresh"
@@ -193,7 +193,7 @@ def test_an_initrd_with_another_agent_is_told(host, other_agent):
         assert [line.count(OTHER_AGENT) for line in said.splitlines()].count(1) == 1, (what, said)
     answer = host("--json", "create", "v", *SMALL, check=0)
     assert OTHER_AGENT in [json.loads(line)["warning"] for line in answer.stderr.splitlines()][0]
-    # Nor is a kernel of the user's any business of the cache's.
+    # A kernel that belongs to the user is not the cache's either.
     own = host.base / "own"
     for end in ("", ".initrd"):
         shutil.copy(default_kernel(host)["path"] + end, f"{own}{end}")
@@ -209,7 +209,7 @@ def test_an_initrd_with_another_agent_is_told(host, other_agent):
 
 
 def test_what_cannot_be_compared_is_told(host, other_agent):
-    """Where the agent of another architecture was not built, nobody knows of its kernels."""
+    """If the agent of another architecture was not built, nothing is known of its kernels."""
     programs, name = host.base / "programs", default_kernel(host)["name"]
     programs.mkdir()
     for program in ("microagent", "microagent-qemu-supervisor", "microagent-artifact", "microagent-init"):
@@ -228,7 +228,7 @@ def test_what_cannot_be_compared_is_told(host, other_agent):
     record.write_text(json.dumps({**text, "initSha256": hashlib.sha256((BIN / "microagent-init").read_bytes()).hexdigest()}))
     told = found()
     assert (told["status"], told["detail"]) == ("degraded", unknown)
-    # Nor can it be said of an initrd of which nothing is recorded.
+    # Nothing can be said of an initrd without a record either.
     del text["initSha256"]
     record.write_text(json.dumps(text))
     told = found()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The network by name: a guest reaches what is listed and nothing else, not even by DNS, in an internet of the tests' own."""
+"""Tests the network by name: in an internet of the tests' own a guest reaches only what is listed, by DNS too."""
 
 import base64
 import json
@@ -25,13 +25,13 @@ from test_session_share import own_cache
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root makes network namespaces")
 SMALL = ("--memory", 256, "--cpus", 1)
 REAL, OTHER, HIDDEN = internet.REAL, internet.OTHER, internet.HIDDEN
-# What a hostile resolver says of them is what the tests are about.
+# The tests are about the answers of a hostile resolver for these names.
 LISTED = ("rebind.example", "ours.example", "metadata.example", "both.example", "unasked.example", "wrongid.example", "loop.example",
           "forward.example", "cut.example", "other.example", "forged.example", "n0.long.example", "n6.long.example", "*.wild.example", "later.example:8080")
 
 
-# `get URL [ADDRESS]`: busybox's wget asks a libc for names that a static program cannot have, and its nc says the end of what it
-# sends at once, which is what passt does not bear. So the program behind -e has the connection.
+# `get URL [ADDRESS]`: busybox's wget asks a libc for names that a static program cannot have. Its nc ends its sending
+# side at once, which passt does not handle. So the program behind -e has the connection.
 GET = r"""#!/bin/sh
 url=${1#*://}; export name=${url%%/*} scheme=${1%%://*} path=/${url#*/} out=/tmp/out.$$
 case $name in *:*) port=${name#*:} ;; *) [ $scheme = https ] && port=443 || port=80 ;; esac
@@ -44,7 +44,7 @@ ON = {"http": 'printf "$ask"; cat > $out', "https": 'exec 3<&0; printf "$ask" | 
 
 
 class World(places.Lan):
-    """A host and an internet in which internet.py answers; `said` has its lines, of both sides."""
+    """A host and an internet in which internet.py answers. `said` has its lines, from both sides."""
 
     def __init__(self, base):
         super().__init__(base)
@@ -92,18 +92,18 @@ class Guest:
         return self.cli("exec", "-u", user, self.name, "--", "sh", "-c", script, check=None)
 
     def get(self, url, address=""):
-        """The answer's body, or "" where there is none. The address is that of the name unless one is given."""
+        """Returns the body of the answer, or "" if there is none. The address is that of the name unless one is given."""
         return self.sh(f"/tmp/get {url} {address}").stdout.rstrip()
 
     def say(self, protocol, port, address, to, data):
-        """What comes back to that port of the guest."""
+        """Returns the answer to that port of the guest."""
         return bytes.fromhex(self.sh(f"/tmp/attack say {protocol} {port} {address} {to} {data.hex()}").stdout.splitlines()[0])
 
     def reaches(self, address, port=8080):
         return self.get(f"http://{address}:{port}/", address) != ""
 
     def says(self, address, port, command):
-        """What comes back, in hexadecimal digits, of what the command writes."""
+        """Returns, in hexadecimal digits, the answer to the command's output."""
         script = f"cat > /tmp/say << 'END'\n#!/bin/sh\n{command}; head -c 3 | xxd -p > /tmp/heard\nEND\nchmod 755 /tmp/say; "
         return self.sh(f"rm -f /tmp/heard; {script} nc -w 20 {address} {port} -e /tmp/say; cat /tmp/heard").stdout.strip()
 
@@ -115,7 +115,7 @@ class Guest:
         return [line.split("network: ", 1)[1] for line in log.splitlines() if "network: " in line]
 
     def data(self, event):
-        """Of the audit log of one that is a session."""
+        """Returns the events of the audit log of a session."""
         return [line["data"] for line in events(self.host, self.name, event)]
 
     def count(self, begin, end):
@@ -142,18 +142,18 @@ def exactly_what_is_listed(guest):
     assert guest.get("http://b.a.wild.example/") == f"http b.a.wild.example at {OTHER}"
     wait_until(lambda: guest.told("tcp 10.0.2.15:", f" -> {REAL}:443 pypi.org"), "the connection to be listed")
     assert "dns pypi.org A" in guest.lines()
-    # At the ports of the rule alone.
+    # The connection works at the ports of the rule only.
     assert guest.get("http://later.example:8080/") == f"http later.example:8080 at {OTHER}"
     assert not guest.reaches("pypi.org", 8080) and guest.get("http://later.example/") == ""
 
 
 def not_even_by_dns(guest):
-    """No question for it leaves: what is in a name would be out."""
+    """No question for the name leaves, since the name itself could carry data."""
     for name in ("evil.example", "c2VjcmV0.evil.example", "wild.example", "pypi.org.evil.example", "xpypi.org"):
         assert "NXDOMAIN" in guest.resolves(name) and guest.get(f"https://{name}/") == "", name
         assert not guest.lan.asked(name), guest.lan.said
     wait_until(lambda: "dns c2vjcmv0.evil.example A refused" in guest.lines(), "the refusal to be listed")
-    # Nor one of another type, which answers have room for much in.
+    # A question of another type does not leave either, since its answers have room for much data.
     guest.resolves("pypi.org", "-type=txt")
     assert {line.split()[-1] for line in guest.lan.asked("pypi.org")} <= {"A", "AAAA"}
     assert "Connection refused" in guest.sh("nc -w 20 10.0.2.3 53 </dev/null 2>&1").stdout
@@ -166,14 +166,14 @@ def not_by_address(guest):
 
 
 def a_name_of_the_guests_own(guest):
-    """As from an image's /etc/hosts: another name, at an address that is open. SNI and Host say which it is."""
+    """The name comes from an image's /etc/hosts: another name, at an address that is open. SNI and Host say which name it is."""
     guest.resolves("pypi.org")
-    for name in ("evil.example", "twin.example", "a.wild.example"):  # the last is listed, but is not of that address
+    for name in ("evil.example", "twin.example", "a.wild.example"):  # the last one is listed, but does not belong to that address
         assert guest.get(f"https://{name}/", REAL) == "" and guest.get(f"http://{name}/", REAL) == "", name
         assert not any(name in line.split()[2:] for line in guest.lan.said if not line.startswith("dns ")), guest.lan.said
     wait_until(lambda: guest.told("tls 10.0.2.15:", f" -> {REAL}:443 evil.example refused") and
                guest.told("http 10.0.2.15:", f" -> {REAL}:80 evil.example refused"), "the refusals to be listed")
-    # The address alone is no name, and neither is what no browser would say.
+    # The address by itself is no name, and neither is a text that no browser would send.
     assert guest.get(f"http://{REAL}/", REAL) == ""
     for what in ("GET / HTTP/1.0\\r\\n\\r\\n", "SSH-2.0-x\\r\\n"):
         for port in (80, 443):
@@ -181,7 +181,7 @@ def a_name_of_the_guests_own(guest):
 
 
 def a_hostile_resolver(guest):
-    """An address that is shut stays so, and an answer that is none opens nothing."""
+    """An address that is closed stays closed, and an answer that answers nothing opens nothing."""
     for name in ("rebind.example", "ours.example", "metadata.example"):
         assert guest.get(f"http://{name}/") == "", name
     assert guest.get("http://both.example/") == f"http both.example at {OTHER}"
@@ -197,13 +197,13 @@ def a_hostile_resolver(guest):
 
 
 def a_forged_answer(guest):
-    """The guest asks from a port and under a number that it has agreed upon with somebody who sends as the resolver does. He cannot
-    know from which port and under which number the question has left, and neither can the guest. And of what the guest chooses
-    nothing has reached the resolver but the name."""
+    """The guest asks from a port and with a number on which it has agreed with an accomplice, who sends as the resolver
+    does. The accomplice cannot know the port and the number with which the question has left, and neither can the
+    guest. Of the guest's choices only the name has reached the resolver."""
     number, port = internet.AGREED
     cookie = b"\0\0\x29\x10\0\0\0\x80\0\0\x0c\0\x0a\0\x08\x73\x65\x63\x72\x65\x74\x21\x21"
     asked, told = internet.encoded("FORged.eXample"), internet.encoded("forged.example")
-    # So that what he sends to that port reaches the filter. What is no answer to it does not reach the guest.
+    # The accomplice's datagrams to that port reach the filter. A datagram that is no answer does not reach the guest.
     assert guest.say("udp", port, OTHER, 8080, b"open") == b"open"
     answer = guest.say("udp", port, "10.0.2.3", 53, struct.pack("!HHHHHH", number, 0x0030, 1, 0, 0, 1) + asked + b"\0\1\0\1" + cookie)
     assert answer[:2] == struct.pack("!H", number) and answer[12:12 + len(asked)] == asked and answer.endswith(socket.inet_aton(REAL))
@@ -213,12 +213,12 @@ def a_forged_answer(guest):
     [(left_by, question)] = [one for one in asked_for if one[1][12:-15] == told]
     assert (left_by, question[:2]) != (port, struct.pack("!H", number))
     assert question[2:] == bytes.fromhex("01000001000000000001") + told + b"\0\1\0\1" + bytes.fromhex("00002904b0000000000000")
-    # Of no two questions they are alike.
+    # No two questions have the same port and number.
     assert len({(left_by, question[:2]) for left_by, question in asked_for}) >= len(asked_for) - 1 and min(asked_for)[0] >= 32768
 
 
 def lines_of_connections(guest):
-    """Each has one, though they are of the same ports; and where names share an address it has the one that was said."""
+    """Each name has its own rule, though both have the same ports. If names share an address, the name that was said counts."""
     names = {"later.example": (OTHER, 8080), "forged.example": (REAL, 80), "pypi.org": (REAL, 80)}
     guest.resolves("later.example"), guest.resolves("pypi.org")
     for _ in range(2):
@@ -229,7 +229,7 @@ def lines_of_connections(guest):
 
 
 def hello(name, protocols=0):
-    """A ClientHello, as long as there are protocols in it."""
+    """Makes a ClientHello that is as long as its list of protocols."""
     context, out = ssl.create_default_context(), ssl.MemoryBIO()
     context.set_alpn_protocols([f"{number:03}" + "x" * 96 for number in range(protocols)] or ["http/1.1"])
     stream = context.wrap_bio(ssl.MemoryBIO(), out, server_hostname=name)
@@ -239,7 +239,7 @@ def hello(name, protocols=0):
 
 
 def a_hello_in_pieces(guest):
-    """Of several segments, as those with post-quantum keys are."""
+    """It has several segments, as one with post-quantum keys has."""
     guest.sh("ip link set eth0 mtu 600")
     for name, answer in (("pypi.org", "160303"), ("evil.example", "")):
         data = hello(name, protocols=20)
@@ -247,7 +247,7 @@ def a_hello_in_pieces(guest):
         guest.sh(f"echo {base64.b64encode(data).decode()} | base64 -d > /tmp/hello")
         assert guest.says(REAL, 443, "cat /tmp/hello") == answer, name
         assert (f"tls {REAL} {name}" in guest.lan.said) == bool(answer)
-        # And one that is written with a pause, of which the first piece waits for its acknowledgement.
+        # It is sent with a pause, in which the first piece waits for its acknowledgement.
         assert guest.says(REAL, 443, "(head -c 100 /tmp/hello; sleep 0.5; tail -c +101 /tmp/hello)") == answer, name
     guest.sh("ip link set eth0 mtu 1500")
 
@@ -262,10 +262,10 @@ def changed_while_it_runs(guest):
     assert guest.cli("network", "allow", "w", "evil.example").stdout == "w: evil.example is allowed\n"
     assert guest.get("http://evil.example/") == f"http evil.example at {OTHER}"
     assert guest.get("https://evil.example/") == f"https evil.example at {OTHER}"
-    guest.cli("network", "allow", "w", "EVIL.example:443,80")  # there already
+    guest.cli("network", "allow", "w", "EVIL.example:443,80")  # they are there already
     guest.cli("network", "allow", "w", f"{HIDDEN}/32")
     assert guest.reaches(HIDDEN, 8080)
-    # What it opened ends with it.
+    # A rule's connections end with the rule.
     ask = "printf 'GET /%s HTTP/1.1\\r\\nHost: evil.example\\r\\n\\r\\n'"
     guest.sh(f"mkfifo /tmp/open; echo \"#!/bin/sh\n{ask % 'held'}; cat /tmp/open\" > /tmp/hold; chmod 755 /tmp/hold; "
              f"nc -w 20 {OTHER} 80 -e /tmp/hold > /dev/null 2>&1 &")
@@ -306,7 +306,7 @@ def test_names(host, lan):
     assert shown["network"]["egress"] == {"names": [*LISTED, "pypi.org", "files.pythonhosted.org", "evil.example"], "sni": "required"}
     assert "evil.example" in guest.cli("network", "w").stdout
     guest.cli("stop", "w")
-    guest.begin()  # with what was allowed
+    guest.begin()  # with the rules that were added
     assert guest.get("http://evil.example/") == f"http evil.example at {OTHER}"
     assert guest.get("http://twin.example/") == ""
     guest.cli("kill", "w")
@@ -322,13 +322,13 @@ def with_a_base(lan):
 
 
 def test_a_dry_run_of_a_session(place, lan):
-    """Nothing is refused that would not be without; the audit log has what would be, and every change."""
+    """Nothing is refused that would not be refused otherwise. The audit log has what would be refused, and every change."""
     name = place.json("session", "create", "--base", "web", "--network", "nat", "--egress", "pypi.org", "--egress-dry-run")["name"]
     guest = Guest(place, lan, name)
     guest.put_programs()
     assert guest.get("http://pypi.org/") == f"http pypi.org at {REAL}"
     assert guest.get("http://evil.example/") == f"http evil.example at {OTHER}"
-    assert not guest.reaches(places.LAN)  # which is shut without it too
+    assert not guest.reaches(places.LAN)  # it is closed without the option too
     place("network", "allow", name, "evil.example:80", check=0)
     place("network", "deny", name, "pypi.org", check=0)
     wait_until(lambda: guest.data("net.would-refuse") and guest.data("net.refused"), "what was and would be refused")
@@ -348,7 +348,7 @@ def fork_of(guest):
 
 
 def mac_of(guest):
-    """Of its card, as the guest and its host have it."""
+    """Returns the address of its card, as the guest and its host have it."""
     mac = guest.sh("cat /sys/class/net/eth0/address").stdout.strip()
     assert mac == guest.host.json("network", guest.name)["runtime"]["mac"], guest.name
     return mac
@@ -356,7 +356,8 @@ def mac_of(guest):
 
 @pytest.mark.skipif(BACKEND != "qemu", reason="no other backend saves machines")
 def test_a_fork_has_a_network(place, lan):
-    """The card that it was saved with is let through, also of a fork's fork and of its snapshot; booted it has its own."""
+    """Frames of the card that it was saved with are let through, also in a fork of a fork and in its snapshot. A
+    machine that boots has its own card."""
     place("base", "warm", "web", check=0)
     told = place.json("session", "create", "--base", "web", "--network", "nat")
     assert told["boot"] == {"how": "restored"}, told
@@ -370,7 +371,7 @@ def test_a_fork_has_a_network(place, lan):
     for guest in (parent, child, grandchild):
         assert guest.get("http://pypi.org/") == f"http pypi.org at {REAL}", guest.name
         assert mac_of(guest) == card
-    # It would be a word of QEMU's.
+    # It would become a word of QEMU's command line.
     point = place.state / "sessions" / f"{child.name}.bundle" / "points" / "before" / "template.json"
     point.chmod(0o600)
     point.write_text(point.read_text().replace(card, "02:00:00:00,rx=on"))
@@ -425,7 +426,7 @@ def test_no_list_of_a_machine_without_one(vm):
 
 
 def test_nobody_listens_any_more(vm):
-    """As in the moment between the end of a machine and the record of it."""
+    """As in the moment between the end of a machine and its record."""
     asked = vm.state / "vm" / "control.sock"
     asked.rename(vm.state / "vm" / "away")
     for words in (("network", "allow", "vm", "pypi.org"), ("balloon", "vm", "128")):

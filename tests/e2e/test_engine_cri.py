@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Pods and containers as the kubelet makes them, by containerd's Container Runtime Interface with the OCI runtime."""
+"""Tests pods and containers as the kubelet makes them, by containerd's Container Runtime Interface with the OCI runtime."""
 
 import re
 
@@ -30,7 +30,7 @@ def test_a_pod_and_its_container(cri):
 
 
 def test_two_containers_and_exec(cri):
-    """They share the loopback, and neither files nor processes."""
+    """The containers share the loopback, but neither files nor processes."""
     pod = cri.pod()
     first, _ = cri.start(pod, *sh("touch /tmp/first; while :; do echo of-the-pod | nc -l -p 8080; done"))
     second, _ = cri.start(pod, *sh(WAITING))
@@ -42,7 +42,7 @@ def test_two_containers_and_exec(cri):
 
 
 def test_address_of_cni(cri):
-    """What the plugin gave is what programs have; it is reached from the host, and reaches it."""
+    """Programs have the address that the plugin gave. The host reaches it, and it reaches the host."""
     pod = cri.pod()
     container, _ = cri.start(pod, *sh("while :; do echo answered | nc -l -p 8080; done"))
     address = cri.status(pod).network.ip
@@ -54,7 +54,7 @@ def test_address_of_cni(cri):
 
 @soak
 def test_port_forward(cri):
-    """To a program that only its own loopback reaches, and to a port where none is."""
+    """Port-forward to a program on the loopback, and to a port without a program."""
     pod = cri.pod()
     container, _ = cri.start(pod, *sh(f"httpd -p 127.0.0.1:8080 -h /etc; {WAITING}"))
     wait_until(lambda: ":8080" in cri.exec_sync(container, "netstat", "-ltn")[1], "the pod's server")
@@ -77,7 +77,7 @@ def test_exec_with_a_terminal(cri):
 
 @soak
 def test_stop(cri):
-    """By its handler, and by force when it does not listen."""
+    """A container ends by its handler, and by force if it does not listen."""
     pod = cri.pod()
     container, log = cri.start(pod, *sh(HANDLED))
     wait_until(lambda: cri.logged(log) == ["ready"], "the handler")
@@ -91,7 +91,7 @@ def test_stop(cri):
 
 @soak
 def test_restart(cri):
-    """A container after the one that ended, in the same pod with its address, and without its files."""
+    """A container after the one that ended is in the same pod with its address, and without its files."""
     pod = cri.pod()
     first, _ = cri.start(pod, *sh("touch /tmp/first; exit 1"))
     assert cri.ended(first) == 1
@@ -105,7 +105,7 @@ def test_restart(cri):
 
 @soak
 def test_annotations_of_the_pod(cri):
-    """containerd hands them to each of its containers."""
+    """containerd gives them to each of its containers."""
     pod = cri.pod(annotations={"io.microagent.rootfs": "overlay"})
     container, log = cri.start(pod, *sh("head -n 1 /proc/self/mounts; touch /tmp/own && ls /tmp"))
     assert cri.ended(container) == 0
@@ -129,7 +129,7 @@ def test_volumes(cri):
 
 @soak
 def test_a_volume_of_two(cri):
-    """What one writes the other sees, as with emptyDir."""
+    """One container sees what the other writes, as with emptyDir."""
     (cri.base / "shared").mkdir(exist_ok=True)
     mounts = [{"container_path": "/var/data", "host_path": f"{cri.base}/shared"}]
     pod = cri.pod()
@@ -141,7 +141,7 @@ def test_a_volume_of_two(cri):
 
 @soak
 def test_removed_while_it_runs(cri):
-    """A container, and a pod with all that is in it."""
+    """Removes a container, and a pod with all that is in it."""
     pod = cri.pod()
     container, _ = cri.start(pod, "/bin/sleep", "infinity")
     cri.call("RemoveContainer", container_id=container)
@@ -154,7 +154,7 @@ def test_removed_while_it_runs(cri):
 
 @soak
 def test_status_codes(cri):
-    """Of an end by signal, of what cannot be begun, and of an exec that takes too long."""
+    """The status after a signal, of a container that cannot begin, and of an exec that takes too long."""
     pod = cri.pod()
     killed, _ = cri.start(pod, *sh("sh -c 'kill -9 $$'; exit $?"))
     assert cri.ended(killed) == 137
@@ -180,7 +180,7 @@ def test_privileged(cri):
 
 @soak
 def test_hostname(cri):
-    """That of the pod, in each container."""
+    """The address of the pod, in each container."""
     pod = cri.pod(hostname="named-by-pod")
     for _ in range(2):
         container, _ = cri.start(pod, *sh(WAITING))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Containers of containerd's, by `ctr`, with the OCI runtime."""
+"""Tests containers of containerd by `ctr`, with the OCI runtime."""
 
 import json
 import os
@@ -11,7 +11,7 @@ from conftest import wait_until
 from engines.terminal import SIZES, try_size
 
 soak = pytest.mark.soak
-# Its first process goes on until it is told: a shell that a signal wakes.
+# The first process goes on until a signal wakes it: it is a shell.
 WAITING = "sleep infinity & wait"
 
 
@@ -22,7 +22,7 @@ def test_exit_code_and_output(ctr):
 
 
 def test_exec(ctr):
-    """With its own code, beside the first process and in its files."""
+    """A command has an exit code of its own, beside the first process and in its files."""
     name = ctr.detached("/bin/sh", "-c", f"echo kept > /tmp/file; {WAITING}")
     done = ctr.exec(name, "/bin/sh", "-c", "until test -s /tmp/file; do :; done; cat /tmp/file; ls -d /proc/1; exit 5")
     assert (done.returncode, done.stdout) == (5, "kept\n/proc/1\n"), done.stderr
@@ -42,7 +42,7 @@ def test_killed_by_the_raw_pid(ctr):
 
 @soak
 def test_stdin(ctr):
-    """A line of it: ctr tells no container of its end."""
+    """ctr gets one line, since it tells no container that its input has ended."""
     child = ctr.popen(*ctr.run_words(name=ctr.name(), command=("/bin/sh", "-c", "echo ready; read line; echo got $line")), stdin=-1)
     assert child.stdout.readline() == b"ready\n"
     child.stdin.write(b"a line\n")
@@ -78,7 +78,7 @@ def test_a_signal_that_is_handled(ctr):
 
 @soak
 def test_pause_and_resume(ctr):
-    """What is written while it is frozen is answered when it is not."""
+    """Input that is written while the container is frozen is answered after that."""
     name = ctr.name()
     child = ctr.popen(*ctr.run_words(name=name, command=("/bin/sh", "-c", "echo ready; read line; echo got $line")), stdin=-1)
     assert child.stdout.readline() == b"ready\n"
@@ -110,7 +110,7 @@ def test_two_at_once(ctr):
 
 @soak
 def test_volumes(ctr):
-    """One to be written, one to be read, and a single file."""
+    """One volume is writable, one is read-only, and one is a single file."""
     for name in ("rw", "ro"):
         (ctr.base / name).mkdir(exist_ok=True)
         (ctr.base / name / "file").write_text(f"of the host, {name}\n")
@@ -126,7 +126,7 @@ def test_volumes(ctr):
 
 @soak
 def test_detached_and_deleted(ctr):
-    """A second one of the name is refused; when it has ended it is deleted, and its name is free."""
+    """A second container of the name is refused. After its end it is deleted, and the name is free."""
     name = ctr.detached("/bin/sh", "-c", f"trap 'exit 6' TERM; touch /tmp/ready; {WAITING}")
     ctr.exec(name, "/bin/sh", "-c", "until test -e /tmp/ready; do :; done", check=0)
     assert ctr.run(*ctr.run_words(name=name, command=("/bin/true",), rm=False)).returncode != 0
@@ -143,6 +143,6 @@ def test_metrics(ctr):
     name = ctr.detached("/bin/sh", "-c", WAITING)
     figures = json.loads(ctr("task", "metrics", "--format", "json", name, check=0).stdout)
     memory, cpu = figures["memory"]["usage"], figures["cpu"]
-    if isinstance(memory, dict):  # of the first version of cgroups
+    if isinstance(memory, dict):  # in the first version of cgroups
         memory, cpu = memory["usage"], {"usage_usec": cpu["usage"]["total"]}
     assert memory > 0 and cpu["usage_usec"] > 0, figures

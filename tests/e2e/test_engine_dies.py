@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Engines that are killed while their containers run, and come back; and what they have between themselves and a container."""
+"""Tests engines that are killed while their containers run, and come back; and the processes between an engine and a container."""
 
 import os
 import signal
@@ -34,7 +34,7 @@ def machines(place):
 
 
 def test_containerd(ctr):
-    """The container goes on, with what it wrote; it is told of as before, and ends as before."""
+    """The container goes on with its files. The engine knows it as before, and it ends as before."""
     name = ctr.detached("/bin/sh", "-c", f"echo kept > /tmp/file; {WAITING}")
     before = ctr.tasks()
     ctr.crash("containerd")
@@ -48,7 +48,7 @@ def test_containerd(ctr):
 
 
 def test_its_shim(ctr):
-    """containerd clears away by itself, by delete --force."""
+    """containerd cleans up by itself, by delete --force."""
     name = ctr.detached("/bin/sh", "-c", WAITING)
     pid = ctr.tasks()[name][0]
     os.kill(parent(pid), signal.SIGKILL)
@@ -58,8 +58,9 @@ def test_its_shim(ctr):
 
 
 def test_conmon(podman):
-    """podman calls no delete then, of whatever runtime: the machine has ended, and its files are for who looks after the host. podman 5
-    does not know the exit code without conmon, and says so once before it removes the container."""
+    """podman then calls no delete, with any runtime. The machine has ended, and its files are left to the host's
+    administrator. podman 5 does not know the exit code without conmon, and says so once before it removes the
+    container."""
     name = podman.detached("/bin/sh", "-c", WAITING)
     os.kill(int(podman.inspect(name)["State"]["ConmonPid"]), signal.SIGKILL)
     removed = podman("rm", "--force", "--time", "0", name)
@@ -72,7 +73,7 @@ def test_conmon(podman):
 
 @soak
 def test_containerd_while_a_container_ends(ctr):
-    """What ended in between is told when it is back."""
+    """The engine reports ends that happened meanwhile when it is back."""
     names = [ctr.detached("/bin/sh", "-c", WAITING) for _ in range(2)]
     pids = [ctr.tasks()[name][0] for name in names]
     daemon = ctr.daemons["containerd"]
@@ -88,7 +89,7 @@ def test_containerd_while_a_container_ends(ctr):
 
 @soak
 def test_containerd_and_the_shim_with_it(ctr):
-    """Nobody is there who could clear away; containerd does when it is back."""
+    """Nobody is there to clean up; containerd does it when it is back."""
     name = ctr.detached("/bin/sh", "-c", WAITING)
     shim, daemon = parent(ctr.tasks()[name][0]), ctr.daemons["containerd"]
     daemon.kill()
@@ -118,7 +119,7 @@ def test_dockerd_with_live_restore(live_docker):
 
 @soak
 def test_dockerd_without_live_restore(docker):
-    """It ends, when it is back, what it finds."""
+    """When it is back it ends the containers that it finds."""
     name = docker.detached("/bin/sh", "-c", HANDLED)
     docker("exec", name, "/bin/sh", "-c", "until test -e /tmp/ready; do :; done", check=0)
     docker.crash("dockerd")
@@ -131,7 +132,7 @@ def test_dockerd_without_live_restore(docker):
 
 @soak
 def test_containerd_below_dockerd(docker):
-    """Its containers go on, and dockerd finds its way back to it."""
+    """Its containers go on, and dockerd finds them again."""
     name = docker.detached("/bin/sh", "-c", f"echo kept > /tmp/file; {HANDLED}")
     docker.crash("containerd")
     wait_until(lambda: docker("exec", name, *READ).stdout == "kept\n", "dockerd to have its containerd again")
@@ -141,7 +142,7 @@ def test_containerd_below_dockerd(docker):
 
 @soak
 def test_containerd_below_a_pod(cri):
-    """Of two containers, one of which ends when it is back."""
+    """One of two containers ends when it is back."""
     pod = cri.pod()
     first, log = cri.start(pod, "/bin/sh", "-c", f"trap 'exit 4' TERM; echo ready; {WAITING}")
     second, _ = cri.start(pod, "/bin/sh", "-c", f"echo kept > /tmp/file; {WAITING}")
@@ -161,7 +162,7 @@ def test_containerd_below_a_pod(cri):
 
 @soak
 def test_the_shim_of_a_pod(cri):
-    """It is that of all its containers."""
+    """The process belongs to all its containers."""
     pod = cri.pod()
     container, _ = cri.start(pod, "/bin/sh", "-c", WAITING)
     os.kill(parent(cri.tasks()[container][0]), signal.SIGKILL)

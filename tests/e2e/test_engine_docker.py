@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Docker's containers with the OCI runtime."""
+"""Tests Docker's containers with the OCI runtime."""
 
 import os
 import re
@@ -23,7 +23,7 @@ class TestRunAndExec(RunAndExec):
 
 
 def test_address_of_the_bridge(docker):
-    """What libnetwork gave the container is what its programs have; and they reach the bridge."""
+    """The container's programs have the address that libnetwork gave, and reach the bridge."""
     name = docker.detached("/bin/sh", "-c", WAITING, network="bridge")
     address = docker.inspect(name)["NetworkSettings"]["IPAddress"]
     shown = docker("exec", name, "ip", "-4", "address", "show", "eth0", check=0).stdout
@@ -34,7 +34,7 @@ def test_address_of_the_bridge(docker):
 
 @soak
 def test_volumes(docker):
-    """One of the host's to be written, one to be read, and one of docker's own."""
+    """One volume of the host is writable, one is read-only, and one is docker's own."""
     for name in ("rw", "ro"):
         (docker.base / name).mkdir(exist_ok=True)
         (docker.base / name / "file").write_text(f"of the host, {name}\n")
@@ -48,7 +48,7 @@ def test_volumes(docker):
 
 @soak
 def test_stop_and_raw_kill(docker):
-    """By its handler; by force, when it does not listen; and by nobody that docker knows of."""
+    """It ends by its handler, by force if it does not listen, and without docker knowing why."""
     name = docker.detached("/bin/sh", "-c", HANDLED)
     docker("exec", name, "/bin/sh", "-c", "until test -e /tmp/ready; do :; done", check=0)
     docker("stop", "--time", "60", name, check=0)
@@ -63,7 +63,7 @@ def test_stop_and_raw_kill(docker):
 
 @soak
 def test_files_restart_and_pause(docker):
-    """Files of a container are kept while it is stopped, and read from the host."""
+    """Files of a container are kept while it is stopped, and the host reads them."""
     name = docker.detached("/bin/sh", "-c", f"echo more >> /tmp/file; echo began; {HANDLED}")
     waits = ("exec", name, "/bin/sh", "-c", "until test -e /tmp/ready; do :; done; rm /tmp/ready; cat /tmp/file")
     assert docker(*waits, check=0).stdout == "more\n"

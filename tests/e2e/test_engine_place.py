@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The check that nothing is left of an engine finds what is, and ending it by force leaves nothing."""
+"""Tests the check for what is left of an engine: it finds such things, and ending the engine by force leaves nothing."""
 
 import os
 import subprocess
@@ -24,7 +24,7 @@ def test_what_is_left_is_found_and_ended(place):
     hierarchy = CGROUPS / "pids" if (CGROUPS / "pids").is_dir() else CGROUPS
     inside = hierarchy / place.cgroup / "engine" / "container"
     inside.mkdir(parents=True)
-    stray = subprocess.Popen(["sleep", "infinity"])  # names nothing of the place
+    stray = subprocess.Popen(["sleep", "infinity"])  # it names nothing of the place
     (inside / "cgroup.procs").write_text(str(stray.pid))
     (place.base / "mounted").mkdir()
     subprocess.run(["mount", "-t", "tmpfs", "tmpfs", place.base / "mounted"], check=True)

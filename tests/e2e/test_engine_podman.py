@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Containers of podman's with the OCI runtime."""
+"""Tests containers of podman with the OCI runtime."""
 
 import os
 import signal
@@ -22,7 +22,7 @@ class TestRunAndExec(RunAndExec):
 
 
 def test_volumes(podman):
-    """One to be written, one to be read, and a single file."""
+    """One volume is writable, one is read-only, and one is a single file."""
     for name in ("rw", "ro"):
         (podman.base / name).mkdir(exist_ok=True)
         (podman.base / name / "file").write_text(f"of the host, {name}\n")
@@ -37,7 +37,7 @@ def test_volumes(podman):
 
 @soak
 def test_stop(podman):
-    """By its handler; and by force, when it does not listen."""
+    """It ends by its handler, and by force if it does not listen."""
     name = podman.detached("/bin/sh", "-c", HANDLED)
     podman("exec", name, "/bin/sh", "-c", "until test -e /tmp/ready; do :; done", check=0)
     podman("stop", "--time", "60", name, check=0)
@@ -49,7 +49,7 @@ def test_stop(podman):
 
 @soak
 def test_killed_by_the_raw_pid(podman):
-    """Of its namespaces nothing of the host's is seen, and its end is that of all."""
+    """Nothing of the host is seen in its namespaces, and the end of the first process ends all."""
     name = podman.detached("/bin/sh", "-c", WAITING)
     seen = podman("top", name, "pid", "args")
     assert 1 < len(seen.stdout.splitlines()) <= 4 and "qemu" not in seen.stdout, seen.stdout + seen.stderr
@@ -59,7 +59,7 @@ def test_killed_by_the_raw_pid(podman):
 
 @soak
 def test_restart_and_what_it_wrote(podman):
-    """The files of a container are kept while it is stopped, and are read by podman then."""
+    """The files of a container are kept while it is stopped, and podman reads them then."""
     name = podman.detached("/bin/sh", "-c", f"echo more >> /tmp/file; echo began; {HANDLED}")
     waits = ("exec", name, "/bin/sh", "-c", "until test -e /tmp/ready; do :; done; rm /tmp/ready; cat /tmp/file")
     assert podman(*waits, check=0).stdout == "more\n"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Pods as Kubernetes' engines make them, by `ctr`: a container that is the sandbox, and others that name it in their annotations
-and have the paths of its namespaces."""
+"""Tests pods as Kubernetes' engines make them, by `ctr`: a container that is the sandbox, and others that name it in
+their annotations and have the paths of its namespaces."""
 
 import contextlib
 import os
@@ -25,7 +25,7 @@ class Pod:
         self.pid = ctr.tasks()[self.id][0]
 
     def options(self):
-        """Of a container: what containerd's CRI plugin gives it."""
+        """Options of a container, as containerd's CRI plugin gives them."""
         spaces = [word for kind, name in (("network", "net"), ("ipc", "ipc"), ("uts", "uts"))
                   for word in ("--with-ns", f"{kind}:/proc/{self.pid}/ns/{name}")]
         return ("--annotation", f"{KIND}=container", "--annotation", f"{SANDBOX}={self.id}", *spaces)
@@ -49,7 +49,7 @@ def test_a_container_in_a_pod(pod, ctr):
 
 
 def test_two_containers_share_a_network(pod, ctr):
-    """The loopback is the pod's; files are each one's own."""
+    """The loopback belongs to the pod; each container has files of its own."""
     server = pod.detached("/bin/sh", "-c", "touch /tmp/own; while :; do echo of-the-pod | nc -l -p 8080; done")
     done = pod.container("/bin/sh", "-c", "until nc 127.0.0.1 8080 < /dev/null > /tmp/said 2> /dev/null && test -s /tmp/said; do :; done; "
                          "cat /tmp/said; ls /tmp")
@@ -58,7 +58,7 @@ def test_two_containers_share_a_network(pod, ctr):
 
 
 def test_the_sandbox_outlives_its_containers(pod, ctr):
-    """By a raw kill one ends, alone; then another one begins in the same pod."""
+    """A kill of one process ends one container only. Then another one begins in the same pod."""
     names = [pod.detached("/bin/sh", "-c", WAITING) for _ in range(2)]
     os.kill(ctr.tasks()[names[0]][0], signal.SIGKILL)
     wait_until(lambda: ctr.tasks()[names[0]][1] == "STOPPED", "the end of the first")
@@ -77,7 +77,7 @@ def test_processes_are_each_ones_own(pod):
 
 @soak
 def test_the_end_of_the_sandbox(ctr):
-    """With its containers gone before it, as an engine does it, and the other way round."""
+    """The pod is removed after its containers, as an engine does it, and the other way round."""
     for first in (True, False):
         pod = Pod(ctr)
         name = pod.detached("/bin/sh", "-c", WAITING)
@@ -91,7 +91,7 @@ def test_the_end_of_the_sandbox(ctr):
 
 @soak
 def test_a_pod_that_is_not_there(ctr):
-    """A container that names no sandbox of this runtime's, by annotation and by path."""
+    """A container names a sandbox that does not belong to this runtime, by annotation and by path."""
     gone = Pod(ctr)
     options = gone.options()
     ctr.remove(gone.id)

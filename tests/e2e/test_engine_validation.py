@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The runtime against the specification's own validation, beside runc in the same run. What fails is a line of engines/validation.txt,
-which says of what fails with runc as well that it does."""
+"""Runs the specification's own validation on the runtime, and on runc in the same run. Each failure has a line in
+engines/validation.txt, which also says if runc fails it."""
 
 import tempfile
 from pathlib import Path

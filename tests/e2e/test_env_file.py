@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""--env-file: variables of the command from files, written as docker's are."""
+"""Tests --env-file: variables of the command from files, in docker's format."""
 
 import json
 import os
@@ -20,7 +20,7 @@ def recorded(host):
 
 
 def test_what_a_file_says(host):
-    """Also what is odd in it; the command itself has the last word, then the last file."""
+    """Odd lines are read as docker reads them. The command's own options win, then the last file."""
     first, second = host.base / "first.env", host.base / "second.env"
     first.write_bytes("\ufeff# a comment\n\n  \t\n  # another\nPLAIN=one two \n  INDENTED=3\nHASH=a # b\nEQUALS=x=y=\nEMPTY=\n"
                       "QUOTED=\"q\" 'r' $HOME\nCRLF=dos\r\nWIDE=\u00e4\nFROM_CALLER\nABSENT\nTWICE=1\nGIVEN=file\nLAST=no newline".encode())
@@ -34,7 +34,7 @@ def test_what_a_file_says(host):
 
 
 def test_the_command_has_it(host):
-    """Also from a pipe, as `--env-file <(pass show agent)` gives one."""
+    """The file may be a pipe, as `--env-file <(pass show agent)` gives one."""
     file, pipe = host.base / "notes.env", host.base / "pipe"
     long = "x" * (131071 - len("LONG="))
     file.write_text(f"LONG={long}\nA=file\n")
@@ -57,7 +57,7 @@ def test_the_command_has_it(host):
 ], ids=["no-name", "blank", "blank-alone", "utf-8", "nul", "long-line", "long-file"])
 @pytest.mark.parametrize("words", COMMANDS, ids=["create", "run"])
 def test_what_is_wrong_is_told_by_file_and_line(host, words, content, text):
-    """And what may be a secret is not."""
+    """A value that may be a secret is not shown."""
     file = host.base / "notes.env"
     file.write_bytes(content)
     done = host(*with_file(words, "notes.env"), check=2, cwd=host.base)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The agent's envelope form, spoken by a client that knows only its description: a line of JSON to vsock
-port 2222, a line back. What is asked and what is answered is validated; hostile clients are not."""
+"""Tests the agent's envelope form with a client that knows only its description: a line of JSON to vsock port 2222, and
+a line back. Requests and answers are validated, except those of hostile clients."""
 
 import base64
 import json
@@ -18,7 +18,7 @@ from test_messages import dial
 
 
 class Client:
-    """A connection. say() sends bytes as they are, ask() a valid request and returns its answer."""
+    """A connection. say() sends bytes as they are, ask() sends a valid request and returns its answer."""
 
     def __init__(self, host, name="vm"):
         self.stream = dial(host, name)
@@ -65,7 +65,7 @@ class Client:
         self.say(json.dumps(message).encode() + b"\n")
 
     def until(self, text=None):
-        """What the terminal shows up to text, or to its end, and the last event then."""
+        """Returns the terminal's output up to text, or to its end, and then the last event."""
         screen = b""
         while text is None or text.encode() not in screen:
             message = json.loads(self.line())
@@ -119,7 +119,7 @@ def test_published_examples(client):
      {"start_error": "cannot set the limit nofile: Operation not permitted"}),
 ])
 def test_exit_codes(client, payload, code, more):
-    """Further keys only when they are true."""
+    """Further keys appear only if they are true."""
     answer = client.ask("exec", **payload)
     stderr = f"microagent: {more['start_error']}\n" if "start_error" in more else ""
     assert answer == {"exit_code": code, "stdout": "", "stderr": stderr, **more}
@@ -143,7 +143,7 @@ def test_envelopes_in_a_row(vm):
         assert json.loads(client.line()) == {"error": "unknown op: dance"}
         assert client.sh("echo later") == "later\n"
         client.stream.shutdown(socket.SHUT_WR)
-        assert client.line() == b""  # the client's end is the connection's
+        assert client.line() == b""  # the client's end is the end of the connection
 
 
 # ---- files --------------------------------------------------------------------------------------
@@ -173,7 +173,7 @@ def test_write_list_stat_copyout(client):
 
 
 def test_megabytes(client):
-    """Many reads and writes of the connection each way; the longest are tried by the unit tests."""
+    """Makes many reads and writes of the connection each way; the unit tests have the longest ones."""
     text = base64.b64encode(os.urandom(2 << 20)).decode()
     assert client.ask("write", guest_path="/tmp/big", data=text) == {"size": 2 << 20, "error": ""}
     assert client.ask("copyout", guest_path="/tmp/big") == {"data": text, "error": ""}
@@ -184,7 +184,7 @@ def test_megabytes(client):
 
 
 def test_rights(client):
-    """Paths are followed with the rights of the user that asks, wherever a link leads."""
+    """Paths are followed with the rights of the asking user, wherever a link leads."""
     client.sh("mkdir -m 700 /root/in; echo secret > /root/in/file; chmod 600 /root/in/file;"
               "ln -sf /root/in/file /workspace/out; ln -sfn /root/in /workspace/outdir")
     denied = {"copyout": "out", "stat": "outdir/file", "list": "outdir", "write": "out"}
@@ -204,7 +204,7 @@ def test_rights(client):
     ("/dev/null", "not a regular file"), ("/dev/tty", None), ("/tmp/odd/loop", "Too many levels"),
     ("/tmp/odd/socket", None)])
 def test_odd_files(client, path, what):
-    """Neither waits for anybody nor changes anything."""
+    """Neither of them waits or changes anything."""
     client.sh("[ -d /tmp/odd ] || { mkdir -m 777 /tmp/odd; mkfifo -m 666 /tmp/odd/fifo;"
               "ln -s loop /tmp/odd/loop; mknod /tmp/odd/socket p; }")
     for op in ("copyout", "write"):
@@ -216,7 +216,7 @@ def test_odd_files(client, path, what):
 # ---- terminals ----------------------------------------------------------------------------------
 
 def test_terminal(client):
-    client.pty(cols=100, rows=30)  # the shell of the guest, in the home of its user
+    client.pty(cols=100, rows=30)  # the shell of the guest, in its user's home
     client.event("stdin", data="stty size; id -un; echo at $((40 + 2))\n")
     assert "30 100\r\nagent\r\nat 42\r\n" in client.until("\r\nat 42\r\n")
     client.event("resize", cols=132, rows=50)
@@ -262,7 +262,7 @@ def test_client_killed_in_a_terminal(vm, client):
         os.kill(victim.pid, signal.SIGKILL)
     wait_until(lambda: client.sh("cat /tmp/hung 2>/dev/null; true") == "hung up\n",
                "the word of the terminal's program")
-    client.sh("kill $(cat /tmp/left)")  # it had left the terminal: such children live on
+    client.sh("kill $(cat /tmp/left)")  # it had left the terminal, and such children live on
 
 
 # ---- hostile clients ----------------------------------------------------------------------------
@@ -293,11 +293,11 @@ def test_hostile_lines(vm, line, answer):
         said = json.loads(client.line())
         assert (answer or "") in json.dumps(said), said
         if answer and answer.startswith("decode envelope"):
-            assert client.line() == b""  # what is no envelope ends the connection
+            assert client.line() == b""  # input that is no envelope ends the connection
 
 
 def test_too_long_line(vm):
-    """It is refused when it is too long, not when it ends; and the agent gives the memory back."""
+    """A line is refused when it is too long, and not only at its end. The agent gives the memory back."""
     with Client(vm) as hostile:
         with pytest.raises((BrokenPipeError, ConnectionResetError)):
             hostile.say(b'{"op":"write","payload":{"data":"')

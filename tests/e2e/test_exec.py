@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`microagent exec` in one running workspace."""
+"""Tests `microagent exec` in one running workspace."""
 
 import hashlib
 import json
@@ -50,8 +50,7 @@ def test_timeout_kills_the_whole_tree(vm):
 @pytest.mark.parametrize("resume", [(), ("--resume", 1)], ids=["plain", "resumable"])
 @pytest.mark.parametrize("end", ["timeout", "death of the client"])
 def test_a_daemonised_grandchild_dies_too(vm, end, resume):
-    """One that is in a session of its own, a child of PID 1, and holds none of the command's pipes;
-    and one that holds them."""
+    """One process is in a session of its own, as a child of PID 1, and holds no pipe of the command. Another holds the pipes."""
     timeout = ("--timeout", 2) if end == "timeout" else ()
     child = vm.popen("exec", *resume, *timeout, "vm", "--", "sh", "-c",
                      "(setsid sh -c 'sleep 87651 </dev/null >/dev/null 2>&1 &' &)\n"
@@ -68,7 +67,7 @@ def test_a_daemonised_grandchild_dies_too(vm, end, resume):
 
 
 def sleeps(vm, pid):
-    """That the guest's process waits, and has not used the processor between two looks."""
+    """Waits until the guest's process sleeps, and has used no processor time between two looks."""
     script = f"cut -d' ' -f3,14,15 /proc/{pid}/stat; usleep 200000; cut -d' ' -f3,14,15 /proc/{pid}/stat"
     looks = vm("exec", "vm", "--", "sh", "-c", script, check=0).stdout.splitlines()
     return looks[0] == looks[1] and looks[0].startswith("S")
@@ -105,7 +104,7 @@ def test_cwd_env_user(vm):
 
 
 def test_a_working_directory_by_a_descriptor_of_the_agents(vm):
-    """/proc/self/fd of the process that becomes the command leads to nothing that the agent has open."""
+    """/proc/self/fd of the process that becomes the command has nothing that the agent has open."""
     for number in range(3, 32):
         done = vm("exec", "--user", "root", "--cwd", f"/proc/self/fd/{number}", "vm", "--", "ls", check=125)
         assert f"cannot enter the directory /proc/self/fd/{number}" in done.stderr, done
@@ -121,7 +120,7 @@ def test_an_interrupted_client_ends_its_command(vm):
 
 
 def test_no_descriptor_or_signal_state_leaks_into_commands(vm):
-    # Straight, without a shell: ash itself ignores SIGQUIT.
+    # Runs it directly, without a shell, since ash itself ignores SIGQUIT.
     status = vm("exec", "vm", "--", "grep", "-E", "SigBlk|SigIgn", "/proc/self/status", check=0).stdout
     assert status.split() == ["SigBlk:", "0000000000000000", "SigIgn:", "0000000000000000"]
     # 3 is the directory that ls reads.
@@ -144,7 +143,7 @@ def test_many_at_once(vm):
 
 
 def test_nothing_grows_with_execs(vm):
-    """The small version of test_soak.py's ten thousand."""
+    """A small version of the ten thousand in test_soak.py."""
     for _ in range(20):
         growth.run(vm.state / "vm", ["true"])
     before = growth.look(vm, "vm")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`microagent exec`: where stdin comes from, signals on their way to the command, the one object of --json."""
+"""Tests `microagent exec`: sources of stdin, signals on their way to the command, and the one object of --json."""
 
 import base64
 import json
@@ -12,7 +12,7 @@ import pytest
 import schema_check
 from conftest import BIN
 
-# Says when it is there, then one line for each signal, and ends by none of them.
+# Prints a line when it is ready, then one for each signal, and ends by none of them.
 TRAPS = "".join(f"trap 'echo {name}' {name}; " for name in ("INT", "TERM", "HUP", "QUIT", "USR1", "USR2"))
 LISTEN = TRAPS + "echo ready; while :; do sleep 0.05; done"
 
@@ -27,7 +27,7 @@ def answer(done):
 # --- stdin ---------------------------------------------------------------------------------------
 
 def test_a_loop_keeps_its_input(vm):
-    """`while read` around exec: without -i the command finds an end, and the loop the next line."""
+    """`while read` around exec: without -i the command's stdin is empty, and the loop gets the next line."""
     script = 'while read line; do "$0" exec vm -- sh -c "echo got $line; cat"; done'
     done = subprocess.run(["/bin/sh", "-c", script, BIN / "microagent"], input="one\ntwo\n", text=True, check=True,
                           capture_output=True, env=vm.env, timeout=60)
@@ -72,7 +72,7 @@ def test_the_second_one_ends_it_for_sure(vm, first, second):
     child.send_signal(getattr(signal, f"SIG{first}"))
     assert child.stdout.readline() == f"{first}\n".encode()
     child.send_signal(getattr(signal, f"SIG{second}"))
-    out, _ = child.communicate(timeout=60)  # stderr: the shell may speak of its sleep
+    out, _ = child.communicate(timeout=60)  # stderr: the shell may report its sleep
     assert (child.returncode, out) == (128 + getattr(signal, f"SIG{second}"), b"")
 
 
@@ -82,7 +82,7 @@ def test_a_command_that_obeys_is_ended_by_the_first(vm):
     child.send_signal(signal.SIGTERM)
     out, _ = child.communicate(timeout=60)
     assert (child.returncode, out) == (9, b"bye\n")
-    # Without a shell, which ignores SIGQUIT until it has become something else.
+    # Without a shell, which ignores SIGQUIT until it has become another program.
     child = vm.popen("exec", "-i", "vm", "--", "cat", stdin=subprocess.PIPE)
     child.stdin.write(b"ready\n")
     child.stdin.flush()

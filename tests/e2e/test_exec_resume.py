@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`microagent exec --resume`: the connection to the guest breaks, at any byte, and nobody notices."""
+"""Tests `microagent exec --resume`: the connection to the guest breaks at any byte, and nobody notices."""
 
 import hashlib
 import random
@@ -13,9 +13,9 @@ MIB = 1 << 20
 
 
 def cuts(seed):
-    """Mostly far into the streams, often in the dial, the attach and the answers to them."""
+    """Most cuts are far into the streams, and many are in the dial, the attach and the answers to them."""
     chance = random.Random(seed)
-    # Without its first connection a command has not begun, and the failure to dial is the answer.
+    # Without a first connection no command has begun, and the failure to dial is the answer.
     return lambda n: chance.randint(20 if n == 0 else 1, 600) if chance.random() < 0.3 \
         else chance.randint(1000, 400000)
 
@@ -33,7 +33,7 @@ def test_no_byte_is_lost_or_doubled(vm, seed):
 
 def test_both_streams_come_whole(vm):
     script = "i=0; while [ $i -lt 3000 ]; do echo out $i; echo err $i >&2; i=$((i+1)); done"
-    # A connection gets somewhere when it carries a whole frame, which may have 64 KiB.
+    # A connection makes progress if it carries a whole frame, which may have 64 KiB.
     with CuttingProxy(vm.state / "vm", lambda n: 90000 if n % 4 == 3 else 5000) as proxy:
         done = vm("exec", "--resume", 60, "vm", "--", "sh", "-c", script, check=0)
     assert done.stdout == "".join(f"out {i}\n" for i in range(3000))

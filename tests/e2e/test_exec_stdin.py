@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Commands that do not read their stdin: however much of it is on its way, they can be ended."""
+"""Tests commands that do not read their stdin. They can be ended, however much of it is on its way."""
 
 import json
 import signal
@@ -24,12 +24,12 @@ def much(tmp_path_factory):
 
 
 def is_running(vm, seconds):
-    """sleep SECONDS, the argument being its name."""
+    """Runs sleep SECONDS; the number identifies it."""
     return f"sleep {seconds}" in vm("exec", "--user", "root", "vm", "--", "ps", check=0).stdout
 
 
 def stands_still(child):
-    """That the client has read of its stdin what it can, and not all."""
+    """Waits until the client has read as much of its stdin as it can, but not all."""
     def position():
         with open(f"/proc/{child.pid}/fdinfo/0", encoding="ascii") as lines:
             return int(next(lines).split()[1])
@@ -101,7 +101,7 @@ def test_a_client_without_a_window_that_goes_away(vm):
 
 
 def test_a_client_without_a_window_that_sends_no_more(vm):
-    """It has its answer, also of a command that began to read late."""
+    """The client gets its answer, also if the command began to read late."""
     agent = start(vm, "sh", "-c", "until [ -e /tmp/read ]; do sleep 0.05; done; rm /tmp/read; wc -c")
     agent.sock.settimeout(1)
     sent = 0
@@ -119,7 +119,7 @@ def test_a_client_without_a_window_that_sends_no_more(vm):
 
 
 def test_more_than_the_window(vm):
-    """Of one that asked for a window: a breach."""
+    """A request that asked for a window breaks the protocol if it sends more."""
     agent = start(vm, "sleep", "9873", stdinWindow=True)
     agent.sock.sendall(frames(640 << 10))  # a pipe, the window, and 64 KiB
     while (event := json.loads(agent.frame()))["event"] == "ack":

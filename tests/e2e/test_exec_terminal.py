@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""`microagent exec -t` as a person has it: a shell in a real terminal emulator (tmux), full-screen programs of the
-debian image in it, and the terminal afterwards as it was before."""
+"""Tests `microagent exec -t` as a person uses it: a shell in a real terminal emulator (tmux), and full-screen programs
+of the debian image in it. Afterwards the terminal is as before."""
 
 import re
 import shlex
@@ -16,8 +16,8 @@ PROMPT = "here> "
 
 
 class Tmux:
-    """One tmux server with one window, in which a shell of the host runs: else an interactive bash, with job control, which
-    puts the terminal right after no job that ended well."""
+    """A tmux server with one window, in which a shell of the host runs. It is bash with job control, since bash does
+    not repair the terminal after a job that ended well."""
 
     def __init__(self, host, shell=None, env=None):
         self.socket = host.base / "tmux"
@@ -68,8 +68,8 @@ class Tmux:
         self("resize-window", "-x", columns, "-y", rows)
 
     def stty(self):
-        """The terminal's modes (a digest of them), as the shell's next command sees them."""
-        # The answer of the last time may stand there still: each has a number of its own, which is not typed.
+        """Returns a digest of the terminal's modes, as the shell's next command sees them."""
+        # The earlier answer may still be on the screen. So each answer has a number of its own, which is not typed.
         self.asked += 1
         self.line(f"clear; stty -g | md5sum; echo en''d-{self.asked}")
         answer = rf"^(\w{{32}})  -\nend-{self.asked}$"
@@ -86,7 +86,7 @@ class Desk:
         self.host, self.tmux = host, Tmux(host)
 
     def clear(self):
-        """Nothing goes on in the terminal or in the guest, and nothing of it is left."""
+        """Requires that nothing goes on in the terminal or in the guest, and that nothing of it is left."""
         self.tmux.close()
         for left in ("tmux", "bashrc"):
             (self.host.base / left).unlink(missing_ok=True)
@@ -108,7 +108,7 @@ def desk(debian_vm):
 
 @pytest.fixture
 def tmux(desk, request):
-    """The terminal, which each test is to leave as it found it; that of one that failed goes with all that runs in it."""
+    """The terminal, which each test must leave as it found it. After a failed test it is ended with all that runs in it."""
     failed = request.session.testsfailed
     desk.tmux.resize(80, 24)
     before = desk.tmux.stty()
@@ -124,7 +124,7 @@ def tmux(desk, request):
 
 
 def clients(host):
-    """Running `microagent exec`, but for the guardian of its terminal: the parents."""
+    """Returns the processes of `microagent exec`, without the guardian of its terminal: the parents."""
     found = {}
     for pid, line in pid_lines("exec -t vm").items():
         environ = Path(f"/proc/{pid}/environ").read_bytes().decode(errors="replace")
@@ -154,7 +154,7 @@ def test_vi_types_saves_and_leaves(tmux):
 
 def test_top_is_drawn_resized_and_quits(tmux):
     def full(rows):
-        """Its head is at the top and a process in the last line but one."""
+        """Its head is at the top, and a process is in the last line but one."""
         return lambda s: re.match(r"top - \d\d:\d\d:\d\d up", s) and "PID USER" in s and s.split("\n")[rows - 2].strip()
     tmux.line("clear; microagent exec -t vm -- top; echo code $?")
     tmux.await_screen(full(24), "top")
@@ -165,9 +165,10 @@ def test_top_is_drawn_resized_and_quits(tmux):
 
 
 def await_in_front(host, program):
-    """Until the program of the guest sleeps, in the foreground of its terminal: to it the keys belong that make a signal. What the
-    screen shows says it too early: the line that is typed is there before it was read, and "Stopped" names the program as well."""
-    # Of proc(5): state, parent, process group, session, terminal, the terminal's foreground group.
+    """Waits until the guest's program sleeps in the foreground of its terminal. Then the keys that make a signal go to
+    it. The screen shows it too early: the typed line is there before it was read, and "Stopped" names the program as
+    well."""
+    # Fields of proc(5): state, parent, process group, session, terminal, the terminal's foreground group.
     look = f"set -- $(cat /proc/$(pidof {program})/stat); [ $3 = S ] && [ $5 = $8 ]"
     wait_until(lambda: host("exec", "vm", "--", "sh", "-c", look).returncode == 0, f"{program} in front")
 
@@ -184,7 +185,7 @@ def test_keys_that_signal_are_the_guests(tmux):
     tmux.type("C-c")
     tmux.line("echo code-of-sleep $?")
     tmux.await_text("code-of-sleep 130")
-    # A signal between bash's look at its traps and its read is held back until the next key.
+    # A signal between bash's look at its traps and its read has no effect until the next key.
     waits = "test \"$(cat /proc/$(pidof bash)/wchan)\" = do_select"
     wait_until(lambda: tmux.host("exec", "-u", "root", "vm", "--", "sh", "-c", waits).returncode == 0, "bash in its read")
     tmux.type("C-\\")
@@ -206,15 +207,15 @@ def test_stopped_and_brought_back(tmux):
     tmux.resize(70, 20)
     tmux.line("clear; fg")
     tmux.line("echo ba''ck $(stty size)")
-    tmux.await_text("back 20 70")  # its keys are the guest's again, and its size is the new one
+    tmux.await_text("back 20 70")  # its keys go to the guest again, and its size is the new one
     tmux.line("exit")
     tmux.await_text(PROMPT.strip())
 
 
 @pytest.mark.parametrize("number,code", [(signal.SIGTERM, 143), (signal.SIGKILL, 137), (signal.SIGHUP, 129)])
 def test_ended_from_outside(tmux, number, code):
-    """The command outlives the first SIGTERM, and says so; only then is the second sent, with which it would be one."""
-    # The words that are waited for are not those that are typed.
+    """The command outlives the first SIGTERM, and says so. Only then is the second sent, since two at once would be one."""
+    # The awaited words differ from the typed ones.
     tmux.line("clear; microagent exec -t vm -- sh -c 'trap \"echo to\\\"\\\"ld\" TERM; echo rea\"\"dy; while :; do sleep 0.05; done'; "
               "c=$?; echo; echo code $c")
     tmux.await_text("ready")

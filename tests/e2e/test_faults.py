@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Disks that fill and fail, descriptors and memory that are not to be had, and kills, one at a time and anywhere in a
-command: afterwards everything is in a state that the table knows, a command that said it was done has done it, and what
-is left can be removed by the ordinary commands."""
+"""Tests disks that fill and fail, missing descriptors and memory, and kills, one at a time and anywhere in a command.
+Afterwards everything is in a state of the table. A command that said it was done has done it. The ordinary commands
+can remove what is left."""
 
 import os
 import time
@@ -19,15 +19,15 @@ from importing import simple
 cache = importing.cache
 
 STATES = {"prepared", "starting", "running", "paused", "stopping", "stopped", "halted", "failed", "quarantined"}
-# Another one every day, and the same all day long: what failed can be looked into.
+# The seed changes every day and is the same all day long, so that a failure can be repeated.
 SEED = int(os.environ.get("MICROAGENT_TEST_SEED", time.strftime("%j")))
-# All eleven commands in less than half an hour on two cores; the seed brings the other places on another day.
+# All eleven commands take less than half an hour on two cores. The seed brings the other places on another day.
 MANY = int(os.environ.get("MICROAGENT_TEST_FAULTS", 60))
 SMALL = ("--memory", 256, "--cpus", 1)
 
 
 class Command:
-    """What is done before the command, what it promises when it ends well, and how its place is cleared."""
+    """The steps before the command, its promise when it ends well, and how its place is cleared."""
 
     program = "microagent-qemu-supervisor"
     nth = 1
@@ -39,7 +39,7 @@ class Command:
         pass
 
     def clear(self, faults):
-        """A delete that was broken off is gone on with by the next one."""
+        """The next delete goes on with one that was interrupted."""
         faults.nth.write_text("0")
         for entry in faults.host.json("list")["workspaces"]:
             assert entry["state"] in STATES, entry
@@ -155,7 +155,7 @@ class PoolSet(Sessions):
 
 
 class PoolDrain(PoolSet):
-    """Of a pool with one member that is ready."""
+    """For a pool with one member that is ready."""
 
     words = ("pool", "drain")
 
@@ -180,14 +180,14 @@ class ImageImport(Command):
         assert faults.host.json("image", "verify", "box")["ok"]
 
     def clear(self, faults):
-        """What a killed import had begun is removed by the next one of that name."""
+        """The next import of that name removes what a killed import had begun."""
         faults.plainly("image", "remove", "box")
         faults.plainly(*self.words, check=0)
         faults.plainly("image", "remove", "box", check=0)
 
 
 def try_one(faults, command, place, fault, kept):
-    """What is wrong after that fault; None: nothing."""
+    """Returns what is wrong after that fault. Returns None if nothing is."""
     command.before(faults)
     done = faults.run(command.words, command.nth, rule(place, fault))
     try:
@@ -205,7 +205,7 @@ def try_one(faults, command, place, fault, kept):
 
 
 def have_at(faults, command, most):
-    """Every chosen fault, one run for each."""
+    """Runs every chosen fault once."""
     command.before(faults)
     assert faults.run(command.words, command.nth).returncode == 0
     places = faults.places()
@@ -218,12 +218,12 @@ def have_at(faults, command, most):
     for place, fault in pairs:
         wrong += filter(None, [try_one(faults, command, place, fault, kept)])
         if wrong and kept_files(faults.host) != kept:
-            break  # what is left would be every other one's
+            break  # files that are left would count for every later fault
     assert not wrong, f"seed {SEED}: {len(wrong)} faults\n" + "\n---\n".join(wrong)
 
 
 def kept_files(host):
-    """What outlives everything: not the logs and the archives, which are to; nor a cache that others use beside it."""
+    """Finds what outlives everything, except the logs and the archives, which should, and a cache that others use too."""
     cache = host.env.get("MICROAGENT_CACHE_DIR")
     cache = None if cache == os.environ.get("MICROAGENT_CACHE_DIR") else cache
     return sorted(map(str, [*(host.left() if host.state.exists() else []), *(Path(cache).glob("*/*") if cache else [])]))
@@ -231,7 +231,7 @@ def kept_files(host):
 
 @pytest.fixture
 def faulty(host, request):
-    """The command, with a base where it needs one; and how many faults."""
+    """The command, with a base if it needs one, and the number of faults."""
     command = request.param()
     if isinstance(command, ImageImport):
         request.getfixturevalue("cache")
@@ -245,7 +245,7 @@ def faulty(host, request):
         faults.plainly("base", "delete", "web-v1", check=0)
 
 
-# Those that need a machine for each fault have fewer in `make test`.
+# Commands that need a machine for each fault have fewer faults in `make test`.
 QUICK = [Prepare, Delete, BaseCreate, ImageImport, PoolSet]
 SLOW = [Start, Stop, SessionCreate, SessionStart, SessionDestroy, PoolDrain]
 

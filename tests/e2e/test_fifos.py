@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""FIFOs where a file is named, to which nobody writes: a deadline and Ctrl-C hold while we open and read them."""
+"""Tests FIFOs without a writer in the place of files: a deadline and Ctrl-C work while a command opens and reads them."""
 
 import os
 import signal
@@ -31,7 +31,7 @@ def test_a_signal_ends_the_wait_for_stdin(vm, fifo):
 
 
 def test_a_fifo_whose_writer_comes_late(vm, fifo):
-    """What it says is stdin, and its end is the end of it."""
+    """The FIFO's bytes are stdin, and its end is the end of stdin."""
     child = vm.popen("exec", "--stdin", fifo, "vm", "--", "sh", "-c", "echo up; exec cat")
     assert child.stdout.readline() == b"up\n"
     with open(fifo, "wb") as writer:
@@ -53,7 +53,7 @@ def test_a_device_as_stdin(vm):
     assert vm("exec", "--stdin", "/dev/null", "vm", "--", "wc", "-c", check=0).stdout == "0\n"
 
 
-# What is no regular file is refused at once.
+# A file that is not regular is refused at once.
 REFUSED = {
     "kernel": ("run", "--kernel", "FIFO", "--", "true"),
     "initrd": ("run", "--initrd", "FIFO", "--", "true"),
@@ -87,7 +87,7 @@ def test_a_source_of_a_copy_is_refused(vm, fifo):
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_ends_the_reading_of_variables(host, fifo, number):
-    """A pipe is as good as a file there, and is waited for: `--env-file <(pass show agent)`."""
+    """Here a pipe is as good as a file, and is waited for: `--env-file <(pass show agent)`."""
     child = host.popen("run", "--env-file", fifo, "--", "true")
     writer = os.open(fifo, os.O_WRONLY)  # it returns when the other end is open
     child.send_signal(number)

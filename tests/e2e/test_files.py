@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Files into a running workspace and out of it: whole, as they were, or not at all; listings."""
+"""Tests files that are copied into a running workspace and out of it: they arrive whole and unchanged, or not at all.
+Tests listings too."""
 
 import base64
 import hashlib
@@ -26,7 +27,7 @@ def guest(vm, script, user="agent"):
 
 @pytest.fixture(scope="module", autouse=True)
 def room(vm):
-    """A file system in the guest's memory: the image's own disk is small."""
+    """Mounts a file system in the guest's memory, since the image's own disk is small."""
     guest(vm, "mkdir /mem && mount -t tmpfs -o size=160m none /mem && chmod 777 /mem", "root")
     yield
     guest(vm, "umount /mem && rmdir /mem", "root")
@@ -45,7 +46,7 @@ def digest(path):
 
 
 def describe(top):
-    """All that must survive of a tree: {path: (type, mode, mtime, contents or target)}."""
+    """Returns all of a tree that must survive: {path: (type, mode, mtime, contents or target)}."""
     found = {}
     top = os.fsencode(top)
     for base, dirs, files in os.walk(top):
@@ -97,7 +98,7 @@ def test_a_tree_is_what_it_was(vm, target):
     assert vm.json("cp", "-u", "root", "vm:/mem/tree", target / "back") == {"ok": True, "skipped": []}
     assert describe(target / "back") == before
     assert os.path.samefile(target / "back" / "-dash", target / "back" / "deep" / "other name")
-    # Who may not read all of it hears what is missing.
+    # A user who may not read all of it is told what is missing.
     skipped = vm.json("cp", "vm:/mem/tree", target / "partly")["skipped"]
     assert skipped == [{"path": "deep/er/locked", "why": "permission denied"}]
 
@@ -121,7 +122,7 @@ def test_why_a_long_path_was_left_out(vm, target):
 
 
 def test_holes_stay_holes(vm, target):
-    """10 GiB of which 3 MiB are data."""
+    """A file of 10 GiB with 3 MiB of data."""
     sparse, data = target / "sparse", os.urandom(3 * MIB)
     with open(sparse, "wb") as file:
         for i in range(3):
@@ -175,12 +176,12 @@ def test_a_full_disk_leaves_nothing(vm, target):
 
 
 def test_a_directory_of_this_host_that_is_closed(vm, target):
-    """It is not taken for the guest's file, which may be read."""
+    """The host's unreadable file is not taken for the guest's, which may be read."""
     guest(vm, "echo text > /mem/f")
     closed = target / "closed"
     closed.mkdir()
     closed.chmod(0o555)
-    # Root may write into it unless it has given up that right.
+    # root may write into it unless root has given up that right.
     vm.wrap = ["setpriv", "--bounding-set=-dac_override", "--inh-caps=-all"] if os.getuid() == 0 else []
     try:
         for to in (closed, closed / "g"):
@@ -204,7 +205,7 @@ def test_what_is_not_there_is_named_with_its_workspace(vm, target):
 
 
 def test_a_limit_and_the_umask(vm, target):
-    """What a guest sends is bounded, and nobody else's to write."""
+    """The guest's stream is bounded, and only the guest writes it."""
     guest(vm, "mkdir -p /mem/open/d; echo text > /mem/open/d/f; chmod -R 7777 /mem/open; truncate -s 1M /mem/hole")
     copied = f'umask 027; exec {vm.bin}/microagent cp --limit 2K vm:/mem/open {target}/open'
     subprocess.run(["sh", "-c", copied], env=vm.env, check=True)
@@ -222,7 +223,7 @@ def test_a_limit_and_the_umask(vm, target):
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
 def test_a_killed_client_leaves_nothing_under_the_name(vm, target, how):
-    """The other side sees to itself; SIGTERM has our side tidied up too."""
+    """The other side ends by itself; after SIGTERM our side cleans up too."""
     pipe = target / "log"
     os.mkfifo(pipe)
     with open(target / "big", "wb") as file:
@@ -237,7 +238,7 @@ def test_a_killed_client_leaves_nothing_under_the_name(vm, target, how):
     assert client.returncode == (-9 if how == signal.SIGKILL else 128 + how), (out, err)
     wait_until(lambda: int(guest(vm, "df -k /mem | tail -n1").split()[2]) < 1024, "the guest to let go of it")
     assert guest(vm, "ls -A /mem") == ""
-    # Out of the guest, into a directory that is listed.
+    # A copy out of the guest, into a directory that is listed.
     guest(vm, "mkdir /mem/t; cd /mem/t; for i in $(seq 64); do dd if=/dev/zero of=$i bs=1M count=1 2>/dev/null; done")
     (target / "to").mkdir()
     client = vm.popen("cp", "vm:/mem/t", target / "to" / "t")
@@ -254,7 +255,7 @@ def test_a_killed_client_leaves_nothing_under_the_name(vm, target, how):
 
 
 def stop_copy(vm, to):
-    """A copy of /mem/t to `to`, stopped by SIGSTOP while it writes, and what it writes to."""
+    """Starts a copy of /mem/t to `to`, and stops it with SIGSTOP while it writes. Returns it and the file that it writes to."""
     before = set(to.parent.glob(".microagent-*"))
     client = vm.popen("cp", "vm:/mem/t", to)
     while not (new := [path.parent for path in to.parent.glob(".microagent-*/d") if path.parent not in before]):
@@ -272,7 +273,7 @@ def kill_copy(vm, to):
 
 
 def test_the_next_copy_removes_what_a_killed_one_left(vm, target):
-    """It does not touch what another copy still writes, nor what is not ours."""
+    """It does not touch files that another copy still writes, nor foreign files."""
     guest(vm, "mkdir -p /mem/t/d; cd /mem/t/d; seq 10000 | xargs touch; echo f > /mem/f")
     place = target / "to"
     others = [place / ".microagent-0123456789abcdef", place / ".microagent-mine"]
@@ -288,7 +289,7 @@ def test_the_next_copy_removes_what_a_killed_one_left(vm, target):
         live.send_signal(signal.SIGCONT)
     assert live.communicate() and live.returncode == 0
     assert len(os.listdir(place / "live" / "d")) == 10000
-    # A copy that fails, and one of a file, remove it as well.
+    # A copy that fails, and a copy of a file, remove it as well.
     kill_copy(vm, place / "t")
     vm("cp", "vm:/no/such", place / "none", check=1)
     assert sorted(os.listdir(place)) == sorted([*(other.name for other in others), "f", "live"])
@@ -300,7 +301,7 @@ def test_the_next_copy_removes_what_a_killed_one_left(vm, target):
 
 
 def test_a_guest_that_changes_what_is_copied(vm, target):
-    """Directories become links and files grow and shrink meanwhile; nothing of the host is touched."""
+    """Meanwhile directories become links, and files grow and shrink. Nothing of the host is touched."""
     guest(vm, "mkdir /mem/t; cd /mem/t; for i in $(seq 20); do mkdir d$i; echo $i > d$i/f; done; "
               "(while :; do for i in $(seq 20); do rm -rf d$i; ln -s /etc d$i; echo x >> grow; : > shrink; rm d$i; mkdir d$i; "
               "head -c 100000 /dev/zero > shrink; done; done) >/dev/null 2>&1 & echo $! > /mem/pid")
@@ -379,7 +380,7 @@ def test_the_connection_is_handed_over(vm, target):
         for line in lines:
             schema_check.validate("agent-files-line", line)
         assert lines[-1] == {"end": True} or words[2] == "/none" and lines[-1]["errorCode"] == "not-found"
-    # Nothing else can have it, and a stream of noise makes nothing.
+    # Nothing else can have it, and a stream of random bytes makes nothing.
     for words, more in ((("cat",), {}), (("microagent-files", "list", "/", "/"), {"user": "nobody-here"}),
                         (("microagent-files", "list", "/", "/"), {"pty": {"rows": 1, "cols": 1}})):
         assert hand_over(vm, *words, **more).frame()["event"] == "error"

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""What is Firecracker's own: its program found and refused, its files, its vsock, its console, its end, and quarantine
-(test_firecracker_faults.py: its API's faults). On a stand-in that checks what it is told and emulates, or on the real one
-(firecracker.py)."""
+"""Tests what only Firecracker has: how its program is found and refused, its files, its vsock, its console, its end,
+and quarantine (test_firecracker_faults.py has the faults of its API). It runs on a stand-in that checks its calls
+and emulates, or on the real one (firecracker.py)."""
 
 import json
 import os
@@ -43,7 +43,7 @@ def connect(path, port=2222):
 
 
 def test_a_life(fc):
-    """Prepared, running, halted, running again, stopped."""
+    """The workspace is prepared, runs, is halted, runs again, and is stopped."""
     answer = fc.start(network={"mode": "isolated"})
     assert answer["event"]["state"] == "running"
     assert fc.runtime["confinement"] == "cell"
@@ -82,7 +82,7 @@ def test_kill(fc):
 
 
 def test_a_reset_is_no_power_off(fc):
-    """Both are a reset to Firecracker: what the guest's agent said before tells them apart."""
+    """Both are a reset to Firecracker. The agent's last message tells them apart."""
     fc.start()
     fc.host("exec", "--user", "root", "w", "--", "reboot", "-f")
     event = fc.wait_for("failed")
@@ -96,7 +96,7 @@ def test_a_guest_that_switches_itself_off(fc):
 
 
 def test_serial_console(fc):
-    """What is typed reaches the guest, and what it says is in serial.log and nowhere else's words are."""
+    """Typed text reaches the guest. Its output is in serial.log, and other programs' output is not."""
     fc.start(console="shell")
     with socket.socket(socket.AF_UNIX) as console:
         console.connect(str(fc.workspace / "console.sock"))
@@ -120,7 +120,7 @@ def test_disks_are_found_by_their_order(fc):
 
 
 def test_as_many_disks_as_there_are_interrupts(fc):
-    """12 beside the root, with a card: the 19 of a bus that VMGenID and VMClock are on too."""
+    """12 disks beside the root, with a card: the bus has 19 places, and VMGenID and VMClock use it too."""
     path = fc.host.base / "disk.ext4"
     subprocess.run(["mke2fs", "-q", "-t", "ext4", path, "1M"], check=True)
     disks = [{"name": f"d{number}", "path": str(path), "mountpoint": f"/d{number}", "mode": "ro"} for number in range(13)]
@@ -133,14 +133,14 @@ def test_as_many_disks_as_there_are_interrupts(fc):
 def test_balloon(fc):
     config = fc.host.config(memoryMiB=512)
     fc.do("prepare", config)
-    # The answer comes when the guest is done with it, however slow the host.
+    # The answer comes when the guest is done with it, however slow the host is.
     fc.do("start", config, env={"MICROAGENT_TEST_LIMIT_BALLOON_MS": "50000"})
     answer = fc.balloon(384)
     assert answer["ok"] and 384 <= answer["balloon"]["actualMiB"] <= 400, answer
 
 
 def test_what_it_counts_is_kept(fc):
-    """Lines of its metrics, by the FIFO on which it writes them: the last whole one, and nothing that is none."""
+    """Reads the last whole line of its metrics from the FIFO to which it writes them. A text that is no such line is ignored."""
     fc.start()
     kept = fc.workspace / "metrics.json"
     fifo = os.open(fc.workspace / "vmm" / "metrics", os.O_WRONLY)
@@ -154,7 +154,7 @@ def test_what_it_counts_is_kept(fc):
     os.close(fifo)
     wait_until(lambda: json.loads(kept.read_text()) == {"half": 4}, "the last line")
     fc.do("halt")
-    assert "utc_timestamp_ms" in json.loads(kept.read_text())  # which it writes when the guest has ended
+    assert "utc_timestamp_ms" in json.loads(kept.read_text())  # it writes this when the guest has ended
 
 
 def test_rates_are_the_drive_s(standin):
@@ -165,7 +165,7 @@ def test_rates_are_the_drive_s(standin):
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="mounting a small tmpfs needs root")
 def test_a_full_disk_is_the_guest_s_error(fc):
-    """And no pause: it goes on, and its disk when there is room again."""
+    """There is no pause: the guest goes on, and its disk works again when there is room."""
     small = fc.host.base / "small"
     small.mkdir()
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64m,mode=755", "none", small], check=True)
@@ -200,7 +200,7 @@ def test_a_disk_at_rest_is_read_by_a_machine_of_its_own_backend(fc):
 
 
 def test_a_disk_is_not_copied_to_where_it_has_no_room(fc):
-    """To be looked at: 16 MiB stay free, and what is refused has written nothing."""
+    """The quota is checked by looking at the disk: 16 MiB stay free, and a refused write has written nothing."""
     if os.geteuid() != 0:
         pytest.skip("root mounts a tmpfs")
     config = fc.host.config()
@@ -222,7 +222,7 @@ def test_a_disk_is_not_copied_to_where_it_has_no_room(fc):
 
 
 def answer_behind_the_end(path):
-    """What the agent answers to an envelope after its client has shut its sending side."""
+    """Returns the agent's answer to an envelope after its client has closed its sending side."""
     with connect(path) as client:
         client.sendall(b'{"op":"exec","payload":{"command":["sh","-c","sleep 0.2; echo done"]}}\n')
         client.shutdown(socket.SHUT_WR)
@@ -231,14 +231,15 @@ def answer_behind_the_end(path):
 
 
 def test_the_end_of_one_side(fc):
-    """Firecracker itself loses it, and with it the answer; the link does not. What it cannot be for is said."""
+    """Firecracker itself loses that end, and with it the answer; the link does not. The cases that the link cannot help
+    are reported."""
     port = free_port()
     fc.start(network={"mode": "nat", "portForwards": [{"hostPort": port, "guestPort": 8080}]})
     about = os.lstat(fc.workspace / "agent.sock")
     assert stat.S_ISSOCK(about.st_mode) and stat.S_IMODE(about.st_mode) == 0o600 and about.st_uid == os.geteuid()
     assert b"done" not in answer_behind_the_end(fc.workspace / "vsock.sock")
     assert b"done" in answer_behind_the_end(fc.workspace / "agent.sock")
-    with connect(fc.workspace / "agent.sock", 5000) as other:  # no other port of the guest's
+    with connect(fc.workspace / "agent.sock", 5000) as other:  # on no other port of the guest
         assert other.recv(64) == b""
     install_guest_program(fc.host, "w")
     server = serve(fc.host, "w", "127.0.0.1", 8080)
@@ -249,7 +250,7 @@ def test_the_end_of_one_side(fc):
 
 
 def test_a_program_of_the_guest_does_not_get_the_link(fc):
-    """It is one connection, which PID 1 has made."""
+    """The link is one connection, which PID 1 has made."""
     fc.start()
     install_guest_program(fc.host, "w")
     assert fc.exec("sh", "-c", "/tmp/gc dial 1023 < /dev/null || true") == ""
@@ -257,7 +258,7 @@ def test_a_program_of_the_guest_does_not_get_the_link(fc):
 
 
 def test_an_agent_that_dies_while_it_sends(fc):
-    """The next one begins the link anew, whatever part of a packet the last one has sent."""
+    """The next supervisor begins the link anew, whatever part of a packet the last one has sent."""
     fc.start()
     for _ in range(5):
         reader = fc.host.popen("exec", "--user", "root", "w", "--", "sh", "-c", "kill -9 $(pidof microagent) & yes")
@@ -276,7 +277,7 @@ REFUSED_KEY = "Firecracker refused PUT /actions: refused because a test wants it
 
 
 def cut(fc, mode):
-    """What is severed, with a connection that somebody holds and one that waits; the machine goes on."""
+    """All channels are cut, also a connection that somebody holds and one that waits. The machine goes on."""
     held, waiting = connect(fc.workspace / "vsock.sock"), connect(fc.workspace / "vsock.sock")
     linked = connect(fc.workspace / "agent.sock")
     assert held.recv(64).startswith(b"OK ") and linked.recv(64).startswith(b"OK ")
@@ -295,7 +296,7 @@ def goes_on(fc):
 
 @pytest.fixture
 def bridge():
-    """Words before a command that is to run where there is one, and somebody who gives addresses."""
+    """Words before a command that runs where there is a bridge, with a program that gives addresses."""
     if os.geteuid() != 0:
         pytest.skip("only root makes network namespaces")
     with subprocess.Popen(["unshare", "--net", "sh", "-c", BRIDGE, "sh", "/usr/bin/python3", "-c", DHCP], stdout=subprocess.PIPE) as server:
@@ -310,13 +311,13 @@ if REAL_FIRECRACKER:
         return default_kernel(host)
 else:
     @pytest.fixture(name="quiet_kernel")
-    def the_tuned_kernel(tuned_kernel):  # asked for by name, so that the test has the time to wait for its builder
+    def the_tuned_kernel(tuned_kernel):  # named as a fixture, so that the test has time to wait for its builder
         return tuned_kernel
 
 
 @pytest.mark.parametrize("mode", ["isolated", "nat", "bridged"])
 def test_quarantine_cuts_a_held_connection(fc, mode, quiet_kernel, request):
-    """A connection to the guest that somebody holds is dead, nobody else gets one, and the machine goes on."""
+    """A connection to the guest that somebody holds is dead, nobody gets a new one, and the machine goes on."""
     wrap = request.getfixturevalue("bridge") if mode == "bridged" else ()
     network = {"mode": mode, **({"interface": "br-test"} if mode == "bridged" else {})}
     config = fc.host.config(network=network, user="root", command=["sh", "-c", "while echo tick; do sleep 1; done >/dev/console"],
@@ -328,21 +329,21 @@ def test_quarantine_cuts_a_held_connection(fc, mode, quiet_kernel, request):
     goes_on(fc)
     assert "/proc" not in strays.descriptors(pid).values()
     assert ("tap0" in shown(f"/proc/{pid}/net/dev")) == (mode != "isolated")
-    if mode == "bridged":  # its side of the bridge is gone
+    if mode == "bridged":  # its end on the bridge is gone
         links = shown(f"/proc/{fc.runtime['supervisorPid']}/net/dev")
         assert "br-test" in links and "microagent" not in links
     halt_without_a_word(fc, {"isolated": None, "nat": "refuse", "bridged": "hang"}[mode])
 
 
 def halt_without_a_word(fc, fault):
-    """What it is told by the supervisor it hears yet: a key, in which a tuned kernel sees nothing. One that is refused is
-    told in the log, and one without an answer ends the machine: each is an end that nobody was asked for."""
+    """It still obeys its supervisor: a key, which a tuned kernel does not see. A refused call is in the log, and a call
+    without an answer ends the machine. Nobody asked for either end."""
     if not fc.is_real:
         fc.set(faults={"PUT /actions": {"do": fault}} if fault else {})
         fc.calls()
     event = fc.do("halt")["event"]
     assert event["state"] == "halted" and event["detail"].startswith("unclean"), event
-    if fc.is_real:  # it keeps no record, and refuses nothing that it knows
+    if fc.is_real:  # it keeps no record, and refuses no call that it knows
         return
     (call, body), = fc.calls()
     assert call == "PUT /actions" and "SendCtrlAltDel" in str(body)
@@ -355,7 +356,7 @@ RUNS = "echo the command runs > /dev/console"
 
 
 def quarantined(fc, kernel, line):
-    """A machine in quarantine whose root runs the line, which says on the console when it does."""
+    """Makes a machine in quarantine whose root runs the line. The line says on the console when it runs."""
     config = fc.host.config(network={"mode": "isolated"}, user="root", command=["sh", "-c", line], kernelPath=kernel["path"])
     fc.do("prepare", config)
     fc.do("start", config)
@@ -364,7 +365,7 @@ def quarantined(fc, kernel, line):
 
 
 def test_an_orderly_end_in_quarantine_is_one(fc, debian_kernel):
-    """Its agent cannot say so any more, and Firecracker calls a power-off a reset: the last line of the console tells it."""
+    """Its agent cannot say so any more, and Firecracker reports a power-off as a reset. The last line of the console tells it."""
     quarantined(fc, debian_kernel, f"{RUNS}; sleep 1000")
     event = fc.do("halt")["event"]
     assert (event["state"], event["detail"]) == ("halted", "the guest switched itself off when asked"), event
@@ -375,7 +376,7 @@ def test_an_orderly_end_in_quarantine_is_one(fc, debian_kernel):
 
 
 def test_a_reset_in_quarantine_is_no_end_in_order(fc, debian_kernel):
-    """A command that is told to end has the kernel reset the machine, without a word of init's."""
+    """A command that is told to end has the kernel reset the machine, without a message of init."""
     quarantined(fc, debian_kernel, f"trap 'echo b > /proc/sysrq-trigger' TERM; {RUNS}; while :; do sleep 1; done")
     event = fc.do("halt")["event"]
     assert (event["state"], event["detail"]) == ("halted", "unclean: the guest did not end in order"), event
@@ -421,7 +422,7 @@ def test_it_is_found_in_path_and_in_libexec(fc):
 
 
 def test_a_place_whose_name_is_too_long(fc):
-    """In libexec by two links: each is followed, and there is no name for where they lead together."""
+    """The program is in libexec behind two links: each is followed, and no single name has both."""
     prefix, half = fc.host.base / "prefix", "/".join(["x" * 200] * 11)
     for name in ("bin", f"libexec/{half}"):
         (prefix / name).mkdir(mode=0o755, parents=True)
@@ -432,7 +433,7 @@ def test_a_place_whose_name_is_too_long(fc):
     shutil.copy(BIN / "microagent-firecracker-supervisor", prefix / "bin")
     done = subprocess.run([prefix / "bin/microagent-firecracker-supervisor"], input=b'{"command":"host"}', capture_output=True,
                           env={**fc.host.env, "MICROAGENT_FIRECRACKER": ""}, check=True)
-    shutil.rmtree(prefix / "libexec")  # nobody else could walk it
+    shutil.rmtree(prefix / "libexec")  # nobody else could use it
     said = json.loads(done.stdout)["host"]["acceleratorReason"]
     assert said.endswith("libexec/microagent/firecracker: File name too long"), said
 
@@ -444,7 +445,7 @@ def test_too_old(standin):
 
 @pytest.mark.parametrize("version", ["1.16.0", "1.16.1"])
 def test_one_with_a_known_defect(standin, version):
-    """Which is told to whoever asks, and not that there is none."""
+    """The message says so, and not that there is no Firecracker."""
     standin.set(version=version)
     words = f"is version {version}, which loses its vsock once it was paused, as at a session's quota: 1.14, 1.15 or one after 1.16.1 will do"
     code, answer, _ = standin.ask("check", standin.host.config())
@@ -458,7 +459,7 @@ def test_one_with_a_known_defect(standin, version):
 
 
 def test_another_program_of_that_name_is_asked_anew(standin):
-    """What the last one said is remembered of it alone; and `host` asks always. Where no other test remembers one."""
+    """The answer is remembered only for that program. `host` asks each time. It runs where no other test remembers one."""
     own = {"MICROAGENT_CACHE_DIR": str(standin.place / "cache")}
     standin.do("prepare", standin.host.config(), env=own)  # check remembers nothing
     standin.set(version="1.13.1")
@@ -478,7 +479,7 @@ def test_no_firecracker_at_all(fc):
 
 
 def test_the_real_one_without_kvm(fc):
-    """Which no stand-in is: it is told, and nothing is said to work."""
+    """No stand-in is one. This is reported, and nothing is said to work."""
     real = fc.place / "real"
     real.write_text("#!/bin/sh\necho 'Firecracker v1.15.1'\n")
     real.chmod(0o755)
@@ -508,7 +509,7 @@ def test_of_another_architecture(fc):
 
 
 def test_the_real_one_needs_kvm(fc):
-    """What is no stand-in by its own word is never run without KVM."""
+    """A program that does not say that it is a stand-in is never run without KVM."""
     real = fc.place / "real"
     real.write_text("#!/bin/sh\necho 'Firecracker v1.15.1'\n")
     real.chmod(0o755)
@@ -547,7 +548,7 @@ def test_a_packed_kernel_that_was_not_unpacked(fc):
 
 
 def packed_kernel_alone(fc, debian):
-    """A cache whose only kernel is Debian's, as no program has unpacked it: where it is."""
+    """Makes a cache whose only kernel is Debian's, as if no program had unpacked it. Returns its place."""
     cache = fc.host.base / "cache" / "kernels"
     cache.mkdir(mode=0o700, parents=True)
     cache.parent.chmod(0o700)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Each call of Firecracker's API failing, by a stand-in that fails as it is told (its README.md), and Firecracker ending when
-nobody asked it to."""
+"""Tests failures of each call of Firecracker's API, by a stand-in that fails as a test says (its README.md), and a
+Firecracker that ends without being asked."""
 
 import json
 import os
@@ -42,7 +42,7 @@ SHORTER = {"hang": {"MICROAGENT_TEST_LIMIT_API_MS": "300"}, "close": {"MICROAGEN
 @pytest.mark.parametrize("fault", FAULTS)
 @pytest.mark.parametrize("call", CALLS)
 def test_a_fault_of_each_call_ends_the_start(standin, call, fault):
-    """`failed` with the call and the reason, and nothing is left."""
+    """The state is `failed` with the call and the reason, and nothing is left."""
     standin.set(faults={call: {"do": fault}})
     config = standin.host.config(network={"mode": "nat" if "network" in call else "isolated"})
     standin.do("prepare", config)
@@ -80,7 +80,7 @@ def test_it_dies_while_the_guest_boots(standin):
     assert standin.event["state"] == "failed"
     standin.nothing_is_left()
     standin.set()
-    standin.do("start", config)  # a failed one can be started again
+    standin.do("start", config)  # a failed workspace can be started again
     assert standin.exec("id", "-u") == "0\n"
 
 
@@ -97,11 +97,11 @@ def test_it_dies_while_a_command_runs(fc):
 
 
 def test_it_has_died_when_a_quarantine_is_asked_for(fc):
-    """Both are there when the supervisor goes on: it proves nothing of a machine that is no more."""
+    """Both messages are there when the supervisor goes on: it proves nothing about a machine that has gone."""
     fc.start()
     supervisor, vmm = fc.runtime["supervisorPid"], fc.runtime["pid"]
     os.kill(supervisor, signal.SIGSTOP)
-    with socket.socket(socket.AF_UNIX) as asking:  # by hand: of a command it cannot be told when it has asked
+    with socket.socket(socket.AF_UNIX) as asking:  # by hand, since a command does not say when it has asked
         asking.settimeout(60)
         asking.connect(str(fc.workspace / "control.sock"))
         asking.sendall(b'{"command":"quarantine"}\n')
@@ -109,7 +109,7 @@ def test_it_has_died_when_a_quarantine_is_asked_for(fc):
         os.kill(supervisor, signal.SIGCONT)
         try:
             answer = json.loads(asking.makefile().readline())
-        except ConnectionResetError:  # it saw the death first, and ended with the question unread
+        except ConnectionResetError:  # it saw the death first, and ended without reading the question
             answer = {"ok": False, "error": "reset"}
     assert not answer["ok"] and answer["error"], answer
     fc.wait_for("failed")
@@ -131,7 +131,7 @@ def test_a_balloon_that_is_refused_leaves_the_machine(standin, call):
 
 
 def test_a_call_waits_behind_what_the_guest_wants_of_its_disk(standin):
-    """A guest's flush is answered by the thread that answers the API: one that takes long is no fault."""
+    """The thread that answers the API also does a guest's flush. A flush that takes long is no fault."""
     config = standin.host.config(memoryMiB=512)
     standin.do("prepare", config)
     standin.do("start", config, env={"MICROAGENT_TEST_LIMIT_API_MS": "2000"})
@@ -179,7 +179,7 @@ def test_it_never_opens_its_api(standin):
 
 
 class Session:
-    """One of 16 MiB, in which somebody writes more: its disk is a copy of the base's."""
+    """Makes a session with a quota of 16 MiB, in which a program writes more. Its disk is a copy of the base's."""
 
     def __init__(self, fc, **limits):
         self.fc, host = fc, fc.host
@@ -190,7 +190,7 @@ class Session:
         self.place = host.state / "sessions" / f"{self.name}.bundle"
 
     def write(self):
-        """Beyond its quota, with a word on the console each second, by somebody who is told when it is done."""
+        """Starts a writer that goes beyond the quota, with a line on the console each second. It says when it is done."""
         script = "(while echo tick; do sleep 1; done) >/dev/console 2>&1 & dd if=/dev/urandom of=/root/f bs=1M count=32 conv=fsync 2>/dev/null"
         return self.fc.host.popen("session", "exec", "--user", "root", self.name, "--", "sh", "-c", script)
 
@@ -213,7 +213,7 @@ class Session:
         return (self.place / "serial.log").stat().st_size
 
     def told(self):
-        """In which states it was to be, without those that nobody took it for."""
+        """Returns the states that it was told to have, without calls that nobody received."""
         return [body["state"] for call, body in self.fc.calls() if call == "PATCH /vm" and isinstance(body, dict)]
 
     def end(self):
@@ -234,7 +234,7 @@ def test_a_session_waits_at_its_quota(standin):
         assert session.quota(256).returncode == 0
         session.wait_for("resumed: its disk may grow to 256 MiB")
         writer.communicate(timeout=60)
-    # The writer may have been through before the third try: it waits for nobody then.
+    # The writer may be done before the third try. Then nobody waits for it.
     told = []
     wait_until(lambda: told.extend(session.told()) or "Resumed" in told, "the machine to be resumed")
     assert writer.returncode == 0 and told == ["Paused", "Resumed"]
@@ -242,7 +242,7 @@ def test_a_session_waits_at_its_quota(standin):
 
 
 def test_quarantine_of_a_session_at_its_quota(fc):
-    """Proven of a machine that stands still; it goes on when it may, and says so to nobody but its console."""
+    """The quarantine is proven for a machine that stands still. It goes on when it may, and says so only on its console."""
     session = Session(fc)
     with session.write() as writer:
         session.wait_for(PAUSED)
@@ -263,8 +263,8 @@ def test_quarantine_of_a_session_at_its_quota(fc):
     (1, "half", "Firecracker's API: PATCH /vm: its answer ends in the middle"),
 ])
 def test_a_session_that_cannot_be_paused_or_go_on_fails(standin, after, fault, words):
-    """Nobody is left with a machine that stands still and is said to run."""
-    session = Session(standin, **({"API_RUNNING_MS": 500} if fault == "hang" else {}))  # else a busy host is too slow for that
+    """No user is left with a machine that stands still and counts as running."""
+    session = Session(standin, **({"API_RUNNING_MS": 500} if fault == "hang" else {}))  # otherwise a busy host is too slow for that
     standin.set(faults={"PATCH /vm": {"do": fault, "after": after}})
     with session.write() as writer:
         if after:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""What a guest does on machines that no supervisor of this host makes: as Apple's framework gives them (no serial
-port, the console is hvc0; the kernel asks for its address, ip=dhcp) and as Hyper-V does (disks on a SCSI
-controller, known by their order). QEMU is started by hand, and the test is the host."""
+"""Tests a guest on machines that no supervisor of this host makes: as Apple's framework gives them (no serial port,
+hvc0 as console, a kernel that asks for its address, ip=dhcp), and as Hyper-V does (disks on a SCSI controller, known
+by their order). The test starts QEMU by hand, and is the host."""
 
 import json
 import shutil
@@ -53,7 +53,7 @@ QEMU = {
 
 
 class Guest:
-    """With a virtio console and no other; `devices` and `line` are what the machine differs in."""
+    """Starts a guest with only a virtio console. `devices` and `line` are the differences of the machine."""
 
     def __init__(self, base, kernel, devices, line):
         self.base, self.said = base, b""
@@ -77,7 +77,7 @@ class Guest:
         theirs.close()
 
     def accept_control(self, **config):
-        """What was said before ready."""
+        """Returns the messages before ready."""
         self.stream = Frames(self.control.accept()[0])
         assert self.stream.read()["type"] == "hello"
         self.stream.write({**CONFIG, **config})
@@ -102,7 +102,7 @@ class Guest:
         return answer["stdout"]
 
     def await_console(self, text):
-        """What the console has said since the last time, up to the text."""
+        """Returns the console's output since the last time, up to the text."""
         self.console.settimeout(HANG_S)
         while text not in self.said:
             chunk = self.console.recv(4096)
@@ -151,7 +151,7 @@ def card(base):
 
 
 def discoveries(dump):
-    """The transactions of DHCP that have been begun, in the order of their packets."""
+    """Returns the DHCP transactions that have begun, in the order of their packets."""
     data, at, found = dump.read_bytes(), 24, []
     while at + 16 <= len(data):
         size = struct.unpack_from("=I", data, at + 8)[0]
@@ -166,8 +166,8 @@ def discoveries(dump):
 @pytest.mark.parametrize("which", ["tuned_kernel", "debian_kernel"])
 @pytest.mark.parametrize("line", ["ip=dhcp", ""])
 def test_an_address_by_dhcp(guest, request, tmp_path, which, line):
-    """Where the kernel has asked nobody asks again, and its names are taken; a kernel that cannot (Debian's),
-    or that is not told to, leaves it to the agent."""
+    """If the kernel has asked, nobody asks again, and its name servers are used. If a kernel cannot ask (Debian's), or
+    is not told to, the agent asks."""
     dump, network = card(tmp_path)
     it = guest(request.getfixturevalue(which), [*VIRTIO_DISK, *network], line)
     it.accept_control(network={"dhcp": True})
@@ -182,7 +182,7 @@ def test_an_address_by_dhcp(guest, request, tmp_path, which, line):
 
 
 def test_no_address_that_nobody_asked_for(guest, tuned_kernel, tmp_path):
-    """A kernel that could ask, and is not told to, says nothing on the link and waits for nothing."""
+    """A kernel that could ask, and is not told to, sends nothing and waits for nothing."""
     dump, network = card(tmp_path)
     it = guest(tuned_kernel, [*VIRTIO_DISK, *network], "")
     it.accept_control()
@@ -193,7 +193,7 @@ def test_no_address_that_nobody_asked_for(guest, tuned_kernel, tmp_path):
 
 
 def test_a_machine_of_arm64(guest, arm64_kernel, arm64_image, tmp_path):
-    """As on Apple's own processors, but for what stands behind the devices."""
+    """As on Apple's own processors, except for the implementation of the devices."""
     dump, network = card(tmp_path)
     it = guest(arm64_kernel, [*VIRTIO_DISK, *network], "ip=dhcp -- console")
     it.accept_control(network={"dhcp": True})
@@ -225,7 +225,7 @@ def test_a_shell_on_hvc0(guest, request, which):
 
 @pytest.mark.parametrize("which", ["tuned_kernel", "debian_kernel"])
 def test_the_last_words_are_on_hvc0(guest, request, tmp_path, which):
-    """With Debian's kernel the console's driver is a module, and none was there when PID 1 began."""
+    """In Debian's kernel the console's driver is a module, which was not there when PID 1 began."""
     zeros = tmp_path / "zeros"
     zeros.write_bytes(bytes(1 << 20))
     it = guest(request.getfixturevalue(which), [w.replace("ROOTFS", str(zeros)) for w in VIRTIO_DISK], "")
@@ -235,7 +235,7 @@ def test_the_last_words_are_on_hvc0(guest, request, tmp_path, which):
 
 @pytest.mark.parametrize("which", ["tuned_kernel", "debian_kernel"])
 def test_servers_of_published_ports_are_told(guest, request, which):
-    """Also by Debian's kernel, in which inet_diag is a module that is not there, and of which /proc/net tells."""
+    """This works with Debian's kernel too, which has inet_diag as a missing module and reports by /proc/net."""
     it = guest(request.getfixturevalue(which), VIRTIO_DISK, "")
     assert it.accept_control(publishes=[{"guestPort": 8080}])[-1]["ports"] == []
     serve = "(httpd -f -p %s & echo $! > /tmp/pid-%d) > /dev/null 2>&1"
@@ -255,7 +255,7 @@ def test_servers_of_published_ports_are_told(guest, request, which):
 
 
 def test_disks_on_a_scsi_controller(guest, tuned_kernel, tmp_path):
-    """The order is that of the units, whichever was found first."""
+    """The order is that of the units, whichever disk was found first."""
     data = tmp_path / "data"
     with open(data, "wb") as out:
         out.truncate(8 << 20)
@@ -274,7 +274,7 @@ def test_disks_on_a_scsi_controller(guest, tuned_kernel, tmp_path):
 
 
 def test_sockets_of_hyper_v_can_have_their_place(guest, tuned_kernel):
-    """Of two that are built in the first would keep the other out, which the kernel's command line can forbid."""
+    """If both are built in, the first one would keep the other out. The kernel's command line can forbid it."""
     it = guest(tuned_kernel, VIRTIO_DISK, "initcall_blacklist=virtio_vsock_init -- console")
     it.await_console(b"# ")
     it.console.sendall(b"cd /sys/bus/virtio/drivers; echo drivers=$(echo *) e''nd\n")

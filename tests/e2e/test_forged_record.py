@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""runtime.json and the lease as a live supervisor that was taken over may have left them: commands signal nobody else for it,
-and find the machine without it."""
+"""Tests runtime.json and the lease as a live supervisor that was taken over may leave them. Commands signal no other
+process because of them, and find the machine without them."""
 
 import fcntl
 import json
@@ -21,13 +21,13 @@ from conftest import BACKEND, held, make_host, wait_until
 from test_session_share import ORDINARY, as_ordinary
 from test_supervisor import request
 
-NOBODY = 4194303  # the highest number that a process may have here, which none has
-START_TIME = 21  # of the fields of /proc/PID/stat, from 0; the name of `sleep` has no blanks
+NOBODY = 4194303  # the highest number that a process may have here, and none has it
+START_TIME = 21  # fields of /proc/PID/stat, from 0; the name of `sleep` has no blanks
 
 
 @pytest.fixture
 def stranger():
-    """Another user's process, where root tests, as the record has one: its number and when it began."""
+    """Another user's process, if root runs the tests, as the record has one: its pid and when it began."""
     words = ["setpriv", "--reuid", "65534", "--clear-groups"] if os.getuid() == 0 else []
     process = subprocess.Popen([*words, "sleep", "600"])
 
@@ -47,7 +47,7 @@ def stranger():
 
 @pytest.fixture(scope="module")
 def user():
-    """A host whose commands are an ordinary user's."""
+    """A host whose commands run as an ordinary user."""
     if os.getuid() != 0:
         pytest.skip("already an ordinary user: the other tests prove it")
     it = make_host(Path(tempfile.mkdtemp(prefix="e-")))
@@ -66,7 +66,7 @@ def started(host, *words):
 
 
 def forge(record, facts, process):
-    """Each process that a record has is this one."""
+    """Puts this process in the place of each process in a record."""
     facts = dict(facts, supervisorPid=process["pid"], supervisorStartTime=process["startTime"], broker=process, **process,
                  companions=[dict(process, name="passt 2"), dict(process, name="bwrap")])
     record.write_text(json.dumps(facts))
@@ -80,7 +80,7 @@ def check_gone(host, facts):
 
 @pytest.mark.parametrize("command", ("status", "start", "delete"))
 def test_a_process_of_others_that_it_names_lives_on(host, stranger, command):
-    """Its supervisor has ended without a word: the next command ends what it has left."""
+    """Its supervisor has ended without a message. The next command ends what it has left."""
     record, facts = started(host)
     forge(record, facts, stranger.named)
     os.kill(facts["supervisorPid"], signal.SIGKILL)
@@ -94,7 +94,7 @@ def test_a_process_of_others_that_it_names_lives_on(host, stranger, command):
 
 
 def test_it_names_another_in_the_place_of_its_supervisor(host, stranger):
-    """Which does not answer: it is killed with its machine, and the other is not."""
+    """A supervisor that does not answer is killed with its machine, and the foreign process is not."""
     record, facts = started(host)
     forge(record, facts, stranger.named)
     os.kill(facts["supervisorPid"], signal.SIGSTOP)
@@ -116,7 +116,7 @@ def locked(lease):
 
 
 def kept_from_others(lease):
-    """Who opens it is told to come again (EAGAIN)."""
+    """Opening it fails with EAGAIN."""
     file = locked(lease)
     fcntl.fcntl(file, fcntl.F_SETLEASE, fcntl.F_WRLCK)
     signal.signal(signal.SIGIO, signal.SIG_IGN)
@@ -137,7 +137,7 @@ def link(lease):
     lease.symlink_to("/dev/null")
 
 
-# What stands at the first name of the lease when the command comes. What is returned is open meanwhile.
+# Makes what stands at the first name of the lease when the command comes. The returned object is open meanwhile.
 FIRST_NAMES = {
     "its lease": lambda lease: None,
     "nothing": lambda lease: lease.unlink(),
@@ -151,8 +151,8 @@ FIRST_NAMES = {
 
 
 def check_ended_by(host, command, change):
-    """Its supervisor does not answer, and has changed its lease. It has also taken all numbers out, but for quarantine, which
-    would take the machine for one that ended before."""
+    """Its supervisor does not answer, and has changed its lease. It has also removed all pids, except for quarantine,
+    which would take the machine for one that ended before."""
     record, facts = started(host)
     if command != "quarantine":
         forge(record, facts, {"pid": NOBODY, "startTime": 1})
@@ -174,7 +174,7 @@ def check_ended_by(host, command, change):
     *(("kill", first) for first in FIRST_NAMES),
     *((command, first) for command in ("status", "delete", "quarantine") for first in ("its lease", "nothing", "a locked file"))])
 def test_it_names_nobody(host, command, first):
-    """And something else may be in the place of its lease."""
+    """Another kind of file may be in the place of its lease."""
     file = check_ended_by(host, command, FIRST_NAMES[first])
     if command != "delete":
         host("delete", "w", check=0)
@@ -194,7 +194,7 @@ def test_a_users_lease_without_rights(user, command):
 
 @HAS_GUARD
 def test_a_companion_of_a_user_takes_the_rights_of_the_lease(user):
-    """A virtiofsd that was taken over can change the mode of what it has inherited; the workspace stays to be used."""
+    """A virtiofsd that was taken over can change the mode of inherited files. The workspace can still be used."""
     work = user.base / "work"
     work.mkdir()
     os.chown(work, ORDINARY, ORDINARY)
@@ -215,7 +215,7 @@ def test_a_companion_of_a_user_takes_the_rights_of_the_lease(user):
 
 @HAS_GUARD
 def test_quarantine_does_not_call_killed_what_lives(host, stranger):
-    """Somebody has killed the guard, by which a command finds a supervisor that names another in its own place."""
+    """An attacker has killed the guard, by which a command finds a supervisor that names another process in its own place."""
     record, facts = started(host)
     forge(record, facts, stranger.named)
     os.kill(facts["supervisorPid"], signal.SIGSTOP)
@@ -232,7 +232,7 @@ def test_quarantine_does_not_call_killed_what_lives(host, stranger):
 
 @HAS_GUARD
 def test_the_path_in_a_title_is_not_looked_at(host):
-    """A process of the machine calls itself a guard: no command follows the path that its title names."""
+    """A process of the machine calls itself a guard. No command follows the path in its title."""
     _, facts = started(host)
     (host.base / "ma-guard").symlink_to("/bin/sleep")
     named, trace = host.base / "named" / "w", host.base / "trace"
@@ -255,8 +255,9 @@ def test_the_path_in_a_title_is_not_looked_at(host):
 
 @contextmanager
 def in_place_of_its_ear(path, answer=None, state=None, remove=False, first=False):
-    """Answers whoever asks the live supervisor, once; without an answer of its own it hands on what the supervisor says, which is
-    asked also if it comes first. The event says before that the workspace is in the state, if one is given, or is removed."""
+    """Answers one client of the live supervisor. Without an answer of its own it passes on the supervisor's, which is
+    also asked if its turn is first. Before that the event says that the workspace is in the given state, or the
+    event is removed."""
     real = path.with_name("ear")
     path.rename(real)
     with socket.socket(socket.AF_UNIX) as ear:
@@ -295,7 +296,7 @@ LIES = {
 
 @pytest.mark.parametrize("lie", LIES)
 def test_quarantine_believes_no_answer(host, lie):
-    """The machine goes on whatever its supervisor says: it is killed."""
+    """The machine goes on whatever its supervisor says, so it is killed."""
     _, facts = started(host)
     with in_place_of_its_ear(host.state / "w" / "control.sock", LIES[lie]):
         said = host("quarantine", "w", env={"MICROAGENT_TEST_LIMIT_KILL_MS": "2000"}, check=1).stderr
@@ -306,7 +307,7 @@ def test_quarantine_believes_no_answer(host, lie):
 
 
 def test_quarantine_beside_another_one(host):
-    """That comes first: it is no reason to wait for an end."""
+    """This comes first, and is no reason to wait for an end."""
     _, facts = started(host)
     forever = {"MICROAGENT_TEST_LIMIT_KILL_MS": "1000000000"}
     with in_place_of_its_ear(host.state / "w" / "control.sock", LIES["it has ended"], first=True):
@@ -317,7 +318,7 @@ def test_quarantine_beside_another_one(host):
 
 
 def test_quarantine_beside_an_end(host):
-    """An end that has begun meanwhile is not written over."""
+    """An end that has begun meanwhile is not overwritten."""
     _, facts = started(host)
     with in_place_of_its_ear(host.state / "w" / "control.sock", state="stopping"):
         host("quarantine", "w", check=0)
@@ -329,7 +330,7 @@ def test_quarantine_beside_an_end(host):
 
 @pytest.mark.parametrize("lie", ["removed", "running", "halted"])
 def test_quarantine_records_what_its_supervisor_does_not(host, lie):
-    """The machine is cut off, and its event goes behind the answer, or says something else: the command writes another."""
+    """The machine is cut off, and its event comes after the answer, or says something else. The command writes another event."""
     _, facts = started(host)
     what = {"remove": True} if lie == "removed" else {"state": lie}
     with in_place_of_its_ear(host.state / "w" / "control.sock", **what):
@@ -344,7 +345,7 @@ def test_quarantine_records_what_its_supervisor_does_not(host, lie):
 @HAS_GUARD
 @pytest.mark.parametrize("answer", [True, "conflict"])
 def test_quarantine_is_proven_by_the_broker(host, answer):
-    """The supervisor has ended the companions, records a quarantine and says so, or that there is one already; its broker has cut
+    """The supervisor has ended the companions, and records a quarantine or says that there is one. Its broker has cut
     nothing. The machine is killed."""
     _, facts = started(host)
     event = json.loads((host.state / "w" / "event.json").read_text())
@@ -365,7 +366,7 @@ def test_quarantine_is_proven_by_the_broker(host, answer):
 @HAS_GUARD
 @pytest.mark.parametrize("state", ["quarantined", "halted", "stopped", "failed"])
 def test_quarantine_of_a_machine_that_is_said_to_need_none(host, state):
-    """The supervisor has recorded that its machine is in quarantine, or has ended, while it runs."""
+    """The supervisor has recorded that its machine is in quarantine, or has ended, while the machine runs."""
     _, facts = started(host)
     place = host.state / "w" / "event.json"
     place.write_text(json.dumps(dict(json.loads(place.read_text()), state=state)))
@@ -388,7 +389,7 @@ def test_quarantine_without_an_ear(host):
 
 
 def test_a_session_has_no_directory_by_an_answer(host):
-    """What a supervisor says that it was given is neither shown nor recorded: the next machine would be given it."""
+    """The shares that a supervisor claims to have are neither shown nor recorded, since the next machine would get them."""
     host("base", "create", "web", check=0)
     name = host.json("session", "create", "--network", "isolated", "--base", "web")["name"]
     given, other = host.base / "given", host.base / "other"
@@ -406,7 +407,7 @@ def test_a_session_has_no_directory_by_an_answer(host):
 
 
 def test_a_record_of_more_companions_than_there_are(host, stranger):
-    """It costs no command its descriptors; nobody of them is ended. One that is too long is not read at all."""
+    """No command runs out of descriptors, and none of these processes is ended. A record that is too long is not read."""
     record, facts = started(host)
     record.write_text(json.dumps(dict(facts, companions=[stranger.named] * 25000)))
     said = host("quarantine", "w", check=1).stderr
@@ -433,7 +434,8 @@ def test_a_state_directory_that_cannot_be_made(user):
 
 @pytest.mark.parametrize("name", ["", "event.json"])
 def test_rights_that_it_has_taken(user, name):
-    """From its directory, or from its record, so that an ordinary user may not read them: the machine is seen, and is ended."""
+    """The supervisor has taken the rights from its directory or its record, so that an ordinary user may not read them.
+    The machine is seen, and is ended."""
     _, facts = started(user, "--network", "isolated")
     os.kill(facts["supervisorPid"], signal.SIGSTOP)
     (user.state / "w" / name).chmod(0o400 if not name else 0)
