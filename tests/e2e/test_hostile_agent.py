@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""A stand-in for the guest's agent on vsock.sock that lies, floods or says nothing: each costs the
-host a bounded amount of memory and ends in an error that says so."""
+"""Tests a stand-in for the guest's agent on vsock.sock that lies, floods or says nothing. Each case costs the host a
+bounded amount of memory, and ends in an error that says what happened."""
 
 import json
 import re
@@ -42,7 +42,7 @@ class StandIn(VsockStandIn):
                 stream.sendall(self.line)
                 self.serve(stream)
             except OSError:
-                pass  # the host has closed, which is what it is to do
+                pass  # the host has closed, as it should
 
 
 def until_closed(stream):
@@ -61,7 +61,7 @@ def say(*messages):
 @pytest.mark.parametrize("said, error", [
     ((b"\xff\xff\xff\xff",), "bad frame from the guest agent"),
     ((b"\0\0\0\0",), "bad frame from the guest agent"),
-    ((struct.pack(">I", 65536 + 10),), "bad frame from the guest agent"),  # one byte above the most
+    ((struct.pack(">I", 65536 + 10),), "bad frame from the guest agent"),  # one byte above the limit
     ((frame(START), struct.pack(">I", 1 << 24), b"\2"), "bad frame from the guest agent"),
     ((frame(b"\2short"),), "data frame that is none"),
     ((frame(b"{" * 3000),), "bad message from the guest agent"),
@@ -107,7 +107,7 @@ def test_no_answer_to_the_request(vm):
 
 
 def test_no_answer_ends_with_the_timeout(vm):
-    """The command's own limit, where that is the smaller one."""
+    """The command's own timeout, if it is the smaller one."""
     with StandIn(vm.state / "vm", until_closed):
         done = vm("exec", "--timeout", 1, "vm", "--", "true", check=125,
                   env={"MICROAGENT_TEST_LIMIT_EXEC_LATE_MS": "200"})
@@ -115,7 +115,7 @@ def test_no_answer_ends_with_the_timeout(vm):
 
 
 def deaf(stream):
-    """The file server's greeting, and then nothing, neither a word nor an ear, until the host has gone."""
+    """Sends the file server's greeting, and then neither sends nor reads until the host has gone."""
     stream.recv(4096)
     stream.sendall(b"+")
     gone = select.poll()
@@ -163,7 +163,7 @@ def peak_kib(pid):
 
 @pytest.mark.parametrize("resume", [(), ("--resume", 60)], ids=["plain", "resumable"])
 def test_floods_cost_no_memory(vm, resume):
-    """Megabytes of each kind; the most that the client ever had is looked at while it lives."""
+    """Sends megabytes of each kind. While the client lives, its highest use of memory is measured."""
     peaks, child = {}, []
 
     def serve(stream):

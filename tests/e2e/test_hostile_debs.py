@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the maker of a kernel's package, or of a kernel, gets from whoever installs it: nothing of the host."""
+"""Tests what the maker of a kernel's package, or of a kernel, can reach on the host that installs it: nothing."""
 
 import bz2
 import gzip
@@ -44,7 +44,7 @@ def secret(host):
 
 
 def assert_nothing_of_it(cache):
-    """No entry and nothing half-made."""
+    """Requires no entry and nothing half-made."""
     for part in ("kernels", "tmp", "build"):
         assert not (cache / part).exists() or not list((cache / part).iterdir()), part
 
@@ -56,7 +56,7 @@ def refused(host, cache, path, said, code="invalid", command="install"):
 
 
 def installed(host, cache, path, *words):
-    """Its entry's record."""
+    """Returns the record of its entry."""
     assert host.json("kernel", "install", *words, "--from", path)["name"] == NAME
     assert list((cache / "tmp").iterdir()) == []
     return json.loads((cache / "kernels" / f"{NAME}.json").read_text())
@@ -77,14 +77,14 @@ def test_a_package_is_taken_however_it_is_compressed(host, cache, end, pack):
 
 @pytest.mark.parametrize("link", [symlink, hardlink])
 def test_a_link_in_the_place_of_a_module(host, cache, secret, link):
-    """It put a file of root's into the initrd of every guest of that kernel."""
+    """The attack put a file of root into the initrd of every guest of that kernel."""
     path = deb(host.base / "k.deb", boot(), builtin("virtio_pci"), order("virtio_pci"), link(f"./lib/modules/{RELEASE}/kernel/virtio_pci.ko", str(secret)))
     refused(host, cache, path, of_package(f"modules of kernel {RELEASE}: this kernel has no module virtio_pci"), "not-found")
 
 
 @pytest.mark.parametrize("name", ["lib", "lib/modules", f"lib/modules/{RELEASE}", f"usr/lib/modules/{RELEASE}"])
 def test_a_link_in_the_place_of_the_modules(host, cache, name):
-    """depmod, as root, replaced ten files of the directory that it led to."""
+    """In the attack, depmod as root replaced ten files of the directory to which the link led."""
     victim = host.base / "victim"
     below = victim / f"lib/modules/{RELEASE}"[len(name.removeprefix("usr/")):].lstrip("/")
     below.mkdir(parents=True, exist_ok=True)
@@ -99,7 +99,7 @@ def test_a_link_in_the_place_of_the_modules(host, cache, name):
 
 
 def test_a_link_in_the_place_of_the_kernel(host, cache):
-    """It made a file of the host the kernel of guests."""
+    """The attack made a file of the host the kernel of guests."""
     victim = host.base / "victim"
     victim.mkdir()
     (victim / f"vmlinuz-{RELEASE}").write_bytes(hostile_debs.kernel() + SECRET)
@@ -121,7 +121,7 @@ def test_names_that_lead_elsewhere(host, cache, entries, said):
 
 @pytest.mark.parametrize("release", ["-b", ".hidden", "a b", "\033[2J", "x" * 200])
 def test_a_release_is_a_plain_name(host, cache, release):
-    """It is a word of depmod's, a directory and a line that people read."""
+    """The name is a word of depmod's, a directory, and a line that people read."""
     path = deb(host.base / "k.deb", file(f"boot/vmlinuz-{release}", hostile_debs.kernel()))
     refused(host, cache, path, of_package(f'"boot/vmlinuz-{release}" names no release'))
     assert "\033" not in host("kernel", "install", "--from", path, check=1).stderr
@@ -152,7 +152,7 @@ def test_what_is_no_package(host, cache):
     refused(host, cache, path, of_package(f"{path}: it is no Debian package: it has no data.tar"))
 
 
-# In place of depmod, make and strip: what each can reach is its last word.
+# Stand-ins for depmod, make and strip. Each prints what it can reach.
 PROBE = """#!/bin/bash
 try() {{ if (eval "$2") >/dev/null 2>&1; then said="$said $1"; fi; }}
 try secret 'cat {base}/secret'
@@ -182,7 +182,7 @@ exit 1
 
 @pytest.fixture
 def port():
-    """Of the loopback, where somebody listens."""
+    """A socket of the loopback, where somebody listens."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         yield server.getsockname()[1]
 
@@ -206,7 +206,7 @@ def test_what_depmod_reaches(host, cache, secret, port):
 
 
 def test_what_depmod_leaves_leads_nowhere(host, cache, secret):
-    """One that was taken over by a module puts links where its files are looked for."""
+    """A depmod that was taken over by a module puts links where its files are looked for."""
     for script in (f"ln -s {secret} root/lib/modules/{RELEASE}/modules.dep",
                    f"echo kernel/virtio_pci.ko: >root/lib/modules/{RELEASE}/modules.dep; mkdir root/lib/modules/{RELEASE}/kernel; "
                    f"ln -s {secret} root/lib/modules/{RELEASE}/kernel/virtio_pci.ko",
@@ -226,7 +226,7 @@ def without_cells(host):
 
 
 def test_without_a_cell(host, cache):
-    """Nothing is installed, what is missing is named, and a word of the user's does without."""
+    """Nothing is installed, what is missing is named, and an option of the user does without."""
     without_cells(host)
     path = deb(host.base / "k.deb", boot(), builtin())
     answer = host.json("kernel", "install", "--from", path, check=75)
@@ -239,7 +239,8 @@ def test_without_a_cell(host, cache):
 
 
 def test_debians_own_needs_no_cell(host, cache):
-    """What apt has verified is as trustworthy as the host's own programs, and a host without namespaces has kernels too."""
+    """Packages that apt has verified are as trustworthy as the host's own programs, and a host without namespaces needs
+    kernels too."""
     without_cells(host)
     name = host.json("kernel", "install")["name"]
     assert host.json("kernel", "verify", name)["ok"]
@@ -247,7 +248,7 @@ def test_debians_own_needs_no_cell(host, cache):
 
 
 def test_another_package_of_the_same_version(host, cache):
-    """It is not taken for what is there under its name, nor what is there for it."""
+    """It is not taken for the kernel of that name in the cache, and the cache's kernel is not taken for it."""
     first = deb(host.base / "a.deb", boot(hostile_debs.kernel() + b"first"), builtin())
     second = deb(host.base / "b.deb", boot(hostile_debs.kernel() + b"second"), builtin())
     assert b"first" in Path(host.json("kernel", "install", "--from", first)["path"]).read_bytes()
@@ -255,7 +256,7 @@ def test_another_package_of_the_same_version(host, cache):
     said = host("kernel", "install", "--from", second, check=0).stdout
     assert said == f"{NAME} is installed; it replaces what was there under that name\n"
     assert b"second" in (cache / "kernels" / NAME).read_bytes()
-    # A record of a time when no package was noted is of none.
+    # A record from a time when no package was noted belongs to none.
     path = cache / "kernels" / f"{NAME}.json"
     record = json.loads(path.read_text())
     path.unlink()
@@ -267,14 +268,14 @@ def test_another_package_of_the_same_version(host, cache):
 # --- what is packed in a bzImage ---------------------------------------------------------------
 
 ELF = b"\x7fELF" + bytes(100) + b"a kernel"
-# What libarchive has a program of PATH unpack (archive_read_support_filter_all()), by what it begins with.
+# Formats that libarchive has a program of PATH unpack (archive_read_support_filter_all()), by their first bytes.
 BY_PROGRAMS = {"lrzip": b"LRZI\x00\x06" + bytes(40), "grzip": b"GRZipII\x00\x02\x04:)" + bytes(40), "lzop": b"\x89LZO\x00\x0d\x0a\x1a\x0a" + bytes(60)}
 
 
 @AMD64
 @pytest.mark.parametrize("program", BY_PROGRAMS)
 def test_no_program_is_run_on_what_is_packed_in_it(host, cache, program):
-    """lrzip of PATH was run, as root, on bytes of the kernel's maker."""
+    """In the attack lrzip of PATH was run, as root, on bytes of the kernel's maker."""
     ran = host.base / "ran"
     stand_in(host, f"#!/bin/sh\ntouch {ran}\nprintf '\\177ELF'; head -c 4096 /dev/zero\n")
     for name in BY_PROGRAMS:
@@ -283,7 +284,7 @@ def test_no_program_is_run_on_what_is_packed_in_it(host, cache, program):
     assert "vmlinuxSha256" not in installed(host, cache, deb(host.base / "k.deb", boot(image), builtin()))
     (host.base / "bzImage").write_bytes(image)
     host.json("kernel", "install", "--from", host.base / "bzImage", "--name", "mine")
-    assert host.json("kernel", "refresh") == {"refreshed": 2}  # it tries again to unpack what has no vmlinux
+    assert host.json("kernel", "refresh") == {"refreshed": 2}  # it tries again to unpack a kernel without a vmlinux
     assert sorted(p.name for p in (cache / "kernels").glob("*.vmlinux")) == [] and not ran.exists()
     assert list((cache / "tmp").iterdir()) == []
 
@@ -308,7 +309,7 @@ def test_what_a_kernel_is_packed_by(host, cache, pack):
                                      lzma.compress(ELF, filters=[{"id": lzma.FILTER_LZMA2, "dict_size": 1536 << 20}])[:200]],
                          ids=["no-elf", "short", "nothing", "memory"])
 def test_a_kernel_that_cannot_be_unpacked_is_installed_without(host, cache, payload):
-    """It is of use to VMMs that unpack it themselves."""
+    """Such a kernel is of use to VMMs that unpack it themselves."""
     (host.base / "bzImage").write_bytes(bzimage(payload))
     host.env["MICROAGENT_TEST_LIMIT_ARCHIVE_MEMORY_MIB"] = "64"
     host.json("kernel", "install", "--from", host.base / "bzImage", "--name", "mine")
@@ -319,7 +320,7 @@ def test_a_kernel_that_cannot_be_unpacked_is_installed_without(host, cache, payl
 # --- sources of a kernel -----------------------------------------------------------------------
 
 SOURCE = "linux-source-6.1"
-# As much of a kernel's build as is asked for; vmlinux is what a test says.
+# The part of a kernel's build that a test asks for. vmlinux has the contents that the test gives.
 MAKEFILE = """
 allnoconfig:
 \tcp $(KCONFIG_ALLCONFIG) .config
@@ -349,7 +350,7 @@ BUILT = "vmlinux" if hostile_debs.ARCHITECTURE == "amd64" else "arch/arm64/boot/
 
 
 def test_what_a_kernels_build_reaches(host, cache, secret, port):
-    """It runs programs of whoever made the source: in a cell, on the tree alone."""
+    """The build runs programs of the maker of the source: in a cell, on the tree alone."""
     probe(host, "unused", SOURCE, port)
     script = (host.base / "tools" / "unused").read_text().replace(f"{SOURCE}/x", "x")
     path = source(host.base / "s.deb", makefile("bash ./probe"), file(f"{SOURCE}/probe", script.encode(), mode=0o755))
@@ -358,7 +359,7 @@ def test_what_a_kernels_build_reaches(host, cache, secret, port):
 
 
 def test_links_that_a_kernels_build_leaves(host, cache):
-    """A program of root's became the kernel of guests, and a text of root's a part of its record."""
+    """In the attack a program of root became the kernel of guests, and a text of root a part of its record."""
     program, text = host.base / "program", host.base / "text"
     shutil.copy("/usr/bin/true", program)
     text.write_text("of-root-alone")
@@ -380,14 +381,15 @@ def test_a_source_that_is_a_link(host, cache):
     assert tree(victim) == before
 
 
-# What a link may lead to is read and written, by all names that a program of the source has for it.
+# A program of the source reads and writes the target of a link, by all names that it has for it.
 REACHING = "for d in /var/tmp . .. ../tmp ../tree ../.. ../../tmp $$TMPDIR; do echo x >$$d/written; cp $$d/secret . || true; done"
 LINKS = ("tmp", "tree", "unpacked", ".unpacked", "tuned.config")
 
 
 @pytest.mark.parametrize("who", ["tar", "make", "make, of the source too"])
 def test_links_in_the_place_of_a_builds_directories(host, cache, who):
-    """bwrap followed a link that the cell before had left where the next one's temporary files were to be: to the host's root."""
+    """In the attack bwrap followed a link to the host's root, which an earlier cell had left in the place of the next
+    one's temporary files."""
     victim = host.base / "victim"
     victim.mkdir()
     (victim / "secret").write_bytes(SECRET)
@@ -402,7 +404,7 @@ def test_links_in_the_place_of_a_builds_directories(host, cache, who):
     text = MAKEFILE.format(release=RELEASE, recipe=REACHING + "; false").replace("\nvmlinux", f"\n\t({recipe}) 2>/dev/null || true\nvmlinux")
     path = source(host.base / "s.deb", file(f"{SOURCE}/Makefile", text.encode()), *entries)
     said = "a link, or it leads out of its tree" if who.startswith("make,") else "make failed (2): "
-    for _ in range(2):  # the second goes on in what the first has left
+    for _ in range(2):  # the second one goes on with the files of the first
         answer = host.json("kernel", "build", "--from", path, check=1)
         assert said in answer["error"], answer
         assert tree(victim) == before
@@ -411,7 +413,7 @@ def test_links_in_the_place_of_a_builds_directories(host, cache, who):
 
 
 def test_another_source_of_the_same_version(host, cache):
-    """A build goes on where one was broken off, but for a source of other bytes."""
+    """A build goes on where it was interrupted, unless the source has other bytes."""
     evil = source(host.base / "evil.deb", makefile(f"cp /usr/bin/false {BUILT}; exit 1"))
     good = source(host.base / "good.deb", makefile(f"cp /usr/bin/true {BUILT}"))
     host.json("kernel", "build", "--from", evil, check=1)
@@ -424,7 +426,7 @@ def test_another_source_of_the_same_version(host, cache):
 
 
 def running(words):
-    """Whether a process of the host has that command line."""
+    """Returns whether a process of the host has that command line."""
     def read(path):
         try:
             return path.read_bytes()
@@ -435,7 +437,7 @@ def running(words):
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
 def test_a_kernels_build_ends_with_who_started_it(host, cache, number):
-    """All that it runs, and the next one goes on in its tree."""
+    """All of its processes end, and the next build goes on in its tree."""
     sleep = [b"sleep", b"98765.%d" % os.getpid()]
     path = source(host.base / "s.deb", makefile(f"test -f begun && cp /usr/bin/true {BUILT} || {{ touch begun; {b' '.join(sleep).decode()}; }}"))
     child = host.popen("kernel", "build", "--from", path)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""A guest whose root attacks (tests/hostile/attack): whatever it does, the host's processes neither grow nor end but
-with their machine, what the host has seen is still told, and the machine obeys or ends in a state that the table knows."""
+"""Tests a guest whose root attacks (tests/hostile/attack). The host's processes do not grow, and end only with their
+machine. The host still reports what it has seen. The machine obeys, or ends in a state that the table knows."""
 
 import json
 import os
@@ -20,9 +20,9 @@ from test_publish import await_no_server, await_server, nobody_listens
 
 ENDS = {"MICROAGENT_TEST_LIMIT_HALT_MS": "1500"}  # a guest that does not stop when it is told to
 SILENT = {"MICROAGENT_TEST_LIMIT_AGENT_ANSWER_MS": "300", "MICROAGENT_TEST_LIMIT_EXEC_LATE_MS": "300"}
-# Time enough for an agent that answers at all, however slow the machine is.
+# Enough time for an agent that answers at all, however slow the machine is.
 STOPPED = {"MICROAGENT_TEST_LIMIT_AGENT_ANSWER_MS": "5000", "MICROAGENT_TEST_LIMIT_EXEC_LATE_MS": "5000"}
-TERMINAL = "\x1b\x07\x9b\u202e\r"  # what BAD_WORDS of the attack would have a terminal do
+TERMINAL = "\x1b\x07\x9b\u202e\r"  # what a terminal would do with BAD_WORDS of the attack
 
 
 def attacker():
@@ -50,7 +50,7 @@ class Victim:
         return self.host.popen("--state-dir", self.place, "exec", "--user", "root", self.bundle, "--", "/tmp/attack", *words, **kw)
 
     def attack(self, *words, **kw):
-        """{what: how many} of what it says that it did."""
+        """Returns {what: how many} from the last line of the attack."""
         done = self("exec", "--user", "root", self.bundle, "--", "/tmp/attack", *words, check=0, **kw)
         lines = [line.split(": ") for line in done.stdout.splitlines() if line.startswith("attack: ")]
         return {what: int(count) for _, what, count in lines}
@@ -95,7 +95,7 @@ def victim(based):
 
 @pytest.fixture
 def steady(victim):
-    """Nothing of the host's side is more, or another, after the attack; and the guest still answers."""
+    """Requires that nothing on the host's side is more, or another, after the attack, and that the guest still answers."""
     wait_until((victim.workspace / "telemetry.jsonl").exists, "the log that the first record of an exec opens")
     before = growth.look_at_host(victim.workspace)
     processes = growth.host_processes(victim.workspace)
@@ -121,14 +121,14 @@ def test_frames_of_noise(steady, seed):
 
 @pytest.mark.parametrize("kind, count", [("telemetry", 50000), ("commands", 10000), ("long", 5000), ("unknown", 5000), ("listening", 20000)])
 def test_a_flooded_control_stream(steady, kind, count):
-    """The log of what the guest says stays within its bounds, and says that it had to."""
+    """The log of the guest's messages stays within its bounds, and says that lines were dropped."""
     assert steady.attack("control", kind, count)[kind] >= count
     assert (steady.workspace / "audit.log").stat().st_size < 1 << 20
     assert (steady.workspace / "supervisor.log").stat().st_size < 1 << 20
 
 
 def test_what_the_guest_says_of_its_servers(steady):
-    """Its own published port is all that its word opens or shuts; what cannot tell has it open, as an agent of before."""
+    """The guest's message opens and closes only its own published port. A guest that cannot tell has the port open."""
     for kind in ("none", "untold", "none"):
         steady.attack("control", kind, 1)
         if kind == "none":
@@ -150,7 +150,7 @@ def test_what_a_person_reads_of_it(victim):
 @pytest.mark.parametrize("kind, error", [("garbage", "from the guest agent"), ("huge", "bad frame from the guest agent"),
                                          ("silence", "has not answered within 300 ms"), ("gone", "")])
 def test_another_in_the_place_of_the_agent(steady, kind, error):
-    """Each call that it gets fails with a reason, and the agent answers again when it has its place back."""
+    """Each call that it gets fails with a reason. The agent answers again when it has its port back."""
     child = steady.popen("agent", kind, 3)
     failed = []
     while child.poll() is None:
@@ -159,14 +159,14 @@ def test_another_in_the_place_of_the_agent(steady, kind, error):
         failed += [done.stderr.decode()] * (done.returncode == 125)
     out, err = child.communicate()
     assert (child.returncode, out) == (0, b"attack: calls answered: 3\n"), err
-    # Others may be the agent's own, which it had begun when it was stopped, and a slow machine's.
+    # Other codes may come from the agent itself, which had begun a call when it was stopped, or from a slow machine.
     late = [text for text in failed if "has not told the end" in text or "has not answered" in text]
     assert any(error in text for text in failed) and 3 <= len(failed) <= 3 + len(late), failed
     assert all(error in text or text in late for text in failed), failed
 
 
 def test_a_tree_with_everything_in_it(steady):
-    """Names that a terminal would obey, links out of the tree, devices, and directories deeper than a path is long."""
+    """Names that a terminal would obey, links out of the tree, devices, and directories deeper than a path may be."""
     assert steady.attack("tree", "/tmp/tree", 300) == {"deep": 300}
     target = steady.host.tmp / "out"
     done = steady("cp", f"{steady.bundle}:/tmp/tree", target, check=0)
@@ -200,7 +200,7 @@ def test_a_machine_that_ends_itself(based, how, state):
 
 
 def test_a_guest_that_does_not_listen(based):
-    """All its processes are stopped, the agent's too: stop ends it when its time is over."""
+    """All its processes are stopped, the agent too. stop ends the machine when the time is over."""
     victim = Victim(based, "--network", "isolated")
     child = victim.popen("deaf")
     wait_until(lambda: victim("exec", "--timeout", 1, victim.bundle, "--", "true", env=STOPPED).returncode == 125, "the agent to be stopped")
@@ -212,14 +212,14 @@ def test_a_guest_that_does_not_listen(based):
 
 
 def attack_devices(host, kernel, seeds, count):
-    """By words to the ports of the machine's devices. A machine may end of it, which is told; nothing else may."""
+    """The attack writes to the ports of the machine's devices. The machine may end by it, which is reported, and nothing else may."""
     for seed in seeds:
         host("create", "w", "--memory", 256, "--cpus", 1, "--kernel", kernel["name"], check=0)
         host("start", "w", check=0)
         host("exec", "-i", "--user", "root", "w", "--", "sh", "-c", "cat >/tmp/attack; chmod 755 /tmp/attack", input=attacker(),
              text=False, check=0)
         done = host("exec", "--timeout", 60, "--user", "root", "w", "--", "/tmp/attack", "ports", seed, count)
-        # It may end at its last word, too.
+        # The machine may also end at the last write.
         state = host.json("status", "w")["event"]["state"]
         assert state in ("running", "stopped", "failed"), (seed, state, done)
         assert done.returncode != 0 or done.stdout == f"attack: words to ports: {count}\n", done
@@ -228,7 +228,7 @@ def attack_devices(host, kernel, seeds, count):
 
 
 def test_words_to_the_ports_of_devices(based, debian_kernel):
-    """The tuned kernel has no iopl(); Debian's has, and so may whoever brings a kernel of his own."""
+    """The tuned kernel has no iopl(). Debian's kernel has it, and so may a user's own kernel."""
     attack_devices(based, debian_kernel, [1], 20000)
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""A virtiofsd that was taken over (tests/hostile/virtiofsd.c), in front of QEMU and the supervisor: what happened is told,
-the machine ends, or goes on without the directory, and nothing of it is left."""
+"""Tests a virtiofsd that was taken over (tests/hostile/virtiofsd.c), in front of QEMU and the supervisor. The event is
+reported, the machine ends or goes on without the directory, and nothing is left."""
 
 import errno
 import fcntl
@@ -36,7 +36,7 @@ SHORT = {f"MICROAGENT_TEST_LIMIT_{name}": "1500" for name in ("BOOT_TCG_MS", "FI
 
 @pytest.fixture
 def hostile(replace, host):
-    """A directory, and its server in virtiofsd's place. What it does is said in the directory."""
+    """Makes a directory, and puts the hostile server in virtiofsd's place. A file in the directory says what the server does."""
     made = OWN / "hostile-virtiofsd"
     subprocess.run(["gcc", "-static", "-O2", "-D_GNU_SOURCE", "-o", made, ROOT / "tests/hostile/virtiofsd.c"], check=True)
     host("base", "create", "web", check=0)
@@ -49,7 +49,7 @@ def hostile(replace, host):
 
 def test_a_machine_ends_with_its_directory(host, hostile):
     host("create", "w", "--memory", 256, "--share", f"{hostile}:/work", check=0)
-    # Where QEMU and its peer end together, either may be named.
+    # If QEMU and its peer end together, either may be named.
     for what, errors, limits in (("silent", [DEADLINE], SHORT), ("floods", [DEADLINE], SHORT), ("closes", [DIED], {}),
                                  ("ends", [DIED, "virtiofsd share-0 ended with code 3: no more "], {}),
                                  ("leaves", [DIED, "virtiofsd share-0 ended "], {})):
@@ -64,7 +64,7 @@ def test_a_machine_ends_with_its_directory(host, hostile):
 
 
 def test_a_machine_goes_on_without_the_directory(host, hostile):
-    """What was half plugged in is taken back, each time, so that the next one can be."""
+    """A directory that was half plugged in is taken back each time, so that the next one can be plugged in."""
     made = host.json("session", "create", "--base", "web", "--network", "isolated",
                      env={"MICROAGENT_TEST_LIMIT_QMP_MS": "3000"})
     name, place = made["name"], host.state / "sessions" / f"{made['name']}.bundle"
@@ -82,7 +82,7 @@ def test_a_machine_goes_on_without_the_directory(host, hostile):
 
 
 def settings_that_open(pid):
-    """Answers to calls that open a setting of the host for writing, from inside of the process: one for each way and user."""
+    """Answers of calls, made inside the process, that open a setting of the host for writing: one for each way and user."""
     ways = [0] + [int(entry.name) for entry in Path(f"/proc/{pid}/fd").iterdir() if os.readlink(entry).endswith("/fd")]
     answers = []
     for uid in (0, 1000):
@@ -101,7 +101,7 @@ def refuses_settings(pid):
 
 
 def refuses_devices_and_secrets(pid):
-    """The device null has the host's root as its owner, and so have the files of /proc that nobody else may read."""
+    """The null device and the files of /proc that nobody else may read belong to the host's root."""
     inject.refuses_mode_of_null(pid)
     assert inject.system_call(pid, FCHMODAT, 0, inject.put(pid, b"/dev/null\0"), 0o666) == -errno.ENOENT
     secrets = [entry.name for entry in Path("/proc").iterdir() if entry.name.isalpha() and entry.is_file()
@@ -113,7 +113,7 @@ def refuses_devices_and_secrets(pid):
 
 
 def refuses_namespaces(pid):
-    """In one of its own it would have all capabilities."""
+    """In a namespace of its own it would have all capabilities."""
     assert inject.system_call(pid, inject.UNSHARE, CLONE_NEWUSER) == -errno.EPERM
 
 
@@ -124,8 +124,8 @@ def refuses_mode_of_lease(pid):
 
 
 def holds_up_nobody(pid, path):
-    """Whoever of the host opens a file would wait for the one that has a lease of it; here for its owner, the share's uid
-    1000, who needs no capability for one."""
+    """A process of the host that opens a file would wait for the holder of a lease of it. Here the owner, the share's
+    uid 1000, needs no capability for a lease."""
     path.write_bytes(b"of the host")
     assert inject.system_call(pid, SETRESUID, -1, 1000, -1) == 0
     fd = inject.open_file(pid, -100, "/" + path.name, os.O_RDWR)
@@ -138,7 +138,8 @@ def holds_up_nobody(pid, path):
 
 
 def refuses_capabilities_of_files(pid, path, name):
-    """With a capability that names the share's uid 1000, the host's root, a file would be root's rights for whoever executes it."""
+    """With a capability for the host's root, which the share's uid 1000 is, a file would give root's rights to
+    everybody who executes it."""
     status = dict(line.split(":\t", 1) for line in Path(f"/proc/{pid}/status").read_text().splitlines() if ":\t" in line)
     for kind in ("CapPrm", "CapEff", "CapBnd"):
         assert not int(status[kind], 16) >> CAP_SETFCAP & 1, (kind, status[kind])

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""A VMM that was taken over. What it reaches from its cell, and what its monitor may say (tests/hostile/vmm.c); and what it
-says to microagent-vsockd (tests/hostile/front_end.py), which refuses or goes on, and ends with its front-end: only memory
-that is taken away under it may kill it."""
+"""Tests a VMM that was taken over: what it reaches from its cell, what its monitor may say (tests/hostile/vmm.c), and
+what it says to microagent-vsockd (tests/hostile/front_end.py). vsockd refuses or goes on, and ends with its
+front-end. Only memory that is taken away under it may kill it."""
 
 import contextlib
 import ctypes
@@ -45,7 +45,7 @@ def vmm():
 
 
 def start(host, name, *words, **limits):
-    """A machine with that program as its VMM: its last event, and what the program wrote into the disk."""
+    """Runs a machine with that program as its VMM. Returns its last event, and what the program wrote into the disk."""
     program = host.base / "bin" / f"vmm-{name}"
     program.parent.mkdir(mode=0o755, exist_ok=True)
     shutil.copy(vmm(), program)
@@ -62,7 +62,7 @@ def start(host, name, *words, **limits):
 
 
 def test_what_is_to_be_had_from_the_cell(host):
-    """No file but the system's libraries, no network, no process, no right; its own devices are /dev/null, twice."""
+    """It reaches no file except the system's libraries, no network, no process and no right. Its own devices are /dev/null, twice."""
     _, report = start(host, "look")
     assert report == [
         "could not make a file: EROFS", "could not make a directory: EROFS",
@@ -85,7 +85,7 @@ NOT_KILLED = DIED + "ended by itself with code 0"
 
 @pytest.mark.parametrize("name", KILLED)
 def test_a_call_that_no_vmm_makes(host, name):
-    """It is the end of the VMM, and the event says of what."""
+    """The call ends the VMM, and the event names the call."""
     assert start(host, f"call-{name}") == (NO_VMM, ["makes it"])
 
 
@@ -96,7 +96,8 @@ def test_calls_that_a_vmm_can_do_without(host):
 
 
 def test_its_calls_without_a_cell_and_only_logged(host, monkeypatch):
-    """The same list by another way, and none of it for whoever looks what it would refuse: told where that is looked for."""
+    """Firecracker has the same list by another way. A user who wants to see what it would refuse can run without it,
+    and each report says so."""
     assert start(host, "call-keyctl", "--prepare", "--unconfined") == (NO_VMM, ["makes it"])
     monkeypatch.setitem(host.env, "MICROAGENT_QEMU_SECCOMP", "log")
     for words in ((), ("--prepare", "--unconfined")):
@@ -109,8 +110,8 @@ def test_its_calls_without_a_cell_and_only_logged(host, monkeypatch):
 
 
 def test_it_hands_no_socket_to_the_supervisor(host):
-    """Of a machine with a guest. It can make none, and what it has it could send to a supervisor that was taken over, which may
-    connect it: by paths too, where the supervisor has rights that it has not."""
+    """Tests a machine with a guest. The VMM can make no such socket. It could send one that it has to a supervisor that
+    was taken over, which may connect it: also by paths, for which the supervisor has more rights."""
     host("create", "w", "--memory", 256, "--cpus", 1, check=0)
     host("start", "w", check=0)
     facts = json.loads((host.state / "w" / "runtime.json").read_text())
@@ -119,7 +120,7 @@ def test_it_hands_no_socket_to_the_supervisor(host):
         assert inject.system_call(qemu, inject.SOCKET, family, socket.SOCK_DGRAM) == -errno.ENOSYS, family
     ends = inject.put(qemu, bytes(8))
     assert inject.system_call(qemu, inject.SOCKETPAIR, socket.AF_UNIX, socket.SOCK_DGRAM, 0, ends) == -errno.ENOSYS
-    # Nor does it give another address or peer to one that the supervisor might hand to it, or another mode to its disk.
+    # It cannot give another address or peer to a socket that the supervisor hands to it, nor another mode to its disk.
     for call in ((inject.CONNECT, 0, ends, 16), (inject.BIND, 0, ends, 16), (inject.LISTEN, 0, 1),
                  (inject.SENDTO, 0, ends, 1, MSG_FASTOPEN, ends, 16), (inject.SENDMSG, 0, ends, MSG_FASTOPEN)):
         assert inject.system_call(qemu, *call) == -errno.ENOSYS, call
@@ -127,7 +128,7 @@ def test_it_hands_no_socket_to_the_supervisor(host):
     mode = disk.stat().st_mode
     held = next(fd for fd, link in strays.descriptors(qemu).items() if link == str(disk))
     assert inject.system_call(qemu, inject.FCHMOD, held, 0o6755) == -errno.ENOSYS and disk.stat().st_mode == mode
-    # Nor does it have others wait for it who open the disk.
+    # It cannot make programs wait that open the disk.
     assert inject.system_call(qemu, inject.FCNTL, held, fcntl.F_SETLEASE, fcntl.F_WRLCK) == -errno.ENOSYS
     ways = list(inject.sockets_between(qemu, facts["supervisorPid"]).values())
     assert ways
@@ -202,7 +203,7 @@ def test_a_link_in_the_place_of_a_disk(host, which):
 
 
 class Back:
-    """A vsockd of its own for each attack; both ends of each descriptor are looked at when it has ended."""
+    """A vsockd of its own for each attack. Both ends of each descriptor are checked when it has ended."""
 
     def __init__(self, base):
         self.base = base
@@ -214,7 +215,7 @@ class Back:
         self.front = FrontEnd(base / "vhost")
 
     def end(self):
-        """Its exit code, once the front-end has gone."""
+        """Returns its exit code, when the front-end has gone."""
         self.front.close()
         code = self.daemon.wait(timeout=30)
         self.errors.seek(0)
@@ -292,7 +293,7 @@ def test_more_descriptors_than_a_message_carries(back):
 
 
 def chain(front, *descriptors):
-    """Each is (address, length, flags, next)."""
+    """Each descriptor is (address, length, flags, next)."""
     for index, descriptor in enumerate(descriptors):
         front.descriptor(TX, index, *descriptor)
     front.offer(TX, [0])
@@ -317,7 +318,7 @@ CHAINS = {
 
 @pytest.mark.parametrize("what", CHAINS)
 def test_chains_that_are_none(back, what):
-    """Each is given back, and the ring goes on."""
+    """Each buffer is given back, and the ring goes on."""
     back.front.plug()
     CHAINS[what](back.front)
     wait_until(lambda: back.front.used(TX) == 1 or not back.front.answers(), "the chain")
@@ -340,7 +341,7 @@ def test_a_head_that_is_impossible(back):
 
 
 def test_an_interrupt_that_would_block(back):
-    """A full pipe in the place of an eventfd must not hold the device: what a guest waits for is its VMM's affair."""
+    """A full pipe in the place of an eventfd must not block the device. If the guest waits, that is its VMM's problem."""
     read, write = os.pipe()
     os.set_blocking(write, False)
     try:
@@ -372,7 +373,7 @@ def test_a_kick_that_never_ends(back):
 
 
 def test_memory_that_is_taken_away(back):
-    """The one thing that kills: nothing is said to the guest any more, and the VM's other processes end with it."""
+    """The only attack that kills: the guest gets no more answers, and the VM's other processes end with vsockd."""
     back.front.plug()
     back.front.shrink()
     back.front.ask(GET_VRING_BASE, struct.pack("<II", TX, 0))
@@ -381,7 +382,7 @@ def test_memory_that_is_taken_away(back):
 
 
 def test_a_client_while_the_rings_lie(back):
-    """Whoever dials the guest meanwhile hears of an end, and waits for nothing."""
+    """A client that dials the guest meanwhile gets an end, and waits for nothing."""
     back.front.plug()
     back.front.offer(RX, [0xffff] * 8)
     assert back.front.answers()
@@ -390,7 +391,7 @@ def test_a_client_while_the_rings_lie(back):
     client.connect(str(back.base / "vsock.sock"))
     client.sendall(b"CONNECT 2222\n")
     assert back.end()[0] == 0
-    with contextlib.suppress(ConnectionResetError):  # what was not read yet
+    with contextlib.suppress(ConnectionResetError):  # bytes that were not read yet
         assert client.recv(64) == b""
     client.close()
 
@@ -415,14 +416,14 @@ def test_vsockd_connects_a_socket_that_it_is_given_nowhere(back):
         address = struct.pack("<H", socket.AF_INET) + struct.pack(">H", listener.getsockname()[1]) + socket.inet_aton("127.0.0.1") + bytes(8)
         at = inject.put(back.daemon.pid, address)
         assert inject.system_call(back.daemon.pid, inject.CONNECT, held, at, 16) == -errno.EACCES
-        given.setblocking(True)  # which vsockd has changed
+        given.setblocking(True)  # vsockd has changed it
         given.connect(listener.getsockname())
     assert back.end()[0] in (0, 1)
 
 
 @pytest.mark.parametrize("what", ("a datagram socket", "a socket of packets", "a connection by sendmsg()"))
 def test_what_vsockd_is_ended_for(back, what):
-    """A datagram socket needs no connect() to send to a daemon of the host."""
+    """A datagram socket sends to a daemon of the host without connect()."""
     if os.environ.get("SANITIZE"):
         pytest.skip("the sanitizers' own system calls are no business of the list")
     call = {"a datagram socket": (inject.SOCKET, socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC),
@@ -437,7 +438,7 @@ def test_what_vsockd_is_ended_for(back, what):
 
 
 def random_round(front, dice):
-    """One thing that a driver or a VMM does, with numbers that are nearly right."""
+    """Does one thing that a driver or a VMM does, with numbers that are nearly right."""
     near = dice.choice([0, 1, 43, 44, 63, 64, 4096, SIZE - 1, SIZE, 0xffff, 0xffffffff, dice.getrandbits(32)])
     what = dice.randrange(8)
     if what == 0:
@@ -460,13 +461,13 @@ def random_round(front, dice):
         return front.ask(GET_VRING_BASE, struct.pack("<II", dice.randrange(2), 0)) is not None
     elif what == 6:
         front.table([(GUEST, SIZE, USER, 0)])
-    elif dice.randrange(50) == 0:  # which is the end of most
+    elif dice.randrange(50) == 0:  # this ends most of them
         return front.say(SET_VRING_ADDR, struct.pack("<IIQQQQ", dice.randrange(2), 0, USER + near, USER + near, USER + near, 0))
     return True
 
 
 def attack(seed, rounds=200):
-    """Whether the back-end lived to the end of it."""
+    """Returns whether the back-end lived to the end of it."""
     base = Path(tempfile.mkdtemp(prefix="e-"))
     back, dice = Back(base), random.Random(seed)
     try:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Whether an image is the one that it is called: its layers are those that its configuration names, what is in the cache is linked for
-the same image alone, and a digest in a name is held."""
+"""Tests whether an image is the one that its name says. Its layers are those that its configuration names. A file of
+the cache is linked only for the same image. A digest in a name must match."""
 
 import hashlib
 import json
@@ -21,7 +21,7 @@ EVIL = [layer(file("program", b"evil")), layer(file("data", b"genuine too"))]
 
 
 def layout_of(path, layers=None, named=None, **kw):
-    """Of layers, with the configuration of an image of the layers that are named."""
+    """Makes an image of layers, with the configuration of an image of other layers."""
     layout = Layout(path)
     layers = GENUINE if layers is None else layers
     rootfs = {"type": "layers", "diff_ids": ["sha256:" + sha256(data) for data in named or GENUINE]}
@@ -30,7 +30,7 @@ def layout_of(path, layers=None, named=None, **kw):
 
 
 def says(number, layers=None):
-    """What is wrong with that layer."""
+    """Returns what is wrong with that layer."""
     return (f"layer {number} of 2: its contents are not those that the configuration names: they have the digest "
             f"sha256:{sha256((layers or EVIL)[number - 1])}, and not sha256:{sha256(GENUINE[number - 1])}")
 
@@ -45,7 +45,7 @@ def trust(host, address):
 
 @pytest.mark.parametrize("packed", [True, False], ids=["packed", "plain"])
 def test_an_image_with_the_configuration_of_another(host, cache, packed):
-    """It took the other one's place: the import of that became a link to this one's disk, also by its digest."""
+    """In the attack an image took another one's place: the import of the other became a link to its disk, also by its digest."""
     evil, genuine = layout_of(host.base / "evil", EVIL, packed=packed), layout_of(host.base / "genuine", packed=packed, tag="1")
     assert json.loads((evil.blobs / evil.index[0]["digest"][7:]).read_text())["config"] == json.loads(
         (genuine.blobs / genuine.index[0]["digest"][7:]).read_text())["config"]
@@ -81,7 +81,7 @@ def test_layers_that_the_configuration_does_not_name(host, cache, layers, said):
 
 
 def test_layers_of_docker(host, cache):
-    """skopeo finds those of its archives by what the configuration names."""
+    """skopeo finds the layers of its archives by the names in the configuration."""
     ref = oci.docker_archive(host.base / "d.tar", [layer(file("f", b"contents"))], damage=0)
     assert "igest" in refused(host, cache, ref, code="io")
     host("image", "import", *SIZE, "box", oci.docker_archive(host.base / "d.tar", GENUINE), check=0)
@@ -99,7 +99,8 @@ def test_layers_with_more_behind_their_ends_than_they_may(host, cache):
 
 
 def test_what_an_earlier_program_has_recorded(host, cache):
-    """It compared no layer with its configuration: what it made is neither a twin nor there already, and an import mends it."""
+    """An earlier version compared no layer with its configuration. Its image is neither a twin nor up to date, and an
+    import repairs it."""
     layout = layout_of(host.base / "layout")
     host("image", "import", *SIZE, "box", layout.path, check=0)
     manifest = json.loads((layout.blobs / layout.index[0]["digest"][7:]).read_text())
@@ -117,7 +118,7 @@ def test_what_an_earlier_program_has_recorded(host, cache):
 
 
 def test_an_image_is_known_by_its_manifest(host, cache):
-    """The configuration alone is no image: whoever reads hostile layers could say that they are another's."""
+    """The configuration alone does not identify an image, since a reader that hostile layers took over could give another's."""
     packed, plain = layout_of(host.base / "packed"), layout_of(host.base / "plain", packed=False)
     host("image", "import", *SIZE, "box", packed.path, check=0)
     host("image", "import", *SIZE, "same", packed.archive(host.base / "a.tar"), check=0)
@@ -125,7 +126,7 @@ def test_an_image_is_known_by_its_manifest(host, cache):
     assert os.path.samefile(disk(cache), disk(cache, "same"))
     assert not os.path.samefile(disk(cache), disk(cache, "other"))
     assert record(cache)["sha256"] == record(cache, "other")["sha256"]
-    # In an index it is the same one.
+    # The same image is found in an index.
     packed.put_index(packed.index_of(packed.index))
     assert host("image", "import", *SIZE, "box", packed.path, check=0).stdout == "image box is there already\n"
     host("image", "import", *SIZE, "third", packed.path, check=0)
@@ -133,7 +134,7 @@ def test_an_image_is_known_by_its_manifest(host, cache):
 
 
 def put_manifest(layout, change):
-    """The layout's manifest as it is changed; its digest."""
+    """Changes the layout's manifest. Returns its digest."""
     manifest = json.loads((layout.blobs / layout.index[0]["digest"][7:]).read_text())
     change(manifest)
     layout.index = [layout.blob(json.dumps(manifest).encode(), oci.MANIFEST)]
@@ -153,14 +154,14 @@ def test_a_manifest_that_is_wrong(host, cache, change, said):
 
 
 def test_a_manifest_that_is_an_index_too(host, cache):
-    """One reader's manifest is another one's index (CVE-2021-41190)."""
+    """One reader takes the manifest for another kind, an index (CVE-2021-41190)."""
     layout = put_manifest(layout_of(host.base / "layout"), lambda m: m.update(manifests=[]))
     host.json("image", "import", *SIZE, "box", layout.path, check=1)
     assert_no_image(host, cache)
 
 
 def test_a_registry_that_does_not_have_what_a_digest_names(host, cache):
-    """Its manifest, its configuration and its layers are compared, whatever it answers with."""
+    """The manifest, the configuration and the layers are compared, whatever the registry answers with."""
     layout = layout_of(host.base / "layout")
     other = layout_of(host.base / "other", EVIL, EVIL)
     digest = layout.index[0]["digest"]
@@ -181,7 +182,7 @@ def test_a_registry_that_does_not_have_what_a_digest_names(host, cache):
     assert set(listing(cache)) == {"program", "data"}
 
 
-# In place of skopeo: it looks at one image and fetches another.
+# A stand-in for skopeo: it looks at one image and fetches another.
 FALSE_SKOPEO = """#!/bin/sh
 case " $* " in
 *" inspect "*) cat {looked};;
@@ -191,7 +192,7 @@ esac
 
 
 def false_skopeo(host, looked, fetched):
-    """A program that was taken over by what it reads, say."""
+    """The reader may be a program that was taken over by its input."""
     into = host.base / "fetched"
     into.mkdir()
     manifest = (fetched.blobs / fetched.index[0]["digest"][7:]).read_bytes()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`microagent image import`: images of the OCI and of Docker become disks, whole or not at all."""
+"""Tests `microagent image import`: images of the OCI and of Docker become disks, whole or not at all."""
 
 import bz2
 import gzip
@@ -21,7 +21,7 @@ from importing import RUN, SIZE, assert_no_image, debugfs, disk, listing, record
 from oci import Layout, directory, file, hardlink, layer, symlink
 from planted import plant
 
-# Any bytes will do, but these are UTF-8: tarfile knows no others in a header.
+# Any bytes would do. These are UTF-8, since tarfile can write no others into a header.
 CAPABILITY = b"\x01\x00\x00\x02\x00\x04" + bytes(14)
 PASSWD = b"root:x:0:0::/root:/bin/sh\nbob:x:1234:1234::/home/bob:/bin/sh\n"
 
@@ -38,7 +38,7 @@ def test_an_image_is_imported_and_runs(host, cache):
     assert answer["name"] == "box" and answer["path"] == str(disk(cache))
     assert host.json("image", "verify", "box")["ok"]
     assert stat.S_IMODE(disk(cache).stat().st_mode) == 0o444
-    # The contents, and a GiB.
+    # The size is the contents and a GiB.
     assert 1 << 30 <= disk(cache).stat().st_size < (1 << 30) + (8 << 20)
     entry = host.json("image", "list")["images"][0]
     assert entry["source"] == f"oci:{layout.path}" and entry["user"] == "bob"
@@ -47,13 +47,13 @@ def test_an_image_is_imported_and_runs(host, cache):
 
     done = host("run", "--image", "box", *RUN, check=0)
     assert done.stdout == "a b\n1234\n/home/bob/work\nx=y\n"
-    # Words are the whole command line; the rest stays the image's, but for what is given.
+    # CMD is the whole command line. Everything else stays the image's, except what is given.
     done = host("run", "--image", "box", *RUN, "--env", "FOO=mine", "--", "sh", "-c", "id -u; pwd; echo $FOO", check=0)
     assert done.stdout == "1234\n/home/bob/work\nmine\n"
     # It has no /etc/hosts.
     done = host("run", "--image", "box", *RUN, "--user", "root", "--", "sh", "-c", "ping -c 1 -w 9 localhost && ping -c 1 -w 9 $(hostname)", check=0)
     assert "PING localhost (127.0.0.1)" in done.stdout and "(127.0.1.1)" in done.stdout, done
-    # What is created has the entrypoint as its workload, and exec the image's user.
+    # A workspace of the image has its entrypoint as its workload, and `exec` uses the image's user.
     host("create", "w", "--image", "box", *RUN, check=0)
     config = json.loads((host.state / "w" / "workspace.json").read_text())["config"]
     assert config["command"][0] == "sh" and config["command"][-2:] == ["a", "b"]
@@ -62,7 +62,7 @@ def test_an_image_is_imported_and_runs(host, cache):
 
 
 def test_arguments_without_an_entrypoint(host, cache):
-    """They are what run runs; a workspace that stays waits, since they are often a shell."""
+    """`run` uses them. A workspace that stays waits for exec, since the default command is often a shell."""
     ref = simple(host, *oci.busybox("sh", "id", "echo"), config={"Cmd": ["echo", "by itself"], "Env": ["PATH=/bin"]}).path
     host("image", "import", *SIZE, "box", ref, check=0)
     assert "user" not in record(cache)
@@ -123,7 +123,7 @@ def test_layers_over_each_other(host, cache):
     assert set(root) == {"d", "opaque", "lib", "abs", "up", "both", "one", "was-file", "was-dir", "changed", "same", "usr", "etc", "own"}
     assert set(listing(cache, "/d")) == {"stays", "cross"}
     assert set(listing(cache, "/opaque")) == {"high"}
-    assert set(listing(cache, "/own")) == {"y"}  # a layer hides what is below it, in whichever order it says so
+    assert set(listing(cache, "/own")) == {"y"}  # a layer hides what is below it, whatever the order in the layer
     assert set(listing(cache, "/usr/lib")) == {"lib.so"} and set(listing(cache, "/etc")) == {"one", "two"}
     assert set(listing(cache, "/one")) == {"f"} and stat.S_ISLNK(root["both"][1])
     assert stat.S_ISDIR(root["was-file"][1]) and debugfs(cache, "cat /was-dir") == "new"
@@ -139,7 +139,7 @@ def test_layers_over_each_other(host, cache):
     ([directory("d"), hardlink("f", "d")], "a directory"),
     ([file("f", b"x"), file("f/below", b"x")], "no directory"),
     ([symlink("a", "b"), symlink("b", "a"), file("a/f", b"x")], "too many links"),
-    # Each file is 70 KB of targets away: minutes of processor time for a layer of 187 KB.
+    # Each file is 70 KB of link targets away: minutes of processor time for a layer of 187 KB.
     ([directory("d"), *(symlink(f"l{i}", "./" * 900 + (f"l{i + 1}" if i < 38 else "d")) for i in range(39)),
       *(file(f"l0/{i}", b"") for i in range(2000))], "targets of more than 67108864 bytes in all"),
     ([file("d/.wh...", b"")], "hides nothing"),
@@ -152,14 +152,14 @@ def test_a_hostile_layer(host, cache, entries, said):
     assert said in refused(host, cache, simple(host, *entries).path)
 
 
-# Each means something to a shell, to a tool or to a terminal, or to nobody: all are bytes of a name.
+# Each name means something to a shell, to a tool or to a terminal, or to nobody. All are bytes of a name.
 ODD_NAMES = [b"two  spaces ", b"back\\slash\\n", b'"', b'a""b"', b"'", b"-l", b"--", b"$(id)`id`", b";!id", b"!id", b"#x", b"*?[a]", b"<2>", b"~",
              b"line\n\033[2J\302\233break", b"a\nsif . uid 0", b"\xff\xfe\x80", "näme \u202e \U0001f4be".encode(), b"|&><", b"q" * 255, b'"' * 255, b"..."]
 
 
 @pytest.mark.parametrize("what", ["oci-layout", "index.json", "blobs", "blobs/sha256", "manifest", "layer", "further"])
 def test_what_is_to_be_a_file_is_one(host, cache, what):
-    """A FIFO, which would hold up who opens it, and a link; also in an archive of the layout, which skopeo unpacks."""
+    """A FIFO, which would block a program that opens it, and a link; also in an archive of the layout, which skopeo unpacks."""
     layout = simple(host, file("etc/x", b"x"))
     blobs = layout.path / "blobs" / "sha256"
     manifest = json.loads((layout.path / "index.json").read_text())["manifests"][0]["digest"].partition(":")[2]
@@ -188,8 +188,8 @@ def test_what_is_to_be_a_file_is_one(host, cache, what):
 @pytest.mark.skipif(os.getuid() != 0, reason="only root reads what another user alone can change")
 @pytest.mark.parametrize("kind", ("layout", "blobs", "archive", "link", "file"))
 def test_nobody_else_exchanges_a_source(host, cache, kind):
-    """Another user puts a FIFO in the place of each file when skopeo is about to open it, or in a file that is that user's: a copy is read
-    by then. What is longer than there is room for is not copied."""
+    """Another user puts a FIFO in the place of each file when skopeo is about to open it, or changes a file of that
+    user. A copy was made before. A source that is larger than the free room is not copied."""
     theirs, tools = host.base / "theirs", host.base / "tools"
     theirs.mkdir()
     tools.mkdir()
@@ -224,7 +224,8 @@ exec {shutil.which("skopeo")} "$@"
 
 
 def test_readers_of_an_archive_agree(host, cache):
-    """What is the contents of a hard link to one reader is the next entry to another: here a FIFO in the place of the index."""
+    """One reader takes the bytes for the contents of a hard link, and another takes them for the next entry: here a
+    FIFO in the place of the index."""
     def header(name, kind, size=0, link="", mode=0o644):
         info = tarfile.TarInfo(name)
         info.type, info.size, info.linkname, info.mode = kind, size, link, mode
@@ -239,7 +240,7 @@ def test_readers_of_an_archive_agree(host, cache):
 
 
 def test_names_are_bytes_to_the_last_one(host, cache):
-    """As the guest's own kernel lists them; also where an attribute has them named a second time."""
+    """The guest's own kernel lists them, also if an attribute names them a second time."""
     odd = [(os.fsdecode(name), b"%d" % i) for i, name in enumerate(ODD_NAMES)]
     layout = Layout(host.base / "layout")
     layout.image([layer(*oci.busybox("sh", "find", "od", "cat")),
@@ -254,7 +255,7 @@ def test_names_are_bytes_to_the_last_one(host, cache):
 
 
 def test_no_name_and_no_attribute_is_too_odd(host, cache):
-    """The longest path of quotes with the longest name of an attribute; an attribute with a line break."""
+    """The longest path of quotes with the longest name of an attribute, and an attribute with a line break."""
     quotes = "/".join(['"' * 249] * 16)
     ref = simple(host, file(quotes, b"deep", xattrs={"user." + "!" * 250: b"x", "user.line\nbreak": b"two\nlines"}),
                  file("many", xattrs={f"user.{i}": b"v" * 50 for i in range(40)})).path
@@ -275,7 +276,7 @@ def test_a_message_about_an_odd_name_is_one_line(host, cache):
 
 
 def test_links_never_lead_out(host, cache):
-    """What a layer writes through its links lands in the image, and what is on the host stays."""
+    """A layer that writes through its links writes into the image, and the host's files stay."""
     victim = host.base / "victim"
     victim.mkdir()
     (victim / "f").write_text("the host's")
@@ -311,30 +312,30 @@ def headers(*infos):
 
 
 def told_of_contents(kind):
-    """As a pax archive can say it of what is no file."""
+    """A pax archive can have this for an entry that is no file."""
     info, _ = file("l", kind=kind, link="f")
     info.size, info.pax_headers = 600 << 20, {"size": str(600 << 20)}
     return headers(info)
 
 
 def comment(kind):
-    """A special header of 1 MiB, which no program tells of."""
+    """A special header of 1 MiB, which no program reports."""
     info, _ = file("pax", kind=kind)
     info.size = (1 << 20) - 512
     return info.tobuf(tarfile.USTAR_FORMAT) + b"1048064 comment=" + b"A" * 1048047 + b"\n"
 
 
 def test_what_is_replaced_counts_too(host, cache):
-    """It is off the disk again, and has cost as much time: a layer of a megabyte took hours."""
+    """The file is removed again, and has cost as much time: a layer of a megabyte took hours."""
     too_much = "all that it unpacks to, with headers and with files that are replaced, is more than 512 MiB"
     again = simple(host, *(file("f", bytes(60 << 20)) for _ in range(10)), name="again", packed=True)
     assert too_much in host("image", "import", *SIZE, "box", again.path, check=1).stderr
     assert not list(cache.glob("*/box*")) and not list((cache / "tmp").iterdir())
     zeros = gzip.compress(bytes(60 << 20), 1) * 10
     layers = [gzip.compress(told_of_contents(kind)) + zeros for kind in (tarfile.LNKTYPE, tarfile.SYMTYPE, tarfile.CHRTYPE, tarfile.DIRTYPE, tarfile.FIFOTYPE)]
-    # A device leaves nothing in the image, and is counted as a file of one block.
+    # A device leaves nothing in the image, and counts as a file of one block.
     layers.append(gzip.compress(headers(file("d", kind=tarfile.CHRTYPE)[0]) * (512 * 256 + 1), 1))
-    # What reads archives takes any number of special headers for one entry.
+    # Readers of archives accept any number of special headers for one entry.
     last = headers(directory("d")[0])
     layers += [gzip.compress(one, 1) * 20 for one in ((comment(tarfile.XHDTYPE) + last) * 30, comment(tarfile.XGLTYPE) * 30 + last)]
     for number, odd in enumerate(layers):
@@ -348,7 +349,7 @@ def test_what_is_replaced_counts_too(host, cache):
 
 
 def refused_more(host, ref):
-    """Before it is unpacked: it says that it is larger than the disk."""
+    """Before it is unpacked, its size is known to be larger than the disk."""
     return host.json("image", "import", *SIZE, "more", ref, check=1)["error"]
 
 
@@ -356,7 +357,7 @@ FETCH_BYTES = "MICROAGENT_TEST_LIMIT_IMAGE_FETCH_BYTES"
 
 
 def test_what_skopeo_writes_is_bounded(host, cache):
-    """It unpacks an archive on this host's disk before anybody looks into it. One long file, and several that are shorter."""
+    """skopeo unpacks an archive on this host's disk before anybody looks into it: one long file, and several shorter ones."""
     plain = oci.docker_archive(host.base / "d.tar", [layer(file("f", b"contents")), layer(file("zeros", bytes(16 << 20)))])
     packed = plain.with_suffix(".tar.bz2")
     packed.write_bytes(bz2.compress(plain.read_bytes()))
@@ -377,7 +378,7 @@ def test_what_skopeo_writes_is_bounded(host, cache):
 
 
 def test_skopeo_is_ended_while_it_writes_too_much(host, cache):
-    """What it unpacks it removes at its end: it is looked at before."""
+    """skopeo removes the unpacked files at its end, so the test looks before that."""
     tools = host.base / "tools"
     tools.mkdir()
     real = shutil.which("skopeo")  # some bytes: there is no /dev/zero
@@ -397,7 +398,7 @@ def test_it_is_the_same_disk_whoever_imports_it(host, cache):
     host("image", "import", *SIZE, "--rebuild", "box", ref, check=0)
     assert record(cache)["sha256"] == first
     if os.getuid() != 0:
-        return  # then that was an ordinary user
+        return  # then an ordinary user ran it
     home = host.base / "home"
     shutil.copytree(BIN, home / "bin")
     shutil.copytree(ref, home / "layout")
@@ -437,7 +438,7 @@ STEPS = {"mke2fs": b"making the file system", "e2fsck": b"checking the file syst
 
 
 def test_each_step_is_shown(host, cache):
-    """On a terminal, once it takes longer than a second: each tool waits until its step was seen."""
+    """On a terminal, when it takes longer than a second: each tool waits until its step was seen."""
     tools = host.base / "tools"
     tools.mkdir()
     for tool in STEPS:
@@ -460,7 +461,7 @@ def test_each_step_is_shown(host, cache):
 
 @pytest.mark.parametrize("entry", ("node_modules/.bin", "", "../project/node_modules/.bin"))
 def test_nothing_of_where_the_user_works_is_run(host, cache, entry):
-    """Also not by what is run."""
+    """No program that runs sees it either."""
     project, tools, layout = host.base / "project", host.base / "tools", simple(host, file("f", b"x"))
     bin_ = project / "node_modules" / ".bin" if entry else project
     plant(bin_)

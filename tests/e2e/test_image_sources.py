@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What `microagent image import` takes an image from: layouts, archives and registries, whole, damaged and misnamed."""
+"""Tests the sources of `microagent image import`: layouts, archives and registries, whole, damaged and misnamed."""
 
 import json
 import os
@@ -40,7 +40,7 @@ def test_damaged_blobs(host, cache):
 
 
 def test_a_layer_that_is_there_twice(host, cache):
-    """As many a builder makes them: each empty step is the same layer."""
+    """Many builders make images in which each empty step is the same layer."""
     layout = Layout(host.base / "layout")
     twice = layer(file("f", b"lower"))
     layout.image([twice, layer(file("f", b"between"), file("g", b"x")), twice])
@@ -49,7 +49,7 @@ def test_a_layer_that_is_there_twice(host, cache):
 
 
 def test_an_archive_has_nothing_fetched(host, cache):
-    """A layer may name addresses that it is to be fetched from: of this host's own network, say."""
+    """A layer may name addresses to fetch it from, for example in this host's own network."""
     layout = Layout(host.base / "layout")
     with oci.registry(layout) as (address, asked):
         layout.image([layer(file("f", b"x"))], of_layers={
@@ -93,7 +93,7 @@ def test_a_bad_configuration(host, cache, changes, code, said):
 
 
 def test_indexes(host, cache):
-    """Of several platforms; one in another is none."""
+    """An index of several platforms. An index inside another one is none."""
     layout = simple(host, file("f", b"x"))
     whole = layout.index_of(layout.index)
     layout.put_index(layout.index_of(layout.index, "s390x"))
@@ -110,7 +110,7 @@ THREE = ("linux/amd64", "linux/arm64/v8", "linux/s390x")
 
 
 def test_an_image_of_several_platforms(host, cache):
-    """Each architecture gets its own files; both are there, under one name."""
+    """Each architecture gets its own files. Both are there, under one name."""
     layout = Layout(host.base / "layout")
     layout.platforms(*THREE)
     own, other = ("amd64", "arm64") if oci.ARCHITECTURE == "amd64" else ("arm64", "amd64")
@@ -126,14 +126,14 @@ def test_an_image_of_several_platforms(host, cache):
     for image in listed:
         assert set(listing(cache, name=image["name"])) == {image["architecture"]}
         assert record(cache, image["name"])["architecture"] == image["architecture"]
-    # Another name of one of them is of its architecture too.
+    # Another name of one of them has its architecture too.
     host("image", "import", *SIZE, "--arch", "arm64", "twin", layout.archive(host.base / "a.tar"), check=0)
     assert os.path.samefile(disk(cache, "box-arm64"), disk(cache, "twin-arm64"))
     assert record(cache, "twin-arm64")["architecture"] == "arm64"
 
 
 def test_a_record_of_the_wrong_architecture_has_no_twin(host, cache):
-    """As earlier programs wrote it for a configuration that names none."""
+    """Earlier programs wrote this for a configuration that names no architecture."""
     layout = Layout(host.base / "layout")
     layout.platforms(*THREE)
     host("image", "import", *SIZE, "--arch", "arm64", "box", layout.path, check=0)
@@ -154,7 +154,7 @@ def test_what_an_index_lacks_is_told_with_what_it_has(host, cache):
     layout.platforms(*(f"linux/m{i}" for i in range(40)))
     error = refused(host, cache, layout.path, code="unsupported")
     assert error.endswith(", linux/m18, linux/m19 and more")
-    # One that tells of none, and one that tells what a terminal would take for more than text.
+    # An error without a text, and one with a text that a terminal would obey.
     layout = Layout(host.base / "odd")
     layout.platforms("unknown/unknown")
     assert "no image found" in refused(host, cache, layout.path, code="io")
@@ -165,7 +165,7 @@ def test_what_an_index_lacks_is_told_with_what_it_has(host, cache):
 
 
 def test_archives_and_tags(host, cache):
-    """Each form, by its path alone and by skopeo's name for it; a path with ':' in it too."""
+    """Each form, by its path alone and by skopeo's name for it; also with ':' in the path."""
     layout = Layout(host.base / "lay:out")
     layout.image([layer(file("one", b"1"))], tag="first")
     layout.image([layer(file("two", b"2"))], tag="second")
@@ -179,7 +179,7 @@ def test_archives_and_tags(host, cache):
     assert record(cache)["source"]["ref"] == f"docker-archive:{docker}"
     host("image", "import", *SIZE, "--rebuild", "box", f"docker-archive:{docker}:test/image:1", check=0)
     assert record(cache)["source"]["ref"] == f"docker-archive:{docker}:test/image:1"
-    # Which of them is not said, or wrongly.
+    # The tag is missing, or wrong.
     for ref in (layout.path, archive):
         said = host("image", "import", *SIZE, "box", ref, check=1).stderr
         assert said == f"microagent: {ref} has 2 images in it: name one, as {ref}:first; they are first, second\n"
@@ -202,7 +202,7 @@ def test_a_registry(host, cache):
         assert set(listing(cache)) == {"one"} and any("/blobs/" in path for path in asked)
         assert record(cache)["source"]["ref"] == f"docker://{address}/team/app:1.0"
         before = record(cache)["sha256"]
-        # By the digest: no layer is fetched again, under another name neither.
+        # By its digest no layer is fetched again, not even under another name.
         blobs = {"/v2/team/app/blobs/" + json.loads(b)["layers"][0]["digest"] for b in [(layout.blobs / layout.index[0]["digest"][7:]).read_text()]}
         asked.clear()
         assert "is there already" in host("image", "import", *SIZE, "box", f"{address}/team/app:1.0", check=0).stdout
@@ -210,7 +210,7 @@ def test_a_registry(host, cache):
         assert asked and not blobs & set(asked)
         assert os.path.samefile(disk(cache), disk(cache, "twin"))
         assert record(cache, "twin")["name"] == "twin" and host.json("image", "verify")["ok"]
-        # A tag that has moved.
+        # The tag has moved to another image.
         layout.index.clear()
         layout.image([layer(file("two", b"2"))], tag="1.0")
         said = host("image", "import", *SIZE, "box", f"{address}/team/app:1.0", check=0).stdout
@@ -218,7 +218,7 @@ def test_a_registry(host, cache):
                         f"({before[:12]})\n")
         assert set(listing(cache)) == {"two"} and set(listing(cache, name="twin")) == {"one"}
         assert host("image", "import", *SIZE, "other", f"{address}/team/app:none", check=1).stderr
-        # One that has others' images alone.
+        # The index has only images for other platforms.
         layout.platforms("linux/s390x", "windows/amd64", tag="2.0")
         answer = host.json("image", "import", *SIZE, "other", f"{address}/team/app:2.0", check=1)
         assert (answer["errorCode"], answer["error"]) == (
@@ -236,7 +236,7 @@ def test_what_no_registry_is_asked_for(host, cache, ref, said, code):
 
 
 def test_what_skopeo_says_is_told_of_the_users_image(host, cache):
-    """Its time, its level and the name that it was called by are no matter of the user's."""
+    """The log's time and level, and skopeo's name, do not interest the user."""
     host.env["HOME"] = str(host.base)
     said = host("image", "import", *SIZE, "box", "localhost:1/team/app:1", check=1).stderr
     assert said.startswith("microagent: docker://localhost:1/team/app:1: pinging container registry localhost:1: ")

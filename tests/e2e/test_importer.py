@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What an import lets work on bytes from outside: skopeo in its cell, and the process that reads archives."""
+"""Tests the processes that read foreign bytes in an import: skopeo in its cell, and the process that reads archives."""
 
 import ctypes
 import json
@@ -23,7 +23,7 @@ from test_unconfined import NO_NAMESPACES, SETTING
 
 cache = importing.cache
 
-# In place of skopeo: what it can reach is its last word.
+# A stand-in for skopeo that prints what it can reach.
 PROBE = """#!/bin/bash
 try() { if (eval "$2") >/dev/null 2>&1; then said="$said $1"; fi; }
 try secret 'cat {base}/home/secret'
@@ -67,7 +67,7 @@ CERTIFICATES = {"certificates"} if Path("/etc/ssl/certs").exists() else set()
 
 @pytest.fixture(params=["as it is", "an ordinary user"])
 def home(host, cache, request):
-    """A home with secrets and settings; of an ordinary user too, where it is root who tests."""
+    """Makes a home with secrets and settings; also of an ordinary user if root runs the tests."""
     home = host.base / "home"
     for name, text in ((".ssh/id", "key"), ("secret", "s"), (".docker/config.json", '{"auths":{"mine":{}}}'),
                        (".config/containers/auth.json", '{"auths":{"mine":{}}}'), (".config/containers/registries.conf", "")):
@@ -109,7 +109,8 @@ def reached(host, cache, ref, port):
 
 
 def test_what_skopeo_reaches(host, cache, home):
-    """The image, or the network with the user's logins and certificates; his settings for registries, and two directories."""
+    """It reaches the image, or the network with the user's logins and certificates, the user's settings for registries,
+    and two directories."""
     layout = simple(host, file("f", b"x"))
     with oci.registry(layout) as (address, _):
         port = address.split(":")[1]
@@ -120,7 +121,7 @@ def test_what_skopeo_reaches(host, cache, home):
 
 
 def test_an_image_of_another_user(host, cache):
-    """Root imports what only its owner may read; a user does not."""
+    """root imports a file that only its owner may read; a user does not."""
     if os.getuid() != 0:
         pytest.skip("only root has images of others")
     layout = simple(host, file("f", b"x"))
@@ -131,7 +132,7 @@ def test_an_image_of_another_user(host, cache):
 
 
 def test_without_a_cell(host, cache):
-    """Nothing is fetched, what is missing is named, and a word of the user's does without."""
+    """Nothing is fetched, what is missing is named, and an option of the user does without."""
     layout = simple(host, file("f", b"x")).path
     bin = host.base / "bin"
     bin.mkdir()
@@ -178,7 +179,7 @@ sys.exit(".")
 
 @pytest.mark.parametrize("tool", ["mke2fs", "e2fsck"])
 def test_what_reaches_who_reads_a_file_system(host, cache, tool):
-    """One that was taken over connected to a socket of root's, ended processes of root's, and changed the modes of root's files."""
+    """In the attack the reader connected to a socket of root, ended processes of root, and changed the modes of root's files."""
     if os.getuid() != 0:
         pytest.skip("only root has files and processes that other programs of root's must be kept from")
     secret = host.base / "secret"
@@ -191,14 +192,14 @@ def test_what_reaches_who_reads_a_file_system(host, cache, tool):
         answer = host.json("image", "import", *SIZE, "box", simple(host, file("f", b"x")).path, check=1)
         ended = victim.poll()
         victim.kill()
-    # Without Landlock the files stay open to it, and the rest holds.
+    # Without Landlock the reader can open files, and the other limits hold.
     files = "" if HAS_LANDLOCK else f" {secret} {cache}/images /etc/passwd /proc/self/status /tmp new"
     assert answer["error"].endswith(f": {tool} failed (1): can:{files}."), answer
     assert ended is None and secret.stat().st_mode & 0o777 == 0o600 and not os.listxattr(secret)
     assert_no_image(host, cache)
 
 
-# In place of skopeo too: an image whose only layer is a FIFO, which holds up who reads it.
+# A stand-in for skopeo: an image whose only layer is a FIFO, which blocks its reader.
 WAITING = """#!/bin/sh
 case " $* " in
 *" inspect "*) printf %s '{manifest}';;
@@ -215,7 +216,7 @@ def waiting_image(host):
 
 
 def child_of(pid):
-    """Its only one, once that has given up what it has."""
+    """Returns its only child, when that one has given up its rights."""
     found = []
 
     def confined():
@@ -227,7 +228,7 @@ def child_of(pid):
 
 
 def test_who_reads_archives_has_no_rights(host, cache, home):
-    """Seen from outside; and it ends with who started it, however that ends."""
+    """Seen from outside. The reader ends with the process that started it, however that ends."""
     if os.environ.get("SANITIZE"):
         pytest.skip("the sanitizers' own system calls are no business of the list")
     waiting_image(host)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""A session in quarantine is evidence. Only `session destroy` with its name, `delete`, and what takes it out of quarantine
-end it: no pool, no end of a run or of an MCP server, no restore, no sweep."""
+"""A session in quarantine is evidence. Only these end it: `session destroy` with its name, `delete`, and the commands
+that end a quarantine. No pool, no end of a run or of an MCP server, no restore and no sweep ends it."""
 
 import json
 import os
@@ -18,7 +18,7 @@ KEPT = "is quarantined, and stays as it is"
 
 
 def check_kept(host, name, file="/home/agent/evidence"):
-    """Its machine lives, and its disk is the one that it had: read when it is out of quarantine."""
+    """Requires that its machine lives and has the same disk, which is read when the quarantine is over."""
     found, = [s for s in host.json("session", "list")["sessions"] if s["name"] == name]
     assert found["state"] == "quarantined", sorted(found.items())
     host("session", "gc", check=0)
@@ -38,8 +38,8 @@ def stopped_in(trace):
 
 @needs_templates
 def test_restore_beside_a_quarantine(web, tmp_path):
-    """It stands still before it asks for the machine's end, which is the second that it asks of a supervisor, and goes on behind the
-    quarantine."""
+    """A stand-in for the supervisor stops before it asks for the machine's end, which is the second request, and goes
+    on after the quarantine."""
     name = create(web)
     run(web, name, "echo first > /home/agent/file; sync")
     web("session", "snapshot", name, "first", check=0)
@@ -71,7 +71,7 @@ def test_a_member_of_a_pool(place):
     made = place.json("session", "create", "--base", "pooled", "--network", "isolated", env=LATER)["name"]
     assert made != member
     place("pool", "drain", "--base", "pooled", check=0)
-    # A member that was in the making when the pool was drained goes a moment later.
+    # A member that was being made when the pool was drained goes a moment later.
     wait_until(lambda: {s["name"] for s in place.json("session", "list")["sessions"]} == {member, made}, "the pool to be gone")
     found, = [s for s in place.json("session", "list")["sessions"] if s["name"] == member]
     assert found["state"] == "quarantined" and not found.get("pooled"), found
@@ -82,7 +82,7 @@ def test_a_member_of_a_pool(place):
 
 @pytest.mark.parametrize("network", ("isolated", "nat"))
 def test_a_run_of_a_base(web, network):
-    """It hears that its machine is being cut off before that is proven, and asks for the end at once."""
+    """A waiting call hears that its machine is being cut off before that is proven, and asks for the end at once."""
     child = web.popen("run", "--base", "web", "--network", network, "--", "sh", "-c",
                       "echo evidence > /home/agent/evidence; sync; echo there; sleep 1000")
     assert child.stdout.readline() == b"there\n"
@@ -94,7 +94,7 @@ def test_a_run_of_a_base(web, network):
 
 
 def test_an_mcp_server_and_its_model(web):
-    """The tool refuses it, and so does the end of the server."""
+    """The tool refuses to end it, and so does the end of the server."""
     with Server(web, "--base", "web") as server:
         name = server.got("session_create")["session"]
         leave_evidence(web, name)
@@ -105,7 +105,7 @@ def test_an_mcp_server_and_its_model(web):
 
 @needs_templates
 def test_a_child_of_a_fork(web):
-    """Its guest decides how long the command of the fork runs. The fork says what it leaves there."""
+    """The guest decides how long the fork's command runs. The fork names the session that it leaves."""
     name = create(web)
     leave_evidence(web, name)
     fork = web.popen("session", "fork", name, "--on-fork", "sleep 1000", "--timeout", "500")
@@ -136,7 +136,7 @@ def test_a_child_of_a_fork_that_is_killed(web):
 
 
 def test_a_kill_while_it_is_cut_off(web):
-    """As a library sends it when its connection to the guest ends: the quarantine is waited for, and kept."""
+    """A library asks for the end when its connection to the guest ends. The quarantine is waited for, and kept."""
     name = create(web)
     leave_evidence(web, name)
     child = web.popen("session", "exec", name, "--", "sleep", "1000")
@@ -156,7 +156,7 @@ def test_a_kill_while_it_is_cut_off(web):
 @pytest.mark.parametrize("said", ("running", "halted", "stopped"))
 @pytest.mark.parametrize("ends", (False, True))
 def test_what_its_supervisor_records_afterwards(web, said, ends):
-    """A supervisor that was taken over writes what it likes into the workspace, and may end. What it was is known all the same."""
+    """A supervisor that was taken over can write anything into the workspace, and may end. The quarantine is known all the same."""
     name = create(web)
     leave_evidence(web, name)
     web("quarantine", name, check=0)

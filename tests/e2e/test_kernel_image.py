@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The cache of kernels and images: `microagent kernel`, `microagent image`, and what they leave in it."""
+"""Tests the cache of kernels and images: `microagent kernel`, `microagent image`, and the files that they leave in it."""
 
 import fcntl
 import gzip
@@ -26,7 +26,7 @@ STATIC = shutil.which("busybox")
 
 @pytest.fixture
 def cache(host):
-    """An empty cache of its own: host.env points to it."""
+    """Makes an empty cache of its own; host.env points to it."""
     path = host.base / "cache"
     host.env["MICROAGENT_CACHE_DIR"] = str(path)
     return path
@@ -37,7 +37,7 @@ def digest(path):
 
 
 def custom_kernel(host, cache, name="mine", end=""):
-    """The file of the first kernel that has one with this end as a kernel of the user's."""
+    """Returns the file with this suffix of the first kernel that has one, as a kernel of the user's."""
     shared = {k: v for k, v in host.env.items() if k != "MICROAGENT_CACHE_DIR"}
     listed = json.loads(subprocess.run([BIN / "microagent", "--json", "kernel", "list"], env=shared,
                                        capture_output=True, check=True).stdout)
@@ -93,7 +93,7 @@ def test_busybox_is_reproducible_by_anybody(host, cache):
     assert first.stat().st_mode & 0o777 == 0o444, "all workspaces share it"
     other = host.base / "other"
     other.mkdir()
-    # A copy: the checkout may be where nobody else may pass.
+    # A copy, since other users may not be able to reach the checkout.
     programs = shutil.copytree(BIN, host.base / "programs", ignore=lambda _, names: [name for name in names if name not in ("microagent", "microagent-artifact")])
     command = [Path(programs) / "microagent", "--json", "image", "build", "busybox"]
     if os.getuid() == 0:
@@ -106,7 +106,7 @@ def test_busybox_is_reproducible_by_anybody(host, cache):
     listed = host.json("image", "list")["images"][0]
     assert listed["sha256"] == digest(first)
     check_records(cache)
-    # What is known to be wrong with this one is told where it is chosen: a program that is tried here.
+    # A known fault of this program is reported where the program is chosen: here by a run of it.
     crashes = subprocess.run([STATIC, "wget", "-T", "1", "-q", "-O", "/dev/null", "http://127.0.0.1:1/"], check=False, cwd=host.base,
                              preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CORE, (0, 0))).returncode == -signal.SIGSEGV
     told = host("image", "list", check=0)
@@ -116,7 +116,7 @@ def test_busybox_is_reproducible_by_anybody(host, cache):
 
 @pytest.mark.parametrize("entry", ("node_modules/.bin", ""))
 def test_busybox_is_none_of_where_the_user_works(host, cache, entry):
-    """What a guest has put there would be the program of each machine, and the other tools would be root on this host."""
+    """A program that a guest has put there would run each machine, and the other tools would run as root on this host."""
     project = host.base / "project"
     bin_ = project / "node_modules" / ".bin" if entry else project
     plant(bin_)
@@ -207,7 +207,7 @@ def test_a_missing_tool_is_named_with_its_package(host, cache, words, missing, p
 
 
 def test_installing_again_needs_no_network_and_no_tools(host):
-    """The shared cache has Debian's kernel: neither apt nor anything else is run."""
+    """The shared cache has Debian's kernel, so neither apt nor another program runs."""
     skip_without_own_kernels("Debian's")
     before = host.json("kernel", "list")
     answer = host.json("kernel", "install", env={"PATH": "/nonexistent"})
@@ -216,7 +216,7 @@ def test_installing_again_needs_no_network_and_no_tools(host):
 
 
 def test_debians_kernel_into_an_empty_cache(host, cache):
-    """What the first command of every new user does, whatever the shared cache already holds."""
+    """Makes what the first command of every new user makes, whatever the shared cache already has."""
     answer = host.json("kernel", "install")
     modules = Path(answer["path"] + ".modules").read_bytes()
     names = subprocess.run(["cpio", "-t", "--quiet"], input=modules, capture_output=True,
@@ -249,7 +249,7 @@ def test_names_that_no_kernel_may_have(host, cache, name):
 
 
 def arm64_image(path):
-    """The head of a kernel for arm64."""
+    """Returns the head of a kernel for arm64."""
     path.write_bytes(bytes(0x38) + b"ARM\x64" + bytes(4096))
     return path
 
@@ -284,7 +284,7 @@ def test_what_is_no_kernel_is_refused(host, cache, make, code, words):
 
 
 def foreign_kernel(path):
-    """The head of a kernel for the architecture that this host is not."""
+    """Returns the head of a kernel for the architecture that this host does not have."""
     head = bytearray(4096)
     if os.uname().machine == "x86_64":
         head[0x38:0x3c] = b"ARM\x64"
@@ -359,20 +359,20 @@ def test_the_unpacked_kernel_is_verified(host, cache):
     assert "missing   mine vmlinux" in host("kernel", "verify", check=1).stdout
     assert host.json("kernel", "refresh") == {"refreshed": 1}
     assert host.json("kernel", "verify")["ok"]
-    # As an earlier version left it.
+    # The record is as an earlier version left it.
     before = json.loads(record.read_text())
     record.write_text(json.dumps({k: v for k, v in before.items() if k != "vmlinuxSha256"}))
     assert host.json("kernel", "refresh") == {"refreshed": 1}
     assert json.loads(record.read_text()) == before
 
 
-# The code by which a guest of a paravirtual KVM asks which one it is (src/artifact/pvm.c).
+# The code with which a guest of a paravirtual KVM asks which KVM it is (src/artifact/pvm.c).
 PVM_CODE = bytes.fromhex("0f013c2550564dff0fa2")
 AMD64 = pytest.mark.skipif(hostile_debs.ARCHITECTURE != "amd64", reason="a paravirtual KVM runs kernels for amd64 alone")
 
 
 def is_for_pvm(host, cache, name):
-    """What the record, the list and the schema of both say of the kernel."""
+    """Returns what the record, the list and the schema of both say of the kernel."""
     recorded = json.loads((cache / "kernels" / f"{name}.json").read_text()).get("forPvm", False)
     listed = next(kernel for kernel in host.json("kernel", "list")["kernels"] if kernel["name"] == name)
     check_records(cache)
@@ -383,7 +383,8 @@ def is_for_pvm(host, cache, name):
 @AMD64
 @pytest.mark.parametrize("form", ["bzImage", "package"])
 def test_a_kernel_for_a_paravirtual_kvm_is_recognised(host, cache, form):
-    """By its code, which in a packed kernel is seen when it is unpacked. Another kernel of that name is another."""
+    """The kernel is recognised by its code, which a packed kernel shows when it is unpacked. Another kernel of that
+    name is another kernel."""
     def install(code, *words):
         image = hostile_debs.bzimage(gzip.compress(b"\x7fELF" + bytes(5000) + code + bytes(300)))
         path = host.base / ("kernel.deb" if form == "package" else "bzImage")
@@ -398,10 +399,10 @@ def test_a_kernel_for_a_paravirtual_kvm_is_recognised(host, cache, form):
     assert answer["forPvm"] is True and is_for_pvm(host, cache, name)
     answer = install(PVM_CODE[:-1])
     assert "forPvm" not in answer and not is_for_pvm(host, cache, name)
-    # Who knows better says so: also of a package that is installed already.
+    # A user who knows better says so, also for a package that is installed already.
     answer = install(PVM_CODE[:-1], "--for-pvm")
     assert answer["forPvm"] is True and is_for_pvm(host, cache, name)
-    # A later build of microagent keeps the word.
+    # A later build of microagent keeps the user's word.
     (cache / "kernels" / f"{name}.initrd").unlink()
     assert host.json("kernel", "refresh") == {"refreshed": 1}
     assert is_for_pvm(host, cache, name)
@@ -447,7 +448,7 @@ def test_the_initrd_follows_init(host, cache):
 
 
 def other_kernel(cache, name="mine"):
-    """An entry as that one, for the architecture that this host is not. Returns its name."""
+    """Makes a copy of that entry for the architecture that this host does not have. Returns its name."""
     architecture, ending = ("arm64", "-arm64") if os.uname().machine == "x86_64" else ("amd64", "")
     other = f"other{ending}"
     for end in ("", ".initrd"):
@@ -458,7 +459,7 @@ def other_kernel(cache, name="mine"):
 
 
 def test_a_missing_init_keeps_no_other_kernel_from_its_own(host, cache):
-    """The host's own is refreshed before, and also where that of another architecture is not here."""
+    """The host's own entry is refreshed first, also if the init of the other architecture is missing here."""
     name = custom_kernel(host, cache)["name"]
     initrd, record = cache / "kernels" / f"{name}.initrd", cache / "kernels" / f"{name}.json"
     original, other = digest(initrd), other_kernel(cache, name)
@@ -474,7 +475,7 @@ def test_a_missing_init_keeps_no_other_kernel_from_its_own(host, cache):
         assert (done.returncode, answer["errorCode"]) == (75, "unavailable"), done
         assert answer["error"].startswith(f"{count}, not that of {other}: {programs}/microagent-init-"), answer
         assert digest(initrd) == original and json.loads(record.read_text())["initrdSha256"] == original
-    # Without its own either both are named, by what is missing for the first.
+    # If its own init is missing, both entries are named, with what the first one lacks.
     (programs / "microagent-init").unlink()
     done = subprocess.run([programs / "microagent-artifact", "kernel-refresh", "--json"], env=host.env, capture_output=True, text=True, check=False)
     answer = json.loads(done.stdout)
@@ -497,7 +498,7 @@ def test_a_cache_that_cannot_be_written(host, cache):
 
 
 def test_a_full_disk_is_told_before_the_work(host, cache):
-    """A tiny file system as the cache, in a mount namespace of its own."""
+    """Mounts a tiny file system as the cache, in a mount namespace of its own."""
     cache.mkdir()
     unshare = ["unshare", "-m"] if os.getuid() == 0 else ["unshare", "-rm"]
     script = f'mount -t tmpfs -o size=1m,mode=700 none {cache} && exec "$@"'
@@ -525,7 +526,7 @@ def test_sha256(host, tmp_path):
         assert subprocess.run([artifact, *words], capture_output=True, check=False).returncode == 2
 
 
-# What guests count on, whichever kernel they boot from: "name|command".
+# Features that guests rely on, whichever kernel they boot: "name|command".
 FEATURES = """
 virtiofs|grep -w virtiofs /proc/filesystems
 overlay|grep -w overlay /proc/filesystems

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Machines under KVM, where /dev/kvm opens: a guest of the tests' own (tests/kvm_guest), which stays in ring 0 and so
-runs on a KVM, too, that emulates all else and boots no Linux. What is seen is that everything of ours around the guest is
-right (rights, cell, ioeventfd, irqfd, MSI-X, ends), never how fast it is. TCG runs the same guest, as a control."""
+"""Tests machines under KVM, if /dev/kvm can be opened. The guest is the tests' own (tests/kvm_guest). It stays in ring
+0, so it also runs on a KVM that emulates everything else and boots no Linux. The tests check that everything around
+the guest works (rights, cell, ioeventfd, irqfd, MSI-X, ends), and never its speed. TCG runs the same guest as a
+control."""
 
 import contextlib
 import ctypes
@@ -23,7 +24,7 @@ from conftest import OWN, ROOT, ended, wait_until
 
 SOURCES = ROOT / "tests" / "kvm_guest"
 MIB = 1 << 20
-# Named processors lack what this machine's KVM emulates not at all, and what QEMU would set that it refuses.
+# Named processors do not have features that this machine's KVM cannot emulate, and that QEMU would set in vain.
 CPU = "kvm64,vendor=GenuineIntel,-cx16,-pni,-xsave,-popcnt"
 
 
@@ -40,8 +41,8 @@ def kernel():
 
 @pytest.fixture(scope="module")
 def kvm():
-    """The node, or why there is none, and what the programs are to know of it; one look at it is for all tests, and
-    what is remembered of it is no affair of the user's own cache."""
+    """Returns the node, or why there is none, and the environment for the programs. All tests share one look, and
+    remembered results do not go to the user's own cache."""
     place = Path(tempfile.mkdtemp(prefix="e-"))
     place.chmod(0o755)
     node = kvm_host.find_node(place)
@@ -52,7 +53,7 @@ def kvm():
 
 
 def test_a_verdict_is_of_the_time_that_was_given(host, kvm, tmp_path):
-    """A KVM that was too slow is looked at again when it is given more time, and not with the same time."""
+    """A KVM that was too slow is probed again if it gets more time, and not with the same time."""
     node, told = kvm
     if not isinstance(node, Path):
         pytest.skip(node)
@@ -62,14 +63,15 @@ def test_a_verdict_is_of_the_time_that_was_given(host, kvm, tmp_path):
         facts = host.json("host", env=env)["host"]
         kept = json.loads((cache / "host.json").read_text())
         assert kept["kvmNode"].endswith(f", in {limit} ms") and kept["kvmVerdict"] in ("slow", "usable")
-        # Without a kernel: a paravirtual KVM is usable with those alone that are built for it.
+        # The probe is made without a kernel. A paravirtual KVM is usable only with kernels that are built for it.
         kernels = "pvm" if kvm_host.PARAVIRTUAL.exists() else "all" if kept["kvmVerdict"] == "usable" else "none"
         assert (facts["kvmKernels"], facts["kvmAvailable"]) == (kernels, kernels == "all")
     assert kept["kvmVerdict"] == "usable", facts["acceleratorReason"]
 
 
 def test_what_kvm_does_not_take_is_left_out(kvm, host, tmp_path):
-    """QEMU's processor "host" has IA32_ARCH_CAPABILITIES only where KVM lets it be set: else QEMU aborts before there is a guest."""
+    """QEMU's processor "host" has IA32_ARCH_CAPABILITIES only if KVM lets it be set. Otherwise QEMU aborts before there
+    is a guest."""
     node, told = kvm
     if not isinstance(node, Path):
         pytest.skip(node)
@@ -91,7 +93,7 @@ class Machine:
 
     def __init__(self, host, kernel, accelerator, kind):
         self.host, self.accelerator, self.kind = host, accelerator, kind
-        initrd = conftest.default_kernel(host)["path"] + ".initrd"  # of which the guest reads nothing
+        initrd = conftest.default_kernel(host)["path"] + ".initrd"  # the guest reads nothing of it
         self.config = host.config(kernelPath=str(kernel), initrdPath=initrd, accelerator=accelerator, hotplug=kind == "q35")
 
     def prepare(self, name="w"):
@@ -151,7 +153,7 @@ def dial(host, port, name="w"):
 
 
 def execute(host, word="true", name="w"):
-    """The envelope form; None when there is no answer."""
+    """Sends a request in the envelope form. Returns None if there is no answer."""
     with dial(host, 2222, name) as sock:
         sock.sendall(json.dumps({"op": "exec", "payload": {"command": [word]}}).encode() + b"\n")
         answer = sock.makefile().readline()
@@ -173,8 +175,8 @@ def facts(host, name="w"):
     return json.loads((host.state / name / "runtime.json").read_text())
 
 def stolen_monitor(host):
-    """The live supervisor's end of QEMU's monitor: what is written there without an id is heard by QEMU, and nobody
-    waits for the answer."""
+    """The live supervisor's end of QEMU's monitor. QEMU executes a command that is written there without an id, and
+    nobody waits for the answer."""
     found = facts(host)
     inode = os.stat(f"/proc/{found['pid']}/fd/3").st_ino
     lines = subprocess.run(["ss", "-xaH"], capture_output=True, text=True, check=True).stdout.split("\n")
@@ -196,7 +198,7 @@ def supervisor_says(host, text, times=1):
 
 @on("kvm-microvm", "kvm-q35", "tcg-microvm", "tcg-q35")
 def test_a_guest(host, machine):
-    """One machine from its boot to the power button."""
+    """A machine from its boot to the power button."""
     config = machine.prepare()
     ask(host, "start", config)
     found = facts(host)
@@ -207,7 +209,7 @@ def test_a_guest(host, machine):
     assert echo(host, data) == data
     answer = ask(host, "inspect", sparse(host))
     assert answer["readiness"]["shellReady"]["ready"]
-    # A pause of ours is no end, and it goes on where it was.
+    # A pause of ours is no end, and the machine goes on where it was.
     with stolen_monitor(host) as monitor:
         monitor.sendall(b'{"execute":"stop"}\n')
         supervisor_says(host, "the VM is paused")
@@ -215,7 +217,7 @@ def test_a_guest(host, machine):
         supervisor_says(host, "the VM goes on")
     assert execute(host)["exit_code"] == 0
     assert ask(host, "inspect", sparse(host))["event"]["state"] == "running"
-    # In quarantine nothing but the machine is left, and nobody to be asked but its power button.
+    # In quarantine only the machine is left, and only its power button reaches it.
     event = ask(host, "quarantine", sparse(host))["event"]
     assert (event["state"], bool(event["severed"])) == ("quarantined", True)
     assert sockets_of(found["pid"]) == 3  # monitor and consoles
@@ -232,8 +234,8 @@ def sockets_of(pid):
 
 @on("kvm-microvm", "kvm-q35", "tcg-microvm", "tcg-q35")
 def test_a_machine_that_stands_still(host, machine):
-    """An instruction that this KVM does not have (a KVM that has it goes on, as TCG does), and the guest's own
-    sleep: the event says at once what it was."""
+    """An instruction that this KVM does not have (a KVM that has it goes on, as TCG does), and the guest's own sleep:
+    the event says at once what it was."""
     config = machine.prepare()
     ask(host, "start", config)
     wanted = "internal-error (the accelerator cannot run an instruction or a state of the guest)"
@@ -253,7 +255,7 @@ def test_a_machine_that_stands_still(host, machine):
 
 @on("kvm-microvm", "kvm-q35", "tcg-microvm", "tcg-q35")
 def test_a_guest_that_never_gets_ready(host, machine):
-    """Its power button is pressed while start waits for it, and what is killed while it boots is over at once."""
+    """Its power button is pressed while start waits for it. A machine that is killed while it boots ends at once."""
     for verb, detail in (("halt", "the guest switched itself off when asked"), ("kill", "killed")):
         config = machine.prepare("unready")
         start = host.popen(program="microagent-qemu-supervisor", stdin=subprocess.PIPE)
@@ -278,7 +280,7 @@ def test_the_death_of_each_process(host, machine):
         pids = {"qemu": found["pid"], "supervisor": found["supervisorPid"], **{c["name"]: c["pid"] for c in found["companions"]}}
         os.kill(pids[who], signal.SIGKILL)
         assert ended(host)["state"] == "failed", who
-        # Each has closed what it had, and may be about its last steps.
+        # Each has closed its descriptors, and may be at its last steps.
         wait_until(lambda: {state_of(pid) for pid in pids.values()} <= {"Z", "X"}, f"every process to end after the kill of {who}")
     ask(host, "delete", sparse(host))
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What differs between KVM and emulation when Linux is the guest; the stage kvm runs it, with tests of other files."""
+"""Tests what differs between KVM and emulation if Linux is the guest. The stage kvm runs it, with tests of other files."""
 
 import json
 import os
@@ -23,12 +23,12 @@ NO_IMAGE = 1  # doctor's exit code
 
 
 def accelerator_row(host, code=0):
-    """Of doctor, which ends with the code."""
+    """The output of doctor, which ends with the code."""
     return next(row for row in host.json("doctor", check=code)["checks"] if row["name"] == "accelerator")
 
 
 def test_the_verdict(host):
-    """KVM is chosen when nothing is said of it, and everything that tells of the host says so."""
+    """KVM is chosen by default, and everything that describes the host says so."""
     facts = host.json("host")["host"]
     assert facts["kvmAvailable"] and facts["virtualizationSupported"] and facts["accelerator"] == "kvm"
     reason, kernels = (SUITED, "pvm") if kvm_host.PARAVIRTUAL.exists() else ("KVM runs 64-bit code at speed: ", "all")
@@ -39,7 +39,7 @@ def test_the_verdict(host):
 
 @pytest.fixture
 def both_kernels(host):
-    """A cache with the kernel of the stage as "ours", recognised by what it is, and a stock one as "a-stock", the default."""
+    """Makes a cache with the kernel of the stage as "ours", recognised by its code, and a stock one as "a-stock", the default."""
     if not kvm_host.PARAVIRTUAL.exists() or not kvm_host.named_kernel():
         pytest.skip("the KVM here is no paravirtual one")
     stock = min(Path(os.environ[kvm_host.OWN_CACHE], "kernels").glob("tuned-*[0-9].json"), default=None)
@@ -56,8 +56,9 @@ def both_kernels(host):
 
 @pytest.mark.parametrize("patient", [False, True], ids=["a slow loop", "a fast loop"])
 def test_a_paravirtual_kvm_is_judged_with_the_kernel(host, both_kernels, patient):
-    """auto takes KVM with a kernel that is built for it and emulates any other, whatever became of the probe's loop; and
-    what is remembered of the loop is the same for both. A stock kernel would be "usable" by the loop on another kvm_pvm."""
+    """auto uses KVM with a kernel that is built for it and emulates any other, whatever the loop of the probe found.
+    The remembered result of the loop is the same for both. On another kvm_pvm a stock kernel would be "usable" by
+    the loop."""
     if patient:
         host.env.update(kvm_host.LOOP_PATIENCE)
     cache = Path(host.env["MICROAGENT_CACHE_DIR"])
@@ -73,7 +74,7 @@ def test_a_paravirtual_kvm_is_judged_with_the_kernel(host, both_kernels, patient
         host("delete", "w", check=0)
         kept.add((cache / "host.json").read_text())
     assert {json.loads(text)["kvmVerdict"] for text in kept} == {"usable" if patient else "slow"}
-    # The host's own answer is for the default kernel, and says for which ones KVM is used.
+    # The host's own answer is for the default kernel, and says for which kernels KVM is used.
     facts = host.json("host")["host"]
     assert (facts["accelerator"], facts["acceleratorReason"], facts["kvmAvailable"], facts["kvmKernels"]) == ("tcg", UNSUITED, False, "pvm")
     assert accelerator_row(host, NO_IMAGE) == {
@@ -85,15 +86,14 @@ def test_doctor_says_how_to_get_a_kernel_for_a_paravirtual_kvm(host, both_kernel
     (Path(host.env["MICROAGENT_CACHE_DIR"]) / "kernels" / "ours.json").unlink()
     row = accelerator_row(host, NO_IMAGE)
     assert (row["status"], row["reason"], row["remedy"]) == ("degraded", "no-pvm-kernel", "microagent kernel install --from FILE")
-    # Where the node is not this user's to open no kernel is: that comes first.
+    # If the user may not open the node, no kernel is usable. This is checked first.
     denied = kvm_host.make_node(host.base / "kvm", 0o600, 0)
     assert isinstance(denied, Path), denied
     assert host.json("host", env={"MICROAGENT_TEST_KVM": str(denied)})["host"]["kvmKernels"] == "none"
 
 
 def test_kvm_by_name_with_a_kernel_that_nothing_is_known_of(host, both_kernels):
-    """It is the user's to judge where 64-bit code runs at speed, and the log has the reason for who looks there. Where it is
-    emulated it is refused, as ever."""
+    """The user can see where 64-bit code runs at speed, and the log has the reason. Where it is emulated it is refused, as ever."""
     words = ("run", *both_kernels, "--kernel", "a-stock", "--accelerator", "kvm", "--", "true")
     refused = host(*words)
     assert refused.returncode == 125 and f"accelerator kvm: {UNSUITED}" in refused.stderr, refused
@@ -107,7 +107,7 @@ def test_kvm_by_name_with_a_kernel_that_nothing_is_known_of(host, both_kernels):
 
 
 def test_a_supervisor_judges_by_the_kernel_of_the_request(host, both_kernels):
-    """Without the library and its words: by what the cache of the supervisor's user says of the file."""
+    """Without the library and its options: the cache of the supervisor's user says what the file is."""
     kernels = {kernel["name"]: kernel["path"] for kernel in host.json("kernel", "list")["kernels"]}
     elsewhere = host.base / "elsewhere"
     copy_disk(kernels["ours"], elsewhere)
@@ -127,14 +127,14 @@ def test_a_supervisor_judges_by_the_kernel_of_the_request(host, both_kernels):
 
 
 def cpu_words(host):
-    """What follows -cpu: of what KVM offers and does not let be set, the verdict that is remembered in the cache tells."""
+    """Returns the words behind -cpu. The remembered verdict says which features KVM offers and does not let be set."""
     cache = Path(default_kernel(host)["path"]).parent.parent
     untaken = json.loads((cache / "host.json").read_text())["kvmUntaken"]
     return "host,-vmx,-svm" + (",-arch-capabilities" if untaken else "")
 
 
 def test_the_processor(host):
-    """It is the host's own, without virtual machines in it."""
+    """The processor is the host's own, without virtual machines in it."""
     host("create", "w", *SMALL, check=0)
     host("start", "w", check=0)
     pid = json.loads((host.state / "w" / "runtime.json").read_text())["pid"]
@@ -151,8 +151,8 @@ def test_the_processor(host):
 
 @pytest.fixture
 def user():
-    """A host whose commands are an ordinary user's, who has the programs, a kernel and an image. Commands are begun in the
-    group GROUP, or in no group but the user's own, by in_group()."""
+    """A host whose commands run as an ordinary user, who has the programs, a kernel and an image. in_group() starts
+    commands in the group GROUP, or only in the user's own group."""
     if os.geteuid() != 0:
         pytest.skip("only root makes nodes for KVM, and becomes another user")
     it = make_host(Path(tempfile.mkdtemp(prefix="e-")))
@@ -175,8 +175,8 @@ def in_group(host, group):
 
 
 def test_a_user_with_and_without_the_right(user):
-    """The right is that of the node's group, as a stock host has it. Who does not have it gets emulation and the reason,
-    and is refused where KVM was asked for by name. A verdict that is remembered gives nobody the right."""
+    """The node's group has the right, as on a stock host. A user without it gets emulation and the reason, and is
+    refused if KVM was asked for by name. A remembered verdict gives nobody the right."""
     node = kvm_host.make_node(user.base / "kvm", 0o660, GROUP)
     assert isinstance(node, Path), node
     user.env["MICROAGENT_TEST_KVM"] = str(node)
@@ -197,7 +197,7 @@ def test_a_user_with_and_without_the_right(user):
 
 
 def test_the_firmware_has_a_deadline_of_its_own(host):
-    """A paravirtual KVM emulates the firmware. What was seen of the guest decides which deadline counts, and is told."""
+    """A paravirtual KVM emulates the firmware. The signs of the guest decide which deadline counts, and the error names it."""
     config = host.config(hotplug=True)  # on q35, whose kernel writes nothing on the console
 
     def ask(command, config, **limits):

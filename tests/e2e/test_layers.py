@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A root disk that is a layer over a base which many workspaces share (config.rootfsBase)."""
+"""Tests a root disk that is a layer over a base, which many workspaces share (config.rootfsBase)."""
 
 import hashlib
 import json
@@ -28,7 +28,7 @@ def make_layer(path, size, *options):
 
 @pytest.fixture
 def base(host):
-    """A copy of the image, sealed as a base is."""
+    """Makes a copy of the image, sealed as a base is."""
     path = host.base / "base.ext4"
     copy_disk(image(host, "busybox")["path"], path)
     path.chmod(0o444)
@@ -57,14 +57,14 @@ def test_a_layer_takes_what_is_written(host, base):
     host("kill", "w", check=0)  # the journal is not clean
     assert layer.stat().st_size > 3000000 and contents(base) == sealed
 
-    # The reader has the layer below its own, and nothing is written to either.
+    # The reader has the layer below its own layer, and nothing is written to either.
     after = contents(layer)
     for name in ("own", "big", "md5"):
         host("cp", f"w:/workspace/{name}", host.base / name, check=0)
     assert (host.base / "own").read_text() == "mine\n"
     assert hashlib.md5((host.base / "big").read_bytes()).hexdigest() == (host.base / "md5").read_text().strip()
     assert (contents(layer), contents(base)) == (after, sealed)
-    # Files put there from outside go into the layer.
+    # Files that are put there from outside go into the layer.
     (host.base / "given").write_text("given\n")
     host("cp", host.base / "given", "w:/workspace/given", check=0)
     assert contents(layer) != after and contents(base) == sealed

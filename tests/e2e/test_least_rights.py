@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Who reads what a guest writes has no rights, seen from outside."""
+"""Tests from outside that the processes which read a guest's bytes have no rights."""
 
 import ctypes
 import errno
@@ -28,12 +28,13 @@ ours, ordinary = test_session_share.ours, test_session_share.ordinary
 MSG_FASTOPEN = 0x20000000
 SO_PASSRIGHTS = 83
 
-# A host whose users may make no namespaces: of its own, with root's name and none of his rights.
+# A host whose users may make no namespaces. It has a user namespace of its own, with root's name and none of root's
+# rights.
 NO_NAMESPACES = ["unshare", "--user", "--map-root-user", "sh", "-c", "echo 0 > /proc/sys/user/max_user_namespaces && "
                  'exec setpriv --bounding-set=-all --inh-caps=-all "$@"', "sh"]
 
 
-# By what a live supervisor is kept from this host's files.
+# Returns what keeps a live supervisor from this host's files.
 HAS_LANDLOCK = ctypes.CDLL(None).syscall(444, None, 0, 1) > 0
 OWN_FILES = "root-landlock" if HAS_LANDLOCK else "root"
 QMP = 3  # of QEMU
@@ -44,24 +45,24 @@ def status(pid):
 
 
 def test_the_parser_of_guest_bytes_has_no_rights(vm):
-    """No capability of any kind, no way to get one, a list of system calls; what needs rights is done by a child."""
+    """It has no capability of any kind, no way to get one, and a list of system calls. A child does what needs rights."""
     facts = json.loads((vm.state / "vm" / "runtime.json").read_text())
     parser, broker = status(facts["supervisorPid"]), status(facts["broker"]["pid"])
     own = status(os.getpid())
     for kind in ("CapInh", "CapPrm", "CapEff", "CapAmb"):
         assert int(parser[kind], 16) == 0, (kind, parser[kind])
-    if os.geteuid() == 0:  # who has none to give up keeps a bounding set that no_new_privs makes empty
+    if os.geteuid() == 0:  # a user without capabilities keeps a bounding set that no_new_privs makes empty
         assert int(parser["CapBnd"], 16) == 0
-    # The sanitizers' own system calls are no business of the list.
+    # The sanitizers' own system calls are not on the list.
     assert parser["NoNewPrivs"] == "1" and parser["Seccomp"] == ("0" if os.environ.get("SANITIZE") else "2")
     assert facts["files"] == OWN_FILES
     check_own_root(facts["supervisorPid"], vm.state / "vm")
-    # The VMM has microagent's list of calls, and its own behind it.
+    # The VMM has microagent's list of calls, and its own list after it.
     vmm = status(facts["pid"])
     assert vmm["NoNewPrivs"] == "1" and vmm.get("Seccomp_filters", "2") == "2" and int(vmm["CapEff"], 16) == 0
     assert broker["PPid"] == str(facts["supervisorPid"])
     assert broker["CapEff"] == own["CapEff"] and broker["Seccomp"] == own["Seccomp"]
-    # The broker keeps nothing of the guest's: its socket to the parser and what its duties need.
+    # The broker keeps nothing of the guest's: only its socket to the supervisor and what its duties need.
     links = strays.descriptors(facts["broker"]["pid"]).values()
     assert sum(link.startswith("socket:") for link in links) == 1, links
     assert not [link for link in links if "serial.log" in link or "rootfs" in link], links
@@ -69,8 +70,8 @@ def test_the_parser_of_guest_bytes_has_no_rights(vm):
 
 @pytest.mark.skipif(bool(os.environ.get("SANITIZE")), reason="the sanitizers' own system calls are no business of the list")
 def test_the_parser_of_guest_bytes_has_no_signals_sent(host):
-    """By a descriptor of its own, to a process that is not of its machine, for which the kernel asks root for no capability.
-    Who tries is ended."""
+    """Sends by a descriptor of its own to a process outside of its machine, for which the kernel asks root for no
+    capability. The call ends the caller."""
     stranger = subprocess.Popen(["sleep", "600"])
     host("create", "w", "--memory", 256, "--cpus", 1, check=0)
     try:
@@ -91,7 +92,7 @@ def test_the_parser_of_guest_bytes_has_no_signals_sent(host):
 @pytest.mark.parametrize("what", ("a connection by sendto()", "a connection by sendmsg()", "a datagram to an address", "a mode for all", "no mode", "a wait",
                                   "a lease", "descriptors of others", "a socket", "a connection"))
 def test_what_the_parser_of_guest_bytes_is_ended_for(host, what):
-    """MSG_FASTOPEN connects a socket without a connect(). A socket to be connected may come from a VMM."""
+    """MSG_FASTOPEN connects a socket without connect(). The socket may come from a VMM."""
     host("create", "w", "--memory", 256, "--cpus", 1, check=0)
     host("start", "w", check=0)
     pid = json.loads((host.state / "w" / "runtime.json").read_text())["supervisorPid"]
@@ -110,18 +111,18 @@ def test_what_the_parser_of_guest_bytes_is_ended_for(host, what):
 @pytest.mark.skipif(os.geteuid() != 0, reason="the device null is root's")
 @pytest.mark.skipif(bool(os.environ.get("SANITIZE")), reason="the sanitizers' own system calls are no business of the list")
 def test_the_parser_of_guest_bytes_leaves_the_null_device_alone(vm):
-    """It may change the mode of files, as it makes some, and root's is the host's device."""
+    """It may change the mode of files, since it makes some, and the null device belongs to the host's root."""
     inject.refuses_mode_of_null(json.loads((vm.state / "vm" / "runtime.json").read_text())["supervisorPid"], mode=0o600)
 
 
 def roots_of(pid):
-    """What a process has mounted: {path: options}."""
+    """Returns the mounts of a process: {path: options}."""
     lines = map(str.split, Path(f"/proc/{pid}/mountinfo").read_text().splitlines())
     return {line[4]: set(line[5].split(",")) for line in lines}
 
 
 def check_own_root(pid, writable):
-    """In its root there are this directory, which it may write, and its own in /proc, and from no descriptor a way out."""
+    """Its root has this directory, which it may write to, and its own directory in /proc. No descriptor leads out."""
     mounts, root = roots_of(pid), Path(f"/proc/{pid}/root")
     own = {"/", "/proc/self", "/proc/thread-self"}
     assert set(mounts) == own | {str(writable)}, mounts
@@ -136,7 +137,7 @@ def check_own_root(pid, writable):
 
 
 def handed_directory(supervisor, qemu, directory):
-    """QEMU's descriptor of a directory that the supervisor has handed to it, by a command of its monitor."""
+    """QEMU's descriptor of a directory, which the supervisor has handed to it by a command of its monitor."""
     def open_directories():
         return {fd for fd in strays.descriptors(qemu) if os.path.isdir(f"/proc/{qemu}/fd/{fd}")}
 
@@ -149,8 +150,8 @@ def handed_directory(supervisor, qemu, directory):
 
 @pytest.mark.skipif(bool(os.environ.get("SANITIZE")), reason="the sanitizers' own system calls are no business of the list")
 def test_a_directory_that_the_parser_hands_to_its_vmm_leads_nowhere(request):
-    """QEMU has no Landlock. By `..` of a directory of the host's mount namespace that of an ordinary user would have all that
-    the user has."""
+    """QEMU has no Landlock. By `..` from a directory of the host's mount namespace an ordinary user's QEMU would reach
+    all that the user has."""
     host = request.getfixturevalue("ordinary" if os.getuid() == 0 else "ours")
     name = create(host)
     facts = record(host, name)
@@ -167,7 +168,7 @@ def test_a_directory_that_the_parser_hands_to_its_vmm_leads_nowhere(request):
 
 
 def check_in_own_root(host, monkeypatch):
-    """The supervisor has a root of its own, and does all that it does."""
+    """The supervisor has a root of its own, and can still do all its work."""
     monkeypatch.setattr(host, "wrap", [*NO_LANDLOCK, *host.wrap])
     name = create(host, env={"MICROAGENT_TEST_LIMIT_AUDIT_LOOK_MS": "5"})
     facts = record(host, name)
@@ -175,7 +176,7 @@ def check_in_own_root(host, monkeypatch):
     check_own_root(facts["supervisorPid"], bundle(host, name))
     assert host("session", "stream", name, "--", "sh", "-c", "echo out; exit 3", check=3).stdout == "out\n"
     work = directory(host, "work")
-    if host.uid == 0 or os.getuid() == 0:  # no_new_privs, which newuidmap cannot do with, is not needed to filter
+    if host.uid == 0 or os.getuid() == 0:  # the filter does not need no_new_privs, with which newuidmap does not work
         assert "nothing of /etc is shared" in attach(host, name, work, given("/etc", os.stat("/etc")))
         assert "the guest cannot mount it: " in refused(host, name, work, "--at", "/etc/passwd/x")
         told = host.json("session", "share", name, work)["shares"]
@@ -206,7 +207,7 @@ def test_a_root_of_its_own_of_an_ordinary_user(ordinary, monkeypatch):
 
 
 def test_without_landlock(host):
-    """Who looks is told what a machine has instead, or that it has nothing: doctor, host, its record and its log."""
+    """doctor, host, the machine's record and its log say what a machine has instead, or that it has nothing."""
     def finding():
         return next(check for check in host.json("doctor")["checks"] if check["name"] == "landlock")
 
@@ -221,7 +222,7 @@ def test_without_landlock(host):
     assert told["status"] == "degraded" and "this kernel has no Landlock" in told["detail"] and "lsm=" in told["remedy"]
     assert told["detail"].startswith("readers of archives (supervisors are, by a root of their own) are not kept")
     if os.getuid() != 0:
-        return  # an ordinary user cannot give up in a namespace of one's own what the rest takes
+        return  # in a user namespace an ordinary user cannot give up what the rest takes away
     if HAS_LANDLOCK:
         host.wrap = NO_NAMESPACES
         there = host.json("host")["host"]
@@ -249,8 +250,8 @@ CHANGED = "was changed by something else than a command since a command wrote it
 
 
 def test_a_record_that_no_command_wrote_gives_a_machine_nothing(host):
-    """The live supervisor, which may be taken over, can write workspace.json, and the next start would give the guest what that
-    says. What a command recorded is known by a digest where the live supervisor cannot write."""
+    """The live supervisor, which may be taken over, can write workspace.json, and the next start would give its
+    contents to the guest. The record of a command is known by a digest where the live supervisor cannot write."""
     secret, directory, locks = host.base / "secret", host.state / "w", host.state / ".locks"
     secret.mkdir(mode=0o700)
     host("create", "w", "--memory", 256, "--cpus", 1, check=0)
@@ -264,17 +265,18 @@ def test_a_record_that_no_command_wrote_gives_a_machine_nothing(host):
         done = host(*words)
         assert done.returncode == 1, (words, done)
         assert f"{path} {CHANGED}" in done.stderr and f"remove {digest}, and it is accepted as it is" in done.stderr, (words, done.stderr)
-    # The supervisor compares too, whatever config it is given.
+    # The supervisor compares too, whatever config it gets.
     identity = {"requestID": "r", "runtimeID": "w", "role": "workload", "backend": "qemu"}
     code, answer, _ = host.supervisor({"command": "start", "identity": identity, "config": changed["config"]})
     assert code != 0 and f"{path} {CHANGED}" in answer["error"], answer
     assert (answer["errorCode"], answer["errorReason"], answer["errorSubject"]) == ("conflict", "record-changed", str(digest)), answer
     assert before == {file.name: file.read_bytes() for file in directory.iterdir() if file.name.endswith(".json")}
     assert not (host.state / "twin").exists() and host.json("status", "w")["event"]["state"] == "prepared"
-    # A config that is given anew needs no word of the record.
+    # A config in the request makes the record unnecessary.
     assert host.supervisor({"command": "prepare", "identity": identity, "config": json.loads(good)["config"]})[0] == 0
     assert "shares" not in json.loads(path.read_text())["config"] or not json.loads(path.read_text())["config"]["shares"]
-    # What a person has looked at is accepted, as is a record of an earlier version; the start accepts no other from then on.
+    # A record that a person has looked at is accepted, and so is one of an earlier version. From then on the start
+    # accepts no other.
     path.write_text(json.dumps(changed))
     digest.unlink()
     host("start", "w", check=0)
@@ -287,7 +289,7 @@ def test_a_record_that_no_command_wrote_gives_a_machine_nothing(host):
 
 
 def test_a_change_of_a_running_machine_is_a_commands(host):
-    """The live supervisor writes it down, and may write no other; also where the command that asked is killed."""
+    """The live supervisor writes this change down, and may write no other, even if the command that asked is killed."""
     host("create", "w", "--memory", 256, "--cpus", 1, "--network", "nat", check=0)
     host("start", "w", check=0)
     path, digest = host.state / "w" / "workspace.json", host.state / ".locks" / ".record-w"
@@ -322,7 +324,7 @@ def test_a_change_of_a_running_machine_is_a_commands(host):
 
 
 def test_a_session_record_that_no_command_wrote(host):
-    """session.json says what directories a session is given again; its quota is the live supervisor's to record."""
+    """session.json says which directories a session gets again. The live supervisor records only its quota."""
     host("base", "create", "web", check=0)
     name = host.json("session", "create", "--network", "isolated", "--base", "web")["name"]
     own, locks = host.state / "sessions" / f"{name}.bundle", host.state / "sessions" / ".locks"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""libmicroagent as a program of somebody else uses it: installed, found by pkg-config, linked shared and
-static, and called by many threads."""
+"""Tests libmicroagent as a foreign program uses it: installed, found by pkg-config, linked shared and static, and
+called by many threads."""
 
 import json
 import os
@@ -33,7 +33,7 @@ def make(*words):
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory):
-    """What `make install` puts into a PREFIX."""
+    """Installs what `make install` puts into a PREFIX."""
     prefix = tmp_path_factory.mktemp("installed")
     make("install", f"PREFIX={prefix}")
     return prefix
@@ -76,7 +76,7 @@ def calls(compiler):
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """Where copies come to."""
+    """The directory for copies."""
     return tmp_path_factory.mktemp("folder")
 
 
@@ -125,7 +125,7 @@ def test_the_header_stands_alone(compiler, words, tmp_path):
 
 
 def test_the_installed_supervisor_is_found(compiler, host):
-    """Beside the library; a program that carries it has PATH."""
+    """The programs are beside the library. A program that contains the library uses PATH."""
     shared, static = compiler.shared(SOURCES / "host.c"), compiler.static(SOURCES / "host.c")
     assert run(shared, env=compiler.run_env(host)) == (0, "0.1.0 qemu\n", "")
     path = f"{compiler.prefix}/bin:{os.environ['PATH']}"
@@ -151,7 +151,7 @@ def test_the_example(compiler, vm, kind):
 @pytest.mark.parametrize("kind", ["shared", "static"])
 def test_the_session_example(compiler, host, kind):
     program = getattr(compiler, kind)(ROOT / "examples" / "session.c")
-    # A static program is nowhere near the supervisor: that is found in PATH.
+    # A static program is not near the supervisor, so PATH finds it.
     env = compiler.run_env(host, PATH=f"{compiler.prefix}/bin:{os.environ['PATH']}")
     code, _, err = run(program, "web", "true", env=env)
     assert code == 125 and 'there is no base "web"' in err
@@ -171,7 +171,7 @@ def test_the_session_example(compiler, host, kind):
 def test_a_session_of_many_threads(compiler, host):
     host("base", "create", "web", check=0)
     assert run(compiler.shared(SOURCES / "session.c"), "web", env=compiler.run_env(host)) == (0, "done\n", "")
-    # Which name is taken already is no failure: another one is drawn.
+    # A name that is taken is no failure: another one is drawn.
     env = compiler.run_env(host, PATH=f"{compiler.prefix}/bin:{os.environ['PATH']}")
     assert run(compiler.static(SOURCES / "collide.c"), "web", env=env) == (0, "-0000\n-0101\n5 drawn\n", "")
     host("base", "delete", "web-v1", check=0)
@@ -221,7 +221,7 @@ def vmm_pid(host):
 
 
 class Steps:
-    """A run of `calls` that says when something is to be done to the machine."""
+    """A run of `calls` that says when the caller must do something to the machine."""
 
     def __init__(self, program, test, env, cwd):
         self.child = subprocess.Popen([str(program), "vm", test], env=env, cwd=cwd, stdin=subprocess.PIPE,
@@ -241,7 +241,7 @@ class Steps:
 
 
 def test_a_guest_that_is_stopped(compiler, calls, vm, folder):
-    """Host-side limits and cancels hold, and when it goes on so does the handle."""
+    """Limits and cancels of the host's side work, and the handle works again when the guest goes on."""
     pid = vmm_pid(vm)
     steps = Steps(calls, "stopped", compiler.run_env(vm, MICROAGENT_TEST_LIMIT_CANCEL_MS="500",
                                                         MICROAGENT_TEST_LIMIT_DIAL_MS="1000"), folder)
@@ -257,7 +257,7 @@ def test_a_guest_that_is_stopped(compiler, calls, vm, folder):
 
 
 def test_a_machine_that_is_killed(compiler, calls, vm, folder):
-    """Every waiting thread gets an error. The last test of this file: the next ones would have no machine."""
+    """Every waiting thread gets an error. This is the last test of this file, since later ones would have no machine."""
     vm.spent = True
     steps = Steps(calls, "broken", compiler.run_env(vm), folder)
     steps.ready()

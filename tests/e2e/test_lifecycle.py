@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Named workspaces through the CLI: create, start, status, logs, list, stop, kill, delete."""
+"""Tests named workspaces by the command line: create, start, status, logs, list, stop, kill, delete."""
 
 import json
 import os
@@ -37,7 +37,7 @@ def test_life_of_a_workspace(host):
     host("kill", "w", check=0)
     assert state_of(host, "w") == "stopped"
     host("delete", "w", check=0)
-    host("delete", "w", check=0)  # absent is already what was asked for
+    host("delete", "w", check=0)  # the workspace is absent, as was asked for
     assert host.json("list")["workspaces"] == []
 
 
@@ -80,7 +80,7 @@ def test_a_guest_with_too_little_memory_for_its_kernel(host, debian_kernel):
 
 
 def test_verbs_that_look(host):
-    """events, result, inspect: of a workspace whose command ends by itself."""
+    """Tests events, result and inspect of a workspace whose command ends by itself."""
     host("create", "w", "--profile", "tiny", "--", "sh", "-c", "echo out; echo 'e\033[1m' >&2; sleep 1; exit 3",
          check=0)
     missing = host("result", "w", check=1)
@@ -138,7 +138,7 @@ def test_files_and_rights(host):
     assert stat.S_IMODE(host.state.stat().st_mode) == 0o700
     assert stat.S_IMODE(directory.stat().st_mode) == 0o700
     for file in directory.iterdir():
-        others = 0o007 if file.name == "vmm" else 0o077  # by a group of the VMM's alone
+        others = 0o007 if file.name == "vmm" else 0o077  # by a group that only the VMM has
         assert stat.S_IMODE(file.lstat().st_mode) & others == 0, file
     runtime = json.loads((directory / "runtime.json").read_text())
     assert runtime["pid"] > 1 and runtime["bootId"] and runtime["accelerator"] in ("kvm", "tcg")
@@ -153,7 +153,7 @@ def test_files_and_rights(host):
 
 @pytest.mark.usefixtures("kernel_by_path")
 def test_no_root_needed(host):
-    """An ordinary user with nothing but the programs, a kernel and an image."""
+    """An ordinary user with only the programs, a kernel and an image."""
     if os.getuid() != 0:
         pytest.skip("already an ordinary user: the other tests prove it")
     from conftest import BIN, default_kernel, image
@@ -180,7 +180,7 @@ def test_no_root_needed(host):
 
 
 def test_a_foreign_root_file_system_boots(host):
-    """An ext4 image that holds nothing of ours and hardly anything else."""
+    """Makes an ext4 image that has nothing of ours and hardly anything else."""
     tree = host.base / "tree"
     (tree / "bin").mkdir(parents=True)
     subprocess.run(["cp", "/bin/busybox", tree / "bin" / "busybox"], check=True)

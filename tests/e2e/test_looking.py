@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""A command that only looks, or that is refused because nothing of that name exists, leaves the directory that it was given as
-a state directory exactly as it was: it may be any directory of the user's, who may want to share it with a guest."""
+"""A command that only looks, or that is refused since nothing of that name exists, does not change the directory that
+was given as the state directory. It may be any directory of the user, who may want to share it with a guest."""
 
 import json
 import subprocess
@@ -12,7 +12,7 @@ from applevf import applevf
 from conftest import BIN
 
 SESSION = "session-2020-01-01T00-00-00Z-abcd"
-# "src" is a directory of the user's, "nothing" is no name at all.
+# "src" is a directory of the user, and "nothing" is no name.
 NAMED = tuple((*words[:at], name, *words[at + 1:]) for *words, at in (
     ("status", "", 1), ("inspect", "", 1), ("result", "", 1), ("events", "", 1), ("logs", "", 1), ("network", "", 1),
     ("artifacts", "", 1), ("artifacts", "get", "", "a", "/tmp/a", 2), ("ls", "", 1), ("cp", "", "/tmp/copy", 1),
@@ -35,7 +35,7 @@ REST = (
 
 
 def listing(place):
-    """Each entry below, with all that tells that somebody was there."""
+    """Returns each entry below, with all that shows that somebody was there."""
     found = {}
     for path in (place, *sorted(place.rglob("*"))):
         facts = path.lstat()
@@ -45,7 +45,7 @@ def listing(place):
 
 @pytest.fixture
 def somewhere(host):
-    """A directory of the user's in the place of a state directory, with a directory and an empty one in it."""
+    """A directory of the user in the place of a state directory, with a directory and an empty one in it."""
     place = host.base / "mine"
     (place / "src").mkdir(mode=0o700, parents=True)
     place.chmod(0o700)
@@ -55,7 +55,7 @@ def somewhere(host):
 
 
 def known(host):
-    """The user's list of state directories."""
+    """Returns the user's list of state directories."""
     path = Path(host.env.get("XDG_STATE_HOME") or Path(host.env["HOME"]) / ".local/state") / "microagent" / "directories"
     return path.read_bytes().split(b"\0") if path.exists() else []
 
@@ -68,13 +68,13 @@ def test_the_command_line(host, somewhere):
         if "nothing" in words and words[0] != "delete":
             assert done.returncode != 0, (words, done.stdout)
     assert str(somewhere).encode() not in known(host)
-    # So it can be shared.
+    # So the directory can be shared.
     host("create", "w", "--share", f"{somewhere}:/workspace", "--memory", 256, check=0)
     host("delete", "w", check=0)
 
 
 def test_a_cache(host, somewhere):
-    """The same holds for the directory of kernels and images, of commands that have nothing to remember there."""
+    """The same holds for the directory of kernels and images, if a command has nothing to remember there."""
     before = listing(somewhere)
     for words in (("image", "list"), ("kernel", "list"), ("image", "verify"), ("kernel", "verify"), ("image", "remove", "nothing"),
                   ("create", "w", "--image", "nothing"), ("list",), ("contract",)):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Every state with every command: 9 by 12. What is refused says why, changes nothing and leaves
-nothing behind; what is legal has the state that it should, and in the answer exactly the blocks of
-its command. The table here is written down anew, not taken from the program."""
+"""Tests every state with every command: 9 by 12. A refusal says why, changes nothing and leaves nothing behind. An
+allowed command leads to the right state, and its answer has exactly the blocks of the command. The table here is
+written independently of the program."""
 
 import json
 import os
@@ -17,7 +17,7 @@ FULL = ("check", "prepare", "run", "start", "console")
 COMMANDS = ("host", *FULL, "inspect", "halt", "quarantine", "stop", "kill", "delete")
 READS = ("host", "check", "inspect")
 AT_REST = ("prepared", "halted", "stopped", "failed")
-LEGAL = {  # command: the states that it may act in, beside those of READS, which may in all
+LEGAL = {  # command: the states in which it may act, beside those of READS, which may act in all
     "prepare": ("unknown", *AT_REST), "run": ("unknown", *AT_REST), "start": AT_REST,
     "console": ("running",), "quarantine": (*AT_REST, "running"),
     "halt": ("starting", "running", "stopping", "quarantined", *AT_REST),
@@ -30,11 +30,11 @@ AFTER = {"prepare": "prepared", "halt": "halted", "stop": "stopped", "kill": "st
 
 
 def after(command, state):
-    """The state of a workspace without a machine after a command. halt ends a quarantine, and leaves all else."""
+    """Returns the state of a workspace without a machine after a command. halt ends a quarantine, and changes nothing else."""
     return state if command == "halt" and state != "quarantined" else AFTER[command]
 
 
-# seed 003's table: what each answer must have and what it may have beside ok and backend
+# The table of seed 003: the blocks that each answer must have and may have, beside ok and backend.
 LIVE = ({"event", "verification", "readiness"}, {"result", "artifacts", "mediation", "network", "architecture", "consoleMode"})
 BLOCKS = {"host": ({"host", "kernel"}, set()), "check": ({"event", "verification"}, {"mediation"}),
           "prepare": ({"event", "verification"}, {"artifacts", "mediation"}),
@@ -44,7 +44,7 @@ BLOCKS = {"host": ({"host", "kernel"}, set()), "check": ({"event", "verification
 
 
 def refusal(state, command, place):
-    """(errorCode, error) of a command that the state does not allow."""
+    """Returns (errorCode, error) of a command that the state does not allow."""
     if state == "unknown":
         return ("not-found", f"workspace w is not prepared in {place}: the command prepare comes first") \
             if command in ("start", "console") else ("not-found", f"there is no workspace w in {place}")
@@ -87,7 +87,7 @@ class Workspace:
         return answer["event"]["state"]
 
     def begin(self, command, **env):
-        """The command as a process of its own, for one that takes its time."""
+        """Runs a command that takes long as a process of its own."""
         child = self.host.popen(program=self.host.program, stdin=-1, env=env)
         child.stdin.write(self.host.own(self.request(command)))
         child.stdin.close()
@@ -115,13 +115,13 @@ class Workspace:
         code, answer = self.ask(command)
         assert (code, answer["errorCode"], answer["error"]) == \
             (1, *refusal(state, command, self.host.state)), (state, command)
-        # What there is of it goes with the error.
+        # The error comes with the blocks that exist.
         assert set(answer) - {"event"} == {"ok", "backend", "error", "errorCode"}
         assert answer.get("event") == (before[-1] if before else None)
         assert self.recorded() == before, (state, command)
 
     def check_all_but_ends(self, state, skip=()):
-        """Everything that a state refuses and everything that only reads."""
+        """Tests all commands that a state refuses, and all that only read."""
         for command in COMMANDS:
             if command in READS:
                 self.check_read(state, command)
@@ -177,7 +177,7 @@ def test_states_without_a_machine(host, state):
 def test_states_with_a_machine(host):
     ws = Workspace(host)
     ws.go("prepare")
-    # Long enough for all that is asked while the machine stands still.
+    # Long enough for all requests that come while the machine stands still.
     code, answer = ws.ask("start", MICROAGENT_TEST_LIMIT_HALT_MS="120000")
     assert (code, answer["event"]["state"]) == (0, "running"), answer
     check_blocks("start", answer)
@@ -192,7 +192,7 @@ def test_states_with_a_machine(host):
     stopper = ws.begin("stop")
     wait_until(lambda: ws.state() == "stopping", "the stop to begin")
     ws.check_all_but_ends("stopping")
-    halter = ws.begin("halt")  # legal: it waits for the same end
+    halter = ws.begin("halt")  # allowed: it waits for the same end
     assert ws.go("kill") == "stopped"
     for child in (stopper, halter):
         out, err = child.communicate(timeout=120)
@@ -202,7 +202,7 @@ def test_states_with_a_machine(host):
     assert [e["state"] for e in ws.recorded()[-3:]] == ["running", "stopping", "stopped"]
     assert ws.recorded()[-1]["detail"] == "killed"
     assert not host.processes()
-    # Quarantined, with the machine alive.
+    # Brings a workspace into quarantine, with the machine alive.
     assert ws.ask("start")[0] == 0
     assert ws.go("quarantine") == "quarantined"
     ws.check_all_but_ends("quarantined", skip=("delete",))
@@ -216,7 +216,7 @@ def test_states_with_a_machine(host):
 @pytest.mark.parametrize("command,after,detail", [("halt", "halted", "unclean"), ("stop", "stopped", "unclean"),
                                                   ("kill", "stopped", "killed")])
 def test_starting(host, command, after, detail):
-    """A guest that never gets ready; for each way out of it one."""
+    """A guest that never gets ready; one for each command that ends it."""
     ws = Workspace(host, initrdPath=str(dead_initrd(host)))
     ws.go("prepare")
     starter = ws.begin("start", MICROAGENT_TEST_LIMIT_BOOT_TCG_MS="120000", MICROAGENT_TEST_LIMIT_HALT_MS="300")
@@ -235,7 +235,7 @@ def test_starting(host, command, after, detail):
 
 
 def test_run_from_nothing_and_again(host):
-    """run prepares what is not there, and is legal from every state of rest: with a real end."""
+    """run prepares a workspace that does not exist, and is allowed in every state of rest: with a real end."""
     ws = Workspace(host, command=["true"])
     for _ in range(2):
         code, answer = ws.ask("run")

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""`microagent mcp` without any machine: its protocol in both eras, what the person allows, and lines that no client would write."""
+"""Tests `microagent mcp` without any machine: its protocol in both eras, what the person allows, and lines that no
+client would write."""
 
 import contextlib
 import json
@@ -141,7 +142,7 @@ def test_wrong_options(host):
 
 
 def test_files_of_others(host):
-    """What is never shared with a guest is nothing for a model either, in the same words."""
+    """Files that are never shared with a guest are not for a model either, with the same words."""
     home = host.base / "home"
     (home / ".ssh").mkdir(parents=True)
     (home / "link").symlink_to(home)
@@ -161,7 +162,7 @@ def test_files_of_others(host):
     said = refused_words(host, "--files", home, "--files-anyway", code=1, env=env)
     assert f"{home} holds the state directory {home}/.microagent" in said
     (home / ".microagent").rmdir()
-    # What is copied out of a machine may be a directory in the place of a link.
+    # Files that are copied out of a machine may have a directory in the place of a link.
     project = host.base / "project"
     project.mkdir()
     (host.base / "tools").mkdir()
@@ -204,7 +205,7 @@ BAD = [
 
 
 def test_bad_lines(host):
-    """Each is answered by its error, in the order in which they came, and the server goes on."""
+    """Each gets its error, in the order in which they came, and the server goes on."""
     with Server(host) as server:
         server.raw(b"\n".join(line for line, _ in BAD) + b"\n\n  \r\n")
         for line, code in BAD:
@@ -219,7 +220,7 @@ def test_bad_lines(host):
 
 
 def test_nobody_waits_for_an_answer_in_vain(host):
-    """What cannot be read is answered with its id: clients take no error without."""
+    """A line that cannot be read is answered with its id, since clients accept no error without one."""
     with Server(host, version=LEGACY) as server:
         server.raw(b'{"jsonrpc":"2.0","id":"n","method":"tools/call","params":{"name":"run","arguments":{"command":["a\\u0000b"]}}}\n'
                    b'{"jsonrpc":"2.0","id":"m","method":"a\\u0000b"}\n'
@@ -230,7 +231,7 @@ def test_nobody_waits_for_an_answer_in_vain(host):
 
 
 def test_batches(host):
-    """Of 2025-03-26 alone: taken apart, each request answered by itself."""
+    """Only in 2025-03-26: a batch is split, and each request gets its own answer."""
     batch = b'[{"jsonrpc":"2.0","id":"a","method":"ping"},7,{"jsonrpc":"2.0","method":"nonesuch"},{"jsonrpc":"2.0","id":"b","method":"tools/list"}]\n'
     with Server(host, version="2025-03-26") as server:
         server.raw(batch)
@@ -280,7 +281,7 @@ def test_end_in_the_middle_of_a_line(host):
 
 
 def test_nobody_reads(host):
-    """Its reader is gone: it ends, although its input goes on."""
+    """The reader of its output is gone, so it ends, although its input goes on."""
     child = host.popen("mcp", stdin=subprocess.PIPE)
     child.stdout.close()
     assert ends_within(child) == 0
@@ -291,7 +292,7 @@ def test_nobody_reads(host):
 
 
 def test_nobody_reads_for_now(host):
-    """A client that does not read holds it up, and no signal is lost by that."""
+    """A client that does not read blocks the server, and no signal is lost by that."""
     child = host.popen("mcp", stdin=subprocess.PIPE)
     line = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {"_meta": ENVELOPE}}).encode() + b"\n"
     os.set_blocking(child.stdin.fileno(), False)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""`microagent mcp` by the official SDK, in both eras: an agent's work from its session to the audit log. Skipped, with the
-reason, where the SDK's packages or a node that runs them cannot be had."""
+"""Tests `microagent mcp` by the official SDK, in both eras: an AI agent's work from its session to the audit log. The
+test is skipped, with the reason, if this host has not the SDK's packages or a node that runs them."""
 
 import json
 import os

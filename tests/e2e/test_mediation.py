@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Guest-to-host channels: mediation and further listeners, and the readiness signals about them."""
+"""Tests channels from guest to host: mediation and further listeners, and the readiness signals about them."""
 
 import concurrent.futures
 import contextlib
@@ -16,8 +16,8 @@ from conftest import OWN, ROOT, wait_until
 from test_supervisor import request, sparse
 
 
-PORTS = iter(random.sample(range(10000, 30000), 20000))  # in another order in each of pytest's processes
-MOST = 5  # connections of the guest at once to one listener, by a limit that is shortened
+PORTS = iter(random.sample(range(10000, 30000), 20000))  # each process of pytest uses another order
+MOST = 5  # connections of the guest at once to one listener, by a shortened limit
 
 
 class Target:
@@ -50,7 +50,7 @@ class Target:
 
 
 def echo(peer):
-    """Until the client's end, then says goodbye: what comes back shows both half-closes. A client may be gone by then."""
+    """Reads until the client's end, then says goodbye: the answer shows both half-closes. The client may be gone by then."""
     with peer, contextlib.suppress(ConnectionError):
         while data := peer.recv(65536):
             peer.sendall(data)
@@ -63,8 +63,8 @@ def hold(peer):
 
 
 def free_port():
-    """A port below those that the kernel gives to connections (ip(7), ip_local_port_range): no connection of another
-    test takes it between this look and its use. No port is given twice by one process."""
+    """Returns a port below those that the kernel gives to connections (ip(7), ip_local_port_range). So no connection of
+    another test takes it before it is used. One process returns no port twice."""
     for port in PORTS:
         with contextlib.suppress(OSError), socket.create_server(("::", port), family=socket.AF_INET6, dualstack_ipv6=True):
             return port
@@ -101,7 +101,7 @@ def hands_on_ends(host):
 
 
 def answered(host, port, data):
-    """Whether all comes back and, where the host hears that the guest sends no more, the target's word behind it."""
+    """Returns whether all bytes come back and, if the host hears that the guest sends no more, the target's word after them."""
     if hands_on_ends(host):
         return dial(host, port, data) == data + b"bye"
     child = host.popen("exec", "-i", "agent-1", "--", "/tmp/gc", "dial", port, stdin=subprocess.PIPE)
@@ -178,7 +178,7 @@ def check_channels(host, targets):
         assert dial(host, refused, b"") == b"", refused  # a target that is down: closed
     for undeclared in (3005, 2222, 9900):
         assert dial(host, undeclared, b"", check=3) == b""
-    # A target that does not read holds up its own connection and nothing else.
+    # A target that does not read blocks its own connection and nothing else.
     stalled = host.popen("exec", "agent-1", "--", "sh", "-c", "/tmp/gc dial 3004 < /dev/zero")
     wait_until(lambda: targets["stalled"].count == 1, "the stalled connection")
     assert answered(host, 2048, b"meanwhile")
@@ -187,8 +187,7 @@ def check_channels(host, targets):
 
 
 def check_most(host, targets):
-    """One more than may be open at once is closed, and the target does not hear of it; when another
-    has gone there is room again."""
+    """A connection above the limit is closed, and the target does not hear of it. When another has gone there is room again."""
     before = targets["named"].count
     held = [host.popen("exec", "-i", "agent-1", "--", "/tmp/gc", "dial", "3000", stdin=subprocess.PIPE) for _ in range(MOST)]
     for one in held:
@@ -207,7 +206,7 @@ def check_most(host, targets):
 
 
 def check_remembered(host, targets):
-    """However often and from however many sides it is asked, the target sees one probe."""
+    """However often and from however many sides readiness is asked, the target sees one probe."""
     before = targets["mediation"].count
     with concurrent.futures.ThreadPoolExecutor(4) as pool:
         answers = list(pool.map(lambda _: inspect(host)["readiness"]["mediationReady"], range(100)))
@@ -218,7 +217,7 @@ def check_remembered(host, targets):
 
 
 def test_a_target_that_is_down(host):
-    """The guest starts and is not ready; when the target comes, it is, without anybody's doing."""
+    """The guest starts and is not ready. When the target comes, it is ready without any action."""
     port = free_port()
     config = host.config(mediation=mediation(port))
     env = {"MICROAGENT_TEST_LIMIT_PROBE_KEPT_MS": "1"}
@@ -228,7 +227,7 @@ def test_a_target_that_is_down(host):
     signal = answer["readiness"]["mediationReady"]
     assert signal["ready"] is False and f"127.0.0.1:{port}" in signal["error"], signal
     assert answer["readiness"]["guestReady"]["ready"] and answer["readiness"]["shellReady"]["ready"]
-    # A person is told why as well, and only of what was asked for.
+    # A person also sees the reason, and only about channels that were asked for.
     rows = [line for line in host("status", "agent-1", check=0).stdout.splitlines() if line.startswith("not ready")]
     assert len(rows) == 1 and "mediation: " in rows[0] and signal["error"] in rows[0], rows
     with socket.create_server(("127.0.0.1", port)) as listener:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Messages that pass between our own programs, each against its schema: the agent's forms as a
-client writes and reads them, and what the live supervisor says on its sockets, seen by strace."""
+"""Tests messages between our own programs, each by its schema: the agent's forms as a client writes and reads them, and
+the messages of the live supervisor on its sockets, seen by strace."""
 
 import base64
 import json
@@ -28,7 +28,7 @@ def dial(host, name, port=2222):
 
 
 class Frames:
-    """A connection to the agent in its frame form; every JSON frame is validated."""
+    """A connection to the agent in its frame form. Every JSON frame is validated."""
 
     def __init__(self, host, name, sent, got):
         self.stream, self.sent, self.got = dial(host, name), sent, got
@@ -56,7 +56,7 @@ class Frames:
         return message
 
     def until(self, event):
-        """The events up to the one that is wanted, binary frames left out."""
+        """Returns the events up to the wanted one, without binary frames."""
         while True:
             message = self.frame()
             if isinstance(message, dict) and message["event"] == event:
@@ -163,8 +163,8 @@ def test_resumable_exec_goes_on_over_a_new_connection(vm):
 # ---- between the live supervisor, its guest and its commands ------------------------------------
 
 def conversations(trace):
-    """What was read and what was written on each descriptor, from its opening to its end:
-    {(descriptor, how often it was closed before, "in" or "out"): bytes}."""
+    """Returns the bytes that were read and written on each descriptor, from its opening to its end: {(descriptor, how
+    often it was closed before, "in" or "out"): bytes}."""
     found, closed = {}, {}
     for line in trace.read_text(errors="replace").splitlines():
         line = re.sub(r"^\d+ +", "", line)
@@ -183,7 +183,7 @@ def conversations(trace):
 
 
 def frames(data):
-    """The JSON of length-prefixed frames, as far as data is that."""
+    """Yields the JSON of length-prefixed frames, as far as the data consists of them."""
     found = []
     while len(data) >= 4:
         size = struct.unpack(">I", data[:4])[0]
@@ -195,7 +195,7 @@ def frames(data):
 
 
 def documents(data):
-    """The JSON objects of a stream that begins with them, one behind the other."""
+    """Yields the JSON objects at the beginning of a stream."""
     text, found = bytes(data).decode(errors="replace"), []
     while text.startswith("{"):
         try:
@@ -213,10 +213,10 @@ def test_control_stream_and_control_socket(host):
     trace = host.base / "trace"
     starting = host.popen("start", "w")
     runtime = host.state / "w" / "runtime.json"
-    # Long before the guest says anything: a kernel has to boot first.
+    # Long before the guest says anything, since a kernel must boot first.
     wait_until(runtime.exists, "the live supervisor")
     pid = json.loads(runtime.read_text())["supervisorPid"]
-    # Itself alone: what it starts later carries the same words both ways.
+    # Only the supervisor itself is traced. Its later children carry the same words both ways.
     tracer = subprocess.Popen(["strace", "-xx", "-s", "2000000", "-o", trace, "-e",
                                "trace=close,read,write,recvfrom,sendto,recvmsg,sendmsg,readv,writev",
                                "-p", str(pid)], stderr=subprocess.PIPE)
@@ -250,7 +250,7 @@ def test_control_stream_and_control_socket(host):
 
 
 def test_what_the_guest_of_a_session_tells(host):
-    """Its commands, as it says them on the control stream."""
+    """The guest reports its commands on the control stream."""
     host("base", "create", "web", check=0)
     name = host.json("session", "create", "--base", "web", "--network", "isolated")["name"]
     runtime = json.loads((host.state / "sessions" / f"{name}.bundle" / "runtime.json").read_text())
@@ -265,7 +265,7 @@ def test_what_the_guest_of_a_session_tells(host):
     messages = [m for data in conversations(trace).values() for m in frames(bytes(data)) if "type" in m]
     for message in messages:
         schema_check.validate(f"control-{message['type']}", message)
-    # It tells the rest before it is killed.
+    # It reports the rest before it is killed.
     assert [m["type"] for m in messages if m["type"] in ("settle", "settled")] in (["settle", "settled"], ["settled", "settle"])
     started, = [m for m in messages if m["type"] == "exec-started" and m["argv"] == ["sh", "-c", "exit 3"]]
     finished, = [m for m in messages if m["type"] == "exec-finished" and m["exec"] == started["exec"]]
@@ -280,7 +280,7 @@ def test_small_documents_of_the_command_line(host):
 
 
 def test_control_socket_by_hand(vm):
-    """The last of this file: the workspace is severed afterwards."""
+    """This is the last test of the file, since the workspace is cut off afterwards."""
     vm.spent = True
 
     def ask(request):
@@ -305,7 +305,7 @@ def test_control_socket_by_hand(vm):
 
 @pytest.mark.whole_suite
 def test_every_message_was_met():
-    """A message that no test exercises is one of which nobody knows whether its schema is true."""
+    """If no test exercises a message, nobody knows whether its schema is right."""
     unseen = schema_check.unseen()
     assert not unseen, ", ".join(f"{name} ({form})" if form is not None else name
                                  for name, form in unseen)

@@ -64,7 +64,7 @@ def connect_in(pid, host, port):
 
 
 class Pod:
-    """A sandbox and a container in it, whose programs are asked for on the namespace's loopback."""
+    """A sandbox with a container in it, whose programs the test reaches at the namespace's loopback."""
 
     def __init__(self, oci):
         self.oci = oci
@@ -82,14 +82,14 @@ class Pod:
             server.communicate()
 
     def host(self, *words, check):
-        """As test_publish has its host: exec, a name, --, and what to execute."""
+        """Acts as test_publish's host: exec, a name, --, and the words to execute."""
         return self.oci("exec", "c", *words[3:], check=check)
 
     def connect(self, port, host="127.0.0.1"):
         return connect_in(self.pid, host, port)
 
     def unaccepted(self, port):
-        """Of the one listener there is for all."""
+        """Connections to the one listener for all ports."""
         for line in Path(f"/proc/{self.pid}/net/tcp6").read_text().splitlines()[1:]:
             row = line.split()
             if row[3] == "0A":
@@ -107,7 +107,7 @@ def machine(request):
 
 @pytest.fixture
 def pod(machine, monkeypatch):
-    """What is tried of published ports is tried of these."""
+    """The tests of published ports hold for these too."""
     monkeypatch.setattr(test_publish, "connect", machine.connect)
     monkeypatch.setattr(test_publish, "unaccepted", machine.unaccepted)
     return machine
@@ -135,7 +135,7 @@ def test_any_port(pod):
 
 
 def test_who_comes_first_has_nothing_of_the_others(pod):
-    """Connections to ports where nobody listens, and those that are given up, hold up none."""
+    """Connections to ports where nobody listens, and connections that are given up, block none."""
     server = pod.serve("127.0.0.1", V4)
     for _ in range(20):
         test_publish.nobody_listens(NOBODY)
@@ -145,7 +145,7 @@ def test_who_comes_first_has_nothing_of_the_others(pod):
 
 
 def served(oci, **changes):
-    """The pid of a container that listens."""
+    """Returns the pid of a container that listens."""
     said = oci.base / "said"
     with open(said, "wb") as out:
         pid = oci.started("/gc", "serve", "127.0.0.1", str(V4), out=out, mounts=mounts(), **changes)
@@ -160,7 +160,7 @@ def refused(pid, host, port):
 
 @contextlib.contextmanager
 def network():
-    """A network namespace with a process in it, and its path: an engine's."""
+    """Makes a network namespace with a process in it, and a path, as an engine does."""
     space = subprocess.Popen(["unshare", "-n", "sh", "-c", "ip link set lo up; echo up; exec sleep 1000"], stdout=subprocess.PIPE)
     try:
         assert space.stdout.readline() == b"up\n"
@@ -177,7 +177,7 @@ def in_network(pid):
 
 @pytest.mark.parametrize("end", ("delete", "kill"))
 def test_it_ends_with_the_machine(oci, end):
-    """Whichever way: nothing is left in a namespace that is there for longer, and a listener of the host's is found again."""
+    """However it ends, nothing is left in a namespace that lives longer, and the host's listener works again."""
     with network() as space:
         refused(space, "127.0.0.1", V4)
         pid = served(oci, linux=in_network(space))
@@ -208,7 +208,7 @@ def test_quarantine(oci):
 
 
 def test_quarantine_beside_another_machine(oci):
-    """In one network: their processes can have the same numbers, each in a namespace of its own, and their sockets the same names."""
+    """In one network their processes can have the same pids, each in a namespace of its own, and their sockets the same names."""
     with network() as space:
         for name in ("c", "d"):
             oci.create(*FOREVER, name=name, linux=in_network(space))
@@ -221,7 +221,7 @@ def test_quarantine_beside_another_machine(oci):
 
 @pytest.mark.parametrize("why", (errno.EPERM, pytest.param(errno.ENOSYS, marks=pytest.mark.soak)))
 def test_without_bpf(oci, why):
-    """It is said, and all else is there."""
+    """The missing part is reported, and everything else works."""
     oci.wrap = [sys.executable, "-c", WITHOUT_BPF, str(why)]
     pid = served(oci)
     missing = [line for line in oci.logged("warning") if line.startswith("port-forward is missing: ")]

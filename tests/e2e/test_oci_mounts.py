@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""What is the host kernel's, by the mounts of a container: root in it changes no setting of the host's, wherever and whenever the
-host has mounted a file system of that kind."""
+"""Tests the mounts of a container against the host kernel's own file systems. root in a container changes no setting of
+the host, wherever and whenever the host has mounted such a file system."""
 
 import json
 import os
@@ -27,7 +27,7 @@ def oci(request):
 
 @pytest.fixture
 def setting():
-    """Its value, and what it must not become."""
+    """A setting's value, and the value that it must not get."""
     was = SETTING.read_text()
     yield was, str(int(was) + 1)
     now = SETTING.read_text()
@@ -51,7 +51,8 @@ def volume(source, *options):
 
 
 def kernels(mount, at):
-    """File systems of the kernel's below a directory, as a chroot tree and a host's root have them, and files of such."""
+    """Mounts file systems of the kernel, and single files of them, below a directory, as a chroot tree and a host's
+    root have them."""
     mount("-t", "proc", "proc", at / "proc")
     mount("-t", "sysfs", "sysfs", at / "sys")
     mount("--rbind", "/dev", at / "dev")
@@ -63,7 +64,7 @@ def kernels(mount, at):
 
 
 def attack(to):
-    """What each of them would have changed, and what is seen below."""
+    """Tries what each of them would change. Returns what is seen below."""
     return (f"for it in {{m}}/proc/sys/kernel/{SETTING.name} {{m}}/one {{m}}/proc/../proc/sys/kernel/{SETTING.name}; do "
             f"echo {to} >$it && echo WRITTEN $it; done 2>/dev/null; "
             "mknod {m}/dev/forged c 1 3 2>/dev/null && echo FORGED; echo {m}/proc/* {m}/sys/* {m}/dev/* {m}/one/*; "
@@ -78,7 +79,7 @@ def nothing_but_files(said, at="/m"):
 
 
 def test_the_hosts_kernel_below_a_volume(oci, setting, mount):
-    """Of a tree with /proc in it the container has all but that, and so has root of the guest."""
+    """A container sees all of a tree with /proc in it except /proc, and so does root of the guest."""
     tree = oci.base / "tree"
     kernels(mount, tree)
     mounts = volume(tree, "rw")
@@ -99,7 +100,7 @@ def test_the_hosts_kernel_below_a_root(oci, setting, mount):
 
 
 def test_the_hosts_kernel_mounted_below_a_volume_later(oci, setting, mount):
-    """On what the guest has not looked at yet, on what it has, and on the volume itself."""
+    """Mounts on a directory that the guest has not looked at yet, on one that it has, and on the volume itself."""
     tree = oci.base / "tree"
     for name in ("known", "unknown"):
         (tree / name).mkdir(parents=True)
@@ -109,7 +110,7 @@ def test_the_hosts_kernel_mounted_below_a_volume_later(oci, setting, mount):
     oci("exec", "c", "sh", "-c", "cd /m/known && touch file", check=0)
     for name in ("known", "unknown", "."):
         mount("-t", "proc", "proc", tree / name)
-        # The guest knows a name for a second.
+        # The guest keeps a name for a second.
         script = (f"sleep 2; for i in 1 2 3; do echo {setting[1]} >/m/{name}/sys/kernel/{SETTING.name}; done 2>/dev/null; cd /m/{name} && ls; "
                   "ls /m/known /m/unknown")
         said = oci("exec", "c", "sh", "-c", script).stdout
@@ -119,7 +120,7 @@ def test_the_hosts_kernel_mounted_below_a_volume_later(oci, setting, mount):
 
 
 def test_handlers_of_programs_are_not_the_containers(oci, mount):
-    """binfmt_misc, as the volume and below it: who writes there has the host execute what he likes."""
+    """binfmt_misc, as the volume and below it: a program that writes there makes the host execute any program."""
     if "binfmt_misc" not in Path("/proc/filesystems").read_text():
         pytest.skip("the host's kernel has no binfmt_misc")
     tree = oci.base / "tree"

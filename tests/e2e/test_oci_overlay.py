@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Containers whose root is an overlay (io.microagent.rootfs): what they write to it stays in the machine's memory."""
+"""Tests containers whose root is an overlay (io.microagent.rootfs): what they write to it stays in the machine's memory."""
 
 import json
 import os
@@ -26,7 +26,7 @@ def oci(request):
 
 @pytest.fixture(scope="module")
 def pod():
-    """A machine, of which each test's containers are more."""
+    """A machine in which each test makes further containers."""
     it = bundles.Runtime(Path(tempfile.mkdtemp(prefix="o-")))
     it.pid = it.started(*FOREVER, name="pod", annotations=bundles.of_pod("sandbox") | OVERLAY)
     yield it
@@ -40,7 +40,7 @@ def joining(pod, memory=None, **annotations):
 
 
 def made(it, *args, **changes):
-    """A bundle with something to change in its root."""
+    """Makes a bundle with files to change in its root."""
     bundle = it.bundle(*args, **changes)
     root = bundle / "rootfs"
     (root / "dir/below").mkdir(parents=True)
@@ -60,7 +60,7 @@ def begin(it, bundle, name):
 
 
 def tree(root):
-    """All that there is to know of the files, but for when they were last read."""
+    """Returns all facts of the files, except the time when they were last read."""
     seen = {}
     for path in sorted([root, *root.rglob("*")]):
         st = path.lstat()
@@ -84,20 +84,20 @@ def test_what_it_writes_is_not_the_hosts(pod):
     script = ("stat -c '%a %u %g' /; rm /etc/gone; echo more >>/etc/changed; stat -c '%a %u %g' /etc/changed; chmod 600 /bin/su; mv /dir /moved; "
               "mkdir -p /new/deep; echo new >/new/deep/file; ln /etc/changed /linked; echo x >/etc/gone; rm /etc/gone; rm -r /tmp; mkdir /tmp; sync")
     assert pod("exec", "one", "sh", "-ec", script, check=0).stdout == "751 5 6\n644 7 8\n"
-    # To another command as it was left.
+    # Another command sees the root as it was left.
     script = "cat /etc/changed /moved/below/file /new/deep/file /linked; ls -d /dir /etc/gone; stat -c %a /bin/su; head -1 /proc/self/mounts"
     said = pod("exec", "one", "sh", "-c", script, check=0)
     assert said.stdout.startswith("of the host\nmore\nof the host\nnew\nof the host\nmore\n600\noverlay / overlay rw"), said.stdout
     assert said.stderr.count("No such file") == 2 and "microagent" not in said.stdout
     assert tree(bundle / "rootfs") == before
-    # Another container of the same root begins with what is there.
+    # Another container of the same root begins with the original files.
     pod("run", "-b", changed(bundle, process=bundles.config("sh", "-c", "cat /etc/gone && ls /new")["process"]), "two", check=1)
     pod("delete", "--force", "one", check=0)
     assert tree(bundle / "rootfs") == before
 
 
 def test_two_of_a_pod(pod):
-    """Each with its own root, and beside one that is the host's as ever."""
+    """Each container has its own root, and works beside one whose root is the host's."""
     here, there = made(pod, "sh", "-ec", "echo 1 >/mine; ls /", **joining(pod)), made(pod, *FOREVER, **joining(pod))
     plain = made(pod, "sh", "-ec", "echo 3 >/kept; head -1 /proc/self/mounts", **joining(pod, **{"io.microagent.rootfs": "virtiofs"}))
     begin(pod, there, "there")
@@ -119,7 +119,7 @@ def test_a_read_only_root(pod):
 
 
 def test_volumes_below(pod):
-    """They are the host's, and the places that they lie on are not."""
+    """The volumes are the host's, and the directories that they are mounted on are not."""
     volume = pod.base / "volume"
     volume.mkdir()
     (volume / "one").write_text("one\n")
@@ -144,7 +144,7 @@ def test_a_hostile_root(pod):
 
 
 def test_a_guest_that_goes_behind_it(pod):
-    """Its root too, outside of any container: for the machine the root is read-only."""
+    """Its root is read-only for the machine too, outside of any container."""
     done = pod.in_the_guest("touch", f"{pod.seen('pod')}/own", name="pod")
     assert done.returncode == 1 and "Read-only file system" in done.stderr, done
 
@@ -160,7 +160,7 @@ def test_programs_that_are_another_users(pod):
 @pytest.mark.parametrize("what,fill", [("bytes", "dd if=/dev/zero of=/fill/1 bs=1M count=40"),
                                        ("files", "i=0; while : >/fill/$i; do i=$((i + 1)); done")])
 def test_it_is_full(pod, what, fill):
-    """Half of its memory limit, in bytes or as many pages' worth of files; neither it nor another is killed for it."""
+    """The limit is half of its memory limit, in bytes or in files for as many pages. No container is killed for it."""
     name = f"full-{what}"
     bundle = made(pod, *FOREVER, **joining(pod, memory=32 << 20))
     begin(pod, bundle, name)
@@ -175,7 +175,7 @@ def test_it_is_full(pod, what, fill):
 
 
 def test_a_machine_of_its_own_is_full(oci):
-    """Half of all memory, in the smallest machine."""
+    """The limit is half of all memory, in the smallest machine."""
     oci.started(*FOREVER, annotations=OVERLAY | {"io.microagent.memory-mib": "128"})
     done = oci("exec", "c", "dd", "if=/dev/zero", "of=/fill", "bs=1M", "count=128")
     assert done.returncode == 1 and NO_SPACE in done.stderr, done

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A kernel of the user's without an initrd beside it: the supervisor has one made of the microagent-init beside itself."""
+"""Tests a kernel of the user without an initrd beside it. The supervisor makes one from the microagent-init beside itself."""
 
 import json
 import os
@@ -26,7 +26,7 @@ def alone(host, tuned_kernel):
     shutil.copy(path, host.kernel)
 
     def ask(what, **changes):
-        """As seed 003 writes it."""
+        """Writes it as seed 003 does."""
         config = host.config(kernelPath=str(host.kernel), **changes)
         identity = {"requestID": "req-1", "runtimeID": "agent-1", "role": "workload", "backend": "qemu"}
         return host.supervisor({"command": what, "identity": identity, "config": config},
@@ -37,7 +37,7 @@ def alone(host, tuned_kernel):
 
 
 def kept(host):
-    """What the cache has of initrds."""
+    """Returns the cache's initrds."""
     assert not [path for path in host.cache.glob("tmp/**/*") if not path.is_dir()]
     return sorted(os.listdir(host.cache / "initrds")) if (host.cache / "initrds").exists() else []
 
@@ -86,12 +86,12 @@ def test_many_at_once_make_one(alone):
 
 
 def told_of_init(recorded=False):
-    """What is said of the microagent-init that an initrd will be made of."""
+    """Returns what is said of the microagent-init that an initrd will be made from."""
     return {"path": str(INIT), "sha256": sha256(INIT), **({"recordedSHA256": sha256(INIT)} if recorded else {})}
 
 
 def test_check_writes_nothing(alone):
-    """Neither an initrd nor what it knows of digests, and no directory for them; a cache that is there stays as it is."""
+    """Nothing is made: no initrd, no list of digests, and no directory for them. An existing cache stays as it is."""
     alone.disk()
     alone.state.mkdir(mode=0o700)
     here = sorted(alone.base.rglob("*"))
@@ -112,7 +112,7 @@ def test_check_writes_nothing(alone):
 
 
 def test_check_looks_at_the_init(alone):
-    """It refuses one of which no initrd could be made."""
+    """It refuses an init of which no initrd could be made."""
     spy = alone.base / "bin"
     shutil.copytree(BIN, spy)
     (spy / "microagent-init").unlink()
@@ -166,7 +166,7 @@ def test_a_full_disk_leaves_nothing(alone):
 
 
 def test_one_that_is_killed_at_any_step_leaves_none_or_a_whole_one(alone):
-    """And the next one makes it."""
+    """The next command makes it."""
     killer = Killer(alone)
     alone.env["MICROAGENT_CACHE_DIR"] = str(alone.cache)
     whole = alone.base / "whole"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""What is true of one backend is true of each: tests of other files once more, with the machines of the backends that they do
-not have there. A dozen is enough for `make test`; `make soak TESTS=parity` runs the files whole."""
+"""Tests that hold for every backend: tests of other files once more, with machines of the backends that they do not
+use. `make test` runs a dozen, and `make soak TESTS=parity` runs the files whole."""
 
 import json
 import re
@@ -43,7 +43,7 @@ SUITE = {
     test_network: ["own_net", "test_bridged", "test_nat"],
     test_egress: ["own_world", "test_names"],
     test_publish: ["test_published_ports_of_one_guest"],
-    # What is put into a machine and taken out of it
+    # Files that are put into a machine and taken out of it.
     test_devices: ["cgroup", "test_a_cgroup_holds_the_whole_workspace", "test_a_root_in_memory"],
     test_bundles: ["test_bundles_are_disks_of_the_guest"],
     test_artifacts: ["test_outputs_and_copies"],
@@ -68,7 +68,7 @@ def backend(other):
     return other
 
 
-# What a backend has nothing for.
+# Features that a backend does not have.
 WITHOUT = {"apple-vf": {
     "test_remove_answers_when_nothing_is_left": "its supervisor has no parent of its own, and dies with the machine",
     "test_nat": "its nat is the framework's: no filter and no process of ours",
@@ -104,7 +104,7 @@ def vm(other_machine, request):
 
 
 def test_a_pool_is_of_its_backend(host):
-    """A session of another backend, or with what its machines cannot have, takes none of them."""
+    """A session of another backend, or with features that its machines cannot have, takes no member."""
     shared = ("session", "create", "--base", "web", "--network", "isolated", "--share", str(host.base))
     host("base", "create", "web", check=0)
     refused = host(*shared)
@@ -124,7 +124,7 @@ def test_a_pool_is_of_its_backend(host):
     host("base", "delete", "web-v1", check=0)
 
 
-# Where a feature is seen to work; of which a backend that claims it has no less than this.
+# The tests that show each feature. A backend that claims the feature passes them.
 SEEN = {
     "initrdPath": "test_a_root_in_memory",
     "network.portForwards": "test_published_ports_of_one_guest",
@@ -156,7 +156,7 @@ def test_each_feature_is_seen(host, other):
 
 
 def test_the_library_knows_what_is_refused(host, other):
-    """Layers and hotplug, which it decides on before a supervisor is asked."""
+    """Layers and hotplug, which the library must know before it asks a supervisor."""
     row = re.search(rf'\.name = "{other}"([^}}]*)}}', (ROOT / "src" / "contract" / "fields.c").read_text())[1]
     refused = {refusal["field"] for refusal in host.support()["refusals"]}
     assert (".layers = true" in row) == ("rootfsBase" not in refused)

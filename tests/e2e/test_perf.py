@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""`microagent perf`: what it tells adds up, and nothing of what it makes stays, however it ends. How long things take is
-nothing that a test looks at."""
+"""Tests `microagent perf`: its numbers add up, and nothing that it makes is left, however it ends. No test looks at how
+long things take."""
 
 import json
 import os
@@ -44,7 +44,7 @@ def sample(answer, name, turn=0):
 
 
 def check_sums(answer):
-    """Of each round the whole is what its stages took."""
+    """In each round the whole is the sum of its stages."""
     for turn in range(answer["count"]):
         stages = [row["time"]["samples"][turn] for row in answer["rows"] if not row["sum"]]
         assert sum(stages) == pytest.approx(sample(answer, "whole", turn), abs=0.01)
@@ -77,7 +77,7 @@ def test_exec_of_a_base_of_the_users(place):
 
 
 def test_claim(place):
-    """From a pool of its own: the user's has nothing to do with it."""
+    """It uses a pool of its own, and the user's pool is not touched."""
     answer = place.json("perf", "claim", "--base", "web", "--count", "2", env=NOW)
     assert check_rows(answer, 2) == ["claim", *EXEC, "whole"]
     check_sums(answer)
@@ -129,7 +129,7 @@ def living(host):
 @pytest.mark.parametrize("number,send", [(signal.SIGINT, os.kill), (signal.SIGTERM, os.kill), (signal.SIGINT, os.killpg)],
                          ids=["SIGINT", "SIGTERM", "Ctrl-C"])
 def test_a_signal_ends_it_and_nothing_stays(place, number, send):
-    """Ctrl-C is one to the whole process group."""
+    """Ctrl-C goes to the whole process group."""
     child = place.popen("perf", "boot", "--base", "web", "--count", "1000", start_new_session=True)
     wait_until(lambda: living(place), "a machine")
     send(child.pid, number)
@@ -173,7 +173,7 @@ def test_what_is_refused_makes_nothing(host, words, code, said):
 
 
 def test_a_signal_at_once_makes_nothing(host):
-    """It may come before there is anybody who takes it."""
+    """The signal may come before a handler exists."""
     child = host.popen("perf", "exec", "--count", "1000")
     wait_until(lambda: b"microagent-perf" in Path(f"/proc/{child.pid}/cmdline").read_bytes(), "the program")
     child.send_signal(signal.SIGINT)
@@ -201,7 +201,7 @@ def test_what_it_needs(host, program, said):
 
 @pytest.mark.parametrize("entry", ("node_modules/.bin", ""))
 def test_no_program_of_where_the_user_works_prints_an_error(host, entry):
-    """microagent, which does, is looked for where it is not beside the program."""
+    """microagent is found if it is not beside the program."""
     bin_ = host.base / "node_modules" / ".bin" if entry else host.base
     plant(bin_)
     program = host.base / "alone" / "perf"
@@ -214,7 +214,7 @@ def test_no_program_of_where_the_user_works_prints_an_error(host, entry):
 
 
 def test_what_is_installed(place):
-    """By its own programs and library, wherever that is, and whatever is beside python3."""
+    """It uses its own programs and library, wherever they are, and whatever is beside python3."""
     prefix = place.base / "installed"
     make("install", f"PREFIX={prefix}")
     child = place.popen("--json", "perf", "exec", "--base", "web", "--count", "1", program=prefix / "bin" / "microagent")

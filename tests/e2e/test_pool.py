@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Pools: sessions that are kept ready, and are claimed by one rename."""
+"""Tests pools: sessions that are kept ready, and are claimed by one rename."""
 
 import contextlib
 import json
@@ -18,7 +18,7 @@ SIZE, CLAIMERS = 3, 8
 
 
 def check_members(host):
-    """They have run, wait as they would run for their user, and nobody fills any more."""
+    """The members have run commands and wait as they would run for their user, and no filler works any more."""
     schema_check.validate("pool", json.loads((host.state / "pool" / "web-v1" / "pool.json").read_text()))
     waiting = host.json("session", "list")["sessions"]
     assert len(waiting) == SIZE and all(s["pooled"] and s["state"] == "running" and s["source"] == "pool" for s in waiting)
@@ -46,12 +46,12 @@ def claim_at_once(host):
 
 
 def told(host):
-    """The sessions, but for what a disk grows by meanwhile."""
+    """Returns the sessions, without the growth of their disks."""
     return [{k: v for k, v in s.items() if k != "grownBytes"} for s in host.json("session", "list")["sessions"]]
 
 
 def kill_the_filler_at_work(host):
-    """One that waits makes nothing; one that is killed over a member leaves nothing that stays."""
+    """A filler that waits makes nothing. A filler that is killed while it makes a member leaves nothing that stays."""
     before = told(host)
     assert pool_of(host) == {"base": "web-v1", "backend": host.backend, "size": SIZE, "ready": 0, "filling": True}
     kill_filler(host)
@@ -64,7 +64,8 @@ def kill_the_filler_at_work(host):
     if os.geteuid() == 0:  # it can be raised again once it is ready: check_members
         policies = {pid: os.sched_getscheduler(pid) for pid in pid_lines(half_made)}
         assert policies and set(policies.values()) == {os.SCHED_IDLE}, policies
-    # What the filler had started goes on, and would destroy the session whose maker is gone before `gc` looks.
+    # The processes that the filler had started go on, and would destroy the session whose maker is gone before `gc`
+    # looks.
     os.kill(filler(host), signal.SIGSTOP)
     for pid in pid_lines(half_made):
         with contextlib.suppress(ProcessLookupError):
@@ -76,7 +77,7 @@ def kill_the_filler_at_work(host):
 
 
 def wait_gone(host, *names):
-    """Their end is the filler's."""
+    """Their end is the filler's work."""
     places = [host.state / "sessions" / f"{name}.bundle" for name in names]
 
     def left():
@@ -86,7 +87,7 @@ def wait_gone(host, *names):
 
 
 def lose_a_member(host):
-    """A token whose machine has ended is passed over, and discarded with what is left of its session."""
+    """A token whose machine has ended is passed over, and discarded with the rest of its session."""
     host("pool", "set", "--base", "web", "--size", 1, "--network", "isolated", check=0)
     kill_filler(host)  # the one that waits; the next one does not
     host("session", "gc", check=0, env=NOW)
@@ -127,7 +128,7 @@ ODD = (("--memory", 192), ("--cpus", 2), ("--accelerator", "tcg"), ("--network",
 
 
 def check_unseen(host, members):
-    """Of which it cannot be told whether they run: nobody gets those, and nobody takes them away."""
+    """Members of which nobody can tell whether they run: nobody gets them, and nobody takes them away."""
     events = [host.state / "sessions" / f"{name}.bundle" / "event.json" for name in members]
     whole = [event.read_bytes() for event in events]
     for event in events:
@@ -140,14 +141,14 @@ def check_unseen(host, members):
 
 
 def check_odd(host):
-    """Who asks for what members have not never gets one; and what is refused costs none."""
+    """A request for something that members do not have gets none, and a request that is refused uses up none."""
     before = tokens(host, "ready")
     for words in ODD:
         done = host("session", "create", "--base", "web", *words, env=NOT_NEW)
         assert done.returncode in (1, 2, 75), (words, done)
         assert "no space left where the state directory is" in done.stderr or words[1:2] == ("bridged",), (words, done)
         assert tokens(host, "ready") == before and not tokens(host, "claimed"), words
-    # Members of another kind than the record has become.
+    # Members no longer match the record.
     record = host.state / "pool" / "web-v1" / "pool.json"
     kept = record.read_text()
     for key, value, words in (("memoryMiB", 192, ("--memory", 192)), ("cpuCount", 2, ("--cpus", 2)),
@@ -158,7 +159,7 @@ def check_odd(host):
         assert tokens(host, "ready") == before and not tokens(host, "claimed"), words
     record.write_text(kept)
     check_unseen(host, before)
-    # A base that was changed since is refused, though members of it are there.
+    # A base that was changed since is refused, though it has members.
     kernel = host.base / "kernel"
     whole = kernel.read_bytes()
     kernel.write_bytes(whole + b"x")
@@ -187,7 +188,7 @@ def look(host, name):
 
 
 def check_claimed_with(host, work):
-    """As from the start: recorded, mounted, the only one, and there again after another boot."""
+    """The share is as from the start: recorded, mounted, the only one, and there again after another boot."""
     told = {"path": str(work), "mountpoint": "/work", "mode": "ro", "direct": True}
     more = {"path": str(host.base / "more"), "mountpoint": "/more", "mode": "rw", "direct": True}
     (host.base / "more").mkdir()
@@ -222,7 +223,7 @@ def test_a_member_is_given_a_directory(host):
     work = host.base / "work"
     work.mkdir()
     (work / "f").write_text("here\n")
-    # Nothing of a member that it cannot be given to is left.
+    # Nothing is left of a member that cannot get the directory.
     done = host("session", "create", "--base", "web", "--share", work, "--share-at", "/etc/passwd/x", env=LATER)
     assert done.returncode == 1 and "the guest cannot mount it: " in done.stderr, done
     waiting = tokens(host, "ready")
@@ -239,7 +240,7 @@ NO_ROOM = {**NOW, "MICROAGENT_TEST_LIMIT_POOL_FREE_MIB": str(1 << 40)}  # a fill
 
 
 def stop_its_agent(host, name):
-    """The guest's kernel takes connections as before, and nobody speaks on them."""
+    """The guest's kernel accepts connections as before, and nobody answers on them."""
     line = "kill -STOP $(grep -l '[m]icroagent-agent' /proc/[0-9]*/cmdline | cut -d/ -f3)"
     child = host.popen("session", "exec", "--user", "root", name, "--", "sh", "-c", line)  # it does not hear of its end
     wait_until(lambda: not host.json("status", name)["readiness"]["shellReady"]["ready"],
@@ -249,7 +250,8 @@ def stop_its_agent(host, name):
 
 
 def test_members_that_do_not_answer(host):
-    """Whatever of one is dead or stands still: nobody gets it, its claimer does not wait for its end, and it ends."""
+    """Whichever process of a member is dead or stopped: nobody gets the member, its claimer does not wait for its end,
+    and it ends."""
     host("base", "create", "web", check=0)
     host("pool", "set", "--base", "web", "--size", 4, "--network", "isolated", check=0, env=NOW)
     wait_full(host, 4)
@@ -262,7 +264,7 @@ def test_members_that_do_not_answer(host):
     made_anew = create(host, env={**LATER, **HASTY})
     assert made_anew["source"] == "new" and tokens(host, "claimed") == [good]
     wait_gone(host, dead)
-    assert tokens(host, "ready") == sorted((hangs, mute))  # they may be slow: who claims does not judge
+    assert tokens(host, "ready") == sorted((hangs, mute))  # members may be slow: a claimer does not judge that
     kill_filler(host)
     assert host.json("session", "gc", env={**NO_ROOM, "MICROAGENT_TEST_LIMIT_POOL_SILENT_MS": "2000"})["adopted"]
     wait_gone(host, hangs, mute)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Claimers of a pool's members, and whoever takes members away, at once and killed."""
+"""Tests claimers of a pool's members, and processes that take members away, at the same time and killed."""
 
 import contextlib
 import functools
@@ -14,7 +14,7 @@ from pools import LATER, NOT_NEW, NOW, create_refused, marks, tokens, wait_full
 
 
 def kill_at(host, condition, *words, sig=signal.SIGKILL):
-    """As closely behind condition as can be; whether it was still there."""
+    """Waits until just after the condition. Returns whether the process was still there."""
     child = host.popen("--state-dir", host.state, *words, env=NOT_NEW)
     while not condition() and child.poll() is None:
         pass
@@ -30,18 +30,18 @@ def fill_up(host, size):
 
 
 def gone(host):
-    """Nothing of any pool is left, nor of any session."""
+    """Requires that nothing of any pool is left, nor of any session."""
     assert host.json("session", "list") == {"sessions": []} and not marks(host)
     assert not list((host.state / "pool").iterdir())
 
 
 def kill_a_claimer(host):
-    """That has its member, and has told nobody."""
+    """A claimer that has its member, and has told nobody."""
     assert kill_at(host, lambda: tokens(host, "claimed"), "session", "create", "--base", "web", "--network", "isolated",
                    "--share", host.tmp)
     lost = tokens(host, "claimed")
     done = host.json("session", "gc", env=LATER)
-    # Its supervisor may have been first, which sees its claimer's end too.
+    # Its supervisor may have been first, since it sees the end of its claimer too.
     whys = {one["why"] for one in done["removed"] if one["name"] == lost[0]}
     assert whys and whys <= {"its making broke off", "claimed from the pool, and gone since"} and not tokens(host, "claimed")
     waiting = tokens(host, "ready")
@@ -50,7 +50,7 @@ def kill_a_claimer(host):
 
 
 def kill_a_drain(host):
-    """Over its first member: what it has not come to is nobody's either."""
+    """A killed claimer over its first member: what it did not get belongs to nobody."""
     waiting = tokens(host, "ready")
     assert kill_at(host, lambda: tokens(host, "ending"), "pool", "drain", sig=signal.SIGTERM)
     assert create_refused(host)
@@ -61,7 +61,7 @@ def kill_a_drain(host):
 
 
 def claim_one(host, tried):
-    """It succeeds, and is a session that answers, or there was none."""
+    """Either the claim succeeds with a session that answers, or there was none."""
     done = host("--json", "session", "create", "--base", "web", "--network", "isolated", env=NOT_NEW)
     tried.append(done.returncode)
     if done.returncode:
@@ -85,8 +85,8 @@ def kill_after(host, seconds, *words):
 
 
 def race(host, claimers, after=1, kills=()):
-    """Claimers, and after so many claims whatever takes members away. kills: after so many
-    seconds each a claimer and a drain are killed, of which nothing may stay."""
+    """Claimers, and after so many claims a process that takes members away. kills: at intervals a claimer and a drain
+    are killed, of which nothing may be left."""
     tried = []
 
     def later(do, *words, **kw):
@@ -112,7 +112,7 @@ def race(host, claimers, after=1, kills=()):
 
 
 def test_claims_against_all_that_takes_members_away(host):
-    """And claimers that are killed. A small one; `make soak` has many."""
+    """Claimers are killed too. This is a small version; `make soak` has many."""
     host("base", "create", "web", check=0)
     fill_up(host, 3)
     kill_a_claimer(host)

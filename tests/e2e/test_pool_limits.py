@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""When a pool makes its members: what it waits for, and what ends it."""
+"""Tests when a pool makes its members: what it waits for, and what ends it."""
 
 import contextlib
 import datetime
@@ -34,7 +34,7 @@ def wait_filler_ended(host, base):
 
 
 def first_words(host):
-    """When the first line of a filler was said."""
+    """Returns the time of a filler's first line."""
     return datetime.datetime.fromisoformat(filler_log(host).split()[0].replace("Z", "+00:00")).timestamp()
 
 
@@ -52,7 +52,7 @@ def test_a_pool_waits_for_room(host):
                                ("POOL_FREE_DISK_MIB", "1000000000", "of disk are free where the state directory is")):
         less = {f"MICROAGENT_TEST_LIMIT_{limit}": value}
         child = host.popen("pool", "fill", "--base", "web-v1", env={**NOW, **less})
-        # What the filler before it said stands there still.
+        # The output of an earlier filler is still there.
         wait_until(lambda: any("waiting for room" in line and text in line for line in filler_log(host).splitlines()), "the filler's word")
         told = host.json("pool", "status", env=less)["pools"][0]
         assert told["filling"] and told["detail"].startswith("waits for room: ") and text in told["detail"]
@@ -63,7 +63,7 @@ def test_a_pool_waits_for_room(host):
         child.communicate()
         (host.state / "pool" / "web-v1" / "filler.log").write_text("")
     assert host.json("session", "list") == {"sessions": []}
-    # What cannot be started is tried three times, and told.
+    # A member that cannot be started is tried three times, and the failure is reported.
     assert host("pool", "fill", "--base", "web-v1", env={**NOW, **FULL}).returncode == 75
     assert filler_log(host).count("a member could not be made: no space left where the state directory is") == 3
     assert detail(host).startswith("given up: no space left where the state") and pool_of(host)["reason"] == "pool-given-up"
@@ -74,18 +74,18 @@ def test_a_pool_waits_for_room(host):
 
 
 def test_nothing_is_made_within_two_seconds_of_a_claim(host):
-    """From whichever pool; told by the clock of the filler's log and that of the claims."""
+    """A claim on any pool counts; the times come from the filler's log and from the claims."""
     for base in ("web", "other"):
         host("base", "create", base, check=0)
         kept_by_nobody(host, base)
-    # It finds none, and starts the filler; that starts nothing for now.
+    # A claim finds no member and starts the filler, which starts nothing for now.
     assert create_refused(host, "web", FULL)
     wait_until(lambda: host.json("pool", "status")["pools"][1]["filling"], "the filler")
     assert create_refused(host, "other", {**FULL, **LATER})
     last = (host.state / "pool" / "other-v1" / "claimed").stat().st_mtime
     wait_until(lambda: "could not be made" in filler_log(host), "its first member")
     assert first_words(host) - last >= 2.0, (filler_log(host), last)
-    # Nor by one that begins only now.
+    # A filler that begins only now starts none either.
     wait_filler_ended(host, "web")
     (host.state / "pool" / "web-v1" / "filler.log").unlink()
     assert create_refused(host, "other", {**FULL, **LATER})
@@ -98,7 +98,7 @@ def test_nothing_is_made_within_two_seconds_of_a_claim(host):
 
 
 def test_one_member_is_made_at_a_time(host):
-    """By the fillers of all pools together: so no two find the same room."""
+    """The fillers of all pools look at the room together, so no two use the same room."""
     host("base", "create", "web", check=0)
     kept_by_nobody(host, "web")
     turn = os.open(host.state / "pool", os.O_RDONLY)
@@ -109,7 +109,7 @@ def test_one_member_is_made_at_a_time(host):
     os.close(turn)
     assert child.wait(60) == 75 and "could not be made" in filler_log(host)
     child.communicate()
-    # And what all pools may come to is theirs together.
+    # The limit for all pools holds for their members together.
     host("base", "create", "other", check=0)
     total = int(re.search(r"MemTotal: +(\d+)", Path("/proc/meminfo").read_text())[1]) // 1024
     words = ("--size", 1, "--network", "isolated", "--memory", total // 2)
@@ -123,7 +123,7 @@ def test_one_member_is_made_at_a_time(host):
 
 
 def test_a_full_disk(host):
-    """The pool waits, fills itself when there is room, and is drained without any."""
+    """The pool waits, fills itself when there is room, and is drained without room."""
     host("base", "create", "web", check=0)
     small = host.base / "small"
     small.mkdir()
@@ -169,8 +169,8 @@ def test_a_pool_whose_base_is_gone(host):
 
 
 def test_members_count_by_what_they_take(host):
-    """The next one is expected to take what those take that wait, and not all that it is given; so more of them are kept than
-    could all use their whole memory."""
+    """The next member is expected to take what waiting members take, and not all that it is given. So more are kept
+    than could all use their whole memory."""
     free = 1 << 24
     less = {**NOW, "MICROAGENT_TEST_LIMIT_POOL_FREE_MIB": str(free)}
     host("base", "create", "web", check=0)
@@ -186,7 +186,7 @@ def test_members_count_by_what_they_take(host):
     needs = int(re.search(r"the next one needs (\d+)", told)[1]) - free
     assert 32 <= needs < json.loads(record.read_text())["memoryMiB"] + 128, told
     host("pool", "drain", check=0)
-    # Three that could not all have so much.
+    # Three members that could not all have that much.
     total = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") >> 20
     host("pool", "set", "--base", "web", "--size", 3, "--memory", total // 2, "--network", "isolated", env=LATER, check=0)
     host("pool", "drain", check=0)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""What root keeps where nobody else may pass (below its home): our programs, and others' that a variable names. The users of cells
-have no way there by name."""
+"""Tests files of root in a place that nobody else can reach (below its home): our programs, and others that a variable
+names. The users of cells have no path to them."""
 
 import os
 import shutil

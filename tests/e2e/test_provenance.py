@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Where a root file system comes from: the names and the digest of its image, in every answer and in the audit log."""
+"""Tests the origin of a root file system: the names and the digest of its image, in every answer and in the audit log."""
 
 import importing
 import oci
@@ -20,7 +20,7 @@ def names_of(found):
 
 
 def verified(host, *words, **where):
-    """The names in the verification block of a command's answer, of which each file is as prepared."""
+    """Returns the names in the verification block of a command's answer, in which each file is as prepared."""
     found = host.json(*words, **where)["verification"]
     assert found["ok"] is True
     return names_of(found)
@@ -58,7 +58,7 @@ def test_an_image_of_a_registry(host, cache):
     with oci.registry(layout) as (address, _):
         pull_through(host, address)
         host("image", "import", *SIZE, "box", "busybox:1.36", check=0)
-        # Another name of it is for who asks by its digest.
+        # Another name of the image, for a user who asks by its digest.
         host("image", "import", *SIZE, "pinned", f"docker.io/busybox@{digest}", check=0)
     assert verified(host, "create", "w", "--image", "box", *RUN) == expected
     assert verified(host, "create", "p", "--image", "pinned", *RUN) == {**expected, "imageRef": expected["resolvedRef"]}
@@ -67,7 +67,7 @@ def test_an_image_of_a_registry(host, cache):
     host("delete", "w", "p", check=0)
 
     host("base", "create", "web", "--image", "box", *BOX, check=0)
-    # Of a session that is restored, and of a fork, which goes on from the same base.
+    # For a restored session, and for a fork, which goes on from the same base.
     can_save = "save" in host.support()["features"]
     if can_save:
         host("base", "warm", "web", check=0)
@@ -82,7 +82,7 @@ def test_an_image_of_a_registry(host, cache):
 
 
 def test_an_image_of_an_archive(host, cache):
-    """It is known by where it was: what an archive calls itself is nobody's word."""
+    """It is known by its place, since the name that an archive gives itself proves nothing."""
     layout = Layout(host.base / "layout")
     digest = "sha256:" + layout.image([layer(*oci.busybox("sh", "true"))], {"Env": ["PATH=/bin"]}, tag="docker.io/library/busybox:1.36")
     archive = layout.archive(host.base / "a.tar")
@@ -99,7 +99,7 @@ def test_an_image_of_an_archive(host, cache):
 
 
 def test_an_image_of_our_own_and_a_file(host):
-    """The first has its name in the cache and the digest of its file; the other is nobody's but the user's."""
+    """The first image has its name in the cache and the digest of its file; the other is known only to the user."""
     own = image(host, "busybox")
     digest = f"sha256:{own['sha256']}"
     expected = {"imageRef": "busybox", "resolvedRef": f"busybox@{digest}", "imageDigest": digest}

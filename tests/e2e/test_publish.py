@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Published ports: TCP of the host to TCP of the guest, over vsock."""
+"""Tests published ports: TCP of the host to TCP of the guest, over vsock."""
 
 import concurrent.futures
 import contextlib
@@ -31,7 +31,7 @@ def read_all(stream):
 
 
 def ask(port, data, host="127.0.0.1"):
-    """Sends, ends its side, and reads until the other's end."""
+    """Sends, ends its side, and reads until the other side's end."""
     with connect(port, host) as stream:
         stream.sendall(data)
         stream.shutdown(socket.SHUT_WR)
@@ -39,7 +39,7 @@ def ask(port, data, host="127.0.0.1"):
 
 
 def refuses(port, host="127.0.0.1"):
-    """Not what is taken and ended at once, which the kernel can tell connect() already."""
+    """Connects. Fails for a connection that is accepted and ended at once, which connect() may not report."""
     try:
         connect(port, host).close()
     except ConnectionRefusedError:
@@ -50,7 +50,7 @@ def refuses(port, host="127.0.0.1"):
 
 
 def await_server(port, host="127.0.0.1"):
-    """The host hears of a server a moment after it has begun to listen."""
+    """The host hears of a server a moment after the server has begun to listen."""
     wait_until(lambda: not refuses(port, host), f"port {port} to have a server")
 
 
@@ -123,7 +123,7 @@ def half_close_both_ways(ports):
     assert ask(ports["v4"], b"e" + b"to the loopback") == b"to the loopback"
     assert ask(ports["v6"], b"e" + b"to ::1 of the guest") == b"to ::1 of the guest"
     assert ask(ports["again"], b"e" + b"from ::1", host="::1") == b"from ::1"
-    # The guest ends its side first and without having read all.
+    # The guest ends its side first, without having read all.
     with connect(ports["v4"]) as stream:
         stream.sendall(b"r")
         assert read_all(stream) == b"no"
@@ -139,8 +139,8 @@ def bulk(port):
 
 
 def nobody_listens(port):
-    """Of a listener that stays open, as that of microagent-oci: the connection ends. The end may come before
-    connect() has said that it is connected: EPIPE then."""
+    """For a listener that stays open, as that of microagent-oci, the connection ends. The end may come before connect()
+    has returned: EPIPE then."""
     try:
         with connect(port) as stream:
             assert stream.recv(1) == b""
@@ -150,7 +150,7 @@ def nobody_listens(port):
 
 
 def not_on_the_loopback(host, port):
-    """A program that listens on one other address of the guest alone."""
+    """A program that listens only on one other address of the guest."""
     host("exec", "-u", "root", "w", "--", "ip", "addr", "add", "192.0.2.9/32", "dev", "lo", check=0)
     server = serve(host, "w", "192.0.2.9", NOBODY)
     await_server(port)
@@ -169,7 +169,7 @@ def client_killed_half_way(port):
 
 
 def slow_reader(port):
-    """It holds up its own connection and nothing else."""
+    """It blocks its own connection and nothing else."""
     with connect(port) as slow:
         slow.sendall(b"s00000016")
         assert ask(port, b"e" + b"meanwhile") == b"meanwhile"
@@ -200,7 +200,7 @@ def answers(stream, text):
 
 
 def unaccepted(port):
-    """Connections that the kernel holds ready for whoever listens on 127.0.0.1."""
+    """Returns the connections that the kernel holds ready for a listener on 127.0.0.1."""
     with open("/proc/net/tcp", encoding="ascii") as table:
         rows = [line.split() for line in table][1:]
     listening = next(row for row in rows if row[1] == f"0100007F:{port:04X}" and row[3] == "0A")
@@ -208,15 +208,14 @@ def unaccepted(port):
 
 
 def more_wait(port):
-    """As many as may be open come in one burst; one more is not refused, but has its turn when another
-    has gone."""
+    """As many as may be open come in one burst. One more is not refused, but waits until another has gone."""
     streams = [connect(port) for _ in range(MOST)]
     for stream in streams:
         stream.sendall(b"ein")
     assert all(stream.recv(100) == b"in" for stream in streams)
     with connect(port) as waiting:
         waiting.sendall(b"ewaiting")
-        # Each answer is several rounds of the supervisor, which would have accepted it in the first.
+        # Each answer takes several rounds of the supervisor, which would have accepted it in the first.
         assert all(answers(stream, b"still") for stream in streams)
         assert unaccepted(port) == 1
         streams.pop().close()
@@ -231,9 +230,9 @@ def digest_of(data):
 
 
 def uploads_that_end_early(host, port, server):
-    """Clients that have sent all and are gone before the first byte is read: nothing of it is lost. And
-    who ends its side of what does not fit into the buffers, and waits for the answer, is not reset."""
-    # Around the sizes of pages and of what a relay holds; all fit into the buffers on the way.
+    """Clients have sent all and are gone before the first byte is read: nothing is lost. A client that ends its side
+    after more than fits into the buffers, and waits for the answer, is not reset."""
+    # Sizes around those of pages and of a relay's buffer; all fit into the buffers on the way.
     sizes = (1, 4095, 65535, 65536, 65537, 100_000, 200_000, 300_000)
     uploads = [os.urandom(size) for size in sizes * 4]
     waiting = [os.urandom(1_500_000 + i) for i in range(4)]
@@ -254,7 +253,7 @@ OTHER_FAMILY = ("cannot publish %s: another program has that port of IPv6, which
 
 @contextlib.contextmanager
 def bound_by_another_user(host, port):
-    """Not listening, and shared by SO_REUSEADDR until that user takes it back."""
+    """The port is bound and does not listen. It is shared by SO_REUSEADDR until that user takes it back."""
     os.seteuid(65534)
     try:
         other = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
@@ -267,7 +266,7 @@ def bound_by_another_user(host, port):
 
 
 def bound_port(host):
-    """Later that user could keep the port shut."""
+    """Later that user could keep the port closed."""
     if os.getuid() != 0:
         print("not tried: only root can be another user")
         return
@@ -310,8 +309,8 @@ def taken_port(host, port):
 
 
 def a_port_that_nobody_listens_at(host):
-    """ss shows none that is held for a server that does not listen yet: the workspace is named, of whichever family its address is,
-    and of whichever state directory it is."""
+    """ss does not show a port that is kept for a server that does not listen yet. The error names the workspace, with
+    any family of its address, and of any state directory."""
     port, elsewhere = free_port(), {"MICROAGENT_STATE_DIR": str(host.base / "elsewhere")}
     host("network", "publish", "w", f"{port}:{NOBODY + 1}", check=0)
     with socket.socket() as client:
@@ -342,7 +341,7 @@ def a_clone_publishes_the_same(host, port):
 
 
 def http(host, port):
-    """busybox httpd, as any user of a published port has it."""
+    """busybox httpd, as any user of a published port runs it."""
     host("exec", "w", "--", "sh", "-c", "mkdir -p /tmp/www && echo hello > /tmp/www/index.html && "
          f"busybox httpd -p 127.0.0.1:{NOBODY} -h /tmp/www", check=0)
     await_server(port)
@@ -351,7 +350,7 @@ def http(host, port):
 
 
 def test_a_port_is_listened_on_while_its_server_listens(host):
-    """Until then, and after that, a connect is refused, and the port is nobody else's."""
+    """Before and after that a connect is refused, and no other program gets the port."""
     on_v4, live = free_port(), free_port()
     on_any = on_v4  # one machine has a port in both families
     host("create", "w", *SMALL, "-p", f"{on_v4}:{V4}", "-p", f"[::1]:{on_any}:{V6}", check=0)
@@ -381,7 +380,7 @@ def test_a_port_is_listened_on_while_its_server_listens(host):
     await_server(live)
     host("network", "unpublish", "w", str(live), check=0)
     assert is_free(live)
-    host("network", "publish", "w", f"{live}:{NOBODY}", check=0)  # it has its server already, as the guest's next word tells
+    host("network", "publish", "w", f"{live}:{NOBODY}", check=0)  # it has its server already, as the guest's next message says
     await_server(live)
     assert ask(live, b"e" + b"at once") == b"at once"
     end(server)
@@ -396,7 +395,7 @@ def test_a_port_is_listened_on_while_its_server_listens(host):
 
 
 def another_is_in_the_way(host, port):
-    """Of the same user, when the server begins to listen: once it is gone, the port is listened on."""
+    """Another program of the same user has the port when the server begins to listen. When that is gone, the supervisor listens."""
     log = host.state / "w" / "supervisor.log"
     with socket.socket() as other, socket.socket() as elsewhere:
         for option in (socket.SO_REUSEADDR, socket.SO_REUSEPORT):
@@ -404,7 +403,7 @@ def another_is_in_the_way(host, port):
         other.bind(("127.0.0.1", port))
         for option in (socket.SO_REUSEADDR, socket.SO_REUSEPORT):
             other.setsockopt(socket.SOL_SOCKET, option, 0)
-        elsewhere.bind(("127.0.0.3", port))  # has the kernel look at every socket of the port again
+        elsewhere.bind(("127.0.0.3", port))  # makes the kernel look at every socket of the port again
         server = serve(host, "w", "127.0.0.1", NOBODY)
         failed = f"publish 127.0.0.1:{port}: cannot listen: Address already in use; it is tried again\n"
         wait_until(lambda: failed in log.read_text(), "a try to listen that fails")
@@ -416,7 +415,7 @@ def another_is_in_the_way(host, port):
 
 
 def without_an_agent(host, port):
-    """Nobody tells of servers any more: the port is listened on, as it is for a guest that cannot tell."""
+    """Nobody reports servers any more. The supervisor listens, as for a guest that cannot tell."""
     line = "kill -KILL $(grep -l '[m]icroagent-agent' /proc/[0-9]*/cmdline | cut -d/ -f3)"
     host.popen("exec", "-u", "root", "w", "--", "sh", "-c", line).communicate()
     await_server(port)
@@ -424,7 +423,7 @@ def without_an_agent(host, port):
 
 
 def a_connection_outlives_its_listener(host, port):
-    """nc takes one connection and listens no more."""
+    """nc takes one connection and then stops listening."""
     child = host.popen("exec", "w", "--", "nc", "-l", "-p", str(V4), "-e", "cat")
     stream = None
     while stream is None:  # a look that is closed would be the one
@@ -438,7 +437,7 @@ def a_connection_outlives_its_listener(host, port):
 
 
 def servers_that_come_and_go(host, port):
-    """However fast: the host's log stays small, and the last of it holds."""
+    """However fast the changes are, the host's log stays small, and the last state holds."""
     log = host.state / "w" / "supervisor.log"
     line = f"i=0; while [ $i -lt 300 ]; do nc -l -p {V4} & p=$!; usleep 5000; kill $p; i=$((i+1)); done; wait"
     host("exec", "w", "--", "sh", "-c", line, check=0)
@@ -525,7 +524,7 @@ def the_other_family_is_guarded(host, port):
 
 
 def a_guest_that_does_not_answer(host, port):
-    """As an agent of before, which passes the question over: nothing is published then, and nothing recorded."""
+    """An earlier agent ignores the question. Then nothing is published or recorded."""
     line = "kill -STOP $(grep -l '[m]icroagent-agent' /proc/[0-9]*/cmdline | cut -d/ -f3)"
     child = host.popen("exec", "-u", "root", "w", "--", "sh", "-c", line)  # it does not hear of its end
     wait_until(lambda: not host.json("status", "w")["readiness"]["shellReady"]["ready"], "an agent that does not answer")
@@ -538,7 +537,7 @@ def a_guest_that_does_not_answer(host, port):
 
 
 def test_a_port_of_a_running_machine(host):
-    """Published, asked, and published no more; the next start has what there was at the end."""
+    """The port is published, used, and unpublished. The next start has the last state."""
     first, second = free_port(), free_port()
     host("create", "w", *SMALL, "--network", "nat", check=0)
     done = host("network", "publish", "w", f"{first}:{V4}")
@@ -557,7 +556,7 @@ def test_a_port_of_a_running_machine(host):
         assert stream.recv(4) == b"open"
         host("network", "unpublish", "w", f"[::1]:{second}", check=0)
         with contextlib.suppress(ConnectionResetError):
-            assert read_all(stream) == b""  # its connections end, one way or the other
+            assert read_all(stream) == b""  # its connections end, in one way or the other
     assert "published" in host("network", "w").stdout and str(second) not in host("network", "w").stdout
     assert changes(host)[:2] + changes(host)[-1:] == [f"network: 127.0.0.1:{first} leads to port {V4}", f"network: [::1]:{second} leads to port {V4}",
                              f"network: [::1]:{second} is published no more"]

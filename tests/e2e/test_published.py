@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""The stand-ins against what others made of Apple's and Microsoft's own headers. A name, number, type or field that the real
-system has not makes one of these tests fail. A package that cannot be had here is the printed reason of a skip."""
+"""Compares the stand-ins with independent copies of Apple's and Microsoft's own headers. A name, number, type or field
+that the real system does not have makes one of these tests fail. A test is skipped, with the reason, if its package
+is missing here."""
 
 import ast
 import re
@@ -65,7 +66,7 @@ def test_selectors_of_apple():
 
 
 def windows_constants(*modules):
-    """{name: number, unsigned, or the text of a GUID}"""
+    """Returns {name: number, unsigned, or the text of a GUID}."""
     found = {}
     for module in modules:
         text = (published("windows") / "source" / "Windows" / "Win32" / module / "mod.rs").read_text()
@@ -76,7 +77,7 @@ def windows_constants(*modules):
 
 
 def hresults(constants):
-    """{name: HRESULT}: of the HCS, and of errors of Windows by HRESULT_FROM_WIN32()."""
+    """Returns {name: HRESULT}: of the HCS, and of errors of Windows by HRESULT_FROM_WIN32()."""
     codes = {name: number for name, number in constants.items() if name.startswith(("HCS_E_", "E_"))}
     return codes | {name: number if number >> 16 else 0x80070000 | number for name, number in constants.items() if name.startswith("ERROR_")}
 
@@ -117,8 +118,8 @@ def c_type(rust):
 
 
 def test_functions_of_windows(tmp_path):
-    """Each function of the stand-in's library is computecore.dll's, and of the type that our compiler's header says; so are the
-    numbers that our sources use by name."""
+    """Each function of the stand-in's library is one of computecore.dll, with the type of our compiler's header. So are
+    the numbers that our sources use by name."""
     module = "System/HostComputeSystem"
     text = (published("windows") / "source" / "Windows" / "Win32" / module / "mod.rs").read_text()
     real = {name: (library, arguments, result) for library, name, arguments, result in
@@ -146,7 +147,8 @@ def test_functions_of_windows(tmp_path):
     assert {int(number) for number in re.findall(r"#define AF_HYPERV (\d+)", sources)} == {family}
 
 
-# What the schema's own pages have (learn.microsoft.com/virtualization/api/hcs/schemareference) and hcsshim's structs have not.
+# Members that are on the schema's own pages (learn.microsoft.com/virtualization/api/hcs/schemareference) and not in
+# hcsshim's structs.
 NOT_IN_HCSSHIM = {
     "VirtualMachine": {"Services"},
     "Chipset": {"EnableHibernation"},
@@ -165,7 +167,7 @@ INTEGERS = {"int32", "uint32", "int64", "uint64"}
 
 
 def is_of_type(ours, go):
-    """ours: a type of facts.py's. Objects are there by pointers, words are strings, and keys of maps are always texts."""
+    """ours: a type of facts.py. Objects are pointers there, words are strings, and keys of maps are always texts."""
     if ours == "Any":
         return True
     if ours == "Empty":
@@ -180,8 +182,8 @@ def is_of_type(ours, go):
 
 
 def test_documents_of_hcs():
-    """Each object and field that the stand-in takes in a document is hcsshim's too, of the same type, and so is all that our
-    machines are made of."""
+    """Each object and field that the stand-in accepts in a document is also hcsshim's, with the same type. So is each
+    one that our machines use."""
     source = "\n".join(path.read_text() for path in sorted((published("hcsshim") / "source" / "schema2").glob("*.go")))
     structs = {}
     for name, body in re.findall(r"^type (\w+) struct \{(.*?)^\}", source, re.S | re.M):

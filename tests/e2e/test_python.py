@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The Python package with real machines, nearly all of which are restored from one warm base."""
+"""Tests the Python package with real machines, nearly all of which are restored from one warm base."""
 
 import asyncio
 import gc
@@ -27,7 +27,7 @@ def own(tools):
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root's machines are told of opens")
 def test_our_own_library_is_no_alarm(tools, place):
-    """It reads the records in a program that is not ours. What it has no need of is an alarm there too."""
+    """It reads the records in a foreign program. A record that the program does not need is an alarm there too."""
     with microagent.Sandbox(**tools) as box:
         box.run("true")
         with microagent.Sandbox.open(box.name, state_dir=tools["state_dir"]) as again:
@@ -64,7 +64,7 @@ def test_cloned_now_and_booted_later(tools, place):
 
 
 def test_a_clone_is_not_left_by_a_process_that_is_killed(tools, place):
-    """Before it is booted, and after."""
+    """Before the machine is booted, and after."""
     for boot in ("", "box.boot()"):
         child = program(tools, f"""
             box = microagent.Sandbox(**options, boot=False)
@@ -321,7 +321,7 @@ def test_notebook_of_python(place, debian_image):
 
 @pytest.mark.soak
 def test_ctrl_c_at_any_time(tools):
-    """A minute of signals that come at random; none is lost, no call hangs, and nothing stays behind."""
+    """A minute of signals at random times: none is lost, no call hangs, and nothing stays behind."""
     told = said(program(tools, """
         import random
         begun, taken, over = threading.Event(), threading.Event(), False
@@ -363,7 +363,7 @@ def test_ctrl_c_at_any_time(tools):
 
 @pytest.mark.soak
 def test_many_calls_leave_nothing(box):
-    """Descriptors, threads and memory of this process are what they were."""
+    """Descriptors, threads and memory of this process are as before."""
     def state():
         gc.collect()
         return len(os.listdir("/proc/self/fd")), threading.active_count()

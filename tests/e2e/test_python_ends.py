@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The Python package: threads, forks of the process, signals, and how sandboxes end."""
+"""Tests the Python package: threads, forks of the process, signals, and how sandboxes end."""
 
 import gc
 import os
@@ -51,7 +51,7 @@ def test_destroyed_while_threads_use_it(tools):
 
 
 def test_one_that_is_forgotten_is_destroyed(tools):
-    """Where warnings are errors its own is one of a destructor's, of which Python only tells."""
+    """If warnings are errors, this one comes from a destructor, and Python only reports it."""
     child = program(tools, """
         box = microagent.Sandbox(**options)
         name = box.name
@@ -91,8 +91,7 @@ INTERRUPTED = {"run": "box.run(LINE)", "exec": "box.exec(LINE)", "stream": "list
 
 @pytest.mark.parametrize("what", INTERRUPTED)
 def test_ctrl_c_ends_a_call(tools, what):
-    """When the command is at work the main thread gets a signal; of the command nothing is left, and the sandbox is as good as
-    before."""
+    """The main thread gets a signal when the command is at work. Nothing of the command is left, and the sandbox works as before."""
     told = said(program(tools, f"""
         LINE = "touch /tmp/begun; sleep 100 & sleep 100"
         with microagent.Sandbox(**options) as box:
@@ -180,8 +179,8 @@ def test_ctrl_c_ends_a_machine_whatever_was_forked_meanwhile(tools):
 
 
 def test_a_process_that_is_killed(tools):
-    """What it made, what that was forked into, and what went back to a snapshot; also what is at work when a child is forked, which
-    lives on."""
+    """A sandbox that it made, the forks of that, and one that went back to a snapshot; also one with a command at work
+    when a child is forked, which lives on."""
     child = program(tools, """
         box = microagent.Sandbox(**options)
         box.snapshot("x")
@@ -203,7 +202,7 @@ def test_a_process_that_is_killed(tools):
 
 
 ENDS = {
-    # The main thread comes to its end, and the interpreter leaves a daemon at what it does.
+    # The main thread ends, and the interpreter lets a daemon thread go on.
     "main thread": ("", None, 0),
     "exit": ("os._exit(3)", None, 3),
     "SIGTERM": ("signal.pause()", signal.SIGTERM, -signal.SIGTERM),
@@ -215,7 +214,7 @@ MAKING = {"owned": "microagent.Sandbox(cold=True, **options)", "kept": "microage
 
 @pytest.mark.parametrize("end,making", [*((end, "owned") for end in ENDS), ("SIGTERM", "kept"), ("SIGTERM", "fork")])
 def test_a_process_that_ends_while_it_makes_one(place, tools, end, making):
-    """A child of it, which was forked meanwhile, lives on with copies of all that it had; the machine ends, and nothing of it is left."""
+    """A child that was forked meanwhile lives on with copies of all descriptors. The machine ends, and nothing of it is left."""
     sessions, (last_words, number, code) = place.state / "sessions", ENDS[end]
     before = set(sessions.glob("*.bundle"))
     child = program(tools, f"""

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The Python package as a package: its declarations against the headers, its types, what is built of it, and what it refuses
-before a library is asked. No machine."""
+"""Tests the Python package without a machine: its declarations against the headers, its types, the built package, and
+what it refuses before it asks a library."""
 
 import ctypes
 import os
@@ -57,7 +57,7 @@ def test_a_header_that_was_changed(header, right, wrong, tmp_path):
 
 
 def probe():
-    """A program that prints how what ctypes made of the table lies to a C compiler."""
+    """A program that prints how the structs that ctypes made from the table lie for a C compiler."""
     yield "#include <microagent_session.h>\n#include <stdio.h>\nint main(void) {"
     for name, struct in _library.structs.items():
         yield f"printf(\"{name} %zu\\n\", sizeof(struct {name}));"
@@ -80,8 +80,8 @@ def test_structs_of_ctypes_lie_as_those_of_c(tmp_path):
 
 
 def test_options_are_fields():
-    """What a function takes by the name of a field is a field, and all of the two specs and their machine can be said but for
-    what has another form in Python, or none yet, and what a session does not have."""
+    """A parameter with the name of a field is that field. All fields of the two specs and their machine can be given,
+    except those that have another form in Python, or none yet, and those that a session does not have."""
     import inspect
     for function, struct, otherwise in ((microagent.Sandbox.__init__, "microagent_session_spec", {"cancel", "owned", "architecture", "disks"}),
                                         (microagent.run, "microagent_spec", {"outputs", "console"})):
@@ -103,7 +103,7 @@ def test_types(tmp_path):
 
 
 def test_wheel_and_sdist(tmp_path):
-    """Built without a network of what Debian has, and used from the wheel."""
+    """Built without a network from Debian's packages, and used from the wheel."""
     source = tmp_path / "python"
     shutil.copytree(PACKAGE, source, ignore=shutil.ignore_patterns("__pycache__", "*.egg-info", "build"))
     done(sys.executable, "-m", "build", "--no-isolation", "--outdir", tmp_path / "dist", source, env={**os.environ, "PIP_NO_INDEX": "1"})
@@ -152,7 +152,7 @@ def test_what_is_neither_text_nor_bytes(data):
 
 
 class Library:
-    """Of sessions, as far as a handle uses it: their destruction goes on until it is let go, and fails."""
+    """A stand-in for sessions, as far as a handle uses them: their destruction goes on until it is let go, and fails."""
 
     def __init__(self):
         self.begun, self.may_end, self.told = threading.Event(), threading.Event(), []

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Quarantine with a real VM: every channel under traffic at once, and every one ends; the machine
-goes on, and comes out by halt in order."""
+"""Tests quarantine with a real VM: every channel has traffic at once, and every one ends. The machine goes on, and ends
+in order by halt."""
 
 import json
 import os
@@ -32,7 +32,7 @@ def runtime(host):
 
 
 def sockets_of(pid):
-    """What of the descriptors of a process is a socket."""
+    """Returns those descriptors of a process that are sockets."""
     return [target for target in strays.descriptors(pid).values() if target.startswith("socket:")]
 
 
@@ -51,7 +51,7 @@ def console(host):
 
 
 def at_end(sock):
-    """Everything that is still to be read, up to the end."""
+    """Returns everything that is still to be read, up to the end."""
     sock.settimeout(60)
     try:
         while sock.recv(65536):
@@ -70,7 +70,7 @@ def start(host, **changes):
 
 
 def sysfs_counter(host):
-    """A line on the serial console every half second, by a process of the guest."""
+    """A process of the guest writes a line to the serial console every half second."""
     host("exec", "--user", "root", "w", "--", "sh", "-c",
          "(i=0; while :; do i=$((i+1)); echo beat $i > /dev/ttyS0; usleep 500000; done) >/dev/null 2>&1 &",
          check=0)
