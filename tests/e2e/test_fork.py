@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Sessions that go on from where one is (session fork) or was (session snapshot, restore): with what runs in them, and
-an identity of their own."""
+"""Tests sessions that go on from where another is (session fork) or was (session snapshot, restore): with its programs,
+and an identity of their own."""
 
 import json
 import os
@@ -40,13 +40,13 @@ def bundle(host, name):
 
 
 def points(host, name):
-    """What there is of snapshots and forks, whole or not."""
+    """Returns the snapshots and forks that exist, whole or not."""
     place = bundle(host, name)
     return sorted(p.name for p in (*place.glob("points/*"), *place.glob("points/.*"), *place.glob("fork.*")))
 
 
 def note(host, session, **words):
-    """What the library tells the live supervisor of a session to write down."""
+    """Sends what the library tells the live supervisor of a session to write down."""
     request = {"command": "note", **words}
     schema_check.validate("control-sock-request", request)
     with socket.socket(socket.AF_UNIX) as control:
@@ -65,7 +65,7 @@ def audited(host, name, event):
 
 
 def digests(host):
-    """Of the base and its template."""
+    """The provenance of the base and its template."""
     place = host.state / "bases" / "web-v1.bundle"
     files = [p for p in (*place.iterdir(), *(place / "template").iterdir()) if p.is_file() and "siblings" not in p.name]
     return {p.name: contents(p) for p in files}
@@ -80,7 +80,7 @@ def refused(host, name, what, *words):
 def test_a_server_answers_from_parent_and_children(web):
     before, name = digests(web), create(web)
     run(web, name, f"echo of the parent > /home/agent/file; echo at hand > /tmp/file; mkfifo /tmp/fifo; {SERVER}")
-    # It goes on in the parent, by the connection that it has.
+    # The command goes on in the parent, by the connection that it has.
     stream = web.popen("session", "exec", name, "--", "sh", "-c", "echo begun; cat /tmp/fifo")
     assert stream.stdout.readline() == b"begun\n"
     told = web.json("session", "fork", name, "--count", "2")
@@ -96,7 +96,7 @@ def test_a_server_answers_from_parent_and_children(web):
     for one in everyone:
         assert run(web, one, f"cat /home/agent/file /tmp/file; hostname; {READ}") == f"of the parent\nat hand\n{one}\nserved"
         assert run(web, one, "grep '# this machine' /etc/hosts") == f"127.0.1.1\t{one} # this machine\n"
-    # Nothing of one is another's.
+    # No child has files or processes of another.
     for secret in ("cat /proc/sys/kernel/random/uuid", "cat /proc/sys/kernel/random/boot_id"):
         assert len({run(web, one, secret) for one in everyone}) == 3, secret
     for child in children:
@@ -104,7 +104,7 @@ def test_a_server_answers_from_parent_and_children(web):
         run(web, child, f"echo of {child} > /home/agent/file; sync")
     assert audited(web, name, "session.forked") == [{"parent": name, "child": child} for child in children]
     assert run(web, name, "cat /home/agent/file") == "of the parent\n" and points(web, name) == []
-    # They are whole without it, and what they are is kept where they are stopped and booted.
+    # The children are whole without the parent, and keep their files and identity when they are stopped and booted.
     web("session", "destroy", name, check=0)
     assert run(web, children[0], READ) == "served"
     grandchild = web.json("session", "fork", children[0])["sessions"][0]
@@ -129,7 +129,7 @@ def test_a_command_in_each_child(web):
 
     def fork(*words, **kw):
         return web("session", "fork", name, *words, **kw)
-    # What a process has in its memory is the same in all of them; a command changes that.
+    # The memory of a process is the same in all children; a command changes that.
     same = fork(check=0).stdout.split()
     told = json.loads(fork("--json", "--count", "2", "--on-fork", "kill -USR1 $(cat /tmp/pid); id -un > /tmp/who", check=0).stdout)
     other = [child["name"] for child in told["sessions"]]
@@ -140,7 +140,7 @@ def test_a_command_in_each_child(web):
         assert audited(web, one, "session.on-fork") == [
             {"parent": name, "argv": ["sh", "-c", "kill -USR1 $(cat /tmp/pid); id -un > /tmp/who"], "exitCode": 0}]
     assert audited(web, same[0], "session.on-fork") == []
-    # The command runs as root where that is asked for. Where it fails in one child, none is made, and the message says why.
+    # The command runs as root if that is asked for. If it fails in one child, none is made, and the message says why.
     [rooted] = fork("--on-fork", "id -un > /root/who", "--user", "root", check=0).stdout.split()
     assert run(web, rooted, "cat /root/who", "root") == "root\n"
     alive = {s["name"] for s in web.json("session", "list")["sessions"]}
@@ -151,7 +151,7 @@ def test_a_command_in_each_child(web):
         done = fork("--count", "2", *words)
         assert done.returncode == code and done.stdout == "" and f", a child of session {name}: {what}" in done.stderr, done
         failed = done.stderr.split("session-", 1)[1].split(",")[0]
-        line, = audited(web, f"session-{failed}", "session.on-fork")  # of one that is there no more
+        line, = audited(web, f"session-{failed}", "session.on-fork")  # for a child that no longer exists
         assert line["parent"] == name and what in line["error"] and f"session-{failed}" not in alive
         assert {s["name"] for s in web.json("session", "list")["sessions"]} == alive and points(web, name) == []
     done = fork("--on-fork", "poweroff -f", "-u", "root", check=1)
@@ -167,7 +167,7 @@ def test_a_command_in_each_child(web):
 
 
 def children_in_the_making(host, parent):
-    """Those whose machines run already."""
+    """Children whose machines run already."""
     return [s["name"] for s in host.json("session", "list")["sessions"] if s.get("parent") == parent
             and (s.get("detail"), s["state"]) == ("in the making", "running")]
 
@@ -177,7 +177,7 @@ def children_in_the_making(host, parent):
     ("stop", "its command was ended by signal 15, as when the machine switches itself off"),
     ("halt", "its command was ended by signal 15, as when the machine switches itself off")))
 def test_a_child_is_ended_while_its_command_runs(web, end, why):
-    """Its guest decides how long the command runs, and has no say in the end of its machine."""
+    """The guest decides how long the command runs, and cannot delay the end of its machine."""
     name = create(web)
     fork = web.popen("session", "fork", name, "--on-fork", "sleep 1000", "--timeout", "500")
     wait_until(lambda: children_in_the_making(web, name), "the child")
@@ -216,7 +216,7 @@ def asked(port):
 
 
 def the_port_of_a_child(web, name):
-    """Its server, which came with it, is known at once; the server's end there is told of there."""
+    """The server that came with it is known at once. A child's report about its end concerns only the child."""
     port = free_port()
     web("network", "publish", name, f"{port}:8080", check=0)
     assert asked(port) == b"served"
@@ -276,7 +276,7 @@ def test_what_cannot_be_forked(web):
 
 
 def test_a_session_goes_back_while_its_forks_live(web):
-    """Children and theirs keep what they are when the session they come of goes back, and when one between ends."""
+    """Children and their children keep their state when the session that they come from goes back, and when one between them ends."""
     name, file = create(web), "/home/agent/file"
     run(web, name, f"echo before > {file}; sync")
     web("session", "snapshot", name, "before", check=0)
@@ -292,7 +292,7 @@ def test_a_session_goes_back_while_its_forks_live(web):
 
 
 def test_two_at_once(web):
-    """Of a session that is being forked another fork is refused, or comes after it; the session goes on."""
+    """A second fork of a session that is being forked is refused, or comes after the first. The session goes on."""
     name = create(web)
     forks = [web.popen("session", "fork", name) for _ in range(2)]
     done = [(fork.communicate(), fork.returncode) for fork in forks]
@@ -303,7 +303,7 @@ def test_two_at_once(web):
 
 
 def test_a_fork_that_is_killed(web):
-    """Its parent goes on, and nothing is left of it."""
+    """The parent goes on, and nothing is left of the fork."""
     name = create(web)
     fork = web.popen("session", "fork", name, "--count", "20")
     wait_until(lambda: len(web.json("session", "list")["sessions"]) > 2, "two children")
@@ -311,7 +311,7 @@ def test_a_fork_that_is_killed(web):
     fork.wait()
     [left] = set(points(web, name))
     removed = {entry["name"]: entry["why"] for entry in web.json("session", "gc")["removed"]}
-    # It names what it removed of the session, which lives.
+    # The message names what was removed of the session, which lives.
     assert removed.pop(f"{name}/points/{left}") == "a fork or a snapshot that broke off" and name not in removed, removed
     assert set(removed.values()) == {"its making broke off"}, removed
     assert [s["name"] for s in web.json("session", "list")["sessions"]] == [name]
@@ -338,7 +338,7 @@ def test_a_session_goes_back(web):
     assert run(web, name, f"cat /home/agent/file; {READ}") == "first\nserved"
     assert run(web, name, "cat /proc/sys/kernel/random/boot_id") != before
     assert audited(web, name, "session.restored") == [{"snapshot": "first"}]
-    # It can be kept again, and a child of it goes on too.
+    # The session can be saved again, and a child of it goes on too.
     assert run(web, web.json("session", "fork", name)["sessions"][0]["name"], READ) == "served"
     web("session", "snapshot", name, "second", check=0)
     refused(web, name, "has no snapshot", "restore", name, "third")
@@ -353,7 +353,7 @@ def test_a_session_goes_back(web):
 
 
 def test_its_directories_come_back(web):
-    """Those that it was given after the snapshot, since the session has them: the machine that goes on is given them again."""
+    """The session has directories that it was given after the snapshot. The machine that goes on gets them again."""
     name, given = create(web), web.base / "restored"
     given.mkdir()
     web("session", "snapshot", name, "before", check=0)
@@ -368,7 +368,8 @@ def test_its_directories_come_back(web):
         run(web, name, "date +%N >> /given/new")
     assert (given / "new").read_text().count("\n") == 2
     assert [len(audited(web, name, event)) for event in ("share.added", "share.removed")] == [3, 2]
-    # What is known before refuses it, and what it is now goes on; a machine that cannot be given them goes on without, aloud.
+    # A cause that is known before refuses it, and the present machine goes on. A machine that cannot get the
+    # directories goes on without them, and the message says so.
     given.rename(web.base / "restored-moved")
     refused(web, name, f"{given} does not exist: `mkdir` makes it", "restore", name, "before")
     assert run(web, name, "echo here") == "here\n" and len(audited(web, name, "session.restored")) == 3
@@ -382,7 +383,7 @@ def test_its_directories_come_back(web):
         assert f"{given} is not on /given" in done.stderr and f"microagent session share {name} {given}:/given:rw` gives it again" in done.stderr, done
         assert [line["path"] for line in audited(web, name, "share.missing")] == [str(given)]
         run(web, name, "echo here")
-        # The next one has them, though the last had not.
+        # The next machine has the directories, though the last one had not.
         assert "is not on" not in web("session", "restore", name, "before", check=0).stderr
         run(web, name, "grep . /given/new")
     web("session", "destroy", name, check=0)
@@ -391,8 +392,8 @@ def test_its_directories_come_back(web):
 
 @pytest.fixture
 def renewed(web):
-    """The function that puts another guest agent into the initrds, as `kernel refresh` of another build does. The kernels are a
-    copy, of which the base of these sessions is made."""
+    """Returns a function that puts another guest agent into the initrds, as `kernel refresh` of another build does. The
+    kernels are a copy, and the base of these sessions is made from it."""
     cache, bin_of_another = web.base / "cache", web.base / "bin"
     shared = Path(default_kernel(web)["path"]).parent.parent
     (cache / "kernels").mkdir(parents=True, mode=0o700)
@@ -420,8 +421,9 @@ def renewed(web):
 
 
 def test_an_upgrade_of_the_guest_agent(web, renewed):
-    """A session that runs is forked with the agent that it has. One that goes back to a snapshot is booted with the new agent from
-    the snapshot's disk, and the command says so. One that was stopped is told by its name how it is started."""
+    """A session that runs is forked with its present agent. A session that goes back to a snapshot is booted with the
+    new agent from the snapshot's disk, and the command says so. For a stopped session the message says how to start
+    it."""
     name = web.json("session", "create", "--base", "old", "--network", "isolated")["name"]
     stopped = web.json("session", "create", "--base", "old", "--network", "isolated", "--cold")["name"]
     run(web, stopped, "echo kept > /home/agent/file; sync")
@@ -457,14 +459,14 @@ def test_an_upgrade_of_the_guest_agent(web, renewed):
 
 @pytest.mark.parametrize(("missing", "words"), (("", "does not exist"), (".initrd", "has no initrd beside it")), ids=("kernel", "initrd"))
 def test_what_cannot_be_booted_does_not_go_back(web, renewed, missing, words):
-    """The machine runs on, and its disk stays, where a file that it would be booted from is not there."""
+    """The machine runs on, and its disk stays, if a file that it would be booted from is missing."""
     del renewed
     name = web.json("session", "create", "--base", "old", "--network", "isolated")["name"]
     web("session", "snapshot", name, "first", check=0)
     run(web, name, "echo second > /home/agent/file; sync")
     kernel = json.loads((bundle(web, name) / "workspace.json").read_text())["config"]["kernelPath"]
     file = Path(kernel + missing)
-    modules = Path(kernel + ".modules")  # without them there would be an initrd for it
+    modules = Path(kernel + ".modules")  # without them it would get an initrd
     made = bool(missing) and not modules.exists()
     if made:
         modules.touch()
@@ -479,7 +481,7 @@ def test_what_cannot_be_booted_does_not_go_back(web, renewed, missing, words):
 
 
 def test_another_base_is_not_gone_back_to(web, renewed):
-    """No snapshot's disk is a layer over what its base has become."""
+    """No snapshot's disk is a layer over the changed base."""
     del renewed
     name = web.json("session", "create", "--base", "old", "--network", "isolated")["name"]
     web("session", "snapshot", name, "first", check=0)
@@ -498,7 +500,7 @@ def test_another_base_is_not_gone_back_to(web, renewed):
 
 
 def test_a_fork_with_another_kernel(web, renewed):
-    """It cannot go on from there, which no second try changes, and the parent goes on."""
+    """The snapshot cannot be restored. A second try does not change that, and the parent goes on."""
     del renewed
     name = web.json("session", "create", "--base", "old", "--network", "isolated")["name"]
     kernel = Path(json.loads((bundle(web, name) / "workspace.json").read_text())["config"]["kernelPath"])

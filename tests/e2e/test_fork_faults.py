@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Forks and snapshots where something goes wrong meanwhile: no room, a paused machine, processes that are killed. The session
-goes on where its machine does, what it came from is as it was, and nothing is left."""
+"""Tests forks and snapshots with failures meanwhile: no room, a paused machine, processes that are killed. The session
+goes on if its machine does, its origin is unchanged, and nothing is left."""
 
 import json
 import os
@@ -29,7 +29,7 @@ def free_bytes(host):
 
 @pytest.fixture
 def narrow(host):
-    """A warm base in a state directory that has room for it and half as much again."""
+    """Makes a warm base in a state directory that has room for it and half as much again."""
     if os.getuid():
         pytest.skip("mounting a small tmpfs needs root")
     host.state.mkdir(0o700)
@@ -48,7 +48,7 @@ def narrow(host):
 
 
 def fill(host, leaving):
-    """All of the place but so many bytes is in use."""
+    """Fills the place except for so many bytes."""
     with open(host.state / "logs-of-others", "wb") as file:
         os.posix_fallocate(file.fileno(), 0, free_bytes(host) - leaving)
     return host.state / "logs-of-others"
@@ -71,7 +71,7 @@ def test_no_room(narrow, room):
 
 
 def test_no_room_to_go_back(narrow):
-    """The session is left as it was before, and goes back when there is room."""
+    """The session is as before, and goes back when there is room."""
     name = create(narrow)
     run(narrow, name, "echo first > /home/agent/file; sync")
     narrow("session", "snapshot", name, "first", check=0)
@@ -87,7 +87,7 @@ def test_no_room_to_go_back(narrow):
 
 
 def test_too_little_room_to_start_what_was_gone_back_to(narrow):
-    """There is room for a copy of the snapshot's disk, and none for a machine to be started beside it: nothing has happened."""
+    """There is room for a copy of the snapshot's disk, and none to start a machine beside it: nothing has happened."""
     name = create(narrow)
     run(narrow, name, "echo first > /home/agent/file; sync")
     narrow("session", "snapshot", name, "first", check=0)
@@ -133,9 +133,9 @@ def process_of(host, name, comm):
 @pytest.mark.parametrize("victim", ("live", "qemu-system"))
 @pytest.mark.parametrize("words", (("fork", "--count", "3"), ("snapshot", "first")), ids=lambda words: words[0])
 def test_the_machine_is_killed_meanwhile(web, victim, words):
-    """What was not saved by then is not there, and what was is whole."""
+    """A snapshot that was not saved by then does not exist, and one that was saved is whole."""
     before, name = digests(web), create(web)
-    # Enough that the saving takes its time.
+    # Enough memory that the saving takes its time.
     run(web, name, "mount -o remount,size=60m /dev/shm; head -c 40000000 /dev/urandom > /dev/shm/much", user="root")
     child = web.popen("session", words[0], name, *words[1:])
     wait_until(lambda: (bundle(web, name) / "fork.state").exists() or child.poll() is not None, "the saving")
@@ -143,7 +143,7 @@ def test_the_machine_is_killed_meanwhile(web, victim, words):
     if pid:
         os.kill(int(pid), signal.SIGKILL)
     out, err = child.communicate()
-    assert child.returncode in (0, 1, 75), err  # 75: the supervisor is gone, and what was asked can be asked again
+    assert child.returncode in (0, 1, 75), err  # 75: the supervisor is gone, and the request may be repeated
     wait_until(lambda: process_of(web, name, "qemu-system") is None, "the end of the machine")
     web("session", "gc", check=0)
     alive = [one for one in names(web) if one != name]
@@ -156,7 +156,7 @@ def test_the_machine_is_killed_meanwhile(web, victim, words):
 
 
 def test_a_chain_of_forks(web):
-    """Each goes on when those before it are gone; a snapshot of one in the middle is its own."""
+    """Each goes on when those before it are gone. A snapshot of one in the middle is its own."""
     before, chain = digests(web), [create(web)]
     for depth in range(2):
         run(web, chain[-1], f"echo {depth} >> /home/agent/file; sync")

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""A guest bundle: made of the cache here, taken into an empty cache there, booted; and everything that is wrong with one."""
+"""Tests a guest bundle: it is made from the cache here, taken into an empty cache there, and booted. Tests every fault
+of a bundle too."""
 
 import fcntl
 import hashlib
@@ -22,7 +23,7 @@ OWN, OTHER = ("arm64", "amd64") if os.uname().machine == "aarch64" else ("amd64"
 
 @pytest.fixture(scope="session")
 def made(tmp_path_factory, arm64_kernel, arm64_image, debian_kernel):
-    """For both architectures; no test changes it."""
+    """Makes a bundle for both architectures; no test changes it."""
     place = tmp_path_factory.mktemp("bundle") / "guest-bundle"
     done = subprocess.run([BIN / "microagent", "--json", "guest-bundle", "make", "--kernel", "debian", place], capture_output=True,
                           text=True, check=False)
@@ -34,7 +35,7 @@ def made(tmp_path_factory, arm64_kernel, arm64_image, debian_kernel):
 
 @pytest.fixture
 def bundle(made, tmp_path):
-    """One that a test may spoil: the files are those of the other, but for what own() has copied."""
+    """Makes a bundle that a test may damage. Its files are those of the other bundle, except those that own() has copied."""
     place = tmp_path / "guest-bundle"
     subprocess.run(["cp", "-rl", made[0], place], check=True)
     own(place / "manifest.json")
@@ -42,7 +43,7 @@ def bundle(made, tmp_path):
 
 
 def own(path):
-    """A file of the test's own, in the place of one that others have too."""
+    """Replaces a file that other tests share by the test's own copy."""
     copy = path.with_name("copy")
     subprocess.run(["cp", "--sparse=always", path, copy], check=True)
     copy.rename(path)
@@ -88,10 +89,10 @@ def test_what_is_made(made):
     for name, file in said.items():
         data = (place / name).read_bytes()
         assert (len(data), hashlib.sha256(data).hexdigest()) == (file["sizeBytes"], file["sha256"])
-    # A Mac's kernel is an Image that is not packed (Documentation/arch/arm64/booting.rst: the magic at 56).
+    # A Mac needs a kernel that is an unpacked Image (Documentation/arch/arm64/booting.rst: the magic at 56).
     arm64 = place / next(n for n in said if n.startswith("kernels/") and n.endswith("-arm64"))
     assert arm64.read_bytes()[56:60] == b"ARM\x64"
-    # Holes are holes still.
+    # Holes are still holes.
     assert os.stat(place / "images/busybox.ext4").st_blocks * 512 < 64 << 20
 
 
@@ -103,28 +104,29 @@ def test_taken_in_and_booted(elsewhere, made):
     assert kernel["architecture"] == OWN and kernel["kind"] == "debian" and kernel["initrd"]
     assert [i["name"] for i in elsewhere.json("image", "list")["images"]] == ["busybox"]
     assert not list((elsewhere.cache / "tmp").iterdir())
-    # What they were made of is the word of who made the bundle, and would have them pass for what is imported here later.
+    # The bundle's maker says what its entries were made from. Believed, they would pass for entries that are imported
+    # here later.
     origins = ("recipeSha256", "packageSha256", "configSha256")
     assert any(key in e["record"] for key in origins for e in json.loads((place / "manifest.json").read_text())["entries"])
     assert not any(key in path.read_text() for key in origins for path in elsewhere.cache.glob("*/*.json"))
     before = files(elsewhere.cache)
-    said = elsewhere("guest-bundle", "import", place, check=0).stdout  # again: as it was
+    said = elsewhere("guest-bundle", "import", place, check=0).stdout  # again: it is as it was
     assert answer["sha256"] in said and "replaces" not in said and files(elsewhere.cache) == before
     record, = (elsewhere.cache / "images").glob("*.json")
     image = json.loads(record.read_text())
-    record.write_text(json.dumps({**image, "sha256": "1" * 64}))  # another of that name
+    record.write_text(json.dumps({**image, "sha256": "1" * 64}))  # another entry of that name
     said = elsewhere("guest-bundle", "import", place, check=0).stdout
     assert "busybox replaces another image of that name, 111111111111\n" in said, said
     record.write_text(json.dumps({**image, "sha256": "1" * 64}))
     told = elsewhere.json("guest-bundle", "import", place)["entries"]
     assert {e["name"]: e.get("replacedSha256") for e in told} == {"busybox": "1" * 64, kernel["name"]: None}
-    shutil.copy(BIN / "microagent-artifact", elsewhere.bin)  # by which this host's supervisor hashes
+    shutil.copy(BIN / "microagent-artifact", elsewhere.bin)  # by this entry this host's supervisor hashes
     done = elsewhere("run", "--memory", 256, "--cpus", 1, "--", "uname", "-rm", check=0)
     assert kernel["version"].split("-")[0].rsplit(".", 1)[0] in done.stdout
 
 
 def test_the_source_that_a_bundle_names_is_not_recorded(elsewhere, made, tmp_path):
-    """`image list` told of an image of anybody's that it came from a registry, under a digest of the bundle's choice."""
+    """In the attack `image list` said of any image that it came from a registry, under a digest of the bundle's choice."""
     place = tmp_path / "lying"
     shutil.copytree(made[0], place)
     manifest = json.loads((place / "manifest.json").read_text())
@@ -138,7 +140,7 @@ def test_the_source_that_a_bundle_names_is_not_recorded(elsewhere, made, tmp_pat
 
 
 def test_what_is_for_another_architecture(elsewhere, made):
-    """Is taken where it is asked for by name, and else left."""
+    """The entry is taken if it is asked for by name, and otherwise left."""
     elsewhere.json("guest-bundle", "import", made[0], "--arch", OTHER)
     assert {k["architecture"] for k in elsewhere.json("kernel", "list")["kernels"]} == {OTHER}
 
@@ -183,7 +185,7 @@ def test_a_file_that_is_cut_off_or_missing(elsewhere, bundle):
 
 
 def set_architecture(manifest):
-    """The other's kernel under a name of ours."""
+    """A kernel for the other architecture under a name of this one."""
     ours, theirs = entry(manifest, "kernels"), entry(manifest, "kernels", OTHER)
     ours["record"]["sha256"] = theirs["record"]["sha256"]
     ours["files"][0].update(sizeBytes=theirs["files"][0]["sizeBytes"], sha256=theirs["files"][0]["sha256"])
@@ -253,7 +255,7 @@ def test_what_cannot_be_made(host, tmp_path):
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_maker_that_is_told_to_end(elsewhere, made, tmp_path, number):
-    """In the middle of a file that would take minutes; nothing is left of it."""
+    """Killed in the middle of a file that would take minutes; nothing is left of it."""
     elsewhere.json("guest-bundle", "import", made[0])
     image = elsewhere.cache / "images" / "busybox"
     record = json.loads(image.with_suffix(".json").read_text())
@@ -268,7 +270,7 @@ def test_a_maker_that_is_told_to_end(elsewhere, made, tmp_path, number):
 
 
 def test_a_taker_that_is_told_to_end(elsewhere, made):
-    """While it waits for another command to be done with the cache."""
+    """Killed while it waits for another command that uses the cache."""
     elsewhere.json("guest-bundle", "import", made[0])
     before = files(elsewhere.cache)
     with open(elsewhere.cache / ".locks" / "kernels", "rb") as lock:

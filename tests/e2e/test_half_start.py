@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Starts that fail half-way: a companion that is not there or dies at once, a port or a socket that
-cannot be had. The answer names it, and nothing is left."""
+"""Tests starts that fail half-way: a companion that is missing or dies at once, a port or a socket that is taken. The
+answer names it, and nothing is left."""
 
 import errno
 import os
@@ -23,19 +23,18 @@ from test_shares import share
 from test_supervisor import answer_of, begin, request, sparse
 from test_unconfined import SETTING
 
-# name in messages: (where it is, what in the config needs it). Without bwrap a workspace starts, in
-# a looser cell.
+# name in messages: (its place, the config that needs it). Without bwrap a workspace starts, in a looser cell.
 COMPANIONS = {name: where for name, where in {
     "passt": (lambda: shutil.which("passt"), "nat"),
     "microagent-netgate": (lambda: BIN / "microagent-netgate", "nat"),
     "microagent-vsockd": (lambda: BIN / "microagent-vsockd", None),
     "virtiofsd": (lambda: virtiofsd.PROGRAM, "share"),
-}.items() if BACKEND == "qemu" or name in ("passt", "microagent-netgate")}  # Firecracker has a vsock, and no share
+}.items() if BACKEND == "qemu" or name in ("passt", "microagent-netgate")}  # Firecracker has a vsock, and no shares
 
 
 @pytest.fixture(name="replace")
 def mount_over(host):
-    """replace(path, by): path is `by` for whatever the host runs, and for nobody else."""
+    """replace(path, by): the host's programs see `by` as path, and nobody else does."""
     if os.geteuid() != 0:
         pytest.skip("only root mounts something over a program")
 
@@ -59,7 +58,7 @@ def prepared(host, needs=None, **changes):
 
 
 def check_refused(host, config, word, state="failed"):
-    """prepared: before a boot had begun."""
+    """prepared: before a boot has begun."""
     code, answer, _ = host.supervisor(request("start", config))
     assert code != 0 and word in answer["error"], answer
     assert not host.processes()
@@ -74,7 +73,7 @@ def check_refused(host, config, word, state="failed"):
 
 def test_companions_that_are_missing_or_die_at_once(host, replace):
     dying = host.base / "dying"
-    version = "test \"$1\" = --version && exec echo 'virtiofsd version 7.2.0'\n"  # which virtiofsd is asked first
+    version = "test \"$1\" = --version && exec echo 'virtiofsd version 7.2.0'\n"  # virtiofsd is asked this first
     dying.write_text(f"#!/bin/sh\n{version}kill -9 $$\n")
     dying.chmod(0o755)
     speaking = host.base / "speaking"
@@ -86,7 +85,7 @@ def test_companions_that_are_missing_or_die_at_once(host, replace):
         assert check_refused(host, config, name, "prepared")["errorCode"] == "unavailable"
         replace(where(), dying)
         check_refused(host, config, name)
-        # What it says last is the reason; where it is in a cell without a shell, its cell says it.
+        # Its last words are the reason. In a cell without a shell the cell gives the reason.
         replace(where(), speaking)
         answer = check_refused(host, config, name)
         word = "bwrap: " if name == "virtiofsd" else "ended with code 3: no luck today"
@@ -95,7 +94,7 @@ def test_companions_that_are_missing_or_die_at_once(host, replace):
 
 
 def test_a_companion_that_dies_when_the_guest_has_spoken(host):
-    """What is told of the serial console is true, also where the guest has said no more than at every start."""
+    """The words about the serial console are true, also if the guest has said only what it says at every start."""
     if BACKEND != "qemu":
         pytest.skip("its vsock is the machine's own")
     config = prepared(host)
@@ -112,12 +111,12 @@ def test_a_companion_that_dies_when_the_guest_has_spoken(host):
 
 
 def test_companions_without_namespaces(host, replace):
-    """Their confinement is missing: refused like a missing cell, unless one is not asked for."""
+    """Their confinement is missing. This is refused like a missing cell, unless the user does without."""
     for name in [name for name in ("microagent-vsockd", "microagent-netgate") if name in COMPANIONS]:
         where, needs = COMPANIONS[name]
         real, stand_in = host.base / name, host.base / "stand-in"
         shutil.copy2(where(), real)
-        # What the kernel says where user.max_user_namespaces of them are there.
+        # The kernel's error if user.max_user_namespaces of them exist.
         stand_in.write_text(f'#!/bin/sh\nexec {shlex.join(without(272, errno.ENOSPC))} {real} "$@"\n')
         stand_in.chmod(0o755)
         config = prepared(host, needs)

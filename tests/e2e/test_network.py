@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The guest's network: what it reaches, what it does not, and what the host is told."""
+"""Tests the guest's network: what it reaches, what it does not reach, and what the host is told."""
 
 import errno
 import json
@@ -50,8 +50,8 @@ def own_net(host):
 
 
 def reached(net, *addresses, name="w"):
-    """Which of the addresses answer the guest, by their own word; all are tried at once. Nobody says an end before the
-    answer has come: what_a_half_closed_connection_gets()."""
+    """Returns the addresses that answer the guest with their own word. All are tried at once. Nobody ends a side before
+    the answer has come: what_a_half_closed_connection_gets()."""
     script = "mkfifo /tmp/open 2>/dev/null; exec 3<>/tmp/open; " + \
         "".join(f"(timeout 8 nc -w 4 {a} {places.PORT} <&3) & " for a in addresses) + "wait"
     out = net("exec", name, "--", "sh", "-c", script, check=None).stdout
@@ -62,15 +62,15 @@ SHUT = (places.LAN, *places.PUBLIC_LAN, places.LINE_END, *places.HOST_ADDRESSES,
 
 
 def put_program(net, name):
-    """/tmp/NAME of the guest, of guest_NAME.c."""
+    """Puts guest_NAME.c into the guest as /tmp/NAME."""
     program = net.host.base / name
     subprocess.run(["gcc", "-static", "-w", "-o", program, Path(__file__).parent / f"guest_{name}.c"], check=True)
     net("cp", program, f"w:/tmp/{name}")
 
 
 def answers_of_dns_that_are_large(net, by_tcp):
-    """What is longer than 512 bytes comes by EDNS, and what is too long for that by TCP: where the host's resolver is on its loopback,
-    which a guest reaches by UDP alone, it is told as cut, at once."""
+    """An answer of more than 512 bytes comes by EDNS. If it is too long for that it comes by TCP. If the host's
+    resolver is on its loopback, which a guest reaches by UDP only, the answer comes at once and is marked as cut."""
     put_program(net, "resolve")
     assert net("exec", "w", "--", "/tmp/resolve", places.LARGE).stdout == "40\n"
     said = net("exec", "w", "--", "/tmp/resolve", places.LARGEST).stdout
@@ -118,7 +118,7 @@ def an_address_that_becomes_the_hosts_is_shut(net):
 
 
 def a_link_that_the_host_comes_to_be_on_is_shut(net):
-    """By an address, with its own route for the link and without."""
+    """The gateway is an address, with a route of its own for the link and without."""
     later = places.PUBLIC_LAN_LATER
     for more in ((), ("noprefixroute",)):
         net.lan.ip("host", "addr", "add", "198.51.100.130/26", "dev", "lan3", *more)
@@ -129,7 +129,8 @@ def a_link_that_the_host_comes_to_be_on_is_shut(net):
 
 
 def what_a_half_closed_connection_gets(net):
-    """The answer and an end. Debian 12's passt loses that end: CAVEATS of microagent-netgate(1), and a sentence of the README."""
+    """The client gets the answer and the end. Debian 12's passt loses that end: CAVEATS of microagent-netgate(1), and a
+    sentence of the README."""
     options = subprocess.run(["passt", "--help"], capture_output=True, text=True, check=False)
     code_of_end = "0" if "--map-host-loopback" in options.stdout + options.stderr else "143"  # newer ones have that
     code = ("import socket; s = socket.create_connection(('%s', %d), 10); s.shutdown(socket.SHUT_WR); "
@@ -150,7 +151,7 @@ def network_json(net):
 
 
 def no_rights_are_left(host):
-    """Also no bound within which a program that they might run could get some; in every process of the machine that serves it."""
+    """A process also cannot get capabilities by a program that it runs. This holds for every process that serves the machine."""
     for who in (host.backend, *("vsockd",) * (host.backend == "qemu"), "netgate"):
         status = dict(line.split(":\t", 1) for line in open(f"/proc/{pid_of(host, who)}/status", encoding="ascii") if ":\t" in line)
         left = {key: status[key].strip() for key in ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb")}
@@ -210,7 +211,7 @@ REFUSED_TO_PASST = {
 
 
 def test_what_a_passt_makes_that_was_taken_over(net):
-    """Sockets of the Internet, and of netlink's addresses and routes; and nat goes on."""
+    """passt can make sockets of the Internet, and of netlink's addresses and routes, and nat works."""
     net("create", "w", *SMALL)
     net("start", "w")
     passt = pid_of(net.host, "passt")
@@ -236,7 +237,7 @@ def test_nothing_is_left_of_a_killed_supervisor(net):
 
 
 def test_a_resolver_that_is_not_on_the_hosts_loopback(net):
-    """TCP to it is let through, and nothing else of it."""
+    """TCP to it is let through, and nothing else to it."""
     resolver = places.PUBLIC_LAN[0]
     net.lan.resolv_conf.write_text(f"nameserver {resolver}\n")
     net("create", "w", *SMALL)
@@ -249,7 +250,7 @@ def test_a_resolver_that_is_not_on_the_hosts_loopback(net):
 
 
 def test_a_resolver_file_that_is_a_link(net):
-    """As where systemd-resolved writes it: the file is elsewhere."""
+    """The file is elsewhere, as where systemd-resolved writes it."""
     etc = net.host.base / "etc"
     shutil.copytree("/etc", etc, symlinks=True)
     (etc / "resolv.conf").unlink()
@@ -280,14 +281,14 @@ def test_nat_without_passt(host):
 
 
 def test_isolated_has_no_card(vm):
-    # A kernel may make interfaces of its own (dummy0); a card has a device.
+    # A kernel may make interfaces of its own (dummy0). A card has a device.
     cards = vm("exec", "vm", "--", "sh", "-c", "ls -d /sys/class/net/lo /sys/class/net/*/device", check=None).stdout
     assert cards.split() == ["/sys/class/net/lo"]
     answer = vm.json("network", "vm")
     assert answer["network"]["mode"] == "isolated" and answer["runtime"] == {"mode": "isolated"}
 
 
-# A server for one: OFFER and ACK of one address, with the options that a client needs.
+# A server for one client: OFFER and ACK of one address, with the options that the client needs.
 DHCP = r"""
 import socket, struct, sys
 s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
@@ -307,7 +308,7 @@ while True:
 
 
 def test_bridged(net):
-    """A card on a bridge of the host, with the address that is given there; what cannot be is refused."""
+    """A card on a bridge of the host, with an address from there. An impossible config is refused."""
     refusals = (("br-none", 1, "no interface br-none"), ("lan", 2, "the interface lan is no bridge"))
     for name, code, text in refusals:
         done = net("--json", "create", "w", *SMALL, "--network", "bridged", "--network-interface", name, check=None)
@@ -327,7 +328,7 @@ def test_bridged(net):
     assert net("exec", "w", "--", "cat", "/etc/resolv.conf").stdout == "nameserver 192.168.90.1\noptions edns0\n"
     assert reached(net, "192.168.90.1") == {"192.168.90.1"}
     assert "network" in json.loads(net("--json", "quarantine", "w").stdout)["event"]["severed"]
-    # Later versions of QEMU have the tap open for as long as there is the card; it leads nowhere.
+    # Later versions of QEMU keep the tap open as long as the card exists. The tap leads nowhere.
     links = subprocess.run([*net.lan.inside(), "ip", "link", "show", "up"], capture_output=True, text=True, check=True).stdout
     assert "br-test" in links and "microagent" not in links
     net("kill", "w")

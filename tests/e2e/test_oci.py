@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""microagent-oci by its command line, as an engine calls it: what a container is, and what each command does in each state."""
+"""Tests microagent-oci by its command line, as an engine calls it: what a container is, and what each command does in each state."""
 
 import fcntl
 import json
@@ -92,7 +92,8 @@ def test_volumes(oci):
 
 
 def test_what_is_mounted_below_a_volume(oci, request):
-    """It comes with rbind alone; with bind the container has what is under it, as by runc, and root of the guest too."""
+    """The mounts below a source come with rbind only. With bind the container has the files under them, as with runc,
+    and so has root of the guest."""
     mounts = bundles.config()["mounts"]
     for name in ("bind", "rbind"):
         (oci.base / name / "below").mkdir(parents=True)
@@ -109,7 +110,7 @@ def test_what_is_mounted_below_a_volume(oci, request):
 
 
 def test_a_volume_of_a_supplementary_group(oci):
-    """As a pod with fsGroup has it: all that the process may do there it may by the group."""
+    """As in a pod with fsGroup: the process has its rights there by the group."""
     volume = oci.base / "volume"
     volume.mkdir()
     os.chown(volume, 0, 3000)
@@ -125,15 +126,15 @@ def test_a_volume_of_a_supplementary_group(oci):
     assert (code, out, err) == (0, "6775\n", "")
     assert {entry.name: (entry.stat().st_uid, entry.stat().st_gid) for entry in volume.iterdir()} == dict.fromkeys(("moved", "dir", "fifo", "bits"), (1000, 3000))
     assert (volume / "dir").stat().st_mode & 0o7777 == 0o2775
-    # What another of the group writes takes the bits away.
+    # A write by another member of the group removes the bits.
     assert run("echo y >>/p/bits; stat -c %a /p/bits", 1001, [3000]) == (0, "775\n", "")
     code, out, err = run("for it in 'touch /p/new' 'mkdir /p/new' 'ln -s x /p/new' 'mknod /p/new p'; do $it; done", 1000, [3001])
     assert code == 1 and err.count("Permission denied") == 4 and not (volume / "new").exists(), err
 
 
 def test_what_the_host_mounts_below_a_volume_later(oci, request):
-    """It is seen where the config says nothing of propagation, and not where it says private; nor below what is only read, for a
-    mount that comes later can be written to, by root of the guest at least."""
+    """A later mount is seen if the config says nothing about propagation, and not if it says private. It is not seen
+    below a read-only mount either, since root of the guest could write to it."""
     mounts = bundles.config()["mounts"]
     volumes = (("apart", ["rbind", "rprivate"]), ("following", ["rbind"]), ("only-read", ["rbind", "ro"]))
     for name, options in volumes:
@@ -156,9 +157,9 @@ def test_what_the_host_mounts_below_a_volume_later(oci, request):
 
 
 def test_the_guests_console_and_its_kernels_log(oci):
-    """With CAP_MKNOD, which engines give, the host would read a container's words as the kernel's."""
+    """With CAP_MKNOD, which engines give, the host would read a container's text as the kernel's."""
     forge = "cd /dev; mknod k c 1 11; mknod s c 4 64; mknod o c 5 1; for it in k s o; do echo '<0>Kernel panic FORGED' >$it; done"
-    # All that Docker has for a container without rights of its own; 5:1 is /dev/console.
+    # Docker's devices for an unprivileged container; 5:1 is /dev/console.
     dockers = [{"allow": False, "access": "rwm"}, {"allow": True, "type": "c", "access": "m"}, {"allow": True, "type": "b", "access": "m"},
                *({"allow": True, "type": "c", "major": major, "minor": minor, "access": "rwm"}
                  for major, minor in ((1, 3), (1, 5), (1, 7), (1, 8), (1, 9), (5, 0), (5, 1), (5, 2), (136, -1)))]
@@ -222,7 +223,7 @@ def test_signals(oci):
 
 
 def test_a_signal_that_cannot_be_caught(oci):
-    """STOP stops the container's process, and not the one that stands for it on the host, which hands on what comes later."""
+    """STOP stops the container's process. It does not stop the host's stand-in, which passes on later signals."""
     def process():
         listed = oci.in_the_guest("ps", "-o", "stat,args").stdout.splitlines()
         return next((line.split()[0] for line in listed if line.endswith("while :; do sleep 0.1; done")), "")
@@ -265,7 +266,7 @@ def test_commands_in_it(oci):
     assert oci("exec", "c", "nothing").returncode == 255 and "executable file not found" in oci.last_error()
     process = oci.base / "process.json"
     process.write_text(json.dumps({"args": ["sh", "-c", "exit 4"], "cwd": "/", "user": {"uid": 0, "gid": 0}}))
-    assert oci("exec", "--process", process, "c").returncode == 4  # no PATH in it: a shell is found by the usual one
+    assert oci("exec", "--process", process, "c").returncode == 4  # PATH is missing in it, so the usual one finds a shell
     pid = oci.base / "exec.pid"
     oci("exec", "--detach", "--pid-file", pid, "c", "sleep", "999", check=0, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     assert "sleep 999" in oci("ps", "c", check=0).stdout
@@ -308,7 +309,7 @@ def test_limits(oci):
 
 
 def test_a_limit_above_the_host(oci, two_processors):
-    """It is one that engines allow, and none here."""
+    """Engines allow this one, and no other here."""
     linux = {**bundles.config()["linux"], "resources": {"cpu": {"quota": 6400000, "period": 100000}}}
     oci.started(*FOREVER, linux=linux)
     assert oci("exec", "c", "sh", "-c", "nproc; cat /sys/fs/cgroup/cpu.max", check=0).stdout.split() == [str(os.cpu_count()), "6400000", "100000"]
@@ -339,7 +340,7 @@ def test_hooks(oci):
 
 
 def test_hooks_of_one_that_is_never_whole(oci):
-    """A poststop hook undoes what others did before the failure; and who runs a container to its end has deleted it."""
+    """A poststop hook undoes what other hooks did before the failure. A run that follows a container to its end has deleted it."""
     told = oci.base / "told"
 
     def hook(line, code=0):
@@ -355,7 +356,7 @@ def test_hooks_of_one_that_is_never_whole(oci):
 
 
 def test_signals_of_a_hook(oci):
-    """SIGPIPE is not ignored and none held back because we do so: a shell could not undo the first."""
+    """SIGPIPE is neither ignored nor blocked, although our programs do so. A shell could not undo an ignored one."""
     told = oci.base / "told"
     hook = [{"path": "/bin/sh", "args": ["sh", "-c", f"grep -E 'Sig(Ign|Blk)' /proc/self/status >>{told}"]}]
     assert oci.run("true", hooks={"prestart": hook, "poststop": hook})[0] == 0
@@ -364,7 +365,7 @@ def test_signals_of_a_hook(oci):
 
 
 def test_a_log_by_a_relative_path(oci):
-    """Whoever writes to it: the keeper and the stand-ins, which are in another directory, too."""
+    """All processes write to it, also the keeper and the stand-ins, which are in another directory."""
     oci.log = Path("log-" + oci.base.name)
     oci("create", "-b", oci.bundle(*FOREVER), "c", check=0, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     oci("delete", "--force", "c", check=0)
@@ -374,7 +375,8 @@ def test_a_log_by_a_relative_path(oci):
 
 
 def test_hooks_that_fail_when_it_has_begun(oci):
-    """Of poststart it is an error and the end of the container; of poststop a warning, and those after it are run."""
+    """A poststart hook that fails is an error and the end of the container. For poststop it is a warning, and the hooks
+    after it run."""
     told = oci.base / "told"
 
     def hooks(name):
@@ -403,7 +405,7 @@ def test_a_pod(oci):
         {"type": "network"}, {"type": "ipc", "path": f"/proc/{pid}/ns/uts"}]}
     refused = oci("create", "--bundle", oci.bundle(*FOREVER, annotations=bundles.of_pod("container"), linux=wrong), "wrong")
     assert refused.returncode == 1 and "which is no container of this machine" in oci.last_error()
-    # Its end is not the pod's; the pod's is everybody's.
+    # A container's end is not the end of the pod. The end of the pod's first container ends all.
     oci("delete", "--force", "one", check=0)
     oci.started(*FOREVER, name="two", **joining)
     assert oci.status("pod") == "running"
@@ -423,7 +425,7 @@ def test_the_machine_goes(oci):
 
 
 def goes_round(oci):
-    """Its stand-in has looked at all that it waits for: it hangs up on a word that is none."""
+    """Its stand-in has handled all events: it hangs up on an unknown word."""
     with socket.socket(socket.AF_UNIX) as word:
         word.connect(str(oci.root / "c/control.sock"))
         word.send(b"x")
@@ -436,8 +438,9 @@ def machines(oci):
 
 @pytest.mark.parametrize("begun,rootfs", [(True, "virtiofs"), (True, "overlay"), (False, "virtiofs")])
 def test_quarantine(oci, begun, rootfs):
-    """The machine goes on, for who wants to look at it; its containers do so for the engine, until they are killed: those too
-    whose image has no /proc, which an overlay keeps from the host, and those that nobody has started."""
+    """The machine goes on, so that it can be examined. For the engine its containers go on until they are killed. This
+    holds for images without /proc, for a root that an overlay keeps from the host, and for containers that nobody
+    has started."""
     oci.create(*FOREVER, annotations={"io.microagent.rootfs": rootfs})
     if begun:
         oci("start", "c", check=0)
@@ -473,7 +476,7 @@ def test_a_bundle_that_is_none(oci):
 
 
 def test_the_network_of_the_host_by_its_path(oci):
-    """As Docker asks for it; what is sent to the host's links would be the guest's."""
+    """As Docker asks for it. Settings of the host's links would be the guest's."""
     spaces = [{"type": kind} for kind in bundles.SPACES if kind != "network"]
     linux = {**bundles.config()["linux"], "namespaces": [*spaces, {"type": "network", "path": f"/proc/{os.getpid()}/ns/net"}]}
     assert oci("create", "-b", oci.bundle(*FOREVER, linux=linux), "c").returncode == 1
@@ -503,7 +506,7 @@ def test_a_hostile_root(oci):
 
 @pytest.mark.parametrize("to", ["/proc/self", "/sys/kernel", "/dev", "/dev/null"])
 def test_a_volume_that_leads_to_the_hosts_kernel(oci, to):
-    """Also where its name says nothing of that."""
+    """Also if its name does not say so."""
     link = oci.base / "innocent"
     link.symlink_to(to)
     mounts = bundles.config()["mounts"] + [{"destination": "/data", "type": "bind", "source": str(link), "options": ["rbind"]}]
@@ -512,7 +515,7 @@ def test_a_volume_that_leads_to_the_hosts_kernel(oci, to):
 
 
 def test_words_of_exec(oci):
-    """Numbers that are none are no root, and a directory that is not there is not made."""
+    """A text that is no number is not root, and a missing directory is not made."""
     oci.started(*FOREVER)
     for user in ("4294967295", "4294967296", "99999999999", "0x0", "1000:", "1000:staff", ":0", ""):
         assert oci("exec", "--user", user, "c", "id").returncode == 255 and "UID:GID" in oci.last_error(), user
@@ -532,7 +535,7 @@ def test_words_of_exec(oci):
 
 
 def test_an_id_used_again_in_a_pod(oci):
-    """At once: the guest has not forgotten what it saw of the one before."""
+    """At once, while the guest still remembers the old directory."""
     oci.started(*FOREVER, name="pod", annotations=bundles.of_pod("sandbox"))
     for number in range(4):
         bundle = oci.bundle("cat", "/etc/number", annotations=bundles.of_pod("container"))
@@ -556,7 +559,7 @@ def test_words_that_are_wrong(oci):
 @pytest.mark.parametrize("least,most,commands", [
     (0, 0, "list features"), (1, 1, "create run start state delete ps pause resume update events quarantine"), (1, 2, "kill"), (1, None, "exec")])
 def test_too_many_words_and_too_few(oci, least, most, commands):
-    """As runc says it; and nothing is done by halves: not one word is passed over."""
+    """The error is as runc's. Nothing is done by halves: no word is ignored."""
     for command in commands.split():
         counts = {least - 1: f"exactly {least}" if least == most else f"a minimum of {least}"} if least else {}
         counts |= {} if most is None else {most + 1: f"exactly {most}" if least == most else f"a maximum of {most}"}
@@ -567,7 +570,7 @@ def test_too_many_words_and_too_few(oci, least, most, commands):
 
 
 def test_options_behind_the_words(oci):
-    """They are taken there too, as runc does; but exec's are the command's, and so is what is behind --."""
+    """They are also accepted there, as by runc. But for exec they belong to the command, and so do words behind --."""
     oci("delete", "none", "--force", check=0)
     oci.started(*FOREVER)
     assert oci("exec", "c", "echo", "--cwd", "/tmp").stdout == "--cwd /tmp\n"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The audit log of a machine of microagent-oci's, while it is there and after."""
+"""Tests the audit log of a machine of microagent-oci, while the machine exists and afterwards."""
 
 import json
 import os
@@ -77,7 +77,7 @@ def test_the_trail_of_a_pod(oci):
 
 
 def test_one_id_again_and_again(oci):
-    """Each machine has a log of its own, also where its container is called as the one before."""
+    """Each machine has a log of its own, also if its container has the name of an earlier one."""
     for _ in range(2):
         oci.run("true")
     names = [log["session"] for log in json.loads(audit(oci, "list").stdout)["audits"]]
@@ -96,7 +96,8 @@ def test_what_a_machine_met(oci):
 
 
 def test_what_is_kept_is_bounded(oci):
-    """The root is usually memory. What is removed was removed on purpose, as the digests say; those of days of which nothing is left go."""
+    """The root is usually in memory. The digests say that logs were removed on purpose. The digests of days without a
+    log are removed too."""
     oci.run("true")
     machines = oci.root / ".machines"
     first = json.loads(audit(oci, "list").stdout)["audits"][0]["session"]
@@ -113,7 +114,7 @@ def test_what_is_kept_is_bounded(oci):
 
 
 def test_no_container_without_a_line(oci):
-    """A supervisor that cannot be told is no reason to go on without."""
+    """If the supervisor cannot be told, the container is not made."""
     pid = oci.started("sleep", "1000", name="pod", annotations=bundles.of_pod("sandbox"))
     socket = oci.root / ".machines/sessions" / f"{oci.state('pod')['machine']}.bundle" / "control.sock"
     wait_until(socket.exists, "the control socket")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""microagent-oci where something ends at the wrong moment, or goes further than it may."""
+"""Tests microagent-oci if a process ends at the wrong moment, or goes further than it may."""
 
 import contextlib
 import ctypes
@@ -28,7 +28,7 @@ def oci(request):
 
 
 def test_a_guest_that_writes_where_no_container_is(oci):
-    """It would be into the memory of a host whose /run is a tmpfs, without end."""
+    """Otherwise it would fill the memory of a host whose /run is a tmpfs, without end."""
     oci.started(*FOREVER)
     for place in (bundles.SEEN, os.path.dirname(oci.seen())):
         done = oci.in_the_guest("mkdir", f"{place}/more")
@@ -61,7 +61,7 @@ STEPS = {
 
 @pytest.mark.parametrize("step", STEPS)
 def test_create_is_killed(oci, step):
-    """And whoever called it clears up, as engines do; then there is room for another."""
+    """The caller cleans up, as engines do. Then there is room for another one."""
     making = oci.popen("create", "-b", oci.bundle(*FOREVER), "c")
     wait_until(lambda: making.poll() is not None or STEPS[step](oci), step)
     making.kill()
@@ -73,7 +73,7 @@ def test_create_is_killed(oci, step):
 
 
 def test_create_is_killed_between_its_cgroups_and_its_place_in_them(oci):
-    """In each hierarchy, with a folder above that was made for it too."""
+    """In each hierarchy, with a parent folder that was made for it too."""
     name, points = oci.base.name, [line.split()[4] for line in Path("/proc/self/mountinfo").read_text().splitlines()
                                    if line.split(" - ")[1].startswith("cgroup")]
     bundle = oci.bundle(*FOREVER, linux={"cgroupsPath": f"/{name}/c"})
@@ -98,7 +98,7 @@ def test_create_is_killed_in_a_hook(oci):
     making.kill()
     making.wait(timeout=HANG_S)
     for pid, line in bundles.strays.running(oci.base).items():
-        if line.startswith("sleep 1000"):  # a hook is the engine's
+        if line.startswith("sleep 1000"):  # a hook belongs to the engine
             os.kill(pid, signal.SIGKILL)
     oci("delete", "--force", "c", check=0)
 
@@ -112,14 +112,14 @@ def dies(oci, call, *words):
 
 
 def test_commands_are_killed(oci):
-    """By an engine whose patience is at its end: the next one finds the container as it is, and clears it away."""
+    """An engine loses its patience and kills it. The next command finds the container as it is, and removes it."""
     pid = oci.started(*FOREVER)
     for call, *words in (("newfstatat", "state", "c"), ("clone3", "exec", "c", "true"), ("sendmsg", "exec", "c", "true"),
                          ("pidfd_send_signal", "kill", "c", "URG"), ("connect", "kill", "c", "KILL")):
         dies(oci, call, *words)
         assert oci.status() == "running", words
         oci("exec", "c", "true", check=0)
-    os.kill(pid, signal.SIGSTOP)  # it cannot do what kill asks it for
+    os.kill(pid, signal.SIGSTOP)  # it cannot do what kill asks for
     dies(oci, "ppoll", "kill", "c", "KILL")
     for call in ("pidfd_send_signal", "ppoll", "umount2", "rmdir", "unlinkat"):
         dies(oci, call, "delete", "--force", "c")
@@ -142,7 +142,7 @@ def test_exec_is_killed_while_the_machine_stands_still(oci):
 
 
 def test_a_guest_that_does_not_answer(oci):
-    """To create, or to start: each has an end, and with it what it holds. Here the image makes the guest wait."""
+    """A limit for create and for start: each ends, and what it holds ends with it. Here the image makes the guest wait."""
     bundle = oci.bundle(*FOREVER, mounts=[], linux={"maskedPaths": [], "readonlyPaths": [], "sysctl": {"kernel.word": "1"}})
     (bundle / "rootfs/proc/sys/kernel").mkdir(parents=True)
     os.mkfifo(bundle / "rootfs/proc/sys/kernel/word")
@@ -150,7 +150,7 @@ def test_a_guest_that_does_not_answer(oci):
     done = oci("create", "-b", bundle, "c", stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     assert done.returncode == 1 and "the guest agent has not answered within 1500 ms" in oci.last_error()
     assert not oci.left()
-    oci.env["MICROAGENT_TEST_LIMIT_AGENT_ANSWER_MS"] = "10000"  # it is create's, too, which is to succeed
+    oci.env["MICROAGENT_TEST_LIMIT_AGENT_ANSWER_MS"] = "10000"  # it is create's limit too, and create must succeed
     oci.create(*FOREVER)
     for machine in qemu(oci):
         os.kill(machine, signal.SIGSTOP)
@@ -160,7 +160,7 @@ def test_a_guest_that_does_not_answer(oci):
 
 
 def test_a_standin_that_does_not_answer(oci):
-    """One that somebody has stopped on the host: who asks is told so, and what becomes of the container is as it was."""
+    """Somebody has stopped a stand-in on the host. The caller is told so, and the container's state does not change."""
     pid = oci.create(*FOREVER)
     os.kill(pid, signal.SIGSTOP)
     oci.env["MICROAGENT_TEST_LIMIT_STANDIN_MS"] = "500"
@@ -169,14 +169,14 @@ def test_a_standin_that_does_not_answer(oci):
         "the container's stand-in has not answered within 500 ms: where a signal has stopped that process of the host, CONT to it lets "
         "it go on, and delete --force ends the container")
     assert oci.status() == "created"
-    os.kill(pid, signal.SIGCONT)  # what it was asked for is done
+    os.kill(pid, signal.SIGCONT)  # the request is done
     oci.await_status("running")
     os.kill(pid, signal.SIGSTOP)
     oci("delete", "--force", "c", check=0)
 
 
 def test_what_a_process_calls_itself(oci):
-    """A person reads it; and in the log of an error, too."""
+    """A person reads this, also in the log of an error."""
     oci.started("sh", "-c", "while :; do sleep 1; done", "\x1b[2Jowned\x9b")
     wait_until(lambda: "owned" in oci("ps", "c", check=0).stdout, "its name")
     assert not set(oci("ps", "c", check=0).stdout) & set("\x1b\x9b")
@@ -202,7 +202,7 @@ def test_two_creates_of_one_id(oci):
 
 
 def test_the_machine_of_ten_goes(oci):
-    """Each of them ends; and each can be cleared away, the pod's first before the others."""
+    """Each of them ends. Each can be removed, the pod's first container before the others."""
     pid = oci.started(*FOREVER, name="pod", annotations=bundles.of_pod("sandbox"))
     for number in range(10):
         oci.started(*FOREVER, name=f"c{number}", annotations=bundles.of_pod("container"), linux=bundles.in_pod(pid))
@@ -217,7 +217,7 @@ def test_the_machine_of_ten_goes(oci):
 
 
 def test_signals_to_who_waits(oci):
-    """For a container in the foreground, and for a command in one, as runc hands them on."""
+    """Descriptors for a container in the foreground, and for a command in one, as runc passes them on."""
     trap = ("sh", "-c", "trap 'echo got; exit 3' TERM; echo ready; while :; do sleep 0.1; done")
     for words in (("run", "--bundle", oci.bundle(*trap), "c"), ("exec", "other", *trap)):
         if words[0] == "exec":
@@ -231,7 +231,7 @@ def test_signals_to_who_waits(oci):
 
 
 def hold_run(oci, trap):
-    """A run whose hook of poststart has not ended: (the run, what ends the hook)."""
+    """A run whose poststart hook has not ended. Returns (the run, a function that ends the hook)."""
     gate = oci.base / "gate"
     os.mkfifo(gate)
     hook = {"path": "/bin/sh", "args": ["sh", "-c", f"read none < {gate}"]}
@@ -239,14 +239,14 @@ def hold_run(oci, trap):
 
 
 def reads_of_socket(pid):
-    """Whether the process waits in read() of a socket. An exec does so for its stand-in's report alone, which it
-    has told to go on by then."""
+    """Returns whether the process waits in read() of a socket. An exec does so only for its stand-in's report, when it
+    has told the stand-in to go on."""
     call, *arguments = Path(f"/proc/{pid}/syscall").read_text().split()
     return call == READ and bundles.strays.descriptors(pid).get(int(arguments[0], 16), "").startswith("socket:")
 
 
 def hold_exec(oci, trap):
-    """An exec that was stopped while its program began: (the exec, what lets it go on)."""
+    """An exec that was stopped while its program began. Returns (the exec, a function that lets it go on)."""
     oci.started(*FOREVER)
     (machine,) = qemu(oci)
     os.kill(machine, signal.SIGSTOP)
@@ -259,7 +259,7 @@ def hold_exec(oci, trap):
 
 @pytest.mark.parametrize("hold", (hold_run, hold_exec))
 def test_a_signal_before_the_command_waits(oci, hold):
-    """Whoever has read the program's first output may send a signal at once."""
+    """A caller that has read the program's first output may send a signal at once."""
     child, let_go = hold(oci, ("sh", "-c", "trap 'echo got; exit 3' TERM; echo ready; while :; do sleep 0.1; done"))
     assert child.stdout.readline() == b"ready\n"
     child.send_signal(signal.SIGTERM)
@@ -270,16 +270,16 @@ def test_a_signal_before_the_command_waits(oci, hold):
 
 
 def test_another_name_of_the_root(oci):
-    """A command that was told the directory by another path undoes all that the first one did."""
+    """A command that was told the directory by another path undoes everything that the first one did."""
     oci.started(*FOREVER)
     (oci.base / "beside").mkdir()
     words = [oci.bin / "microagent-oci", "--root", "../oci", "delete", "--force", "c"]
     done = subprocess.run(words, cwd=oci.base / "beside", env=oci.env, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (0, ""), done  # that nothing is left the fixture sees
+    assert (done.returncode, done.stderr) == (0, ""), done  # the fixture sees that nothing is left
 
 
 def test_a_directory_of_others(oci):
-    """containerd has the root of each of its namespaces below the one it was given: that is no container."""
+    """containerd has the root of each of its namespaces below the given one. Such a directory is no container."""
     oci.started(*FOREVER)
     above = bundles.Runtime(oci.base)
     above.root = oci.base
@@ -293,7 +293,7 @@ def test_a_directory_of_others(oci):
 
 
 def test_output_without_room(oci):
-    """A full disk of a log is no end of who writes it."""
+    """A full disk of a log does not end its writer."""
     oci.started(*FOREVER)
     with open("/dev/full", "wb") as full:
         assert oci("exec", "c", "sh", "-c", "echo word; echo word >&2; touch /tmp/after; exit 4", stdout=full, stderr=full).returncode == 4
@@ -302,7 +302,7 @@ def test_output_without_room(oci):
 
 
 def test_nobody_reads_what_it_says(oci):
-    """It is told as by a pipe of its own; what does not mind that goes on."""
+    """It is told as by a pipe of its own. A program that ignores that goes on."""
     reader, writer = os.pipe()
     oci.started("sh", "-c", "trap '' PIPE; while :; do echo word; echo >> /tmp/said; sleep 0.1; done", out=writer)
     os.close(writer)
@@ -320,7 +320,7 @@ def test_nobody_reads_what_it_says(oci):
 
 
 def test_a_full_disk(oci):
-    """At each step of create: the reason is told, and nothing is left; until there is room enough."""
+    """At each step of create the reason is reported, and nothing is left, until there is room enough."""
     place = oci.base / "small"
     place.mkdir()
     refused = 0
@@ -340,7 +340,7 @@ def test_a_full_disk(oci):
 
 
 def test_its_network_is_there_for_the_first_who_asks(oci):
-    """A hook, and with the processor taken: whoever finds the host's network by the pid changes that."""
+    """A hook that takes all processor time: a program that finds the network by the pid configures it."""
     space = subprocess.Popen(["unshare", "-n", "sh", "-c", "echo in; exec sleep 1000", str(oci.base)], stdout=subprocess.PIPE)
     try:
         assert space.stdout.readline() == b"in\n"
@@ -360,7 +360,7 @@ def test_its_network_is_there_for_the_first_who_asks(oci):
 
 
 def test_links_of_a_network_that_stays(oci):
-    """They are given back where a container is not made, and by one whose keeper was killed to whichever is next."""
+    """The links are given back if a container is not made. If the keeper was killed, the next command gives them back."""
     make = "ip link add eth0 type veth peer name far && ip address add 10.9.0.2/24 dev eth0 && ip link set eth0 up && ip link set far up"
     space = subprocess.Popen(["unshare", "-n", "sh", "-c", f"{make} && echo in && exec sleep 1000", str(oci.base)], stdout=subprocess.PIPE)
 
@@ -388,7 +388,7 @@ def test_links_of_a_network_that_stays(oci):
 
 
 def test_its_cgroups_go_with_it(oci):
-    """Though what was in them has let go of all else a moment before it is taken out."""
+    """Although the process in them has closed everything a moment before the container is removed."""
     name = oci.base.name
     for number in range(4):
         pid = oci.started(*FOREVER, linux={"cgroupsPath": f"/{name}/c{number}"})
@@ -399,8 +399,8 @@ def test_its_cgroups_go_with_it(oci):
 
 
 def test_what_the_guest_holds_of_a_container(oci):
-    """A moment longer than it lives: a file system that ended with its last process, while the kernel reads ahead in the program
-    that was it, is none that the kernel of the guest survives; of such a process nobody hears the end."""
+    """The container lives a moment longer. The guest's kernel does not survive a file system that ends with its last
+    process while the kernel reads ahead in the program of that process. Nobody hears of the end of such a process."""
     oci.started(*FOREVER, name="pod", annotations=bundles.of_pod("sandbox"))
     (oci.base / "volume").mkdir()
     volume = [{"destination": "/data", "type": "bind", "source": str(oci.base / "volume"), "options": ["rbind"]}]
@@ -428,7 +428,7 @@ def test_a_pod_whose_first_is_deleted_first(oci):
 
 
 def as_process(number, *words):
-    """A process that has this number, which nobody has."""
+    """Makes a process with this pid, which no process has."""
     pids = (ctypes.c_int * 1)(number)
     args = (ctypes.c_uint64 * 11)(0, 0, 0, 0, signal.SIGCHLD, 0, 0, 0, ctypes.addressof(pids), 1, 0)
     pid = ctypes.CDLL(None, use_errno=True).syscall(435, args, ctypes.sizeof(args))  # clone3()
@@ -444,7 +444,7 @@ def as_process(number, *words):
 @pytest.mark.parametrize("words", [("kill", "c", "TERM"), ("kill", "c", "KILL"), ("delete", "--force", "c")])
 @pytest.mark.parametrize("look", [2, 4])
 def test_a_number_that_has_become_anothers(oci, words, look):
-    """Whenever the stand-in ends and its number is given away while a command looks at who it is: the other one lives on."""
+    """The stand-in ends and its pid is given to another process while a command checks who has it. The other process lives on."""
     oci.started(*FOREVER)
     pid = json.loads((oci.root / "c/state.json").read_text())["pid"]
     told = oci.base / "told"

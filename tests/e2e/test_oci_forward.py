@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Connections to the loopback of a container's network namespace: the guest's loopback has them, as engines' port-forward wants it."""
+"""Tests connections to the loopback of a container's network namespace. They reach the guest's loopback, as the
+port-forward of engines needs it."""
 
 import contextlib
 import errno
@@ -50,7 +51,7 @@ def oci(request):
 
 
 def mounts():
-    """With the program that listens, at /gc."""
+    """A root with the program that listens, at /gc."""
     guest_program()
     return [*bundles.config()["mounts"], {"destination": "/gc", "type": "bind", "source": str(OWN / "guest_channels"), "options": ["bind", "ro"]}]
 

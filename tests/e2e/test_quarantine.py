@@ -84,7 +84,7 @@ def echo_to_the_end(peer):
 
 
 class Caller:
-    """A client of a published port, with traffic both ways until one of them ends."""
+    """A client of a published port, with traffic both ways until one side ends."""
 
     def __init__(self, port):
         self.stream = connect(port)
@@ -107,7 +107,7 @@ class Caller:
 
 
 class World:
-    """Where the machine is started, what it reaches by mediation, and what in the internet."""
+    """The place where the machine is started, its mediator, and its host in the internet."""
 
     def __init__(self, lan):
         self.lan = lan
@@ -142,7 +142,7 @@ def world(host):
 
 
 def in_traffic(host, world, work):
-    """Traffic in every channel: (processes that stream, one that is idle, the serial console, the caller)."""
+    """Makes traffic in every channel: (processes that stream, one that is idle, the serial console, the caller)."""
     directory = host.state / "w"
     sysfs_counter(host)
     wait_until(lambda: b"beat" in (directory / "serial.log").read_bytes(), "the guest's beat")
@@ -166,7 +166,7 @@ def in_traffic(host, world, work):
 
 
 def check_words(host, directory):
-    """What is refused in quarantine says so, and nothing is shown that is not in use."""
+    """A refusal in quarantine says so, and only what is in use is shown."""
     for words in (("balloon", "w", "200"), ("delete", "w"), ("clone", "w", "w2")):
         refused = host(*words)
         assert refused.returncode not in (0, 2) and "quarantined" in refused.stderr, (words, refused.stderr)
@@ -209,8 +209,8 @@ def test_every_channel_ends_and_the_machine_goes_on(host, world):
         world.caller()
     for place in (target, world.internet):
         wait_until(lambda it=place: all(peer.fileno() < 0 for peer in it.open), "a target's connections to end")
-    # From outside: of its sockets QEMU has its monitor and its two consoles, and of the companions
-    # nobody is alive but the cell's monitor.
+    # From outside: QEMU has only its monitor and its two consoles as sockets, and of the companions only the cell's
+    # monitor lives.
     assert len(sockets_of(before["pid"])) == 3
     for name, pid in companions.items():
         assert is_alive(pid) == (name == "bwrap"), name
@@ -247,7 +247,7 @@ def test_every_channel_ends_and_the_machine_goes_on(host, world):
     assert states == ["prepared", "starting", "running", "quarantined", "stopping", "halted"]
     assert ask(host, "start", config)[0] == 0  # released, it starts again from its disk
 
-    # Killed in quarantine, by whomever: it stays there, with nothing left alive.
+    # Killed in quarantine by any process: it stays in quarantine, with nothing alive.
     assert ask(host, "quarantine")[0] == 0
     os.kill(runtime(host)["supervisorPid"], signal.SIGKILL)
     wait_until(lambda: not host.processes(), "everything to end with the live supervisor")
@@ -264,27 +264,27 @@ def test_every_channel_ends_and_the_machine_goes_on(host, world):
 
 @pytest.mark.parametrize("kernel", ["tuned_kernel", "debian_kernel"])
 def test_halt_out_of_quarantine_is_clean_on_both_kernels(host, kernel, request):
-    """Nothing but the power button reaches the guest, which unmounts and switches itself off."""
+    """Only the power button reaches the guest, which unmounts and switches itself off."""
     config = start(host, kernelPath=request.getfixturevalue(kernel)["path"])
     host("exec", "w", "--", "sh", "-c", "echo kept > /workspace/f", check=0)
     user = host.popen("connect", "w", "--serial", stdin=subprocess.DEVNULL)
     wait_until(lambda: "a client is connected" in (host.state / "w" / "supervisor.log").read_text(),
                "the console to be connected")
     assert ask(host, "quarantine")[0] == 0
-    # Its console ended, which is no error, and not that somebody else had it.
+    # Its console ended. That is no error, and does not mean that another client had it.
     assert user.communicate(timeout=60)[1] == b"" and user.returncode == 0
     code, answer = ask(host, "halt")
     assert (code, answer["event"]["state"]) == (0, "halted")
     assert answer["event"]["detail"] == "the guest switched itself off when asked"
     assert not held(host)
-    # What was written is in the file system proper: it was unmounted, and needs no recovery.
+    # The written data is in the file system, which was unmounted and needs no recovery.
     said = subprocess.run(["dumpe2fs", "-h", config["rootfsPath"]], capture_output=True, text=True, check=True)
     assert "needs_recovery" not in said.stdout
     assert ask(host, "delete")[0] == 0
 
 
 def test_a_quarantined_disk_at_rest_is_left_alone(host):
-    """Also where no machine lives any more: to boot a copy of the disk, or the disk for its files, ends no quarantine."""
+    """Also if no machine lives any more: booting a copy of the disk, or reading the disk's files, ends no quarantine."""
     host("create", "w", "--memory", 256, "--network", "isolated", "--output", "out=/workspace", check=0)
     (host.base / "f").write_text("given\n")
     refusals = (("clone", "w", "twin"), ("cp", host.base / "f", "w:/workspace/f"), ("cp", "w:/etc/passwd", host.base / "got"),
@@ -297,7 +297,7 @@ def test_a_quarantined_disk_at_rest_is_left_alone(host):
             os.kill(runtime(host)["pid"], signal.SIGKILL)
             wait_until(lambda: not held(host), "the end of the machine")
         disk = host.state / "w" / "rootfs.ext4"
-        before = (disk.stat().st_mtime_ns, {"lease", *os.listdir(host.state / "w")})  # who asks makes that where there is none
+        before = (disk.stat().st_mtime_ns, {"lease", *os.listdir(host.state / "w")})  # the asking command makes it if there is none
         for words in refusals:
             done = host(*words)
             assert done.returncode == 1, (words, done.stderr)
@@ -342,8 +342,8 @@ def test_sockets_of_others_that_come_meanwhile(host):
 
 
 def test_a_supervisor_that_lies_is_not_believed(host):
-    """It may be taken over, and say that all is cut: the command looks whether the companions have ended, and the machine goes
-    where they live."""
+    """The supervisor may be taken over and claim that all is cut. The command checks whether the companions have ended,
+    and kills the machine if they live."""
     host("create", "w", "--memory", 256, "--network", "isolated", check=0)
     host("start", "w", check=0)
     facts, directory = runtime(host), host.state / "w"

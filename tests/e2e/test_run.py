@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`microagent run`: streams, exit codes, signals, and nothing left behind (the host fixture)."""
+"""Tests `microagent run`: streams, exit codes, signals, and nothing left behind (the host fixture)."""
 
 import hashlib
 import json
@@ -68,7 +68,7 @@ def test_result_keeps_the_first_mebibyte(host):
 
 
 def started(host, *words, **kw):
-    """A foreground run whose command has said `ready`."""
+    """Starts a run in the foreground whose command has said `ready`."""
     child = host.popen("run", *SMALL, "--name", "it", "--", *words, **kw)
     line = child.stdout.readline()
     assert line == b"ready\n", (line, child.stderr.read() if line == b"" else b"")
@@ -98,7 +98,7 @@ SOON = {"MICROAGENT_TEST_LIMIT_KILL_MS": "3000", "MICROAGENT_TEST_LIMIT_HALT_MS"
 
 
 def stuck(host, *options, command=LOOP):
-    """A run whose live supervisor does not answer."""
+    """Starts a run whose live supervisor does not answer."""
     child = host.popen("run", *SMALL, *options, "--name", "it", "--", *command, env=SOON)
     assert child.stdout.readline() == b"ready\n"
     os.kill(json.loads((host.state / "it" / "runtime.json").read_text())["supervisorPid"], signal.SIGSTOP)

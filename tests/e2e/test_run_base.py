@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`run --base`: one command in a session that is made for it, and of which nothing stays."""
+"""Tests `run --base`: one command in a session that is made for it. Nothing of the session stays."""
 
 import json
 import os
@@ -40,7 +40,7 @@ def test_json(clean):
 
 @pytest.mark.parametrize("cold", [(), ("--cold",)], ids=["restored", "cold"])
 def test_share(clean, tmp_path, cold):
-    """Where and how the word says, of one that is restored too."""
+    """The command runs where and as the options say, also in a restored session."""
     (tmp_path / "given").write_text("given\n")
     clean("base", "warm", "web", check=0)
     share = ("--share", f"{tmp_path}:/work:ro,cache=none")
@@ -92,7 +92,7 @@ def test_restored_and_cold(clean):
 
 
 def running(host):
-    """The command runs: its first word has come."""
+    """Waits until the command runs: its first word has come."""
     it = host.popen(*RUN, "--", "sh", "-c", "echo runs; sleep 1000")
     assert it.stdout.readline().strip() in ("runs", b"runs")
     assert len(sessions(host)) == 1

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Machines that are saved and restored, as the supervisor has them: what is bound to what, and that siblings have nothing of each
-other. test_templates.py has bases and sessions."""
+"""Tests machines that are saved and restored, at the supervisor: what must match what, and that siblings share nothing
+that they could change. test_templates.py has bases and sessions."""
 
 import array
 import contextlib
@@ -38,7 +38,7 @@ def ask(host, command, config=None, name="w", args=()):
 
 
 def request(host, name, **words):
-    """One of control.sock."""
+    """Sends one request to control.sock."""
     schema_check.validate("control-sock-request", words)
     with socket.socket(socket.AF_UNIX) as control:
         control.connect(str(host.state / name / "control.sock"))
@@ -121,7 +121,7 @@ def place():
 
 
 def memory_of(host, name):
-    """What QEMU has its guest's memory in, by a descriptor of ours."""
+    """Returns the memory of QEMU's guest, by a descriptor of ours."""
     pid = runtime(host, name)["pid"]
     for fd, target in strays.descriptors(pid).items():
         if target.startswith("/memfd:guest"):
@@ -165,7 +165,7 @@ def test_no_proc_is_left_in_the_cell(place):
 
 
 def test_a_sibling_cannot_give_another_memory(place):
-    """As one that was taken over would: with the right length, and seals."""
+    """Gives a memory as a supervisor that was taken over would: with the right length, and seals."""
     host = place.host
     socket_of = place.dir / "siblings.sock"
     socket_of.unlink(missing_ok=True)
@@ -190,7 +190,7 @@ def test_a_sibling_cannot_give_another_memory(place):
 
 
 def given_by_a_false_sibling(place, second):
-    """The supervisor's descriptors of a machine to which the true memory was given, and something beside it."""
+    """Returns the descriptors of a supervisor to whose machine the true memory was given, with something else beside it."""
     socket_of = place.dir / "siblings.sock"
     with place.machine() as one, socket.socket(socket.AF_UNIX) as server:
         memory, beside = memory_of(place.host, one), second(place.host.state / one)
@@ -210,7 +210,7 @@ def given_by_a_false_sibling(place, second):
             pid = runtime(place.host, other)["supervisorPid"]
             found = []
             for fd in strays.descriptors(pid):
-                with contextlib.suppress(FileNotFoundError):  # closed since it was listed
+                with contextlib.suppress(FileNotFoundError):  # it was closed since the list was made
                     found.append(os.stat(f"/proc/{pid}/fd/{fd}"))
             assert not [it for it in found if os.path.samestat(it, os.fstat(beside))]
         for fd in (memory, beside, theirs):
@@ -224,8 +224,8 @@ def given_by_a_false_sibling(place, second):
     lambda workspace: os.pidfd_open(os.getpid()),
     lambda workspace: socket.create_server(("127.0.0.1", 0)).detach()), ids=("its lease", "a file", "a directory", "a process", "a listener"))
 def test_a_sibling_can_give_nothing_beside_the_memory(place, second):
-    """With its lease the machine would be one of that sibling's workspace, and be ended with it; on something that is always
-    ready its supervisor would never wait again."""
+    """With its lease the machine would count as one of that sibling's workspace, and be ended with it. With a
+    descriptor that is always ready its supervisor would never wait again."""
     given_by_a_false_sibling(place, second)
 
 
@@ -245,8 +245,8 @@ def test_a_sibling_that_shuts_their_socket(place):
 
 @pytest.mark.parametrize("mode", (0o400, 0o111), ids=oct)
 def test_a_sibling_that_takes_rights_from_their_memory(place, mode):
-    """The next machine runs all the same: since Linux 6.3 a seal refuses the modes that a supervisor's system calls may give,
-    and memory whose mode is another one is given to nobody."""
+    """The next machine runs all the same. Since Linux 6.3 a seal refuses the modes that a supervisor may set, and a
+    memory with another mode is given to nobody."""
     with place.machine() as one:
         first, ours = memory_of(place.host, one), runtime(place.host, one)["supervisorPid"]
         made = os.fstat(first).st_mode
@@ -266,7 +266,7 @@ def test_a_sibling_that_takes_rights_from_their_memory(place, mode):
 
 
 def altered(place, tmp_path, **changes):
-    """The template with another record."""
+    """Makes the template with another record."""
     there = tmp_path / "template"
     there.mkdir()
     for name in ("ram", "state"):
@@ -344,7 +344,7 @@ def test_what_cannot_be_saved(place, changes, words):
 
 
 def traced_fork(host, name):
-    """The answer, and what the live supervisor and the guest have said to each other meanwhile."""
+    """Returns the answer, and the messages between the live supervisor and the guest meanwhile."""
     trace, met = host.base / "trace", set()
     tracer = subprocess.Popen(["strace", "-xx", "-s", "65536", "-o", trace, "-e",
                                "trace=close,read,write,recvfrom,sendto,recvmsg,sendmsg,readv,writev",

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The schemas themselves, without a VM: they are valid, and schema/request.json accepts and refuses
-what the decoder accepts and refuses (tests/unit/contract_requests.json is walked by both)."""
+"""Tests the schemas without a VM: they are valid, and schema/request.json accepts and refuses what the decoder accepts
+and refuses (both use tests/unit/contract_requests.json)."""
 
 import copy
 import json
@@ -45,7 +45,7 @@ def changed(case):
 
 
 def places(value, path=""):
-    """(container, key or index, JSON path) of every value below."""
+    """Yields (container, key or index, JSON path) of every value below."""
     entries = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else []
     for key, part in entries:
         here = f"{path}[{key}]" if isinstance(key, int) else f"{path}.{key}".lstrip(".")
@@ -113,7 +113,7 @@ def test_request_with_empty_strings():
 
 
 EVENT = {"identity": FULL["identity"], "state": "prepared", "observedAt": "2026-05-02T00:00:00.000Z"}
-SEED_RESPONSE = {  # the answer of the protocol's own description, with digests of full length
+SEED_RESPONSE = {  # the answer in the protocol's own description, with digests of full length
     "ok": True, "backend": "firecracker",
     "event": {**EVENT, "identity": {**FULL["identity"], "backend": "firecracker"}},
     "verification": {
@@ -141,7 +141,7 @@ SEED_RESPONSE = {  # the answer of the protocol's own description, with digests 
 def test_the_described_response():
     for part in (None, "inspect", "start", "run"):
         assert not schema_check.problems("response", SEED_RESPONSE, part)
-    # and no other command may say as much
+    # No other command may have as much.
     for part in ("host", "check", "prepare", "console", "halt", "quarantine", "stop", "kill", "delete"):
         assert schema_check.problems("response", SEED_RESPONSE, part), part
 

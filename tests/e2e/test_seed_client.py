@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The supervisor driven by a client that knows the protocol's published description and nothing else,
-and that description's own requests, word for word but for the backend and the paths."""
+"""Drives the supervisor by a client that knows only the protocol's published description, with that description's own
+requests. Only the backend and the paths are changed."""
 
 import json
 import os
@@ -28,7 +28,7 @@ IDENTITY = json.loads(PREPARE)["identity"]
 
 
 def on_this_host(host, text):
-    """(identity, config) of a published request, its paths those of this test."""
+    """Returns (identity, config) of a published request, with the paths of this test."""
     request = json.loads(text)
     config = request["config"]
     config.update(kernelPath=default_kernel(host)["path"], rootfsPath=str(host.disk()),
@@ -44,7 +44,7 @@ def client(host, wrap=(), **kw):
 
 
 def isolated(host, text=PREPARE):
-    """What of a published request needs neither network nor disk."""
+    """Returns the part of a published request that needs neither network nor disk."""
     identity, config = on_this_host(host, text)
     return identity, {**{key: config[key] for key in ("kernelPath", "rootfsPath", "stateDir")},
                       "memoryMiB": 256, "cpuCount": 1, "network": {"mode": "isolated"}}
@@ -90,7 +90,7 @@ def test_garbage(host):
 
 
 def test_verification(host):
-    """Compared with what prepare recorded, on the files themselves."""
+    """The files themselves are compared with prepare's record."""
     call = client(host)
     identity, config = isolated(host)
     kernel = host.base / "kernel"
@@ -140,7 +140,7 @@ def test_life(host):
     boot = boot_id(host)
     assert call("halt", identity, config)["event"]["state"] == "halted"
 
-    # the disk was written to, which is no divergence once the workspace was started
+    # A write to the disk is no divergence when the workspace was started once.
     answer = call("inspect", identity, config)
     assert answer["event"]["state"] == "halted" and answer["verification"]["ok"] is True
     rootfs = answer["verification"]["rootfs"]
@@ -148,12 +148,12 @@ def test_life(host):
     assert not any(signal["ready"] for signal in answer.get("readiness", {}).values())
 
     refused(call, "console", identity, config)
-    # start from halted is a boot from the same disk; run is a start in the foreground
+    # start from halted is a boot from the same disk. run is a start in the foreground.
     running = call.begin("run", identity, config)
     wait_until(lambda: call("inspect", identity, config)["event"]["state"] == "running", "running")
     assert boot_id(host) != boot  # nothing of the memory was kept
     assert call("quarantine", identity, config)["event"]["state"] == "quarantined"
-    # the foreground has lost what it had in front of it, and says so; the machine goes on
+    # The foreground has lost its machine, and says so. The machine goes on.
     assert refused(call.finish, running)["event"]["state"] == "quarantined"
     refused(call, "start", identity, config)
     assert call("inspect", identity, config)["event"]["state"] == "quarantined"
@@ -170,7 +170,7 @@ def test_life(host):
 
 
 def test_result_and_artifacts(host):
-    """A declared bundle is read in the guest, a declared output is fetched by its name, and the result has all its fields."""
+    """The guest reads a declared bundle, a declared output is fetched by its name, and the result has all its fields."""
     need(host, "bundles", "outputs")
     (host.base / "task").write_text("count to 3\n")
     subprocess.run(["tar", "-C", host.base, "-cf", host.base / "config.tar", "task"], check=True)
@@ -196,7 +196,7 @@ def test_result_and_artifacts(host):
 
 @pytest.fixture(name="network")
 def own_network():
-    """A network namespace whose ports are all free: the published requests name theirs."""
+    """Makes a network namespace whose ports are all free, since the published requests name theirs."""
     if os.getuid() != 0:
         pytest.skip("only root makes a network namespace")
     holder = subprocess.Popen(["unshare", "--net", "sh", "-c", "ip link set lo up && echo && exec cat"],
@@ -242,7 +242,7 @@ def test_the_published_request(host, network):
     def mediation():
         return call("inspect", identity, config)["readiness"]["mediationReady"]
 
-    # what was observed is told again for a moment, so that a target is not flooded by inspects
+    # An observed readiness is reported again for a moment, so that inspects do not flood a target.
     wait_until(lambda: not mediation()["ready"], "the loss of the target to be seen")
     assert mediation()["error"]
     assert call("kill", identity, config)["event"]["state"] == "stopped"
@@ -251,8 +251,8 @@ def test_the_published_request(host, network):
 
 
 def test_what_is_not_there_as_encoders_write_it(host, network):
-    """Go's encoding/json writes nil pointers and slices as null, and the zero value of a string as an empty one; serde and
-    Python's None are null too."""
+    """Go's encoding/json writes nil pointers and slices as null, and the zero value of a string as an empty one.
+    serde's None and Python's None are null too."""
     need(host, "nat", "network.portForwards")
     call = client(host, network)
     identity, config = on_this_host(host, PREPARE)

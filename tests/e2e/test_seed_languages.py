@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""One small client each in Go, Rust and Python, which know the protocol's published fields and write what their language writes for
-a field that nobody has set: null, and in Go "", 0 and false."""
+"""Small clients in Go, Rust and Python. They know the protocol's published fields, and write what their language writes
+for a field that nobody has set: null, and in Go "", 0 and false."""
 
 import os
 import shutil
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.skipif(BACKEND != "qemu", reason="the clients name qemu
 
 
 def built(language, place):
-    """The words that run the client."""
+    """Returns the words that run the client."""
     if language == "python":
         return [sys.executable, CLIENTS / "seed.py"]
     program, source = place / "client", CLIENTS / {"go": "seed.go", "rust": "seed.rs"}[language]

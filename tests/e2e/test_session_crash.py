@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Sessions whose maker, machine or directory is lost, and what `session gc` does about it."""
+"""Tests sessions whose maker, machine or directory is lost, and what `session gc` does about them."""
 
 import json
 import os
@@ -44,7 +44,7 @@ def gc(host, **kw):
 
 
 def orphans(host, name):
-    """What the security log says of a session that was not whole: [(kind, action)]."""
+    """Returns what the security log says about a session that was not whole: [(kind, action)]."""
     told = []
     for log in sorted((host.state / "logs").glob("security-*.log")):
         for line in map(json.loads, log.read_text().splitlines()):
@@ -56,7 +56,7 @@ def orphans(host, name):
 
 
 def audited(directory, event="session.orphaned"):
-    """[(kind, action)] by an audit.log."""
+    """Returns [(kind, action)] from an audit.log."""
     lines = map(json.loads, (directory / "audit.log").read_text().splitlines())
     found = [line for line in lines if line["event"] == event]
     for line in found:
@@ -84,7 +84,7 @@ STAGES = {
 
 
 def spin_until(condition, child):
-    """As closely behind the event as can be: the next stage is a millisecond away."""
+    """Waits until just after the event, since the next stage is a millisecond away."""
     while not condition() and child.poll() is None:
         pass
 
@@ -96,13 +96,13 @@ def ended_by_itself(host, name):
 
 
 def kill_at(host, condition):
-    """Killed in the state that condition names; nothing of it may be left after a sweep."""
+    """Kills a session in the state that condition names. Nothing of it may be left after a sweep."""
     child = host.popen("--state-dir", host.state, "session", "create", "--base", "web", "--network", "isolated")
     spin_until(condition, child)
     child.kill()
     out = child.communicate()[0].decode()
     assert child.returncode == -signal.SIGKILL and not out
-    # A copy of it that has not become its supervisor yet holds what it held.
+    # A copy of the process that has not become its supervisor yet holds the same descriptors.
     wait_until(lambda: not pid_lines(f"{host.state} session create"), "the end of the maker")
     half = [b.name.removesuffix(".bundle") for b in bundles(host)]
     recorded = [n for n in half if (bundle(host, n) / "audit.log").exists()]
@@ -119,7 +119,7 @@ def kill_at(host, condition):
 
 
 def test_a_killed_maker_leaves_no_machine(host, base):
-    """Which needs nobody's look: neither a command nor a sweep."""
+    """This needs neither a command nor a sweep."""
     child = host.popen("session", "create", "--base", "web", "--network", "isolated")
     spin_until(lambda: STAGES["control"](host), child)
     (name,) = [b.name.removesuffix(".bundle") for b in bundles(host)]
@@ -147,7 +147,7 @@ def test_the_next_one_sweeps_too(host, base):
     child.communicate()
     name = create(host)
     assert [b.name for b in bundles(host)] == [f"{name}.bundle"] and not pid_lines(lost)
-    # Several at once: one has it, the others say so, and nothing of it is left.
+    # Several at once: one gets it, the others say so, and nothing of it is left.
     with ThreadPoolExecutor(4) as threads:
         done = list(threads.map(lambda _: host("session", "destroy", name), range(4)))
     assert sorted(d.returncode for d in done) == [0, 1, 1, 1], done
@@ -171,7 +171,7 @@ def test_a_lost_machine_and_a_lost_directory(host, base):
     assert audited(bundle(host, name)) == orphans(host, name) == [("bundle-without-process", "adopted")]
     shown = " ".join(host("audit", "show", name, check=0).stdout.split())
     assert "session.orphaned kind=bundle-without-process action=adopted" in shown
-    # What a guest or a user has put into the bundle leads nowhere when it goes.
+    # Links that a guest or a user has put into the bundle lead nowhere when it is removed.
     outside = host.base / "outside"
     outside.mkdir()
     (outside / "kept").write_text("kept")
@@ -184,7 +184,7 @@ def test_a_lost_machine_and_a_lost_directory(host, base):
 
 
 def preload(host):
-    """A library that sets the wall clock back by a day for whoever is started with it."""
+    """A library that sets the wall clock back by a day for a program that is started with it."""
     source, library = host.base / "back.c", host.base / "back.so"
     source.write_text("""
         #define _GNU_SOURCE
@@ -210,7 +210,7 @@ def test_a_clock_set_back_and_a_process_without_directory(host, base):
     day = json.loads((bundle(host, name) / "session.json").read_text())["createdAt"]
     assert not ahead and day[:10] in name and gc(host) == NOTHING
     assert host("session", "exec", name, "--", "echo", "here", check=0).stdout == "here\n"
-    bundle(host, name).rename(host.base / "elsewhere")  # in one step: its supervisor writes into it
+    bundle(host, name).rename(host.base / "elsewhere")  # in one step, since its supervisor writes into it
     other = gc(host)
     assert other == {"removed": [{"name": name, "why": "its machine ran on without its directory"}], "adopted": []}
     wait_until(lambda: not pid_lines(name), "the end of what ran without its directory")
@@ -220,7 +220,7 @@ def test_a_clock_set_back_and_a_process_without_directory(host, base):
 
 @pytest.mark.parametrize("file", ("session.json", "workspace.json"))
 def test_a_clone_that_the_disk_never_had(host, base, file):
-    """As a loss of power leaves one that was made just before: its files have names and nothing in them."""
+    """Makes a session as a loss of power leaves one that was made just before: its files have names and no contents."""
     made = create(host)
     host("--state-dir", host.state / "sessions", "kill", f"{made}.bundle", check=0)
     name, other = cloner(host)(2)
@@ -229,7 +229,7 @@ def test_a_clone_that_the_disk_never_had(host, base, file):
     assert gc(host) == {"removed": [{"name": name, "why": "made just before the host lost power, and never run"}],
                         "adopted": []}
     assert orphans(host, name) == audited(host.state / "archive" / name) == [("half-made", "removed")]
-    # One that has run is its user's, to look at and to destroy.
+    # A session that has run belongs to its user, who may look at it and destroy it.
     assert sorted(b.name for b in bundles(host)) == sorted(f"{one}.bundle" for one in (made, other))
     host("--state-dir", host.state / "sessions", "delete", f"{made}.bundle", check=0)
     host("session", "destroy", other, check=0)
@@ -259,7 +259,7 @@ def test_a_foreign_directory_is_left_alone(host, base):
 
 
 def destroy_all(host, names):
-    """While sweeps look for what nobody ends any more: none of these."""
+    """While sweeps look for sessions that nobody ends any more: none of these."""
     with ThreadPoolExecutor(3) as threads:
         ended = [threads.submit(host, "session", "destroy", name, check=0) for name in names]
         while not all(one.done() for one in ended):
@@ -269,7 +269,7 @@ def destroy_all(host, names):
 
 
 def check_many(host, count):
-    """That many sessions at rest: listed, looked at, swept, and destroyed. How long each took, in seconds."""
+    """That many sessions at rest are listed, looked at, swept, and destroyed. Returns the seconds of each step."""
     seconds = {}
 
     def timed(what, do):
@@ -293,7 +293,7 @@ def check_many(host, count):
     assert timed("gc", lambda: gc(host)) == NOTHING
     refused = timed("base delete", lambda: host("base", "delete", "web-v1"))
     assert refused.returncode == 1 and names[0] in refused.stderr
-    # Of some the machine is gone, and the making of another broke off.
+    # The machine of some sessions is gone, and the making of another was interrupted.
     for name in names[:3]:
         event = bundle(host, name) / "event.json"
         event.write_text(event.read_text().replace('"prepared"', '"running"'))

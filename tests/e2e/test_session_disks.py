@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The disk of a session on file systems with and without reflinks."""
+"""Tests the disk of a session on file systems with and without reflinks."""
 
 import contextlib
 import json
@@ -29,7 +29,7 @@ def mount_tmpfs(host):
 
 
 def unmount(host):
-    """Whatever the test left of it."""
+    """Removes everything that the test left of it."""
     if any(host.processes()):
         host.sweep()
         wait_until(lambda: not host.processes(), "the end of its processes")

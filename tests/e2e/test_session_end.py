@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Sessions that were given an end: a time, and how long nobody may use them."""
+"""Tests sessions that were given an end: a time, or a time without use."""
 
 import json
 import os
@@ -31,14 +31,14 @@ def create(host, *words, **kw):
 
 
 def status(host, name):
-    """Whose records are not where those of a workspace are."""
+    """Their records are not at the place of a workspace's records."""
     answer = json.loads(host("--json", "status", name, check=0).stdout)
     schema_check.validate_response("inspect", answer)
     return answer
 
 
 def wait_destroyed(host, name, why):
-    """All of it is gone, and the archive says why."""
+    """Requires that all of it is gone, and that the archive says why."""
     wait_until(lambda: not (host.state / "sessions" / f"{name}.bundle").exists() and not pid_lines(f"{name}.bundle"), "its end")
     assert host.json("session", "list") == {"sessions": []}
     trail = [json.loads(line) for line in (host.state / "archive" / name / "audit.log").read_text().splitlines()]
@@ -52,7 +52,7 @@ def wait_destroyed(host, name, why):
 
 
 def ask(host, name, **request):
-    """On control.sock, as a claimer does."""
+    """Asks on control.sock, as a claimer does."""
     with socket.socket(socket.AF_UNIX) as sock:
         sock.settimeout(60)
         directory = os.open(host.state / "sessions" / f"{name}.bundle", os.O_PATH)
@@ -68,7 +68,7 @@ def ask(host, name, **request):
 
 
 def test_a_lifetime_that_cannot_be_recorded(web, tmp_path):
-    """No session is handed out without the end that it was to have: its record cannot be replaced while it is immutable."""
+    """A session is handed out only with its end. Its record cannot be replaced while it is immutable."""
     program = tmp_path / "supervisor"
     program.write_text(f"""#!/bin/sh
 request=$(cat)
@@ -101,7 +101,7 @@ def test_its_lifetime_ends_a_command(web):
 
 
 def test_one_in_quarantine_stays(web):
-    """Also when its time is over, and nobody says that it is destroyed."""
+    """Also if its time is over, and nobody reports that it is destroyed."""
     name = create(web, "--lifetime", "1h")["name"]
     web("quarantine", name, check=0)
     path = web.state / "sessions" / f"{name}.bundle" / "session.json"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""docs/state-and-identity.md, against what the supervisors do. tests/unit/test_contract_page.c compares it with their table."""
+"""Tests docs/state-and-identity.md against the supervisors. tests/unit/test_contract_page.c compares it with their table."""
 
 import json
 import os
@@ -18,7 +18,8 @@ def rows(head):
 
 
 def test_where_commands_lead():
-    """As the matrix of commands and states has it, which is tried in each state. start and run answer with what comes behind `starting`."""
+    """The page agrees with the matrix of commands and states, which is tested in each state. start and run answer with
+    the state after `starting`."""
     (_, *commands), *table = rows("from")
     assert sorted(commands) == sorted(LEGAL.keys() - {"console"}) and len(table) == 9
     for state, *cells in table:
@@ -34,7 +35,7 @@ def test_where_commands_lead():
 
 
 def test_what_delete_answers(host):
-    """As the page has it: `stopped` from any state, and nothing is there behind it."""
+    """The page says: `stopped` from any state, and the record is gone after it."""
     assert "says `stopped` (nothing of the workspace runs) whatever the state was, also where there was no workspace" in TEXT
     for before in ((), ("prepare",), ("prepare", "quarantine"), ("prepare", "quarantine", "halt")):
         for command in before:
@@ -46,7 +47,8 @@ def test_what_delete_answers(host):
 
 
 def test_which_refusals_have_an_event(host):
-    """docs/protocol.md: a request that is refused for itself has none of the workspace's events, and one that is refused for a file has."""
+    """docs/protocol.md: a request that is refused for itself has no event of the workspace, and one that is refused for
+    a file has one."""
     made = host.supervisor(request("prepare", host.config()))[1]["event"]
     _, answer, _ = host.supervisor(request("start", host.config(memoryMiB=1)))
     assert answer["errorCode"] == "invalid" and "event" not in answer
@@ -117,7 +119,7 @@ def test_whose_id_an_answer_carries(host):
 
 
 def test_whose_end_several_answer_with(host):
-    """The row of the table about a machine that several commands end. Its guest takes a few seconds over its own end."""
+    """The row of the table about a machine that several commands end. Its guest takes a few seconds for its own end."""
     config = host.config(**DEAF)
     assert host.supervisor(request("prepare", config))[0] == 0
     log = host.state / "agent-1" / "supervisor.log"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The check that nothing is left of a test: it finds what is, and takes nothing of another test for that."""
+"""Tests the check that nothing is left of a test: it finds what is left, and does not count another test's things."""
 
 import contextlib
 import os
@@ -22,13 +22,13 @@ def process_by_words(it):
 
 @contextlib.contextmanager
 def process_by_environment(it):
-    """As whatever a command of the test's started, and went on without it."""
+    """As a process that a command of the test has started and left."""
     with contextlib.closing(ended(it.popen("5", program="/bin/sleep"))):
         yield "process "
 
 
 def begun(child):
-    """Popen() returns when exec() has closed the descriptors, and the kernel shows the new words a moment later."""
+    """Popen() returns when exec() has closed the descriptors. The kernel shows the new words a moment later."""
     wait_until(lambda: Path(f"/proc/{child.pid}/cmdline").read_bytes(), "the words of the process")
     return child
 
@@ -105,7 +105,7 @@ def test_a_stray_is_found_by_its_own_test_alone(host, stray, tmp_path):
 
 
 def test_a_process_that_ends_in_time_is_no_stray(host):
-    """It ends while it is looked for: when the first look has found it."""
+    """It ends while it is looked for, after the first look has found it."""
     with begun(host.popen("600", program="/bin/sleep")) as child:
         assert child.pid in strays.running(host.base)
         threading.Timer(0.3, child.kill).start()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The supervisor as an integrator calls it: one JSON request in, one JSON answer out."""
+"""Tests the supervisor as an integrator calls it: one JSON request in, one JSON answer out."""
 
 import fcntl
 import json
@@ -141,7 +141,7 @@ def test_refused_configs_touch_nothing(host, changes, word):
 
 
 def test_a_network_that_is_refused_for_itself_has_no_event(host):
-    """Of a workspace that is there, too, and whichever field of the network is wrong."""
+    """This holds for a workspace that exists too, whichever field of the network is wrong."""
     config = host.config(network={"mode": "isolated"})
     assert host.supervisor(request("prepare", config))[0] == 0
     for network in ({"mode": "bridged"}, {"mode": "nat", "interface": "br0"}):
@@ -167,10 +167,10 @@ def test_kvm_fails_closed(host):
 
 
 def test_run_told_to_end_while_it_hashes(host):
-    """It answers, and nothing is there: neither a workspace nor who hashed."""
+    """It answers, and nothing is left: neither a workspace nor a process that hashed."""
     disk = host.base / "large.ext4"
     copy_disk(host.config()["rootfsPath"], disk)
-    os.truncate(disk, 1 << 38)  # of which reading alone takes minutes
+    os.truncate(disk, 1 << 38)  # reading it takes minutes
     child = host.popen(program=host.program, stdin=subprocess.PIPE)
     child.stdin.write(host.own(request("run", host.config(rootfsPath=str(disk)))))
     child.stdin.close()
@@ -186,7 +186,7 @@ def test_run_told_to_end_while_it_hashes(host):
 
 
 def test_run_told_to_end_while_its_machine_runs(host):
-    """One reason, in the answer as in the event that is recorded."""
+    """The answer and the recorded event have the same reason."""
     child = host.popen(program=host.program, stdin=subprocess.PIPE)
     child.stdin.write(host.own(request("run", host.config(command=["sleep", "1000"]))))
     child.stdin.close()
@@ -204,7 +204,7 @@ def test_run_told_to_end_while_its_machine_runs(host):
 
 @pytest.mark.skipif(BACKEND == "apple-vf", reason="the machine is in the supervisor's own process")
 def test_run_told_to_end_while_its_live_supervisor_is_stuck(host):
-    """It ends all of it by force, and says so."""
+    """It ends everything by force, and says so."""
     child = host.popen(program=host.program, stdin=subprocess.PIPE, env={"MICROAGENT_TEST_LIMIT_KILL_MS": "3000"})
     child.stdin.write(host.own(request("run", host.config(command=["sleep", "1000"]))))
     child.stdin.close()
@@ -222,7 +222,7 @@ def test_run_told_to_end_while_its_live_supervisor_is_stuck(host):
 
 
 def begin(host, command, config=None, env=None, **identity):
-    """The request, by a process of its own."""
+    """Sends the request by a process of its own."""
     child = host.popen(program=host.program, stdin=subprocess.PIPE, env=env)
     child.stdin.write(host.own(request(command, config or sparse(host), **identity)))
     child.stdin.close()
@@ -243,7 +243,8 @@ def told(events):
     return [(e["identity"]["requestID"], e["state"], e.get("detail")) for e in events]
 
 
-# Its guest takes a few seconds to end: the command does not hear that it should, once it has said so on the console.
+# Its guest takes a few seconds to end. The command does not hear that it should end, after it has said so on the
+# console.
 DEAF = {"user": "root", "command": ["sh", "-c", "trap '' TERM; echo deaf >/dev/console; while :; do sleep 1; done"]}
 
 
@@ -252,8 +253,8 @@ def await_deaf(host, times=1):
 
 
 def test_an_end_is_told_as_it_was(host):
-    """Of a machine that one command halts and another kills: that it was killed is what both answer, and what stays recorded
-    until the next start, in a quarantine and behind it too."""
+    """One command halts a machine and another kills it. Both answer that it was killed. This stays recorded until the
+    next start, in a quarantine and after it too."""
     config = host.config(**DEAF)
     host.supervisor(request("prepare", config))
     for times in (1, 2):
@@ -267,7 +268,7 @@ def test_an_end_is_told_as_it_was(host):
         code, halted = answer_of(halter)
         assert (code, halted["event"]) == (0, killed["event"])
         assert told(events_of(host)[-2:]) == [("h", "stopping", None), ("k", "stopped", "killed")]
-        # halt of what was killed changes nothing, but out of a quarantine.
+        # halt changes nothing of a machine that was killed, except that it ends a quarantine.
         for command, state, detail in (("halt", "stopped", "no machine was running, and the workspace stays as it was: killed"),
                                        ("quarantine", "quarantined", "no machine was running; unclean: killed"),
                                        ("halt", "halted", "unclean: killed"), ("stop", "stopped", "unclean: killed"),
@@ -281,7 +282,7 @@ def test_an_end_is_told_as_it_was(host):
 
 @pytest.mark.parametrize(("first", "second", "state"), [("stop", "halt", "halted"), ("halt", "stop", "stopped"), ("stop", "stop", "stopped")])
 def test_two_commands_record_one_end(host, first, second, state):
-    """Both answer with it. The second one stands, but for one that is alike."""
+    """Both answer with it. The second event stays, unless both are alike."""
     config = host.config(**DEAF)
     for command in ("prepare", "start"):
         code, answer, _ = host.supervisor(request(command, config))
@@ -299,7 +300,7 @@ def test_two_commands_record_one_end(host, first, second, state):
 
 
 def test_an_end_is_told_behind_the_next_start(host):
-    """To a halt that hears of the end when another machine runs already: how the one that it was about ended."""
+    """A halt that hears of the end when another machine runs already answers how its own machine ended."""
     config = host.config(**DEAF)
     for command in ("prepare", "start"):
         code, answer, _ = host.supervisor(request(command, config))
@@ -349,7 +350,8 @@ def is_stopped(pid):
 
 @pytest.mark.parametrize(("command", "state"), [("halt", "halted"), ("stop", "stopped"), ("kill", "stopped")])
 def test_an_end_of_what_has_only_just_been_started(host, command, state):
-    """Before its live supervisor has a guard by which it is found: the command waits for that one's end, and tells of no earlier one."""
+    """Before its live supervisor has a guard, by which it is found. The command waits for that one's end, and reports
+    no earlier one."""
     config = host.config()
     for first in ("prepare", "start", "kill"):
         code, answer, _ = host.supervisor(request(first, config if first != "kill" else sparse(host), requestID="old"))
@@ -372,8 +374,8 @@ def test_an_end_of_what_has_only_just_been_started(host, command, state):
 
 
 def test_a_run_that_others_end(host):
-    """Whose command has no result, it has not succeeded; one that is halted in order brings the result with it; and where there is
-    no command, to be ended by others is the end that run waits for."""
+    """If its command has no result, it has not succeeded. A machine that is halted in order brings the result. Without
+    a command, an end by another command is the end that run waits for."""
     event = host.state / "agent-1" / "event.json"
 
     def run_and_end(word, **changes):
@@ -398,7 +400,7 @@ def test_a_run_that_others_end(host):
 
 
 def test_a_failure_is_told_behind_it(host):
-    """That a machine broke is repeated by what is recorded behind its end."""
+    """Later records repeat that a machine broke."""
     config = host.config(command=["false"])
     code, answer, _ = host.supervisor(request("run", config))
     assert (code, answer["event"]["state"]) == (0, "failed"), answer
@@ -411,8 +413,8 @@ def test_a_failure_is_told_behind_it(host):
 
 
 def plant(host, work):
-    """What a companion, which root's supervisor runs as a user of its own, may leave behind: the supervisor, who gave up root's
-    rights, could not even look at it."""
+    """Files that a companion, which root's supervisor runs as a user of its own, may leave behind. The supervisor,
+    which gave up root's rights, could not even look at them."""
     place, uids = host.state / "agent-1", set()
     for companion in json.loads((place / "runtime.json").read_text())["companions"]:
         children = Path(f"/proc/{companion['pid']}/task/{companion['pid']}/children").read_text().split()
@@ -429,7 +431,7 @@ def plant(host, work):
 
 @pytest.mark.skipif(BACKEND == "apple-vf", reason="the machine is in the supervisor's own process")
 def test_remove_answers_when_nothing_is_left(host):
-    """Not while the supervisor's parent, which ends what that leaves behind, is still there; the directory is gone by then."""
+    """Not while the supervisor's parent lives, which ends what the supervisor leaves behind. The directory is gone by then."""
     child = subprocess.Popen([BIN / host.program, "--remove"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=host.env)
     child.stdin.write(host.own(request("run", host.config(command=["sleep", "1000"]))))
     child.stdin.close()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the supervisor says and does in the corners that a new user comes to first."""
+"""Tests details of the supervisor that a new user meets first."""
 
 import hashlib
 import itertools
@@ -107,7 +107,7 @@ def test_a_missing_file_is_named(host, artifact, field, reason):
 
 
 def test_what_is_no_kernel_is_refused(host):
-    """Before anything is recorded, and not by what the VMM makes of it."""
+    """The refusal comes before anything is recorded, and does not depend on the VMM."""
     for path in ("/etc/passwd", str(host.disk())):
         for command in ("check", "prepare", "run"):
             code, answer = ask(host, command, host.config(kernelPath=path, initrdPath=default_kernel(host)["path"] + ".initrd"))
@@ -135,7 +135,7 @@ def test_a_damaged_record_is_named_with_the_way_out(host, name, text):
 
 
 def mute(host, request, stdout, *args):
-    """The supervisor with a stdout that takes nothing: (exit code, stderr)."""
+    """Runs the supervisor with a stdout that accepts nothing. Returns (exit code, stderr)."""
     command = ["sh", "-c", f'exec "$0" "$@" {stdout}', str(BIN / host.program), *args]
     done = subprocess.run(command, input=host.own(request).decode(), capture_output=True, text=True,
                           env=host.env, timeout=HANG_S, check=False)
@@ -145,7 +145,7 @@ def mute(host, request, stdout, *args):
 
 @pytest.mark.parametrize("stdout", [">&-", "1</dev/null"])
 def test_without_a_stdout_nothing_is_done(host, stdout):
-    """An answer that nobody gets must not be one to something that was done."""
+    """If nobody gets the answer, nothing may have been done."""
     config = host.config()
     for request in ({"command": "host"}, {"command": "prepare", "identity": IDENTITY, "config": config}):
         code, said = mute(host, request, stdout)
@@ -171,7 +171,7 @@ def test_an_option_of_run_is_named(host, args):
 @pytest.mark.parametrize("below", ["", "sub", "sub/sub"])
 @pytest.mark.parametrize("mode", [0o600, 0o700])
 def test_a_file_in_the_place_of_the_state_directory(host, tmp_path, below, mode):
-    """Is the same to check as to prepare, whatever its mode."""
+    """The answer is the same for check and for prepare, whatever the file's mode is."""
     place = tmp_path / "plain"
     place.touch(mode)
     config = {**host.config(command=["true"]), "stateDir": str(place / below)}
@@ -188,7 +188,7 @@ def asked_with(host, option, command):
 
 
 def test_the_recorded_config(host):
-    """Is taken for a start that asks for it, and is read as a record: one of an older version has fields that nobody knows."""
+    """The record is taken if a start asks for it, and is read as a record: an older version's may have unknown fields."""
     code, answer = asked_with(host, "--recorded", "kill")
     assert (code, answer["errorCode"]) == (1, "invalid"), answer
     assert answer["error"] == "--recorded is for the commands prepare, start and console alone, and this is kill"
@@ -213,7 +213,7 @@ def test_the_recorded_config(host):
 
 @pytest.mark.parametrize("field", ["kernelPath", "rootfsPath"])
 def test_a_workspace_that_never_was_is_not_to_be_deleted(host, field):
-    """What is missing is said, and no more."""
+    """The answer names what is missing, and nothing else."""
     for command in ("check", "prepare"):
         code, answer = ask(host, command, host.config(**{field: str(host.base / "absent")}))
         assert (code, answer["errorCode"]) == (1, "not-found"), answer
@@ -221,7 +221,7 @@ def test_a_workspace_that_never_was_is_not_to_be_deleted(host, field):
 
 
 def test_what_the_host_has_not(host):
-    """An address of another host, an initrd, and that of a kernel which boots with its modules alone."""
+    """An address of another host, an initrd, and the initrd of a kernel that boots with modules only."""
     for address, command in itertools.product(("192.0.2.1", "fe80::1"), ("check", "prepare", "run")):
         forwards = [{"host": address, "hostPort": 8080, "guestPort": 80}]
         code, answer = ask(host, command, host.config(network={"mode": "nat", "portForwards": forwards}))

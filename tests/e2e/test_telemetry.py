@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a session's guest tells of what runs in it: programs, files, connections."""
+"""Tests what a session's guest reports about what runs in it: programs, files, connections."""
 
 import hashlib
 import json
@@ -37,7 +37,7 @@ def run(host, name, *words, **kw):
 
 @pytest.fixture(scope="module", params=["tuned", "debian"])
 def traced(request):
-    """A host with a base of the one kernel or the other, and a session of it."""
+    """A host with a base of one kernel or the other, and a session of it."""
     kernel = request.getfixturevalue(f"{request.param}_kernel")
     base = Path(tempfile.mkdtemp(prefix="e-"))
     host = make_host(base)
@@ -77,7 +77,7 @@ def test_what_runs_is_told(traced):
     opens = {r["path"]: r for r in records(traced, name, "open")}
     assert opens["/workspace/small"]["flags"] == ["write", "create", "truncate"]
     assert "/workspace/big" in opens and "/dev/null" not in opens
-    assert opens["/etc/hostname"]["errno"] == 13  # a refusal is worth telling
+    assert opens["/etc/hostname"]["errno"] == 13  # a refusal is reported
     refused = [r["errno"] for r in records(traced, name, "open") if r["path"] == "/etc/"]
     assert refused == [13, 13], "the kernel names the directory alone"
     written, = records(traced, name, "write")
@@ -87,14 +87,14 @@ def test_what_runs_is_told(traced):
 
 
 def last_words(host, name):
-    """The ports that the archive tells a connection to, and the gaps of the log."""
+    """Returns the ports of connections in the archive, and the gaps of the log."""
     lines = (host.state / "archive" / name / "telemetry.jsonl").read_text().splitlines()
     return [record["port"] for record in (json.loads(line)["record"] for line in lines) if record["kind"] == "connect"], \
         audited(host, name, "audit.gap")
 
 
 def test_what_is_done_last_is_told(traced):
-    """A guest tells it a moment later, and by then it is killed: with the session, by the end of `run`, with the machine."""
+    """A guest reports it a moment later, and is killed by then: with the session, by the end of `run`, with the machine."""
     dial = ("sh", "-c", "wget -q -O /dev/null http://127.0.0.1:$0/; true")
     name = create(traced)
     run(traced, name, *dial, "91")
@@ -136,7 +136,7 @@ def test_long_arguments_are_cut(traced):
 
 
 def test_what_we_do_ourselves_is_not_told(traced):
-    """The agent's own programs: a file of two MiB comes in and is no record, then a command is one."""
+    """The agent's own programs: a file of two MiB comes in and makes no record, and then a command makes one."""
     name = traced.session
     before = len(records(traced, name))
     copied = traced.base / "copied"
@@ -160,8 +160,8 @@ def tracer(host, name):
 
 
 def test_a_guest_that_does_too_much(traced):
-    """Far more than is fetched, as nobody fetches it: nothing waits, what was dropped is counted and said, and what comes
-    after is told again. The digest in the audit log is that of the file."""
+    """Far more records than are fetched, since nobody fetches them. Nothing waits, dropped records are counted and
+    reported, and later ones are reported again. The digest in the audit log is that of the file."""
     name, many = traced.session, 1500
     pid = tracer(traced, name)
     root(traced, name, "kill", "-STOP", pid)
@@ -177,7 +177,7 @@ def test_a_guest_that_does_too_much(traced):
     wait_until(is_told_again, "what comes after")
     told = sum(r["path"].startswith("/workspace/m/") for r in records(traced, name, "open"))
     assert 0 < told < many
-    # Of what the kernel dropped it counts the parts, of which an event has several.
+    # The kernel counts the parts of dropped records, and an event has several.
     wait_until(lambda: audited(traced, name, "telemetry.digest")[-1]["dropped"] >= many - told, "the count")
     path = traced.state / "sessions" / f"{name}.bundle" / "telemetry.jsonl"
 
@@ -191,7 +191,7 @@ def test_a_guest_that_does_too_much(traced):
 
 
 def test_no_one_in_the_guest_ends_it(traced):
-    """Not even root can take the rules back; a tracer that is killed is missed."""
+    """Not even root can remove the rules. A tracer that is killed is missed."""
     name = traced.session
     run(traced, name, "true")
     root(traced, name, "kill", "-9", tracer(traced, name))

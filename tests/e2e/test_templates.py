@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Templates of bases: `base warm` saves a machine, and sessions begin from it, each as a machine of its own; what does
-not fit, or is damaged, boots as before and says why."""
+"""Tests templates of bases. `base warm` saves a machine, and sessions begin from it, each as a machine of its own. A
+session that does not fit, or whose template is damaged, boots as before and says why."""
 
 import json
 import os
@@ -35,7 +35,7 @@ def warming(host):
 
 
 def digests(host):
-    """Of all that is sealed: the base's files and its template's."""
+    """Returns the digests of all that is sealed: the base's files and its template's."""
     files = [p for p in (*base_bundle(host).iterdir(), *template(host).iterdir()) if p.is_file() and "siblings" not in p.name]
     return {p.name: contents(p) for p in files}
 
@@ -56,7 +56,7 @@ def say(host, name, *words):
 
 
 def works(host, name):
-    """It runs commands, and keeps what they write."""
+    """`base warm` runs commands, and keeps the files that they write."""
     return say(host, name, "sh", "-c", "echo kept > /home/agent/file && sync && cat /home/agent/file") == "kept\n"
 
 
@@ -71,7 +71,7 @@ def no_trace(host):
 
 @pytest.fixture
 def warm(place):
-    """A host with a base that is warm, and what the command said meanwhile."""
+    """A host with a warm base, and the output of the command."""
     if not template(place).exists():
         place.said = place(*WARM, "--run", "echo warmed > /tmp/warm", check=0)
     yield place
@@ -80,7 +80,7 @@ def warm(place):
 
 @pytest.fixture
 def cold(place):
-    """The same host with a base that is not, and is not afterwards."""
+    """The same host with a base that is not warm, and is not warm afterwards."""
     place("base", "cool", "web")
     yield place
     place("base", "cool", "web")
@@ -122,7 +122,7 @@ def test_what_is_shown(warm):
 
 
 def test_create_warm(host):
-    """In one command; and a template goes with its base."""
+    """In one command. A template is deleted with its base."""
     made = host.json("base", "create", "web", "--warm", "--run", "echo one", "--run", "echo two")
     assert made["template"]["run"] == [["sh", "-c", "echo one"], ["sh", "-c", "echo two"]]
     said = host("base", "create", "web", "--run", "true", check=2).stderr
@@ -195,7 +195,8 @@ def test_a_directory_and_a_network(warm):
     say(warm, name, "sh", "-c", "echo of the guest > /workspace/new")
     assert (shared / "new").read_text() == "of the guest\n"
     assert "10.0.2.15" in say(warm, name, "ip", "address")
-    # So they do when it is booted. Without the directory it does not run: what it wrote there would be lost.
+    # The directories come back when it is booted. Without the directory it does not run, since files that it wrote
+    # there would be lost.
     warm("stop", name, check=0)
     shared.rename(warm.base / "moved")
     done = warm("start", name, check=1)
@@ -210,7 +211,7 @@ def test_a_directory_and_a_network(warm):
 
 
 def test_a_directory_that_comes_too_late(warm):
-    """Memory that is shared with siblings is not shared with virtiofsd."""
+    """Memory that is shared with siblings cannot be shared with virtiofsd."""
     late = warm.base / "late"
     late.mkdir()
     name = create(warm)["name"]
@@ -234,7 +235,7 @@ def test_what_does_not_fit_is_booted(warm):
 
 
 def identity(host, name):
-    """What no other machine may have: of the kernel, of programs, of files."""
+    """Values that no other machine may have: of the kernel, of programs, of files."""
     text = say(host, name, "sh", "-c", "cat /proc/sys/kernel/random/uuid /proc/sys/kernel/random/boot_id; hostname; "
                "cat /etc/machine-id 2>/dev/null || echo none-$(hostname); head -c 32 /dev/urandom | sha256sum; mktemp -u")
     return text.splitlines()
@@ -269,7 +270,7 @@ def traced_programs(host, name):
 
 
 def test_the_tracer_is_the_templates(warm):
-    """Nobody has to wait for another one; what it saw of the warming is told to no session."""
+    """Nobody has to wait for another one. No session is told what the machine did while it was warmed."""
     names = [create(warm)["name"] for _ in range(2)]
     pids = {say(warm, name, "pidof", "agent-tracer") for name in names}
     assert len(pids) == 1 and pids.pop().strip().isdigit()
@@ -286,7 +287,7 @@ def test_a_member_of_a_pool_is_restored(warm):
     (shared / "file").write_text("host's\n")
     warm("pool", "set", "--base", "web", "--size", 1, "--network", "isolated", check=0)
     wait_until(lambda: warm.json("pool", "status")["pools"][0]["ready"] == 1, "the member")
-    # One that is asked to be booted is none of the pool's.
+    # A session that is asked to boot does not come from the pool.
     booted = create(warm, "--cold")
     assert (booted["source"], booted["cold"]) == ("new", "it was asked to be booted")
     session = create(warm, "--share", shared)
@@ -366,7 +367,7 @@ STAGES = {
     "begun": lambda host: warming(host).exists(),
     "booting": lambda host: (machine(host) / "control.sock").exists(),
     "running": lambda host: (machine(host) / "vsock.sock").exists() and '"running"' in (machine(host) / "event.json").read_text(),
-}  # test_session_template.c has those behind, which are over in no time
+}  # test_session_template.c has the later ones, which take no time
 
 
 def until(host, stage, child):
@@ -391,7 +392,7 @@ def test_a_killed_maker_leaves_nothing(cold, stage):
 
 
 def test_the_next_one_goes_on(cold):
-    """What was left by one that was killed is in nobody's way, and the one before is there until the new one is."""
+    """Files that a killed command has left are in nobody's way. The old template stays until the new one is complete."""
     cold(*WARM, check=0)
     before = cold.json("base", "show", "web")["template"]
     child = cold.popen(*WARM)
@@ -402,7 +403,7 @@ def test_the_next_one_goes_on(cold):
     child.communicate()
     after = cold.json(*WARM)["template"]
     assert no_trace_but(cold, session["name"]) and after["sha256"] != before["sha256"]
-    assert works(cold, session["name"])  # its memory is the one that was dropped
+    assert works(cold, session["name"])  # its memory is the one of the removed template
     assert create(cold)["template"] == after["sha256"]
     destroy(cold, *(s["name"] for s in cold.json("session", "list")["sessions"]))
 
@@ -473,12 +474,12 @@ def test_what_has_no_template(place):
 
 
 def shared_memory():
-    """KiB of memory that is in files without a disk, on this host."""
+    """Returns the KiB of memory that is in files without a disk, on this host."""
     return int(next(line for line in open("/proc/meminfo", encoding="ascii") if line.startswith("Shmem:")).split()[1])
 
 
 def use_up(host, name, number):
-    """Writes to memory and disk; every tenth one panics in the end."""
+    """Writes to memory and disk; every tenth guest panics in the end."""
     say(host, name, "sh", "-c", "head -c 20000000 /dev/urandom > /dev/shm/a 2>/dev/null || head -c 20000000 /dev/urandom > /tmp/a; "
         "head -c 1000000 /dev/urandom > /home/agent/b; sync")
     if number % 10 == 0:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""What a guest says reaches a person's terminal as text and as nothing else, by whatever command it
-is read: no escape sequence, no control of C0 or C1, nothing that writes backwards, no lone CR, nothing that is drawn as nothing.
-Streams are the guest's terminal by intent and are not among them (exec, exec -t, connect, stream)."""
+"""Tests that a guest's output reaches a person's terminal only as text, by whatever command it is read: no escape
+sequence, no control of C0 or C1, no character that writes backwards, no lone CR, and no invisible character. Streams
+(exec, exec -t, connect, stream) are the guest's terminal on purpose and are not among these."""
 
 import json
 import re
@@ -21,7 +21,7 @@ SESSION = "session-2026-05-10T14-22-00Z-0001"
 
 
 def terminal_said(host, *words):
-    """What a terminal gets of a command that ends by itself: bytes, but for our own progress line."""
+    """Returns the bytes that a terminal gets from a command that ends by itself, without our own progress line."""
     _, said = on_a_terminal(host, *words, raw=True, env={"TERM": "dumb"})
     return re.sub(rb"\r([^\r]*?)\x1b\[K", rb"\1", said)
 
@@ -34,7 +34,7 @@ def is_text(said):
 
 
 def shows(host, *words, telling=True):
-    """The command tells of it, and only as text."""
+    """The command shows it, and only as text."""
     text = is_text(terminal_said(host, *words))
     assert not telling or ("all of it" in text and "forged" in text), (words, text)
 
@@ -60,7 +60,7 @@ def test_what_is_kept_of_a_workspace(host):
         shows(host, *words, telling=words not in (("status", "w"), ("list",), ("--json", "list")))
     said = terminal_said(host, "logs", "w")
     assert b"\r\n" in said and "é".encode() in said  # ends of lines and other alphabets are text
-    assert (w / "serial.log").read_bytes() == host("logs", "w", text=False, check=0).stdout  # a file gets it as it is
+    assert (w / "serial.log").read_bytes() == host("logs", "w", text=False, check=0).stdout  # a file gets the bytes as they are
     host("delete", "w", check=0)
 
 

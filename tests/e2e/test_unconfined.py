@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""No cell, no start: on a host that can make none, and by the word that does without."""
+"""Tests the rule "no cell, no start", on a host that can make no cell, and the option that does without."""
 
 import json
 import os
@@ -20,7 +20,7 @@ def refused(host, words, text, code=75):
     done = host("--json", *words, check=code)
     answer = json.loads(done.stdout or done.stderr)
     assert answer["errorCode"] == "unavailable" and text in answer["error"], answer
-    # What is known only when the machine is made is the event's, which has a detail and no hint.
+    # A fact that is known only when the machine is made goes into the event, which has a detail and no hint.
     assert ("--unconfined" in answer.get("hint", "")) == ("config.confinement: " in answer["error"]), answer
     return answer["error"]
 
@@ -47,7 +47,7 @@ def test_without_bubblewrap(host):
     assert host("run", "--", "true").returncode == 125
     code, answer, _ = host.supervisor(request("check", host.config(confinement="seccomp")))
     assert code == 0, answer
-    # A shared directory has a program of its own around it, which is no use without its cell.
+    # A shared directory has a program of its own, which is of no use without its cell.
     shares = [{"tag": "t", "path": str(bin), "mountpoint": "/a", "mode": "ro"}]
     code, answer, _ = host.supervisor(request("check", host.config(confinement="seccomp", shares=shares)))
     assert code == 75 and answer["error"] == f"config.shares: {missing}", answer
@@ -70,7 +70,7 @@ def test_without_namespaces(host):
     # Now it is known before anything is touched.
     assert refused(host, ["start", "w"], SETTING).startswith("config.confinement: ")
     refused(host, ["run", "--", "true"], SETTING, 125)
-    # By a machine that reads the disk, or writes to it: such a command has no --unconfined of its own.
+    # A machine that reads the disk, or writes to it, is refused too: such a command has no --unconfined of its own.
     for words in (["ls", "w:/"], ["cp", "w:/etc/hosts", str(host.base)], ["cp", "-u", "root", "/etc/hosts", "w:/root/in"],
                   ["artifacts", "get", "w", "hosts", str(host.base / "out")]):
         refused(host, words, SETTING)
@@ -93,7 +93,7 @@ def test_without_namespaces(host):
     assert host("exec", "w", "--", "echo", "here", check=0).stdout == "here\n"
     host("kill", "w", check=0)
     assert "confinement" not in host.json("list")["workspaces"][0]
-    # What reads its disk does without a cell too, as is recorded.
+    # The machine that reads its disk does without a cell too, as is recorded.
     (host.base / "in").write_text("written without a cell\n")
     host("cp", "--user", "root", host.base / "in", "w:/etc/hosts", check=0)
     assert "hosts" in host("ls", "w:/etc", check=0).stdout
@@ -108,7 +108,7 @@ def test_without_namespaces(host):
 
 
 def test_a_session_of_its_own_will(place):
-    """Where a cell could be had: what is asked for is what is done, aloud."""
+    """If a cell is possible, the option is still obeyed, with a warning."""
     skip_vmm_outside_of_a_cell()
     made = place("--json", "session", "create", "--base", "web", "--network", "isolated", "--unconfined", check=0)
     assert "the VMM runs in no cell" in json.loads(made.stderr.splitlines()[0])["warning"]
@@ -118,7 +118,8 @@ def test_a_session_of_its_own_will(place):
     told, = events(place, name, "vmm.unconfined")
     assert (told["severity"], told["data"]) == ("CRITICAL", {"confinement": "seccomp"})
     place("session", "destroy", name, check=0)
-    # In a cell, but for a developer who looks what QEMU would be refused: nothing of it looks like a confined machine.
+    # The machine has a cell. But a developer looks which calls QEMU would be refused, so nothing of it may look like a
+    # confined machine.
     name = place.json("session", "create", "--base", "web", "--network", "isolated", env={"MICROAGENT_QEMU_SECCOMP": "log"})["name"]
     facts = json.loads((place.state / "sessions" / f"{name}.bundle" / "runtime.json").read_text())
     assert "bwrap" in [companion["name"] for companion in facts["companions"]]

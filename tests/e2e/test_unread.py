@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""A reader that does not read what a command says: the command's deadline holds for our clients too, and one signal ends them."""
+"""Tests a reader that does not read a command's output: the command's deadline holds for our clients too, and one
+signal ends them."""
 
 import array
 import fcntl
@@ -44,14 +45,14 @@ def test_a_deadline_holds_for_an_unread_output(vm, words):
 
 
 def test_a_command_that_was_over_before(vm):
-    """Its output is longer than what fits on the way, and so its exit is unread too."""
+    """Its output is longer than the buffers on the way, so its exit is not read either."""
     child = vm.popen("exec", "--timeout", 2, "vm", "--", "dd", "if=/dev/zero", "bs=65536", "count=12", "status=none")
     assert child.wait() == 124
     assert DROPPED in child.stderr.read().decode()
 
 
 def test_a_reader_that_reads_gets_all_of_it(vm):
-    """Also what comes behind the deadline: it is about who does not read."""
+    """The same holds for output after the deadline: it is about a reader that does not read."""
     done = vm("exec", "--timeout", 1, "vm", "--", "sh", "-c", "while :; do echo y; done", check=124)
     assert "its timeout of 1 s passed" in done.stderr and DROPPED not in done.stderr
     assert done.stdout == "y\n" * (len(done.stdout) // 2)
@@ -78,7 +79,7 @@ def test_one_signal_ends_a_client_that_is_not_read(vm, command, number):
 
 
 def test_a_signal_ends_a_client_whose_document_is_not_read(vm):
-    """It is over, and stands in its last write."""
+    """The command is over, and our client is in its last write."""
     child = vm.popen("--json", "exec", "vm", "--", "dd", "if=/dev/zero", "bs=65536", "count=4", "status=none")
     assert os.read(child.stdout.fileno(), 1) == b"{"
     child.terminate()
@@ -102,7 +103,7 @@ def test_a_document_that_is_read_late(vm):
 
 
 def test_run(host):
-    """Nothing of its machine is left."""
+    """Requires that nothing of its machine is left."""
     child = host.popen("run", "--memory", 256, "--cpus", 1, "--timeout", 1, "--", "yes")
     assert child.wait() == 124
     assert DROPPED in child.stderr.read().decode()
@@ -131,7 +132,7 @@ def test_the_streams_of_a_python_program(box):
 
 @needs_python
 def test_a_python_program_that_does_not_loop(box):
-    """What it has not taken is dropped; what was there before is not."""
+    """Output that it has not taken is dropped; the file's earlier contents are not."""
     stream = box.stream("yes", timeout=1)
     wait_until(lambda: not [one for one in threading.enumerate() if one.name == "microagent-stream"], "the end of the command")
     assert {piece.text for piece in stream} == {"y\n"}

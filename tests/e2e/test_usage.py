@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Exit code 2 for each name that nothing can have and each number that is none, and nothing is made or booted."""
+"""Tests exit code 2 for each name that is not valid and each number that is none. Nothing is made or booted."""
 
 import re
 import subprocess
@@ -13,7 +13,7 @@ WORD = r"^  ([a-z][a-z-]*) "
 BAD_NAMES = ("", "../x", ".")
 BAD_NUMBERS = ("", "-1", "0", "x", "1x", "1.5", "99999999999999999999")
 
-# What a name is of is in front of it; each is tried with every bad one in the place of NAME.
+# The word in front of a name says what it names. Each command is tried with every bad name in the place of NAME.
 NAMES = """
 workspace: run --name NAME -- true
 workspace: create NAME
@@ -117,7 +117,7 @@ def leaves():
 
 
 def with_number():
-    """(command, option) of each option whose value is a number, by the command's own help."""
+    """Yields (command, option) for each option whose value is a number, by the command's own help."""
     return [(command, option) for command in leaves() for option in re.findall(
         r"^  (?:-\w, )?(--[a-z-]+) (?:MIB|N|SECONDS|SIZE|AGE|FD)\b", said(*command.split(), "--help"), re.M)]
 
@@ -157,7 +157,7 @@ def test_a_bad_number_that_is_a_word(host, command):
 
 
 def test_numbers_that_fit_nothing(host):
-    """What is wrong with them shows when it is known what they are for: this host, the image, another option."""
+    """A fault of these is known only later: when the host, the image or another option is known."""
     host("base", "create", "web", check=0)
     much = 2 ** 31 - 1
     for words, option in (

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Commands in a user namespace (`unshare -Ur`, a rootless container), where the kernel calls each user alike who is not known there:
-the host's root is one of them, and so is everybody else."""
+"""Tests commands in a user namespace (`unshare -Ur`, a rootless container). There the kernel has one name for all users
+that the namespace does not know: the host's root is one of them, and so are all others."""
 
 import os
 import shutil
@@ -26,10 +26,11 @@ def given(path, user):
 
 @pytest.fixture(name="inside", params=["root", "ordinary"])
 def user_inside(request):
-    """Whose commands run there. An ordinary user's namespace does not know the host's root, root's does."""
+    """The user whose commands run there. An ordinary user's namespace does not know the host's root, and root's does."""
     if os.getuid() != 0:
         pytest.skip("files of another user are made by root alone")
-    # Right below /tmp: in a directory that anybody may have made there an ordinary user would be refused.
+    # The place is directly below /tmp. In another directory, which anybody may have made there, an ordinary user would
+    # be refused.
     it = make_host(Path(tempfile.mkdtemp(prefix="ma-e-", dir="/tmp")))
     failed = request.session.testsfailed
     try:
@@ -50,7 +51,8 @@ def user_inside(request):
 
 
 def ways(it, beside):
-    """What leads to the caller's own directory `real`, and what is said: "" where it is gone. beside: directories of /tmp itself."""
+    """The way to the caller's own directory `real`, and the text of the refusal: "" where the way works. beside:
+    directories of /tmp itself."""
     real, mine, theirs, open_place = (it.base / name for name in ("real", "mine", "theirs", "open"))
     for path, user in ((real, it.uid), (mine, it.uid), (theirs, EVIL), (open_place, EVIL), (beside["mine"], it.uid), (beside["theirs"], EVIL)):
         path.mkdir()
@@ -94,7 +96,7 @@ def test_nobody_else_is_taken_for_root(inside):
                 else:
                     assert done.returncode == 0, (words, done)
                     inside("delete", "w", check=0)
-        # The file itself, by another name of it, which he may have made.
+        # Another name of the file itself, which the other user may have made.
         os.link(image, inside.base / "theirs" / "data.img")
         done = inside("create", "w", "--disk", f"data={inside.base}/theirs/data.img:/mnt/d:ro")
         assert done.returncode == 1 and "theirs/data.img has another name, and this one is in" in done.stderr, done

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Verification: what a workspace is made of, against what prepare recorded of it."""
+"""Tests verification: the files of a workspace are compared with prepare's record."""
 
 import contextlib
 import fcntl
@@ -30,7 +30,7 @@ def ask(host, command, config=None, args=()):
 
 
 def own_kernel(host):
-    """A copy of kernel and initrd that a test may change. Of a bzImage, the one that every VMM takes."""
+    """Makes a copy of kernel and initrd that a test may change. The kernel is a bzImage if every VMM must take it."""
     kernel, path = host.base / "kernel", default_kernel(host)["path"]
     unpacked = Path(f"{path}.vmlinux")
     shutil.copy(unpacked if host.backend != DEFAULT_BACKEND and unpacked.exists() else path, kernel)
@@ -49,7 +49,7 @@ def diverging(answer):
 
 
 def small_disk(host):
-    """Hashed in no time."""
+    """It is hashed in no time."""
     disk = host.base / "small.ext4"
     subprocess.run(["mke2fs", "-q", "-t", "ext4", disk, "8M"], check=True)
     return disk
@@ -106,7 +106,7 @@ def test_every_digest_is_recorded_and_enforced_before_the_first_start(host):
 
 
 def spoil(disk):
-    """Changes one byte that no file has."""
+    """Changes one byte that no file uses."""
     with open(disk, "r+b") as file:
         file.seek(7 << 20)
         byte = file.read(1)
@@ -120,7 +120,7 @@ def start_without_vmm(host, config):
 
 
 def ends_that_boot_nothing(host):
-    """What leads a prepared workspace to another state although no guest has run: (state, function)."""
+    """Ways by which a prepared workspace gets another state although no guest has run: (state, function)."""
     yield "stopped", lambda config: ask(host, "stop")
     yield "stopped", lambda config: ask(host, "kill")
     yield "quarantined", lambda config: ask(host, "quarantine")
@@ -129,7 +129,7 @@ def ends_that_boot_nothing(host):
 
 
 def test_the_root_is_enforced_until_a_guest_has_had_it(host):
-    """A state that a workspace has come to without a boot does not make its disk the guest's own."""
+    """A state that a workspace has reached without a boot does not make its disk the guest's own."""
     disk = small_disk(host)
     config = host.config(rootfsPath=str(disk))
     for state, end in ends_that_boot_nothing(host):
@@ -154,7 +154,7 @@ def test_the_root_is_enforced_until_a_guest_has_had_it(host):
 
 
 def test_a_root_that_a_guest_has_had_is_its_own(host):
-    """Also where the workspace was stopped before its first start; and a digest of before is none of a disk that is gone."""
+    """Also if the workspace was stopped before its first start. An earlier digest does not hold for a disk that was replaced."""
     config = host.config(rootfsPath=str(host.disk()))
     disk = Path(config["rootfsPath"])
     assert ask(host, "prepare", config)[0] == 0 and ask(host, "stop")[0] == 0
@@ -198,7 +198,7 @@ def test_an_unreadable_file_is_a_divergence(host):
 
 
 def test_relative_paths_lead_to_their_files_from_everywhere(host):
-    """They are those of the directory that prepare was asked in, whichever directory it is looked at from."""
+    """The paths are relative to the directory in which prepare was asked, from whichever directory they are looked at."""
     own_kernel(host)
     small_disk(host)
     extra = host.base / "data.ext4"
@@ -218,7 +218,7 @@ def test_relative_paths_lead_to_their_files_from_everywhere(host):
 
 @contextlib.contextmanager
 def asked_in_the_middle_of_a_digest(host, command, config):
-    """A start or run that stands still while it takes the digest of its root, until the end of a with: [its answer] afterwards."""
+    """A start or run that stands still while it takes the digest of its root, for the time of a `with`. [its answer] afterwards."""
     request = json.dumps({"command": command, "identity": {**IDENTITY, "requestID": "slow", "backend": host.backend}, "config": config}).encode()
     answers = []
     with subprocess.Popen([BIN / host.program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=host.env) as asking:
@@ -243,7 +243,7 @@ def asked_in_the_middle_of_a_digest(host, command, config):
 
 @pytest.mark.parametrize("command", ["start", "run"])
 def test_a_start_that_is_overtaken_while_it_looks(host, command):
-    """Who has killed a workspace, or removed it, finds no machine of an earlier request afterwards."""
+    """A user who has killed a workspace, or removed it, finds no machine of an earlier request afterwards."""
     disk = host.base / "large.ext4"
     subprocess.run(["mke2fs", "-q", "-t", "ext4", disk, "512M"], check=True)
     config = host.config(rootfsPath=str(disk))
@@ -281,14 +281,14 @@ def test_an_upgraded_init_is_said_until_the_next_prepare(host):
     assert "no, not as prepared: initrd init" in status
     assert ask(host, "prepare", config)[0] == 0
     assert ask(host, "inspect")[1]["verification"]["ok"] is True
-    # An initrd in which no init of ours is to be seen.
+    # Makes an initrd in which no init of ours can be seen.
     (host.base / "kernel.initrd").write_bytes(b"\x1f\x8b compressed")
     assert "init" in [a for a, _ in diverging(ask(host, "inspect")[1])]
     assert ask(host, "delete")[0] == 0
 
 
 def test_a_clone_of_an_image_is_not_hashed(host):
-    """The digest of an image is taken once; a clone that we make of it has the same."""
+    """The digest of an image is computed once. A clone that we make of it has the same digest."""
     hashed = host.base / "hashed"
     spy = host.base / "bin"
     shutil.copytree(BIN, spy)
@@ -304,7 +304,7 @@ def test_a_clone_of_an_image_is_not_hashed(host):
         assert done.returncode == 0, done.stdout + done.stderr
         return json.loads(done.stdout)
 
-    run("create", "warm", "--memory", "256")  # the first ever with this cache may have to
+    run("create", "warm", "--memory", "256")  # the first one ever with this cache may need it
     if hashed.exists():
         hashed.unlink()
     answer = run("create", "w", "--memory", "256")
@@ -329,7 +329,7 @@ printf '%s\\n' "$said"
 
 
 def test_state_and_digest_are_of_one_moment(host):
-    """What a guest wrote while prepare waited for its hash is not what somebody else changed behind us."""
+    """Writes of a guest while prepare waited for its hash are not taken for a change by another program."""
     disk, spy = small_disk(host), host.base / "bin"
     shutil.copytree(BIN, spy)
     hasher = spy / "microagent-artifact"
@@ -349,7 +349,7 @@ def test_state_and_digest_are_of_one_moment(host):
 
 
 def test_a_root_that_another_workspace_has(vm, host):
-    """Of another state directory; and as a disk, which a file of any workspace could be."""
+    """From another state directory, and as a disk, which may be a file of any workspace."""
     root = str(vm.state / "vm" / "rootfs.ext4")
     for command, config in (("prepare", {"rootfsPath": root}), ("run", {"rootfsPath": root}), ("run", {"disks": [
             {"name": "d", "path": root, "mountpoint": "/d", "mode": "ro"}]})):
@@ -358,7 +358,7 @@ def test_a_root_that_another_workspace_has(vm, host):
         assert f"{root} is used by the workspace {vm.state}/vm, which runs" in answer["error"]
         assert answer["errorSubject"] == root and "fdset" not in answer["error"]
         assert not (host.state / "w").exists()
-    # Nor is it an image, of which the copy would be torn.
+    # The disk of a running workspace is not an image either, since the copy would be inconsistent.
     for words in (("create", "w"), ("run",), ("base", "create", "b")):
         code = 125 if words == ("run",) else 1
         refused = host("--json", *words, "--image", root, *(("--", "true") if words == ("run",) else ()), check=code)
@@ -371,7 +371,7 @@ def test_a_root_that_another_workspace_has(vm, host):
 
 @pytest.mark.skipif(BACKEND != "qemu", reason="the locks of a disk that QEMU takes")
 def test_a_disk_that_another_program_locks(host):
-    """As QEMU does: told in our words."""
+    """Locks the disk as QEMU does. The error is in our words."""
     disk = small_disk(host)
     with open(disk, "r+b") as file:
         for byte in (100, 201, 203):  # QEMU's own locks
@@ -384,7 +384,7 @@ def test_a_disk_that_another_program_locks(host):
 
 
 def rootfs_of(answer):
-    """The block's part about the root file system: of now, or of an earlier time, which it says."""
+    """The block's part about the root file system: of now, or of an earlier time, which it names."""
     found = answer["verification"]["rootfs"]
     assert answer["verification"]["ok"] is True and answer["verification"]["divergence"] == []
     assert ("sha256" in found) != ("lastSHA256" in found)
@@ -396,14 +396,14 @@ def test_a_started_disk_is_told_and_not_compared(host):
     host("create", "w", "--memory", 256, "--cpus", 1, check=0)
     disk = host.state / "w" / "rootfs.ext4"
     recorded = rootfs_of(host.json("status", "w"))["sha256"]
-    # What is answered when the guest is ready was compared before it was.
+    # The answer of a ready guest was compared before the guest was ready.
     started = rootfs_of(host.json("start", "w"))
     assert started["lastSHA256"] == recorded
     host("exec", "w", "--", "sh", "-c", "echo written > /workspace/f; sync", check=0)
     running = rootfs_of(host.json("status", "w"))
     assert running == started and running["recordedSHA256"] == recorded
     assert f"may have changed since {running['observedAt']}" in host("status", "w", check=0).stdout
-    # Of a disk that is being written to, a new one is of a moment that is over as well.
+    # The new digest of a disk that is being written to is also one of a past moment.
     assert rootfs_of(host.json("status", "w", "--full"))["observedAt"] > running["observedAt"]
     host("kill", "w", check=0)
     now = sha256(disk)
@@ -424,7 +424,7 @@ def test_a_started_disk_is_told_and_not_compared(host):
     (host.state / "w" / "rootfs.json").unlink()
     code, answer = ask(host, "halt", args=["--full"])
     assert (code, answer["errorCode"]) == (1, "invalid")
-    prepared = rootfs_of(host.json("start", "w", "--prepare"))  # forgets it, and takes what is there
+    prepared = rootfs_of(host.json("start", "w", "--prepare"))  # forgets the digest, and takes what is there
     assert prepared["lastSHA256"] == prepared["recordedSHA256"] == now
     host("kill", "w", check=0)
     host("delete", "w", check=0)
@@ -435,7 +435,7 @@ NEVER_SETTLED = {"MICROAGENT_TEST_LIMIT_DIGEST_SETTLED_MS": "600000"}
 
 
 def hashers(host):
-    """Processes of this test that take the digest of a disk at rest: {pid: what ps shows}."""
+    """Returns processes of this test that compute the digest of a disk at rest: {pid: what ps shows}."""
     found = {}
     for pid in strays.running(host.base):
         with contextlib.suppress(OSError):
@@ -445,7 +445,7 @@ def hashers(host):
 
 
 def restarted(host, **env):
-    """A workspace that has run and was halted."""
+    """Makes a workspace that has run and was halted."""
     host("start", "w", env=env, check=0)
     host("exec", "w", "--", "sh", "-c", "date > /workspace/f", check=0)
     host("halt", "w", check=0)
@@ -453,7 +453,7 @@ def restarted(host, **env):
 
 @pytest.mark.skipif(BACKEND == "apple-vf", reason="a Mac has no guard, which is who takes it")
 def test_a_disk_at_rest_has_its_digest_taken(host):
-    """Once, after a clean end, by nobody whom anyone waits for; the next start has it for the last one."""
+    """Once, after a clean end, by a process that nobody waits for. The next start takes it for the last one."""
     host("create", "w", "--memory", 256, "--cpus", 1, check=0)
     restarted(host, **SETTLED_AT_ONCE)
     wait_until(lambda: "sha256" in rootfs_of(host.json("status", "w")), "the digest of the disk")
@@ -489,7 +489,7 @@ def test_a_command_that_has_failed_leaves_a_disk_at_rest(host):
 
 @pytest.mark.skipif(BACKEND == "apple-vf", reason="a Mac has no guard, which is who takes it")
 def test_nobody_waits_for_a_digest(host):
-    """One that will take for ever holds up neither halt, start, stop nor delete, and a killed one leaves nothing."""
+    """A process that would take for ever delays neither halt, start, stop nor delete. If it is killed it leaves nothing."""
     host("create", "w", "--memory", 256, "--cpus", 1, check=0)
     restarted(host, **NEVER_SETTLED)
     wait_until(lambda: hashers(host), "somebody who takes the digest")
@@ -499,7 +499,7 @@ def test_nobody_waits_for_a_digest(host):
     os.kill(pid, signal.SIGKILL)
     before = rootfs_of(host.json("status", "w"))
     assert before["lastSHA256"] == before["recordedSHA256"]
-    # A start: the guest writes, and he who would take the digest of what was there goes.
+    # A start: the guest writes, and the process that computes the old digest ends.
     restarted(host, **NEVER_SETTLED)
     wait_until(lambda: hashers(host), "somebody who takes the digest")
     (pid,) = hashers(host)
@@ -508,12 +508,12 @@ def test_nobody_waits_for_a_digest(host):
     wait_until(lambda: pid not in hashers(host), "him to give up")
     assert "lastSHA256" in rootfs_of(host.json("status", "w"))
     host("kill", "w", check=0)
-    assert not hashers(host)  # what was cut off is not worth a digest
-    # A delete: the disk is nobody's.
+    assert not hashers(host)  # a machine that was cut off needs no digest
+    # A delete: the disk belongs to nobody.
     restarted(host, **NEVER_SETTLED)
     wait_until(lambda: hashers(host), "somebody who takes the digest")
     host("delete", "w", check=0)
     wait_until(lambda: not hashers(host), "him to give up")
-    # What is removed with its machine is not hashed.
+    # A disk that is removed with its machine is not hashed.
     host("run", "--memory", 256, "--", "true", env=NEVER_SETTLED, check=0)
     assert not hashers(host)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""microagent-vsockd alone, with a QEMU started by hand and a guest of the test's own."""
+"""Tests microagent-vsockd alone, with a QEMU started by hand and a guest of the test."""
 
 import json
 import os
@@ -152,7 +152,7 @@ def test_a_bad_first_line_is_a_close(device, line):
 
 
 def test_a_thousand_streams(device):
-    """A forking guest server holds more than a thousand streams open at once; each answers."""
+    """A guest server that forks holds more than a thousand streams open at once; each answers."""
     streams = []
     for i in range(1000):
         stream = device.dial(HOLD)
@@ -174,7 +174,7 @@ def test_a_client_that_vanishes_and_one_that_never_reads(device):
         stream.close()
     lazy = device.dial(SOURCE)
     lazy.sendall(struct.pack("<Q", 64))
-    stream = device.dial(ECHO)  # one slow reader does not hold the others
+    stream = device.dial(ECHO)  # one slow reader does not block the others
     stream.sendall(b"alive")
     assert stream.recv(5) == b"alive"
     lazy.close()

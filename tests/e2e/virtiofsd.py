@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The virtiofsd of this host: the one in C of Debian 12, or the one in Rust of newer distributions. Tests of what one of the two
-has, and of the words that it is given, ask which it is."""
+"""The virtiofsd of this host: the one in C of Debian 12, or the one in Rust of newer distributions. Tests of features
+that only one of them has, and of its options, ask which it is."""
 
 import os
 from pathlib import Path
@@ -14,5 +14,5 @@ in_c = pytest.mark.skipif(not IS_C, reason="the virtiofsd in Rust has neither lo
 
 
 def cache_word(cache):
-    """What the program is given for a share's cache."""
+    """Returns the option for a share's cache."""
     return f"cache={cache}" if IS_C else f"--cache={'never' if cache == 'none' else cache}"

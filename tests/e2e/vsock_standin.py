@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Takes the place of the socket by which clients reach the agent of a workspace's guest."""
+"""Replaces the socket by which clients reach the agent of a workspace's guest."""
 
 import os
 import socket
@@ -9,8 +9,8 @@ from conftest import HANG_S
 
 
 class VsockStandIn:
-    """Used as a context manager: inside, <directory>/agent.sock, or vsock.sock where there is none, is ours and the real one is at
-    self.real. Each connection is handled in a thread of its own; count of them."""
+    """A context manager: inside, <directory>/agent.sock, or vsock.sock if there is none, is ours, and the real one is
+    at self.real. Each connection is handled in a thread of its own; count is their number."""
 
     def __init__(self, directory):
         self.path = next(path for path in (directory / "agent.sock", directory / "vsock.sock") if path.exists())
@@ -18,7 +18,7 @@ class VsockStandIn:
         self.count, self.threads = 0, []
 
     def plan(self, number):
-        """What handle() is to be given for the connection of that number, from 0; asked in their order."""
+        """Returns the arguments of handle() for the connection of that number, from 0. It is called in their order."""
 
     def handle(self, stream, plan):
         raise NotImplementedError
