@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A directory in that of another user, who leads what goes through it elsewhere."""
+"""A directory in that of another user, who replaces a part of its path."""
 
 import os
 
@@ -14,7 +14,8 @@ def owned(path):
 
 
 class Exchanged:
-    """`way`, in a home of his, and `victim`, where he may not even look; what is in both is the caller's to make, root."""
+    """Makes `way`, in a home of that user, and `victim`, which the user may not even look into. The caller, who is
+    root, makes the contents of both."""
 
     def __init__(self, base):
         if os.getuid() != 0:

@@ -6,8 +6,8 @@ import sys
 
 
 def without(call, errnum):
-    """Words to be written before a program, in which a system call then fails (a seccomp filter). Where root tests, programs
-    with a set-user-ID bit keep it."""
+    """Returns words before a program, in which a system call then fails (a seccomp filter). If root runs the tests,
+    programs keep their set-user-ID bit."""
     return [sys.executable, "-c", FILTER % (call, errnum)]
 
 

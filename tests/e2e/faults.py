@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""One system call of one process of a command fails, or is the process's last. strace does it, to the named process
-alone: its children are not followed, since those of a start lead into the machine that lives."""
+"""Lets one system call of one process of a command fail, or makes it the process's last. strace does it, to the named
+process only. Its children are not followed, since those of a start become the machine, which lives on."""
 
 import os
 import random
@@ -9,7 +9,7 @@ import shutil
 
 from conftest import BIN, HANG_S, wait_until
 
-# What each call may answer on a machine in trouble.
+# The errors that each call may return on a machine in trouble.
 ERRORS = {
     "EIO": ("read pread64 write pwrite64 fsync fdatasync openat newfstatat renameat renameat2 unlinkat mkdirat linkat ftruncate "
             "flock getdents64 readlinkat copy_file_range"),
@@ -21,12 +21,12 @@ ERRORS = {
 # The sanitizers end a program that has no memory for them.
 NOT_NOW = ["ENOMEM"] if os.environ.get("SANITIZE") else []
 LINE = re.compile(r"^(\w+)\((.*)\)\s+= ")
-# Numbers, names that are made by chance, and addresses say nothing of the place.
+# Numbers, random names, and addresses do not identify a place.
 BY_CHANCE = re.compile(r"0x[0-9a-f]+|\d+|\"(?:[^\"\\]|\\.)*\"\.\.\.")
 
 
 class Place:
-    """The count-th time that the process makes the call, counted from 1, and what it looked like."""
+    """The count-th time that the process makes the call, counted from 1, and the call's text."""
 
     def __init__(self, call, count, line):
         self.call, self.count, self.line = call, count, line
@@ -38,17 +38,17 @@ class Place:
 
 
 class Faults:
-    """The programs of a build, of which one can be had at."""
+    """The programs of a build whose processes can be reached."""
 
     def __init__(self, host, program):
-        """program: its file's name; its n-th process of a command is the one."""
+        """program: the name of its file. Its n-th process of a command is the traced one."""
         self.host, self.program = host, program
         self.log, self.rule, self.turn, self.nth = (host.base / f"fault.{name}" for name in ("log", "rule", "turn", "nth"))
         host.bin = host.base / "bin"
         shutil.copytree(BIN, host.bin)
         real = host.bin / f"{program}.real"
         (host.bin / program).rename(real)
-        # exec, and strace -D: the process that was started is the one that is traced, so its parent ends it as ever.
+        # Uses exec and strace -D: the started process is the traced one, so its parent ends it as always.
         (host.bin / program).write_text(f"""#!/bin/sh
 turn=$(($(cat {self.turn} 2>/dev/null || echo 0) + 1)); echo $turn >{self.turn}
 [ $turn = "$(cat {self.nth})" ] || exec {BIN / program} "$@"
@@ -59,7 +59,7 @@ exec strace -D -q -o {self.log} $(cat {self.rule}) {BIN / program} "$@"
         real.unlink()
 
     def run(self, words, nth=1, rule=""):
-        """The command, once, with its n-th process of the program under that rule."""
+        """Runs the command once, with its n-th process of the program under that rule."""
         self.log.unlink(missing_ok=True)
         self.turn.unlink(missing_ok=True)
         self.rule.write_text(rule)
@@ -67,13 +67,13 @@ exec strace -D -q -o {self.log} $(cat {self.rule}) {BIN / program} "$@"
         return self.host(*words, timeout=HANG_S)
 
     def plainly(self, *words, **kw):
-        """Another command, in which nothing fails."""
+        """Runs another command, in which nothing fails."""
         self.nth.write_text("0")
         return self.host(*words, **kw)
 
     def places(self, nth=1):
-        """What the last run has seen: a place for each distinct call, the first time that it was made. What the loader
-        does is not the program's, and ends with the unmapping of ld.so.cache."""
+        """Returns the places of the last run: one for each distinct call, the first time that it was made. Calls of the
+        loader are not the program's; they end when ld.so.cache is unmapped."""
         wait_until(lambda: self.log.exists() and "+++ exited" in self.log.read_text(errors="replace"), "the trace")
         counts, seen, found, loaded = {}, set(), [], False
         for line in self.log.read_text(errors="replace").splitlines():
@@ -89,7 +89,7 @@ exec strace -D -q -o {self.log} $(cat {self.rule}) {BIN / program} "$@"
         return found
 
     def had(self):
-        """Whether the fault was had; a run may end before it is its turn."""
+        """Returns whether the fault happened. A run may end before its turn."""
         wait_until(lambda: self.log.exists() and "+++ " in self.log.read_text(errors="replace"), "the trace")
         text = self.log.read_text(errors="replace")
         return "(INJECTED)" in text or "+++ killed by SIGKILL" in text
@@ -101,7 +101,7 @@ def rule(place, fault):
 
 
 def chosen(places, seed, most):
-    """Pairs of a place and a fault, each place once, in an order that the seed gives."""
+    """Returns pairs of a place and a fault, each place once, in an order that the seed gives."""
     dice = random.Random(seed)
     pairs = [(place, dice.choice(list(place.faults()))) for place in places if place.call not in ("execve", "exit_group")]
     dice.shuffle(pairs)

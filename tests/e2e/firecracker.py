@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Machines of the Firecracker supervisor, for tests that ask for what they need: any Firecracker, which is the real one where
-MICROAGENT_TEST_FIRECRACKER names it, or the stand-in (tests/standin/firecracker) with its record of calls and its faults."""
+"""Machines of the Firecracker supervisor, for tests that ask for what they need: any Firecracker, which is the real one
+if MICROAGENT_TEST_FIRECRACKER names it, or the stand-in (tests/standin/firecracker) with its record of calls and its
+faults."""
 
 from pathlib import Path
 
@@ -29,7 +30,7 @@ class Firecracker(Supervised):
         return vmm
 
     def calls(self):
-        """The calls of the stand-in's API since the last look: [(name, body)]."""
+        """Returns the calls of the stand-in's API since the last look: [(name, body)]."""
         assert not self.is_real, "the real Firecracker keeps no record of calls"
         return [(line["call"], line["body"]) for line in self.recorded() if "call" in line]
 

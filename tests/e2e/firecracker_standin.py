@@ -21,7 +21,7 @@ sys.path.append(str(STANDIN))
 
 
 def make_launcher(place, **values):
-    """One executable file, for MICROAGENT_FIRECRACKER, and its settings beside it."""
+    """Makes one executable file, for MICROAGENT_FIRECRACKER, and its settings beside it."""
     assert (BUILD / "standin" / "libvsock.so").exists(), "`make standin` builds what the stand-in needs"
     place.mkdir(exist_ok=True)
     set_values(place, **values)
@@ -42,7 +42,7 @@ def calls(place):
 
 
 class Api:
-    """One connection; what comes back is (status, object or text)."""
+    """One connection. The answers are (status, object or text)."""
 
     def __init__(self, path):
         self.socket = socket.socket(socket.AF_UNIX)
@@ -86,7 +86,7 @@ class Api:
 
 
 class Running:
-    """The program with its socket in place, until the end of a with: the stand-in, or another one that is named."""
+    """Runs the program with its socket in place, for the time of a `with`: the stand-in, or another program that is named."""
 
     def __init__(self, place, words=(), wrap=(), program=None, **values):
         self.place, self.sock = place, place / "api.sock"

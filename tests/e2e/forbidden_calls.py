@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""System calls that a program of others must not make, tried by a script that stands in for it.
-
-Each is refused by ENOSYS, and by nothing else: another error would come from the kernel's own code for that call, which the
-filter of system calls keeps out of reach.
-"""
+"""System calls that a foreign program must not make, tried by a script in its place. Each must be refused by ENOSYS and
+nothing else. Another error would come from the kernel's own code for that call, which the filter of system calls
+keeps out of reach."""
 
 import os
 import platform

@@ -113,7 +113,7 @@ def test_one_in_quarantine_stays(web):
 
 
 def test_one_whose_supervisor_stands_still(web):
-    """It does not end its session, which the next sweep does a minute later."""
+    """The command does not end its session. The next sweep does it a minute later."""
     name = create(web, "--lifetime", "1h")["name"]
     place = web.state / "sessions" / f"{name}.bundle"
     pid = json.loads((place / "runtime.json").read_text())["supervisorPid"]
@@ -128,7 +128,7 @@ def test_one_whose_supervisor_stands_still(web):
 
 
 def test_nobody_uses_it(web):
-    """While a command runs it is used; one that a client will come back to runs without a stream."""
+    """A session is in use while a command runs. A command that a client will come back to runs without a stream."""
     session = create(web)
     name = session["name"]
     assert not {"lifetimeSeconds", "idleSeconds", "endsAt"} & set(session)
@@ -190,7 +190,7 @@ def test_what_no_end_is(host):
 
 
 def test_the_connection_of_its_owner_ends(web):
-    """It is closed behind the answer, and so is the session's life."""
+    """The connection is closed after the answer, and the session ends."""
     name = create(web)["name"]
     assert ask(web, name, command="session-hold") == {"ok": True}
     wait_until(lambda: not web.json("session", "list")["sessions"], "the end of a session whose owner is gone")

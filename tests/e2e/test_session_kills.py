@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Commands that end sessions and bases, killed at each of their steps: what is there afterwards is whole or gone."""
+"""Kills commands that end sessions and bases at each of their steps. Afterwards everything is whole or gone."""
 
 import fcntl
 import json
@@ -23,7 +23,7 @@ KEPT = {"audit.log", "events.json", "session.json", "telemetry.jsonl"}
 
 @pytest.fixture(scope="module")
 def place():
-    """A state directory with a base, what makes sessions of it, and what kills commands."""
+    """Makes a state directory with a base, and returns functions that make sessions of it and kill commands."""
     it = make_host(Path(tempfile.mkdtemp(prefix="e-")))
     it.clone = cloner(it)
     it.killer = Killer(it)
@@ -46,12 +46,12 @@ def trail(host, name):
 
 
 def marks(host):
-    """Of what is being made or ended, and locks; the time of the next end stays."""
+    """Requires that nothing is half made or half ended, and that no lock is left. The time of the next end stays."""
     return [name for name in names(host.state / "sessions" / ".locks") if name != ".ends"]
 
 
 def assert_gone(host, name):
-    """Nothing of it but its archive, once and whole and closed."""
+    """Requires that only its archive is left, once and whole and closed."""
     assert not bundle(host, name).exists() and names(host.state / "archive") == [name]
     assert set(names(host.state / "archive" / name)) == KEPT
     events = trail(host, name)
@@ -87,7 +87,7 @@ def test_a_destroy_killed_at_each_step(place):
         assert place.json("session", "gc") == NOTHING
         assert_gone(place, name)
         assert step % 2 or not done["removed"] or ("half-destroyed", "removed") in orphans(place, name)
-        # With the security log, or gc would rightly tell of an archive that somebody has removed.
+        # Removes the security log too. Otherwise gc would rightly report an archive that somebody has removed.
         shutil.rmtree(place.state / "archive" / name)
         shutil.rmtree(place.state / "logs")
     print(f"{step - 1} steps")
@@ -98,7 +98,7 @@ def test_a_destroy_killed_at_each_step(place):
 
 
 def test_a_pool_that_was_left(place):
-    """A claimer that was killed before it had its member: it is in the pool still, and dead there."""
+    """A claimer that was killed before it had its member. The member is still in the pool, and dead."""
     name, = place.clone()
     tokens = place.state / "pool" / "web-v1" / "ready"
     for path in (tokens / name, place.state / "sessions" / ".locks" / ".making" / f"{name}.bundle", bundle(place, name) / ".making"):
@@ -117,7 +117,7 @@ def test_a_pool_that_was_left(place):
 
 
 def killed_at(place, condition, *words):
-    """Killed at the first step after which the condition is true; the condition's value."""
+    """Kills it at the first step after which the condition is true. Returns the condition's value."""
     for step in range(1, 1000):
         assert place.killer.at(step, *words), "it came to its end"
         found = condition()
@@ -153,7 +153,7 @@ def flocked(path):
 
 
 def half_made(place, name):
-    """What its maker leaves who is killed."""
+    """Makes a session as a killed maker leaves it."""
     (bundle(place, name) / ".making").touch(0o600)
     mark = place.state / "sessions" / ".locks" / ".making" / f"{name}.bundle"
     mark.parent.mkdir(0o700, exist_ok=True)
@@ -162,7 +162,7 @@ def half_made(place, name):
 
 
 def test_a_destroy_that_fails_leaves_the_trace_of_others(place):
-    """While it is at work nobody else is, and what they know it by stays until it is gone."""
+    """While one command is at work no other is. What they know it by stays until it is gone."""
     name, = place.clone()
     mark = half_made(place, name)
     ending = mark.with_name(f"{name}.bundle.end")
@@ -277,7 +277,7 @@ def test_a_workspace_that_is_deleted(place):
 
 
 def bases(host, but=("web-v1",)):
-    """The bases that are told of, each whole, and what else is in their place."""
+    """Returns the listed bases, each whole, and what else is in their directory."""
     told = [b["name"] for b in host.json("base", "list")["bases"] if b["name"] not in but]
     assert all(host.json("base", "verify", name)["ok"] for name in told)
     there = [f for f in names(host.state / "bases") if f.removesuffix(".bundle") not in but]
@@ -285,7 +285,7 @@ def bases(host, but=("web-v1",)):
 
 
 def test_a_base_create_and_delete_killed_at_each_step(place):
-    """Under its name it is whole, immutable files and all; the rest goes with the next command."""
+    """Under its name the base is whole, with immutable files. The next command removes the rest."""
     ends = {"create": set(), "delete": set()}
     for step in range(1, 1000):
         killed = place.killer.at(step, "base", "create", "other")
@@ -311,7 +311,7 @@ def test_a_base_create_and_delete_killed_at_each_step(place):
 
 
 def test_a_base_is_deleted_while_it_is_used(place):
-    """Each session that was made has its base whole; each base that went had no session."""
+    """Each session that was made has its whole base. Each base that was deleted had no session."""
     def race(number):
         if number % 4:
             return place("session", "create", "--base", "other", "--network", "isolated")
@@ -335,7 +335,7 @@ def test_a_base_is_deleted_while_it_is_used(place):
 
 
 def test_a_base_of_a_pool(place):
-    """Nothing of the pool has been made yet, and it is kept all the same."""
+    """Nothing of the pool has been made yet, and the pool is kept all the same."""
     pool = place.state / "pool" / "web-v1"
     for part in (pool / "ready", pool / "claimed"):
         part.mkdir(parents=True)
@@ -357,7 +357,7 @@ def test_a_session_that_hides_its_base(place):
     record.write_text("{")
     refused = place("base", "delete", "web-v1")
     assert refused.returncode == 1 and f"session {name} may be made of base web-v1" in refused.stderr
-    place("session", "destroy", name, check=0)  # and is no less destroyed
+    place("session", "destroy", name, check=0)  # and it is destroyed all the same
     assert not bundle(place, name).exists()
 
 
@@ -384,7 +384,7 @@ def test_links_and_mounts_lead_nowhere(place):
     answer = json.loads(place("--json", "audit", "verify", name, check=1).stdout)
     assert answer["verdict"] == "broken"  # the security log knows the log that was there
 
-    # Its very directory as a link: not ours, and not followed.
+    # The session's own directory is a link: it is not ours, and not followed.
     bundle(place, name).symlink_to(outside)
     refused = place("session", "destroy", name)
     assert refused.returncode == 1 and str(bundle(place, name)) in refused.stderr, refused.stderr

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`session create` that is broken off: by a signal, by the end of who would have read its answer, and by kill -9."""
+"""Tests `session create` that is interrupted: by a signal, by the end of the reader of its answer, and by kill -9."""
 
 import contextlib
 import json
@@ -47,7 +47,7 @@ def test_a_cancelled_making_in_json(place):
 
 
 def test_ctrl_c_at_a_terminal(place):
-    """It comes to the whole group: what is at work for us goes on until we end it."""
+    """The signal goes to the whole group. Processes that work for the command go on until the command ends them."""
     child = place.popen(*CREATE, start_new_session=True)
     spin_until(lambda: STAGES["booting"](place), child)
     os.killpg(child.pid, signal.SIGINT)
@@ -57,7 +57,7 @@ def test_ctrl_c_at_a_terminal(place):
 
 
 def test_an_answer_that_cannot_be_written(place):
-    """Nobody knows its name: it is not left running."""
+    """Nobody knows its name, so it is not left running."""
     for words in (CREATE, ("--json", *CREATE)):
         with open("/dev/full", "wb") as full:
             done = place.popen(*words, stdout=full)
@@ -83,7 +83,7 @@ def test_one_that_was_left_unfinished_says_so(place):
     assert (listed["name"], listed["detail"]) == (name, "in the making")
     done = place("session", "exec", name, "--", "true")
     assert done.returncode == 125 and f"session {name} is being made by another command just now" in done.stderr
-    # What it had started goes on, and would destroy the session whose maker is gone.
+    # The processes that it had started go on, and would destroy the session whose maker is gone.
     while started := set(strays.running(place.state)) - {child.pid}:
         for pid in started:
             with contextlib.suppress(ProcessLookupError):
@@ -103,7 +103,7 @@ def test_one_that_was_left_unfinished_says_so(place):
 
 @pytest.mark.parametrize("end", ("kill", "stop", "halt"))
 def test_a_kill_while_it_boots(place, end):
-    """Its guest decides how long that takes: it is ended all the same, and whoever makes it fails."""
+    """The guest decides how long that takes. The session is ended all the same, and its maker fails."""
     child = place.popen(*CREATE)
     spin_until(lambda: STAGES["booting"](place), child)
     name = bundles(place)[0].name.removesuffix(".bundle")
@@ -119,7 +119,7 @@ def test_a_kill_while_it_boots(place, end):
 
 
 def hasher_of(host):
-    """The pid of a process that hashes a disk of this host's, or None."""
+    """Returns the pid of a process that hashes a disk of this host, or None."""
     for entry in Path("/proc").iterdir():
         try:
             if (b"microagent-artifact\0sha256" in (entry / "cmdline").read_bytes()
@@ -132,7 +132,7 @@ def hasher_of(host):
 
 @pytest.mark.parametrize("number, code", ((signal.SIGTERM, 143), (signal.SIGINT, 130), (signal.SIGKILL, -9)))
 def test_a_disk_that_takes_minutes_to_hash(host, number, code):
-    """What hashes it ends with who waits for it, however that one ends."""
+    """The hashing process ends with the process that waits for it, however that one ends."""
     child = host.popen("base", "create", "z", "--size", 300000, "--network", "isolated")
     wait_until(lambda: hasher_of(host) or child.poll() is not None, "the hashing of the disk")
     child.send_signal(number)
@@ -183,7 +183,7 @@ def test_the_next_steps_that_messages_name_are_those_of_sessions(place):
 
 
 def test_a_command_whose_machine_is_paused(place):
-    """Who waits for it is told; a signal, which nobody in the guest could take, ends the waiting at once."""
+    """The caller that waits is told. A signal, which nothing in the guest could take, ends the waiting at once."""
     name = place.json(*CREATE, "--disk-quota", 24)["name"]
     write = ("dd", "if=/dev/urandom", "bs=1M", "count=20", "conv=fsync")
     first, second = (place.popen("session", "exec", "--user", "root", name, "--", *write, f"of=/root/{n}") for n in (1, 2))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""How much the disk of a session may grow: a machine that reaches its quota waits for a higher one."""
+"""Tests the growth of a session's disk: a machine that reaches its quota waits for a higher one."""
 
 import hashlib
 import json
@@ -19,7 +19,7 @@ from test_session_share import make_view
 from test_sessions import bundle
 
 MIB = 1 << 20
-CLUSTER = 64 << 10  # by which a layer grows
+CLUSTER = 64 << 10  # a layer grows by this
 layered = pytest.mark.skipif(BACKEND != "qemu", reason="Firecracker's disks are raw: a session's is no layer")
 
 
@@ -42,7 +42,7 @@ def listed(host, name):
 
 
 def paused(host, name):
-    """The details of the events that tell of a pause."""
+    """Returns the details of the events that report a pause."""
     events = json.loads((directory(host, name) / "events.json").read_text())
     schema_check.validate("events", events)
     return [e["detail"] for e in events if e.get("detail", "").startswith("paused: ")]
@@ -56,7 +56,7 @@ def audited(host, name, event):
 
 
 def write(host, name, source, target, by="cat > "):
-    """A command that writes what a file of the host has; it waits while the machine does."""
+    """Starts a command that writes the contents of a file of the host. It waits while the machine does."""
     return host.popen("session", "exec", "--user", "root", "--stdin", source, name, "--",
                       "sh", "-c", f"{by}{target} && sync")
 
@@ -67,7 +67,7 @@ def finish(writer):
 
 
 def digest_in(host, name, path):
-    """As the disk has it, not the guest's memory."""
+    """Returns the contents from the disk, and not from the guest's memory."""
     line = f"echo 3 > /proc/sys/vm/drop_caches; sha256sum {path}"
     return host("session", "exec", "--user", "root", name, "--", "sh", "-c", line, check=0).stdout.split()[0]
 
@@ -79,7 +79,7 @@ def random_file(host, mib):
 
 
 def ask(host, name, document, valid=True):
-    """A request of control.sock, by hand."""
+    """Sends a request to control.sock by hand."""
     if valid:
         schema_check.validate("control-sock-request", document)
     with socket.socket(socket.AF_UNIX) as client:
@@ -91,7 +91,7 @@ def ask(host, name, document, valid=True):
 
 
 def check_requests(host, name, quota):
-    """The same again changes nothing; less, or what is no number, is refused."""
+    """The same quota again changes nothing. A smaller one, or no number, is refused."""
     answer = ask(host, name, {"command": "disk-quota", "bytes": quota})
     assert answer == {"ok": True, "disk": {"quotaBytes": quota, "grownBytes": answer["disk"]["grownBytes"]}}
     assert ask(host, name, {"command": "disk-quota", "bytes": quota - 1})["errorCode"] == "conflict"
@@ -104,7 +104,7 @@ def check_requests(host, name, quota):
 
 
 def check_waiting(host, name, quota, times):
-    """Paused, told once, and of no use until it may have more."""
+    """The machine is paused, this is reported once, and the machine does nothing until it may have more."""
     said = f"paused: its disk has grown to its quota of {quota} MiB"
     assert paused(host, name).count(said) == 1 and len(paused(host, name)) == times
     told = listed(host, name)
@@ -123,7 +123,7 @@ def check_waiting(host, name, quota, times):
         assert f"{said}\nmicroagent: hint: `microagent session quota {name} MIB` raises it" in done.stderr, done.stderr
     done = host("session", "quota", name, quota - 1)
     assert done.returncode == 1 and "can only be raised until it is stopped" in done.stderr
-    # Looking at it is no open of a file that is the machine's alone.
+    # Looking at the disk does not count as an open of a file that only the machine may open.
     assert [data["file"] for _, data in audited(host, name, "bundle.opened") if data["file"].startswith("rootfs")] == []
     return reached[-1][1]["grownBytes"]
 
@@ -136,10 +136,10 @@ def test_a_layer_is_kept_to_its_quota(host):
     name = made["name"]
     assert made["clone"] == "overlay" and made["quotaBytes"] == record(host, name)["quotaBytes"] == 24 * MIB
     check_requests(host, name, 24 * MIB)
-    # Straight to the disk and one at a time: what the guest's cache writes, QEMU makes one write of.
+    # Writes directly to the disk, one at a time, since QEMU joins the writes of the guest's cache.
     writer = write(host, name, source, "/root/f", by="dd bs=1M iflag=fullblock oflag=direct of=")
     wait_until(lambda: paused(host, name), "the pause")
-    # Not one byte more, and nearly all of it once what is on its way has been written.
+    # The disk has not one byte more than its quota, and nearly all of it when the writes on their way are done.
     assert check_waiting(host, name, 24, 1) <= 24 * MIB
     wait_until(lambda: listed(host, name)["grownBytes"] > 20 * MIB, "what is on its way")
     assert listed(host, name)["grownBytes"] <= 24 * MIB
@@ -152,7 +152,7 @@ def test_a_layer_is_kept_to_its_quota(host):
     assert listed(host, name)["detail"] == "resumed: its disk may grow to 40 MiB"
     assert digest_in(host, name, "/root/f") == digest
 
-    # In quarantine too; and what is asked for once more is met once more.
+    # Also in quarantine. A repeated request is answered again.
     writer = write(host, name, source, "/root/g")
     wait_until(lambda: len(paused(host, name)) == 2, "the second pause")
     assert check_waiting(host, name, 40, 2) <= 40 * MIB
@@ -165,7 +165,8 @@ def test_a_layer_is_kept_to_its_quota(host):
 
 
 def fill_but_for(host, name, room):
-    """Has the guest write until its disk may grow by that much and no more, whatever else it writes meanwhile; grownBytes."""
+    """Lets the guest write until its disk may grow by exactly that much, whatever else the guest writes meanwhile.
+    Returns grownBytes."""
     sh = ("session", "exec", "--user", "root", name, "--", "sh", "-c")
     done = 0
     while (left := 24 * MIB - listed(host, name)["grownBytes"]) > room:
@@ -177,21 +178,22 @@ def fill_but_for(host, name, room):
 
 @layered
 def test_a_write_that_does_not_fit_is_not_begun(host):
-    """A large one leaves room that is no use to it, and it is the quota all the same. QEMU merges neighbouring writes of the guest
-    if they come at once; here one of the guest alone is larger than the room, which is not near the quota."""
+    """A large write leaves room that is too small for it, and this counts as the quota. QEMU joins neighbouring writes
+    of the guest that come at once. Here one write of the guest by itself is larger than the room, and the room is
+    not nearly used up."""
     host("base", "create", "web", check=0)
     name = create(host, "--disk-quota", 24, env={"MICROAGENT_TEST_LIMIT_DISK_QUOTA_NEAR_BYTES": str(CLUSTER)})["name"]
     sh = ("session", "exec", "--user", "root", name, "--", "sh", "-c")
     kib, segments = map(int, host(*sh, "cd /sys/block/vda/queue; cat max_sectors_kb max_segments", check=0).stdout.split())
-    request = min(kib << 10, segments * 4096)  # at least: pages that lie beside one another are one segment
-    host(*sh, "fallocate -l 48M /root/f && sync", check=0)  # of its own it writes no more than data then
+    request = min(kib << 10, segments * 4096)  # at least: pages that are beside one another are one segment
+    host(*sh, "fallocate -l 48M /root/f && sync", check=0)  # by itself the guest writes only data then
     filled = fill_but_for(host, name, request // 2)
     assert 24 * MIB - filled > 3 * CLUSTER, "the guest has written more of its own than expected"
     writer = host.popen("session", "exec", "--user", "root", name, "--",
                         "dd", "if=/dev/zero", "of=/root/f", "bs=4M", "seek=8", "count=2", "conv=notrunc", "oflag=direct")
     wait_until(lambda: paused(host, name), "the pause")
     assert paused(host, name) == ["paused: its disk has grown to its quota of 24 MiB"]
-    # Nothing of it: what little there is more is of the guest's own.
+    # None of the data is there. The little that was added is the guest's own.
     assert filled <= listed(host, name)["grownBytes"] < 24 * MIB - CLUSTER
     said = (directory(host, name) / "supervisor.log").read_text()
     assert said.count("the disk had no room, below its quota") == 1, said
@@ -202,7 +204,7 @@ def test_a_write_that_does_not_fit_is_not_begun(host):
 
 
 def raise_without_answer(host, name):
-    """QEMU may do late what it was asked for: it counts as done, and nothing below it is taken any more."""
+    """QEMU may do this late. It counts as done, and no smaller quota is accepted any more."""
     machine = json.loads((directory(host, name) / "runtime.json").read_text())["pid"]
     os.kill(machine, signal.SIGSTOP)
     done = host("session", "quota", name, 36)
@@ -215,7 +217,7 @@ def raise_without_answer(host, name):
 
 
 def check_stopped(host, name, digest):
-    """A machine that waits cannot switch itself off: it is not asked. Then it boots with another quota."""
+    """A machine that waits cannot switch itself off, so it is not asked. Then it boots with another quota."""
     sessions = make_view(host)
     long = {"MICROAGENT_TEST_LIMIT_HALT_MS": "3600000"}
     assert host("--state-dir", sessions.state, "stop", f"{name}.bundle", env=long, timeout=60, check=0)
@@ -229,7 +231,7 @@ def check_stopped(host, name, digest):
     assert audited(host, name, "session.quota-set")[-1] == ("INFO", {"quotaBytes": 64 * MIB, "before": 41 * MIB})
     host("--state-dir", sessions.state, "start", f"{name}.bundle", check=0)
     assert digest_in(host, name, "/root/f") == digest
-    # Space that is given back is used again: this is more than the quota has, in all.
+    # Space that is given back is used again: in all, this is more than the quota.
     line = "rm -f /root/g; for i in 1 2 3 4; do dd if=/dev/urandom of=/root/h bs=1M count=12 && sync && rm /root/h && sync && fstrim / || exit; done"
     host("session", "exec", "--user", "root", name, "--", "sh", "-c", line, check=0)
     host("session", "exec", "--user", "root", name, "--", "sh", "-c", "dd if=/dev/zero of=/root/i bs=1M >/dev/null 2>&1 &", check=0)
@@ -238,13 +240,13 @@ def check_stopped(host, name, digest):
     assert audited(host, name, "session.quota-reached") and host.json("audit", "verify", name)["ok"]
     gaps = len(audited(host, name, "audit.gap"))
     host("session", "destroy", name, check=0)
-    # A guest that stands still cannot tell what it has not told yet.
+    # A guest that stands still cannot report what it has not reported yet.
     assert [data["why"] for _, data in audited(host, name, "audit.gap")[gaps:]] == ["the guest was killed before it told the rest: it stands still"]
     assert not (host.state / "sessions" / f"{name}.bundle").exists()
 
 
 def boot_without_room(host, name):
-    """A boot that has to write and cannot ends at once, and says what would help."""
+    """A boot that must write and cannot ends at once, and says what would help."""
     sessions = make_view(host)
     host("--state-dir", sessions.state, "kill", f"{name}.bundle", check=0)
     wait_until(lambda: not held(sessions, f"{name}.bundle"), "the end")
@@ -268,7 +270,7 @@ def boot_without_room(host, name):
 
 @pytest.mark.skipif(BACKEND != "qemu", reason="those who wait in a pool are QEMU's")
 def test_members_of_a_pool(host):
-    """They have the default, which a claim can raise; for less than that a session is made."""
+    """Members have the default, which a claim can raise. For less than that a session is made."""
     size = host.json("base", "create", "web")["disk"]["bytes"]
     host("pool", "set", "--base", "web", "--size", 1, "--network", "isolated", check=0)
     wait_full(host, 1)
@@ -292,7 +294,7 @@ def test_members_of_a_pool(host):
 
 
 def mounted(host, kind, package):
-    """The state directory on a file system of its own."""
+    """The state directory is a file system of its own."""
     if os.getuid() != 0 or not shutil.which(f"mkfs.{kind}") or not os.path.exists("/dev/loop-control"):
         pytest.skip(f"a file system is made by root, mkfs.{kind} (package {package}) and a loop device")
     place, file = host.base / kind, host.base / f"{kind}.img"
@@ -327,10 +329,10 @@ def free_bytes(path):
 
 @layered
 def test_a_full_host_is_not_the_quota(no_reflinks):
-    """Another took what there was and has given it back before the supervisor looks: the machine goes on."""
+    """Another program took the room and has given it back before the supervisor looks: the machine goes on."""
     host = no_reflinks
     host("base", "create", "web", check=0)
-    # Whatever is free is room enough, so that it looks as if the other had given it back already.
+    # Any free room is enough, so that it looks as if the other program had given it back already.
     made = create(host, "--disk-quota", 80, env={"MICROAGENT_TEST_LIMIT_STATE_FREE_BYTES": "0",
                                                  "MICROAGENT_TEST_LIMIT_DISK_CHECK_MS": "5000"})
     name, log = made["name"], directory(host, made["name"]) / "supervisor.log"
@@ -348,7 +350,7 @@ def test_a_full_host_is_not_the_quota(no_reflinks):
 
 
 def check_uncounted(host, name):
-    """A machine whose growth the host's file system does not tell any more is not let go on without its quota."""
+    """If the host's file system does not report a machine's growth any more, the machine is not let go on without its quota."""
     host("session", "quota", name, 64, check=0)
     host("start", name, check=0)
     pid = json.loads((directory(host, name) / "runtime.json").read_text())["supervisorPid"]
@@ -360,7 +362,7 @@ def check_uncounted(host, name):
 
 
 def test_a_reflink_is_kept_to_its_quota(reflinks):
-    """What it shares with its base is not counted; the bound is met within a look and what the disk takes in it."""
+    """Blocks that it shares with its base are not counted. The limit holds within one look and the writes until then."""
     host = reflinks
     base = host.json("base", "create", "web")
     source, digest = random_file(host, 48)
@@ -372,7 +374,7 @@ def test_a_reflink_is_kept_to_its_quota(reflinks):
     writer = write(host, name, source, "/root/f")
     wait_until(lambda: paused(host, name), "the pause")
     assert check_waiting(host, name, 16, 1) >= 16 * MIB
-    assert "grownBytes" not in listed(host, name)  # of which only the live supervisor knows
+    assert "grownBytes" not in listed(host, name)  # only the live supervisor knows it
     host("session", "quota", name, base["disk"]["bytes"] // MIB, check=0)
     finish(writer)
     assert digest_in(host, name, "/root/f") == digest

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The one directory of a session: given while it runs, or from the start; as root and as an ordinary user."""
+"""Tests the directory of a session: given while the session runs, or from the start; as root and as an ordinary user."""
 
 import ctypes
 import json
@@ -28,7 +28,7 @@ ORDINARY = 4242
 
 @pytest.fixture(scope="module")
 def ours():
-    """As whoever runs the tests; as root in a mount namespace of the programs' own."""
+    """The commands run as the user who runs the tests; as root in a mount namespace of the programs' own."""
     it = make_host(Path(tempfile.mkdtemp(prefix="e-")))
     it.uid = os.getuid()
     it.wrap = ["unshare", "--mount"] if it.uid == 0 else []
@@ -36,7 +36,7 @@ def ours():
 
 
 def own_cache(it):
-    """What somebody without our cache needs of it."""
+    """The files that a user without our cache needs."""
     kernel, disk = Path(default_kernel(it)["path"]), Path(image(it, "busybox")["path"])
     for source, kind in ((kernel, "kernels"), (disk, "images")):
         (it.base / "cache" / kind).mkdir(parents=True)
@@ -48,8 +48,9 @@ def own_cache(it):
 
 
 def as_ordinary(it):
-    """Makes its commands those of a user with subordinate ids, of whom only the programs' mount namespace knows. As with
-    everybody who logs in, the user's own group is a supplementary group too: the virtiofsd in C tries to give such groups up."""
+    """Runs the commands as a user with subordinate ids, of whom only the programs' mount namespace knows. As with every
+    user who logs in, the user's own group is a supplementary group too: the virtiofsd in C tries to give such groups
+    up."""
     own_cache(it)
     it.uid, it.bin = ORDINARY, it.base / "bin"
     shutil.copytree(BIN, it.bin)
@@ -100,12 +101,12 @@ def record(host, name, file="runtime"):
 
 
 def broker(host, name):
-    """The process of the machine that sees files as the command did that started it."""
+    """Returns the process of the machine that sees files as the command did that started it."""
     return record(host, name)["broker"]["pid"]
 
 
 def servers(host, name):
-    """Pids of the virtiofsd itself."""
+    """Returns the pids of the virtiofsd itself."""
     return [int(Path(f"/proc/{c['pid']}/task/{c['pid']}/children").read_text().split()[0])
             for c in record(host, name)["companions"] if c["name"].startswith("virtiofsd")]
 
@@ -115,7 +116,7 @@ def words_of(pid):
 
 
 def check_gone(pid):
-    """Ended; its last parent need not have reaped it yet."""
+    """Waits until it has ended. Its last parent may not have reaped it yet."""
     def is_gone():
         try:
             return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] in "ZX"
@@ -135,14 +136,14 @@ def refused(host, *words):
 
 
 def hide(host, name, program):
-    """From the programs of one session, as if it were not installed. Returns what brings it back."""
+    """Hides it from the programs of one session, as if it were not installed. Returns a function that brings it back."""
     inside = ["nsenter", "--mount", "--target", str(broker(host, name))]
     subprocess.run([*inside, "mount", "--bind", "/dev/null", program], check=True)
     return lambda: subprocess.run([*inside, "umount", program], check=True)
 
 
 def check_refusals(host, name):
-    """Nothing of what is refused leaves anything behind."""
+    """A refused request leaves nothing behind."""
     work = directory(host, "work")
     sh(host, name, "mkdir /tmp/ours; ln -s /etc /tmp/ours/link")
     cache = cache_dir(host)
@@ -158,7 +159,7 @@ def check_refusals(host, name):
             ((work, "--at", "here"), "--at must be an absolute path"),
             ((work, "--at", "/"), "--at must not be"),
             ((work, "--at", "/etc/passwd/x"), "the guest cannot mount it: "),
-            # The agent does not choose what root mounts over.
+            # The AI agent does not choose what root mounts over.
             ((work, "--at", "/tmp/ours/link/new"), "/tmp/ours/link is a link that user 1000 made"),
     ):
         said = refused(host, name, *words)
@@ -169,7 +170,7 @@ def check_refusals(host, name):
         assert f'{work}:/one:{options}: "{wrong}" is no option of a share, which are ro, rw, cache=' in done.stderr and done.returncode == 2, done
     check_passes(host, name, work)
     if os.getuid() == 0:
-        # Root writes the map itself and needs no newuidmap.
+        # root writes the map itself and needs no newuidmap.
         for program, package in ((virtiofsd.PROGRAM, "virtiofsd (on Debian 12 qemu-system-common)"), ("/usr/bin/bwrap", "bubblewrap"),
                                  *([] if host.uid == 0 else [("/usr/bin/newuidmap", "uidmap")])):
             show = hide(host, name, program)
@@ -180,7 +181,7 @@ def check_refusals(host, name):
 
 
 def check_owners(host, name, work):
-    """What the agent writes is its user's, who can change and remove it; owners lead nowhere else."""
+    """Files that the guest's user writes belong to the host's user, who can change and remove them. Owners lead nowhere else."""
     (work / "from-host").write_text("hello\n")
     os.chown(work / "from-host", host.uid, host.uid)
     said = sh(host, name, "cat /workspace/from-host; id -u; stat -c %u:%g /workspace/from-host /workspace; "
@@ -190,14 +191,14 @@ def check_owners(host, name, work):
     assert (made.read_text(), made.stat().st_uid, made.stat().st_gid) == ("mine\n", host.uid, host.uid)
     assert not (work / "from-host").exists()
     made.write_text("changed by the host\n")
-    # The guest keeps what it knows of a file for a second.
+    # The guest keeps its knowledge of a file for a second.
     wait_until(lambda: sh(host, name, "cat /workspace/d/e/f") == "changed by the host\n", "the host's change")
     sh(host, name, f"echo r > /workspace/by-root; ! chown {NOBODY_ELSE} /workspace/by-root && "
                    f"! chgrp {NOBODY_ELSE} /workspace/by-root", "root")
     sh(host, name, "! chown 0 /workspace/d/e/f")
     made_by_root = (work / "by-root").stat()
     assert made_by_root.st_uid not in (0, host.uid) and made_by_root.st_gid not in (0, host.uid)
-    # Owner and group are given each by itself.
+    # Owner and group are given separately.
     sh(host, name, "chown 1000 /workspace/by-root", "root")
     given = (work / "by-root").stat()
     assert (given.st_uid, given.st_gid) == (host.uid, made_by_root.st_gid)
@@ -208,7 +209,7 @@ def check_owners(host, name, work):
 
 
 def check_links(host, name, work):
-    """A link that the guest makes is followed by the guest, in the guest."""
+    """The guest follows a link that it makes, in the guest."""
     (host.base / "secret").write_text("of the host\n")
     sh(host, name, f"ln -s {host.base}/secret /workspace/abs; ln -s ../secret /workspace/up; ln -s /etc /workspace/etc; "
                    "! cat /workspace/abs /workspace/up && ! ls /workspace/../secret")
@@ -218,7 +219,7 @@ def check_links(host, name, work):
 
 
 def check_descriptor(host, name, work):
-    """What was shared stays so, whatever its name becomes."""
+    """The directory stays shared, whatever its name becomes."""
     moved = work.rename(host.base / "moved")
     directory(host, "work")
     sh(host, name, "echo here > /workspace/still")
@@ -244,8 +245,8 @@ def told_shares(host, name):
 
 
 def check_no_alarm(host, name, given, refused_at):
-    """The audit log has the directory once, in its place, and nothing that should not be: not what QEMU and the virtiofsd
-    came to have by it. What this host lets nobody of these rights see is said once."""
+    """The audit log has the directory once, in its place, and no false alarm: not about descriptors that QEMU and the
+    virtiofsd got because of it. What this host hides from these rights is reported once."""
     given = {key: value for key, value in given.items() if key != "direct"}
     refused_by_guest = [row for at in refused_at
                         for row in (("share.added", {**given, "mountpoint": at}),
@@ -256,7 +257,7 @@ def check_no_alarm(host, name, given, refused_at):
         assert (event, data) == (wanted, facts) and (why is None or "the guest cannot mount it" in why)
     assert now == ("share.added", given)
     strange = [line for line in events(host, name) if line["event"] in ("vmm.unexpected", "vmm.unobserved", "bundle.opened")]
-    assert not [line for line in strange if "python" not in line["data"].get("exe", "")], strange  # ours are this test's
+    assert not [line for line in strange if "python" not in line["data"].get("exe", "")], strange  # ours are the test's
     coverage, = events(host, name, "audit.coverage")
     assert {"exec", "network", "vmm", "base"} <= set(coverage["data"]["observed"])
     unseen = {u["what"]: u["why"] for u in coverage["data"]["unobserved"]}
@@ -303,7 +304,7 @@ def test_an_ordinary_user_gives_a_directory(ordinary):
 
 
 def sockets_of(pid):
-    """Copies of a process's sockets, which then are open for longer than it lives; without root's rights none."""
+    """Returns copies of a process's sockets, which stay open when it ends. Without root's rights there are none."""
     libc = ctypes.CDLL(None, use_errno=True)
     process = os.pidfd_open(pid)
     copies = [libc.syscall(438, process, fd, 0)  # pidfd_getfd
@@ -325,7 +326,7 @@ def test_an_ordinary_user_claims_with_a_directory(ordinary):
     made = ordinary.json("session", "create", "--base", "web", "--network", "isolated", "--share", work)
     assert made["source"] == "pool" and made["shares"][0]["path"] == str(work) == listed(ordinary, made["name"])[0]["path"]
     check_owners(ordinary, made["name"], work)
-    # The next member with a directory that is read-only, mounts and all.
+    # The next member gets a directory that is read-only, with its mounts.
     wait_until(lambda: ordinary.json("pool", "status")["pools"] == [full], "the next member")
     token, = (ordinary.state / "pool" / "web-v1" / "ready").iterdir()
     ref = directory(ordinary, "ref")
@@ -340,7 +341,7 @@ def test_an_ordinary_user_claims_with_a_directory(ordinary):
 def test_a_directory_is_given(ours):
     name, work = check_given(ours)
     check_many(ours, name, work, 200)
-    # Quarantine cuts it, also where what the killed virtiofsd had open closes late.
+    # Quarantine cuts it, also if files of the killed virtiofsd are closed late.
     server = servers(ours, name)[0]
     ends = sockets_of(server)
     ours("--state-dir", ours.state / "sessions", "quarantine", f"{name}.bundle", check=0)
@@ -359,7 +360,7 @@ def test_a_directory_is_given(ours):
 
 
 def check_several(host, name):
-    """All or none, each as it was asked for; and a worktree's repository with it."""
+    """All directories or none, each as it was asked for, and a worktree's repository with it."""
     (one, two, main, tree), common = (directory(host, part) for part in ("one", "two", "main", "tree")), host.base / "main" / ".git"
     for part in ("worktrees/tree", "objects", "refs"):
         (common / part).mkdir(parents=True)
@@ -407,7 +408,7 @@ def test_several_directories(ours):
     check_gone(server)
     assert [event for event, _ in told_shares(ours, name)[-4:]] == ["share.removed"] * 4
     ours("session", "destroy", name, check=0)
-    # From the start, by a machine that is booted for them.
+    # From the start, in a machine that is booted for them.
     made = ours.json("session", "create", "--base", "web", "--network", "isolated", "--share", f"{ours.base}/two:/two",
                      "--share", ours.base / "one")
     assert [one["mountpoint"] for one in made["shares"]] == ["/two", "/workspace"]
@@ -429,14 +430,14 @@ def test_from_the_start(ours):
         done = ours("session", "create", "--base", "web", "--network", "isolated", *words)
         assert done.returncode in (1, 2) and text in done.stderr, done.stderr
     assert ours.json("session", "list") == {"sessions": []}
-    # As long as no directory has that very name.
+    # If no directory has that very name.
     odd = ours.base / "ref:" / "one:bad"
     odd.mkdir(parents=True)
     assert "--share and --no-share exclude" in ours("session", "create", "--base", "web", "--share", odd, "--no-share", check=2).stderr
     for words in (("--share", ref, "--no-share"), ("--share-ro",), ("--share-anyway",), ("--share-at", "/x"), ("--share-cache", "always"),
                   ("--share-timeout", 9), ("--share", ref, "--share-cache", "never")):
         assert ours("session", "create", "--base", "web", *words).returncode == 2
-    # A store of keys, asked for aloud.
+    # A store of keys, with the option that allows it.
     timeout = ("--share-timeout", 600) if virtiofsd.IS_C else ()
     words = ("session", "create", "--base", "web", "--network", "isolated", "--share", ref, "--share-ro", "--share-at", "/ref",
              "--share-cache", "always", *timeout)
@@ -449,7 +450,7 @@ def test_from_the_start(ours):
     kept = {**told, "cache": "always", **({"timeoutSeconds": 600} if timeout else {})}
     assert created["shares"] == [kept] == record(ours, name, "session")["shares"] == listed(ours, name)
     assert {virtiofsd.cache_word("always"), *(["timeout=600"] if timeout else [])} <= words_of(servers(ours, name)[0])
-    # Whoever takes the mount's word away still meets the host's.
+    # A guest that removes the mount's option still meets the host's.
     assert told_shares(ours, name) == [("share.added", {key: value for key, value in told.items() if key != "direct"})]
     sh(ours, name, "! touch /ref/x; mount -o remount,rw /ref; ! touch /ref/x; ! rm /ref/f; "
                    "mkdir /again && mount -t virtiofs workspace /again; ! touch /again/x", "root")
@@ -475,7 +476,7 @@ def test_read_only_while_it_runs_and_its_end(ours):
                                "-p", str(pid)], stderr=subprocess.PIPE)
     assert b"attached" in tracer.stderr.readline()
     said = ours("session", "share", name, ref, "--ro", "--at", "/deep/ref", "--cache", "none", check=0).stdout
-    # What it does next is traced only after the answer has been.
+    # Its next calls are traced only after the answer.
     assert "it has its shared directories already" in refused(ours, name, ref)
     tracer.terminate()
     tracer.communicate()
@@ -495,7 +496,7 @@ def test_read_only_while_it_runs_and_its_end(ours):
 
 
 def check_messages(trace):
-    """What the live supervisor said and heard while it gave the directory."""
+    """Returns the messages of the live supervisor while it gave the directory."""
     met = set()
     for (_, _, way), data in conversations(trace).items():
         for message in frames(bytes(data)):
@@ -513,7 +514,8 @@ def check_messages(trace):
 
 
 def test_they_come_back(ours):
-    """Those that a session was given while it ran, when its machine starts again: how they were, by the same rules, or aloud."""
+    """When a session's machine starts again it gets the directories that it was given while it ran, as they were and by
+    the same rules, or with a warning."""
     name, given = create(ours), directory(ours, "given")
     ref = directory(ours, "again-ref")
     told = ours.json("session", "share", name, given, f"{ref}:/ref:ro,cache=none")["shares"]
@@ -535,11 +537,11 @@ def test_they_come_back(ours):
     assert sh(ours, name, "echo two > /workspace/two; ! touch /ref/x; cat /workspace/one") == "one\n"
     assert (given / "two").read_text() == "two\n" and not list(ref.iterdir())
     assert virtiofsd.cache_word("none") in words_of(servers(ours, name)[1]) and listed(ours, name) == told
-    # The machine ended without a word: its supervisor was killed.
+    # The machine ended without a message: its supervisor was killed.
     os.kill(record(ours, name)["supervisorPid"], 9)
     ended(make_view(ours), f"{name}.bundle")
     check_log((added + gone) * 2)
-    # What can be known before the start refuses it, and nothing has begun.
+    # A cause that can be known before the start refuses it, and nothing has begun.
     given.rename(ours.base / "moved")
     before = events(ours, name)
     done = ours("start", name)
@@ -549,7 +551,8 @@ def test_they_come_back(ours):
     given.unlink()
     assert events(ours, name) == before and not ours.processes() and listed(ours, name) == told
     (ours.base / "moved").rename(given)
-    # What fails when the machine runs is a warning: it runs without them, and says how it gets them.
+    # A failure when the machine runs is a warning. The machine runs without the directories, and the warning says how
+    # it gets them.
     if os.getuid() == 0:
         wrap, ours.wrap = ours.wrap, ["unshare", "--mount", "sh", "-c", f'mount --bind /dev/null {virtiofsd.PROGRAM} && exec "$@"', "sh"]
         done = ours("start", name, check=0)
@@ -568,7 +571,7 @@ def test_they_come_back(ours):
 
 
 def make_view(host):
-    """The sessions as what they are, workspaces."""
+    """The sessions under their ids as workspaces."""
     view = object.__new__(type(host))
     view.__dict__ = {**host.__dict__, "state": host.state / "sessions",
                      "env": {**host.env, "MICROAGENT_STATE_DIR": str(host.state / "sessions")}}
@@ -587,14 +590,14 @@ def test_none(ours):
 
 
 def server_of(host, name):
-    """The pid of a virtiofsd that is being started, without the record of the run; 0: not yet."""
+    """Returns the pid of a virtiofsd that is being started, from outside of the record; 0: not yet."""
     found = [pid for pid, line in pid_lines(name).items() if line.startswith(virtiofsd.PROGRAM)]
     return found[0] if found else 0
 
 
 @pytest.mark.parametrize("slow", ["QEMU", "virtiofsd"])
 def test_quarantine_in_the_middle_of_it(ours, slow):
-    """Whichever step it meets: nothing is left that serves, and who waits for the directory hears of it at once."""
+    """Whichever step the kill meets, no server is left, and a caller that waits for the directory hears of it at once."""
     work = directory(ours, "work")
     name = create(ours)
     machine = record(ours, name)["pid"]

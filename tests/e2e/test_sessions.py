@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Bases and the sessions that are cloned from them."""
+"""Tests bases and the sessions that are cloned from them."""
 
 import json
 import os
@@ -34,7 +34,7 @@ def refused(host, *words, code=1):
 
 
 def check_a_workspace_of_its_name(host, name):
-    """It is the workspace that is meant, but by `session exec`."""
+    """The name means the workspace, except for `session exec`."""
     host("create", name, "--output", "mine=/mine", check=0)
     assert host.json("artifacts", name)["egress"] and host.json("inspect", name)["event"]["state"] == "prepared"
     for words in (("exec", name, "--", "true"), ("connect", name, "--send", "true")):
@@ -44,7 +44,7 @@ def check_a_workspace_of_its_name(host, name):
 
 
 def check_commands_of_workspaces(host, name):
-    """They take a session by its name, and one that is none is no workspace to be created."""
+    """The commands take a session by its name, and the name of no session is no workspace to create."""
     def told(*words):
         return json.loads(host("--json", *words, check=0).stdout)
     (host.base / "in").write_text("copied\n")
@@ -89,7 +89,7 @@ def check_commands_of_workspaces(host, name):
 
 
 def assert_every_log_is_verified(host, damaged, *others):
-    """And archives go on request alone."""
+    """Archives are removed on request only."""
     whole = host.json("audit", "verify", "--all")
     assert whole["ok"] and {one["session"] for one in whole["responses"]} == {damaged, *others}
     log = host.state / "archive" / damaged / "audit.log"
@@ -119,14 +119,14 @@ def test_the_life_of_a_session(host, base):
     assert (config["memoryMiB"], config["cpuCount"]) == (256, 1)
     listed = host.json("session", "list")["sessions"]
     assert [(s["name"], s["state"], s["base"]) for s in listed] == [(name, "running", "web-v1")]
-    assert host("list", check=0).stdout.splitlines()[1:] == []  # not a workspace of the user's own
+    assert host("list", check=0).stdout.splitlines()[1:] == []  # not a workspace of the user
 
     done = host("session", "exec", name, "--", "sh", "-c", "echo out; echo err >&2; echo mine > /workspace/f; id -un; exit 3")
     assert (done.returncode, done.stdout, done.stderr) == (3, "out\nagent\n", "err\n")
     assert host("session", "exec", f"{name}.bundle", "--", "cat", "/workspace/f", check=0).stdout == "mine\n"
     assert host("session", "exec", name, "--", "/nowhere").returncode == 127
     assert host("session", "exec", name, "--", "hostname", check=0).stdout == f"{name}\n"
-    # What ext4 would write by itself into a disk that was made larger counts against its quota.
+    # ext4 would write by itself into a disk that was made larger, which counts against its quota.
     assert "noinit_itable" in host("session", "exec", name, "--", "grep", " / ext4 ", "/proc/mounts", check=0).stdout
     check_commands_of_workspaces(host, name)
 
@@ -156,7 +156,7 @@ def test_the_life_of_a_session(host, base):
         assert f"session {other['name']} is quarantined and nothing reaches it\n" in said and ".bundle" not in said, said
     assert host.json("session", "destroy", name) == {"ok": True, "name": name}
     assert f"there is no session {name}" in refused(host, "session", "destroy", name)
-    done = host("session", "destroy", name, other["name"])  # one that fails keeps no other from its turn
+    done = host("session", "destroy", name, other["name"])  # a failure does not keep others from their turn
     assert (done.returncode, done.stdout) == (1, f"{other['name']}: destroyed\n") and f"there is no session {name}" in done.stderr
     assert host.json("session", "list") == {"sessions": []}
     assert_every_log_is_verified(host, name, other["name"])
@@ -166,7 +166,7 @@ def test_the_life_of_a_session(host, base):
 
 @pytest.mark.parametrize("command", ["destroy", "gc", "exec"])
 def test_a_record_names_no_directory_of_others(host, command):
-    """The live supervisor, which may be taken over, can write session.json; the base's name in it becomes a part of paths."""
+    """The live supervisor, which may be taken over, can write session.json. The base's name in it becomes a part of paths."""
     host("create", "w", "--memory", 256, "--cpus", 1, check=0)
     sessions, precious, pool = host.state / "sessions", host.base / "precious", host.state / "pool"
     for directory in (sessions, precious, precious / "ready", pool):
@@ -256,7 +256,7 @@ def test_a_damaged_base_is_not_cloned(host, base):
 
 
 def test_an_upgraded_init_is_no_damage(host):
-    """The initrd carries the host's own software, which comes with every upgrade."""
+    """The initrd contains the host's own software, which comes with every upgrade."""
     skip_without_own_kernels("the user's own copy of a")
     kernel = host.base / "kernel"
     for end in ("", ".initrd"):
@@ -264,7 +264,7 @@ def test_an_upgraded_init_is_no_damage(host):
     host("base", "create", "web", "--kernel", kernel, check=0)
     with open(f"{kernel}.initrd", "ab") as file:
         file.write(b"\0" * 512)
-    # No record of the cache vouches for what is beside a kernel of the user's own: it is told, and in nobody's way.
+    # No record of the cache confirms the file beside a user's own kernel. This is reported, and prevents nothing.
     checks = host.json("base", "verify", "web", check=1)["checks"]
     assert {c["what"]: c["ok"] for c in checks} == {"disk": True, "kernel": True, "layer": True, "initrd": False, "init": True}
     name = create(host, "--base", "web")["name"]
@@ -303,7 +303,7 @@ def test_refusals(host):
 
 
 def test_a_full_disk_leaves_no_session(host, base):
-    """The clone and its record are small: no room for them means no session."""
+    """The clone and its record are small. If there is no room for them there is no session."""
     small = host.base / "small"
     small.mkdir()
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1M,mode=700", "none", small], check=True)
@@ -322,7 +322,7 @@ def test_a_full_disk_leaves_no_session(host, base):
 
 @pytest.fixture
 def xfs(host):
-    """A file system with reflinks for the state directory."""
+    """Mounts a file system with reflinks for the state directory."""
     disk, place = host.base / "xfs.img", host.base / "state"
     if not shutil.which("mkfs.xfs") or not any("xfs" in f for f in open("/proc/filesystems")):
         pytest.skip("there is no xfs here, or no mkfs.xfs (xfsprogs)")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`microagent setup` as who has just installed microagent runs it: an ordinary user with an empty cache, with apt and without."""
+"""Tests `microagent setup` as a new user runs it: an ordinary user with an empty cache, with apt and without."""
 
 import fcntl
 import json
@@ -24,7 +24,7 @@ USERMOD = "sudo usermod --add-subuids 100000-165535 --add-subgids 100000-165535 
 
 @pytest.fixture
 def cache(host):
-    """Not made yet, of a user who is not root."""
+    """A directory that does not exist yet, of a user who is not root."""
     home = host.base / "home"
     host.bin = host.base / "bin"
     host.bin.mkdir()
@@ -39,7 +39,7 @@ def cache(host):
 
 
 def without(host, *missing):
-    """A PATH with all that doctor looks for, but for these."""
+    """Makes a PATH with all that doctor looks for, except these programs."""
     tools = host.base / "tools"
     tools.mkdir()
     for name in ("qemu-system-x86_64", "qemu-system-aarch64", "bwrap", "passt", "busybox", "mke2fs", "e2fsck", "depmod", "dpkg-deb", "tar",
@@ -59,7 +59,8 @@ def states(answer):
 
 
 def test_a_new_user_sets_up(host, cache):
-    """Debian's kernel by this host's apt, and busybox; said before, done, and left alone when it is there."""
+    """Debian's kernel by this host's apt, and busybox. The command announces them, makes them, and leaves them alone
+    when they are there."""
     said = host("setup", "--check", check=1).stdout
     assert "kernel: linux-image-" in said and ", of which apt fetches " in said, said
     assert "image: busybox, of this host's program; nothing is fetched" in said
@@ -82,7 +83,7 @@ def test_a_new_user_sets_up(host, cache):
 
 
 def test_without_apt_what_is_missing_is_named(host, cache):
-    """No kernel can be had, and the image is made all the same; a kernel and an image of the user's do instead."""
+    """No kernel is available, and the image is made all the same. A kernel and an image of the user do instead."""
     env = without(host, "apt-cache", "apt-get", "newuidmap")
     answer = host.json("setup", check=1, env=env)
     found = rows(answer)
@@ -101,14 +102,14 @@ def test_without_apt_what_is_missing_is_named(host, cache):
     assert [k["name"] for k in host.json("kernel", "list")["kernels"]] == ["own-kernel"]
     images = {image["name"]: image for image in host.json("image", "list")["images"]}
     assert set(images) == {"busybox", "default"} and images["default"]["source"] == f"oci:{layout.path}"
-    # It is the one that machines have where there is no other.
+    # Machines have this image if there is no other.
     host("image", "remove", "busybox", check=0)
     answer = host.json("setup", env=env)
     assert answer["ok"] and answer["steps"] == [] and rows(answer)["image"]["detail"].startswith("default, ")
 
 
 def test_a_home_that_cannot_be_written_to(host, cache):
-    """Another file or package would not help: what mends it is another place."""
+    """Another file or package would not help. The message says what does."""
     cache.parent.chmod(0o555)
     answer = host.json("setup", "--kernel", "/boot/none", check=1)
     found = rows(answer)["image"]
@@ -121,7 +122,7 @@ def test_a_home_that_cannot_be_written_to(host, cache):
 
 @pytest.mark.parametrize("entry", ("node_modules/.bin", ""))
 def test_it_runs_nothing_of_where_the_user_works(host, cache, entry):
-    """A kernel and an image of the user's: nothing is fetched, but all is looked for that doctor looks for."""
+    """With a kernel and an image of the user nothing is fetched, but everything that doctor checks is checked."""
     project = host.base / "project"
     bin_ = project / "node_modules" / ".bin" if entry else project
     plant(bin_)
@@ -132,13 +133,13 @@ def test_it_runs_nothing_of_where_the_user_works(host, cache, entry):
     host.wrap = ["/usr/bin/env", "-C", str(project), *(shutil.which(word) or word for word in host.wrap)]
     host("setup", "--kernel", str(own), "--image", f"oci:{layout.path}", env={"PATH": f"{entry}:{os.environ['PATH']}"}, check=0)
     assert not (bin_ / "ran").exists()
-    # What is only there is not installed.
+    # A file that only lies there is not installed.
     answer = host.json("doctor", env={"PATH": f"{entry}:/nonexistent"}, check=1)
     assert not (bin_ / "ran").exists() and str(project) not in json.dumps(answer), answer
 
 
 def default_kernel_of_tests(host):
-    """Of the cache that all tests share, which this user's is not."""
+    """Makes a cache like the one that all tests share, which is not this user's."""
     del host.env["MICROAGENT_CACHE_DIR"], host.env["HOME"]
     try:
         wrap, host.wrap = host.wrap, []
@@ -169,7 +170,7 @@ def test_without_a_network(host, cache):
 
 
 def test_on_a_full_disk(host, cache):
-    """What it would take is not there, which is told before anything is fetched."""
+    """The things that it needs are missing, and the command says so before it fetches anything."""
     if os.getuid() != 0:
         pytest.skip("an ordinary user has no small file system")
     cache.mkdir()
@@ -184,7 +185,7 @@ def test_on_a_full_disk(host, cache):
 
 
 def test_an_interrupted_one_leaves_nothing(host, cache):
-    """While the kernel is made, which the line on the terminal says; what makes it ends too."""
+    """While the kernel is made, as the line on the terminal says. The process that makes it ends too."""
     (cache / ".locks").mkdir(parents=True, mode=0o700)
     subprocess.run(["chown", "-R", f"{cache.parent.stat().st_uid}", cache], check=True)
     ours, theirs = pty.openpty()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A git worktree as a shared directory: what its repository has in common is outside of it, and is shared along when asked."""
+"""Tests a git worktree as a shared directory. The common part of its repository is outside of it, and is shared too if asked for."""
 
 import os
 import shutil
@@ -32,7 +32,7 @@ def add_worktree(main, tree):
 
 
 def worktree(host):
-    """A repository, and a worktree of it elsewhere."""
+    """Makes a repository, and a worktree of it elsewhere."""
     main, tree = host.base / "main", host.base / "trees" / "task"
     repository(main)
     return main, add_worktree(main, tree)
@@ -44,7 +44,7 @@ def hint(tree, common):
 
 def test_git_works_in_the_guest(host, debian_image):
     main, tree = worktree(host)
-    # As `git worktree add --relative-paths` of git 2.48 has it.
+    # Makes it as `git worktree add --relative-paths` of git 2.48 does.
     second = add_worktree(main, tree.with_name("second"))
     (second / ".git").write_text("gitdir: ../../main/.git/worktrees/second\n")
     (main / ".git" / "worktrees" / "second" / "gitdir").write_text("../../../../trees/second/.git\n")
@@ -54,13 +54,13 @@ def test_git_works_in_the_guest(host, debian_image):
     done = host("run", "--image", debian_image, "--memory", 512, "--cpus", 1, "--network", "isolated", "--share", f"{tree}:/work",
                 "--share", f"{second}:/second", "--share-git", "--", "sh", "-c", line, check=0)
     assert done.stdout == "by the guest\nfirst\n4\n## second\n.git\n" and "git worktree" not in done.stderr, done
-    # In the guest it was at its own path, without what else is there.
+    # The guest had it at its own path, without the other files there.
     assert git(tree, "log", "-1", "--format=%s") == git(main, "log", "-1", "--format=%s", "task") == "by the guest\n"
     assert git(main, "fsck", "--strict") == "" and git(main, "status", "--short") == ""
 
 
 def test_the_words(host):
-    """A hint where it is due, and nothing else than a worktree's repository is shared along."""
+    """A hint appears only where it helps, and only a worktree's repository is shared too."""
     main, tree = worktree(host)
     common, small = main / ".git", ("--memory", 256, "--cpus", 1)
 
@@ -75,7 +75,7 @@ def test_the_words(host):
     assert "git worktree" not in said
     assert [(one["path"], one["mountpoint"], one["mode"], one["tag"]) for one in told] == [
         (str(tree), "/work", "rw", "share-0"), (str(common), str(common), "rw", "git-1")]
-    # Of one that is no worktree nothing is lacking.
+    # A directory that is no worktree lacks nothing.
     assert "git worktree" not in host("create", *small, "--share", f"{main}:/work", "--share-git", "w", check=0).stderr
     host("delete", "w", check=0)
     assert host("create", *small, "--share-git", "w").returncode == 2
@@ -88,7 +88,7 @@ def test_the_words(host):
     assert done.returncode == 2 and done.stderr.strip().endswith(
         "/sub/.git leads to ../.git/modules/sub, which is no worktree's of a repository that leads back there: it is not shared "
         "along; share the directory that holds both, as for a submodule, or the repository itself"), done
-    # Where .git leads to what does not lead back, it is another's word, and nothing is hinted at or shared.
+    # If .git leads to a place that does not lead back, somebody else wrote it. Nothing is hinted at or shared.
     (host.base / "secret").mkdir()
     (tree / ".git").write_text(f"gitdir: {host.base}/secret\n")
     done = host("create", *small, "--share", f"{tree}:/work", "--share-git", "w")
@@ -100,7 +100,7 @@ def test_the_words(host):
 
 
 def test_a_guest_chooses_no_other_directory(host, debian_image):
-    """The guest has written all that it has been given; the next machine with the same words gets nothing more by it."""
+    """The guest has written to all that it has been given. The next machine with the same options gives it nothing more."""
     linked, detour = host.base / "linked", host.base / "detour"
     for main in (linked / "main", detour / "main", host.base / "secret" / "repo", host.base / "project"):
         repository(main)
@@ -112,9 +112,9 @@ def test_a_guest_chooses_no_other_directory(host, debian_image):
     line = " && ".join((
         # Another worktree's .git.
         f"rm /linked/.git && ln -s {other}/.git /linked/.git",
-        # The right repository by a way that is another one in the guest: there it would be /bin.
+        # The right repository by a path that is another one in the guest: there it would be /bin.
         f"cd /detour && mkdir -p p/q && ln -s p/q L && ln -s {detour}/main/.git bin && echo 'gitdir: L/../../bin/worktrees/wt' > .git",
-        # A directory of its own as that of a worktree, in one that is called worktrees.
+        # The guest's own directory as that of a worktree, in one that is called worktrees.
         f"echo {f2}/.git > /f1/gitdir && echo ../.. > /f1/commondir && echo 'gitdir: {f1}' > /f2/.git"))
     host("run", "--image", debian_image, "--memory", 512, "--cpus", 1, "--network", "isolated", *sum(trees, ()), "--share-git", "--",
          "sh", "-c", line, check=0)
@@ -127,11 +127,11 @@ def test_a_guest_chooses_no_other_directory(host, debian_image):
     check_refused(trees[0], f"{own}/.git is a symbolic link, and git of this host makes a file")
     check_refused(trees[1], f"{wt}/.git leads to L/../../bin/worktrees/wt, which is {detour}/main/.git/worktrees/wt, and git writes that without")
     check_refused(trees[2], f"{f2}/.git leads to {f1}, which is no worktree's of a repository that leads back there")
-    # Nor does a hint lead there; that of f1 is right.
+    # No hint leads there either; that of f1 is right.
     hints = host("create", "--memory", 256, "--cpus", 1, *sum(trees, ()), "w", check=0).stderr
     assert hints.count("git worktree") == 1 and hint(f"{f1}:/f1", project / ".git") in hints, hints
     host("delete", "w", check=0)
-    # Not even where the directory above is a repository.
+    # Not even if the directory above is a repository.
     for name in ("objects", "refs"):
         (project / name).mkdir()
     (project / "HEAD").write_text("ref: refs/heads/main\n")
@@ -139,8 +139,8 @@ def test_a_guest_chooses_no_other_directory(host, debian_image):
 
 
 def test_a_link_that_is_put_on_the_way_later(host):
-    """A guest that has the repository has made another one in it, which is judged when the next machine is made, and then leads the
-    path of that to what it has not been given."""
+    """A guest that has the repository has made another one in it. This one is checked when the next machine is made.
+    Then the guest leads its path to a place that it was not given."""
     main, tree = worktree(host)
     inner, secret = main / ".git" / "a" / "b", host.base / "secret" / "b"
     for name in ("objects", "refs", "worktrees/w"):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""One directory that host and guest change at the same time, as an editor or git on the host does beside an agent."""
+"""Tests one directory that host and guest change at the same time, as an editor or git on the host does beside an AI agent."""
 
 import contextlib
 import fcntl
@@ -35,7 +35,7 @@ def shared(place):
 
 @contextlib.contextmanager
 def meanwhile(do):
-    """do() again and again in another thread; its errors are the test's."""
+    """Calls do() again and again in another thread. Its errors are the test's."""
     end, errors = threading.Event(), []
 
     def work():
@@ -56,7 +56,7 @@ def meanwhile(do):
 
 
 def test_both_create_one_name(shared):
-    """Whoever comes second gets the file that is there, whenever the first removes it."""
+    """The one that comes second gets the existing file, whenever the first removes it."""
     name = shared.work / "j"
 
     def create():
@@ -68,7 +68,7 @@ def test_both_create_one_name(shared):
 
 
 def test_the_host_removes_what_the_guest_creates(shared):
-    """In the moment after its creation too: the guest has a file without a name then."""
+    """Also in the moment after its creation: the guest has a file without a name then."""
     name = shared.work / "k"
     with meanwhile(lambda: name.unlink(missing_ok=True)):
         said = sh(shared, "m", "i=0; while [ $i -lt 500 ]; do echo g >/work/k; i=$((i+1)); done 2>&1")
@@ -76,7 +76,7 @@ def test_the_host_removes_what_the_guest_creates(shared):
 
 
 def test_both_make_and_remove_names(shared):
-    """Directories and links too: what the guest is told is what it would be told by a file system of its own."""
+    """The same for directories and links: the guest gets the errors that a file system of its own would give."""
     def make():
         for kind in ("d", "l"):
             with contextlib.suppress(FileExistsError, FileNotFoundError):
@@ -90,7 +90,7 @@ def test_both_make_and_remove_names(shared):
 
 
 def test_a_name_that_the_host_has_replaced(shared):
-    """The guest knows the old file by it for a second. What it appends, removes or renames is what is there now."""
+    """The guest knows the old file by this name for a second. What it appends to, removes or renames is the present file."""
     file = shared.work / "f"
 
     def replace(text):
@@ -121,14 +121,14 @@ def test_a_name_that_the_host_has_replaced(shared):
 
 
 def test_a_file_of_the_guests_without_a_name(shared):
-    """It goes on with it, by the descriptor that it has."""
+    """The guest goes on with the old file, by its descriptor."""
     said = sh(shared, "m", "exec 3<>/work/gone; rm /work/gone; echo one >&3; echo two >&3; cat /proc/self/fd/3")
     assert said == "one\ntwo\n"
 
 
 @pytest.mark.parametrize("where", ("work", "locked"))
 def test_turns_by_a_lock_file(shared, where):
-    """As git takes them: who has made NAME.lock reads NAME and replaces it, and nobody's change is undone."""
+    """As git takes its locks: the process that has made NAME.lock reads NAME and replaces it, and no change is lost."""
     host_dir, times = shared.base / where, 60
     number, lock, new = host_dir / "n", host_dir / "n.lock", host_dir / "n.host"
     number.write_text("0\n")
@@ -151,7 +151,7 @@ def test_turns_by_a_lock_file(shared, where):
 @virtiofsd.in_c
 @pytest.mark.parametrize("call", LOCKS)
 def test_locks(shared, call):
-    """A lock of either side holds for the other one, where the share has locks. One that waits is refused."""
+    """If the share has locks, a lock of one side holds for the other. A call that waits for a lock is refused."""
     file = shared.locked / call
     file.write_text("")
     program = f"/locked/locks {call} /locked/{call} </dev/null"
@@ -175,7 +175,7 @@ def test_locks(shared, call):
 @virtiofsd.in_c
 @pytest.mark.parametrize("call, refused, unlocks", (("fcntl", "wait", "unlock"), ("fcntl", "wait", "close"), ("flock", "unlock", "close")))
 def test_what_unlocks(shared, call, refused, unlocks):
-    """As the manual says it: fcntl(2) that does not wait, and close(2). The others are refused, and the lock is still held."""
+    """As the manual says: fcntl(2) that does not wait, and close(2). Other calls are refused, and the lock is still held."""
     file = shared.locked / "unlocked"
     file.write_text("")
     guest = shared.popen("exec", "-i", "m", "--", "/locked/locks", call, "/locked/unlocked", stdin=subprocess.PIPE)
@@ -201,11 +201,11 @@ HOARDS = {"directories": ("/work", 2048, "Too many open files in system"), "lock
 @virtiofsd.in_c
 @pytest.mark.parametrize("what", HOARDS)
 def test_what_a_guest_can_have_kept_is_bounded(shared, what):
-    """Directories are memory of virtiofsd, and locks are memory of the host's kernel, which is in no process."""
+    """Directories cost memory of virtiofsd. Locks cost memory of the host's kernel, which no process has."""
     place, most, said = HOARDS[what]
     (shared.locked / "many").touch()
     words = ("exec", "-i", "m", "--", "/locked/hoards", what, place, 2 * most)
-    for _ in range(2):  # what the first has had is there again
+    for _ in range(2):  # the memory of the first is free again
         hoard = shared.popen(*words, stdin=subprocess.PIPE)
         told = hoard.stdout.readline().decode()
         count, why = told.strip().split(" ", 1)

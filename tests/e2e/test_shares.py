@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Directories of the host in the guest: who may do what, as whom, and what happens when it breaks."""
+"""Tests directories of the host in the guest: who may do what, as which user, and what happens when a share breaks."""
 
 import errno
 import json
@@ -44,7 +44,7 @@ def two_shares(host):
 
 
 def servers(host, name="agent-1"):
-    """{tag: pid of the virtiofsd itself}, whose parent is the cell's monitor."""
+    """Returns {tag: pid of the virtiofsd itself}, whose parent is the cell's monitor."""
     runtime = json.loads((host.state / name / "runtime.json").read_text())
     found = {}
     for companion in runtime["companions"]:
@@ -56,7 +56,8 @@ def servers(host, name="agent-1"):
 
 
 def check_cell(pid, shared, tag):
-    """Not us, only three ids of the host, no right over mounts, nothing of the host but what it serves."""
+    """It runs as another user than ours, with only three ids of the host, without a right over mounts, and sees only
+    the files that it serves."""
     status = dict(line.split(":\t", 1) for line in Path(f"/proc/{pid}/status").read_text().splitlines()
                   if ":\t" in line)
     assert int(status["Uid"].split()[1]) != os.getuid()
@@ -72,8 +73,8 @@ def check_cell(pid, shared, tag):
 
 
 def check_appends(host, work):
-    """What the host appends is seen by who asks for the size, opens the file anew, or has read it to its end. (How soon is not
-    asked here: each looks on until it does.)"""
+    """The guest sees data that the host appends if it asks for the size, opens the file again, or has read it to its
+    end. (The test does not check how soon: it looks on until it does.)"""
     log = work / "log"
     log.write_text("first\n")
     size = log.stat().st_size + len("more\n")
@@ -97,7 +98,7 @@ def test_shares(host):
     for tag, pid in servers(host).items():
         check_cell(pid, host.base / tag, tag)
 
-    # The agent is whoever started the workspace, both ways.
+    # The guest's user is the user who started the workspace, both ways.
     said = sh(host, "agent-1", "cat /work/from-host /ref/deep/from-host; id -u; stat -c %u:%g /work/from-host; "
                                "mkdir -p /work/d/e; echo from-agent > /work/d/e/f; chmod 700 /work/d; "
                                "rm /work/from-host", "agent")
@@ -106,10 +107,10 @@ def test_shares(host):
     assert made.read_text() == "from-agent\n" and not (work / "from-host").exists()
     assert (made.stat().st_uid, made.stat().st_gid) == (os.getuid(), os.getgid())
     made.write_text("changed by the host\n")
-    # By read(2). What sendfile(2) copies, as busybox' cat does, has the size of before for up to a second in kernels since 6.5.
+    # By read(2). sendfile(2), which busybox's cat uses, has the old size for up to a second in kernels since 6.5.
     assert sh(host, "agent-1", "dd if=/work/d/e/f 2>/dev/null", "agent") == "changed by the host\n"
 
-    # The guest's root is nobody of the host's, and owners lead nowhere else.
+    # The guest's root is no user of the host, and other owners lead nowhere else.
     sh(host, "agent-1", "echo r > /work/by-root; chown 1000:1000 /work/by-root; echo s > /work/still-root; "
                         f"! chown {NOBODY_ELSE} /work/by-root && ! chgrp {NOBODY_ELSE} /work/by-root")
     sh(host, "agent-1", "! chown 0 /work/d/e/f", "agent")
@@ -135,7 +136,7 @@ def test_shares(host):
 
 
 def test_a_mountpoint_below_another(host):
-    """It is seen, in whichever order they stand: what is mounted last hides what is below its place."""
+    """Both are seen, in whichever order they are listed: the last mount would hide what is below its place."""
     inner, outer = host.base / "inner", host.base / "outer"
     for path in (inner, outer):
         path.mkdir(mode=0o700)
@@ -151,7 +152,7 @@ def test_a_mountpoint_below_another(host):
 
 
 def test_a_user_of_the_guest_does_not_choose_where_it_is_mounted(host):
-    """Root mounts it, on the way through directories of the user's, who would be root by a passwd of the share's own on /etc."""
+    """root mounts it, on a path through directories of the guest's user. With a passwd of its own on /etc that user would be root."""
     work = host.base / "work"
     work.mkdir(mode=0o700)
     (work / "passwd").write_text("root::0:0::/:/bin/sh\nagent::0:0::/:/bin/sh\n")
@@ -163,7 +164,7 @@ def test_a_user_of_the_guest_does_not_choose_where_it_is_mounted(host):
     done = host("start", "w", check=1)
     assert "/workspace/sub/work is a link that user 1000 made" in done.stderr, done.stderr
     host("delete", "w", check=0)
-    # A link that the image has, or root has made, is followed.
+    # A link that the image has, or that root has made, is followed.
     host("create", "w", "--network", "isolated", "--memory", 256, "--share", f"{work}:/var/run/work", check=0)
     host("start", "w", check=0)
     assert "/run/work virtiofs" in sh(host, "w", "ls -d /var/run; cat /proc/mounts")
@@ -172,7 +173,7 @@ def test_a_user_of_the_guest_does_not_choose_where_it_is_mounted(host):
 
 
 def test_a_directory_without_a_place(host):
-    """It is on /workspace, as a session's; a second one needs a place."""
+    """It is on /workspace, as a session's is; a second one needs a place."""
     first, second = (host.base / name for name in ("first", "second"))
     for path in (first, second):
         path.mkdir()
@@ -185,7 +186,7 @@ def test_a_directory_without_a_place(host):
 
 
 def test_what_the_guest_keeps(host):
-    """By the policy of each: what the host changes is seen, or is not."""
+    """By the policy of each share a change of the host is seen, or is not."""
     timeout = ",timeout=3600" if virtiofsd.IS_C else ""
     kept, fresh = host.base / "kept", host.base / "fresh"
     for path in (kept, fresh):
@@ -201,7 +202,7 @@ def test_what_the_guest_keeps(host):
     assert sh(host, "w", "cat /kept/f /fresh/f; stat -c %s /kept/f /fresh/f") == "old\nold\n4\n4\n"
     for path in (kept, fresh):
         (path / "f").write_text("changed\n")
-    # How soon is not asked here: it looks on until it is seen in the one, and then it is not in the other.
+    # The test does not check how soon: it looks on until one sees the change, and then the other does not.
     said = sh(host, "w", "until [ $(stat -c %s /fresh/f) = 8 ]; do :; done; cat /fresh/f; stat -c %s /kept/f; cat /kept/f")
     assert said == "changed\n4\nold\n"
     host("kill", "w", check=0)
@@ -230,7 +231,7 @@ def mounted(kind, on):
 
 
 def refused_shares(host):
-    """What is wrong, its error code, a word of the message, the share, the words before the command."""
+    """The fault, its error code, a word of the message, the share, and the words before the command."""
     plain, mine, theirs, fixed, over = (host.base / name for name in ("file", "mine", "theirs", "fixed", "over"))
     plain.write_text("")
     mine.mkdir()
@@ -319,7 +320,7 @@ def test_the_cache_is_not_shared(host):
     holds, inside = f"holds the cache directory {cache}: share the one", f"is in the cache directory {cache}: share a directory elsewhere"
     for path in (above, below):
         path.mkdir(parents=True)
-    # Not yet there; the one that this guest would make is the one that is used.
+    # The directory does not exist yet. If this guest made it, it would be used.
     check_refused(host, [("before it is there", "invalid", holds, share(above, "/a"))], {"XDG_CACHE_HOME": str(above), "MICROAGENT_CACHE_DIR": ""})
     (cache / "kernels").mkdir(parents=True)
     cases = [
@@ -344,7 +345,7 @@ def test_the_cache_is_not_shared(host):
 
 def test_refusals(host):
     check_refused(host, refused_shares(host))
-    # Whoever calls is not a person that this host knows of, but has a home.
+    # The caller is a user that this host does not know, but has a home.
     home = host.base / "homes" / "me"
     home.mkdir(parents=True)
     code, answer, _ = host.supervisor(request("check", host.config(shares=[share(home.parent, "/a")])),
@@ -355,7 +356,7 @@ def test_refusals(host):
 
 
 def test_no_program_of_ours_is_shared_writable(host):
-    """What runs the next machine."""
+    """The programs that run the next machine."""
     tools, beside = host.base / "tools", host.base / "beside"
     real, links = tools / "real", tools / "links"
     for path in (real, links, beside):
@@ -380,7 +381,7 @@ def test_no_program_of_ours_is_shared_writable(host):
     check_refused(host, cases, env)
     check_refused(host, [("beside the supervisor", "invalid", f"holds {BIN}, {ours}", share(BIN, "/a"))])
     looked = "where programs are looked for (PATH): share it read-only"
-    for place in (beside, beside / "bin"):  # the second is still to be made
+    for place in (beside, beside / "bin"):  # the second does not exist yet
         check_refused(host, [("of PATH", "invalid", f"{beside} holds {place}, {looked}", share(beside, "/a"))],
                       {"PATH": f"{place}:{os.environ['PATH']}"})
     why = "where libraries are looked for (LD_LIBRARY_PATH): share it read-only"
@@ -394,7 +395,7 @@ def test_no_program_of_ours_is_shared_writable(host):
 
 
 def test_no_link_to_what_we_run_or_keep_is_shared_writable(host):
-    """Who has the link has another directory in its place, and what is looked up in it."""
+    """Who has the link can replace it by another directory, with other files."""
     project, tools, cache, state = (host.base / name for name in ("project", "tools", "caches", "states"))
     for path in (project, tools, cache / "microagent" / "kernels", state, host.base / "home"):
         path.mkdir(parents=True)
@@ -405,7 +406,7 @@ def test_no_link_to_what_we_run_or_keep_is_shared_writable(host):
     (host.base / "home" / ".ssh").mkdir(mode=0o700)
     (host.base / "me").mkdir()
     (host.base / "me" / ".ssh").symlink_to(project / "keys")
-    # Into the project and out of it again; one whose target is still to be made, and one that only leads in.
+    # Links into the project and out of it again; one whose target does not exist yet, and one that only leads in.
     (host.base / "back").symlink_to(project / "bin")
     (host.base / "to-be").symlink_to(project / "made" / "bin")
     (host.base / "way").symlink_to(project)
@@ -456,7 +457,7 @@ def test_no_link_to_what_we_run_or_keep_is_shared_writable(host):
     config = host.config(shares=[plain], stateDir=str(project / "st"))
     code, answer, _ = host.supervisor(request("check", config))
     assert code == 1 and reached(f"state directory {project}/st", "st") in answer["error"], answer
-    # Of a project with links that nothing is found by, and where the rest of PATH may lead as it likes.
+    # A project with links by which nothing is found. The rest of PATH may lead anywhere.
     host.wrap = ["/usr/bin/env", "-C", str(host.base)]
     (host.base / "home" / "code").mkdir()
     config = host.config(shares=[plain, share(host.base / "home" / "code", "/b")])
@@ -468,7 +469,8 @@ def test_no_link_to_what_we_run_or_keep_is_shared_writable(host):
 
 
 def test_a_relative_entry_of_path_is_judged_of_a_command_too(host):
-    """microagent leaves it out of PATH before it starts a supervisor, which judges it all the same: the user's other programs are found there."""
+    """microagent leaves this entry out of PATH before it starts a supervisor. The supervisor checks it all the same,
+    since the user's other programs are found there."""
     project = host.base / "project"
     project.mkdir()
     host.wrap = ["/usr/bin/env", "-C", str(project)]
@@ -479,7 +481,7 @@ def test_a_relative_entry_of_path_is_judged_of_a_command_too(host):
 
 
 def test_programs_are_found_by_absolute_entries_of_path_alone(host):
-    """Who starts us in a directory of a guest's does not run what lies there."""
+    """A user who starts us in a directory of a guest does not run the programs in it."""
     there = host.base / "there"
     there.mkdir()
     plant(there)
@@ -495,7 +497,7 @@ def test_programs_are_found_by_absolute_entries_of_path_alone(host):
 
 
 def test_state_directories_of_the_past_are_not_shared(host):
-    """Each that had something in it once is known by its marker, and from above by the list of them."""
+    """Each directory that was used once is known by its marker, and from above by the list of them."""
     above, work = host.base / "elsewhere", host.base / "elsewhere" / "work"
     other, moved = above / "other", host.base / "moved"
     for path in (work, above / "deep"):
@@ -547,13 +549,13 @@ def test_keys_are_shared_only_aloud(host):
         assert code == 0 and answer["sharedAnyway"] == [item], (what, answer)
     code, answer, _ = host.supervisor(request("check", host.config(shares=[share(code_dir, "/a")])), env=env)
     assert code == 0 and "sharedAnyway" not in answer, answer
-    # Nothing else is overridden by it: not the state directory in a home, and none of the system's.
+    # The option overrides nothing else: not a state directory in a home, and no directory of the system.
     (home / ".microagent").mkdir()
     check_refused(host, [("state", "invalid", f"{home} holds the state directory {home}/.microagent", {**share(home, "/a", tag="t"), "anyway": True}),
                          ("system", "invalid", "nothing of /etc is shared", {**share(Path("/etc"), "/a"), "anyway": True})], env)
     code, answer, _ = host.supervisor(request("check", host.config(shares=[{**share(ssh, "/a"), "anyway": "yes"}])), env=env)
     assert code == 1 and "config.shares[0].anyway" in answer["error"], answer
-    # For people: refused with the next step, and taken with a warning.
+    # For people: refused with the next step, and accepted with a warning.
     said = host("create", "w", "--share", f"{ssh}:/a", check=2, env=env).stderr
     assert "is the store of keys" in said and "--share-anyway gives it to the guest with all its keys" in said
     assert "--share-anyway belongs to --share" in host("create", "w", "--share-anyway", check=2).stderr
@@ -565,7 +567,7 @@ def test_keys_are_shared_only_aloud(host):
 
 
 def test_a_base_with_a_user_of_its_own(host):
-    """Who cannot write to the share; and who can is told."""
+    """A user who cannot write to the share is told who can."""
     cache, work = host.base / "cache", host.base / "work"
     for path in (cache, work):
         path.mkdir()
@@ -594,7 +596,8 @@ def test_a_base_with_a_user_of_its_own(host):
 
 
 def test_another_user_leads_a_share_nowhere_else(host):
-    """Between create and start he exchanges a directory on the way for a link; then for one that is root's own, but in his directory."""
+    """Between create and start the other user replaces a directory on the way by a link, then by a link that belongs to
+    root but is in that user's directory."""
     it = Exchanged(host.base)
     for where, text in ((it.way, "given"), (it.victim, "secret")):
         (where / "log").mkdir()
@@ -618,8 +621,8 @@ def test_another_user_leads_a_share_nowhere_else(host):
 
 
 def let_write(place, target):
-    """A directory of ours in which an access control list lets somebody else write (acl(5)): its mode is 0775, of our own group.
-    False where the file system has no such lists."""
+    """Makes a directory of ours in which an access control list lets another user write (acl(5)): its mode is 0775, of
+    our own group. Returns False if the file system has no such lists."""
     place.mkdir()
     (place / "link").symlink_to(target)
     entries = ((1, 7, -1), (2, 7, EVIL), (4, 5, -1), (0x10, 7, -1), (0x20, 5, -1))  # the owner, EVIL, the group, the mask, others
@@ -633,7 +636,7 @@ def let_write(place, target):
 
 
 def linked_ways(base):
-    """What leads to a shared directory by links, and what is said: "" where they are followed."""
+    """The links to a shared directory, and the text of the refusal: "" if they are followed."""
     real, mine, sticky, open_dir, group, theirs = (base / name for name in ("real", "mine", "sticky", "open", "group", "theirs"))
     for path in (real / "deep", mine, sticky, open_dir, group, theirs / "own"):
         path.mkdir(parents=True)
@@ -663,14 +666,15 @@ def linked_ways(base):
             (group_of_others / "link", f"{group_of_others}/link is a link in {group_of_others}, which other users can write to"),
             (sticky / "theirs", f"{sticky}/theirs is a link of user {EVIL}'s, who could have it lead elsewhere"),
             (theirs / "link", f"{theirs}/link is a link in {theirs}, which belongs to user {EVIL}, who could have it lead elsewhere"),
-            # A file system of his says of whom its files are.
+            # A file system of the other user says who owns its files.
             (theirs / "own" / "link", f"{theirs}/own/link is a link below {theirs}, which belongs to user {EVIL}"),
         ]
     return found
 
 
 def test_a_guest_chooses_no_directory_of_the_next_start(host):
-    """A share within one that the guest may write to: a link that it has put on the way is not followed, though it is its user's own."""
+    """A share in one that the guest may write to: a link that the guest has put on the way is not followed, though it
+    belongs to the user."""
     proj, other = host.base / "proj", host.base / "other"
     for path in (proj / "pkg" / "src", other / "src"):
         path.mkdir(parents=True)
@@ -692,8 +696,8 @@ def test_a_guest_chooses_no_directory_of_the_next_start(host):
 
 
 def test_a_guest_chooses_nothing_of_another_machine(host):
-    """A directory, a disk and an archive below a directory that another machine's guest may write to, also by a link of the user's: the
-    next start has none of them by a link of that guest's, nor has what reads or copies a disk."""
+    """A directory, a disk and an archive below a directory to which another machine's guest may write, also by a link
+    of the user. A link of that guest decides neither what the next start uses, nor what a command reads or copies."""
     proj, other = host.base / "proj", host.base / "other"
     for path in (proj / "pkg" / "src", proj / "disks", other / "src"):
         path.mkdir(parents=True)
@@ -726,14 +730,14 @@ def test_a_guest_chooses_nothing_of_another_machine(host):
             refuses("disks/d.img", "start", "b")
             for words in (("cp", "b:/d/secret", host.base / "got"), ("ls", "b:/d"), ("cp", __file__, "b:/d/put")):
                 refuses("disks/d.img", *words)
-        # The archive is unpacked anew for a copy.
+        # The archive is unpacked again for a copy.
         refuses(f"disks/{name}", "clone", "b", "c")
         host("exec", "a", "--", "sh", "-c", f"cd /workspace/disks && mv {name}.old {name}", check=0)
     host("start", "b", check=0)
     host("exec", "a", "--", "sh", "-c", f"cd /workspace/disks && mv d.img d.old && ln -s {other}/d.img d.img", check=0)
     refuses("disks/d.img", "artifacts", "get", "b", "o", host.base / "got")
     assert not (host.base / "got").exists()
-    # A link that ends in a directory of microagent's leads to no disk, whoever made it.
+    # A link that ends in a directory of microagent leads to no disk, whoever made it.
     (host.base / "own").symlink_to(host.state / "b" / "rootfs.ext4")
     done = host("create", "d", *least, "--disk", f"d={host.base}/own:/d:ro", check=1)
     assert f"a symbolic link is on the way to {host.base}/own, and none is followed there" in done.stderr, done
@@ -746,7 +750,7 @@ def test_a_guest_chooses_nothing_of_another_machine(host):
 
 
 def test_links_of_ones_own_are_followed(host):
-    """Those of root and of whoever calls, where nobody else could exchange them."""
+    """Links of root and of the caller, where nobody else could replace them."""
     for way, why in linked_ways(host.base):
         config = host.config(shares=[share(way / "deep", "/a")])
         code, answer, _ = host.supervisor(request("check", config))

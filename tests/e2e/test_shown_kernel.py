@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The kernel in QEMU's cell: the very file that was hashed, which nobody can write to until QEMU has read it; where that
-cannot be had, a copy of it, as ever."""
+"""Tests the kernel in QEMU's cell. It is the very file that was hashed, and nobody can write to it until QEMU has read
+it. If that is not possible, the cell has a copy."""
 
 import errno
 import json
@@ -17,7 +17,7 @@ from test_verification import own_kernel
 
 pytestmark = pytest.mark.skipif(BACKEND != "qemu", reason="Firecracker was given its files by mounts from the beginning")
 
-# A kernel before 5.12: mount_setattr(2) is not there (ENOSYS), for whoever comes after this.
+# Acts like a kernel before 5.12 for the programs that follow: mount_setattr(2) does not exist (ENOSYS).
 NO_MOUNT_SETATTR = """
 import ctypes, os, struct, sys
 code = b"".join(struct.pack("HBBI", *row) for row in
@@ -32,7 +32,7 @@ os.execvp(sys.argv[1], sys.argv[1:])
 
 @pytest.fixture(name="kernel")
 def a_kernel(host):
-    """One that may be written to, on a file system whose files change by this system alone."""
+    """Makes a kernel that may be written to, on a file system whose files only this system changes."""
     kind = subprocess.run(["stat", "-f", "-c", "%T", host.base], capture_output=True, text=True, check=True).stdout.strip()
     if kind not in ("ext2/ext3", "xfs", "btrfs", "f2fs", "tmpfs"):
         pytest.skip(f"the tests' files are on {kind}, of which kernels are copied")
@@ -51,14 +51,14 @@ def in_cell(host):
 
 
 def is_shown(host, kernel):
-    """By its inode, in a mount that nobody writes by."""
+    """Finds it by its inode, in a mount that nobody can write to."""
     there = in_cell(host)
     assert os.statvfs(there).f_flag & os.ST_RDONLY
     return os.path.samestat(there.stat(), kernel.stat())
 
 
 def may_write(kernel):
-    """Without waiting."""
+    """Opens it without waiting."""
     try:
         os.close(os.open(kernel, os.O_WRONLY | os.O_NONBLOCK))
     except BlockingIOError:
@@ -77,10 +77,10 @@ def end(host):
 
 @pytest.mark.usefixtures("kernel_by_path")
 def test_nothing_is_copied(host, kernel):
-    """The machine has the file itself; it may be written to again as soon as the machine runs, whoever still waits for it."""
+    """The machine has the file itself. When the machine runs it may be written to again, and a waiting program gets it."""
     host("start", "w", check=0)
     assert is_shown(host, kernel) and may_write(kernel)
-    initrd = in_cell(host).with_name("initrd")  # read by the guest's firmware, much later: a copy
+    initrd = in_cell(host).with_name("initrd")  # the guest's firmware reads it much later, so it is a copy
     assert not os.path.samestat(initrd.stat(), Path(f"{kernel}.initrd").stat())
     end(host)
     with host.popen("run", "--kernel", kernel, "--memory", 256, "--", "sleep", 1000) as waiting:
@@ -91,7 +91,8 @@ def test_nothing_is_copied(host, kernel):
 
 
 def test_nobody_writes_to_it_meanwhile(host, kernel):
-    """From the hash on until QEMU has read it: who would waits. This QEMU never says that it has."""
+    """From the hash on until QEMU has read it, a program that opens it for writing waits. This QEMU never says that it
+    has read it."""
     program = host.base / "bin" / "vmm-qmp-silent"
     program.parent.mkdir(mode=0o755)
     program.write_bytes(vmm().read_bytes())
@@ -102,7 +103,7 @@ def test_nobody_writes_to_it_meanwhile(host, kernel):
         assert is_shown(host, kernel)
         for path in (kernel, f"{kernel}.initrd"):
             assert not may_write(path)
-        with open(kernel, "rb") as file:  # others may read
+        with open(kernel, "rb") as file:  # other programs may read it
             assert file.read(1)
         host("kill", "w", check=0)
         starting.communicate()
@@ -113,7 +114,7 @@ def test_nobody_writes_to_it_meanwhile(host, kernel):
 @pytest.mark.parametrize("how", ["written to", "an old system"])
 @pytest.mark.usefixtures("kernel_by_path")
 def test_else_it_is_copied(host, kernel, how):
-    """A file that somebody has open for writing is one that he may change at any time."""
+    """If a program has the file open for writing, it may change at any time."""
     writer = open(kernel, "r+b") if how == "written to" else None
     host.wrap = [sys.executable, "-c", NO_MOUNT_SETATTR] if how == "an old system" else []
     host("start", "w", check=0)
@@ -129,7 +130,7 @@ def test_else_it_is_copied(host, kernel, how):
 
 @pytest.mark.usefixtures("kernel_by_path")
 def test_of_one_that_few_may_read(host, kernel):
-    """Shown or copied, as its file system can: the cell's user is another."""
+    """Shown or copied, as its file system allows: the cell's user is another one."""
     kernel.chmod(0o400)
     host("start", "w", check=0)
     assert host("exec", "w", "--", "echo", "there", check=0).stdout == "there\n"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Guests with two CPUs under TCG boot, always, and go on: with a thread for each CPU 7 of 478 boots failed, and a kernel
+"""Guests with two CPUs under TCG always boot and go on. With a thread for each CPU 7 of 478 boots failed, and a kernel
 that patches its own code panicked or stood still within seconds."""
 
 import json
@@ -19,7 +19,7 @@ KERNELS = ["tuned_kernel", "debian_kernel"]
 
 @pytest.fixture(scope="module")
 def two_cpus():
-    """The words of a machine of the product's with two CPUs, and an initrd of the tests' own."""
+    """The words of a machine of the product with two CPUs, and an initrd of the tests."""
     base = Path(tempfile.mkdtemp(prefix="e-"))
     it = make_host(base)
     try:
@@ -49,7 +49,7 @@ def test_a_kernel_patches_its_own_code(two_cpus, kernel, times, request):
 @pytest.mark.parametrize("quarter", range(4))
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_two_thousand_boots(two_cpus, kernel, quarter, request):
-    """In quarters, of which each has the hour that a test may take: all of them take longer than that."""
+    """In quarters, each with the hour that a test may take, since all of them take longer than that."""
     words, initrd = two_cpus
     path = request.getfixturevalue(kernel)["path"]
     with ThreadPoolExecutor(2) as pool:  # each takes one of the host's processors
@@ -58,7 +58,7 @@ def test_two_thousand_boots(two_cpus, kernel, quarter, request):
 
 
 def test_one_cpu_where_the_number_is_left_open(host):
-    """And two where there is KVM. What was chosen stays when the request that leaves it open comes again."""
+    """Two CPUs under KVM. The choice stays when the request that leaves it open comes again."""
     config = host.config(accelerator="tcg")
     del config["cpuCount"]
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""What takes minutes: `make soak` runs it, in two workers as `make test`, which has a small version of each in other files.
-Alone is what takes the host's memory for itself, waits for it to be quiet (a pool), or tells how long something took; how a
-process grows is the same beside others."""
+"""Tests that take minutes. `make soak` runs them in two workers; `make test` has a small version of each in other
+files. Tests are marked `alone` if they take the host's memory for themselves, wait for a quiet host (a pool), or
+measure time. The growth of a process is the same beside others."""
 
 import hashlib
 import json
@@ -62,7 +62,7 @@ def test_a_quarter_of_a_gibibyte_in(vm):
 
 
 def test_a_file_of_a_gibibyte_there_and_back(host):
-    """All of it data; the guest's disk is the further one, which has the room."""
+    """All of it is data. The guest's disk is the further one, which has the room."""
     disk, source, back = (host.base / name for name in ("disk.img", "source", "back"))
     subprocess.run(["mke2fs", "-q", "-t", "ext4", disk, "1200M"], check=True)
     with open(source, "wb") as file:
@@ -90,7 +90,7 @@ def test_a_connection_that_breaks_again_and_again(vm, seed):
 
 
 def test_a_reader_that_stops_for_long(vm):
-    """Megabytes wait in the guest, nothing in the host; then all of it comes."""
+    """Megabytes wait in the guest, and nothing in the host. Then all of it comes."""
     before = growth.look(vm, "vm")
     reading, writing = os.pipe()
     child = vm.popen("exec", "vm", "--", "head", "-c", str(64 << 20), "/dev/zero", stdout=writing)
@@ -111,7 +111,7 @@ def test_a_reader_that_stops_for_long(vm):
 
 
 def test_five_hundred_and_twelve_execs_at_once(host):
-    """On eight connections, and all of them running before the first may end."""
+    """On eight connections, and all of them run before the first may end."""
     host("create", "vm", "--memory", 512, "--cpus", 1, check=0)
     host("start", "vm", check=0)
     before = growth.look(host, "vm")
@@ -176,7 +176,7 @@ def test_ten_agents_at_once(host, debian_image):
 
 @pytest.mark.alone
 def test_a_thousand_sessions(host):
-    """Of one base, at rest; its figures are shown by pytest -rP."""
+    """Of one base, at rest; pytest -rP shows its figures."""
     host("base", "create", "web", check=0)
     for what, seconds in test_session_crash.check_many(host, 1000).items():
         print(f"1000 sessions: {what}: {seconds} s")
@@ -185,7 +185,7 @@ def test_a_thousand_sessions(host):
 
 @pytest.mark.alone
 def test_claims_against_all_that_takes_members_away(host):
-    """And in each round a claimer and a drain that are killed, at any moment."""
+    """In each round a claimer and a drain are killed, at any moment."""
     host("base", "create", "web", check=0)
     claims = 0
     for number in range(8):

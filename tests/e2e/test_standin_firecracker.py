@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The stand-in for Firecracker, without our supervisor: that it boots what we boot, that it refuses what Firecracker
-refuses, and that its faults are what they say. What other tests find by it is worth no more than this."""
+"""Tests the stand-in for Firecracker without our supervisor: it boots what we boot, refuses what Firecracker refuses,
+and has the faults that it claims. All other tests on it are worth no more than this."""
 
 import contextlib
 import ctypes
@@ -34,14 +34,14 @@ def place(host):
 
 @pytest.fixture(scope="module", params=["stand-in", *(["real"] if REAL_FIRECRACKER else [])])
 def idle(tmp_path_factory, request):
-    """One that is configured by nobody, for refusals that leave nothing; the real one too, where MICROAGENT_TEST_FIRECRACKER names it:
-    what the stand-in refuses is worth as much as that."""
+    """A Firecracker that nobody configures, for refusals that leave nothing. It is also the real one if
+    MICROAGENT_TEST_FIRECRACKER names it, since the stand-in's refusals are worth as much as that comparison."""
     with Running(tmp_path_factory.mktemp("fc"), program=REAL_FIRECRACKER if request.param == "real" else None) as it:
         yield it
 
 
 def elf_kernel(host):
-    """Our tuned kernel is one that Firecracker takes, of Debian's the unpacked one is."""
+    """Firecracker accepts our tuned kernel, and Debian's when it is unpacked."""
     kernel = default_kernel(host)["path"]
     return kernel if Path(kernel).read_bytes()[:4] == b"\x7fELF" else f"{kernel}.vmlinux"
 
@@ -59,14 +59,15 @@ def start(api):
 
 
 def shut_sockets(pid):
-    """All of a process, by pidfd_getfd() and shutdown(); one that it closes meanwhile is shut already."""
+    """Returns all sockets of a process, by pidfd_getfd() and shutdown(). A socket that the process closes meanwhile is
+    closed already."""
     pidfd, call = os.pidfd_open(pid), ctypes.CDLL(None).syscall
     for fd, target in strays.descriptors(pid).items():
         taken = call(PIDFD_GETFD, pidfd, fd, 0) if target.startswith("socket:") else -1
         if taken < 0:
             continue
         with socket.socket(fileno=taken) as taken:
-            with contextlib.suppress(OSError):  # one whose other end has just gone
+            with contextlib.suppress(OSError):  # its other end has just gone
                 taken.shutdown(socket.SHUT_RDWR)
     os.close(pidfd)
 
@@ -75,7 +76,7 @@ def shut_sockets(pid):
 
 
 def test_boots_and_refuses_changes(host, place):
-    """Our kernel and init boot to the control stream's hello, and what is fixed at the start stays."""
+    """Our kernel and init boot to the control stream's hello. What the start has fixed does not change."""
     with Running(place) as standin:
         api, disk = standin.api, host.disk()
         control = listen(place / "v.sock_1024")
@@ -100,12 +101,12 @@ def test_boots_and_refuses_changes(host, place):
         limiter = {"bandwidth": {"size": 1 << 20, "refill_time": 100}}
         assert api("PATCH", "/drives/data", {"drive_id": "data", "rate_limiter": limiter}) == (204, None)
         assert api.fault("PATCH", "/drives/none", {"drive_id": "none"}).startswith("Drive config error: ")
-        # A port of the guest at which nobody listens: the connection ends without a word.
+        # Nobody listens at this port of the guest: the connection ends without a message.
         dial = Api(place / "v.sock").socket
         dial.sendall(b"CONNECT 9\n")
         assert dial.recv(16) == b""
         assert "Run /init" in standin.text()
-        # The sockets are the VMM's own: whoever takes them from it cuts it off, and the machine goes on.
+        # The sockets are the VMM's own. A process that takes them from it cuts it off, and the machine goes on.
         dial = Api(place / "v.sock").socket
         dial.sendall(b"CONNECT 2222\n")
         assert dial.recv(16).startswith(b"OK ")
@@ -122,7 +123,7 @@ def test_boots_and_refuses_changes(host, place):
 
 
 def test_a_reboot_ends_it(host, place):
-    """No root disk: our init gives up and reboots."""
+    """There is no root disk, so our init gives up and reboots."""
     with Running(place) as standin:
         configure(standin.api, elf_kernel(host), place, "console=ttyS0 reboot=k panic=1 rdinit=/none root=/dev/none")
         start(standin.api)
@@ -132,8 +133,8 @@ def test_a_reboot_ends_it(host, place):
 
 
 def test_a_power_off_does_not(host, place, tuned_kernel):
-    """There is no power management. The root device is /dev/vda, before a drive that was named earlier, writable, and
-    has the serial of its file."""
+    """There is no power management. The root device is /dev/vda, before a drive that was named earlier, is writable,
+    and has the serial of its file."""
     disks = [host.disk(f"{name}.ext4") for name in ("other", "root")]
     with Running(place) as standin:
         api, about = standin.api, os.stat(disks[1])
@@ -152,7 +153,7 @@ def test_a_power_off_does_not(host, place, tuned_kernel):
 
 
 def test_a_card_is_a_tap(host, place, tuned_kernel):
-    """By its name in the namespace that it runs in; and what it writes to files."""
+    """By its name in the namespace that it runs in; and the files that it writes."""
     if not os.access("/dev/net/tun", os.R_OK | os.W_OK):
         pytest.skip("/dev/net/tun cannot be opened")
     disk = host.disk()
@@ -179,7 +180,7 @@ def test_a_card_is_a_tap(host, place, tuned_kernel):
 
 
 def test_runs_in_a_cell(host, place):
-    """With what --standin-needs names and /proc, and no /tmp or environment. The calls go to a FIFO."""
+    """Runs with the files that --standin-needs names and /proc, without /tmp or environment. The calls go to a FIFO."""
     kernel, launcher, fifo = elf_kernel(host), make_launcher(place), place / "fifo"
     os.mkfifo(fifo)
     needs = json.loads(subprocess.run([launcher, "--standin-needs"], capture_output=True, check=True).stdout)["readable"]
@@ -227,7 +228,7 @@ def test_start_needs_a_kernel_that_it_takes(host, place):
     ("1.15.1", "Error while registering ACPI with KVM: VMClock: Could not allocate GSI"),
 ])
 def test_each_device_takes_an_interrupt(host, place, version, fault):
-    """The twentieth has none: of 1.15's own there is one more."""
+    """The twentieth has no interrupt: 1.15 has one more device of its own."""
     with Running(place, version=version) as standin:
         configure(standin.api, elf_kernel(host), place)
         for number in range(15 if version < "1.15" else 14):
@@ -320,7 +321,7 @@ def test_refuses_a_change(idle, body, fault):
 
 
 def test_nulls_are_written_out(idle):
-    """In the order of nobody; and what was told of logger and metrics is not."""
+    """The order does not matter, and settings of logger and metrics are not shown."""
     whole = idle.api("GET", "/vm/config")[1]
     assert whole["boot-source"] == {"kernel_image_path": "", "initrd_path": None, "boot_args": None}
     assert {key for key, value in whole.items() if value is None} >= {"logger", "metrics", "mmds-config", "memory-hotplug", "cpu-config"}
@@ -468,8 +469,8 @@ def test_dies_after_the_start(host, place):
 
 
 def facts_of(description):
-    """What api.json has of a published description (src/firecracker/swagger/firecracker.yaml of its source), which is the shape of the
-    API without its texts."""
+    """The part of a published description (src/firecracker/swagger/firecracker.yaml of its source) that api.json has:
+    the shape of the API without its texts."""
     def body(operation):
         return next((p["schema"]["$ref"].rsplit("/", 1)[1] for p in operation.get("parameters", []) if p["in"] == "body"), None)
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""The validation programs of github.com/opencontainers/runtime-tools, which try a runtime against the specification's sentences. No
-package of Debian has them: they are built, without a network, from a checkout that MICROAGENT_RUNTIME_TOOLS names."""
+"""The validation programs of github.com/opencontainers/runtime-tools, which test a runtime by the specification's
+sentences. No package of Debian has them. They are built, without a network, from a checkout that
+MICROAGENT_RUNTIME_TOOLS names."""
 
 import fcntl
 import hashlib
@@ -18,12 +19,12 @@ from engines.place import RUNTIME, cgroups
 SOURCE = Path(os.environ.get("MICROAGENT_RUNTIME_TOOLS", "/nonexistent"))
 RUNC = Path("/usr/sbin/runc")
 ROOTFS = "rootfs-amd64.tar.gz"
-GROUPS = ("cgrouptest", "testdir")  # what the programs call them, in the host's own hierarchy
+GROUPS = ("cgrouptest", "testdir")  # the programs' name for them, in the host's own hierarchy
 ANY, MAYBE = "*", "?"
 
 
 def lacking():
-    """Why they cannot be run here, or ""."""
+    """Returns why they cannot be run here, or ""."""
     if not (SOURCE / "validation").is_dir():
         return "MICROAGENT_RUNTIME_TOOLS names no checkout of opencontainers/runtime-tools"
     if os.geteuid() != 0:
@@ -39,7 +40,7 @@ def names():
 
 
 def built():
-    """The folder of the programs, compiled once for each state of the checkout."""
+    """Returns the folder of the programs, compiled once for each state of the checkout."""
     digest = hashlib.sha256(str(SOURCE).encode())
     for path in sorted((SOURCE / "validation").rglob("*.go")):
         digest.update(path.read_bytes())
@@ -57,14 +58,14 @@ def built():
 
 
 def expected():
-    """{program: (what fails, why)}."""
+    """Returns {program: (failures, reason)}."""
     lines = (Path(__file__).parent / "validation.txt").read_text().splitlines()
     pairs = (line.split(": ", 1) for line in lines if line and not line.startswith("#"))
     return {case.split()[0]: (set(case.split()[1].split(",")), why) for case, why in pairs}
 
 
 def failed_checks(code, said):
-    """The numbers of the failed checks; "exit", if it gave up; "error", if it has no checks and told of one."""
+    """Returns the numbers of the failed checks; "exit" if the program gave up; "error" if it has no checks and reported one."""
     failed = set(re.findall(r"^not ok (\d+)", said, re.M))
     if code != 0:
         failed.add("exit")
@@ -81,13 +82,13 @@ def remove_groups():
 
 
 def unmount(base):
-    """What runc has left of a container without a mount namespace."""
+    """Removes what runc has left of a container without a mount namespace."""
     for line in reversed(strays.mounts(base)):
         subprocess.run(["umount", "--lazy", line.split()[5]], check=True)
 
 
 def failures(runtime, program, base):
-    """What fails of a program with a runtime, whose state and bundles are below base: (failed checks, all that it said)."""
+    """Runs a program with a runtime, whose state and bundles are below base. Returns (failed checks, all output)."""
     for file in (built() / "runtimetest", SOURCE / ROOTFS):
         shutil.copy(file, base)
     command = base / "runtime"

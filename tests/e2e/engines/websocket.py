@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The streams of an exec and of a port-forward as Kubernetes has them over a WebSocket (v4.channel.k8s.io): the first byte of a
-message is its channel."""
+"""The streams of an exec and of a port-forward as Kubernetes has them over a WebSocket (v4.channel.k8s.io): the first
+byte of a message is its channel."""
 
 import ctypes
 import json
@@ -18,7 +18,7 @@ CLONE_NEWNET = 0x40000000
 
 
 def in_network(network, make, *args):
-    """A socket made in the network namespace of a file, by a thread that goes there and does not come back."""
+    """Returns a socket made in the network namespace of a file, by a thread that enters it and does not come back."""
     def there():
         with open(network, "rb") as space:
             assert ctypes.CDLL(None).setns(space.fileno(), CLONE_NEWNET) == 0
@@ -50,7 +50,7 @@ class Channels:
         self.socket.sendall(b"\x82" + size + mask + bytes(byte ^ mask[i % 4] for i, byte in enumerate(data)))
 
     def message(self):
-        """Its channel and what follows; nothing at the end."""
+        """Yields the channel and the bytes of each message, until the end."""
         head = self.file.read(2)
         if len(head) < 2 or head[0] & 15 == 8:
             return None
@@ -66,10 +66,10 @@ class Channels:
 
 
 class PortStream(Channels):
-    """Of one port, which each channel tells first."""
+    """The streams of one port, whose number each channel sends first."""
 
     def ask(self, data):
-        """What comes back until the far side's end, and what is said of errors."""
+        """Returns the answer until the far side's end, and the text of errors."""
         told = {DATA: b"", DATA_ERROR: b""}
         self.send(DATA, data)
         while got := self.message():
@@ -91,7 +91,7 @@ class ExecStream(Channels):
         self.send(RESIZE, json.dumps({"Width": columns, "Height": rows}).encode())
 
     def receive(self):
-        """One message; False at the end."""
+        """Reads one message. Returns False at the end."""
         got = self.message()
         channel, data = got or (None, b"")
         if channel in (STDOUT, STDERR):
@@ -105,7 +105,7 @@ class ExecStream(Channels):
             assert self.receive(), f"no {text!r} in {self.text!r}"
 
     def end(self):
-        """The exit code."""
+        """Returns the exit code."""
         while self.status is None and self.receive():
             pass
         self.close()
