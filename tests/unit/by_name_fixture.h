@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The filter where it goes by names, at a time that the test chooses: frames into a lane, and what
- * comes out of both. */
+/* The filter if it goes by names, at a time that the test chooses. A test puts frames into a lane,
+ * and looks at the frames that come out of both lanes. */
 #ifndef BY_NAME_FIXTURE_H
 #define BY_NAME_FIXTURE_H
 
@@ -22,7 +22,7 @@ struct bed {
 	struct gate *gate;
 	int supervisor;	    /* our end */
 	int fds[3];	    /* the gate's */
-	struct frame asked; /* the latest question that left */
+	struct frame asked; /* the latest question that left the filter */
 };
 
 static inline int bed_setup(void **state)
@@ -72,7 +72,7 @@ static inline void into_lane(struct lane *l, struct frame f)
 	lane_parse(l);
 }
 
-/* The next one that came out. */
+/* Returns the next frame that came out. */
 static inline bool out_of_lane(struct lane *l, struct frame *f)
 {
 	const struct bytes rest = {l->buf + l->start, l->ready - l->start};
@@ -106,7 +106,7 @@ static inline void forget_frames(struct bed *b)
 		;
 }
 
-/* A frame of the guest; whether it came out as it was, and nothing else did. */
+/* Sends a frame of the guest. Returns whether it came out unchanged, and nothing else did. */
 static inline bool passes(struct bed *b, struct frame f)
 {
 	struct frame out, more;
@@ -118,7 +118,7 @@ static inline bool passes(struct bed *b, struct frame f)
 	return out.len == f.len && memcmp(out.bytes, f.bytes, f.len) == 0;
 }
 
-/* The same for one of passt's. */
+/* The same for one of passt's frames. */
 static inline bool comes_in(struct bed *b, struct frame f)
 {
 	struct frame out, more;
@@ -140,14 +140,14 @@ static inline void expect_told(struct bed *b, const char *line)
 	assert_string_equal(got, line ? line : "");
 }
 
-/* So much time passes, and connections that have said nothing until then are told of. */
+/* Lets so much time pass. Connections that have sent nothing until then are reported. */
 static inline void wait_for_words(struct bed *b, uint64_t ns)
 {
 	b->gate->now += ns;
 	by_name_tell_silent(b->gate, b->gate->egress.openings.patience_ns);
 }
 
-/* What a receiver computes: 0 for a right checksum. */
+/* Computes what a receiver computes: 0 for a right checksum. */
 static inline unsigned checksum(const uint8_t *bytes, size_t len, uint32_t total)
 {
 	for (size_t i = 0; i < len; i++)
@@ -207,7 +207,7 @@ static inline struct frame question(const char *name, unsigned type, unsigned id
 	return f;
 }
 
-/* An answer without records yet, as passt hands it on. */
+/* Makes an answer without records yet, as passt passes it on. */
 static inline struct frame answer_to(const char *name, unsigned id)
 {
 	struct frame f = question(name, DNS_A, id);
@@ -255,7 +255,7 @@ static inline void add_alias(struct frame *f, const char *owner, const char *nam
 	add_record(f, owner, DNS_CNAME, 300, data, put_name(data, name));
 }
 
-/* A question of the guest's leaves. */
+/* Sends a question of the guest, which leaves. */
 static inline void asks(struct bed *b, struct frame f)
 {
 	struct frame more;
@@ -268,8 +268,8 @@ static inline void asks(struct bed *b, struct frame f)
 	assert_false(to_guest(b, &more));
 }
 
-/* An answer to the latest question that left, under whatever number and from whatever port, of one
- * to the guest's. */
+/* Makes an answer to the latest question that left, with any number and from any port, as an answer
+ * to the guest's question. */
 static inline struct frame to_what_left(const struct bed *b, struct frame f)
 {
 	memcpy(f.bytes + 36, b->asked.bytes + 34, 2);
@@ -277,7 +277,7 @@ static inline struct frame to_what_left(const struct bed *b, struct frame f)
 	return f;
 }
 
-/* The guest asks, and the resolver says so. */
+/* The guest asks, and the resolver gives this answer. */
 static inline void resolve(struct bed *b, const char *name, uint32_t address)
 {
 	struct frame f = answer_to(name, 7), out;
@@ -329,7 +329,7 @@ static inline struct frame at_port(struct frame f, unsigned port)
 	return f;
 }
 
-/* What passt says: it has taken all before that. */
+/* Makes a segment of passt, which has accepted all earlier bytes. */
 static inline struct frame heard(uint32_t from, unsigned port, uint8_t flags, uint32_t acknowledged)
 {
 	struct frame f = tcp(GUEST, GUEST_PORT, flags);
@@ -343,8 +343,8 @@ static inline struct frame heard(uint32_t from, unsigned port, uint8_t flags, ui
 	return f;
 }
 
-/* Both ends have said that they are there. All connections of tests begin with the same number,
- * which those of a guest do not: the ones before are over, and no more is known of them. */
+/* Opens a connection from both ends. All connections of tests begin with the same number, which
+ * those of a guest do not. So earlier connections are ended and forgotten. */
 static inline void connect_to(struct bed *b, uint32_t to, unsigned port)
 {
 	for (size_t i = 0; i < FLOW_BUCKETS * FLOW_WAYS; i++) {
@@ -359,7 +359,7 @@ static inline void connect_to(struct bed *b, uint32_t to, unsigned port)
 	assert_true(passes(b, say(to, port, GUEST_STARTS + 1, "", 0)));
 }
 
-/* A reset for each end, at the right place of its stream. */
+/* Expects a reset for each end, at the right place of its stream. */
 static inline void expect_end(struct bed *b, struct frame of, uint32_t sequence, uint32_t end)
 {
 	struct frame f = {0};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a confined process can still open, and its word on the first thing that is otherwise. */
+/* Checks what a confined process can still open, and prints the first thing that is wrong. */
 #ifndef CONFINED_H
 #define CONFINED_H
 
@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-/* 0, or the errno that kept it shut. */
+/* Returns 0, or the errno of the refusal. */
 static inline int opened(int dir, const char *path, int flags)
 {
 	int fd = openat(dir, path, flags | O_CLOEXEC, 0600);
@@ -19,7 +19,7 @@ static inline int opened(int dir, const char *path, int flags)
 	return 0;
 }
 
-/* In a child. */
+/* Runs in a child. */
 #define HOLDS(what)                                            \
 	do {                                                   \
 		if (!(what)) {                                 \

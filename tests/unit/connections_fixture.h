@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A guest, which is a thread per connection behind a socket, and clients of it, a thread each. */
+/* A guest with a thread for each connection behind a socket, and clients of it with a thread
+ * each. */
 #ifndef TEST_CONNECTIONS_FIXTURE_H
 #define TEST_CONNECTIONS_FIXTURE_H
 
@@ -34,7 +35,7 @@
 static struct guest {
 	char dir[48];
 	int dirfd, listener;
-	bool deaf; /* takes connections and says nothing */
+	bool deaf; /* accepts connections and sends nothing */
 	bool mute; /* does not answer a cancel */
 	pthread_t thread, served[MOST_CONNECTIONS];
 	int fds[MOST_CONNECTIONS];
@@ -72,7 +73,7 @@ static inline void say_output(int fd, long long request, const char *text)
 	say(fd, payload, 9 + len);
 }
 
-/* The word of the command says what becomes of it. False: the connection is closed. */
+/* Does what the word of the command says. Returns false if the connection is closed. */
 static inline bool begin(int fd, const json_t *message, long long request)
 {
 	const json_t *cmd = json_object_get(message, "cmd");
@@ -111,7 +112,7 @@ static inline void set_mute(bool mute)
 	pthread_mutex_unlock(&guest.lock);
 }
 
-/* Request 1 is the one that takes stdin, in these tests; every other is deaf. */
+/* In these tests request 1 takes stdin, and every other request is deaf. */
 static inline void take_stdin(int fd, const uint8_t *payload, size_t len, size_t *received)
 {
 	long long request = (long long)be64_get(payload + 1);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Questions of DNS and their answers, for the filter's tests where it goes by names. */
+/* Questions of DNS and their answers, for tests of the filter if it goes by names. */
 #ifndef DNS_FIXTURE_H
 #define DNS_FIXTURE_H
 
@@ -29,7 +29,7 @@ static inline bool is_open(struct bed *b, uint32_t address)
 	return open;
 }
 
-/* The guest is answered by the filter itself, with that code and nothing but its question. */
+/* The filter itself answers the guest, with that code and only the guest's question. */
 static inline void expect_answer(struct bed *b, struct frame asked, unsigned code)
 {
 	struct frame f = {0};
@@ -60,7 +60,7 @@ static inline void ask(struct bed *b, const char *name, unsigned id)
 	asks(b, question(name, DNS_A, id));
 }
 
-/* What comes to the guest of a frame of passt's; of no length where nothing does. */
+/* Returns what comes to the guest of a frame of passt. Its length is 0 if nothing comes. */
 static inline struct frame comes_of(struct bed *b, struct frame f)
 {
 	struct frame out = {0}, more;
@@ -73,7 +73,7 @@ static inline struct frame comes_of(struct bed *b, struct frame f)
 	return out;
 }
 
-/* The resolver answers the latest question, and the guest hears so, perhaps not as it was. */
+/* The resolver answers the latest question. The guest gets the answer, perhaps changed. */
 static inline struct frame hears(struct bed *b, struct frame f)
 {
 	return comes_of(b, to_what_left(b, f));

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The filter at work in a thread, between two sockets that are the test's; and poll() as it calls
- * it. */
+/* Runs the filter in a thread, between two sockets of the test, with a poll() of the test. */
 #ifndef GATE_FIXTURE_H
 #define GATE_FIXTURE_H
 
@@ -19,12 +18,12 @@
 
 /* --- poll(), as the filter calls it ---------------------------------------------------------- */
 
-/* What the next call fails with; 0: it does not. */
+/* The error of the next call; 0: none. */
 static _Atomic int poll_fails;
 static _Atomic unsigned hangups, only_room;
 
-/* In the place of the C library's. A filter that asks without waiting, or goes on asking about a
- * side that has gone, would take a processor for itself. */
+/* Replaces the poll() of the C library. A filter that asks without waiting, or goes on asking about
+ * a side that has gone, would use a processor all the time. */
 int poll(struct pollfd *fds, nfds_t n, int timeout)
 {
 	const struct timespec wait = {timeout / 1000, timeout % 1000 * NS_PER_MS};
@@ -40,7 +39,7 @@ int poll(struct pollfd *fds, nfds_t n, int timeout)
 	for (nfds_t i = 0; n > 1 && i < n; i++)
 		if (fds[i].revents & POLLHUP && hangups++ > 100)
 			abort();
-	/* Room is asked for only while something waits for it. */
+	/* The filter asks for room only while something waits for it. */
 	if ((fds[0].revents | fds[n > 1].revents | fds[n > 1 ? 2 : 0].revents) != POLLOUT)
 		only_room = 0;
 	else if (only_room++ > 100000)
@@ -78,7 +77,7 @@ static int setup(void **state)
 	return 0;
 }
 
-/* Waits for its end; whether it ended well. */
+/* Waits for its end. Returns whether it ended well. */
 static bool ended_well(struct fixture *f)
 {
 	void *ended = NULL;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A client of the agent of guest_fixture.h: its connections, and what it sends and reads there. */
+/* A client of the agent of guest_fixture.h: its connections, and the bytes that it sends and reads
+ * there. */
 #ifndef TEST_GUEST_CLIENT_H
 #define TEST_GUEST_CLIENT_H
 
@@ -66,7 +67,7 @@ static inline void send_stdin(int fd, uint64_t request, const void *bytes, size_
 	free(frame);
 }
 
-/* Everything up to the peer's end, as a malloc'd string. */
+/* Returns everything up to the peer's end, as a malloc'd string. */
 static inline char *read_all(int fd)
 {
 	struct buf all = {0};
@@ -78,7 +79,7 @@ static inline char *read_all(int fd)
 	return text;
 }
 
-/* One frame; NULL at the end. malloc'd, with a NUL behind it. */
+/* Returns one frame, malloc'd, with a NUL behind it. Returns NULL at the end. */
 static inline uint8_t *read_frame(int fd, size_t *len)
 {
 	uint8_t head[FRAME_HEADER], *payload;
@@ -94,8 +95,8 @@ static inline uint8_t *read_frame(int fd, size_t *len)
 	return payload;
 }
 
-/* One or more envelopes; what comes until the agent closes, which it does when no more can follow.
- */
+/* Sends one or more envelopes. Returns all bytes until the agent closes, which it does when no more
+ * can follow. */
 static inline char *ask_envelope(const struct fixture *f, const char *request)
 {
 	autoclose int fd = dial(f);
@@ -105,7 +106,7 @@ static inline char *ask_envelope(const struct fixture *f, const char *request)
 	return read_all(fd);
 }
 
-/* A JSON frame. */
+/* Sends a JSON frame. */
 static inline json_t *read_message(int fd)
 {
 	size_t len = 0;
@@ -119,13 +120,13 @@ static inline json_t *read_message(int fd)
 	return message;
 }
 
-/* What a streamed request said until its exit. */
+/* The output of a streamed request until its exit. */
 struct streamed {
 	struct buf out[2];
 	json_t *start, *exit; /* start: NULL when it never ran */
 };
 
-/* Takes one frame about the request; true: it was the exit. */
+/* Takes one frame of the request. Returns true if it was the exit. */
 static inline bool take_streamed(int fd, uint64_t request, struct streamed *s)
 {
 	size_t len = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A command through the agent in one of the two buffered forms, and its answer. */
+/* Runs a command through the agent in one of the two buffered forms, and reads its answer. */
 #ifndef TEST_GUEST_EXEC_FIXTURE_H
 #define TEST_GUEST_EXEC_FIXTURE_H
 

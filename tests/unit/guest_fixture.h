@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The agent in a child process, reached over socket pairs instead of vsock: what runs is the very
- * code of the guest, but for the machine that it must not touch here. guest_client.h talks to it.
+ * The agent in a child process, reached over socket pairs instead of vsock. It is the code of the
+ * guest, except that it must not touch the machine here. guest_client.h talks to it.
  */
 #ifndef TEST_GUEST_FIXTURE_H
 #define TEST_GUEST_FIXTURE_H
@@ -65,7 +65,7 @@ static void stub_time(int64_t realtime_ns, bool exact)
 	machine_say("time", text);
 }
 
-/* Of one whose machine id begins with f a part is left over. */
+/* If the machine id begins with f, a part is left over. */
 static int stub_renew(const struct config_renew *renew, bool *more, struct error *err)
 {
 	if (renew->entropy[0] == 0)
@@ -99,8 +99,8 @@ static int stub_attach(json_t *config, struct error *err)
 	return 0;
 }
 
-/* What the host of a test is to be told: a tracer that sees one thing, and another when it is to
- * tell what it has, and another at its end. */
+/* The messages of a tracer for the host of a test: one at first, another when it must report what
+ * it has, and another at its end. */
 static void stub_trace(int out)
 {
 	static const char status[] = "{\"type\":\"telemetry-status\",\"format\":1,\"exec\":false}";
@@ -130,7 +130,7 @@ static void stub_log(const char *text)
 }
 
 /* A server at port 80, and one at 81 that nobody has published. After the first look nothing can be
- * known; whoever asks for events is told that there are none. */
+ * known; a caller that asks for events is told that there are none. */
 static int stub_listening(struct port_set *out, struct error *err)
 {
 	static unsigned looks;
@@ -170,7 +170,7 @@ static const struct machine stub_machine = {
 	.log = stub_log,
 };
 
-/* What comes through the door with a descriptor. */
+/* The kinds of descriptors that come through the door. */
 #define DOOR_CLIENT 'c'	 /* a connection of a client's */
 #define DOOR_CONTROL 'h' /* a control stream: the machine was saved, and is back */
 
@@ -208,8 +208,8 @@ static void on_door(struct loop *loop, int door, uint32_t events, void *data)
 		server_adopt(&agent->server, fd, NULL);
 }
 
-/* A cgroup of the test's own stands for the guest's whole tree; where there is no cgroup v2 that
- * may be written to, the agent has to do without, as it would in such a guest. */
+/* A cgroup of the test stands for the guest's whole tree. If there is no cgroup v2 that may be
+ * written to, the agent must do without, as it would in such a guest. */
 static inline void make_cgroup(struct fixture *f)
 {
 	static const char *const mounts[] = {"/sys/fs/cgroup/unified", "/sys/fs/cgroup"};
@@ -231,8 +231,8 @@ static void run_agent(const char *etc, int door, int control, const char *cgroup
 	int program = open("/proc/self/exe", O_PATH | O_CLOEXEC);
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	/* As PID 1 starts it; a test in the background has SIGINT ignored, and ^C would do nothing.
-	 */
+	/* Sets signals as PID 1 does. A test in the background has SIGINT ignored, and ^C would do
+	 * nothing. */
 	for (int i = 1; i < SIGRTMIN; i++)
 		signal(i, SIG_DFL);
 	signal(SIGPIPE, SIG_IGN);
@@ -244,7 +244,8 @@ static void run_agent(const char *etc, int door, int control, const char *cgroup
 		fprintf(stderr, "agent: %s\n", err.msg);
 		exit(1);
 	}
-	/* A guest without cgroups is the one with shares too: both rare paths at once. */
+	/* A guest without cgroups is the one with shares too, so both rare paths are tested at
+	 * once. */
 	agent.server.context.may_block = !cgroup[0];
 	while (!agent.done && loop_once(loop, -1, &err) >= 0)
 		agent_settle(&agent);
@@ -268,7 +269,8 @@ static inline void write_file(const char *dir, const char *name, const char *tex
 	fclose(file);
 }
 
-/* The user that commands run as here: uid 1000 as in a guest, or who runs the tests. */
+/* Returns the user that commands run as here: uid 1000 as in a guest, or the user who runs the
+ * tests. */
 static inline void make_etc(char etc[32])
 {
 	char text[256];
@@ -295,7 +297,7 @@ static inline void remove_etc(const char *etc)
 	assert_int_equal(system(command), 0);
 }
 
-/* Nothing in the cgroup is alive any more: the kernel says so by an event. */
+/* Waits until nothing in the cgroup is alive, which the kernel reports by an event. */
 static inline void wait_for_empty(int dir)
 {
 	struct pollfd wait = {.events = POLLPRI};
@@ -327,7 +329,7 @@ static inline void remove_cgroup(int parent, const char *name)
 	assert_int_equal(unlinkat(parent, name, AT_REMOVEDIR), 0);
 }
 
-/* What a test left in the background is ended with it. */
+/* Processes that a test left in the background are ended with it. */
 static inline void end_cgroup(const char *path)
 {
 	autoclose int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -370,7 +372,7 @@ static inline struct fixture fixture_start(bool with_control, bool cgroups)
 	return f;
 }
 
-/* Lets the agent end, which must be without complaint (also of a sanitizer). */
+/* Lets the agent end, which must happen without a complaint (also of a sanitizer). */
 static inline void fixture_end(struct fixture *f)
 {
 	int status = 0;
@@ -404,7 +406,7 @@ static inline int guest_end(void **state)
 	return 0;
 }
 
-/* One line of what happened to the machine. */
+/* Returns one line about what happened to the machine. */
 static inline void expect_machine(const struct fixture *f, const char *line)
 {
 	char text[512];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A mux whose host is played by the test, packet by packet. */
+/* A mux whose host is the test, packet by packet. */
 #ifndef TEST_GUEST_MUX_BED_H
 #define TEST_GUEST_MUX_BED_H
 

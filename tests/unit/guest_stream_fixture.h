@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A request in the streaming mode, and a look at all that it printed. */
+/* Runs a request in the streaming mode, and returns all of its output. */
 #ifndef TEST_GUEST_STREAM_FIXTURE_H
 #define TEST_GUEST_STREAM_FIXTURE_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* ClientHellos, for the filter's tests. */
+/* Makes ClientHellos, for tests of the filter. */
 #ifndef HELLO_FIXTURE_H
 #define HELLO_FIXTURE_H
 
@@ -59,7 +59,8 @@ static inline struct hello hello_without_extensions(void)
 	return hello_end(hello_begin());
 }
 
-/* Of a name, or without one, and with an encrypted one (ECH) and a key share of that size. */
+/* Makes one with or without a name, and with an encrypted name (ECH) and a key share of that
+ * size. */
 static inline struct hello hello_of(const char *name, size_t share)
 {
 	static const uint8_t ech[] = {0xfe, 0x0d, 0, 3, 1, 2, 3};
@@ -86,7 +87,7 @@ static inline struct hello hello_with_two_names(const char *one, const char *oth
 	return hello_end(h);
 }
 
-/* The same message in records of so many bytes at most. */
+/* Makes the same message in records of at most so many bytes. */
 static inline struct hello hello_in_records(const struct hello *whole, size_t size)
 {
 	struct hello h = {0};

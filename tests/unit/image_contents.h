@@ -9,7 +9,7 @@
 
 #define TIME 1577836800
 
-/* A rootfs, and a directory for its contents. */
+/* Makes a rootfs, and a directory for its contents. */
 struct contents {
 	const struct scratch *s;
 	struct rootfs *fs;

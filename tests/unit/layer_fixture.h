@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* An image in the making: layers are written entry by entry and applied, or refused. */
+/* An image that is being made: layers are written entry by entry and applied, or refused. */
 #ifndef TEST_LAYER_FIXTURE_H
 #define TEST_LAYER_FIXTURE_H
 
@@ -58,7 +58,7 @@ static inline void put(struct making *m, char type, const char *name, const char
 	tar_put(&m->tar, &entry);
 }
 
-/* The archive as far as it is written. */
+/* Returns the archive as far as it is written. */
 static inline int apply_cut(struct making *m, size_t len, struct error *err)
 {
 	assert_int_equal(path_replace_file_at(m->scratch->fd, "layer", buf_bytes(&m->tar), len,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A config.json of which a test says what is different. Behind cmocka.h. */
+/* Makes a config.json from the differences that a test gives. Include it after cmocka.h. */
 #ifndef OCI_FIXTURE_H
 #define OCI_FIXTURE_H
 
@@ -23,7 +23,7 @@ static inline json_t *oci_parse(const char *text)
 	return value;
 }
 
-/* The least config with the members of more, an object, put over its own. */
+/* Returns the least config, with the members of the object more put over its own. */
 static inline json_t *oci_document(const char *more)
 {
 	json_t *document = oci_parse(OCI_LEAST);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A pump between pipes and a guest; the guest is a thread at the other end of a socket. */
+/* A pump between pipes and a guest. The guest is a thread at the other end of a socket. */
 #ifndef TEST_PUMP_FIXTURE_H
 #define TEST_PUMP_FIXTURE_H
 
@@ -61,7 +61,7 @@ static inline void guest_data(int fd, uint8_t type, const void *bytes, size_t le
 	guest_frame(fd, payload, 9 + len);
 }
 
-/* One frame of the client; returns its first byte, 0 at the end of the connection. */
+/* Reads one frame of the client. Returns its first byte, 0 at the end of the connection. */
 static inline uint8_t guest_read(int fd, uint8_t *payload, size_t room, size_t *len)
 {
 	uint8_t header[FRAME_HEADER];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A machine whose QEMU and vsockd are scripts of the test's. */
+/* A machine whose QEMU and vsockd are scripts of the test. */
 #ifndef QEMU_VM_FIXTURE_H
 #define QEMU_VM_FIXTURE_H
 
@@ -16,7 +16,7 @@
 #include "base/fd.h"
 #include "base/limits.h"
 
-/* Answers the monitor's negotiation; what follows is each test's. */
+/* Answers the monitor's negotiation; each test has the rest. */
 #define SPEAKS                                                      \
 	"echo '{\"QMP\": {}}' >&3; read line <&3; id=${line##*:}; " \
 	"echo \"{\\\"return\\\": {}, \\\"id\\\": $id\" >&3; "
@@ -112,7 +112,7 @@ static int setup(void **state)
 
 	if (scratch_make((void **)&f->scratch) < 0)
 		return -1;
-	/* As root QEMU's user is another one. */
+	/* For root QEMU's user is another one. */
 	chmod(f->scratch->path, 0755);
 	setenv("PATH", f->scratch->path, 1); /* no bwrap in it: no cell */
 	setenv("MICROAGENT_CACHE_DIR", f->scratch->path, 1);
@@ -147,7 +147,7 @@ static int teardown(void **state)
 	unsetenv("MICROAGENT_CACHE_DIR");
 	limit_reset(LIMIT_VMM_END_MS);
 	free(f);
-	/* Whatever happened, no child is left behind. */
+	/* Whatever happened, no child may be left. */
 	assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
 	assert_int_equal(errno, ECHILD);
 	return scratch_remove(&scratch);

@@ -48,7 +48,7 @@ struct rig {
 
 /* --- files ----------------------------------------------------------------------------------- */
 
-/* A path below the state directory; good for the next seven calls. */
+/* Returns a path below the state directory. It stays valid for the next seven calls. */
 static inline const char *at(const struct rig *rig, const char *fmt, ...)
 {
 	static char paths[8][512];
@@ -63,7 +63,7 @@ static inline const char *at(const struct rig *rig, const char *fmt, ...)
 	return path;
 }
 
-/* Every directory in front of the last component. */
+/* Makes every directory in front of the last component. */
 static inline void make_parents(const char *path)
 {
 	char text[1024];
@@ -104,7 +104,7 @@ static inline bool is_there(const char *path)
 	return lstat(path, &st) == 0;
 }
 
-/* How many names a directory has; -1: it is not there. */
+/* Returns how many names a directory has; -1 if it does not exist. */
 static inline int count_names(const char *path)
 {
 	autodir DIR *entries = opendir(path);
@@ -117,7 +117,7 @@ static inline int count_names(const char *path)
 	return count - 2;
 }
 
-/* A descriptor with a lock on the file, which is made where it is missing. */
+/* Returns a descriptor with a lock on the file, which is made if it is missing. */
 static inline int locked(const char *path, int how)
 {
 	int fd;
@@ -157,7 +157,8 @@ static inline void put_json(const char *path, json_t *json)
 			fail_msg("%s", err.msg); \
 	} while (0)
 
-/* The call, which takes &err, fails so, and says a part of it. */
+/* Requires that the call, which takes &err, fails with this code, and that its text has these
+ * words. */
 #define assert_fails(call, expected, part)                               \
 	do {                                                             \
 		struct error err = {0};                                  \
@@ -167,7 +168,7 @@ static inline void put_json(const char *path, json_t *json)
 			fail_msg("code %d: %s", (int)err.code, err.msg); \
 	} while (0)
 
-/* {"name","why"} of a list of what was removed or left; NULL: it is not in it. */
+/* Returns {"name","why"} from a list of removed or left things; NULL if it is not in the list. */
 static inline const char *why_of(const json_t *list, const char *name)
 {
 	const json_t *entry;
@@ -185,8 +186,8 @@ static inline const char *why_of(const json_t *list, const char *name)
 
 #define DISK_BYTES 65536
 
-/* The next version of the base is made of a kernel and an image that only look like such. mib: of
- * its sessions' memory; 0: as usual. */
+/* Makes the next version of the base, from a kernel and an image that only look like such. mib: the
+ * memory of its sessions; 0: the usual. */
 static inline int make_base_of(const struct rig *rig, const char *name, int64_t mib,
 			       struct error *err)
 {
@@ -210,7 +211,7 @@ static inline int make_base(const struct rig *rig, const char *name, struct erro
 
 static const struct microagent_session_spec plain = {.base = "web", .machine.network = "isolated"};
 
-/* A session that was made and never booted; its name until the next call. */
+/* Makes a session that was never booted. Returns its name, which is valid until the next call. */
 static inline const char *clone_one(const struct rig *rig)
 {
 	static char name[SESSION_NAME_ROOM];
@@ -232,14 +233,15 @@ static inline const char *mark_of(const struct rig *rig, const char *name)
 	return at(rig, "sessions/.locks/.making/%s.bundle", name);
 }
 
-/* As its maker leaves it who is killed. */
+/* Makes a session as a killed maker leaves it. */
 static inline void half_make(const struct rig *rig, const char *name)
 {
 	touch(mark_of(rig, name));
 	touch(at(rig, "sessions/%s.bundle/.making", name));
 }
 
-/* A directory for the pool of a base with a token of each kind's directory; none in them. */
+/* Makes a directory for the pool of a base, with the directories for each kind of token and no
+ * token. */
 static inline void make_pool(const struct rig *rig, const char *base)
 {
 	struct pool pool = POOL_NONE;
@@ -253,7 +255,8 @@ static inline const char *token(const struct rig *rig, const char *kind, const c
 	return at(rig, "pool/web-v1/%s/%s", kind, name);
 }
 
-/* One that runs, and waits in the pool of web-v1; its name until the next call. */
+/* Makes a session that runs and waits in the pool of web-v1. Returns its name, valid until the next
+ * call. */
 static inline const char *make_member(const struct rig *rig)
 {
 	static char name[SESSION_NAME_ROOM];
@@ -270,7 +273,7 @@ static inline const char *make_member(const struct rig *rig)
 	return name;
 }
 
-/* A pool of that many is kept; nobody fills it. */
+/* Sets a pool of that size, which nobody fills. */
 static inline void keep_pool(const struct rig *rig, int64_t size)
 {
 	const struct pool_record record = {size, 256, 1, "isolated", "qemu"};
@@ -285,8 +288,8 @@ static inline void keep_pool(const struct rig *rig, int64_t size)
 
 typedef int rig_fn(const struct rig *rig, void *data);
 
-/* In a process of its own, with all that it starts in its group; the exit code of fn, or -1: it
- * was killed, and nothing of the group is left. */
+/* Runs fn in a process of its own, with all processes that it starts in its group. Returns fn's
+ * exit code. Returns -1 if it was killed; then nothing of the group is left. */
 static inline int run_apart(const struct rig *rig, rig_fn *fn, void *data)
 {
 	pid_t pid = fork();
@@ -331,7 +334,7 @@ static inline int standin_filler(char **argv)
 	return write(fd, "f", 1) != 1;
 }
 
-/* How often a filler was started. */
+/* Returns how often a filler was started. */
 static inline int count_fillers(const struct rig *rig)
 {
 	struct stat st;
@@ -373,7 +376,7 @@ static inline void link_programs(const struct rig *rig)
 	setenv("PATH", path, 1);
 }
 
-/* Of no architecture that anybody knows. */
+/* The word names no architecture that exists. */
 #define KERNEL_HEAD_ALONE "\177ELF, and no more than the head of a kernel, sixty-four bytes of it"
 
 static inline void make_boot_files(const struct rig *rig)
@@ -412,20 +415,21 @@ static inline int rig_make(void **state)
 	make_boot_files(rig);
 	assert_int_equal(mkdir(rig->state, 0700), 0);
 	limit_set(LIMIT_POOL_ANSWER_MS, 20000); /* a busy machine is no reason */
-	/* To remember one is a step more, for whoever comes first after the files have settled. */
+	/* Remembering a digest is one more step for the first command after the files have
+	 * settled. */
 	limit_set(LIMIT_DIGEST_SETTLED_MS, DIGESTS_NEVER_SETTLE_MS);
 	rig->agent = microagent_open(rig->state, NULL);
 	*state = rig;
 	return rig->agent ? 0 : -1;
 }
 
-/* With web-v1 in it. */
+/* The fixture has web-v1. */
 static inline int rig_make_with_base(void **state)
 {
 	return rig_make(state) < 0 ? -1 : make_base(*state, "web", NULL);
 }
 
-/* So that what was sealed can be replaced, or removed. */
+/* Makes sealed files mutable, so that they can be replaced or removed. */
 static inline void unseal(const struct rig *rig)
 {
 	autodir DIR *bases = opendir(at(rig, "bases"));
@@ -439,7 +443,7 @@ static inline void unseal(const struct rig *rig)
 	}
 }
 
-/* What runs ends with its test. */
+/* All processes of a test end with it. */
 static inline void end_machines(const struct rig *rig)
 {
 	autodir DIR *sessions = opendir(at(rig, "sessions"));

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Kills a command at each of its steps: before the Nth call that changes a file, with all of the
- * processes that it has started, but for machines, which go their own way. The calls are counted in
- * a file, for all of them. The program's own functions stand in front of libc's, so that also its
- * stand-ins for other programs count.
+ * processes that it has started except machines, which live on. The calls of all of them are
+ * counted in one file. The program's own functions stand in front of libc's, so that its stand-ins
+ * for other programs count too.
  */
 #ifndef SESSION_KILLING_H
 #define SESSION_KILLING_H
@@ -12,7 +12,7 @@
 
 #include "session_fixture.h"
 
-/* Asked once: a live supervisor is killed for asking when it has given up its rights. */
+/* Asked once, since a live supervisor is killed for asking after it has given up its rights. */
 static bool is_of_command(void)
 {
 	static int is = -1;
@@ -92,8 +92,8 @@ ssize_t write(int fd, const void *bytes, size_t len)
 	return syscall(SYS_write, fd, bytes, len);
 }
 
-/* As run_apart(). What has a process group of its own, a supervisor in the foreground, is killed
- * alone where that step is its own. */
+/* Like run_apart(). A process with a group of its own, such as a supervisor in the foreground, is
+ * killed alone if the step is its own. */
 static inline int run_to(const struct rig *rig, int at_step, rig_fn *fn, void *data)
 {
 	char steps[96], number[16];
@@ -110,7 +110,8 @@ static inline int run_to(const struct rig *rig, int at_step, rig_fn *fn, void *d
 	return code;
 }
 
-/* True: it was killed before that step. False: it came to its end first, and well. */
+/* Returns true if it was killed before that step. Returns false if it came to its end first, and
+ * ended well. */
 static bool killed_at(const struct rig *rig, int at_step, rig_fn *fn, void *data)
 {
 	int code = run_to(rig, at_step, fn, data);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* A part of session_fixture.h: what a live supervisor of a session asks of its backend. */
+/* A part of session_fixture.h: requests of a session's live supervisor to its backend. */
 #ifndef SESSION_LIVE_STANDIN_H
 #define SESSION_LIVE_STANDIN_H
 
-/* What the live supervisor of a session asks for beside the stand-in's: one request at a time. */
+/* Functions of the backend beside the stand-in's: one request at a time. */
 static vm_done_fn *standin_done_fn;
 
 static void standin_done(struct loop *loop, void *data)
@@ -25,7 +25,7 @@ static int standin_layer_room(struct vm *vm, uint64_t bytes, vm_done_fn *fn, voi
 	return standin_pause(vm, fn, data, err);
 }
 
-/* What there is of a machine to be saved; STANDIN_MACHINE: its host has another one now. */
+/* The saved state of a machine. STANDIN_MACHINE: its host has another machine now. */
 static struct {
 	vm_saved_fn *fn;
 	void *data;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Sessions whose machine was restored from a template, for what is made of such: the stand-in's
- * machine is saved as a few bytes. */
+/* Sessions whose machine was restored from a template. The stand-in's machine is saved as a few
+ * bytes. */
 #ifndef SESSION_RESTORED_H
 #define SESSION_RESTORED_H
 
@@ -31,7 +31,7 @@ static inline json_t *describe_part(const char *path)
 
 #define TEMPLATE_AT "bases/web-v1.bundle/template"
 
-/* The base's, saved of a session that is gone again. */
+/* Makes the template of the base, saved from a session that is gone again. */
 static inline void make_template(const struct rig *rig)
 {
 	static const struct {
@@ -68,7 +68,7 @@ static inline void make_template(const struct rig *rig)
 static const struct microagent_session_spec roomy = {
 	.base = "web", .machine.network = "isolated", .disk_quota_mib = 64};
 
-/* One that runs, restored. */
+/* Makes a session that runs, restored. */
 static inline struct microagent_session *make_restored(const struct rig *rig)
 {
 	struct microagent_session *session = NULL;

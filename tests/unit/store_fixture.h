@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A state directory of its own for each test of the store, removed behind it. */
+/* A state directory of its own for each test of the store, removed after the test. */
 #ifndef TESTS_UNIT_STORE_FIXTURE_H
 #define TESTS_UNIT_STORE_FIXTURE_H
 
@@ -59,7 +59,8 @@ static int fixture_drop(void **state)
 	return 0;
 }
 
-/* A name inside the fixture's state directory (or, with "..", beside it); until the next call. */
+/* Returns a name inside the fixture's state directory (or, with "..", beside it), valid until the
+ * next call. */
 static inline const char *at(const struct fixture *f, const char *name)
 {
 	static char path[1024];

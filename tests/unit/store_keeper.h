@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Children that keep what they have inherited, until they are told. */
+/* Children that keep inherited descriptors until they are told to end. */
 #ifndef TESTS_UNIT_STORE_KEEPER_H
 #define TESTS_UNIT_STORE_KEEPER_H
 
@@ -15,7 +15,7 @@
 #define LONG_NS (60 * NS_PER_S)
 #define SHORT_NS (50 * NS_PER_MS)
 
-/* A child that keeps what it has inherited until told (or killed). */
+/* Starts a child that keeps its inherited descriptors until it is told to end, or killed. */
 struct child {
 	pid_t pid;
 	int tell;
@@ -46,8 +46,8 @@ static inline void end(struct child *child)
 {
 	int status;
 
-	/* A byte, not an end: another keeper may have inherited this side of the pipe. A keeper
-	 * that was killed does not read it. */
+	/* A byte and not an end, since another keeper may have inherited this side of the pipe. A
+	 * keeper that was killed does not read it. */
 	signal(SIGPIPE, SIG_IGN);
 	(void)!write(child->tell, "", 1);
 	close(child->tell);
@@ -60,7 +60,7 @@ static inline void wait_for_waiter(const struct child *child)
 	bool waiting = false;
 	struct stat st;
 
-	/* /proc/locks marks a waiter with "->"; there is no event for it to be had. */
+	/* /proc/locks marks a waiter with "->". There is no event for it. */
 	assert_int_equal(stat(child->file, &st), 0);
 	snprintf(needle, sizeof(needle), ":%llu 0 EOF", (unsigned long long)st.st_ino);
 	while (!waiting) {
@@ -72,7 +72,7 @@ static inline void wait_for_waiter(const struct child *child)
 	}
 }
 
-/* Tells the last keeper to end once somebody else is waiting for it. */
+/* Tells the last keeper to end when another process waits for it. */
 static inline void *end_when_waited_for(void *data)
 {
 	wait_for_waiter(data);

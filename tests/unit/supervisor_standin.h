@@ -97,7 +97,7 @@ static void guest_result(int fd, int code)
 
 static bool guest_is_coy; /* closes the first connection without a word */
 
-/* A command in streaming mode ends with 0 at once; false: it is something else. */
+/* A command in streaming mode ends with 0 at once. Returns false if it is something else. */
 static bool guest_ran(int fd, const char *bytes, size_t len)
 {
 	const char *rest = memchr(bytes, '\n', len);
@@ -125,7 +125,7 @@ static bool guest_ran(int fd, const char *bytes, size_t len)
 	return true;
 }
 
-/* One host connection at a time: CONNECT, OK, and an agent that knows no operation. */
+/* Serves one host connection at a time: CONNECT, OK, and an agent that knows no operation. */
 static void *guest_serve(void *data)
 {
 	int listener = *(int *)data, fd;
@@ -143,7 +143,7 @@ static void *guest_serve(void *data)
 
 		if (n > 0)
 			(void)!write(fd, "OK 1\n", 5);
-		/* What is asked may have come with the line. */
+		/* The request may have come with the line. */
 		if (n > 0 && memchr(line, '\n', (size_t)n) == line + n - 1)
 			n = read(fd, line, sizeof(line));
 		if (n > 0 && !guest_ran(fd, line, (size_t)n))
@@ -401,7 +401,7 @@ static void standin_free(struct vm *vm)
 	free(vm);
 }
 
-/* In the broker. Its one process ends with the supervisor. */
+/* Runs in the broker. Its one process ends with the supervisor. */
 static int standin_end_all(struct vm *vm, struct error *err)
 {
 	(void)vm, (void)err;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Tar archives as nobody's tar would write them: every field is the caller's, the checksum is
+/* Makes tar archives that no tar would write: the caller gives every field, and the checksum is
  * right. */
 #ifndef TAR_ENTRIES_H
 #define TAR_ENTRIES_H
@@ -32,7 +32,7 @@ static inline void tar_field(char *field, size_t room, const char *text)
 		memcpy(field, text, strnlen(text, room));
 }
 
-/* Base 256 where octal digits do not reach. */
+/* Uses base 256 where octal digits are not enough. */
 static inline void tar_size(char field[12], uint64_t size)
 {
 	if (size < UINT64_C(1) << 33) {
@@ -71,7 +71,7 @@ static inline void tar_put(struct buf *out, const struct tar_entry *e)
 	tar_append(out, zeros, (512 - e->len % 512) % 512);
 }
 
-/* One special header, of that type, with a comment of so many bytes. */
+/* Writes one special header of that type, with a comment of so many bytes. */
 static inline void tar_put_comment(struct buf *out, char type, size_t bytes)
 {
 	struct tar_entry entry = {.type = type, .name = "pax", .len = bytes, .size = bytes};
@@ -87,7 +87,7 @@ static inline void tar_put_comment(struct buf *out, char type, size_t bytes)
 	free(record);
 }
 
-/* One record of a pax header; value may be any bytes. */
+/* Writes one record of a pax header; value may be any bytes. */
 static inline void tar_pax_record(struct buf *out, const char *key, const void *value, size_t len)
 {
 	size_t all = strlen(key) + len + 3, digits = 1;
@@ -103,7 +103,7 @@ static inline void tar_pax_record(struct buf *out, const char *key, const void *
 	tar_append(out, "\n", 1);
 }
 
-/* A pax header of one record, of the entry that follows. */
+/* Writes a pax header of one record, for the entry that follows. */
 static inline void tar_pax(struct buf *out, const char *key, const void *value, size_t len)
 {
 	struct buf records = BUF_INIT(0);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What people type of names that nat may reach: words, our lists, and files of them. */
+/* Tests the texts that people write for names that nat may reach: words, our lists, and files of
+ * them. */
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -68,7 +69,7 @@ static json_t *network_of(const struct microagent_egress *egress, struct error *
 	return NULL;
 }
 
-/* The contract takes all of it. */
+/* The contract accepts all of it. */
 static void our_lists(void **state)
 {
 	const char *const names[] = {"pypi.org:443", "198.51.100.0/24", NULL};
@@ -101,7 +102,7 @@ static void nothing_is_asked_for(void **state)
 	json_decref(network);
 }
 
-/* A program that counts who may be reached, and finds nobody, has not said that all may be. */
+/* A program that lists reachable hosts, and finds none, has not said that all may be reached. */
 static void nobody_is_asked_for(void **state)
 {
 	const char *const none[] = {NULL};
@@ -157,7 +158,7 @@ static void a_file(void **state)
 	unlink(path);
 }
 
-/* A byte order mark is passed over at the beginning, also before a name, and nowhere else. */
+/* A byte order mark is ignored at the beginning, also before a name, and nowhere else. */
 static void a_file_of_another_editor(void **state)
 {
 	char path[32];
@@ -179,7 +180,7 @@ static void a_file_of_another_editor(void **state)
 	unlink(path);
 }
 
-/* A file with nothing in it is a list of nothing, and not no list. */
+/* An empty file is a list without names, and not a missing list. */
 static void an_empty_file(void **state)
 {
 	char path[32];

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Names of workspaces and variables, and the looks at the heads of images and kernels. */
+/* Tests names of workspaces and variables, and the checks of the first bytes of images and
+ * kernels. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -56,7 +57,7 @@ static void test_good_images(void **state)
 		GOOD,
 		{.blocks_low = 64, .log_size = 2, .magic = 0xef53, .file_size = 65 * 4096},
 		{.blocks_low = 64, .log_size = 0, .magic = 0xef53, .file_size = 64 * 1024},
-		/* the upper half counts only with 64-bit block numbers; the magic has 16 bits */
+		/* The upper half counts only with 64-bit block numbers. The magic has 16 bits. */
 		{.blocks_low = 64,
 		 .blocks_high = 9,
 		 .log_size = 2,
@@ -153,7 +154,7 @@ static void test_made_up_names_are_allowed_and_differ(void **state)
 	assert_int_equal(name_random(one, NULL), 0);
 	assert_int_equal(microagent_check_name(one, NULL), 0);
 	assert_int_equal(strncmp(one, "run-", 4), 0);
-	/* 26 bits: the same one three times in a row is a broken generator. */
+	/* 26 bits: the same number three times in a row means a broken generator. */
 	for (int i = 0; i < 3; i++) {
 		assert_int_equal(name_random(other, NULL), 0);
 		if (strcmp(one, other) != 0)

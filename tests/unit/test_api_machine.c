@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a kind of machine does not have is refused by its name. */
+/* Tests that a field which a kind of machine does not have is refused by its name. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -37,7 +37,7 @@ static const struct {
 	SET(rates.disk_ops, 1),	    SET(rates.net_bytes, 1),
 };
 
-/* The fields that are taken, each between two spaces. */
+/* The accepted fields, each between two spaces. */
 static void assert_takes(enum machine_kind kind, const char *what, const char *taken)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(set); i++) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What a shared git worktree lacks in the guest, and a .git that leads where it should not. */
+/* Tests what a shared git worktree lacks in the guest, and a .git that leads to a forbidden
+ * place. */
 #include "test_base.h"
 
 #include <fcntl.h>
@@ -38,7 +39,7 @@ static void put(const char *path, const char *text)
 	assert_int_equal(fclose(file), 0);
 }
 
-/* A repository and a worktree of it, as `git worktree add` makes them. */
+/* Makes a repository and a worktree of it, as `git worktree add` does. */
 static int make(void **state)
 {
 	struct error err = {0};
@@ -92,7 +93,7 @@ static void a_worktree_lacks_what_all_have_in_common(void **state)
 	(void)state;
 	say_gitdir(at("main/.git/worktrees/tree"));
 	expect("/workspace", at("main/.git"), at("main/.git"));
-	/* Relative ones (git 2.48 on) lead elsewhere where the guest has it. */
+	/* Relative paths (git 2.48 on) lead elsewhere in the guest. */
 	say_gitdir("../main/.git/worktrees/tree");
 	put(at("main/.git/worktrees/tree/gitdir"), "../../../../tree/.git\n");
 	expect("/workspace", at("main/.git"), "/main/.git");
@@ -126,7 +127,8 @@ static void what_is_no_worktree_lacks_nothing(void **state)
 	assert_int_equal(mkdir(at("tree/.git"), 0700), 0);
 	expect("/workspace", NULL, NULL);
 	assert_int_equal(rmdir(at("tree/.git")), 0);
-	/* Inside of what is shared the guest has it, however it is written. */
+	/* If it is inside the shared directory, the guest has it, in whatever form it is
+	 * written. */
 	assert_int_equal(mkdir(at("tree/repository"), 0700), 0);
 	say_gitdir("repository");
 	expect("/workspace", NULL, NULL);
@@ -159,7 +161,7 @@ static void refused_detour(const char *gitdir)
 	refused_as("/workspace", "and git writes that without links and detours");
 }
 
-/* Who may write to the directory does not choose what else is shared. */
+/* A user who may write to the directory does not choose what else is shared. */
 static void a_directory_that_does_not_lead_back(void **state)
 {
 	struct error err = {0};
@@ -174,7 +176,7 @@ static void a_directory_that_does_not_lead_back(void **state)
 	put(at("main/.git/worktrees/second/gitdir"), at("second/.git\n"));
 	put(at("main/.git/worktrees/second/commondir"), "../..\n");
 	refused(at("main/.git/worktrees/second"));
-	/* This .git is named by the repository, but does not lie in the common directory that it names. */
+	/* The repository names this .git, but it is not in the common directory that it names. */
 	assert_ok(path_make_dirs(at("elsewhere"), 0755, &err));
 	put(at("elsewhere/gitdir"), at("tree/.git\n"));
 	refused(at("elsewhere"));
@@ -182,7 +184,7 @@ static void a_directory_that_does_not_lead_back(void **state)
 	refused(at("elsewhere"));
 	put(at("elsewhere/commondir"), ".."); /* that it lies in, and is no repository's */
 	refused(at("elsewhere"));
-	/* All is as it should be, but that the common directory is no repository. */
+	/* Everything is right, except that the common directory is no repository. */
 	assert_ok(path_make_dirs(at("none/worktrees/tree"), 0755, &err));
 	put(at("none/worktrees/tree/gitdir"), at("tree/.git\n"));
 	put(at("none/worktrees/tree/commondir"), "../..\n");
@@ -191,7 +193,7 @@ static void a_directory_that_does_not_lead_back(void **state)
 	assert_int_equal(mkdir(at("none/refs"), 0755), 0);
 	assert_int_equal(symlink("../main/.git/objects", at("none/objects")), 0);
 	refused(at("none/worktrees/tree"));
-	/* What lies in the shared directory may be the guest's work. */
+	/* Files in the shared directory may be the guest's work. */
 	assert_ok(path_make_dirs(at("tree/worktrees/x"), 0755, &err));
 	put(at("tree/worktrees/x/gitdir"), at("tree/.git\n"));
 	put(at("tree/worktrees/x/commondir"), "../../..\n");
@@ -199,8 +201,8 @@ static void a_directory_that_does_not_lead_back(void **state)
 	expect("/workspace", NULL, NULL);
 }
 
-/* A guest that may write to the worktree chooses neither the file that is read as .git, nor the way
- * that leads to the repository. */
+/* A guest that may write to the worktree chooses neither the file that is read as .git, nor the
+ * path to the repository. */
 static void another_file_and_another_way(void **state)
 {
 	(void)state;
@@ -227,11 +229,11 @@ static void another_file_and_another_way(void **state)
 	snprintf(longer, sizeof(longer), "../..%s/main/.git/worktrees/tree", strrchr(base, '/'));
 	refused_detour(longer);
 
-	/* Another form than that by which the repository leads back. */
+	/* Another form than the one in which the repository leads back. */
 	refused("../main/.git/worktrees/tree");
 	put(at("main/.git/worktrees/tree/gitdir"), "../../../../tree/.git\n");
 	refused(at("main/.git/worktrees/tree"));
-	/* A relative path leads to a place of the guest's system. */
+	/* A relative path leads into the guest's system. */
 	assert_int_equal(rename(at("main/.git"), at("bin")), 0);
 	put(at("bin/worktrees/tree/gitdir"), "../../../tree/.git\n");
 	say_gitdir("../bin/worktrees/tree");
@@ -270,7 +272,7 @@ static void add_makes(const char *path, const char *mountpoint, size_t count)
 	assert_int_equal(json_array_size(shares), count);
 }
 
-/* What a guest has of the host already is no ground for giving it more. */
+/* Access to one part of the host is no reason to give the guest more. */
 static void beside_other_shares(void **state)
 {
 	(void)state;
@@ -283,7 +285,7 @@ static void beside_other_shares(void **state)
 	add_makes(at("main"), at("main"), 2);
 	add_makes(at("main"), at("main/"), 2);
 	add_makes(at("main/.git"), at("main/.git"), 2);
-	/* It has the same in another place: no name of it is the guest's. */
+	/* The guest has it in another place, and none of its names is the guest's. */
 	add_makes(at("main/.git"), "/a", 3);
 }
 

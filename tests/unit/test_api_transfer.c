@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a guest may answer to who wants files of it: lies, noise, nothing. */
+/* Tests a guest's answers to a client that wants files: lies, random bytes, nothing. */
 #include "test_base.h"
 
 #include <pthread.h>
@@ -16,7 +16,7 @@
 	"\"mtimeNs\":0,\"uid\":0,\"gid\":0,\"links\":1}\n"
 #define END "{\"end\":true}\n"
 
-/* A guest for one connection: takes the request and says `answer`. */
+/* A guest for one connection: it reads the request and sends `answer`. */
 struct guest {
 	int listener;
 	const char *answer;
@@ -119,7 +119,8 @@ static void listings(void **state)
 	}
 }
 
-/* A frame of the agent's: its refusal, or what one says that does not know handOver. */
+/* Makes a frame of the agent: its refusal, or the answer of an agent that does not know
+ * handOver. */
 static void the_agent_itself_speaks(void **state)
 {
 	static const char refusal[] = "{\"event\":\"error\",\"request\":1,\"error\":\"no user\"}";
@@ -147,7 +148,7 @@ static void nothing_is_said(void **state)
 	limit_reset(LIMIT_FILES_MS);
 }
 
-/* A file is refused by its receiver at once, and half of one is made by no sender. */
+/* The receiver refuses a file at once, and no sender makes half of one. */
 static void copies(void **state)
 {
 	const struct scratch *s = *state;
@@ -170,7 +171,7 @@ static void copies(void **state)
 	assert_int_equal(fstatat(s->fd, "got", &st, AT_SYMLINK_NOFOLLOW), -1);
 }
 
-/* A copy has an end also while the guest has not said a word. */
+/* A copy has an end also before the guest has sent anything. */
 static void a_cancel_while_nothing_is_said(void **state)
 {
 	const struct scratch *s = *state;

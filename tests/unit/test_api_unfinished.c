@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a killed maker of a workspace left is removed, and nothing else is. */
+/* Tests that the rest of a workspace whose maker was killed is removed, and nothing else. */
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -56,7 +56,7 @@ static bool exists(const struct rig *rig, const char *name)
 	return faccessat(rig->dir.fd, name, F_OK, 0) == 0;
 }
 
-/* Makes <name> as a maker does, in a process that then dies without a word. */
+/* Makes <name> as a maker does, in a process that then dies. */
 static void killed_maker(const struct rig *rig, const char *name)
 {
 	struct workspace ws = {.fd = -1};
@@ -71,7 +71,7 @@ static void killed_maker(const struct rig *rig, const char *name)
 	assert_int_equal(status, 0);
 }
 
-/* As one that finds its name taken. */
+/* Acts as a maker that finds its name taken. */
 static void killed_before_mkdir(const struct rig *rig, const char *name)
 {
 	pid_t pid = fork();
@@ -127,7 +127,7 @@ static void test_only_the_abandoned_goes(void **state)
 	workspace_close(&mine);
 }
 
-/* A link in the state directory leads nowhere from here. */
+/* A link in the state directory is not followed. */
 static void test_links_are_not_followed(void **state)
 {
 	struct rig *rig = *state;
@@ -145,7 +145,7 @@ static void test_links_are_not_followed(void **state)
 	path_remove_tree_at(AT_FDCWD, target, NULL);
 }
 
-/* A sweep of a process that may open nothing more removes nothing, and forgets nothing. */
+/* A sweep in a process without free descriptors removes nothing, and forgets nothing. */
 static void test_what_cannot_be_looked_at_stays(void **state)
 {
 	struct rig *rig = *state;

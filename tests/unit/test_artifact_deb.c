@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Debian packages, hostile ones too: what is taken of them, and where it lands. */
+/* Tests Debian packages, hostile ones too: which files are taken from them, and where they are
+ * put. */
 #include "test_base.h"
 
 #include <sys/stat.h>
@@ -84,7 +85,7 @@ static void finish_with(struct package *p, const char *control)
 	put_member(p, "data.tar", &p->data);
 }
 
-/* Writes the first bytes of it, and returns the file's path. */
+/* Writes its first bytes. Returns the file's path. */
 static const char *write_cut(struct package *p, size_t len)
 {
 	static char path[96];
@@ -154,8 +155,8 @@ static void it_says_what_it_is(void **state)
 	end(&p);
 }
 
-/* However an archive makes a link, there is none, and what is put through one is refused or lands
- * in a directory of that name. */
+/* However an archive makes a link, no link is made. A file whose path leads through one is refused,
+ * or is put into a directory of that name. */
 static void no_link_is_made(void **state)
 {
 	static const struct {
@@ -298,7 +299,7 @@ static void names_that_are_none_are_refused(void **state)
 	refuses_control(state, "Package: x\nVersion: \nArchitecture: all\n", "is none");
 }
 
-/* At whatever byte it ends. */
+/* The package may end at any byte. */
 static void one_that_is_cut_is_refused(void **state)
 {
 	struct package p;
@@ -338,7 +339,8 @@ static void sizes_of_members_are_numbers(void **state)
 	end(&p);
 }
 
-/* What is unpacked is what was hashed: else a kernel would be recorded under another one's digest. */
+/* The unpacked bytes are the hashed ones. Otherwise a kernel could be recorded with another one's
+ * digest. */
 static void one_that_is_exchanged_meanwhile_is_refused(void **state)
 {
 	auto_deb struct deb deb = {0};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Digests of sparse files: holes are not read, and count as the zeros that they are. */
+/* Tests digests of sparse files: holes are not read, and count as zeros. */
 #include "test_base.h"
 
 #include <unistd.h>
@@ -14,7 +14,7 @@ struct span {
 	size_t len;
 };
 
-/* A file of size bytes with data in the spans and nothing else, and the same in memory. */
+/* Makes a file of size bytes with data in the spans and nothing else, and the same in memory. */
 static int sparse(const struct span *spans, size_t count, size_t size, uint8_t *same)
 {
 	struct error err = {0};
@@ -41,7 +41,7 @@ static void compare(const struct span *spans, size_t count, size_t size)
 	assert_int_equal(digest_fd(fd, of_file, &err), 0);
 	assert_int_equal(digest_bytes(same, size, of_bytes, &err), 0);
 	assert_string_equal(of_file, of_bytes);
-	/* A part that begins and ends within holes or data; beyond the end there is nothing. */
+	/* A part that begins and ends within holes or data. There is nothing after the end. */
 	assert_int_equal(digest_range(fd, size / 3, size / 2, of_file, &err), 0);
 	assert_int_equal(digest_bytes(same + size / 3, size / 2, of_bytes, &err), 0);
 	assert_string_equal(of_file, of_bytes);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The file system of an image's contents. */
+/* Tests the file system of an image's contents. */
 #include "image_contents.h"
 
 #include <ext2fs/ext2fs.h>
@@ -27,7 +27,7 @@ static void add(struct contents *c, const char *path, mode_t mode, const char *t
 	assert_ok(rootfs_add(c->fs, path, mode, 0, text, &err));
 }
 
-/* A file of that many bytes, with `data` at an offset. */
+/* Makes a file of that many bytes, with `data` at an offset. */
 static struct rootfs_file *put_data(struct contents *c, const char *path, const char *data,
 				    uint64_t at, uint64_t bytes)
 {
@@ -48,7 +48,7 @@ static void make_image(struct contents *c, const char *name)
 	assert_ok(ext4_make(&small, c->fs, scratch_path(c->s, name), &err));
 }
 
-/* That there is none, and why. */
+/* Requires that it does not exist, and returns why. */
 static void make_fails(struct contents *c, const struct ext4_spec *spec, enum error_code code,
 		       const char *said)
 {
@@ -71,7 +71,7 @@ static ext2_filsys open_image(const struct contents *c, const char *name)
 	return fs;
 }
 
-/* Of a name in the root, which may be any bytes; 0: there is none. */
+/* Returns the inode of a name in the root, which may be any bytes; 0 if there is none. */
 static ext2_ino_t number_of(ext2_filsys fs, ext2_ino_t dir, const char *name)
 {
 	ext2_ino_t found;
@@ -144,7 +144,7 @@ static void a_file_system_is_made_and_the_same_again(void **state)
 	debugfs(scratch_path(c.s, "a"), "stat /lost+found", "Mode:  0700");
 }
 
-/* What makes holes is what is in a file: not how the host keeps it. */
+/* Holes depend on the contents of a file, and not on the host's file. */
 static void zeros_are_holes(void **state)
 {
 	struct contents c;
@@ -168,7 +168,7 @@ static void zeros_are_holes(void **state)
 	free(zeros);
 }
 
-/* Each odd block is one of zeros: more pieces than one block of extents names. */
+/* Each odd block has only zeros: so there are more pieces than one block of extents can name. */
 static void a_file_may_be_in_many_pieces(void **state)
 {
 	const size_t pieces = 700;
@@ -200,7 +200,7 @@ static void a_file_may_be_in_many_pieces(void **state)
 	end(&c);
 }
 
-/* Each name is a few bytes of a directory and nothing else. */
+/* Each name costs a few bytes of a directory and nothing else. */
 static void names_are_any_bytes(void **state)
 {
 	static const char *const names[] = {"a\nsif . uid 0", "\x1b[2J\x7f", "\"", "\"\"",
@@ -224,7 +224,7 @@ static void names_are_any_bytes(void **state)
 	end(&c);
 }
 
-/* Of more than one block, with names of every length. */
+/* A directory of more than one block, with names of every length. */
 static void a_directory_may_be_large(void **state)
 {
 	struct contents c;
@@ -271,7 +271,7 @@ static void links_are_short_or_long(void **state)
 	end(&c);
 }
 
-/* Seconds beyond 2038, and what is below them. */
+/* Seconds after 2038, and their fractions. */
 static void times_are_kept_to_the_nanosecond(void **state)
 {
 	struct error err = {0};
@@ -359,7 +359,7 @@ static void attributes_that_do_not_fit_are_an_error(void **state)
 	end(&c);
 }
 
-/* mke2fs has made one, and e2fsck wants it. */
+/* mke2fs has made one, and e2fsck needs it. */
 static void lost_found_may_be_the_image_s_own(void **state)
 {
 	struct error err = {0};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Initramfs segments, read back by libarchive and compared byte by byte. */
+/* Tests initramfs segments, which libarchive reads back for a comparison byte by byte. */
 #include "test_base.h"
 
 #include <archive.h>
@@ -13,7 +13,7 @@
 #include "artifact/elf.h"
 #include "artifact/initrd.h"
 
-/* An ELF program with one segment of that type. */
+/* Makes an ELF program with one segment of that type. */
 static void put_program(const struct scratch *s, const char *name, uint32_t type)
 {
 	struct {
@@ -217,7 +217,7 @@ static void init_is_found_behind_modules(void **state)
 	assert_true(at > (uint64_t)lseek(fd, 0, SEEK_END) / 2);	      /* the last one */
 	assert_int_equal(cpio_find(fd, "dev", &at, &size, &err), -1); /* no file */
 	assert_code(err, ERR_NOT_FOUND);
-	/* Sizes and names of nowhere. */
+	/* Sizes and names that lead nowhere. */
 	assert_int_equal(pwrite(fd, "ffffffff", 8, 6 + 6 * 8), 8);
 	assert_int_equal(cpio_find(fd, "init", &at, &size, &err), -1);
 	assert_int_equal(pwrite(fd, "gggggggg", 8, 6 + 6 * 8), 8);
@@ -225,7 +225,7 @@ static void init_is_found_behind_modules(void **state)
 	assert_code(err, ERR_NOT_FOUND);
 }
 
-/* As one that a full disk or a broken copy left behind: within its contents, a header, a name. */
+/* Cuts it as a full disk or a broken copy would: within its contents, a header, a name. */
 static void an_initrd_that_ends_too_early_is_told(void **state)
 {
 	const struct scratch *s = *state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Whether Kconfig honoured a fragment, and the fragment that we ship. */
+/* Tests whether Kconfig honoured a fragment, and the fragment that we ship. */
 #include "test_base.h"
 
 #include "artifact/kconfig.h"
@@ -42,7 +42,8 @@ static void what_is_lost_is_named(void **state)
 	assert_lost("CONFIG_A=y\nCONFIG_X=y\nCONFIG_Y=y", "2 of our settings");
 }
 
-/* Linux has renamed what protects from the processor's faults, and dropped what it always does. */
+/* Linux has renamed the options against the processor's faults, and removed those that are always
+ * on. */
 static void newer_kernels_have_other_names(void **state)
 {
 	static const char fragment[] = "CONFIG_RETPOLINE=y\nCONFIG_BASE_FULL=y\n"
@@ -74,7 +75,7 @@ static bool asks_for(const char *line)
 	return at && (at == recipe_tuned_config || at[-1] == '\n') && at[strlen(line)] == '\n';
 }
 
-/* Later issues count on these; a guest would miss them silently. */
+/* Later parts rely on these options, and a guest without them would fail silently. */
 static void our_fragment_asks_for_what_guests_need(void **state)
 {
 	static const char *const lines[] = {"# CONFIG_MODULES is not set",

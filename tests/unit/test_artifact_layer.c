@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Layers of an image, hostile ones too: what they come to over each other, and why they are
- * refused. */
+/* Tests layers of an image, hostile ones too: the result when they are applied one after the other,
+ * and why they are refused. */
 #include "layer_fixture.h"
 
 #include <archive.h>
@@ -8,7 +8,7 @@
 
 #include "base/limits.h"
 
-/* A layer of this one entry is refused. */
+/* Requires that a layer of this one entry is refused. */
 static void refuses(void **state, char type, const char *name, const char *more, const char *said)
 {
 	struct making m;
@@ -68,7 +68,7 @@ static void no_path_leads_up(void **state)
 	refuses(state, '2', "l", "", "a link to nothing");
 }
 
-/* They are resolved in the image, above whose root there is nothing. */
+/* Links are resolved in the image. Nothing is above its root. */
 static void links_stay_in_the_image(void **state)
 {
 	struct making m;
@@ -98,7 +98,7 @@ static void links_in_a_circle_are_refused(void **state)
 	unmake(&m);
 }
 
-/* The last one counts, and the space of what it replaced is free again. */
+/* The last file counts, and the space of the replaced one is free again. */
 static void entries_replace_each_other(void **state)
 {
 	struct making m;
@@ -173,7 +173,7 @@ static void attributes_are_those_that_ext4_has(void **state)
 	unmake(&m);
 }
 
-/* But for an "=", at which a pax header has its end. */
+/* All bytes except "=", where a pax header's key ends. */
 static void names_of_attributes_are_bytes(void **state)
 {
 	static const char *const names[] = {"user.with space", "user.\"; !x", "user.line\nbreak",
@@ -200,7 +200,7 @@ static void names_of_attributes_are_bytes(void **state)
 	unmake(&m);
 }
 
-/* At whatever byte it ends: an error, or what was whole until there. */
+/* The layer may end at any byte: an error, or the entries that were complete. */
 static void a_layer_may_end_anywhere(void **state)
 {
 	struct making m;
@@ -222,7 +222,7 @@ static void a_layer_may_end_anywhere(void **state)
 	unmake(&m);
 }
 
-/* Bytes that are no UTF-8, and all that a shell or a terminal would see something in. */
+/* Bytes that are no UTF-8, and all characters that mean something to a shell or a terminal. */
 static void names_are_bytes(void **state)
 {
 	static const char *const names[] = {"\xff\xfe", "a \"b\" c",   "back\\slash", "-l",
@@ -250,7 +250,7 @@ static int apply_bytes(struct making *m, const void *bytes, size_t len, struct e
 	return apply_cut(m, len, err);
 }
 
-/* One file, and the end that archives have, with so many bytes behind it. */
+/* Makes one file, and the end that archives have, with so many bytes after it. */
 static void put_archive(struct making *m, size_t behind, char expected[DIGEST_TEXT])
 {
 	autofree char *more = calloc(behind + 1, 1);
@@ -264,7 +264,8 @@ static void put_archive(struct making *m, size_t behind, char expected[DIGEST_TE
 	assert_ok(digest_bytes(buf_bytes(&m->tar), m->tar.len, expected, &err));
 }
 
-/* Those behind the end too, which no file is made of: the configuration's digest is of all. */
+/* Also those after the end, of which no file is made: the digest in the configuration covers all
+ * bytes. */
 static void a_layer_is_hashed_to_its_last_byte(void **state)
 {
 	static const size_t tails[] = {0, 1, 10240, 3 << 20};
@@ -332,7 +333,7 @@ static void a_layer_is_hashed_as_it_is_unpacked(void **state)
 	unmake(&m);
 }
 
-/* A few bytes can say that gigabytes are behind the end, where nothing else bounds them. */
+/* A few bytes can stand for gigabytes after the end, which nothing else bounds. */
 static void what_is_behind_the_end_is_bounded(void **state)
 {
 	char expected[DIGEST_TEXT];

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The bounds of an image: lengths of names and paths, sizes, and how much there may be of
- * everything. */
+/* Tests the bounds of an image: lengths of names and paths, sizes, and numbers of everything. */
 #include "layer_fixture.h"
 
 static void names_are_as_long_as_a_file_system_takes(void **state)
@@ -40,11 +39,11 @@ static void directories_are_as_deep_as_a_path_is_long(void **state)
 	put(&m, '5', "short", NULL);
 	refused(&m, "a path of more than 4000 bytes");
 	assert_int_equal(rootfs_count(m.fs), 2000);
-	/* Given up again in one go. */
+	/* It is given up again in one step. */
 	unmake(&m);
 }
 
-/* By a link to a directory, a short path of the archive becomes a long one of the image. */
+/* By a link to a directory, a short path of the archive becomes a long path of the image. */
 static void links_make_no_path_longer(void **state)
 {
 	char path[3000];
@@ -145,7 +144,7 @@ static void files_are_counted(void **state)
 	unmake(&m);
 }
 
-/* What a name, a link and an attribute take is memory, however well an archive packs them. */
+/* A name, a link and an attribute take memory, however well an archive packs them. */
 static void texts_are_counted(void **state)
 {
 	const struct rootfs_bounds few = {.bytes = 1 << 20, .count = 5000, .text = 1000};

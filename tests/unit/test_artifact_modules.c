@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* The order in which modules are loaded, from what depmod writes. */
+/* Tests the order in which modules are loaded, from the output of depmod. */
 #include "test_base.h"
 
 #include "artifact/modules.h"
 
-/* As depmod writes it: each line has all that is needed, the nearest first. */
+/* As depmod writes it: each line has all needed modules, the nearest first. */
 static const char dep[] = "kernel/drivers/virtio/virtio.ko: kernel/drivers/virtio/virtio_ring.ko\n"
 			  "kernel/drivers/virtio/virtio_ring.ko:\n"
 			  "kernel/drivers/char/hw_random/virtio-rng.ko: "
@@ -71,7 +71,7 @@ static void a_missing_module_is_named(void **state)
 	assert_int_equal(list.count, 77);
 }
 
-/* The texts come out of a package: nonsense must not lead astray. */
+/* The texts come from a package, so nonsense must do no harm. */
 static void nonsense_is_survived(void **state)
 {
 	static const char *const texts[] = {"",

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What an image says of itself: manifests and configurations, hostile ones too, and what is taken.
- */
+/* Tests what an image says about itself: manifests and configurations, hostile ones too, and what
+ * is accepted. */
 #include "test_base.h"
 
 #include "artifact/oci_image.h"
@@ -10,11 +10,11 @@
 #define LAYER "1111111111111111111111111111111111111111111111111111111111111111"
 #define ABSENT "2222222222222222222222222222222222222222222222222222222222222222"
 #define DIFF_ID "3333333333333333333333333333333333333333333333333333333333333333"
-/* Of configurations: of an image of one layer, and of one that names none. */
+/* Configurations: of an image of one layer, and of one that names none. */
 #define PLATFORM "\"architecture\":\"amd64\""
 #define AMD64 PLATFORM ",\"rootfs\":{\"type\":\"layers\",\"diff_ids\":[\"sha256:" DIFF_ID "\"]}"
 
-/* Puts config under its digest, or under the one that is named. */
+/* Stores config under its digest, or under the named one. */
 static void put_config(const struct scratch *s, const char *config, char digest[DIGEST_TEXT])
 {
 	struct error err = {0};
@@ -36,7 +36,7 @@ static int read_manifest(const struct scratch *s, const char *manifest, struct o
 	return oci_image_read(s->path, ARCHITECTURE_AMD64, image, why);
 }
 
-/* With a good manifest, of one layer. */
+/* Uses a good manifest, of one layer. */
 static int read_config(void **state, const char *config, struct oci_image *image, struct error *err)
 {
 	char digest[DIGEST_TEXT] = "", manifest[512];
@@ -150,7 +150,7 @@ static void a_configuration_of_other_types_is_refused(void **state)
 	refuses_config(state, "{\"architecture\":null}", "configuration: architecture");
 }
 
-/* One that begins so, and has a string that ends at len. */
+/* A text that begins like one, and has a string that ends at len. */
 static void fill_config(char *text, size_t room, const char *begin, size_t len)
 {
 	memset(text, 'u', room);
@@ -311,7 +311,7 @@ static void an_image_is_named_by_its_manifests(void **state)
 	assert_int_equal(list.count, 1);
 	assert_true(oci_manifests_have(&list, digest));
 	assert_false(oci_manifests_have(&list, LAYER));
-	/* Of an index those that may be for this architecture. */
+	/* Of an index, the manifests that may be for this architecture. */
 	assert_ok(read_named("{\"manifests\":[{\"digest\":\"sha256:" LAYER
 			     "\",\"platform\":{\"os\":\"linux\",\"architecture\":\"arm64\"}},{"
 			     "\"digest\":\"sha256:" ABSENT
@@ -356,7 +356,7 @@ static void a_digest_in_a_name_is_held(void **state)
 	assert_int_equal(oci_manifests_check_name("docker://x/y@sha256:" LAYER, &text, &err), -1);
 	assert_code(err, ERR_INVALID);
 	assert_non_null(strstr(err.msg, digest));
-	/* More behind the digest is another name. */
+	/* With more characters after the digest it is another name. */
 	strcat(name, "0");
 	assert_int_equal(oci_manifests_check_name(name, &text, &err), -1);
 }

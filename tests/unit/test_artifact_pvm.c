@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Kernels that are built as guests of a PVM are told by the code with which they speak to it. */
+/* Tests that kernels which are built as guests of a PVM are recognised by the code with which they
+ * call it. */
 #include "test_base.h"
 
 #include "artifact/pvm.h"
@@ -8,7 +9,7 @@
 #define PUBLIC "\x0f\x01\x3c\x25\x50\x56\x4d\xff\x0f\xa2"
 #define PRIVATE "\xb9\x10\x4d\x56\x4b\x0f\x30"
 
-/* Whether it is told of a file of so many bytes with the code at that place. */
+/* Returns whether a file of so many bytes with the code at that place is recognised. */
 static bool is_told(const struct scratch *s, const char *code, size_t len, size_t at, size_t size)
 {
 	char *bytes = test_calloc(1, ROOM);
@@ -22,7 +23,7 @@ static bool is_told(const struct scratch *s, const char *code, size_t len, size_
 	return told;
 }
 
-/* Also where a block of what is read ends within the code, and at both ends of the file. */
+/* Also if a block that is read ends within the code, and at both ends of the file. */
 static void the_code_is_found_wherever_it_is(void **state)
 {
 	static const struct {
@@ -38,7 +39,7 @@ static void the_code_is_found_wherever_it_is(void **state)
 		assert_true(is_told(s, codes[i].code, len, ROOM - len, ROOM));
 		for (size_t at = block - 32; at < block + 32; at++)
 			assert_true(is_told(s, codes[i].code, len, at, ROOM));
-		/* A part of it is nothing. */
+		/* A part of the code is not recognised. */
 		assert_false(is_told(s, codes[i].code, len, 100, 100 + len - 1));
 		assert_false(is_told(s, codes[i].code + 1, len - 1, 100, ROOM));
 	}

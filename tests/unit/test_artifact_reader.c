@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the process that reads archives can still do, tried in it; and who believes what it says. */
+/* Tests the rights of the process that reads archives, from inside of it, and how its answers are
+ * checked. */
 #include "test_base.h"
 
 #include <errno.h>
@@ -31,7 +32,7 @@ static int try_open(const char *path, int flags)
 	return 0;
 }
 
-/* The first thing that is not as it should be is the error. */
+/* The first thing that is wrong is the error. */
 #define HOLDS(what)                                                       \
 	do {                                                              \
 		if (!(what))                                              \

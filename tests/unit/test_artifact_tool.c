@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Running the tools of others, and the place in the cache where that is done. */
+/* Tests how foreign tools are run, and the place in the cache where they work. */
 #include "test_base.h"
 
 #include <errno.h>
@@ -57,10 +57,10 @@ static void one_that_only_reads_changes_nothing(void **state)
 		.argv = shell(script), .cwd = s->path, .alone_with = s->path, .out = &out};
 
 	assert_int_equal(path_replace_file_at(s->fd, "f", "kept", 4, 0600, PATH_NO_SYNC, NULL), 0);
-	/* Only a capability opens this one. */
+	/* Only a process with a capability can open this one. */
 	assert_int_equal(path_replace_file_at(s->fd, "shut", "x\n", 2, 0, PATH_NO_SYNC, NULL), 0);
-	/* No process can be started: the shell tries all by itself. /dev/null cannot be opened
-	 * either, and a redirection to it would keep all else from being tried. */
+	/* No process can be started, so the shell makes all attempts by itself. /dev/null cannot be
+	 * opened either, and a redirection to it would stop the script. */
 	snprintf(script, sizeof(script),
 		 "exec 2>&-; read -r x <f; printf %%s $x; "
 		 "for f in f g /tmp/microagent-tool; do echo x >$f && printf %%s $f; done; "
@@ -80,8 +80,8 @@ static bool is_refused(int answer)
 	return answer < 0 && errno == ENOSYS;
 }
 
-/* 0: under the filter no fcntl() sends a signal or holds up who opens a file, and all others can be
- * called. */
+/* Returns 0 if under the filter no fcntl() sends a signal or blocks a program that opens the file,
+ * and all other calls work. */
 static int try_fcntl(int filter)
 {
 	struct sock_filter code[4096];
@@ -136,7 +136,7 @@ static void count_lines(void *data, const char *line)
 	lengths[1] += strlen(line);
 }
 
-/* Whole lines, the last without a newline, and one that is longer than any buffer of ours. */
+/* Whole lines, the last one without a newline, and one that is longer than any buffer of ours. */
 static void lines_are_given_one_by_one(void **state)
 {
 	size_t lengths[2] = {0};
@@ -200,7 +200,7 @@ static void too_much_output_is_an_error_and_ends_the_tool(void **state)
 	assert_fails(&tool, ERR_INVALID, "");
 }
 
-/* A daemon left behind keeps the pipes: the tool's own end counts. */
+/* A daemon that is left behind keeps the pipes. The end of the tool itself counts. */
 static void a_child_left_behind_is_not_waited_for(void **state)
 {
 	autobuf struct buf out = BUF_INIT(1000);
@@ -228,7 +228,7 @@ static void a_missing_tool_is_named_with_its_package(void **state)
 	setenv("PATH", path, 1);
 }
 
-/* A link to it would not be judged when a directory is shared. */
+/* A link to it would not be checked when a directory is shared. */
 static void a_tool_that_is_in_no_table_is_not_run(void **state)
 {
 	const char *const argv[] = {"sync", NULL};
@@ -346,7 +346,7 @@ static void the_second_waits(void **state)
 
 		busy = flock(fd, LOCK_EX | LOCK_NB) < 0;
 		(void)!write(ready[1], "x", 1);
-		/* What was inherited is not ours: the first one's end is what counts. */
+		/* An inherited lock is not ours: the end of the first process counts. */
 		close(place.lock);
 		_exit(!(busy && place_open(CACHE_KERNELS, "k", &own, &err) == 0));
 	}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Archives that stand alone, hostile ones too: what they are unpacked to, and why they are refused.
- */
+/* Tests archives that stand alone, hostile ones too: their unpacked contents, and why they are
+ * refused. */
 #include "image_contents.h"
 
 #include <archive.h>
@@ -91,7 +91,7 @@ static void an_archive_is_unpacked(void **state)
 	end(&c);
 }
 
-/* The archive of one or two entries is refused, with that word. */
+/* Requires that the archive of one or two entries is refused, with that word. */
 static void refused(void **state, const struct member *members, size_t count, const char *said)
 {
 	const struct rootfs_bounds straight = {
@@ -125,7 +125,7 @@ static void an_archive_cannot_leave_its_directory(void **state)
 	refused(state, far, 1, "absolute");
 }
 
-/* In whatever order: the last one counts, with its own owner. */
+/* In any order: the last entry counts, with its own owner. */
 static void entries_take_the_place_of_others(void **state)
 {
 	static const struct member members[] = {
@@ -153,7 +153,7 @@ static void a_link_to_nothing_is_refused(void **state)
 	refused(state, members, 1, "a link to nothing");
 }
 
-/* Also where each file replaces the one before, so that nothing is left of them. */
+/* Also if each file replaces the one before, so that nothing of them is left. */
 static void an_archive_is_bounded_in_all(void **state)
 {
 	static const struct member members[] = {{"f", NULL, NULL, S_IFREG | 0644, 0},

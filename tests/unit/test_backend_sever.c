@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Quarantine of a VMM that does what it can to keep a connection: the VMM is a process of ours. */
+/* Tests the quarantine of a VMM that does everything to keep a connection. The VMM is a process of
+ * the test. */
 #include "test_base.h"
 
 #include <fcntl.h>
@@ -58,7 +59,7 @@ static void open_place(struct stage *stage)
 	assert_int_equal(mkdirat(stage->dir, VM_RUN_DIR, 0700), 0);
 }
 
-/* What `work` does with its end of a connection; it says when it has begun. */
+/* What `work` does with its end of a connection. It says when it has begun. */
 static void begin(struct stage *stage, void (*work)(int near, int begun))
 {
 	int pair[2], begun[2];
@@ -93,7 +94,7 @@ static void begin(struct stage *stage, void (*work)(int near, int begun))
 	assert_true(stage->vm.cell.pidfd >= 0);
 }
 
-/* Whether the connection is over, now that the VMM could go on. */
+/* Returns whether the connection is over, when the VMM could go on. */
 static void end(struct stage *stage, bool cut)
 {
 	struct pollfd far = {.fd = stage->far, .events = POLLIN};
@@ -146,7 +147,7 @@ static void a_connection_that_is_held_is_cut(void **state)
 	end(&stage, true);
 }
 
-/* In flight, in a socket of its own: no list has it. */
+/* The descriptor is on its way, in a socket of its own: no list has it. */
 static void send_to_itself(int near, int begun)
 {
 	char control[CMSG_SPACE(sizeof(int))] = {0}, byte = 0;
@@ -179,7 +180,7 @@ static void a_connection_in_flight_is_cut(void **state)
 	end(&stage, true);
 }
 
-/* From a low number to a high one and back, past whoever reads the list from below. */
+/* From a low number to a high one and back, which a reader of the list from below would miss. */
 static void keep_moving(int near, int begun)
 {
 	int low = near;
@@ -215,11 +216,12 @@ static void on_continued(int number)
 
 #define FILLERS 10000
 #define TIMERS \
-	8 /* a stop discards what one of them has just sent, and that one never sends again */
+	8 /* a stop discards the signal that one of them has just sent, and that one never sends
+	   * again */
 
-/* Is sent SIGCONT by the kernel every millisecond, and has so many descriptors that they are listed for
- * longer than that. A look during which it waits for a processor would be a proof, since it cannot move
- * anything then: it goes before what else runs on a busy machine. */
+/* The kernel sends SIGCONT to it every millisecond, and it has so many descriptors that listing
+ * them takes longer. A look during which it waits for a processor would be a proof, since it cannot
+ * move anything then. So it runs before other programs of a busy machine. */
 static void keep_waking(int near, int begun)
 {
 	struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGCONT};

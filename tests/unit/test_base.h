@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the tests of src/base share: cmocka with its prerequisites, and a directory to work in. */
+/* Things that the tests of src/base share: cmocka with its prerequisites, and a directory to work
+ * in. */
 #ifndef TEST_BASE_H
 #define TEST_BASE_H
 
@@ -49,7 +50,7 @@ static inline int scratch_remove(void **state)
 	return rc;
 }
 
-/* Of a file in it; good for the next three calls too. */
+/* Returns the path of a file in it, valid for the next three calls too. */
 static inline const char *scratch_path(const struct scratch *s, const char *name)
 {
 	static char path[4][256];

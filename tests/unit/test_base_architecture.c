@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the first bytes of a kernel say it is for. */
+/* Tests that the first bytes of a kernel tell its architecture. */
 #include "test_base.h"
 
 #include <elf.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A broker: what it is asked, what it refuses, and that neither outlives the other. */
+/* Tests a broker: its duties, its refusals, and that neither it nor its asker outlives the
+ * other. */
 #include "test_base.h"
 
 #include <poll.h>
@@ -14,7 +15,7 @@
 
 static int no_orphan = -1;
 
-/* Says what it knows, and gives back the file that it was given. */
+/* Returns what it knows, and gives back the file that it was given. */
 static int serve_echo(void *data, const struct broker_message *in, struct broker_message *out,
 		      struct error *err)
 {
@@ -28,7 +29,7 @@ static int serve_echo(void *data, const struct broker_message *in, struct broker
 	return 0;
 }
 
-/* What is left to who asks. */
+/* Returns what is left to the asker. */
 static uint64_t soon_ms = 300, late_ms = 3600000;
 
 static int serve_end(void *data, const struct broker_message *in, struct broker_message *out,
@@ -46,7 +47,7 @@ static int serve_last(void *data, const struct broker_message *in, struct broker
 	return serve_end(data, in, out, err);
 }
 
-/* It has done what it is to do when who asks has ended. */
+/* It has done its duty when the asker has ended. */
 static int serve_long(void *data, const struct broker_message *in, struct broker_message *out,
 		      struct error *err)
 {
@@ -124,7 +125,7 @@ static pid_t sleeper(int *pidfd)
 	return proc.pid;
 }
 
-/* Only what descends from who asks is ended: not who asks, not the broker, not a stranger. */
+/* It ends only descendants of the asker: not the asker, not the broker, not a stranger. */
 static void it_ends_our_own_alone(void **state)
 {
 	struct proc own = {.pid = getpid(), .pidfd = -1}, above = {.pid = getppid(), .pidfd = -1};
@@ -153,8 +154,8 @@ static void it_ends_our_own_alone(void **state)
 	broker_end(&broker);
 }
 
-/* It tells when a process of its own began, and of no other, since number and beginning together stand
- * for a process in a record. */
+/* It says when a process of its own began, and not for others, since pid and beginning together
+ * identify a process in a record. */
 static void it_knows_its_own_alone(void **state)
 {
 	struct proc broker = start();
@@ -193,7 +194,7 @@ static void a_broker_that_dies_is_an_error(void **state)
 	broker_end(&broker);
 }
 
-/* The write end is the broker's too: its end is heard. */
+/* The broker has the write end too, so its end is seen. */
 static void it_dies_with_who_asks(void **state)
 {
 	struct error err = {0};
@@ -236,11 +237,11 @@ static int find_socket(void)
 	_exit(1);
 }
 
-/* What it sends takes no account of answers. */
+/* Sends without reading answers. */
 typedef void misuse_fn(int sock);
 
-/* A process that asks in that way and then does not end. *ended is readable once the broker has
- * ended: nobody else has the other end. */
+/* A process that asks in that way and then does not end. *ended is readable when the broker has
+ * ended, since nobody else has the other end. */
 static pid_t asker_of(misuse_fn *misuse, int *ended)
 {
 	static char name[] = "broker";

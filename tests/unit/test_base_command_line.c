@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Tables of options: what is taken, and how what is wrong is named. */
+/* Tests tables of options: what is accepted, and how errors name the fault. */
 #include "test_base.h"
 
 #include "base/command_line.h"
@@ -178,7 +178,7 @@ static void numbers_have_bounds(void **state)
 	assert_true(n == UINT64_MAX);
 }
 
-/* What is written to stdout. */
+/* Returns the text that is written to stdout. */
 static void read_help(char *out, size_t size)
 {
 	int pipes[2], stdout_before = dup(STDOUT_FILENO);

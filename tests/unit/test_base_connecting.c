@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A process that asks its broker for connections gets them to the ports that the broker was given. */
+/* Tests a process that asks its broker for connections. It gets them only to the ports that the
+ * broker was given. */
 #include "test_base.h"
 
 #include <arpa/inet.h>
@@ -89,7 +90,7 @@ static void to_the_given_ports_alone(void **state)
 	reached = reach(loop, "127.0.0.1", given);
 	assert_int_equal(reached.fd, -1);
 	assert_int_equal(reached.why.errnum, ECONNREFUSED);
-	/* What the module itself never asks for. */
+	/* Requests that the module itself never makes. */
 	memcpy(in.bytes, &daemon, sizeof(daemon));
 	assert_int_equal(broker_ask(&connecting_duty, &in, &out, &err), -1);
 	assert_string_equal(err.msg, "that is no address");

@@ -73,7 +73,7 @@ static void memfd_begins_at_its_start(void **state)
 	assert_int_equal(out.len, 9);
 }
 
-/* A peer that is gone is an error of the write, not the end of the process. */
+/* A peer that is gone is an error of the write, and does not end the process. */
 static void write_to_a_gone_peer(void **state)
 {
 	struct error err;
@@ -188,7 +188,7 @@ static void wait_answers_ready_or_deadline(void **state)
 	assert_int_equal(err.errnum, EBADF);
 }
 
-/* Runs fn in a child, since it closes what it pleases; its answer is the exit code. */
+/* Runs fn in a child, since fn closes descriptors. Returns fn's exit code. */
 static int in_child(int (*fn)(void))
 {
 	pid_t pid = fork();
@@ -254,7 +254,8 @@ static void standard_descriptors_are_filled(void **state)
 	assert_int_equal(in_child(fill_two_of_three), 0);
 }
 
-/* A directory whose path has more than 300 characters, three times what a socket address holds. */
+/* A directory whose path has more than 300 characters, three times as many as a socket address can
+ * hold. */
 static int open_long_directory(const struct scratch *s)
 {
 	autofree char *path = NULL;
@@ -331,7 +332,8 @@ static void bad_socket_names(void **state)
 	assert_code(err, ERR_INVALID);
 }
 
-/* Who may write to a directory of ours shall not choose, by a link, to whom we connect. */
+/* A user who may write to a directory of ours must not choose, by a link, the server that we
+ * connect to. */
 static void no_link_to_a_socket_is_followed(void **state)
 {
 	const struct scratch *s = *state;
@@ -368,8 +370,8 @@ static void absent_and_dead_sockets(void **state)
 	assert_int_equal(faccessat(s->fd, "dead", F_OK, 0), 0);
 }
 
-/* A listener that never accepts must not hold a client for ever. */
-/* Nobody is turned away who comes with many others. */
+/* A listener that never accepts must not block a client for ever. */
+/* No client is refused because many others come at the same time. */
 static void many_clients_at_once_find_room(void **state)
 {
 	const struct scratch *s = *state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* forward.c and connecting.c on the loopback. */
+/* Tests forward.c and connecting.c on the loopback. */
 #include "test_base.h"
 
 #include <arpa/inet.h>
@@ -51,7 +51,7 @@ static void *reach(void *data, int fd, reached_fn *done, void *done_data, struct
 	struct fixture *f = data;
 	socklen_t len = sizeof(at);
 
-	/* It is the connection that has come: to there, and from somebody. */
+	/* The connection that has come: its target, and its sender. */
 	assert_int_equal(getsockname(fd, (struct sockaddr *)&at, &len), 0);
 	assert_int_equal(ntohs(at.sin_port), f->port);
 	assert_int_equal(getpeername(fd, (struct sockaddr *)&at, &len), 0);
@@ -135,7 +135,7 @@ static int answer(struct fixture *f)
 	return accept4(f->server, NULL, NULL, SOCK_CLOEXEC);
 }
 
-/* 1: it says nothing; 0: it has ended, in whichever way. */
+/* Returns 1 if it is silent, and 0 if it has ended, in any way. */
 static bool lives(int fd)
 {
 	char byte;

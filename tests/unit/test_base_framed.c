@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* framed.c over a socket pair. */
+/* Tests framed.c over a socket pair. */
 #include "test_base.h"
 
 #include <sys/socket.h>
@@ -114,7 +114,7 @@ static void fill(struct fixture *f)
 	}
 }
 
-/* What the peer reads at once makes less room than the queue holds back. */
+/* Bytes that the peer reads at once make less room than the queue holds back. */
 static void read_all(struct fixture *f)
 {
 	static char block[1 << 20];
@@ -124,7 +124,7 @@ static void read_all(struct fixture *f)
 			return;
 }
 
-/* Until nothing happens any more. */
+/* Runs the loop until nothing happens any more. */
 static void settle(struct fixture *f)
 {
 	struct error err = {0};
@@ -145,7 +145,7 @@ static void say(struct fixture *f, char first, size_t len)
 	assert_int_equal(send(f->peer, buf_bytes(&b), b.len, 0), b.len);
 }
 
-/* Who waits for room is told of it by the loop. */
+/* The loop tells an owner that waits for room. */
 static void told_of_room(void **state)
 {
 	struct fixture *f = *state;
@@ -159,8 +159,8 @@ static void told_of_room(void **state)
 	assert_true(f->drained > 0);
 }
 
-/* Also when it was a send of the owner's own that found the room, before the loop did: an answer on
- * a connection whose command waited with its output. */
+/* Also if a send of the owner itself found the room before the loop did: an answer on a connection
+ * whose command waited with its output. */
 static void told_of_room_that_a_send_found(void **state)
 {
 	struct fixture *f = *state;
@@ -178,7 +178,7 @@ static void told_of_room_that_a_send_found(void **state)
 	assert_false(framed_is_full(&f->framed));
 }
 
-/* In however many pieces they come, each is handed over once and whole. */
+/* In however many pieces frames come, each is handed over once and whole. */
 static void frames_one_at_a_time(void **state)
 {
 	struct fixture *f = *state;
@@ -214,7 +214,7 @@ static void a_frame_that_stays(void **state)
 	assert_string_equal(f->said, "abbc");
 }
 
-/* Nothing is taken behind either, and the owner hears of it once. */
+/* No bytes after either are taken, and the owner hears of it once. */
 static void breaches(void **state)
 {
 	struct fixture *f = *state;
@@ -238,7 +238,7 @@ static void a_frame_above_the_most(void **state)
 	assert_string_equal(f->said, "a");
 }
 
-/* The one frame says what may come next, also of what has been read already. */
+/* The one frame says what may come next, also for bytes that have been read already. */
 static void another_most_for_what_follows(void **state)
 {
 	struct fixture *f = *state;
@@ -271,7 +271,7 @@ static void closed_by_what_a_frame_says(void **state)
 	framed_close(&f->framed);
 }
 
-/* While the owner does not read, nothing is taken from the socket; its end is noticed. */
+/* While the owner does not read, nothing is taken from the socket. Its end is noticed. */
 static void not_reading(void **state)
 {
 	struct fixture *f = *state;
@@ -306,7 +306,7 @@ static void a_peer_that_closes_one_direction(void **state)
 	assert_memory_equal(got, "\0\0\0\2{}", 6);
 }
 
-/* Nobody wants any more what it asked for. */
+/* Nobody wants the answers any more, */
 static void a_peer_that_is_gone(void **state)
 {
 	struct fixture *f = *state;
@@ -319,7 +319,7 @@ static void a_peer_that_is_gone(void **state)
 	assert_false(framed_is_open(&f->framed));
 }
 
-/* But where its last word counts. */
+/* unless the last message counts. */
 static void a_peer_that_is_heard_out(void **state)
 {
 	struct fixture *f = *state;

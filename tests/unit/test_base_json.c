@@ -118,7 +118,7 @@ static void depth_64_is_the_last(void **state)
 	refused(text, nest(text, 1000000, "{\"a\":", 0), "nested deeper");
 }
 
-/* Brackets in strings, behind escapes too, and of neighbours do not count. */
+/* Brackets in strings, also after escapes, and brackets of neighbours do not count. */
 static void depth_counts_real_brackets(void **state)
 {
 	autobuf struct buf b = BUF_INIT(0);
@@ -206,7 +206,7 @@ static int get_any(int which, const json_t *obj, const char *path, enum json_nee
 	default:
 		rc = json_get_array(obj, path, "k", need, &sub, err);
 	}
-	/* Nothing here ever succeeds with a value, so outputs must be as they were. */
+	/* No call here succeeds with a value, so outputs must be as they were. */
 	assert_ptr_equal(s, untouched);
 	assert_true(flag);
 	assert_int_equal(i, 1234);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the tests of JSON share. */
+/* Things that the tests of JSON share. */
 #ifndef TEST_BASE_JSON_H
 #define TEST_BASE_JSON_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* JSON as text: strings that are no UTF-8, and where two documents differ. */
+/* Tests JSON as text: strings that are no UTF-8, and where two documents differ. */
 #include "test_base_json.h"
 
 static void put_sets_or_says_why_not(void **state)
@@ -63,7 +63,7 @@ static void lossy_strings_are_valid(void **state)
 	assert_string_equal(json_string_value(none), "");
 }
 
-/* Whatever bytes come, the text is one that the strict loader takes. */
+/* Whatever bytes come, the strict loader accepts the text. */
 static void lossy_strings_load_again(void **state)
 {
 	unsigned random = 4711;

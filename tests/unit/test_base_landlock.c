@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a process can still reach by name once Landlock holds it, tried in a child. */
+/* Tests what a process can still reach by name under Landlock, from inside a child. */
 #include "test_base.h"
 
 #include <arpa/inet.h>
@@ -86,7 +86,7 @@ static void only_its_own_trees(void **state)
 	assert_int_equal(status, 0);
 }
 
-/* A socket that it was given before, as of a process that hands it on. */
+/* A socket that it was given before, as by a process that passes it on. */
 static void live_without_tcp(int given, const struct sockaddr_in *to)
 {
 	static const struct sockaddr_in any = {.sin_family = AF_INET};

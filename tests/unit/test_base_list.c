@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The intrusive list. */
+/* Tests the intrusive list. */
 #include "base/list.h"
 #include "test_base.h"
 

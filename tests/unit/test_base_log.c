@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Logs, dates and limits. */
+/* Tests logs, dates and limits. */
 #include "test_base.h"
 
 #include <errno.h>
@@ -13,7 +13,7 @@
 #include "base/log.h"
 #include "base/path.h"
 
-/* Lines without their 24 bytes of date, joined by '|'; the file is emptied. */
+/* Returns the lines without their 24 bytes of date, joined by '|', and empties the file. */
 static char *lines_of(int fd)
 {
 	autobuf struct buf b = BUF_INIT(0);
@@ -140,7 +140,7 @@ static void the_last_file_is_kept(void **state)
 	expect_file(dir, "supervisor.log.1", "line 3|line 4|line 5");
 	expect_file(dir, name, "line 6|line 7");
 
-	/* What cannot be kept is lost, and what comes is written. */
+	/* Lines that cannot be kept are lost, and later lines are written. */
 	assert_int_equal(unlinkat(dirfd, "supervisor.log.1", 0), 0);
 	assert_int_equal(mkdirat(dirfd, "supervisor.log.1", 0700), 0);
 	for (int i = 8; i < 12; i++)
@@ -307,7 +307,8 @@ static void limits_have_distinct_names_units_and_texts(void **state)
 
 #define HALT_IN_ENVIRONMENT "MICROAGENT_TEST_LIMIT_HALT_MS"
 
-/* What a process that is started with that value has; NULL: without. */
+/* Returns the limit of a process that is started with that value in its environment; NULL:
+ * without. */
 static uint64_t limit_in_environment(const char *value)
 {
 	if (value)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The loop on the real clock; test_base_loop_virtual.c has the timers. */
+/* Tests the loop on the real clock; test_base_loop_virtual.c has the timers. */
 #include "test_base_loop.h"
 
 static void readiness_is_level_triggered(void **state)
@@ -41,8 +41,8 @@ static void events_can_be_changed(void **state)
 	assert_int_equal(once(f), 1);
 }
 
-/* With back-pressure a watch waits for nothing; a peer that hangs up must not make the loop spin.
- */
+/* With back-pressure a watch waits for nothing. A peer that hangs up must not make the loop
+ * spin. */
 static void no_events_means_no_hangup_either(void **state)
 {
 	struct fixture *f = *state;
@@ -59,7 +59,7 @@ static void no_events_means_no_hangup_either(void **state)
 	assert_true(f->events & LOOP_RDHUP);
 }
 
-/* What comes, and that no more will come, is nothing to who waits for the end alone. */
+/* New bytes, and the end of the peer's sending, do not wake a watch that waits for the end only. */
 static void hangup_alone_can_be_waited_for(void **state)
 {
 	struct fixture *f = *state;
@@ -135,7 +135,7 @@ static void remove_the_other(struct loop *loop, int fd, uint32_t events, void *d
 	f->other = f->watch_a; /* says that one was removed */
 }
 
-/* Both are ready in the same round: whichever is called first, the other is not called any more. */
+/* Both are ready in the same round. Whichever is called first, the other is not called any more. */
 static void watch_removes_the_next_of_its_round(void **state)
 {
 	struct fixture *f = *state;
@@ -229,7 +229,7 @@ static void remove_all(struct loop *loop, int fd, uint32_t events, void *data)
 	loop_remove(f->other);
 }
 
-/* Those are iterated in a list; the next of it goes, and the one after. */
+/* The loop walks a list of them. The next one of the list is removed, and the one after. */
 static void always_ready_watches_are_removed_in_their_round(void **state)
 {
 	struct fixture *f = *state;
@@ -265,7 +265,7 @@ static void run_until_stopped_by_a_real_timer(void **state)
 	assert_ok(loop_run(f->loop, &err));
 	assert_int_equal(f->calls, 1);
 	assert_true(clock_mono_ns() >= deadline);
-	/* and the timerfd serves the next ones: one that is over, the earliest there is */
+	/* The timerfd serves the next timers: one that is over is the earliest. */
 	assert_non_null(loop_add_timer(f->loop, deadline, on_timer, f, &err));
 	assert_ok(loop_run(f->loop, &err));
 	assert_non_null(loop_add_timer(f->loop, 0, on_timer, f, &err));

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the tests of the loop share: a loop with two socket pairs, and calls that are counted. */
+/* Things that the tests of the loop share: a loop with two socket pairs, and calls that are
+ * counted. */
 #ifndef TEST_BASE_LOOP_H
 #define TEST_BASE_LOOP_H
 

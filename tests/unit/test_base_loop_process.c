@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The loop's signals and processes, and many of anything. */
+/* Tests the loop's signals and processes, and large numbers of anything. */
 #include "test_base_loop.h"
 
 static void signals_are_delivered(void **state)
@@ -100,7 +100,7 @@ static void nested_round(struct loop *loop, int fd, uint32_t events, void *data)
 	assert_int_equal(f->calls_b, 1);
 }
 
-/* A callback may wait for something else; what is removed inside stays removed outside. */
+/* A callback may wait for something else. What is removed inside stays removed outside. */
 static void rounds_nest(void **state)
 {
 	struct fixture *f = *state;

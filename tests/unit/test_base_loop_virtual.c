@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Timers on the virtual clock, to the nanosecond; and what else must not wait under it. */
+/* Tests timers on the virtual clock, to the nanosecond, and other events that must not wait under
+ * it. */
 #include "test_base.h"
 
 #include <poll.h>
@@ -54,7 +55,7 @@ static void note(struct loop *loop, void *data)
 		t->then(loop, t);
 }
 
-/* Sets the clock, makes one round and gives the letters of its calls. */
+/* Sets the clock, makes one round and returns the letters of its calls. */
 static const char *round_at(struct fixture *f, uint64_t ns)
 {
 	struct error err;
@@ -163,7 +164,7 @@ static void remove_other(struct loop *loop, void *data)
 	loop_remove(t->other->watch);
 }
 
-/* Both are due in the same round; the removed one is never called. */
+/* Both are due in the same round. The removed one is never called. */
 static void timer_removes_the_next_one(void **state)
 {
 	struct fixture *f = *state;
@@ -184,7 +185,7 @@ static void add_other(struct loop *loop, void *data)
 	set(t->other, 0);
 }
 
-/* One set by a callback waits for the next round even if it is due: the loop stays fair. */
+/* A timer that a callback sets waits for the next round even if it is due: the loop stays fair. */
 static void timer_set_by_a_timer(void **state)
 {
 	struct fixture *f = *state;

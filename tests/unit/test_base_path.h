@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the tests of paths share: files to write and look at, and who makes them. */
+/* Things that the tests of paths share: files to write and look at, and functions that make
+ * them. */
 #ifndef TEST_BASE_PATH_H
 #define TEST_BASE_PATH_H
 
@@ -49,7 +50,7 @@ static inline bool exists(int dir, const char *name)
 	return fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-/* The answer of fn in a child, which changes what concerns a whole process. */
+/* Returns the result of fn in a child, since fn changes the whole process. */
 static inline int in_child(int (*fn)(const struct scratch *), const struct scratch *s)
 {
 	pid_t pid = fork();
@@ -68,7 +69,8 @@ static inline bool write_proc(const char *path, const char *text)
 	return fd >= 0 && fd_write_all(fd, text, strlen(text), NULL) == 0;
 }
 
-/* A mount namespace of our own: by right as root, else as the root of a new user namespace. */
+/* Enters a mount namespace: root may do so, and another user becomes root of a new user
+ * namespace. */
 static inline bool enter_mount_namespace(void)
 {
 	uid_t uid = getuid();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Trees of files: removed, made and cloned whole. */
+/* Tests trees of files: removed, made and cloned whole. */
 #include "test_base_path.h"
 
 static void tree_is_removed_links_are_not_followed(void **state)
@@ -62,7 +62,7 @@ static void tree_of_many_entries(void **state)
 	assert_int_equal(count_entries(s->fd), 0);
 }
 
-/* Deeper than there are descriptors, and than a path can be long. */
+/* Deeper than there are descriptors, and deeper than a path can be long. */
 static int remove_deep_tree(const struct scratch *s)
 {
 	struct rlimit few = {.rlim_cur = 64, .rlim_max = 64};
@@ -91,7 +91,7 @@ static void tree_deeper_than_descriptors(void **state)
 	assert_int_equal(in_child(remove_deep_tree, *state), 0);
 }
 
-/* As an ordinary user, whom modes concern. */
+/* Runs as an ordinary user, for whom modes count. */
 static int remove_locked_tree(const struct scratch *s)
 {
 	struct error err;
@@ -118,7 +118,8 @@ static void tree_that_forbids_its_owner(void **state)
 	assert_int_equal(in_child(remove_locked_tree, *state), 0);
 }
 
-/* The directory of a stranger: what can go goes, the rest is an error that names it. */
+/* In a foreign user's directory everything possible is removed, and the rest is an error that names
+ * it. */
 static int remove_part_of_a_tree(const struct scratch *s)
 {
 	struct error err;
@@ -218,7 +219,7 @@ static void clone_keeps_data_and_holes(void **state)
 	assert_memory_equal(buf_bytes(&a), buf_bytes(&b), a.len);
 }
 
-/* Across file systems neither reflink nor (before Linux 5.3) copy_file_range() is to be had. */
+/* Across file systems neither reflink nor (before Linux 5.3) copy_file_range() is possible. */
 static void clone_from_memory(void **state)
 {
 	const struct scratch *s = *state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the headers of base/platform promise, on the system that the tests run on. */
+/* Tests the promises of the headers of base/platform, on the system that the tests run on. */
 #include "test_base.h"
 
 #include <arpa/inet.h>
@@ -203,8 +203,7 @@ static void a_made_clone_is_whole_or_empty(void **state)
 	assert_int_equal(errno, EEXIST);
 }
 
-/* Of a file in the tests' own directory, which may be on a file system where that is not to be had.
- */
+/* For a file in the tests' own directory, which may be on a file system without it. */
 static void who_writes_to_a_held_file_waits(void **state)
 {
 	const struct scratch *s = *state;
@@ -373,8 +372,8 @@ static bool connects(const struct place *place)
 	return connect(fd, (const struct sockaddr *)&place->address, place->len) == 0;
 }
 
-/* A connection in which the server waits for a byte of the client. The server ends the connection
- * first, and so the end of it lingers at the port. */
+/* Makes a connection in which the server waits for a byte of the client. The server ends the
+ * connection first, so that the rest of it stays at the port. */
 static void serve_one(int listener, const struct place *place)
 {
 	autoclose int client = socket_for(place);
@@ -403,8 +402,8 @@ static bool kernel_lists_bound_sockets(void)
 	return major > 6 || (major == 6 && minor >= 8);
 }
 
-/* An earlier program has served at a port that is free now; that port. What it leaves there can be
- * shared by SO_REUSEPORT where `shared`, as what a machine leaves. */
+/* An earlier program has served at a port that is free now. Returns that port. If `shared`, the
+ * rest of its connections can be shared by SO_REUSEPORT, as the rest of a machine's. */
 static in_port_t port_of_an_earlier_one(struct place place, int shared)
 {
 	autoclose int fd = socket_for(&place);
@@ -421,7 +420,8 @@ static in_port_t port_of_an_earlier_one(struct place place, int shared)
 		       : ((const struct sockaddr_in6 *)&place.address)->sin6_port;
 }
 
-/* An older kernel cannot tell what any program leaves from what another user has bound. */
+/* An older kernel cannot distinguish the rest of any program from a port that another user has
+ * bound. */
 static in_port_t port_of_an_earlier_program(struct place place)
 {
 	const bool any = kernel_lists_bound_sockets();
@@ -431,12 +431,12 @@ static in_port_t port_of_an_earlier_program(struct place place)
 	return port_of_an_earlier_one(place, !any);
 }
 
-/* What another process counts. */
+/* Returns what another process counts. */
 struct tries {
 	atomic_uint all, bound;
 };
 
-/* Tries to bind the port in each way, and where it can, keeps it. */
+/* Tries to bind the port in each way, and keeps it if that works. */
 static void try_as_nobody(struct tries *tries, const struct place *place)
 {
 	if (setgid(NOBODY) < 0 || setuid(NOBODY) < 0)
@@ -492,7 +492,7 @@ static void hold_against_nobody(struct place place)
 	munmap(tries, sizeof(*tries));
 }
 
-/* While it listens, while it does not, and in between; whatever lingers of earlier connections. */
+/* While it listens, while it does not, and in between, whatever is left of earlier connections. */
 static void nobody_else_gets_a_port_that_is_held(void **state)
 {
 	(void)state;
@@ -504,7 +504,7 @@ static void nobody_else_gets_a_port_that_is_held(void **state)
 	hold_against_nobody(v6_loopback(port_of_an_earlier_program(v6_loopback(0))));
 }
 
-/* A socket of an address that another user binds and listens at, if he can. */
+/* A socket at an address where another user binds and listens, if that user can. */
 struct bind_try {
 	const char *host;
 	bool for_both; /* families */
@@ -535,7 +535,7 @@ static int listen_by(const struct bind_try *how, in_port_t port, int reuse_addre
 	return fd;
 }
 
-/* Two sockets, since the kernel compares the second one with the first alone. */
+/* Two sockets, since the kernel compares the second one only with the first. */
 static bool takes_over(const struct place *place, in_port_t port)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(bind_tries); i++)
@@ -585,7 +585,8 @@ static void nobody_else_gets_a_port_by_another_address(void **state)
 	guard_against_nobody(v6_loopback(v6), v6);
 }
 
-/* A socket that another user has bound so that it keeps nobody from the port until he says so. */
+/* A socket that another user has bound in such a way that it blocks the port only when that user
+ * says so. */
 static int bind_as_nobody(const struct place *place, int for_both, int share)
 {
 	const int on = 1, v6only = !for_both;
@@ -602,7 +603,7 @@ static int bind_as_nobody(const struct place *place, int for_both, int share)
 	return fd;
 }
 
-/* Later he could keep the port from listening. */
+/* Later that user could keep the port from listening. */
 static void a_port_that_another_user_has_bound_is_taken(void **state)
 {
 	(void)state;
@@ -625,7 +626,7 @@ static void a_port_that_another_user_has_bound_is_taken(void **state)
 		}
 }
 
-/* In the moment before the guard is there. */
+/* In the moment before the guard exists. */
 static void a_port_that_another_user_has_bound_gets_no_guard(void **state)
 {
 	(void)state;
@@ -668,7 +669,7 @@ static void ports_of_one_user_share_their_guards(void **state)
 	serve_one(other, &v6);
 }
 
-/* A socket that was connected tells the number that it had. */
+/* A socket that was connected tells its former number. */
 static void a_port_of_before_is_none(void **state)
 {
 	struct place place = v4_loopback(0);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The children are this very program, started with the name of a role: what a child sees of
- * descriptors, signals and so on is told by itself, not by a shell that opens some of its own.
+ * Tests processes. The children are this program itself, started with the name of a role. So a
+ * child itself reports its descriptors, signals and so on, and no shell that opens some of its own
+ * does.
  */
 #include "test_base_proc.h"
 
@@ -67,7 +68,8 @@ static void argv0_is_looked_up_in_path(void **state)
 	assert_int_equal(code, 0);
 }
 
-/* In its absolute entries: who is in a directory of somebody else's runs nothing that lies there. */
+/* Only absolute entries of PATH count: a user in a foreign directory runs no program of that
+ * directory. */
 static void argv0_is_not_looked_up_where_we_are(void **state)
 {
 	static const char *const entries[] = {".:/usr/bin:/bin", ":/usr/bin:/bin",
@@ -133,7 +135,7 @@ static void failures_of_exec_are_told(void **state)
 	struct proc_fd twice[] = {{0, 3}, {1, 3}};
 	struct proc_fd huge[] = {{0, 1 << 30}};
 
-	/* A directory of PATH that is closed to us would make every absent name EACCES. */
+	/* A directory of PATH that may not be read would make every absent name EACCES. */
 	setenv("PATH", "/usr/bin:/bin", 1);
 	assert_true(asprintf(&plain, "%s/plain", s->path) > 0);
 	close(open(plain, O_CREAT | O_WRONLY | O_CLOEXEC, 0644));
@@ -177,7 +179,7 @@ static void nothing_else_is_inherited(void **state)
 	close(leak[1]);
 }
 
-/* The parent lacks 0 and 2: what it opens falls on these numbers. */
+/* The parent lacks 0 and 2, so files that it opens get these numbers. */
 static void standard_descriptors_may_be_closed_in_the_parent(void **state)
 {
 	static const char *const argv[] = {SELF, "role:list-fds", NULL};
@@ -241,8 +243,9 @@ static void environment_and_directory(void **state)
 	assert_string_equal(dir, s->path);
 }
 
-/* The mask of that name in a /proc status, without the two signals that glibc keeps for itself: its
- * posix_spawn() leaves them ignored in what make starts, and sigaction() does not touch them. */
+/* Returns the mask of that name in a /proc status, without the two signals that glibc uses itself:
+ * its posix_spawn() leaves them ignored in processes that make starts, and sigaction() does not
+ * change them. */
 static uint64_t signal_mask(const char *status, const char *name)
 {
 	const char *at = strstr(status, name);
@@ -307,7 +310,7 @@ static void user_and_groups_change(void **state)
 
 #define WITH_SCRATCH(f) cmocka_unit_test_setup_teardown(f, scratch_make, scratch_remove)
 
-/* A file with that as its only instruction, or with nothing. */
+/* Makes a file with that as its only instruction, or an empty one. */
 static int filter_file(const struct sock_filter *op)
 {
 	int fd = memfd_create("filter", MFD_CLOEXEC);
@@ -316,7 +319,7 @@ static int filter_file(const struct sock_filter *op)
 	return fd;
 }
 
-/* It holds before the program does: the call that would start that is ended by this one. */
+/* The filter works before the program: it ends the call that would start the program. */
 static void a_filter_holds_from_the_first_instruction(void **state)
 {
 	static const struct sock_filter killing =

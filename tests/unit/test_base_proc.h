@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the tests of processes share: the roles in which this program starts itself anew. */
+/* Things that the tests of processes share: the roles in which this program starts itself. */
 #ifndef TEST_BASE_PROC_H
 #define TEST_BASE_PROC_H
 
@@ -20,7 +20,7 @@
 
 #define SELF "/proc/self/exe"
 
-/* Open descriptors with what they are: "0:null 1:pipe 5:file ..." */
+/* Prints the open descriptors with their kinds: "0:null 1:pipe 5:file ..." */
 static inline void role_list_fds(void)
 {
 	struct stat st, null;
@@ -74,8 +74,8 @@ static inline void role_leave_child_behind(void)
 	_exit(0);
 }
 
-/* Starts a child that lives as long as it or descriptor 9's peer, tells its pid and ends when told
- * to by the end of descriptor 8. */
+/* Starts a child that lives as long as it or descriptor 9's peer, prints its pid, and ends at the
+ * end of descriptor 8. */
 static inline void role_parent(void)
 {
 	static const char *const argv[] = {SELF, "role:wait-9", NULL};

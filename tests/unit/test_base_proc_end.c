@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Processes that end, are waited for, and run to their end with output. */
+/* Tests processes that end, are waited for, and run to their end with output. */
 #include "test_base_proc.h"
 
 /* The grandchild holds the write end of `alive`: its end is the end of the grandchild. */
@@ -71,7 +71,7 @@ static void end_is_for_any_state(void **state)
 	assert_int_equal(open_descriptors(), before);
 }
 
-/* Somebody else's waitpid() took the status: an error, not a wait for ever. */
+/* Another waitpid() took the status: this is an error, and must not wait for ever. */
 static void reaped_elsewhere(void **state)
 {
 	static const char *const argv[] = {SELF, "role:exit", NULL};
@@ -143,7 +143,7 @@ static void run_is_bounded(void **state)
 	assert_int_equal(open_descriptors(), before);
 }
 
-/* A grandchild that keeps the pipe open must not keep proc_run(). */
+/* A grandchild that keeps the pipe open must not delay proc_run(). */
 static void run_does_not_wait_for_grandchildren(void **state)
 {
 	autobuf struct buf out = BUF_INIT(1000);

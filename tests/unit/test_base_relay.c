@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* relay.c over socket pairs, and over TCP where a reset must be told from an end. */
+/* Tests relay.c over socket pairs, and over TCP, where a reset differs from an end. */
 #include "test_base.h"
 
 #include <errno.h>
@@ -102,7 +102,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* Until nothing more happens. */
+/* Runs the loop until nothing more happens. */
 static void turn(struct fixture *f)
 {
 	while (loop_once(f->loop, 20, NULL) > 0)
@@ -246,7 +246,7 @@ static void the_last_words_of_a_peer_that_is_gone_are_held(void **state)
 	limit_set(LIMIT_RELAY_GONE_MS, 5000);
 }
 
-/* Its own end would else be told when somebody has read, which may be never. */
+/* Otherwise its own end would be told only after a read, which may never come. */
 static void of_a_peer_that_is_gone_only_what_is_taken_is_kept(void **state)
 {
 	struct fixture *f = *state;
@@ -318,7 +318,7 @@ static void freeing_it_early_resets(void **state)
 	assert_int_equal(errno, ECONNRESET);
 }
 
-/* From here on no more than a page is sent at once, as by a kernel whose memory is in fragments. */
+/* From here on no more than a page is sent at once, as by a kernel whose memory is fragmented. */
 static bool refuse_long_sends(void)
 {
 	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
@@ -350,7 +350,7 @@ static int relay_without_memory(struct fixture *f)
 	return memcmp(sent, got, sizeof(sent)) == 0 && f->ended == 0 ? 0 : 3;
 }
 
-/* In a child, which alone has the filter. */
+/* In a child, since only the child may have the filter. */
 static void what_is_too_long_for_the_kernel_goes_in_parts(void **state)
 {
 	pid_t child = fork();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Trees of files as streams: there and back, and what a hostile sender can say. */
+/* Tests trees of files as streams: there and back, and what a hostile sender can send. */
 #include "test_base.h"
 
 #include <pthread.h>
@@ -37,7 +37,7 @@ static int send_tree(int root, const char *path, bool confined, int stream, stru
 	return tree_send(root, path, confined, &line, err);
 }
 
-/* What was made under a temporary name, and must not be there any more. */
+/* Requires that nothing under a temporary name is left. */
 static void assert_no_temporary(const struct scratch *s)
 {
 	autodir DIR *dir = fdopendir(openat(s->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
@@ -95,7 +95,7 @@ static void there_and_back(void **state)
 	assert_true(exists(s, "copy/empty") && exists(s, "copy/in"));
 	assert_false(exists(s, "copy/out"));
 
-	/* One that is there is not merged into; a directory gets it under its name. */
+	/* An existing directory is not merged with the copy: the copy gets its own name in it. */
 	stream = new_stream();
 	assert_int_equal(send_tree(s->fd, "a/b/file", true, stream, &err), 0);
 	assert_int_equal(receive(s, stream, "copy", &err), 0);
@@ -173,7 +173,7 @@ static void put(int stream, enum tree_type type, const char *path, const char *t
 		put_empty(stream);
 }
 
-/* On either side. Nothing is left of what is more. */
+/* On either side. Nothing is left of files above the limit. */
 static void a_limit_is_kept(void **state)
 {
 	static const struct {
@@ -211,7 +211,7 @@ static void a_limit_is_kept(void **state)
 	}
 }
 
-/* What is left out counts too, and a directory ends once. */
+/* Files that are left out count too, and a directory ends once. */
 static void what_costs_its_sender_nothing_ends(void **state)
 {
 	static const enum tree_type types[] = {TREE_SKIPPED, TREE_DIR_END};
@@ -339,7 +339,7 @@ static void *copy_again_and_again(void *data)
 	return NULL;
 }
 
-/* No receiver takes the root of another one that lives for one that was left. */
+/* No receiver takes the root of another live receiver for one that was left. */
 static void many_receive_at_once(void **state)
 {
 	struct copier copiers[COPIERS];
@@ -510,7 +510,7 @@ static void times_holes_and_names(void **state)
 	assert_int_equal(fchmodat(s->fd, "copy", 0755, 0), 0);
 }
 
-/* One bit of a file's contents, anywhere on its way. */
+/* Changes one bit of a file's contents, anywhere on its way. */
 static void a_digest_is_compared(void **state)
 {
 	const struct scratch *s = *state;

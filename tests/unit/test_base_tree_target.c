@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Where a tree may be received. */
+/* Tests where a tree may be received. */
 #include "test_base.h"
 
 #include <sys/stat.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a process can still reach in a root of its own, where there is no Landlock; in a child. */
+/* Tests what a process can still reach in a root of its own, without Landlock; in a child. */
 #include "test_base.h"
 
 #include <errno.h>
@@ -25,7 +25,7 @@ static void enter(const struct isolate_tree *trees, size_t count)
 	HOLDS(isolate_capabilities(&err) == 0);
 }
 
-/* own and seen are below /tmp, as is the empty root while it is made. */
+/* own and seen are below /tmp, and so is the empty root while it is made. */
 static void live_in(const struct scratch *own, const struct scratch *seen, int before)
 {
 	autoclose int process = open("/proc/self", PLACE);
@@ -40,7 +40,7 @@ static void live_in(const struct scratch *own, const struct scratch *seen, int b
 
 	HOLDS(symlinkat("file", own->fd, "link") == 0);
 	enter(trees, 3);
-	/* By descriptor and by name, which is what it was. */
+	/* By descriptor and by name it is what it was. */
 	HOLDS(opened(own->fd, "new", O_WRONLY | O_CREAT | O_EXCL) == 0);
 	HOLDS(renameat(own->fd, "new", own->fd, "file") == 0);
 	snprintf(path, sizeof(path), "%s/file", own->path);
@@ -51,12 +51,12 @@ static void live_in(const struct scratch *own, const struct scratch *seen, int b
 	HOLDS(opened(named, "new", O_WRONLY | O_CREAT) == EROFS);
 	HOLDS(opened(AT_FDCWD, "/etc/passwd", O_RDONLY) == ENOENT);
 	HOLDS(mkdir("/etc", 0700) < 0 && errno == EROFS);
-	/* No directory from before leads out. */
+	/* No directory that was open before leads out. */
 	HOLDS(opened(outside, "passwd", O_RDONLY) == ENOENT);
 	HOLDS(opened(outside, "../../../../../etc/passwd", O_RDONLY) == ENOENT);
 	HOLDS(opened(own->fd, "../../../../../../../etc/passwd", O_RDONLY) == ENOENT);
 	HOLDS(opened(named, "../../../../../../../etc/passwd", O_RDONLY) == ENOENT);
-	/* What is open stays as it is, and becomes no more. */
+	/* An open file stays as it is, and gives no more rights. */
 	HOLDS(pread(before, status, 1, 0) == 1 && write(before, "y", 1) < 0);
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", before);
 	HOLDS(readlink(link, path, sizeof(path)) > 0 && opened(AT_FDCWD, link, O_RDWR) == ELOOP);
@@ -66,7 +66,7 @@ static void live_in(const struct scratch *own, const struct scratch *seen, int b
 	_exit(0);
 }
 
-/* In a user namespace in which no other is to be had. */
+/* In a user namespace in which no other one can be made. */
 static void fail_in(const struct scratch *own)
 {
 	const struct isolate_tree tree = {.path = own->path, .fd = own->fd};
@@ -75,7 +75,7 @@ static void fail_in(const struct scratch *own)
 
 	if (unshare(CLONE_NEWUSER) < 0)
 		_exit(NO_NAMESPACES);
-	/* Without a mapping we are nobody there, who may make none. */
+	/* Without a mapping the process is nobody there, who may make none. */
 	HOLDS(isolate_capabilities(&err) == 0);
 	HOLDS(isolate_trees(&reach, &err) < 0 && err.code == ERR_UNAVAILABLE);
 	HOLDS(strncmp(err.msg, "no root of its own: ", 20) == 0);

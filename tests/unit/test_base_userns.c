@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which setting of the host keeps cells from being made. */
+/* Tests which setting of the host prevents cells. */
 #include "test_base.h"
 
 #include <errno.h>

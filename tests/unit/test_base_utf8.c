@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which characters a person sees as they are, and what becomes of the others on a terminal. */
+/* Tests which characters a person sees as they are, and how a terminal gets the others. */
 #include "test_base.h"
 
 #include "base/json.h"
@@ -78,11 +78,11 @@ static void test_joiners_of_nothing_are_no_text(void **state)
 	assert_shown(MAN ZWJ "a" ZWJ GIRL, MAN "?a?" GIRL);
 	assert_shown("a" SELECTOR ZWJ FIRE, "a??" FIRE);
 	assert_shown("1" SELECTOR "2" HEART SELECTOR SELECTOR, "1?2" HEART SELECTOR "?");
-	/* A sign of Brahmi's numbers is a letter to no eye, and Khmer's stacker neither. */
+	/* A number sign of Brahmi looks like no letter, and Khmer's stacker neither. */
 	assert_shown("\xf0\x91\x81\xbf" ZWNJ "\xf0\x91\x81\xbf" ZWJ,
 		     "\xf0\x91\x81\xbf?\xf0\x91\x81\xbf?");
 	assert_shown("\xe1\x9f\x92" ZWJ "\xe1\x9f\x92", "\xe1\x9f\x92?\xe1\x9f\x92");
-	/* A joiner beside anything else that nobody sees. */
+	/* A joiner beside another invisible character. */
 	assert_shown(MEEM ZWNJ "\xc2\xad" ZWNJ YEH, MEEM "???" YEH);
 	assert_shown(MEEM ZWNJ "\xff" ZWJ YEH, MEEM ZWNJ "?" ZWJ YEH);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The cache of kernels and images: where it is, what is listed, what a user's word means. */
+/* Tests the cache of kernels and images: its place, its list, and the meaning of a user's word. */
 #include "test_base.h"
 
 #include <pwd.h>
@@ -17,7 +17,7 @@ static void put(const struct scratch *s, const char *name, const char *text)
 		fail_msg("%s", err.msg);
 }
 
-/* An entry of kernels/: its record and its kernel. */
+/* Makes an entry of kernels/: its record and its kernel. */
 static void put_kernel(const struct scratch *s, const char *name, const char *kind,
 		       const char *version)
 {
@@ -177,7 +177,7 @@ static void busybox_is_the_default_image(void **state)
 	cache_image_free(&image);
 }
 
-/* An entry of an architecture, as it is recorded today. */
+/* Makes an entry of an architecture, as it is recorded today. */
 static void put_for(const struct scratch *s, const char *part, const char *name, const char *kind,
 		    const char *architecture)
 {
@@ -410,7 +410,7 @@ static void assert_refused(const char *words)
 	assert_int_equal(list.count, 77);
 }
 
-/* Whoever can write there has us boot another kernel. */
+/* A user who can write there decides which kernel we boot. */
 static void one_that_others_can_write_is_refused(void **state)
 {
 	const struct scratch *s = *state;
@@ -432,7 +432,7 @@ static void one_that_others_can_write_is_refused(void **state)
 	assert_int_equal(fchown(s->fd, 12345, 12345), 0);
 	assert_refused("belongs to user 12345");
 	assert_int_equal(fchmodat(s->fd, "kernels/k.json", 0644, 0), 0);
-	/* Root's is as good as one's own. */
+	/* root's is as good as the user's own. */
 	assert_int_equal(fchown(s->fd, 0, 0), 0);
 	assert_int_equal(seteuid(12345), 0);
 	assert_int_equal(cache_kernels(&list, &err), 0);
@@ -468,7 +468,8 @@ static void a_kernel_for_a_pvm_is_told_by_its_record(void **state)
 	/* By whatever name: the same file. */
 	assert_int_equal(symlink(in_cache(s, "kernels/mine", path), in_cache(s, "link", link)), 0);
 	assert_true(cache_kernel_is_for_pvm(link));
-	/* Another value than true is no such record, and one that cannot be read tells nothing. */
+	/* Another value than true is no such record, and a record that cannot be read says
+	 * nothing. */
 	put(s, "kernels/mine.json", "{\"kind\":\"custom\",\"sha256\":\"" SHA_A "\",\"forPvm\":1}");
 	assert_false(cache_kernel_is_for_pvm(path));
 	put(s, "kernels/mine.json", "{");

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* What things of the cache are called, and what nobody's may be. */
+/* Tests names in the cache, and names that no user may choose. */
 #include "test_base.h"
 
 #include "store/cache.h"
 
-/* The endings tell entries apart: nobody takes another's. */
+/* The endings distinguish entries: no user's name may have another one's. */
 static void names_have_the_ending_of_their_architecture(void **state)
 {
 	struct error err = {0};
@@ -33,7 +33,7 @@ static void refuses_image_name(const char *name, enum architecture architecture,
 		fail_msg("%s: %s", name, err.msg);
 }
 
-/* Under whichever of its architectures: else an import would take the place of what is built. */
+/* For any of its architectures. Otherwise an import would replace a built entry. */
 static void names_of_built_images_are_nobody_s(void **state)
 {
 	static const char *const built[] = {"busybox", "debian"};
@@ -57,7 +57,7 @@ static void names_of_built_images_are_nobody_s(void **state)
 	assert_code(err, ERR_INVALID);
 }
 
-/* Its file says later what it is for. */
+/* Its file says later for which architecture it is. */
 static void a_name_may_come_before_the_architecture(void **state)
 {
 	struct error err = {0};

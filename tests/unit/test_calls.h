@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* For tests of channel/calls.h: what a guest says, put in frames. */
+/* For tests of channel/calls.h: puts a guest's messages into frames. */
 #ifndef TEST_CALLS_H
 #define TEST_CALLS_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Many requests on one connection: what the client makes of the guest's bytes. */
+/* Tests many requests on one connection: how the client reads the guest's bytes. */
 #include "test_calls.h"
 
 #include <stdio.h>
@@ -18,7 +18,7 @@ static void feed_event(struct calls *calls, const char *name, uint64_t request, 
 	feed_text(calls, text);
 }
 
-/* Reached, and with `count` calls begun. */
+/* Makes a connection that has reached the guest, with `count` calls begun. */
 static void open_calls(struct calls *calls, struct agent_call *list, size_t count)
 {
 	struct call_item item;
@@ -60,7 +60,7 @@ static void test_requests_go_with_the_dial(void **state)
 	calls_free(&calls);
 }
 
-/* The agent's first word behind the line, cut anywhere. */
+/* The agent's first word after the line, cut anywhere. */
 static void test_an_answer_in_two_pieces(void **state)
 {
 	static const char start[] = "{\"event\":\"start\",\"request\":1}";
@@ -138,7 +138,7 @@ static void test_interleaved(void **state)
 	calls_free(&calls);
 }
 
-/* What is given is in the queue itself, and stays there until the next is asked for. */
+/* An item's bytes are in the queue itself, and stay there until the next item is asked for. */
 static void test_items_say_whose_they_are(void **state)
 {
 	struct agent_call list[2] = {{.cap = {9, 9}}, {.cap = {9, 9}}};
@@ -162,7 +162,7 @@ static void test_items_say_whose_they_are(void **state)
 	calls_free(&calls);
 }
 
-/* What is abandoned goes on in the guest: it is heard to its end, and nothing is kept. */
+/* A call that is abandoned goes on in the guest. It is read to its end, and nothing is kept. */
 static void test_abandoned(void **state)
 {
 	struct agent_call list[1] = {{.cap = {9, 9}}};
@@ -198,7 +198,7 @@ static void test_numbers_are_not_used_again(void **state)
 	calls_free(&calls);
 }
 
-/* One row: what the guest says with calls 1 and 2 begun and 1 started. */
+/* One row: the guest's messages with calls 1 and 2 begun and 1 started. */
 static void test_breaches(void **state)
 {
 	static const struct {
@@ -262,7 +262,7 @@ static void feed_offset(struct calls *calls, const char *name, uint64_t request,
 	feed_text(calls, text);
 }
 
-/* As much as may be; what is queued counts as sent. */
+/* Sends as much as allowed. Queued bytes count as sent. */
 static size_t send_stdin(struct calls *calls, const struct agent_call *call, size_t most)
 {
 	static const uint8_t bytes[65536];
@@ -310,7 +310,7 @@ static void test_an_agent_without_windows(void **state)
 	calls_free(&calls);
 }
 
-/* A full queue waits, but for those that have nothing in it. */
+/* A full queue delays calls, except those that have nothing in it. */
 static void test_everybody_has_a_turn(void **state)
 {
 	static const uint8_t bytes[65536];

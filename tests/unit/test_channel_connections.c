@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Requests of many threads to one guest: connections that they share, output and stdin. */
+/* Tests requests of many threads to one guest: shared connections, output and stdin. */
 #include "connections_fixture.h"
 
 #define WINDOW 524288 /* LIMIT_STDIN_WINDOW_BYTES */
@@ -88,7 +88,7 @@ static void test_output_that_is_refused(void **state)
 	connections_free(&connections);
 }
 
-/* With an agent that has windows, and with one that knows of none. */
+/* With an agent that has windows, and with one that knows none. */
 static void count_stdin(struct connections *connections, const char *word, size_t len)
 {
 	static char bytes[1000000];
@@ -135,7 +135,8 @@ static size_t received(void)
 	return n;
 }
 
-/* Commands that do not read theirs keep nobody else from the connection, and hear of a cancel. */
+/* Commands that do not read their stdin keep no other call from the connection, and hear of a
+ * cancel. */
 static void test_stdin_that_nobody_reads(void **state)
 {
 	static char bytes[1000000];

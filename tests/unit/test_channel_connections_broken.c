@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Connections to one guest that break, and guests that do not answer: which requests fail of it. */
+/* Tests connections to one guest that break, and guests that do not answer: which requests fail. */
 #include "connections_fixture.h"
 
 #include <errno.h>
 
 #include "base/limits.h"
 
-/* What ends the connection ends every call on it, and the next one dials again. */
+/* The end of the connection ends every call on it, and the next call dials again. */
 static void broken_by(const char *word, enum error_code code)
 {
 	struct client clients[9];
@@ -83,7 +83,7 @@ static void test_an_agent_that_never_answers(void **state)
 	assert_int_equal(c.status, -1);
 	assert_int_equal(c.err.code, ERR_TIMEOUT);
 	assert_non_null(strstr(c.err.msg, "the guest does not answer"));
-	/* The connection takes no more, and who was on it is not disturbed. */
+	/* The connection takes no more bytes, and calls on it are not disturbed. */
 	assert_echo(&connections);
 	assert_int_equal(guest.connections, 2);
 	assert_int_equal(pthread_tryjoin_np(other.thread, NULL), EBUSY);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The hybrid-vsock dial against every kind of listener. */
+/* Tests the hybrid-vsock dial with every kind of listener. */
 #include <fcntl.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -122,7 +122,7 @@ static void test_an_answer_in_pieces(void **state)
 	close(fd);
 }
 
-/* Who listens has all of it before anything was answered. */
+/* The listener has all of it before anything was answered. */
 static void test_what_is_said_first_goes_with_the_line(void **state)
 {
 	struct rig *rig = *state;
@@ -143,7 +143,7 @@ static void test_what_is_said_first_goes_with_the_line(void **state)
 	close(fd);
 }
 
-/* More than a socket takes: the rest stays where it was, and nobody waits for it to be taken. */
+/* More than a socket takes: the rest stays in its buffer, and nobody waits until it is taken. */
 static void test_what_is_said_first_may_be_long(void **state)
 {
 	static uint8_t bytes[4 << 20], heard[4 << 20];
@@ -182,7 +182,7 @@ static void test_refusals(void **state)
 
 	struct rig *rig = *state;
 
-	/* With and without what nobody reads behind the line, which makes of a close a reset. */
+	/* With and without unread bytes after the line, which turn a close into a reset. */
 	for (size_t i = 0; i < 2 * ARRAY_SIZE(cases); i++) {
 		autobuf struct buf first = BUF_INIT(0);
 		struct error err = {0};
@@ -200,7 +200,7 @@ static void test_silence_ends_at_the_deadline(void **state)
 	struct error err = {0};
 	int fd;
 
-	/* Nobody accepts: the kernel completes the connection and nothing is ever said. */
+	/* Nobody accepts: the kernel completes the connection and no byte ever comes. */
 	fd = dial_blocking(rig->dir, 2222, NULL, clock_mono_ns() + 20 * NS_PER_MS, &err);
 	assert_int_equal(fd, -1);
 	assert_int_equal(err.code, ERR_TIMEOUT);

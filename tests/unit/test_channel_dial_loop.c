@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The hybrid-vsock dial made on a loop, on the virtual clock. */
+/* Tests the hybrid-vsock dial on a loop, on the virtual clock. */
 #include "test_base.h"
 
 #include <sys/socket.h>
@@ -12,7 +12,7 @@
 #define BEGUN (1000 * NS_PER_S)
 #define DEADLINE (BEGUN + 10 * NS_PER_S)
 
-/* A loop that dials, and who it is that is dialled. */
+/* A loop that dials, and the listener that is dialled. */
 struct stage {
 	struct scratch *scratch;
 	struct loop *loop;
@@ -90,7 +90,7 @@ static void begin(struct stage *stage)
 	rounds(stage);
 }
 
-/* The accepted connection, whose request has been read. */
+/* Returns the accepted connection, whose request has been read. */
 static int accept_dial(struct stage *stage)
 {
 	int fd = accept(stage->listener, NULL, NULL);
@@ -125,7 +125,7 @@ static void what_follows_the_line_is_the_stream(void **state)
 	close(fd);
 }
 
-/* In one write with the CONNECT; and no more than there is room for. */
+/* In one write with the CONNECT, and no more than there is room for. */
 static void what_the_guest_hears_first(void **state)
 {
 	static const char whole[] = "CONNECT 65536\n\x1f\0";
@@ -283,7 +283,7 @@ static void the_deadline(void **state)
 	}
 }
 
-/* Others wait to be accepted: it tries again, as long as its time lasts. */
+/* Others wait to be accepted: the dial tries again, as long as its time lasts. */
 static void a_full_backlog(void **state)
 {
 	uint64_t again = limit_get(LIMIT_ACCEPT_AGAIN_MS) * NS_PER_MS;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A lifeline, as its far end sees it. */
+/* Tests a lifeline as its far end sees it. */
 #include "test_base.h"
 
 #include <poll.h>
@@ -12,7 +12,7 @@
 #include "base/fd.h"
 #include "channel/lifeline.h"
 
-/* The bytes that came before its end. */
+/* Returns the bytes that came before its end. */
 static size_t said_on(int far_end)
 {
 	struct buf said = BUF_INIT(0);
@@ -43,8 +43,8 @@ static void cut_and_let_go(void **state)
 	}
 }
 
-/* Of a maker that has a child which executes nothing and lives on: the maker's end is the line's,
- * and nothing that the child does is. */
+/* The maker has a child that executes nothing and lives on. The maker's end is the end of the line,
+ * and no action of the child is. */
 static void make_and_die(int passing, const int release[2])
 {
 	int line = -1, far_end = -1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* One call on a connection: what is asked, and what is made of the guest's bytes. */
+/* Tests one call on a connection: its request, and how the guest's bytes are read. */
 #include "test_calls.h"
 
 #include "base/json.h"
@@ -15,7 +15,7 @@ static void open_one(struct one *one)
 	assert_int_equal(one_begin(one, &exec, AGENT_INPUT_NONE, &err), 0);
 }
 
-/* The next queued frame as JSON, and it is dropped from the queue. */
+/* Returns the next queued frame as JSON, and drops it from the queue. */
 static json_t *take_json(struct one *one)
 {
 	struct error err = {0};
@@ -177,7 +177,7 @@ static void test_output_after_the_exit(void **state)
 	calls_free(&one.calls);
 }
 
-/* Whatever killed it in the end, people know timeout(1)'s code. */
+/* Whatever killed it in the end, people know the code of timeout(1). */
 static void test_a_time_limit_of_the_guest(void **state)
 {
 	struct one one;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What passes through the pump: bytes both ways, keys and sizes of a terminal, signals. */
+/* Tests what passes through the pump: bytes both ways, keys and sizes of a terminal, signals. */
 #include "pump_fixture.h"
 
 #define BIG (3u * 1024 * 1024 + 17)
@@ -121,7 +121,7 @@ static void fixed_size(void *data, uint16_t *rows, uint16_t *columns)
 	*columns = 140;
 }
 
-/* Waits for the new size and for what was typed, then says something, which is the cue. */
+/* Waits for the new size and for the typed text, then prints something, which is the cue. */
 static void *terminal_guest(void *data)
 {
 	const struct rig *rig = data;
@@ -171,7 +171,7 @@ static void test_a_terminal_is_resized_and_detached_from(void **state)
 	rig_close(&rig);
 }
 
-/* Says what it was signalled with, until it is cancelled. */
+/* Prints the signals that it gets, until it is cancelled. */
 static void *signalled_guest(void *data)
 {
 	struct rig *rig = data;
@@ -244,7 +244,7 @@ static void test_signals_reach_the_guest_and_output_a_sink(void **state)
 	rig_close(&rig);
 }
 
-/* Who waited for the start of a command has taken from the socket what came with it. */
+/* A caller that waited for the start of a command has read from the socket what came with it. */
 static void test_what_came_before_the_pump(void **state)
 {
 	struct rig rig;

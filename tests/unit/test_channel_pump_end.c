@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* How a call through the pump ends: by its exit, a lost connection, a closed stdout or a cancel. */
+/* Tests how a call through the pump ends: by its exit, a lost connection, a closed stdout or a
+ * cancel. */
 #include "pump_fixture.h"
 
 #include <errno.h>
@@ -7,7 +8,7 @@
 
 #include "base/limits.h"
 
-/* The guest says all it has to say and closes, while our reader has read nothing yet. */
+/* The guest sends everything and closes, while our reader has read nothing yet. */
 static void *hasty_guest(void *data)
 {
 	struct rig *rig = data;
@@ -42,7 +43,7 @@ static void test_nothing_is_lost_when_the_guest_closes(void **state)
 	rig_close(&rig);
 }
 
-/* The exit is the last that is listened to: what a broken guest says after it changes nothing. */
+/* Nothing is read after the exit: later bytes of a broken guest change nothing. */
 static void *rambling_guest(void *data)
 {
 	struct rig *rig = data;
@@ -105,7 +106,7 @@ static void test_a_lost_connection(void **state)
 	rig_close(&rig);
 }
 
-/* Writes until it is asked to stop; says whether it was. */
+/* Writes until it is asked to stop. Prints whether it was. */
 static void *endless_guest(void *data)
 {
 	struct rig *rig = data;
@@ -211,8 +212,8 @@ static void test_cancel_is_bounded(void **state)
 
 /* --- a reader that does not read -------------------------------------------------------------- */
 
-/* Fills the pipe of stdout and more, and then says how the command ended: the exit is behind what
- * nobody reads. */
+/* Fills the pipe of stdout and more, and then sends the exit, which comes after bytes that nobody
+ * reads. */
 static void *talkative_guest(void *data)
 {
 	static uint8_t payload[65536];
@@ -247,7 +248,7 @@ static void test_a_deadline_holds_for_the_reader(void **state)
 	limit_reset(LIMIT_UNREAD_MS);
 }
 
-/* It asks the reader again and again, who takes a little each time. */
+/* The reader takes a little each time that it is asked. */
 static void *slow_reader(void *data)
 {
 	struct rig *rig = data;
@@ -311,7 +312,8 @@ static int next_sigterm(void *data)
 	return read(*(int *)data, &byte, 1) == 1 ? SIGTERM : 0;
 }
 
-/* It writes on whatever signals come, until it is cancelled. A reader that comes back is heard. */
+/* It writes on whatever signals come, until it is cancelled. A reader that reads again gets its
+ * output. */
 static void run_signalled(struct rig *rig, bool own_readers, void *(*guest)(void *data))
 {
 	int ends[2];
@@ -344,8 +346,8 @@ static void test_one_signal_ends_what_nobody_reads(void **state)
 	limit_reset(LIMIT_UNREAD_MS);
 }
 
-/* Its signals are its own business, however long nobody reads: here for ten times as long as
- * another's reader would have. */
+/* The caller handles its own signals, however long nobody reads: here for ten times as long as
+ * another reader would have. */
 static void *patient_guest(void *data)
 {
 	static uint8_t payload[65536];
@@ -382,7 +384,7 @@ static void test_a_signal_to_a_container_that_nobody_reads(void **state)
 
 /* --- pauses ---------------------------------------------------------------------------------- */
 
-/* A machine that is paused and goes on, by what the one who watches writes into a pipe. */
+/* A machine that is paused and goes on, by bytes that the watcher writes into a pipe. */
 struct machine {
 	int change[2], asked[2];
 	int watches, looks;
@@ -401,7 +403,7 @@ static bool machine_is_paused(void *data)
 	struct machine *machine = data;
 	char byte;
 
-	/* The first look is for what came before the watch. */
+	/* The first look is for events before the watch. */
 	if (machine->looks++ > 0)
 		assert_int_equal(read(machine->change[0], &byte, 1), 1);
 	assert_int_equal(write(machine->asked[1], "?", 1), 1);
@@ -413,7 +415,7 @@ struct paused_guest {
 	struct machine machine;
 };
 
-/* Ends when it has been looked twice, the second time because of a change. */
+/* Ends after two looks, the second one because of a change. */
 static void *long_guest(void *data)
 {
 	struct paused_guest *p = data;

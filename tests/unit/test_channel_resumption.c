@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The client's side of a resumable exec: what it says on each of its connections, and what it does
- * not believe. */
+/* Tests the client's side of a resumable exec: its messages on each of its connections, and what it
+ * does not believe. */
 #include "test_calls.h"
 
 #include <stdio.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Responses: for every command exactly the blocks of the field table, written here once more. */
+/* Tests responses: every command has exactly the blocks of the field table, which is written again
+ * here. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -19,7 +20,7 @@ static void assert_json(const json_t *value, const char *expected)
 	assert_string_equal(text, expected);
 }
 
-/* A response with all blocks, each saying its own name. */
+/* Makes a response with all blocks, each with its own name as contents. */
 static struct response full(void)
 {
 	return (struct response){

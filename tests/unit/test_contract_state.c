@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Every state with every command, against a matrix written from the design and not from the code.
- */
+/* Tests every state with every command, by a matrix that was written from the design and not from
+ * the code. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The connection to Firecracker's API: calls one after the other, faults, and every way in which it
- * can end. */
+/* Tests the connection to Firecracker's API: calls one after the other, faults, and every way in
+ * which it can end. */
 #include "test_base.h"
 
 #include <jansson.h>
@@ -89,7 +89,7 @@ static void say(struct fixture *f, const char *text)
 	settle(f);
 }
 
-/* What it has been asked since the last look. */
+/* Returns the requests since the last look. */
 static const char *heard(struct fixture *f)
 {
 	static char text[4096];

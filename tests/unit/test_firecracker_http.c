@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Responses of Firecracker's API, whole, in pieces, and what is none. */
+/* Tests responses of Firecracker's API: whole, in pieces, and invalid ones. */
 #include "test_base.h"
 
 #include "backend/firecracker/http.h"

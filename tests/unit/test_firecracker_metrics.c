@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The lines of Firecracker's metrics: the newest is kept, and a flood of them is no flood of files.
- */
+/* Tests the lines of Firecracker's metrics: the newest is kept, and a flood of lines makes no flood
+ * of files. */
 #include "test_base.h"
 
 #include <sys/inotify.h>
@@ -35,7 +35,7 @@ static int begin(void **state)
 	f->fc.metrics.fd = ends[0];
 	limit_set(LIMIT_METRICS_MS, 600000);
 	*state = f;
-	/* Of two events alike the kernel tells once, and so of what is between them too. */
+	/* The kernel reports two equal events once, and so what is between them too. */
 	return inotify_add_watch(f->changes, f->scratch->path, IN_CREATE | IN_MOVED_TO) < 0
 		       ? -1
 		       : fc_metrics_open(&f->fc, &err);
@@ -64,7 +64,7 @@ static void say(struct fixture *f, const char *text)
 		;
 }
 
-/* How often the file was put in place since the last look. */
+/* Returns how often the file was replaced since the last look. */
 static int replacements(struct fixture *f)
 {
 	char bytes[65536] __attribute__((aligned(8)));

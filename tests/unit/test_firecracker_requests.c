@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What Firecracker is told of each kind of machine, word by word: a change is made twice. And what
- * of a config it has no way to give, and what it says of its version. */
+/* Tests the requests to Firecracker for each kind of machine, word by word, so that a change is
+ * made twice. Tests which fields of a config it cannot give, and what it says of its version. */
 #include "test_base.h"
 
 #include <jansson.h>
@@ -181,7 +181,7 @@ static void room_is_bounded(void **state)
 	assert_non_null(strstr(err.msg, "config.cpuCount"));
 }
 
-/* Of arm64's it has none: whoever presses hears of it at once. */
+/* arm64 has none, and a caller who presses it hears of it at once. */
 static void a_power_button_is_that_of_amd64(void **state)
 {
 	struct firecracker fc = {0};

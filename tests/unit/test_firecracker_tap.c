@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The tap of a cell: made in the namespace of another process, and frames both ways. As whoever
- * runs the tests, and if that is root as an ordinary user too. */
+/* Tests the tap of a cell: it is made in the namespace of another process, and carries frames both
+ * ways. The test runs as its user, and also as an ordinary user if that is root. */
 #include "test_base.h"
 
 #include <errno.h>
@@ -22,10 +22,11 @@
 
 #define NAME "tap0"
 enum { ORDINARY = 12345, LENGTH = 1000, HEADER = 10, SKIPPED = 77, PATIENCE_MS = 10000 };
-/* Of a queueing discipline that drops, half of the first frames arrive all the same. */
+/* A queueing discipline drops half of the first frames, and the rest arrives. */
 #define TRIES 20
 
-/* /dev/net/tun, or what root has made of it for others: not every host gives it to all. */
+/* Returns /dev/net/tun, or a node that root has made for others, since not every host gives it to
+ * all. */
 static char tun[80] = CELL_TUN;
 
 static void die(const char *what)
@@ -43,7 +44,7 @@ static void map_own_user(uid_t user)
 	close(fd);
 }
 
-/* As bwrap leaves it: without any right in its namespaces but to be the owner of the tap. */
+/* As bwrap leaves it: the process has no right in its namespaces except that it owns the tap. */
 static void enter_cell(int sync, uid_t owner)
 {
 	uid_t user = geteuid();
@@ -59,7 +60,7 @@ static void enter_cell(int sync, uid_t owner)
 		die("setresuid");
 }
 
-/* A VMM in its cell opens the tap, takes the frame that is sent right then and sends one. */
+/* A VMM in its cell opens the tap, takes a frame that is sent at that moment, and sends one. */
 static void vmm(int sync, uid_t owner)
 {
 	struct ifreq request = {.ifr_name = NAME, .ifr_flags = IFF_TAP | IFF_NO_PI | IFF_VNET_HDR};
@@ -78,7 +79,7 @@ static void vmm(int sync, uid_t owner)
 	memset(frame + HEADER, 0xff, LENGTH);
 	if (write(fd, frame, sizeof(frame)) != sizeof(frame))
 		_exit(5);
-	/* Nothing of the namespace's own has been said to it. */
+	/* The tap got no frames of the namespace itself. */
 	_exit(poll(&readable, 1, 0) == 0 ? 0 : 6);
 }
 
@@ -112,7 +113,7 @@ static bool swap_frames(int fd, int sync)
 	       recv(fd, frame, sizeof(frame), 0) == HEADER + LENGTH && frame[HEADER] == 0xff;
 }
 
-/* 0, SKIPPED, or where it went wrong. */
+/* Returns 0, SKIPPED, or where it went wrong. */
 static int exchange(void)
 {
 	struct cell_tap tap = {-1, -1};
@@ -174,7 +175,7 @@ static void as_an_ordinary_user(void **state)
 
 	(void)state;
 	if (pid == 0) {
-		/* Without the second /proc/self is root's. */
+		/* Without the second one /proc/self is root's. */
 		if (geteuid() == 0 &&
 		    (setresuid(ORDINARY, ORDINARY, ORDINARY) < 0 || prctl(PR_SET_DUMPABLE, 1) < 0))
 			_exit(8);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The user that a base is given: his lines in files of any shape, and his place in a root. */
+/* Tests the user that a base gets: the user's lines in files of any form, and the user's place in a
+ * root. */
 #include "guest_fixture.h"
 
 #include <sys/stat.h>
@@ -34,7 +35,7 @@ static void test_a_line_is_added_once(void **state)
 	expect("agent:!:9\n", &shadow, "agent:!:9\n");
 }
 
-/* Whoever asks for the name of the number gets the first one. */
+/* A lookup of the name for the number gets the first one. */
 static void test_it_comes_before_others_of_its_number(void **state)
 {
 	(void)state;
@@ -65,7 +66,7 @@ static mode_t mode_of(int root, const char *path, uid_t owner)
 	return st.st_mode & 07777;
 }
 
-/* A root with nothing in it is what an image of one program is. */
+/* An image of one program has a root with nothing else in it. */
 static void test_an_empty_root(void **state)
 {
 	char path[] = "/tmp/account-XXXXXX";

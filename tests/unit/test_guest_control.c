@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The control stream: hello, config, ready, result, time, power; the workload and its client. */
+/* Tests the control stream: hello, config, ready, result, time, power; the workload and its
+ * client. */
 #include <signal.h>
 
 #include "guest_client.h"
@@ -124,7 +125,8 @@ static void workload_times_out(void **state)
 	assert_true(json_is_true(json_object_get(result, "timedOut")));
 }
 
-/* The client gets everything, the result its beginning, and only when the client has closed. */
+/* The client gets everything, and the result gets the beginning, only when the client has
+ * closed. */
 static void attached_client(void **state)
 {
 	struct fixture *f = *state;
@@ -143,7 +145,7 @@ static void attached_client(void **state)
 	assert_int_equal(s.out[0].len, 5000);
 	assert_int_equal(number_of(s.exit, "exitCode"), 9);
 	streamed_free(&s);
-	/* nothing on the control stream before this */
+	/* Nothing is on the control stream before this. */
 	assert_int_equal(recv(f->control, &out, 1, MSG_PEEK | MSG_DONTWAIT), -1);
 	assert_int_equal(errno, EAGAIN);
 	close(fd);
@@ -155,7 +157,7 @@ static void attached_client(void **state)
 	buf_free(&out);
 }
 
-/* The workload goes on without its client and fills nobody's memory. */
+/* The workload goes on without its client and fills no memory. */
 static void client_goes_away(void **state)
 {
 	struct fixture *f = *state;
@@ -209,7 +211,7 @@ static void workload_that_cannot_start_under_a_client(void **state)
 	assert_int_equal(number_of(result, "exitCode"), 127);
 }
 
-/* The config's environment is every command's. */
+/* Every command has the environment of the config. */
 static void exec_beside_the_workload(void **state)
 {
 	struct fixture *f = *state;
@@ -257,7 +259,7 @@ static void a_share_that_comes_later(void **state)
 	assert_non_null(json_object_get(refused, "error"));
 }
 
-/* The kernel of this machine tells of no changes: it is looked at now and then. */
+/* The kernel of this machine reports no changes, so it is looked at now and then. */
 static void servers_of_published_ports_are_told(void **state)
 {
 	struct fixture *f = *state;
@@ -311,7 +313,8 @@ static void time_is_set(void **state)
 	expect_machine(f, "time 5");
 }
 
-/* With the stop: what ignores SIGTERM is killed, the client hears the exit, the host the result. */
+/* With the stop, a command that ignores SIGTERM is killed, the client gets the exit, and the host
+ * gets the result. */
 static json_int_t traced(const struct fixture *f)
 {
 	json_auto_t *message = expect(f, "telemetry");
@@ -335,7 +338,7 @@ static void what_is_traced_is_told(void **state)
 	assert_int_equal(traced(f), 2); /* after everything else */
 }
 
-/* An agent that tells of two commands a second one by one. */
+/* An agent that reports two commands a second one by one. */
 static int start_terse(void **state)
 {
 	int got;
@@ -346,7 +349,7 @@ static int start_terse(void **state)
 	return got;
 }
 
-/* Told, or counted; of none that was counted it is told how it ended. */
+/* A command is reported or counted. No end is reported of a command that was counted. */
 static void too_many_commands_are_counted(void **state)
 {
 	struct fixture *f = *state;
@@ -390,7 +393,7 @@ static void power_off_ends_what_runs(void **state)
 	json_decref(expect(f, "ending"));
 	result = expect(f, "result");
 	assert_int_equal(number_of(result, "exitCode"), 137);
-	/* and the agent exits by itself, which the teardown waits for */
+	/* The agent exits by itself, and the teardown waits for that. */
 }
 
 int main(int argc, char **argv)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Commands through the agent, in the two buffered forms: what they start with, how they end, and
- * how much of their output is kept. */
+/* Tests commands through the agent, in the two buffered forms: how they start and end, and how much
+ * output is kept. */
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -44,7 +44,7 @@ static void exit_codes(void **state)
 	}
 }
 
-/* execve() says ENOENT for both of a missing file and a missing interpreter. */
+/* execve() says ENOENT both for a missing file and for a missing interpreter. */
 static void a_missing_interpreter_is_told(void **state)
 {
 	char dir[] = "/tmp/microagent-script-XXXXXX", path[64], request[160], expected[160];
@@ -96,7 +96,8 @@ static void start_errors(void **state)
 	}
 }
 
-/* The envelope form says the same in its own keys, and in stderr for who reads nothing else. */
+/* The envelope form says the same in its own keys, and in stderr for a client that reads nothing
+ * else. */
 static void envelope_start_error(void **state)
 {
 	json_auto_t *answer = ask_json(
@@ -124,8 +125,8 @@ static void timeout_in_both_forms(void **state)
 	assert_true(json_is_true(json_object_get(enveloped, "timed_out")));
 }
 
-/* A child in the background that keeps the pipe does not keep the exit, and lives on, also when it
- * writes to the pipe that nobody reads any more. */
+/* A child in the background that keeps the pipe does not delay the exit. The child lives on, also
+ * if it writes to the pipe that nobody reads any more. */
 static void background_child(void **state)
 {
 	const struct fixture *f = *state;
@@ -207,7 +208,7 @@ static void environment_directory_and_user(void **state)
 	assert_string_equal(who, expected);
 }
 
-/* Also the soft limit that only the hard one moves, and a soft one that lowers nothing else. */
+/* Also a soft limit that only the hard one moves, and a soft limit that lowers nothing else. */
 static void resource_limits(void **state)
 {
 	autofree char *answer = ask(
@@ -275,8 +276,8 @@ static void nothing_leaks(void **state)
 	assert_string_equal(fds,
 			    "{\"exit_code\":0,\"stdout\":\"0\\n1\\n2\\n3\\n\",\"stderr\":\"\"}\n");
 	assert_int_equal(signal_mask(signals, "SigBlk:\\t"), 0);
-	/* PID 1's children begin with nothing ignored; here it may be so from whoever runs the
-	 * test. */
+	/* PID 1's children begin with nothing ignored. Here the user who runs the test may have
+	 * signals ignored. */
 	assert_int_equal(signal_mask(signals, "SigIgn:\\t") & (1u << (SIGPIPE - 1)), 0);
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The two buffered forms of a request, envelopes and frames: what is read, answered and refused. */
+/* Tests the two buffered forms of a request, envelopes and frames: what is read, answered and
+ * refused. */
 #include "guest_exec_fixture.h"
 
 #include "base/base64.h"
@@ -53,7 +54,7 @@ static void envelope_noise(void **state)
 	assert_non_null(strstr(answer, "{\"error\":\"decode envelope: "));
 }
 
-/* Go writes null for what it does not have. */
+/* Go writes null for absent values. */
 static void envelope_nulls(void **state)
 {
 	autofree char *answer =
@@ -63,7 +64,7 @@ static void envelope_nulls(void **state)
 	assert_string_equal(answer, "{\"exit_code\":0,\"stdout\":\"\",\"stderr\":\"\"}\n");
 }
 
-/* The next request may wait for the answer; one that never comes ends the connection. */
+/* The next request may wait for the answer. A request that never comes ends the connection. */
 static void envelopes_one_by_one(void **state)
 {
 	autoclose int fd = dial(*state);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Files through the agent, in the envelope form: write, list and stat; and their records. */
+/* Tests files through the agent, in the envelope form: write, list and stat; and their records. */
 #include "guest_client.h"
 
 #include "base/base64.h"
@@ -90,7 +90,7 @@ static void write_makes_parents(void **state)
 	snprintf(path, sizeof(path), "%s/a/b", p->dir);
 	assert_int_equal(stat(path, &st), 0);
 	assert_int_equal(st.st_mode & 07777, 0750);
-	/* What is there is cut off, and its mode stays. */
+	/* The old contents are cut off, and the mode stays. */
 	strcat(path, "/log.txt");
 	assert_int_equal(chmod(path, 0644), 0);
 	expect(p, "write", "/a/b/log.txt", ",\"data\":\"aGk=\"", "{\"size\":2,\"error\":\"\"}\n");
@@ -137,7 +137,7 @@ static void make_special_files(const struct place *p)
 	assert_int_equal(symlink("nowhere", path), 0);
 }
 
-/* Neither a hang nor a change: what is no regular file is refused, in words. */
+/* A file that is not regular is refused, without a hang or a change. */
 static void special_files(void **state)
 {
 	static const struct {
@@ -163,7 +163,7 @@ static void special_files(void **state)
 			 p->dir, cases[i].path, cases[i].copyout);
 		expect(p, "copyout", cases[i].path, "", expected);
 	}
-	/* With a reader the FIFO can be opened; still nothing is written. */
+	/* If the FIFO has a reader it can be opened, and still nothing is written. */
 	autoclose int fifo = open_at(p, "/fifo", O_RDWR | O_NONBLOCK);
 	autofree char *answer = ask(p, "write", "/fifo", ",\"data\":\"aGk=\"");
 	char byte;
@@ -275,7 +275,7 @@ static void list_and_stat_refusals(void **state)
 	expect(p, "list", "/fifo", "", expected);
 }
 
-/* One more than is told. */
+/* One entry more than list returns. */
 static void list_is_cut(void **state)
 {
 	const struct place *p = *state;
@@ -297,7 +297,7 @@ static void list_is_cut(void **state)
 	assert_string_equal(json_string_value(json_object_get(answer, "error")), "");
 }
 
-/* The most that is told: nothing is left out. */
+/* The most that list returns: nothing is left out. */
 static void longest_list(void **state)
 {
 	const struct place *p = *state;
@@ -316,7 +316,7 @@ static void longest_list(void **state)
 	answer = json_load_strict(text, strlen(text), NULL);
 	assert_int_equal(json_array_size(json_object_get(answer, "entries")), most);
 	assert_null(json_object_get(answer, "truncated"));
-	/* Above the length of an answer the rest is left out too. */
+	/* Entries above the length of an answer are left out too. */
 	free(text);
 	limit_set(LIMIT_LIST_BYTES, 1000);
 	struct buf records = {0};
@@ -340,7 +340,7 @@ static int start_short_lists(void **state)
 	return got;
 }
 
-/* A user's process may say anything in the place of ours. */
+/* A user's process may say anything instead of ours. */
 static void records_from_a_liar(void **state)
 {
 	const struct stat st = {.st_mode = S_IFREG | 0644, .st_size = 3};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* /etc/hosts of a guest: which lines it gets, and of which file it keeps its hands. */
+/* Tests /etc/hosts of a guest: which lines it gets, and which file is left alone. */
 #include "test_base.h"
 
 #include <fcntl.h>
@@ -21,11 +21,11 @@ static void lines_are_added_where_they_are_missing(void **state)
 	} cases[] = {
 		{"", "box", LOCALHOST OWN("box")},
 		{LOCALHOST OWN("box"), "box", LOCALHOST OWN("box")},
-		/* Another machine of the same disk, a fork. */
+		/* Another machine with the same disk, a fork. */
 		{LOCALHOST OWN("box"), "twin", LOCALHOST OWN("twin")},
 		{LOCALHOST "10.0.0.1 db\n" OWN("box"), "twin",
 		 LOCALHOST "10.0.0.1 db\n" OWN("twin")},
-		/* What the image or its user says stays, comments and cases as they are. */
+		/* Lines of the image or its user stay, with comments and upper case. */
 		{"127.0.0.1 LocalHost box.example Box\n::1 ip6-localhost\n", "box",
 		 "127.0.0.1 LocalHost box.example Box\n::1 ip6-localhost\n"},
 		{"# localhost\n10.0.0.1 other # box localhost", "box",

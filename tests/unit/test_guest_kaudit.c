@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The kernel's audit records, from their text to what the host is told. */
+/* Tests the kernel's audit records, from their text to the messages for the host. */
 #include <jansson.h>
 #include <linux/audit.h>
 #include <setjmp.h>
@@ -27,7 +27,7 @@
 	"ppid=10 pid=11 auid=1000 uid=1000 gid=1000 tty=(none) ses=1 comm=\"pid=99\" "       \
 	"exe=\"/bin/thing\" " more " key=\"" key "\""
 
-/* What a row of records has become: JSON texts. */
+/* The JSON texts from a row of records. */
 struct told {
 	struct kaudit_events events;
 	json_t *records;
@@ -137,7 +137,7 @@ static void long_arguments_are_cut(void **state)
 	assert_true(json_is_true(json_object_get(json_array_get(told->records, 0), "truncated")));
 }
 
-/* A record on the way was dropped: no word is told in another's place. */
+/* A record was dropped on the way: no other word replaces it. */
 static void a_gap_in_the_arguments(void **state)
 {
 	struct told *told = *state;
@@ -284,7 +284,7 @@ static void events_come_mixed(void **state)
 	take(told, AUDIT_EXECVE, STAMP(52) "argc=1 a0=\"of no call\"");
 	take(told, AUDIT_EOE, STAMP(52));
 	assert_int_equal(json_array_size(told->records), 1);
-	/* The end of the second one never comes; its place is taken, oldest first. */
+	/* The end of the second one never comes. Its slot is reused, oldest first. */
 	for (int i = 0; i < KAUDIT_EVENTS; i++) {
 		char text[400];
 
@@ -320,11 +320,11 @@ static void what_is_no_record(void **state)
 			take(told, type, texts[i]);
 	kaudit_events_flush(&told->events);
 	assert_int_equal(json_array_size(told->records), 0);
-	/* The last is "exec" in another form: the one that was begun. */
+	/* The last one is "exec" in another form: the one that was begun. */
 	assert_int_equal(told->events.lost, 1);
 }
 
-/* Numbers that are left out are events that never came, once there was time for them to. */
+/* Missing numbers are events that never came, when there was time for them to come. */
 static void events_that_never_come(void **state)
 {
 	static const int come[] = {70, 71, 74, 73, 80}; /* not 72, and not 75 to 79 */

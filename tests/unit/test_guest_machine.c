@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What init reads of its machine: disks by their serial, the messages of the ACPI group, keys. */
+/* Tests what init reads of its machine: disks by their serial, messages of the ACPI group, keys. */
 #include <fcntl.h>
 #include <linux/genetlink.h>
 #include <linux/input.h>
@@ -53,7 +53,7 @@ static void disk_by_serial(void **state)
 	make_disk(sys, "vda", "other\n");
 	make_disk(sys, "vdb", "rootfs-2");
 	make_disk(sys, "a-name-that-is-longer-than-any-device-has", "rootfs");
-	/* the deadline has passed: looked at all the same, and not waited for */
+	/* The deadline has passed: it looks all the same, and does not wait. */
 	assert_int_equal(blockdev_find(sys, "rootfs", clock_mono_ns(), name, &err), -1);
 	assert_int_equal(err.code, ERR_NOT_FOUND);
 	assert_non_null(strstr(err.msg, "\"rootfs\""));
@@ -65,7 +65,7 @@ static void disk_by_serial(void **state)
 	assert_int_equal(system(command), 0);
 }
 
-/* Hyper-V's: "sda" may be any of them, the unit is the host's word. */
+/* On Hyper-V "sda" may be any of them, and the host names the unit. */
 static void disk_by_its_place(void **state)
 {
 	static const char *const links[][2] = {{"sda", "../../../1:0:0:2"},
@@ -177,7 +177,7 @@ static void acpi_group(void **state)
 	assert_int_equal(acpi_parse_group(buf_bytes(&good), good.len, NULL), 5);
 	assert_int_equal(acpi_parse_group(buf_bytes(&bad), bad.len, &err), -1);
 	assert_int_equal(err.code, ERR_NOT_FOUND);
-	/* cut anywhere, it is refused and nothing behind it is read */
+	/* Cut anywhere, it is refused and nothing after it is read. */
 	for (size_t len = 0; len < good.len; len++) {
 		uint8_t *copy = malloc(len ? len : 1);
 		memcpy(copy, buf_bytes(&good), len);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Streams over a port: the host's end is played by the test, packet by packet. */
+/* Tests streams over a port. The test plays the host's end, packet by packet. */
 #include "guest_mux_bed.h"
 
 /* --- the link -------------------------------------------------------------------------------- */
@@ -62,7 +62,7 @@ static void a_host_that_asks_in_the_middle_of_a_packet(void **state)
 	host_say(b, &ask, NULL);
 	assert_true(b->lost);
 	assert_int_equal(b->taken, 0);
-	/* Behind what the port held there is nothing but the HELLO. */
+	/* After the bytes in the port there is only the HELLO. */
 	while (recv(b->host, rest, sizeof(rest), MSG_DONTWAIT) > 0)
 		;
 	rounds(b);
@@ -70,8 +70,8 @@ static void a_host_that_asks_in_the_middle_of_a_packet(void **state)
 	assert_int_equal(b->hosts, 1);
 }
 
-/* A socket may have taken the front of a packet alone: as many bytes as the longest one has come
- * before the HELLO, and none of them begins one. */
+/* A socket may have taken only the front of a packet. As many bytes as the longest packet come
+ * before the HELLO, and none of them begins a packet. */
 static void a_hello_over_a_socket_ends_what_was_cut(void **state)
 {
 	struct bed *b = *state;
@@ -89,7 +89,7 @@ static void a_hello_over_a_socket_ends_what_was_cut(void **state)
 		assert_int_equal(filler[i], 0xff);
 	struct bed other = {.loop = b->loop, .host = ends[0]};
 	expect_hello(&other);
-	/* A link that was cut is not looked at any more: the loop would never rest. */
+	/* A link that was cut is not watched any more, since the loop would never rest. */
 	close(ends[0]);
 	rounds(b);
 	assert_null(mux->watch);
@@ -158,7 +158,7 @@ static void unread_bytes_are_kept_and_no_more(void **state)
 	assert_int_equal(host_expect(b, PACKET_CREDIT_UPDATE).fwd_cnt, MUX_CREDIT / 4);
 }
 
-/* A port that takes nothing: what was put together waits, then all of it comes in order. */
+/* A port that takes nothing: the packets wait, and later all come in order. */
 static void a_full_port_is_waited_for(void **state)
 {
 	struct bed *b = *state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The run config's network, and a DHCP server that lies. */
+/* Tests the network of the run config, and a DHCP server that lies. */
 #include "test_base.h"
 
 #include <arpa/inet.h>
@@ -54,7 +54,7 @@ static void wrong_addresses_are_refused(void **state)
 	}
 }
 
-/* An OFFER or ACK as a server makes it; returns its length. */
+/* Makes an OFFER or ACK as a server does. Returns its length. */
 static size_t answer(uint8_t out[DHCP_MESSAGE_MAX], uint8_t kind)
 {
 	const uint8_t options[] = {53,	1, kind, 54, 4, 192, 168, 1, 1, 1,    4,  255, 255,
@@ -103,7 +103,8 @@ static void a_request_names_the_offer(void **state)
 			    "\x35\x01\x03\x32\x04\xc0\xa8\x01\x64\x36\x04\xc0\xa8\x01\x01", 15);
 }
 
-/* Cut anywhere, or with any one byte changed: an answer or an error, and never a byte too far. */
+/* Cut anywhere, or with any one byte changed: an answer or an error, and never a read beyond the
+ * end. */
 static void a_server_that_lies(void **state)
 {
 	uint8_t bytes[DHCP_MESSAGE_MAX];

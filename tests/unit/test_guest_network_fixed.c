@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Cards of a guest that are set as links of the host's were; a veth is the card. */
+/* Tests cards of a guest that are set as links of the host were; a veth is the card. */
 #include "test_oci_net.h"
 
 #include <jansson.h>
@@ -15,7 +15,7 @@ static int apply(const char *text, struct error *err)
 	return network_fixed_apply(network, err);
 }
 
-/* A line of what `ip` says, exactly; blanks at its end do not count. */
+/* Requires a line of `ip`'s output, exactly; blanks at its end do not count. */
 static void expect_line(const char *command, const char *line)
 {
 	run("ip -o %s | sed 's/ *$//' | grep -qxF '%s' || { ip -o %s >&2; false; }", command, line,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Terminals of the envelope form's, through the agent. */
+/* Tests terminals of the envelope form, through the agent. */
 #include <signal.h>
 
 #include "guest_client.h"
@@ -8,7 +8,7 @@
 #include "base/limits.h"
 #include "guest/agent/pty_event.h"
 
-/* A client: what it has read of the terminal and of the connection. */
+/* A client, with the bytes that it has read of the terminal and of the connection. */
 struct client {
 	int fd;
 	struct buf screen; /* stdout, decoded */
@@ -47,7 +47,7 @@ static char *read_line(int fd)
 	return buf_steal_string(&line, NULL);
 }
 
-/* false: it was not stdout, and is kept as `last`; "" at the end. */
+/* Returns false if it was not stdout, and keeps it as `last`; "" at the end. */
 static bool take_line(struct client *c)
 {
 	autofree char *line = read_line(c->fd);
@@ -96,7 +96,7 @@ static void typed_and_resized(void **state)
 	send_text(c.fd, "{\"event\":\"resize\",\"cols\":132,\"rows\":50}\n");
 	type(&c, "stty size\n");
 	until_screen(&c, "50 132\r\n");
-	/* As a client without a terminal of its own says it: the size stays. */
+	/* A client without a terminal of its own says it like this: the size stays. */
 	send_text(c.fd, "{\"event\":\"resize\"}{\"event\":\"resize\",\"cols\":0,\"rows\":0}\n");
 	type(&c, "stty size; exit 7\n");
 	until_last(&c, "{\"event\":\"exit\",\"code\":7}");
@@ -138,7 +138,7 @@ static void ends(void **state)
 	}
 }
 
-/* bash or sh: what there is, as an interactive login shell. */
+/* bash or sh, whichever exists, as an interactive login shell. */
 static void default_shell(void **state)
 {
 	static const char *const payloads[] = {"{\"cols\":80,\"rows\":24}",
@@ -156,7 +156,7 @@ static void default_shell(void **state)
 	}
 }
 
-/* The next request waits for the terminal's end, and events that crossed it are passed over. */
+/* The next request waits for the terminal's end. Events that crossed it are ignored. */
 static void envelopes_around_a_terminal(void **state)
 {
 	struct client c = client_new(*state, "{\"command\":[\"sh\",\"-c\",\"stty -echo; echo on; "
@@ -202,7 +202,7 @@ static void much(void **state)
 	client_free(&c);
 }
 
-/* What the program wrote is all in the terminal when it ends, however slowly that is taken. */
+/* All output of the program is in the terminal when it ends, however slowly it is taken. */
 static void much_at_the_end(void **state)
 {
 	enum { SIZE = 1 << 20 };
@@ -214,7 +214,7 @@ static void much_at_the_end(void **state)
 	client_free(&c);
 }
 
-/* As on a machine that has other things to do. */
+/* As on a machine with other work. */
 static int impatient_start(void **state)
 {
 	uint64_t drain = limit_get(LIMIT_EXEC_DRAIN_MS);
@@ -259,7 +259,7 @@ static void breaches(void **state)
 	client_free(&c);
 }
 
-/* The end of what holds fd open: every process of the terminal. */
+/* Waits for the end of the process that holds fd open: every process of the terminal. */
 static void wait_for_end(int fd)
 {
 	char byte;
@@ -277,7 +277,7 @@ static int hold(const struct fixture *f, char path[64])
 	return open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 }
 
-/* The client goes away: SIGHUP, so that a program can put its things in order. */
+/* The client goes away: SIGHUP, so that a program can clean up. */
 static void hung_up(void **state)
 {
 	char path[64], payload[512], kept[64] = "";
@@ -298,7 +298,7 @@ static void hung_up(void **state)
 	wait_for_end(fd);
 }
 
-/* One that does not take the hint is killed with its tree. */
+/* A program that ignores it is killed with its tree. */
 static void hung_up_in_vain(void **state)
 {
 	char path[64], payload[512];

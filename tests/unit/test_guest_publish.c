@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Published ports through the mux, to a server of the test's. */
+/* Tests published ports through the mux, to a server of the test. */
 #include "guest_mux_bed.h"
 
 #include <fcntl.h>
@@ -75,7 +75,7 @@ static void connect_to_guest(struct shop *s)
 	host_say(s->bed, &p, NULL);
 }
 
-/* What the host hears next, whenever that is. */
+/* Returns what the host hears next, whenever that is. */
 static struct packet expect_later(struct shop *s, unsigned op)
 {
 	struct error err;
@@ -115,7 +115,7 @@ static void a_server_answers(void **state)
 	cut_off(s);
 }
 
-/* A server is to know that what it got is not all. */
+/* A server must know that it did not get all bytes. */
 static void a_client_that_is_cut_off_resets(void **state)
 {
 	struct shop *s = *state;
@@ -131,7 +131,7 @@ static void a_client_that_is_cut_off_resets(void **state)
 	assert_int_equal(errno, ECONNRESET);
 }
 
-/* Of a connection through the mux nobody reads which. */
+/* Nobody reads which one a connection through the mux is. */
 static void any_port_is_refused(void **state)
 {
 	struct shop *s = *state;
@@ -152,7 +152,7 @@ static void nobody_listens(void **state)
 	assert_int_equal(expect_later(s, PACKET_SHUTDOWN).flags, SHUT_BOTH);
 }
 
-/* One more waits until another is over. */
+/* One more connection waits until another is over. */
 static void no_more_than_the_limit(void **state)
 {
 	struct shop *s = *state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The port that a connection says first, and the way to it; on the virtual clock. */
+/* Tests the port that a connection says first, and the way to it; on the virtual clock. */
 #include "test_base.h"
 
 #include <arpa/inet.h>
@@ -97,7 +97,7 @@ static void require_reached(struct told_stage *stage)
 	close(accept(stage->server, NULL, NULL));
 }
 
-/* The stream behind it is nobody's yet. */
+/* The stream after it belongs to nobody yet. */
 static void two_bytes_are_the_port(void **state)
 {
 	struct told_stage *stage = *state;
@@ -161,7 +161,7 @@ static void silence(void **state)
 	assert_code(stage->why, ERR_TIMEOUT);
 }
 
-/* While it is read, and while it is being reached: teardown gives up the rest. */
+/* While it is read, and while it is being reached: the teardown gives up the rest. */
 static void given_up(void **state)
 {
 	struct told_stage *stage = *state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The files that make a restored machine another one. */
+/* Tests the files that make a restored machine another one. */
 #include "test_base.h"
 
 #include <fcntl.h>
@@ -69,7 +69,7 @@ static void ids_and_seeds(void **state)
 	assert_false(is_there(s, "var/lib/seedrng/seed.credit"));
 }
 
-/* Debian's dbus links to the one, and an image that was never booted has an empty one. */
+/* Debian's dbus links to the one file, and an image that was never booted has an empty one. */
 static void what_is_no_id(void **state)
 {
 	struct scratch *s = *state;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Decoding of the two wire forms, and the answers: the documents' own examples word for word. */
+/* Tests the decoding of the two wire forms, and the answers: the documents' own examples word for
+ * word. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -119,7 +120,7 @@ static void a_null_environment_is_absent(void **state)
 	request_free(&r);
 }
 
-/* Each optional member of a frame, as an encoder writes one that is not there. */
+/* Each optional member of a frame, as an encoder writes an absent one. */
 static void null_members_are_absent(void **state)
 {
 	static const char buffered[] =
@@ -141,7 +142,7 @@ static void null_members_are_absent(void **state)
 	}
 }
 
-/* A word of a command, or of what a variable is, is no member: it has a value. */
+/* A word of a command, or the value of a variable, is no member: it has a value. */
 static void null_values_are_refused(void **state)
 {
 	static const char *const frames[] = {
@@ -205,7 +206,7 @@ static void frame_answer_as_documented(void **state)
 	buf_free(&output.bytes[0]);
 }
 
-/* What is written by hand reads back as what went in, for every byte and a few sequences. */
+/* Text that is written by hand reads back as it went in, for every byte and a few sequences. */
 static void every_byte_survives(void **state)
 {
 	struct captured output = {0};

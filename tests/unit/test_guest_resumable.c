@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Execs that outlive their connections: nothing is lost and nothing comes twice, and when nobody
- * comes back nothing stays. */
+/* Tests execs that outlive their connections: nothing is lost and nothing comes twice, and if no
+ * client comes back nothing stays. */
 #include "guest_client.h"
 
 #define WINDOW 524288 /* LIMIT_STDIN_WINDOW_BYTES */
@@ -66,7 +66,7 @@ static void take_stdout(int fd, struct buf *into, size_t len)
 	}
 }
 
-/* The agent makes up an id when none is given; what was not acknowledged comes again. */
+/* The agent makes up an id if none is given. Bytes that were not acknowledged come again. */
 static void goes_on_at_the_offset(void **state)
 {
 	int fd = dial(*state);
@@ -94,7 +94,8 @@ static void goes_on_at_the_offset(void **state)
 	close(fd);
 }
 
-/* Nobody acknowledges: the command waits, connection or not, and goes on when somebody does. */
+/* Nobody acknowledges: the command waits, with a connection or without, and goes on at the first
+ * ack. */
 static void waits_when_the_ring_is_full(void **state)
 {
 	int fd = dial(*state);
@@ -121,7 +122,7 @@ static void waits_when_the_ring_is_full(void **state)
 	close(fd);
 }
 
-/* A pipe that a command opens to say that it lives, and whose end says that it is dead. */
+/* A pipe that a command opens to show that it lives, and whose end shows that it is dead. */
 static void make_fifo(const struct fixture *f, char path[64])
 {
 	snprintf(path, 64, "%s/fifo", f->etc);
@@ -138,7 +139,7 @@ static void expect_death(const char *path, int reader)
 	unlink(path);
 }
 
-/* An exec that ended with nobody there keeps its output and its exit. */
+/* An exec that ended without a client keeps its output and its exit. */
 static void ends_while_nobody_is_there(void **state)
 {
 	const struct fixture *f = *state;
@@ -179,7 +180,7 @@ static void ends_while_nobody_is_there(void **state)
 	close(fd);
 }
 
-/* Whoever does not come back within the grace time has the whole tree killed. */
+/* A client that does not come back within the grace time has its whole tree killed. */
 static void is_killed_after_the_grace(void **state)
 {
 	const struct fixture *f = *state;
@@ -306,7 +307,8 @@ static void ids(void **state)
 	streamed_free(&s);
 }
 
-/* As many bytes as the command has taken are said at attach, and the rest is sent again. */
+/* At attach the agent says how many bytes the command has taken, and the client sends the rest
+ * again. */
 static void stdin_is_sent_again(void **state)
 {
 	enum { SENT = 120000 };
@@ -353,7 +355,7 @@ static void stdin_is_sent_again(void **state)
 	close(fd);
 }
 
-/* The client has to wait for the command; what it sends for others on the connection need not. */
+/* The client must wait for the command. Its bytes for other calls on the connection need not. */
 static void stdin_has_a_window(void **state)
 {
 	autoclose int fd = dial(*state);
@@ -390,7 +392,7 @@ static void terminal(void **state)
 			 "\"pty\":{\"rows\":40,\"cols\":120}}");
 	s.start = expect_start(fd, 0);
 	send_stdin(fd, 1, "x\n", 2);
-	/* Said again by a client that cannot know: the terminal hears it once. */
+	/* A client that cannot know sends it again: the terminal gets it once. */
 	for (int i = 0; i < 2; i++)
 		send_message(fd, "{\"event\":\"stdin-close\",\"request\":1}");
 	while (!take_streamed(fd, 1, &s))
@@ -400,7 +402,8 @@ static void terminal(void **state)
 	close(fd);
 }
 
-/* The end of what the client sends is no end of its stdin: a broken connection looks the same. */
+/* The end of the client's sending is no end of its stdin, since a broken connection looks the
+ * same. */
 static void half_close(void **state)
 {
 	autoclose int fd = dial(*state);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The agent of a machine that is saved, and comes back as another one. */
+/* Tests the agent of a machine that is saved, and comes back as another one. */
 #include "guest_client.h"
 
 #define CONFIG "{\"type\":\"config\",\"format\":1"
@@ -43,7 +43,7 @@ static int start(void **state)
 	return 0;
 }
 
-/* The host's end of the control stream that the agent takes to be another host's. */
+/* The host's end of the control stream, which the agent takes for another host's. */
 static void come_back(struct fixture *f)
 {
 	close(f->control);
@@ -142,7 +142,7 @@ static void a_command_stands_in_the_way(void **state)
 	streamed_free(&s);
 }
 
-/* What a warm-up has started stays. */
+/* Processes that a warm-up has started stay. */
 static void a_child_in_the_background_does_not(void **state)
 {
 	struct fixture *f = *state;
@@ -169,7 +169,7 @@ static int64_t traced(const struct fixture *f)
 	return number_of(json_array_get(json_object_get(message, "records"), 0), "n");
 }
 
-/* All that was seen is told before, and nothing of it afterwards. */
+/* Everything that was seen is reported before, and nothing of it afterwards. */
 static void the_tracer_goes_on(void **state)
 {
 	struct fixture *f = *state;
@@ -237,7 +237,7 @@ static void a_part_of_the_renewal_may_take_longer(void **state)
 	expect_machine(f, "renew more");
 }
 
-/* Of a fork's child: whoever waited for it is the parent's client. */
+/* In a fork's child: the client that waited for it belongs to the parent. */
 static void commands_of_clients_end(void **state)
 {
 	struct fixture *f = *state;

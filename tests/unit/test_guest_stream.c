@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The streaming mode: output as it comes, a client that reads slowly, signals, terminals, the end
- * of a client. */
+/* Tests the streaming mode: output as it comes, a client that reads slowly, signals, terminals, the
+ * end of a client. */
 #include <signal.h>
 
 #include "guest_stream_fixture.h"
@@ -63,8 +63,8 @@ static void never_started(void **state)
 	streamed_free(&s);
 }
 
-/* The number in a file that a command writes again and again, once there is one. Another client is
- * served meanwhile. */
+/* Returns the number in a file that a command writes again and again, when there is one. Another
+ * client is served meanwhile. */
 static long count_in(const char *path, int fd, unsigned *request)
 {
 	for (;;) {
@@ -80,8 +80,8 @@ static long count_in(const char *path, int fd, unsigned *request)
 	}
 }
 
-/* A client that does not read stops the command, and the agent's memory does not grow with it; when
- * it reads on, nothing is missing. */
+/* A client that does not read stops the command, and the agent's memory does not grow. When it
+ * reads on, nothing is missing. */
 static void slow_client(void **state)
 {
 	const struct fixture *f = *state;
@@ -124,7 +124,7 @@ static void signal_and_cancel(void **state)
 	assert_int_equal(number_of(s.exit, "exitCode"), 137);
 	assert_true(json_is_true(json_object_get(s.exit, "killed")));
 	streamed_free(&s);
-	/* about what is over, or never was, there is nothing to say */
+	/* A message about a call that is over, or never was, gets no answer. */
 	send_message(fd, "{\"event\":\"cancel\",\"request\":2}");
 	send_stdin(fd, 77, "x", 1);
 	ask(fd, 3, "\"cmd\":[\"true\"]");
@@ -209,8 +209,8 @@ static void lost_client_kills_the_tree(void **state)
 	wait_for_death(path, reader);
 }
 
-/* The same while the agent waits for room in the command's stdin and does not read the connection.
- */
+/* The same while the agent waits for room in the command's stdin and does not read the
+ * connection. */
 static void lost_client_behind_full_stdin(void **state)
 {
 	const struct fixture *f = *state;
@@ -230,8 +230,8 @@ static void lost_client_behind_full_stdin(void **state)
 	wait_for_death(path, reader);
 }
 
-/* A client that sends no more has said so once: what the command does afterwards, and others on the
- * connection, type no further end into its terminal. */
+/* A client that sends no more has ended its stdin once. Later actions of the command, and other
+ * calls on the connection, type no further end into its terminal. */
 static void one_end_of_a_terminal(void **state)
 {
 	const struct fixture *f = *state;
@@ -279,7 +279,7 @@ static void terminal(void **state)
 	assert_non_null(strstr(buf_string(&s.out[0]), "40 120\r\ngot word\r\n"));
 	assert_int_equal(number_of(s.exit, "exitCode"), 0);
 	streamed_free(&s);
-	/* Ctrl-C is the terminal's to understand; the end of stdin too */
+	/* The terminal interprets Ctrl-C, and the end of stdin too. */
 	ask(fd, 2, "\"cmd\":[\"sleep\",\"1000\"],\"pty\":{}");
 	s = (struct streamed){0};
 	assert_false(take_streamed(fd, 2, &s)); /* before its start there is nobody to interrupt */

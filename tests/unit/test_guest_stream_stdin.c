@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Stdin in the streaming mode: its end, back-pressure without a window and with one. */
+/* Tests stdin in the streaming mode: its end, back-pressure without a window and with one. */
 #include "guest_stream_fixture.h"
 
 static void closed_stdin_by_default(void **state)
@@ -105,7 +105,7 @@ static void full_stdin_stops_the_connection(void **state)
 
 #define WINDOW 524288 /* LIMIT_STDIN_WINDOW_BYTES */
 
-/* read_streamed() of one whose acks are not looked at: a number that goes up. */
+/* read_streamed() for a request whose acks are not looked at: a number that goes up. */
 static struct streamed read_with_acks(int fd, uint64_t request)
 {
 	struct streamed s = {0};
