@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The table and the picture of docs/state-and-identity.md, against the table that the supervisors use. */
+/* Compares the table and the picture of docs/state-and-identity.md with the table that the
+ * supervisors use. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,7 +16,7 @@
 #define CELLS 10
 #define CELL_ROOM 64
 
-/* What the page says of each pair: "" where its table has no such column. */
+/* The page's words for each pair: "" if its table has no such column. */
 static char page[STATE_COUNT][COMMAND_COUNT][CELL_ROOM];
 static unsigned char drawn[STATE_COUNT][COMMAND_COUNT];
 static size_t row_count, arrow_count;
@@ -111,7 +112,8 @@ static int changes_state(enum command command)
 	       command != COMMAND_CONSOLE;
 }
 
-/* run prepares first what prepare may prepare; delete asks for what lives, not for the state. */
+/* run prepares first what prepare may prepare. delete needs a workspace without a live machine, in
+ * any state. */
 static int is_allowed(enum state from, enum command command)
 {
 	if (command == COMMAND_RUN && from == STATE_UNKNOWN)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The names of an image by the records of the cache and of bases. */
+/* Tests the names of an image by the records of the cache and of bases. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -30,12 +30,12 @@ static const struct {
 	{"docker://localhost:5000/app", "localhost:5000/app:latest", "localhost:5000/app"},
 	{"docker://Host/app", "Host/app:latest", "Host/app"},
 	{"docker://127.0.0.1:5000/a/b:2", "127.0.0.1:5000/a/b:2", "127.0.0.1:5000/a/b"},
-	/* The digest of a list of several platforms is what was asked for, and another one. */
+	/* The digest of a list of several platforms was asked for, and is another one. */
 	{"docker://busybox@sha256:00", "docker.io/library/busybox@sha256:00",
 	 "docker.io/library/busybox"},
 	{"docker://busybox:1@sha256:00", "docker.io/library/busybox:1@sha256:00",
 	 "docker.io/library/busybox"},
-	/* Nobody wrote these; they are read all the same. */
+	/* No program of ours wrote these, and they are read all the same. */
 	{"docker://", "docker.io/library/:latest", "docker.io/library/"},
 	{"docker:///", "docker.io//:latest", "docker.io//"},
 	{"docker://localhost/", "localhost/:latest", "localhost/"},
@@ -64,7 +64,7 @@ static void every_source_has_its_names(void **state)
 	}
 }
 
-/* A request may not hold them, and an image with such a path can be used all the same. */
+/* A request may not contain them. An image with such a path can be used all the same. */
 static void control_characters_are_in_no_name(void **state)
 {
 	struct error err = {0};

@@ -56,7 +56,7 @@ static int decode(const json_t *document, struct request *out, struct error *err
 	return decode_text(text, strlen(text), out, err);
 }
 
-/* The refusal must have these words; what was at out before must be there still. */
+/* Requires that the refusal has these words, and that out is unchanged. */
 static void assert_refused(const json_t *document, const char *words, const char *name)
 {
 	struct request request, before;
@@ -83,7 +83,7 @@ static void assert_accepted(const json_t *document, const char *name)
 	assert_null(request.document);
 }
 
-/* The object that holds the last key of a dotted path. */
+/* Returns the object that has the last key of a dotted path. */
 static json_t *holder(json_t *document, const char *path, const char **key)
 {
 	const char *dot;
@@ -246,7 +246,7 @@ static void wrong_types(void **state)
 	for_every_value(with_every_other_type);
 }
 
-/* What is made of a document: its canonical form, or the reason why none is. */
+/* Returns the result of a document: its canonical form, or the reason why there is none. */
 static char *outcome(const json_t *document)
 {
 	struct request request = {0};
@@ -260,7 +260,7 @@ static char *outcome(const json_t *document)
 	return text ? text : strdup("accepted");
 }
 
-/* The member with that value means the same as no member. */
+/* Requires that the member with that value means the same as no member. */
 static void assert_as_absent(json_t *document, const struct place *place, json_t *value,
 			     json_t *written)
 {
@@ -288,7 +288,7 @@ static void null_is_absent(void **state)
 	for_every_value(nulled);
 }
 
-/* Whether the document does without it. */
+/* Returns whether the document is valid without it. */
 static bool is_optional(json_t *document, const struct place *place, json_t *value)
 {
 	autofree char *key = place->key ? strdup(place->key) : NULL;
@@ -314,7 +314,7 @@ static void emptied(json_t *document, const struct place *place, json_t *value)
 	if (!json_is_string(value) || strstr(place->path, ".env.") ||
 	    (strstr(place->path, ".command[") && place->index > 0))
 		return; /* arguments and values of variables may be empty */
-	/* Without these a guest would have more than whoever wrote them meant. */
+	/* Without these a guest would have more than the writer of the request meant. */
 	bool widens = strcmp(place->path, "config.network.mode") == 0 ||
 		      strcmp(place->path, "config.cgroup") == 0;
 	if (!widens && is_optional(document, place, value)) {
@@ -324,7 +324,7 @@ static void emptied(json_t *document, const struct place *place, json_t *value)
 	}
 	now.key = key;
 	set(&now, json_string(""));
-	/* An empty choice is told as one that does not exist, under the same path. */
+	/* An empty choice is reported as one that does not exist, under the same path. */
 	assert_refused(document, place->path, place->path);
 	set(&now, json_incref(value));
 }
@@ -438,7 +438,8 @@ static void truncated_anywhere(void **state)
 
 	(void)state;
 	for (size_t len = 0; len < strlen(text); len++) {
-		/* A copy of the very size, so that a sanitizer sees a read behind the end. */
+		/* Makes a copy of the exact size, so that a sanitizer sees a read beyond the
+		 * end. */
 		autofree char *copy = malloc(len + !len);
 
 		memcpy(copy, text, len);
@@ -510,7 +511,7 @@ static void too_deep(void **state)
 	assert_text_refused(text, used + 1000, "nested deeper");
 }
 
-/* A million disks' worth of text must neither overflow a path nor take for ever. */
+/* A text for a million disks must neither overflow a path nor take for ever. */
 static void many_entries(void **state)
 {
 	json_auto_t *document = json_deep_copy(json_object_get(data, "full"));
@@ -525,7 +526,8 @@ static void many_entries(void **state)
 	assert_refused(document, "config.vsockListeners[20000] has the port \"2000000\"", "many");
 }
 
-/* A record of an older version has fields that nobody knows any more, and this host its own bounds. */
+/* A record of an older version has fields that nobody knows any more, and this host has its own
+ * bounds. */
 static void a_recorded_config(void **state)
 {
 	static const char text[] =

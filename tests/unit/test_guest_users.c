@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Users and groups from hostile and from ordinary files, and the environment made of them. */
+/* Tests users and groups from hostile and from ordinary files, and the environment made of them. */
 #include "guest_fixture.h"
 
 #include "base/limits.h"
@@ -122,7 +122,7 @@ static void defaults(void **state)
 	record(state, "70:10");
 	u = resolve(state, NULL);
 	assert_int_equal(u.gid, 10);
-	/* root is never a default, nor is nonsense */
+	/* root is never a default, and neither is nonsense. */
 	record(state, "root\n");
 	assert_int_equal(resolve(state, NULL).uid, 1000);
 	record(state, "0:0\n");
@@ -131,7 +131,7 @@ static void defaults(void **state)
 	assert_int_equal(resolve(state, NULL).uid, 1000);
 	record(state, "");
 	assert_int_equal(resolve(state, NULL).uid, 1000);
-	/* an image that knows nobody */
+	/* An image that knows no user, */
 	snprintf(path, sizeof(path), "%s/passwd", f->etc);
 	unlink(path);
 	u = resolve(state, NULL);
@@ -140,7 +140,7 @@ static void defaults(void **state)
 	assert_string_equal(u.name, "agent");
 	assert_string_equal(u.home, "/");
 	assert_int_equal(resolve(state, "root").uid, 0);
-	/* and one that would hold us */
+	/* and one that would block us. */
 	assert_int_equal(mkfifo(path, 0666), 0);
 	assert_int_equal(resolve(state, NULL).uid, 1000);
 }
@@ -189,7 +189,8 @@ static void the_default_user_is_remembered_until_a_file_changes(void **state)
 	assert_int_equal(user_cache_resolve(&cache, f->etc, NULL, &user, NULL), 0);
 	assert_string_equal(user.name, "other");
 
-	/* A file changed a moment ago could change again unseen: nothing is remembered of it. */
+	/* A file that changed a moment ago could change again unseen, so nothing of it is
+	 * remembered. */
 	limit_set(LIMIT_USER_SETTLED_MS, 1000000);
 	record(state, "other");
 	assert_int_equal(user_cache_resolve(&cache, f->etc, NULL, &user, NULL), 0);

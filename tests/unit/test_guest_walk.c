@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A path walked by hand: where it leads, that nothing leads out of the root, and whose links root
- * follows. */
+/* Tests a path that is walked by hand: where it leads, that it never leads out of the root, and
+ * whose links root follows. */
 #include "test_base.h"
 
 #include <errno.h>
@@ -153,7 +153,7 @@ static void a_link_that_another_user_may_rename_is_refused(void **state)
 	assert_int_equal(chmod("a", 0755), 0);
 }
 
-/* The owner of a link is only another one where root makes it so. */
+/* Only root can give a link to another owner. */
 static void a_link_of_another_user_is_refused(void **state)
 {
 	struct error err = {0};

@@ -50,7 +50,7 @@ static void what_is_an_orderly_end(void **state)
 		}
 }
 
-/* A guest may say as much as it likes: the newest bytes count. */
+/* A guest may print as much as it likes: the newest bytes count. */
 static void much_is_said_before(void **state)
 {
 	static char flood[3 * LAST_WORDS_BYTES];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Lines of bytes, and messages of lines. */
+/* Tests lines of bytes, and messages of lines. */
 #include "test_base.h"
 
 #include "base/cleanup.h"
@@ -23,8 +23,8 @@ static int reset_limit(void **state)
 	return 0;
 }
 
-/* What comes of the text when it is fed in parts of so many bytes: lines in brackets, "!" for one
- * that is too long. */
+/* Returns the result of the text when it is fed in parts of so many bytes: lines in brackets, "!"
+ * for one that is too long. */
 static void lines_of(const char *text, size_t part, char *out, size_t size)
 {
 	struct line_decoder decoder = {.skipping = false};
@@ -69,7 +69,7 @@ static void test_lines(void **state)
 		}
 }
 
-/* The error that a line is answered with; 0: it is a message. */
+/* Returns the error with which a line is answered; 0: it is a message. */
 static int code_of_line(const char *line)
 {
 	enum rpc_code code = 0;
@@ -101,7 +101,7 @@ static void test_messages(void **state)
 			 RPC_INVALID_PARAMS);
 }
 
-/* For whom the answer to a line that is no message is, as JSON; "" for nobody. */
+/* Returns the id that gets the answer to a line that is no message, as JSON; "" for none. */
 static void assert_answered(const char *line, const char *whom)
 {
 	enum rpc_code code = 0;
@@ -126,7 +126,7 @@ static void test_who_is_answered(void **state)
 	assert_answered("7 8", "");
 }
 
-/* What is cut off in the middle of a character is answered all the same. */
+/* A line that is cut off in the middle of a character is answered all the same. */
 static void test_error_text(void **state)
 {
 	json_auto_t *error = rpc_error(NULL, RPC_BUSY, "a\xc3", NULL);

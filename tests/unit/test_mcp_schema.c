@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The schemas that are carried in the program, and values that are held to them. */
+/* Tests the schemas that the program carries, and values that are compared with them. */
 #include "test_base.h"
 
 #include "base/cleanup.h"
@@ -28,7 +28,7 @@ static void test_whole(void **state)
 	assert_int_equal(err.code, ERR_INTERNAL);
 }
 
-/* What is said of a value, "" where it is as it should be. */
+/* Returns the text about a value, "" if the value is right. */
 static void assert_said(const char *schema, const char *value, const char *said)
 {
 	struct error err = {0};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Sessions at the end of the server and of calls, with handles that only say what is done to them.
- */
+/* Tests sessions at the end of the server and of calls, with handles that only record what is done
+ * to them. */
 #include "test_base.h"
 
 #include <pthread.h>
@@ -61,7 +61,7 @@ void handle_close(struct microagent_session *session)
 	session->closed++;
 }
 
-/* When its caller has lost interest. */
+/* Called when its caller does not wait any more. */
 int handle_fork(struct microagent_session *session, const struct microagent_fork_spec *spec,
 		struct microagent_session **children, json_t **told, struct error *err)
 {
@@ -74,7 +74,7 @@ int handle_fork(struct microagent_session *session, const struct microagent_fork
 	return 0;
 }
 
-/* A long output, at the end of which another call destroys the session. */
+/* A long output, at whose end another call destroys the session. */
 int handle_stream(struct microagent_session *session, const struct microagent_exec *exec,
 		  enum microagent_pieces pieces, const struct microagent_callbacks *callbacks,
 		  const struct microagent_run_limits *limits, struct microagent_result *result,
@@ -227,8 +227,8 @@ static void *want_machine(void *data)
 	return NULL;
 }
 
-/* The room of a call that is cancelled is waited for, that of another one is not; and one that is
- * cancelled itself waits no longer. */
+/* A new call waits for the room of a call that is cancelled, and not for another one's. A call that
+ * is cancelled itself waits no longer. */
 static void room_of_a_cancelled_call(void **state)
 {
 	struct mcp_options options = {.max_machines = 1};

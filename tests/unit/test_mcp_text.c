@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Words of a guest: escaped, cut, kept. */
+/* Tests a guest's text: escaped, cut, kept. */
 #include "test_base.h"
 
 #include "base/cleanup.h"
@@ -32,8 +32,8 @@ static void test_escape(void **state)
 		       "abc\xe2\x81\xa6\xd8\x9c",
 		       "\\u202eabc\\u2066\\u061c");
 	assert_escaped("\xf3\xa0\x81\x81\xf3\xa0\x84\x80", "\\u{e0041}\\u{e0100}");
-	/* Letters of a writing that nobody sees. Joiners and the look of an emoji are seen by what
-	 * they do; those that do nothing could spell a text too (test_base_utf8.c). */
+	/* Letters of an invisible script. Joiners and emoji selectors are seen by their effect;
+	 * those without an effect could spell a text too (test_base_utf8.c). */
 	assert_escaped("a\xe2\x81\xa2\xe2\x81\xa4\xe2\x80\x8b\xef\xbb\xbf",
 		       "a\\u2062\\u2064\\u200b\\ufeff");
 	assert_escaped("\xc2\xad\xef\xb8\x80\xe3\x85\xa4\xf0\x9d\x85\xb3",
@@ -59,7 +59,7 @@ static void test_escape_all(void **state)
 	assert_string_equal(text, "{\"a\":[\"x\\\\x1b\",7,{\"b\":\"\\\\u202e\"}],\"c\":\"plain\"}");
 }
 
-/* Fed in parts of so many bytes, with head and tail so long. */
+/* Fed in parts of so many bytes, with head and tail of that length. */
 static void capture_text(struct mcp_capture *capture, const char *text, size_t part, size_t tail)
 {
 	size_t len = strlen(text);
@@ -100,10 +100,11 @@ static void test_cut(void **state)
 		assert_cut("01234\xc3\xbc"
 			   "6789abcdefghijklmnopqrst\xf0\x9f\x98\x80xyz",
 			   10, "0123\n[... 31 bytes are cut out here: there ...]\nxyz");
-		/* What is escaped is longer than it was, and is not cut within an escape. */
+		/* An escaped text is longer than before, and is not cut within an escape. */
 		assert_cut("01\x1b\x1b\x1b\x1b\x1b\x1b\x1b\x1b", 10,
 			   "01\n[... 7 bytes are cut out here: there ...]\n\\x1b");
-		/* Where the cut takes the emoji from its selector, that stays as long as it was. */
+		/* If the cut separates the emoji from its selector, the selector stays as long as
+		 * it was. */
 		assert_cut("0123456789\xe2\x9d\xa4\xef\xb8\x8f"
 			   "yz",
 			   10, "0123\n[... 9 bytes are cut out here: there ...]\n\xef\xb8\x8fyz");
@@ -130,7 +131,7 @@ static void test_encoding(void **state)
 	assert_true(is_utf8_when_kept(""));
 	assert_true(is_utf8_when_kept("gr\xc3\xbc\xc3\x9f"));
 	assert_false(is_utf8_when_kept("gr\xc3"));
-	/* Where head and tail begin and end within characters they are none the less text. */
+	/* If head and tail begin and end within characters they are text all the same. */
 	for (uint64_t head = 8; head < 24; head++) {
 		limit_set(LIMIT_MCP_OUTPUT_BYTES, head);
 		assert_true(is_utf8_when_kept("\xf0\x9f\x98\x80\xf0\x9f\x98\x80\xf0\x9f\x98\x80"
@@ -156,7 +157,7 @@ static void keep_text(struct mcp_kept *kept, const char *session, unsigned numbe
 	mcp_capture_free(&capture);
 }
 
-/* The text or blob of a resource, "" with the error's message where it cannot be read. */
+/* Returns the text or blob of a resource, "" with the error's message if it cannot be read. */
 static char *read_kept(struct mcp_kept *kept, const char *uri, struct error *err)
 {
 	json_auto_t *contents = kept_read(kept, uri, 20, err);
@@ -202,7 +203,7 @@ static void test_kept(void **state)
 	assert_kept(&kept, "microagent://session/s/exec/1/stdout?limit=99&offset=25", "pq");
 	assert_kept(&kept, "microagent://session/s/exec/1/stdout?offset=18446744073709551615", "");
 	assert_kept(&kept, "microagent://run/1/stdout", "//4=");
-	/* Parts one behind the other have each character once. */
+	/* The parts, one after the other, have each character once. */
 	assert_kept(&kept, "microagent://session/s/exec/2/stdout?offset=0&limit=2", "a\xc3\xbc");
 	assert_kept(&kept, "microagent://session/s/exec/2/stdout?offset=2&limit=2", "\xc3\xbc");
 	assert_kept(&kept, "microagent://session/s/exec/2/stdout?offset=4&limit=9", "b\\x1b");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Frames of a guest, made for the filter's tests. */
+/* Frames of a guest, for the filter's tests. */
 #ifndef TEST_NETGATE_H
 #define TEST_NETGATE_H
 
@@ -70,7 +70,7 @@ static inline struct frame udp(uint32_t to, unsigned port)
 	return f;
 }
 
-/* A question for "a.bc" behind the header, and `more` bytes behind it. */
+/* Makes a question for "a.bc" behind the header, and `more` bytes after it. */
 static inline struct frame dns_query(size_t more)
 {
 	static const uint8_t query[] = {0x12, 0x34, 0x01, 0x20, 0,   1,	  0, 0, 0, 0, 0,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Connections where it goes by names: who may be called, and whose words are let through. */
+/* Tests connections if the filter goes by names: which addresses may be called, and whose words are
+ * let through. */
 #include "by_name_fixture.h"
 
 #define WORDS_AT (GUEST_STARTS + 1)
@@ -29,7 +30,7 @@ static void only_what_a_name_has_is_open(void **state)
 	expect_told(b, "tcp 10.0.2.15:40000 -> 151.101.0.223:22 refused");
 	assert_false(passes(b, call_from(SITE + 1, 443, 1)));
 	expect_told(b, "tcp 10.0.2.15:40000 -> 151.101.0.224:443 refused");
-	/* ARP has nothing to do with it. */
+	/* ARP is not affected. */
 	assert_true(passes(b, arp(GUEST)));
 }
 
@@ -50,7 +51,7 @@ static void other_protocols_go_by_their_ports(void **state)
 	expect_told(b, "udp 10.0.2.15:40001 -> 151.101.0.223:53 refused");
 	assert_false(passes(b, echo_request(SITE)));
 	expect_told(b, "icmp 10.0.2.15 -> 151.101.0.223 refused");
-	/* Its end is the end of new ones alone; one that goes on is told no more. */
+	/* Its end concerns only new connections. One that goes on is reported no more. */
 	b->gate->now += 200 * SECOND;
 	assert_true(passes(b, udp(SITE, 123)));
 	b->gate->now += 200 * SECOND;
@@ -59,7 +60,7 @@ static void other_protocols_go_by_their_ports(void **state)
 	assert_false(passes(b, udp(SITE, 123)));
 }
 
-/* Whatever a name says, what is shut is shut. */
+/* Whatever a name says, a closed address stays closed. */
 static void a_name_that_leads_inside(void **state)
 {
 	static const uint32_t inside[] = {ADDRESS(10, 0, 0, 1), ADDRESS(127, 0, 0, 1),
@@ -79,7 +80,7 @@ static void a_name_that_leads_inside(void **state)
 	assert_true(passes(b, call_from(SITE, 443, 1)));
 }
 
-/* What came to the port of a question would tell the guest which one that is. */
+/* A datagram that came to the port of a question would tell the guest which port that is. */
 static void datagrams_that_nobody_waits_for(void **state)
 {
 	struct bed *b = *state;
@@ -105,7 +106,7 @@ static void datagrams_that_nobody_waits_for(void **state)
 	assert_true(comes_in(b, f));
 	b->gate->now++;
 	assert_false(comes_in(b, f));
-	/* One that a prefix opens, and one whose rule has gone. */
+	/* A connection that a prefix opens, and one whose rule has gone. */
 	allow(b, "151.101.0.0/24");
 	assert_true(passes(b, udp(SITE, 123)));
 	assert_true(comes_in(b, f));
@@ -135,7 +136,7 @@ static void prefixes_are_open_beside_names(void **state)
 	assert_true(passes(b, say(SITE, 443, 5, "anything", 8)));
 	assert_true(passes(b, udp(SITE, 443)));
 	assert_false(passes(b, call_from(ADDRESS(151, 101, 1, 1), 22, 1)));
-	/* Of what is public alone: the rest is `allow`'s. */
+	/* Only for public addresses; `allow` decides the rest. */
 	assert_false(passes(b, call_from(ADDRESS(10, 1, 1, 1), 22, 1)));
 	p->allow[p->nallow++] = (struct prefix){ADDRESS(10, 1, 0, 0), 16};
 	assert_true(passes(b, call_from(ADDRESS(10, 1, 1, 1), 53, 1)));
@@ -212,7 +213,7 @@ static void a_rule_that_goes_takes_all_along(void **state)
 	expect_end(b, f, WORDS_AT, WORDS_AT + 5);
 	assert_false(passes(b, call_from(SITE, 8443, 1)));
 	assert_true(passes(b, say(SITE + 1, 8443, WORDS_AT, "words", 5)));
-	/* And is as it was when it comes again, but for the addresses. */
+	/* When it comes again it is as before, except for the addresses. */
 	allow(b, "x.org:8443");
 	assert_false(passes(b, call_from(SITE, 8443, 1)));
 	resolve(b, "x.org", SITE);
@@ -265,7 +266,7 @@ static void a_dry_run_refuses_nothing(void **state)
 	expect_told(b, "tls 10.0.2.15:40000 -> 151.101.0.223:443 evil.example would refuse");
 	assert_true(passes(b, say(SITE, 443, WORDS_AT + 500, "anything", 8)));
 	expect_told(b, NULL);
-	/* What is shut without names stays so. */
+	/* An address that is closed without names stays closed. */
 	assert_false(passes(b, call_from(ADDRESS(10, 0, 0, 1), 22, 1)));
 	expect_told(b, "tcp 10.0.2.15:40000 -> 10.0.0.1:22 refused");
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* What leaves of a question where it goes by names, and which answer is believed. */
+/* Tests which part of a question leaves if the filter goes by names, and which answer is
+ * believed. */
 #include "dns_fixture.h"
 
-/* Anything but the answer that the guest waits for. Whoever can see no question cannot guess for
- * long: a question whose port has got three of them waits no more. */
+/* Everything but the answer that the guest waits for. An attacker who can see no question cannot
+ * guess for long: a question whose port has got three wrong answers waits no more. */
 static void an_answer_to_nothing(void **state)
 {
 	enum { ADDRESS_AT = 26, PORT_AT = 34, WRONG = 3 };
@@ -46,8 +47,9 @@ static void an_answer_to_nothing(void **state)
 	}
 }
 
-/* Who works together with the guest can have it ask from a port and under a number that they have
- * agreed upon, and send what looks like the resolver's answer. But he does not see the question. */
+/* An accomplice of the guest can agree with it on the port and the number of a question, and send
+ * datagrams that look like the resolver's answer. But the accomplice does not see the question that
+ * leaves. */
 static void a_forged_answer(void **state)
 {
 	struct bed *b = *state;
@@ -57,14 +59,14 @@ static void a_forged_answer(void **state)
 	ask(b, "pypi.org", 7);
 	assert_int_equal(comes_of(b, forged).len, 0);
 	assert_false(is_open(b, SITE));
-	/* Nor does a second question under the same number help him. */
+	/* A second question with the same number does not help the accomplice either. */
 	ask(b, "pypi.org", 7);
 	assert_int_equal(comes_of(b, forged).len, 0);
 	assert_false(is_open(b, SITE));
 	assert_int_equal(hears(b, forged).len, forged.len);
 }
 
-/* 31 bits of them: that two of so many are alike is no accident. */
+/* 31 bits of them: it is no accident if two of so many are alike. */
 static void nobody_can_know_number_and_port(void **state)
 {
 	enum { QUESTIONS = 60 };
@@ -87,7 +89,7 @@ static void nobody_can_know_number_and_port(void **state)
 	assert_in_range(alike, 0, 1);
 }
 
-/* Of flags, letters and numbers of the guest's the resolver sees nothing; in the answer they are as
+/* The resolver sees nothing of the guest's flags, letters and numbers. In the answer they are as
  * the guest wrote them. */
 static void what_the_guest_wrote_stays_here(void **state)
 {
@@ -110,7 +112,7 @@ static void what_the_guest_wrote_stays_here(void **state)
 	assert_int_equal(out.len, answer.len);
 	assert_memory_equal(out.bytes + 26, answer.bytes + 26, 14);
 	assert_memory_equal(out.bytes + MESSAGE, answer.bytes + MESSAGE, answer.len - MESSAGE);
-	/* Also where netgate answers in the resolver's place. */
+	/* Also if netgate answers instead of the resolver. */
 	asks(b, f);
 	lower = to_what_left(b, answer_to("pypi.org", 0));
 	put16(lower.bytes + ANSWERS, 1);
@@ -122,7 +124,8 @@ static void what_the_guest_wrote_stays_here(void **state)
 	expect_answered(b, question("EVIL.example", DNS_A, 0xbeef), DNS_NO_SUCH_NAME);
 }
 
-/* Each guest's program has its answer, and there was one question to guess the answer of. */
+/* Each program of the guest has its answer, and there was one question whose answer could be
+ * guessed. */
 static void many_ask_the_same(void **state)
 {
 	enum { PROGRAMS = 20 };
@@ -157,7 +160,7 @@ static void many_ask_the_same(void **state)
 	assert_true(is_open(b, SITE));
 }
 
-/* Whoever has no answer yet asks again, and the others wait for the answer to that. */
+/* A program without an answer asks again, and the others wait for the answer to that. */
 static void a_question_again(void **state)
 {
 	struct bed *b = *state;
@@ -189,8 +192,8 @@ static void a_question_again(void **state)
 	assert_int_equal(comes_of(b, late).len, right.len);
 }
 
-/* A question asked again and again takes one place. So many others wait; the oldest of them is no
- * longer waited for. */
+/* A question that is asked again and again takes one place. So many others wait, and the oldest of
+ * them is dropped. */
 static void questions_are_forgotten(void **state)
 {
 	struct bed *b = *state;
@@ -207,7 +210,7 @@ static void questions_are_forgotten(void **state)
 			ask(b, text, 7);
 		}
 		b->gate->now += SECOND / 20;
-		/* They are to wait for all of the test. */
+		/* They must wait for the whole test. */
 		b->gate->egress.asked.patience_ns = 100 * SECOND;
 	}
 	assert_int_equal(comes_of(b, first[0]).len, 0);

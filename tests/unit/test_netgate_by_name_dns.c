@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* DNS in both directions where it goes by names. */
+/* Tests DNS in both directions if the filter goes by names. */
 #include "dns_fixture.h"
 
 /* --- questions ------------------------------------------------------------------------------- */
@@ -52,7 +52,7 @@ static void only_addresses_are_asked_for(void **state)
 	expect_told(b, "dns a.b.x.org A");
 }
 
-/* What is behind the question goes to no resolver as it is. */
+/* Bytes after the question go to no resolver unchanged. */
 static void options_do_not_leave(void **state)
 {
 	enum { OPT = 11, OPTIONS = 12, SIZE = 3 };
@@ -79,7 +79,7 @@ static void options_do_not_leave(void **state)
 		assert_int_equal(b->asked.len, at + OPT);
 		assert_memory_equal(b->asked.bytes + at, expected, OPT);
 	}
-	/* Options of which there is no first one. */
+	/* Options whose first one is not complete. */
 	f.bytes[at + 10] = 3;
 	f.len -= OPTIONS - 3;
 	datagram_end(&f);
@@ -104,11 +104,11 @@ static void so_many_questions_a_second(void **state)
 		into_lane(&b->gate->out, f);
 		assert_false(to_passt(b, &out));
 	}
-	/* What does not leave is not counted. */
+	/* A question that does not leave is not counted. */
 	expect_answered(b, question("evil.example", DNS_A, 7), DNS_NO_SUCH_NAME);
 }
 
-/* passt goes by IPv4's length, and would send it along. */
+/* passt uses IPv4's length, and would pass it on. */
 static void bytes_behind_a_question(void **state)
 {
 	struct bed *b = *state;
@@ -162,7 +162,7 @@ static void a_name_of_names(void **state)
 	}
 	assert_false(is_open(b, SITE + 99));
 	assert_false(is_open(b, SITE + 100));
-	/* One that leads back to itself. */
+	/* An alias that leads back to itself. */
 	f = answer_to("pypi.org", 7);
 	add_alias(&f, "pypi.org", "a");
 	add_alias(&f, "a", "pypi.org");
@@ -170,7 +170,7 @@ static void a_name_of_names(void **state)
 	assert_int_equal(code_of(hears(b, f)), DNS_SERVER_FAILED);
 }
 
-/* A record whose name is these bytes. */
+/* Makes a record whose name is these bytes. */
 static struct frame with_owner(const void *name, size_t len)
 {
 	struct frame f = answer_to("pypi.org", 7);
@@ -240,7 +240,7 @@ static void an_answer_that_is_cut(void **state)
 	assert_int_equal(code_of(hears(b, f)), DNS_SERVER_FAILED);
 }
 
-/* TCP is shut, so nobody is to be told that there is more by that. */
+/* TCP is closed, so no client is to be told that there is more by TCP. */
 static void an_answer_that_was_too_long_for_the_resolver(void **state)
 {
 	struct bed *b = *state;

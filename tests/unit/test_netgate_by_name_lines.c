@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* What is told of connections where it goes by names. */
+/* Tests the lines about connections if the filter goes by names. */
 #include "words_fixture.h"
 
-/* Each gets its line, whatever program or TCP of its own the guest has: one of another number is
- * another connection, and so is one of the same after an end of the one before, by either side. */
+/* Each connection gets its line, whatever program or TCP of its own the guest has. A connection
+ * with another number is another one. So is one with the same number after an end of the earlier
+ * one, by either side. */
 static void connections_of_the_same_ports(void **state)
 {
 	enum { TIMES = 8 };
@@ -34,14 +35,14 @@ static void connections_of_the_same_ports(void **state)
 	assert_true(comes_in(b, heard(SITE, 8443, TCP_RST | ACK, 78)));
 	assert_true(passes(b, call_from(SITE, 8443, 77)));
 	expect_told(b, line);
-	/* Those that are refused too. */
+	/* Refused connections get lines too. */
 	for (uint32_t i = 0; i < TIMES; i++) {
 		assert_false(passes(b, call_from(SITE, 22, 1000 * i)));
 		expect_told(b, "tcp 10.0.2.15:40000 -> 151.101.0.223:22 refused");
 	}
 }
 
-/* Two names have one address: which rule lets a connection through its words alone can say. */
+/* Two names have one address. Only its words say which rule lets a connection through. */
 static void names_that_share_an_address(void **state)
 {
 	static const char *const names[] = {"pypi.org", "files.x.org", "pypi.org"};
@@ -60,7 +61,7 @@ static void names_that_share_an_address(void **state)
 	}
 }
 
-/* Nothing that was opened is without a line, though it never says a word. */
+/* Every opened connection has a line, even if it never sends a word. */
 static void connections_that_say_nothing(void **state)
 {
 	struct bed *b = *state;
@@ -75,17 +76,17 @@ static void connections_that_say_nothing(void **state)
 	expect_told(b, TCP_LINE "-");
 	wait_for_words(b, 20 * SECOND);
 	expect_told(b, NULL);
-	/* They come after all. */
+	/* The words come after all. */
 	assert_true(passes(b, say_hello(h, 0, h.len)));
 	expect_told(b, TCP_LINE "pypi.org");
-	/* Another one of the same ports, while it waits. */
+	/* Another connection of the same ports, while it waits. */
 	forget_frames(b);
 	into_lane(&b->gate->out, call_from(SITE, 443, 5000));
 	expect_told(b, NULL);
 	into_lane(&b->gate->out, call_from(SITE, 443, 6000));
 	expect_told(b, TCP_LINE "-");
 	forget_frames(b);
-	/* The end of netgate, while it waits. */
+	/* netgate ends while it waits. */
 	by_name_tell_silent(b->gate, 0);
 	expect_told(b, TCP_LINE "-");
 	assert_int_equal(b->gate->flows.waiting, 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* First words of connections on their way through the filter. */
+/* Tests first words of connections on their way through the filter. */
 #include "words_fixture.h"
 
 static void expect_refused(struct bed *b, struct frame f, const char *line)
@@ -7,13 +7,13 @@ static void expect_refused(struct bed *b, struct frame f, const char *line)
 	into_lane(&b->gate->out, f);
 	expect_told(b, line);
 	expect_end(b, f, WORDS_AT, u32((struct bytes){f.bytes, f.len}, 38) + (uint32_t)f.len - 54);
-	/* What comes after it has no connection any more. */
+	/* Later frames belong to no connection any more. */
 	assert_false(passes(b, say(SITE, 443, WORDS_AT + 900, "words", 5)));
 	expect_told(b, NULL);
 	forget_frames(b);
 }
 
-/* All that was held, in one frame. */
+/* All held words, in one frame. */
 static void expect_whole(struct bed *b, struct hello h)
 {
 	struct frame f = {0};
@@ -38,8 +38,8 @@ static void a_hello_for_the_right_host(void **state)
 	assert_true(passes(b, say_hello(h, 0, h.len)));
 	expect_told(b, TCP_LINE "pypi.org");
 	assert_int_equal(b->gate->egress.openings.used, 1);
-	/* Until it has been heard it is what it was, and may come again; what is behind it is free.
-	 */
+	/* Until passt has acknowledged it, it stays and may come again. Frames after it are
+	 * free. */
 	assert_true(passes(b, say_hello(h, 0, h.len)));
 	into_lane(&b->gate->out, say_hello(h, 7, 90));
 	expect_whole(b, h);
@@ -86,7 +86,7 @@ static void who_is_not_there(void **state)
 	connect_to(b, SITE, 443);
 	assert_true(passes(b, say_hello(h, 0, h.len)));
 	expect_told(b, TCP_LINE "*.x.org");
-	/* It is that rule's now: with it, it ends. */
+	/* It belongs to that rule now, and ends with it. */
 	by_name_change(b->gate, false, "pypi.org");
 	assert_true(passes(b, say_hello(h, 0, h.len)));
 	by_name_change(b->gate, false, "*.x.org");
@@ -169,8 +169,8 @@ static void pieces_are_held_together(void **state)
 	expect_whole(b, h);
 }
 
-/* Nagle's algorithm holds the next piece back until the one before is acknowledged, and whoever is
- * not answered sends it again. */
+/* Nagle's algorithm holds the next piece back until the one before is acknowledged. A sender
+ * without an answer sends the piece again. */
 static void expect_acknowledged(struct bed *b, size_t end)
 {
 	struct frame f = {0};
@@ -198,7 +198,7 @@ static void a_piece_is_acknowledged(void **state)
 	expect_acknowledged(b, 100);
 	assert_false(passes(b, say_hello(h, 200, 300))); /* out of order */
 	expect_acknowledged(b, 100);
-	/* But not the last one: for that passt answers. While it does not all is said again. */
+	/* But not the last one, which passt answers. Until then everything is sent again. */
 	into_lane(&b->gate->out, say_hello(h, 100, h.len));
 	expect_whole(b, h);
 	assert_false(to_guest(b, &f));
@@ -240,7 +240,7 @@ static void words_without_end(void **state)
 	expect_told(b, "http 10.0.2.15:40000 -> 151.101.0.223:80 ? refused");
 }
 
-/* More at once than there are places: the next one waits until one is heard. */
+/* More at once than there are places: the next one waits until one is acknowledged. */
 static void as_many_as_there_are_places(void **state)
 {
 	struct bed *b = *state;
@@ -258,8 +258,8 @@ static void as_many_as_there_are_places(void **state)
 	assert_true(passes(b, from_port(hello, 2000 + OPENINGS_MAX)));
 }
 
-/* The other end has a part of what was judged when its place goes to others: another hello behind
- * that part would be judged as a whole that nobody gets. */
+/* The other end has a part of the judged words when its place goes to another connection. Another
+ * hello after that part would be judged as a whole that nobody gets. */
 static void a_judged_one_that_makes_room(void **state)
 {
 	struct bed *b = *state;
@@ -275,8 +275,8 @@ static void a_judged_one_that_makes_room(void **state)
 		assert_false(passes(b, from_port(say_hello(h, 0, 20), port)));
 		forget_frames(b);
 	}
-	/* Of the others nothing has left, but the guest was told that it is kept: it begins anew.
-	 */
+	/* Of the other words nothing has left, but the guest was told that they are kept: the
+	 * connection begins anew. */
 	b->gate->now += 20 * SECOND;
 	h = hello_of("pypi.org", 30);
 	assert_false(passes(b, say_hello(h, 0, h.len)));
@@ -292,7 +292,7 @@ static void a_judged_one_that_makes_room(void **state)
 
 /* --- hostile streams ------------------------------------------------------------------------- */
 
-/* Before passt has said where it takes the words to begin nobody knows which are the first. */
+/* Before passt has said where it expects the words to begin, nobody knows which are the first. */
 static void words_before_the_answer(void **state)
 {
 	struct bed *b = *state;
@@ -322,7 +322,7 @@ static void expect_anew(struct bed *b, struct frame call)
 	assert_false(to_passt(b, &out));
 }
 
-/* A second call, which passt does not take: its words are at a place where it hears none. An old
+/* A second call, which passt does not accept: its words are at a place that passt ignores. An old
  * acknowledgement that covers it would open the connection for any words at the right place. */
 static void a_call_with_another_beginning(void **state)
 {
@@ -335,15 +335,15 @@ static void a_call_with_another_beginning(void **state)
 	assert_false(passes(b, say(SITE, 443, early, h.bytes, h.len)));
 	assert_true(comes_in(b, heard(SITE, 443, ACK, WORDS_AT)));
 	assert_false(passes(b, say(SITE, 443, WORDS_AT, "anything", 8)));
-	/* Its answer again says where it really begins. */
+	/* Its repeated answer says where it really begins. */
 	assert_true(comes_in(b, heard(SITE, 443, SYN_ACK, WORDS_AT)));
 	assert_false(passes(b, say(SITE, 443, early, h.bytes, h.len)));
 	assert_true(comes_in(b, heard(SITE, 443, ACK, WORDS_AT)));
 	assert_false(passes(b, say(SITE, 443, WORDS_AT, "anything", 8)));
 }
 
-/* One that passt has given up for another, whose answer is still on its way. Words that begin where
- * the first did would be heard from the middle on. */
+/* passt has given up a connection for another, and its answer is still on its way. Words that begin
+ * where the first did would be read from the middle on. */
 static void an_answer_to_an_older_call(void **state)
 {
 	struct bed *b = *state;
@@ -360,7 +360,7 @@ static void an_answer_to_an_older_call(void **state)
 	assert_true(passes(b, say(SITE, 443, WORDS_AT + 50, h.bytes, h.len)));
 }
 
-/* The guest calls once more since the answer is late, and they cross. */
+/* The guest calls once more since the answer is late, and both cross. */
 static void a_call_that_crosses_its_answer(void **state)
 {
 	struct bed *b = *state;
@@ -369,8 +369,8 @@ static void a_call_that_crosses_its_answer(void **state)
 	open_tls(b);
 	assert_true(passes(b, call_from(SITE, 443, GUEST_STARTS)));
 	assert_true(passes(b, say_hello(h, 0, h.len)));
-	/* Once something was said it would be another connection with the same number, of which old
-	 * answers and acknowledgements could be. */
+	/* After data was sent it would be another connection with the same number, for which old
+	 * answers and acknowledgements could exist. */
 	assert_false(passes(b, call_from(SITE, 443, GUEST_STARTS)));
 	assert_true(passes(b, say_hello(h, 0, h.len)));
 	expect_anew(b, call_from(SITE, 443, GUEST_STARTS + 9));
@@ -390,7 +390,7 @@ static void an_opened_one_is_judged_anew(void **state)
 	assert_true(passes(b, say_hello(h, 0, h.len)));
 	assert_true(comes_in(b, heard(SITE, 443, ACK, WORDS_AT + (uint32_t)h.len)));
 	assert_true(passes(b, say(SITE, 443, WORDS_AT + 900, "anything", 8)));
-	/* The answer again, which says nothing new. */
+	/* The repeated answer, which says nothing new. */
 	assert_true(comes_in(b, heard(SITE, 443, SYN_ACK, WORDS_AT)));
 	assert_true(passes(b, say(SITE, 443, WORDS_AT + 900, "anything", 8)));
 	expect_told(b, TCP_LINE "pypi.org");

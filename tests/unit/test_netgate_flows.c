@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The table of connections, and of the addresses that names have. */
+/* Tests the table of connections, and of the addresses that names have. */
 #include "test_netgate.h"
 
 #include "base/clock.h"
@@ -19,7 +19,7 @@ static bool note_flow(struct flows *flows, const struct flow_key *key, bool refu
 	return is_new;
 }
 
-/* Where the table puts it. */
+/* Returns the bucket of the table. */
 static unsigned bucket_of_key(const struct flow_key *key)
 {
 	static struct flows flows;
@@ -35,8 +35,8 @@ static unsigned bucket_of_key(const struct flow_key *key)
 	return found;
 }
 
-/* Five of one bucket: the fifth takes the place of the one that was quiet longest, and none is put
- * beside the bucket. */
+/* Five connections of one bucket: the fifth replaces the one that was quiet longest, and none goes
+ * to another bucket. */
 static void a_bucket_holds_four(void **state)
 {
 	static struct flows flows = {.idle_ns = SECOND};
@@ -63,7 +63,7 @@ static void a_bucket_holds_four(void **state)
 	assert_true(note_flow(&flows, &keys[1], false, 204)); /* the quietest went */
 }
 
-/* Two keys that differ in one part, and have one bucket by chance. */
+/* Two keys that differ in one part, and share a bucket by chance. */
 static void each_part_makes_another_flow(void **state)
 {
 	(void)state;
@@ -123,11 +123,11 @@ static void a_call_is_another_connection(void **state)
 	flows_end(&flows, &key);
 	assert_true(note_flow(&flows, &key, false, 1));
 	assert_false(note_flow(&flows, &key, false, 1));
-	/* A rule that goes has ended it too. */
+	/* When a rule ends, its connections end too. */
 	for (struct flow *f = flows.table[0]; f < flows.table[FLOW_BUCKETS]; f++)
 		f->state = f->seen ? FLOW_SHUT : FLOW_TOLD;
 	assert_true(note_flow(&flows, &key, false, 1));
-	/* What is no TCP has no such number. */
+	/* A connection that is not TCP has no such number. */
 	key.protocol = 17;
 	assert_true(note_flow(&flows, &key, false, 1));
 	key.sequence++;
@@ -148,7 +148,7 @@ static void what_a_name_opened_stays(void **state)
 	assert_null(flows_find(&flows, &tcp_key, 1));
 	flows_note(&flows, &tcp_key, false, 1, &is_new)->state = FLOW_OPEN;
 	flows_note(&flows, &udp_key, false, 1, &is_new)->state = FLOW_OPEN;
-	/* A flood of others takes no place of theirs. */
+	/* A flood of other connections takes no place of these. */
 	for (uint32_t i = 2; i < 100000; i++) {
 		struct flow_key other = {.protocol = 6, .address = i, .port = 80};
 
@@ -320,7 +320,7 @@ static void the_oldest_pin_makes_room(void **state)
 	pins_drop(&pins, 0);
 	for (uint32_t i = 1; i <= PINS_MAX + 1000; i++)
 		assert_int_equal(pins_find(&pins, &names, i, 443, NULL, 1), -1);
-	/* All places are there again. */
+	/* All places are free again. */
 	for (uint32_t i = 1; i <= PINS_MAX; i++)
 		pins_add(&pins, i, 0, &a, 100);
 	for (uint32_t i = 1; i <= PINS_MAX; i++)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The filter at work between two sockets: frames in pieces, too long ones, floods. */
+/* Tests the filter between two sockets: frames in pieces, too long ones, floods. */
 #include "gate_fixture.h"
 
 #include <fcntl.h>
@@ -17,7 +17,7 @@ static void frames_go_both_ways(void **state)
 	expect_frame(f->vm, tcp(GUEST, 1, 0x12));
 }
 
-/* Never faster than its limit, however loaded the machine is; and nothing is lost. */
+/* Never faster than its limit, whatever the load of the machine is, and nothing is lost. */
 static void a_limit_holds_each_way(void **state)
 {
 	struct fixture *f = *state;
@@ -114,8 +114,8 @@ static void a_connection_is_told_once(void **state)
 	expect_line(f, "icmp 10.0.2.15 -> 8.8.8.8");
 }
 
-/* Of the same ports: the number of its call makes a connection another one, and an end of either
- * side makes one of the same number so. */
+/* A connection of the same ports is another one if its number differs, or if one side has ended the
+ * earlier one. */
 static void each_connection_is_told(void **state)
 {
 	static const char line[] = "tcp 10.0.2.15:40000 -> 8.8.8.8:80";
@@ -138,7 +138,7 @@ static void each_connection_is_told(void **state)
 	send_frame(f->vm, tcp(PUBLIC, 80, TCP_FIN | TCP_ACK));
 	send_frame(f->vm, call);
 	expect_line(f, line);
-	/* An end of another connection, and no end at all. */
+	/* An end of another connection, and a frame that is no end. */
 	send_frame(f->vm, tcp(PUBLIC, 81, TCP_FIN | TCP_ACK));
 	send_frame(f->vm, tcp(PUBLIC, 80, TCP_ACK));
 	send_frame(f->vm, call);
@@ -146,7 +146,7 @@ static void each_connection_is_told(void **state)
 	expect_line(f, "udp 10.0.2.15:40001 -> 8.8.8.8:4");
 }
 
-/* By name, to an address that is known. */
+/* By name, to a known address. */
 static void start_by_name(struct fixture *f)
 {
 	struct host_name name;
@@ -186,7 +186,7 @@ static uint32_t number(const uint8_t *p)
 	return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
 }
 
-/* What a receiver computes: 0 for a right checksum. */
+/* Computes what a receiver computes: 0 for a right checksum. */
 static unsigned checksum(const uint8_t *bytes, size_t len, uint32_t total)
 {
 	for (size_t i = 0; i < len; i += 2)
@@ -255,7 +255,7 @@ static void a_refused_connection_is_reset(void **state)
 	expect_frame(f->vm, tcp(GUEST, 1, 0x12));
 }
 
-/* What a datagram or an echo request of the guest that is refused is answered with. */
+/* Returns the answer to a refused datagram or echo request of the guest. */
 static void expect_prohibited(int fd, struct frame sent)
 {
 	uint8_t bytes[LANE_LENGTH + COMPOSE_PROHIBITED];
@@ -292,7 +292,7 @@ static void a_refused_datagram_is_answered(void **state)
 	expect_prohibited(f->vm, echo);
 }
 
-/* No answer to an answer, to what came from many, and not more than the limit. */
+/* There is no answer to an answer, or to a frame for many, and no more answers than the limit. */
 static void not_all_is_reset(void **state)
 {
 	struct fixture *f = *state;
@@ -337,7 +337,8 @@ static struct frame next_frame(int fd)
 	return f;
 }
 
-/* A connection to the address of DNS is the resolver's on the other side, and only that one is. */
+/* A connection to the address of DNS goes to the resolver on the other side, and only that one
+ * does. */
 static void dns_by_tcp_leads_to_the_resolver(void **state)
 {
 	struct fixture *f = *state;
@@ -361,7 +362,7 @@ static void dns_by_tcp_leads_to_the_resolver(void **state)
 	send_frame(f->passt, answer);
 	passed = next_frame(f->vm);
 	assert_memory_equal(passed.bytes + 26, with_addresses(answer, DNS, GUEST).bytes + 26, 8);
-	/* A connection of the guest's to the resolver by its own address, were that open. */
+	/* A connection of the guest to the resolver by its own address, if that were open. */
 	put16(other.bytes + 36, 40002);
 	send_frame(f->passt, other);
 	expect_frame(f->vm, other);
@@ -377,7 +378,7 @@ static void dns_by_tcp_is_shut_without_a_resolver(void **state)
 	expect_line(f, "tcp 10.0.2.15:40000 -> 10.0.2.3:53 refused");
 }
 
-/* More connections than may be listed: the rest is counted, and nothing is lost of the sum. */
+/* More connections than may be listed: the rest is counted, and the sum is complete. */
 static void a_flood_is_counted(void **state)
 {
 	struct fixture *f = *state;
@@ -417,11 +418,11 @@ static void nothing_is_open_before_the_addresses_are_known(void **state)
 	expect_line(f, "tcp 10.0.2.15:40000 -> 8.8.8.8:1 refused");
 	send_frame(f->vm, tcp(ADDRESS(200, 1, 1, 1), 1, 2));
 	expect_line(f, "tcp 10.0.2.15:40000 -> 200.1.1.1:1 refused");
-	/* Of a kind that nobody knows: nothing becomes of it. */
+	/* A message of an unknown kind has no effect. */
 	assert_int_equal(send(f->supervisor, message, sizeof(message), 0), sizeof(message));
 	message[0] = MESSAGE_HOST;
 	assert_int_equal(send(f->supervisor, message, sizeof(message), 0), sizeof(message));
-	/* The refused one is told again when it is open. */
+	/* The refused connection is reported again when it is open. */
 	for (unsigned port = 1;; port++) {
 		struct pollfd ready = {.fd = f->passt, .events = POLLIN};
 
@@ -440,7 +441,8 @@ static void nothing_is_open_before_the_addresses_are_known(void **state)
 	}
 }
 
-/* A lane that was at work when the message came may read some frames more before it is heard. */
+/* A lane that was at work when the message came may read some more frames before it sees the
+ * message. */
 static void expect_refused_soon(struct fixture *f, struct frame frame)
 {
 	char line[256] = "";
@@ -458,7 +460,7 @@ static void expect_refused_soon(struct fixture *f, struct frame frame)
 	expect_reset(f->vm, frame, 1);
 }
 
-/* By the supervisor, while it runs. */
+/* By the supervisor, while the filter runs. */
 static void a_prefix_is_opened_and_shut(void **state)
 {
 	static const char allow[] = "a8.8.8.0/24", deny[] = "d8.8.8.0/24", name[] = "apypi.org";
@@ -508,7 +510,7 @@ static void the_end_of_the_vm_is_the_end(void **state)
 	assert_true(ended_well(f));
 }
 
-/* It ends by the parent-death signal, which a test cannot see; until then frames go on. */
+/* It ends by the parent-death signal, which a test cannot see. Until then frames go on. */
 static void a_supervisor_that_has_gone_is_not_asked_again(void **state)
 {
 	struct fixture *f = *state;
@@ -538,7 +540,7 @@ static void a_signal_does_not_end_it(void **state)
 	assert_false(ended_well(f));
 }
 
-/* A reader that does not read: the other direction goes on, and all arrives in the end. */
+/* A reader that does not read: the other direction goes on, and all frames arrive in the end. */
 static void a_full_side_waits(void **state)
 {
 	struct fixture *f = *state;
@@ -547,7 +549,7 @@ static void a_full_side_waits(void **state)
 
 	fd_nonblock(f->vm, true, NULL);
 	start(f, true, true);
-	/* Until neither the sockets nor the filter take more, at a frame's border or not. */
+	/* Until neither the sockets nor the filter accept more, at a frame's border or not. */
 	for (struct pollfd p = {.fd = f->vm, .events = POLLOUT}; poll(&p, 1, 200) > 0;) {
 		ssize_t n = send(f->vm, bytes + sent, len - sent, 0);
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Whom the first words of TLS and of HTTP are for. */
+/* Tests which host the first words of TLS and of HTTP name. */
 #include "test_netgate.h"
 
 #include "hello_fixture.h"
 #include "netgate/opening.h"
 
-/* Of a copy of exactly that length: reading behind it is seen by the sanitizer. */
+/* Makes a copy of exactly that length, so that the sanitizer sees a read beyond it. */
 static enum opening read_copy(enum opening (*read)(struct bytes, struct host_name *),
 			      const void *bytes, size_t len, struct host_name *name)
 {
@@ -33,7 +33,7 @@ static void a_hello_names_its_host(void **state)
 	(void)state;
 	assert_int_equal(read_hello(hello_of("PyPI.org", 0), &name), OPENING_NAMED);
 	assert_string_equal(name.text, "pypi.org");
-	/* As long as keys that hold against quantum computers make it; and with words behind it. */
+	/* As long as post-quantum keys make it, and with words after it. */
 	assert_int_equal(read_hello(hello_of("pypi.org", 1300), &name), OPENING_NAMED);
 	struct hello h = hello_of("pypi.org", 10);
 	memcpy(h.bytes + h.len, "\x14\x03\x03\x00\x01\x01", 6);
@@ -72,7 +72,7 @@ static void a_hello_without_a_name(void **state)
 	assert_int_equal(read_hello(h, &name), OPENING_NAMELESS);
 }
 
-/* One hello with one thing changed in it. */
+/* One hello with one change in it. */
 static void expect_unreadable(struct hello h, size_t at, uint8_t byte)
 {
 	struct host_name name;
@@ -106,10 +106,10 @@ static void a_hello_that_lies(void **state)
 		assert_int_equal(read_hello(hello_of(wrong[i], 0), &name), OPENING_UNREADABLE);
 	assert_int_equal(read_hello(hello_with_two_names("a.org", "b.org"), &name),
 			 OPENING_UNREADABLE);
-	/* Something else between two records of it. */
+	/* Another record between two records of it. */
 	struct hello cut = hello_in_records(&h, 20);
 	expect_unreadable(cut, 25, 0x17);
-	/* One of no bytes, by which one could go on for ever. */
+	/* A record of no bytes, with which a sender could go on for ever. */
 	cut.bytes[28] = cut.bytes[29] = 0;
 	assert_int_equal(read_hello(cut, &name), OPENING_UNREADABLE);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The filter's parts one by one, at times that the test chooses: bytes of a frame, lines on
- * connections, and a lane. */
+/* Tests the filter's parts one by one, at times that the test chooses: bytes of a frame, lines
+ * about connections, and a lane. */
 #include "test_netgate.h"
 
 #include <sys/socket.h>
@@ -120,7 +120,7 @@ static void so_many_lines_a_second(void **state)
 	assert_int_equal(tell_unlisted(&t, 5 * SECOND + 1), SECOND - 1);
 	assert_int_equal(tell_unlisted(&t, 6 * SECOND - 1), 1);
 	expect_line(ends[1], NULL);
-	/* A new second: the count is one of its two lines. */
+	/* In a new second the count is one of its two lines. */
 	tell_connection(&t, &key, NULL, TELL_PASSED, 6 * SECOND);
 	tell_connection(&t, &key, NULL, TELL_PASSED, 6 * SECOND);
 	expect_line(ends[1], "2 connections more were not listed");
@@ -144,7 +144,7 @@ static void a_reader_that_is_behind(void **state)
 		sent++;
 	}
 	assert_int_equal(t.told, sent - 1);
-	/* It is asked again in a second, and not before. */
+	/* The answer is asked again in a second, and not before. */
 	assert_int_equal(tell_unlisted(&t, 5 * SECOND + 10), SECOND - 10);
 	expect_line(ends[1], "icmp 10.0.2.15 -> 8.8.8.8 refused");
 	assert_int_equal(tell_unlisted(&t, 5 * SECOND + 20), SECOND - 20);
@@ -219,7 +219,7 @@ static void bytes_come_one_by_one(void **state)
 	assert_int_equal(recv(r->out, got, sizeof(got), MSG_DONTWAIT), sizeof(frame));
 	assert_memory_equal(got, frame, sizeof(frame));
 	assert_int_equal(r->lane.end, 0);
-	/* One of no bytes is whole with its length. */
+	/* A frame of no bytes is whole with its length. */
 	assert_int_equal(send(r->in, "\0\0\0\0", 4, 0), 4);
 	assert_int_equal(lane_run(&r->lane), LANE_IDLE);
 	assert_int_equal(recv(r->out, got, sizeof(got), MSG_DONTWAIT), 4);
@@ -241,7 +241,7 @@ static void each_byte_of_a_length_counts(void **state)
 	}
 }
 
-/* Frames whose bytes tell where they stand in the stream. */
+/* Makes frames whose bytes say where they are in the stream. */
 static size_t numbered_frames(uint8_t *out, size_t size)
 {
 	enum { LENGTH = 1000 };
@@ -293,7 +293,7 @@ static void either_end_ends_it(void **state)
 	assert_int_equal(recv(r->out, (char[8]){0}, 8, MSG_DONTWAIT), 5); /* what came is whole */
 }
 
-/* One that goes with bytes unread is told as a reset. */
+/* A connection that ends with unread bytes is reported as a reset. */
 static void a_reset_ends_it(void **state)
 {
 	struct road *r = *state;
@@ -357,7 +357,7 @@ static void a_full_lane_takes_no_more(void **state)
 	assert_int_equal(lane.ready, lane.parsed);
 }
 
-/* More than there is room for stays in the socket. */
+/* Bytes for which there is no room stay in the socket. */
 static void no_byte_is_read_behind_the_end(void **state)
 {
 	struct road *r = *state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the filter lets through, or answers, in a second, at times that the test chooses. */
+/* Tests what the filter lets through, or answers, in a second, at times that the test chooses. */
 #include "test_netgate.h"
 
 #include "base/clock.h"
@@ -52,7 +52,7 @@ static void a_bucket_is_filled_by_time(void **state)
 	assert_true(bucket_fill(&none, now) == UINT64_MAX);
 	bucket_take(&none, 1 << 20);
 	assert_int_equal(bucket_wait(&none), 0);
-	/* A tenth of a second's at once; what was not used is not saved up. */
+	/* A tenth of a second's bytes at once; unused ones are not saved. */
 	assert_int_equal(bucket_fill(&b, now), (1 << 20) / 10);
 	assert_int_equal(bucket_wait(&b), 0);
 	bucket_take(&b, (1 << 20) / 10);
@@ -62,7 +62,7 @@ static void a_bucket_is_filled_by_time(void **state)
 	bucket_fill(&b, now + wait);
 	assert_int_equal(bucket_wait(&b), 0);
 	assert_int_equal(bucket_fill(&b, now + 60 * SECOND), (1 << 20) / 10);
-	/* To the byte, however often it is asked: a second's and what it held. */
+	/* To the byte, however often it is asked: those of a second and those that it held. */
 	for (uint64_t at = now = 100 * SECOND; at <= now + SECOND; at += 250) {
 		uint64_t n = bucket_fill(&b, at);
 
@@ -70,7 +70,7 @@ static void a_bucket_is_filled_by_time(void **state)
 		through += n;
 	}
 	assert_int_equal(through, (1 << 20) + (1 << 20) / 10);
-	/* One that gives little still gives whole frames, and gets there. */
+	/* A bucket with a small rate still gives whole frames, and gets there. */
 	assert_true(bucket_fill(&slow, now) >= 2 * 1514);
 	bucket_take(&slow, bucket_fill(&slow, now));
 	assert_int_equal(bucket_fill(&slow, now + SECOND / 2), 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What of a guest's frames gets through: destinations, and frames that lie. */
+/* Tests which frames of a guest get through: destinations, and frames with false fields. */
 #include "test_netgate.h"
 
 static struct screen screen;
@@ -13,7 +13,7 @@ static int setup(void **state)
 
 static enum verdict judge(struct frame f)
 {
-	/* A copy of exactly that length: reading behind it is seen by the sanitizer. */
+	/* Makes a copy of exactly that length, so that the sanitizer sees a read beyond it. */
 	uint8_t *copy = malloc(f.len ? f.len : 1);
 	struct flow_key key;
 
@@ -89,7 +89,7 @@ static void dns_is_udp_53_to_one_address(void **state)
 	assert_int_equal(judge(udp(ADDRESS(10, 0, 2, 2), 53)), VERDICT_REFUSE);
 }
 
-/* Another protocol at that port, to whoever serves it, is none of ours to let out. */
+/* Another protocol at that port, for whoever serves it, is not let out. */
 static void only_a_query_of_dns_is_one(void **state)
 {
 	enum { AT = 34 + 8, ANSWERS = 6, EXTRA = 10, NAME = 12, BEHIND = 22 };
@@ -175,7 +175,7 @@ static void secrets_of_clouds_stay_shut(void **state)
 	assert_int_equal(judge(tcp(ADDRESS(100, 100, 100, 201), 80, 2)), VERDICT_PASS);
 }
 
-/* A LAN with public addresses is a LAN; any prefix of `allow` opens what it covers of it. */
+/* A LAN with public addresses is a LAN. Any prefix of `allow` opens what it covers of it. */
 static void the_hosts_links_are_shut(void **state)
 {
 	(void)state;
@@ -194,7 +194,7 @@ static void the_hosts_links_are_shut(void **state)
 	assert_int_equal(judge(tcp(ADDRESS(203, 0, 113, 2), 80, 2)), VERDICT_REFUSE);
 }
 
-/* Who opens a LAN has not thereby opened this host. */
+/* A prefix that opens a LAN does not open this host. */
 static void the_host_itself_is_opened_by_name_only(void **state)
 {
 	(void)state;
@@ -207,7 +207,7 @@ static void the_host_itself_is_opened_by_name_only(void **state)
 	assert_int_equal(judge(tcp(ADDRESS(192, 168, 7, 5), 80, 2)), VERDICT_REFUSE);
 	assert_int_equal(judge(tcp(ADDRESS(127, 0, 0, 1), 80, 2)), VERDICT_REFUSE);
 	assert_int_equal(judge(tcp(ADDRESS(0, 0, 0, 0), 80, 2)), VERDICT_REFUSE);
-	/* What stands behind the counted ones is none of them. */
+	/* Records after the counted ones are ignored. */
 	allow(ADDRESS(192, 168, 7, 5), 32);
 	screen.prefixes.nallow--;
 	assert_int_equal(judge(tcp(ADDRESS(192, 168, 7, 5), 80, 2)), VERDICT_REFUSE);
@@ -346,7 +346,7 @@ static void another_sender_is_dropped(void **state)
 	assert_int_equal(judge(arp(0)), VERDICT_PASS);
 }
 
-/* Each field that says what kind of ARP it is. */
+/* Each field that says which kind of ARP it is. */
 static void other_kinds_of_arp_are_dropped(void **state)
 {
 	(void)state;
@@ -427,7 +427,7 @@ static void the_key_tells_the_connection(void **state)
 	assert_int_equal(key.guest_port, 7);
 	assert_int_equal(key.port, 0);
 	assert_int_equal(key.address, PUBLIC);
-	/* What is dropped is no connection's. */
+	/* A dropped frame belongs to no connection. */
 	put16(f.bytes + 16, 27);
 	assert_int_equal(screen_frame(&screen, f.bytes, f.len, &key), VERDICT_DROP);
 	assert_int_equal(key.protocol, 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a config.json becomes, and which are refused with which path. */
+/* Tests the result of a config.json, and which ones are refused with which path. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The table of a config's fields: what it refuses, with which words. */
+/* Tests the table of a config's fields: what it refuses, and with which words. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -61,7 +61,7 @@ static void assert_refused(const char *more, const char *text)
 	assert_int_equal(err.code, ERR_UNSUPPORTED);
 }
 
-/* A document with 1 at the end of the row's path. */
+/* Makes a document with 1 at the end of the row's path. */
 static json_t *document_of(const char *path)
 {
 	json_t *value = json_integer(1);
@@ -86,7 +86,7 @@ static json_t *document_of(const char *path)
 	return value;
 }
 
-/* Every refused row refuses by its own path, reason and next step; no other row does. */
+/* Every row that refuses does so by its own path, reason and next step. No other row refuses it. */
 static void each_row(void **state)
 {
 	const struct oci_field *field;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What a network namespace holds, as it is read and as the guest is told it; and messages that are
- * cut, or say too much. */
+/* Tests the contents of a network namespace, as they are read and described to the guest; and
+ * messages that are cut, or have too much. */
 #include "test_oci_net.h"
 
 #include <arpa/inet.h>
@@ -159,7 +159,7 @@ static void make_neighbour(struct netlink_message *m, int index)
 	set_length(m);
 }
 
-/* Each byte is its own allocation's, so that a sanitizer sees what is read behind the end. */
+/* Each byte is an allocation of its own, so that a sanitizer sees a read beyond the end. */
 static int take_bytes(struct netns *netns, const uint8_t *data, size_t len, struct error *err)
 {
 	uint8_t *copy = malloc(len ? len : 1);
@@ -190,7 +190,7 @@ static struct netns *with_link(void)
 	return netns;
 }
 
-/* A kernel takes any bytes for a name, and no JSON holds them. */
+/* A kernel accepts any bytes for a name, and JSON does not. */
 static const char no_text[] = "network: name is not valid UTF-8";
 
 static void short_and_changed_messages(void **state)
@@ -307,9 +307,9 @@ static void an_interrupted_dump(void **state)
 
 /* --- a namespace ----------------------------------------------------------------------------- */
 
-/* As Calico leaves one, with a second link as a further network has it; what else there is, is not
- * handed on: a link that is down, one without an address, routes of another table and to nowhere.
- */
+/* As Calico leaves a namespace, with a second link as of a further network. Other things are not
+ * passed on: a link that is down, one without an address, routes of another table and to
+ * nowhere. */
 static void fill_namespace(void)
 {
 	run("ip link set eth0 addrgenmode eui64");
@@ -356,7 +356,7 @@ static int by_text(const void *a, const void *b)
 	return strcmp(left, right);
 }
 
-/* In an order of the test's, as the kernel's is its own. */
+/* In an order that the test gives, since the kernel's is its own. */
 static void sort_list(json_t *list)
 {
 	size_t count = json_array_size(list);

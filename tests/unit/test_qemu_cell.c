@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The cell: bwrap's command line, ids, and cells around small programs without bwrap. */
+/* Tests the cell: bwrap's command line, ids, and cells around small programs without bwrap. */
 #include "test_base.h"
 
 #include <sys/wait.h>
@@ -61,7 +61,8 @@ static void the_command_line_is_whole(void **state)
 	assert_string_equal(argv.words[argv.count - 1], "-x");
 }
 
-/* A companion's, in a user namespace that was there before: not held back, few capabilities. */
+/* The cell of a companion, in a user namespace that was made before: it is not held back, and has
+ * few capabilities. */
 static void a_share_is_one_directory(void **state)
 {
 	static const char *const words[] = {"/usr/lib/qemu/virtiofsd", "-f", NULL};
@@ -97,7 +98,7 @@ static void a_share_is_one_directory(void **state)
 	assert_words(&read_only, "--ro-bind", "/home/u/work", "/share/s/w");
 }
 
-/* Nothing of the host but what has a reason. */
+/* The cell shows nothing of the host without a reason. */
 static void nothing_else_is_shown(void **state)
 {
 	static const char *const words[] = {"/usr/bin/true", NULL};
@@ -149,8 +150,8 @@ static void an_ordinary_user_keeps_its_id(void **state)
 		assert_true(id == 0 || id == CELL_NOBODY || id == CELL_FIRST_ID + (uid_t)getpid());
 }
 
-/* Without bwrap the program is our child. It gets its descriptors and nothing of our environment.
- */
+/* Without bwrap the program is our child. It gets its descriptors and nothing of our
+ * environment. */
 static void a_bare_program_runs(void **state)
 {
 	static const char *const words[] = {
@@ -178,7 +179,7 @@ static void a_bare_program_runs(void **state)
 	cell_end(&cell);
 }
 
-/* What bash says that tries to connect to a port where nobody listens: the host's, or the cell's. */
+/* bash's error when it connects to a port where nobody listens: the host's, or the cell's. */
 static void hear_of_connecting(const char *bwrap, char *said, size_t size)
 {
 	static const char *const words[] = {"/usr/bin/bash", "-c", ": <>/dev/tcp/127.0.0.1/1",
@@ -202,7 +203,7 @@ static void hear_of_connecting(const char *bwrap, char *said, size_t size)
 	cell_end(&cell);
 }
 
-/* In its own network as in the host's, of which it might be handed a socket. */
+/* In its own network as in the host's, since a socket of that could be handed to it. */
 static void a_program_connects_to_no_port(void **state)
 {
 	const char *expected =
@@ -244,7 +245,7 @@ static void an_end_kills_and_reaps(void **state)
 	cell_end(&cell);
 }
 
-/* Something that is called bwrap and is not: no answer, no hang, nothing left. */
+/* A program that is called bwrap and is none: no answer, no hang, nothing left. */
 static void a_bwrap_that_fails_is_an_error(void **state)
 {
 	static const char *const words[] = {"/bin/true", NULL};

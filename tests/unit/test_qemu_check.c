@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What QEMU's machines have no way or no room for is refused by its JSON path. */
+/* Tests that a config which QEMU's machines cannot have, or have no room for, is refused by its
+ * JSON path. */
 #include "test_base.h"
 
 #include <jansson.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Every row of the machine table, word by word: a change of QEMU's command line is made twice. */
+/* Tests every row of the machine table, word by word, so that a change of QEMU's command line is
+ * made twice. */
 #include "test_base.h"
 
 #include "backend/qemu/command_line.h"
@@ -19,7 +20,7 @@ static const struct machine plain = {
 	.tsc_khz = 2445428,
 };
 
-/* The words joined by newlines; malloc'd. */
+/* Returns the words joined by newlines; malloc'd. */
 static char *built(const struct machine *m)
 {
 	autoargv struct argv argv = ARGV_INIT;
@@ -151,7 +152,7 @@ static void a_machine_without_a_row_is_refused(void **state)
 	assert_code(err, ERR_UNSUPPORTED);
 }
 
-/* Firmware of another QEMU's is not taken. */
+/* Firmware of another QEMU is not used. */
 static void own_firmware(void **state)
 {
 	struct machine m = plain;
@@ -175,7 +176,7 @@ static void test_without_qboot(void **state)
 	}
 }
 
-/* Behind the root, in the order given; one that is read-only is so in every place. */
+/* After the root, in the given order. A read-only disk is read-only at every place. */
 static void further_disks_are_pinned(void **state)
 {
 	static const struct machine_disk disks[] = {{.serial = "disk-0", .fd = 20},
@@ -257,7 +258,7 @@ static void a_reader_is_pinned(void **state)
 	assert_non_null(strstr(writer, " -- reader"));
 }
 
-/* Of a layer and its base the layer alone is opened for writing, and with a reader neither. */
+/* Only the layer is opened for writing, and not its base. With a reader neither is. */
 static void a_layer_is_pinned(void **state)
 {
 	struct machine m = plain;
@@ -275,7 +276,7 @@ static void a_layer_is_pinned(void **state)
 				      "filename=/dev/fdset/2,discard=unmap\n"
 				      "-blockdev\ndriver=qcow2,node-name=rootfs,file=rootfs-file,"
 				      "backing=base,discard=unmap\n"));
-	/* What it may use of its file is a node between the two; a reader uses nothing of it. */
+	/* A node between the two bounds what it may use of its file. A reader has no such node. */
 	m.layer_room = 1 << 20;
 	autofree char *bounded = built(&m);
 	assert_non_null(strstr(bounded,
@@ -418,7 +419,7 @@ static void auto_is_no_machine(void **state)
 	assert_int_equal(argv.count, 0);
 }
 
-/* One that can be saved: its memory is a file by name, and nothing of vhost-user is in it. */
+/* A machine that can be saved: its memory is a file by name, and it has no vhost-user device. */
 static void test_saved_machine(void **state)
 {
 	struct machine m = plain;
@@ -438,7 +439,7 @@ static void test_saved_machine(void **state)
 	assert_non_null(strstr(saved, " microagent.port\n"));
 	assert_non_null(strstr(saved, "-S\n"));
 	assert_null(strstr(saved, "vhost-user"));
-	/* qboot stops at what the generation's device asks of a firmware. */
+	/* qboot stops if the generation device makes a request to the firmware. */
 	assert_non_null(strstr(saved, "-device\nvmgenid,guid=auto\n"));
 	assert_null(strstr(saved, "-bios"));
 	assert_null(strstr(saved, "balloon"));

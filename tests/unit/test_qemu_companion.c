@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Companions of a VM, several at once: started, heard of, ended, listed, reaped. */
+/* Tests companions of a VM, several at once: started, watched, ended, listed, reaped. */
 #include "test_base.h"
 
 #include <errno.h>

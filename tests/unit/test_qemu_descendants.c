@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What companions have started, and when it is over. */
+/* Tests the processes that companions have started, and when they are gone. */
 #include "test_base.h"
 
 #include <errno.h>
@@ -17,7 +17,7 @@
 #include "backend/parts/descendants.h"
 #include "backend/parts/vm_held.h"
 
-/* A process that does work, once it says so. */
+/* Starts a process that does work, and waits until it says so. */
 static pid_t start(void (*work)(void *data), void *data)
 {
 	int told[2];
@@ -61,7 +61,7 @@ static bool get_gone(const struct descendants *all)
 	return descendants_gone(all);
 }
 
-/* What descends from this process. */
+/* Returns the descendants of this process. */
 static int add_own(struct descendants *all)
 {
 	struct proc own;
@@ -142,7 +142,7 @@ static char state_of(pid_t pid)
 	return strrchr(text, ')')[2];
 }
 
-/* Its first thread has no memory, and it runs. */
+/* Its first thread has no memory, and the process runs. */
 static void one_without_its_first_thread_is_there(void **state)
 {
 	struct descendants all = {0};
@@ -226,14 +226,15 @@ static void a_late_end_is_not_waited_for(void **state)
 
 /* --- a number that has a new owner ------------------------------------------------------------ */
 
-/* What we hold of a process that has ended, and who has its number now; with a child and mounts of
- * its own. */
+/* What we hold of a process that has ended, and the process that has its pid now, with a child and
+ * mounts of its own. */
 struct reused {
 	struct proc held;
 	pid_t owner;
 };
 
-/* fork() with a number; 0 in the child. -1 and errno: EPERM where we may not ask for one. */
+/* Does fork() with a chosen pid. Returns 0 in the child. Returns -1 with errno: EPERM if this
+ * process may not choose. */
 static pid_t fork_as(pid_t number)
 {
 	struct clone_args args = {
@@ -243,7 +244,7 @@ static pid_t fork_as(pid_t number)
 	};
 	long pid;
 
-	do /* somebody else may have it for a moment */
+	do /* another process may have it for a moment */
 		pid = syscall(SYS_clone3, &args, sizeof(args));
 	while (pid < 0 && errno == EEXIST);
 	return (pid_t)pid;
@@ -315,7 +316,7 @@ static void its_children_are_not_taken(void **state)
 
 	assert_int_equal(descendants_add(&all, &reused->held, NULL), 0);
 	assert_int_equal(all.count, 0);
-	/* There is one, by whom the number means. */
+	/* There is one, for the process that the pid means. */
 	assert_int_equal(proc_hold(reused->owner, &owner, NULL), 0);
 	assert_int_equal(descendants_add(&all, &owner, NULL), 0);
 	assert_int_equal(all.count, 1);

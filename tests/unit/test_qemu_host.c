@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What is remembered of the host, and what is chosen by it. */
+/* Tests the remembered facts about the host, and the choices by them. */
 #include "test_base.h"
 
 #include <sys/stat.h>
@@ -110,7 +110,7 @@ static void wrong_types_are_left_out(void **state)
 	assert_string_equal(facts.cell_bwrap, "b");
 }
 
-/* Otherwise another user could talk us out of the cell, or into a KVM that does not work. */
+/* Otherwise another user could make us do without the cell, or use a KVM that does not work. */
 static void a_file_that_others_can_write_is_not_believed(void **state)
 {
 	struct scratch *s = *state;
@@ -180,7 +180,7 @@ static void the_choice_follows_the_facts(void **state)
 	}
 }
 
-/* A machine of another architecture is emulated or is not had. */
+/* A machine of another architecture is emulated or not possible. */
 static void a_foreign_machine_is_emulated(void **state)
 {
 	enum architecture host = architecture_of_host();
@@ -207,7 +207,8 @@ static void a_foreign_machine_is_emulated(void **state)
 	assert_string_equal(err.msg, words);
 }
 
-/* The whole table: what the loop did, whether the KVM is a PVM, and what the kernel is built for. */
+/* The whole table: the result of the loop, whether the KVM is a PVM, and for which KVM the kernel
+ * is built. */
 static void the_verdict_is_of_the_kernel(void **state)
 {
 	static const char ours[] = "and the kernel is built for it",
@@ -244,8 +245,8 @@ static void the_verdict_is_of_the_kernel(void **state)
 	}
 }
 
-/* Whatever this host is, there is a verdict with its reason. A hang is not remembered, so that a
- * busy host may answer two times with two words. */
+/* Whatever this host is, there is a verdict with its reason. A hang is not remembered, so a busy
+ * host may give two different answers. */
 static void a_probe_has_a_reason(void **state)
 {
 	struct kvm_facts facts;
@@ -267,8 +268,8 @@ static void assert_probed(enum kvm_verdict verdict, const char *words)
 		fail_msg("%d: %s", (int)facts.kvm, facts.reason);
 }
 
-/* The device is a file here, which answers every request of KVM with ENOTTY at once. The words that
- * are remembered are changed, so that a second probe cannot be taken for them. */
+/* The device is a file here, which answers every request of KVM with ENOTTY at once. The remembered
+ * words are changed, so that they differ from those of a second probe. */
 static void a_probe_is_repeated_from_memory(void **state)
 {
 	struct scratch *s = *state;
@@ -284,8 +285,8 @@ static void a_probe_is_repeated_from_memory(void **state)
 	snprintf(facts.kvm_reason, sizeof(facts.kvm_reason), "as it was remembered");
 	host_facts_store(&facts);
 	assert_probed(KVM_BROKEN, "as it was remembered");
-	/* Another node is probed anew; the first one is held, so that its inode is not taken again.
-	 */
+	/* Another node is probed anew. The first one is held, so that its inode is not used
+	 * again. */
 	assert_int_equal(unlinkat(s->fd, "kvm", 0), 0);
 	autoclose int second = open(device, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 	assert_true(first >= 0 && second >= 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Subordinate ids, and the user namespace made of them. */
+/* Tests subordinate ids, and the user namespace that is made of them. */
 #include "test_base.h"
 
 #include <fcntl.h>
@@ -57,7 +57,7 @@ static void a_namespace_is_a_descriptor(void **state)
 	close(fd);
 }
 
-/* One for each directory, the same each time, and none of a cell's or of a person's. */
+/* One id for each directory, the same each time, and none of a cell or of a person. */
 static void root_has_one_for_each_directory(void **state)
 {
 	const struct stat one = {.st_dev = 1, .st_ino = 2}, other = {.st_dev = 1, .st_ino = 3},

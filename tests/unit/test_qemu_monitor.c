@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What QEMU's events mean for a VM. No process is started: the events are handed over by hand. */
+/* Tests the meaning of QEMU's events for a VM. No process is started: the test hands the events
+ * over. */
 #include "test_base.h"
 
 #include <jansson.h>
@@ -21,7 +22,7 @@ static void on_full(void *data, const char *serial, const char *reason)
 	snprintf(h->detail, sizeof(h->detail), "disk %.32s: %.100s", serial, reason);
 }
 
-/* The monitor's connection, of which the test plays QEMU's end. */
+/* The monitor's connection; the test plays QEMU's end. */
 static struct loop *loop;
 static int far_end;
 
@@ -41,7 +42,7 @@ static int close_monitor(void **state)
 	return 0;
 }
 
-/* QEMU says that, and it is heard. */
+/* QEMU sends that, and the client reads it. */
 static void says(struct qemu *qemu, const char *text)
 {
 	assert_int_equal(write(far_end, text, strlen(text)), strlen(text));
@@ -65,7 +66,7 @@ static void negotiated(struct qemu *qemu)
 	says(qemu, "{\"QMP\": {}}\n{\"return\": {}, \"id\": 1}\n");
 }
 
-/* What QEMU was told since. */
+/* Returns the commands to QEMU since the last look. */
 static void over(struct qemu *qemu, char *told, size_t size)
 {
 	ssize_t n = recv(far_end, told, size - 1, MSG_DONTWAIT);
@@ -131,7 +132,7 @@ static void the_first_word_on_the_end_counts(void **state)
 
 #define STOP "{\"event\": \"STOP\"}\n"
 #define STATUS(id, status) "{\"return\": {\"status\": \"" status "\"}, \"id\": " id "}\n"
-/* Of query-block: a disk that is well, and one that is not. */
+/* Answers of query-block: a disk that is well, and one that is not. */
 #define DISKS(id, status)                                                                          \
 	"{\"return\": [{\"io-status\": \"ok\", \"inserted\": {\"node-name\": \"data\"}}, "         \
 	"{\"io-status\": \"" status "\", \"inserted\": {\"node-name\": \"rootfs\"}}], \"id\": " id \
@@ -141,7 +142,7 @@ static void the_first_word_on_the_end_counts(void **state)
 	"true, "                                                                              \
 	"\"reason\": \"No space left on device\"}}\n"
 
-/* By the state of its disks: the event may be late, and then is about a pause of before. */
+/* By the state of its disks, since the event may be late and about an earlier pause. */
 static void a_full_disk_is_told_once_a_pause(void **state)
 {
 	struct heard h = {0};
@@ -176,7 +177,7 @@ static void other_disk_errors_pause_nothing(void **state)
 	assert_false(qemu.paused);
 }
 
-/* QEMU may be in a guest's hands. */
+/* A guest may have taken QEMU over. */
 static void wrong_bodies_are_survived(void **state)
 {
 	static const char *const names[] = {"SHUTDOWN", "GUEST_PANICKED", "BLOCK_IO_ERROR",
@@ -200,7 +201,7 @@ static void wrong_bodies_are_survived(void **state)
 	assert_int_equal(h.full, 0);
 }
 
-/* What no wish of ours was ends the VM, by QEMU's own hand: its disks lack nothing then. */
+/* A stop that nobody asked for ends the VM, by QEMU itself, so that its disks lack nothing. */
 static void a_vm_that_stands_still(void **state)
 {
 	static const struct {
@@ -226,7 +227,7 @@ static void a_vm_that_stands_still(void **state)
 		{STOP STATUS("2", "io-error") "{\"error\": {}, \"id\": 3}\n", NULL},
 		/* nobody can say */
 		{STOP "{\"error\": {}, \"id\": 2}\n", NULL},
-		/* it ends, and why was told before */
+		/* It ends, and the reason was reported before. */
 		{STOP
 		 "{\"event\": \"SHUTDOWN\", \"data\": {\"reason\": \"guest-shutdown\"}}\n" STATUS(
 			 "2", "internal-error"),
@@ -251,7 +252,7 @@ static void a_vm_that_stands_still(void **state)
 	}
 }
 
-/* The disk was full, it was told to go on, and the answer is about the time before. */
+/* The disk was full, the VM was told to go on, and the answer is about the time before. */
 static void a_reason_from_before_it_went_on(void **state)
 {
 	struct heard h = {0};

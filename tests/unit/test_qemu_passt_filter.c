@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* passt under its system call filter: which sockets it can make. It has a filter of its own, which
- * ends it for some of these calls, so they are made here. */
+/* Tests which sockets passt can make under its system call filter. passt has a filter of its own,
+ * which ends it for some of these calls, so the test makes them. */
 #include "test_base.h"
 
 #include <errno.h>
@@ -35,7 +35,7 @@ static bool is_wanted(int family, int type, int protocol)
 		protocol == IPPROTO_ICMP || protocol == IPPROTO_ICMPV6);
 }
 
-/* What is wanted may have another reason not to be made, which is the kernel's to know. */
+/* A wanted socket may fail for another reason, which only the kernel knows. */
 static int make_every_socket(void)
 {
 	for (int family = 0; family < FAMILIES; family++)
@@ -98,7 +98,7 @@ static int make_none_another_way(void)
 }
 
 #ifdef __x86_64__
-/* socketcall() of 32 bits, by which socket() was made there once. */
+/* socketcall() of 32 bits, which was once the way to make a socket there. */
 static int call_as_32_bits(void)
 {
 	long answer = 102;
@@ -115,7 +115,7 @@ static int call_as_x32(void)
 }
 #endif
 
-/* How a child ends that does that under the filter. */
+/* Returns how a child ends that does this under the filter. */
 static int status_of(int (*act)(void))
 {
 	struct error err;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The monitor client against a QEMU that is played by the test, well-behaved and hostile. */
+/* Tests the monitor client with a QEMU that the test plays, well-behaved and hostile. */
 #include "test_base.h"
 
 #include <jansson.h>
@@ -106,7 +106,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* Rounds until nothing is to be done; the virtual clock makes none of them wait. */
+/* Runs rounds until nothing is left to do. By the virtual clock none of them waits. */
 static void settle(struct fixture *f)
 {
 	struct error err = {0};
@@ -277,7 +277,7 @@ static void an_end_answers_what_is_outstanding(void **state)
 	assert_code(err, ERR_UNAVAILABLE);
 }
 
-/* What a dead QEMU left in the socket, without the loop. */
+/* Reads what a dead QEMU left in the socket, without the loop. */
 static void a_drain_reads_to_the_end(void **state)
 {
 	static const char text[] = "{\"event\": \"A\"}\n{\"event\": \"B\"}\n";

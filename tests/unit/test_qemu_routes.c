@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The host's addresses, links and resolver, as netgate and passt are told them. */
+/* Tests the host's addresses, links and resolver, as netgate and passt are told them. */
 #include "test_base.h"
 
 #include <arpa/inet.h>
@@ -101,7 +101,7 @@ static union message address(const char *at, unsigned char bits)
 	return m;
 }
 
-/* Two ways, the first through a gateway and the second through this one, if any. */
+/* Two routes, the first through a gateway and the second through this one, if any. */
 static union message two_ways(const char *to, const char *gateway)
 {
 	union message m = route(RTN_UNICAST, to, 24);
@@ -194,7 +194,7 @@ static void too_many_shut_everything(void **state)
 	assert_true(has(&table, "0.0.0.0", 0, HOST_PREFIX_OWN));
 }
 
-/* Each cut is an allocation of its own, so that a sanitizer sees what is read behind its end. */
+/* Each cut is an allocation of its own, so that a sanitizer sees a read beyond its end. */
 static void messages_that_are_cut(void **state)
 {
 	union message whole[] = {two_ways("203.0.112.0", "192.0.2.1"), address("198.51.100.3", 24)};

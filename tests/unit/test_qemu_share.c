@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A supervisor that was taken over asks its broker for a directory, for which a command has written
- * a pass or not: no more is to be had than that says. The rest is tests/e2e/attaching.py's. */
+ * a pass or not. It gets no more than the pass allows. tests/e2e/attaching.py has the rest. */
 #include "test_base.h"
 
 #include <fcntl.h>
@@ -16,7 +16,7 @@ static const struct vmm_kind kind = {.binaries = binaries};
 static struct vm vm = {
 	.kind = &kind, .label = label, .workspace_fd = -1, .lease_fd = -1, .pluggable = true};
 
-/* What the broker says to who asks with that word. */
+/* Returns the broker's answer to a request with that word. */
 static void assert_refused(const char *word, enum error_code code, const char *why)
 {
 	struct broker_message in = {.len = strlen(word), .nfds = 1, .fds = {2}}, out;

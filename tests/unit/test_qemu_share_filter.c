@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What serves a share under its system call filter: what it can do to files, and what it cannot make.
- * virtiofsd has a list of calls of its own, which ends it for some of these, so they are made here. */
+/* Tests a share's server under its system call filter: what it can do to files, and what it cannot
+ * make. virtiofsd has a list of calls of its own, which ends it for some of these, so the test
+ * makes them. */
 #include "test_base.h"
 
 #include <errno.h>
@@ -38,7 +39,7 @@ static void *do_nothing(void *data)
 	return data;
 }
 
-/* Of a socket that another process hands on, which any number stands for here: the filter looks at
+/* A socket that another process hands on; any number stands for it here, since the filter looks at
  * no descriptor. */
 static bool is_no_socket_readdressed(void)
 {
@@ -55,7 +56,7 @@ static bool is_no_socket_readdressed(void)
 	       is_refused(sendmsg(-1, &message.msg_hdr, 0), EBADF);
 }
 
-/* What is refused in each share, and a thread, which is not. */
+/* The calls that are refused in each share, and a thread, which is not refused. */
 static int make_no_socket_and_no_namespace(void)
 {
 	pthread_t thread;
@@ -85,7 +86,8 @@ static bool is_no_command(unsigned long command, long argument, int errnum)
 	       is_refused(syscall(SYS_fcntl, -1, command | 1ul << 32, argument), errnum);
 }
 
-/* No lease of a file, and no signal by the kernel. EBADF, as of no descriptor: it is not refused. */
+/* No lease of a file, and no signal from the kernel. EBADF, for no descriptor, means that it is not
+ * refused. */
 static int hold_up_nobody(void)
 {
 	int on = 1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a child says on stderr: lines, cut when endless, the last one kept. */
+/* Tests a child's lines on stderr: cut when endless, and the last one kept. */
 #include "test_base.h"
 
 #include "backend/parts/stderr_log.h"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The life of a VM with QEMU and vsockd played by shell scripts, without a cell: who ends when, in
- * what order, and what is told. The scripts get the real descriptors (QMP is 3, serial is 4).
+ * Tests the life of a VM without a cell. Shell scripts play QEMU and vsockd. The tests check who
+ * ends when, in what order, and what is reported. The scripts get the real descriptors (QMP is 3,
+ * serial is 4).
  */
 #include "qemu_vm_fixture.h"
 
@@ -83,7 +84,7 @@ static void a_vsockd_that_dies_is_lost(void **state)
 	assert_int_equal(f->end, VM_END_KILLED);
 }
 
-/* Whichever of the two is heard of first. */
+/* Whichever of the two is noticed first. */
 static void a_qemu_that_dies_of_a_lost_vsockd(void **state)
 {
 	struct fixture *f = *state;
@@ -93,7 +94,7 @@ static void a_qemu_that_dies_of_a_lost_vsockd(void **state)
 	assert_int_equal(f->lost_code, 9);
 }
 
-/* Code 0 may be the first we hear of QEMU's own end, so it gets a moment. */
+/* Code 0 may be the first sign of QEMU's own end, so QEMU gets a moment. */
 static void a_vsockd_that_leaves_is_lost_too(void **state)
 {
 	struct fixture *f = *state;
@@ -115,13 +116,13 @@ static void a_vsockd_that_stays_is_killed(void **state)
 	assert_int_equal(f->losses, 0);
 }
 
-/* Writing a disk's data out takes its time; that is no loss of vsockd, which leaves before. */
+/* Writing a disk's data takes time. This is no loss of vsockd, which leaves before. */
 static void an_end_that_was_told_may_take_longer(void **state)
 {
 	struct fixture *f = *state;
 
 	limit_set(LIMIT_VMM_END_MS, 1);
-	/* 6 is QEMU's end of the connection at whose end vsockd leaves. */
+	/* 6 is QEMU's end of the connection; when it ends, vsockd leaves. */
 	runs_to_its_end(f, SPEAKS SAYS_OFF "exec 6>&-; /bin/sleep 0.2; exit 0", SERVES);
 	assert_int_equal(f->end, VM_END_POWERED_OFF);
 	assert_int_equal(f->losses, 0);
@@ -161,7 +162,7 @@ static void commands_reach_the_monitor(void **state)
 	assert_non_null(strstr(f->serial, f->config.architecture ? "send-key" : "powerdown"));
 }
 
-/* It is asked why it stands still, and then for its disks. */
+/* QEMU is asked why it stands still, and then for its disks. */
 static void a_full_disk_is_told(void **state)
 {
 	struct fixture *f = *state;
@@ -187,7 +188,7 @@ static void on_done(void *data, const struct error *why)
 	loop_stop(f->loop);
 }
 
-/* One that QEMU refuses is none, and can be asked for again. */
+/* A request that QEMU refuses has no effect, and can be made again. */
 static void a_pause_is_one_when_qemu_says_so(void **state)
 {
 	struct fixture *f = *state;

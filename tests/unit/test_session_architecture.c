@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What is made of a base is of its architecture: sessions of it and members of its pool; and the
- * clone of a workspace of that one's. */
+/* Tests that everything made of a base has its architecture: sessions of it, members of its pool,
+ * and the clone of a workspace. */
 #include "session_fixture.h"
 
 static enum architecture other(void)
@@ -13,7 +13,7 @@ struct files {
 	char kernel[128], image[128];
 };
 
-/* The kernel is a head that is of that architecture. */
+/* The kernel is only a head for that architecture. */
 static struct files files_for(const struct rig *rig, enum architecture architecture)
 {
 	char head[KERNEL_HEAD] = {0};
@@ -43,7 +43,7 @@ static void make_base_for(const struct rig *rig, enum architecture architecture)
 	assert_string_equal(json_text(base, "architecture", ""), architecture_name(architecture));
 }
 
-/* Of the machine's config, which has it where it is not the host's own. */
+/* Returns that of the machine's config, which has it if it is not the host's own. */
 static void assert_is_for(const struct rig *rig, const char *dir, enum architecture architecture)
 {
 	json_auto_t *manifest = get_json(at(rig, "%s/workspace.json", dir));

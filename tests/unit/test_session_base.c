@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Bases as files: versions, locks, metadata, digests. */
+/* Tests bases as files: versions, locks, metadata, digests. */
 #include <linux/fs.h>
 #include <sys/ioctl.h>
 
@@ -78,7 +78,7 @@ static void a_base_that_is_not_there(void **state)
 	assert_int_equal(base.fd, -1);
 }
 
-/* Runs once, in front of the next rename that replaces nothing. */
+/* Runs once, before the next rename that replaces nothing. */
 static void (*before_publish)(void);
 static const struct rig *the_rig;
 
@@ -97,7 +97,7 @@ static void make_another(void)
 	assert_ok(make_base(the_rig, "web", &err));
 }
 
-/* Both have counted the versions before either was there. */
+/* Both have counted the versions before either existed. */
 static void a_version_that_another_takes_first(void **state)
 {
 	struct rig *rig = *state;
@@ -237,7 +237,7 @@ static void metadata_that_is_no_json(void **state)
 	assert_fails(open_base(rig, "web", BASE_SHARED, &base, &err), ERR_IO, META);
 	put(at(rig, META), "{\"format\": 1");
 	assert_fails(open_base(rig, "web", BASE_SHARED, &base, &err), ERR_IO, META);
-	/* To be deleted it may be in any state. */
+	/* A base may be in any state when it is deleted. */
 	assert_ok(open_base(rig, "web-v1", BASE_EXCLUSIVE, &base, &err));
 	base_close(&base);
 	assert_ok(microagent_base_delete(rig->agent, "web-v1", &err));
@@ -309,7 +309,7 @@ static void sealed_files_are_read_only(void **state)
 	assert_int_equal(count_names(at(rig, "bases/web-v1.bundle")), 3);
 }
 
-/* Where the file system knows the flag and we may set it. */
+/* If the file system knows the flag and we may set it. */
 static void sealed_files_are_nobodys_to_change(void **state)
 {
 	static const char *const files[] = {"disk.img", "overlay.qcow2", "metadata.json"};
@@ -378,8 +378,8 @@ static void a_verification_tells_each_file(void **state)
 	expect_checks(bad, "disk: no, kernel: ok, layer: ok, initrd: no, init: ok, ");
 }
 
-/* The stand-in sees no init in an initrd. The cache's record vouches for what another build of ours
- * has put into the initrd, and for nothing else. */
+/* The stand-in sees no init in an initrd. The cache's record confirms what another build of ours
+ * has put into the initrd, and nothing else. */
 static void a_refreshed_initrd_is_told(void **state)
 {
 	struct rig *rig = *state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The list of bases, what no base is made of, and their end. */
+/* Tests the list of bases, what no base is made of, and their end. */
 #include "session_fixture.h"
 
 /* --- the list -------------------------------------------------------------------------------- */
@@ -149,7 +149,7 @@ static void a_kernel_without_its_initrd(void **state)
 {
 	struct rig *rig = *state;
 
-	/* One for a kernel with modules cannot be made of microagent-init alone. */
+	/* An initrd for a kernel with modules cannot be made of microagent-init alone. */
 	assert_int_equal(rename(at(rig, "../vmlinux.initrd"), at(rig, "../vmlinux.modules")), 0);
 	assert_fails(make_base(rig, "web", &err), ERR_NOT_FOUND, "vmlinux.modules");
 	assert_true(count_names(at(rig, "bases")) <= 0);

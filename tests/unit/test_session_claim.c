@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* A session is created: claimed from a pool where one fits, or made anew. */
+/* Tests how a session is created: claimed from a pool if a member fits, or made anew. */
 #include <sys/syscall.h>
 
 #include "session_fixture.h"
 
-/* Runs once, in front of the next rename of a token to ending/. */
+/* Runs once, before the next rename of a token to ending/. */
 static void (*before_end)(void);
-/* The same in front of the next mark, and how often a token was taken, or tried to. */
+/* The same before the next mark; and the number of times that a token was taken, or tried. */
 static void (*before_mark)(void);
 static int taken;
 
@@ -81,7 +81,7 @@ static void a_member_is_claimed(void **state)
 	assert_true(session->claim_ms > 0);
 	assert_true(is_there(token(rig, POOL_CLAIMED, name)));
 	assert_false(is_there(token(rig, POOL_READY, name)));
-	/* It is nobody's to be swept, and the pool gets another. */
+	/* No sweep may take it, and the pool gets another member. */
 	assert_false(is_there(mark_of(rig, name)));
 	assert_false(is_there(at(rig, "sessions/%s.bundle/.making", name)));
 	assert_int_equal(count_fillers(rig), 1);
@@ -166,7 +166,7 @@ static void what_is_asked_for_must_fit(void **state)
 	}
 }
 
-/* The stand-in has no such machines: that one is made is seen by its refusal. */
+/* The stand-in has no such machines, so its refusal shows that one is made. */
 static void what_no_member_has_is_made(void **state)
 {
 	static const char *const some[] = {"8080:80", NULL}, *const hosts[] = {"example.org", NULL},
@@ -208,7 +208,7 @@ static void a_pool_that_is_not_kept_gives_nothing(void **state)
 	assert_int_equal(count_fillers(rig), 0);
 }
 
-/* Another claimer has it, and may die over it. */
+/* Another claimer has it, and may die with it. */
 static void a_member_that_another_marks_is_passed_over(void **state)
 {
 	struct rig *rig = *state;
@@ -226,7 +226,7 @@ static void a_member_that_another_marks_is_passed_over(void **state)
 	assert_false(is_there(at(rig, "sessions/%s.bundle/.making", name)));
 }
 
-/* Another has claimed it since it was listed: a sweep must never take it for ours. */
+/* Another has claimed it since the list was made: a sweep must never take it for ours. */
 static void a_member_that_another_has_is_not_marked(void **state)
 {
 	struct rig *rig = *state;
@@ -279,7 +279,7 @@ static void a_pool_of_another_backend_is_passed_over(void **state)
 	assert_waits(rig, name);
 }
 
-/* Who ends it is the filler: nobody waits for that here. */
+/* The filler ends it, and nobody waits for that here. */
 static void assert_passed_over(const struct rig *rig, const char *name)
 {
 	auto_session struct microagent_session *session = create(rig, &plain);
@@ -325,7 +325,7 @@ static void a_member_that_hangs_is_passed_over(void **state)
 	limit_set(LIMIT_POOL_ANSWER_MS, 1);
 	assert_int_equal(pool_member_lives(rig->agent, name), 1);
 	assert_passed_over(rig, name);
-	/* The next one is taken; and it is not lost if it was slow. */
+	/* The next one is taken. The slow one is not lost. */
 	make_member(rig);
 	limit_set(LIMIT_POOL_ANSWER_MS, 1000);
 	next = create(rig, &plain);
@@ -335,7 +335,7 @@ static void a_member_that_hangs_is_passed_over(void **state)
 	assert_waits(rig, name);
 }
 
-/* What is refused costs no member. */
+/* A refused request uses up no member. */
 static void a_damaged_base_costs_nothing(void **state)
 {
 	struct rig *rig = *state;
@@ -413,7 +413,7 @@ static void a_member_destroyed_by_its_name(void **state)
 	assert_int_equal(count_names(at(rig, "pool/web-v1/ending")), 0);
 }
 
-/* Between the look of its destroyer and his rename. */
+/* Between the destroyer's look and its rename. */
 static void what_is_claimed_meanwhile_is_its_claimers(void **state)
 {
 	struct rig *rig = *state;
@@ -427,7 +427,7 @@ static void what_is_claimed_meanwhile_is_its_claimers(void **state)
 	assert_null(before_end);
 	assert_int_equal(pool_member_lives(rig->agent, the_name), 1);
 	assert_true(is_there(token(rig, POOL_CLAIMED, the_name)));
-	/* Now it is one like any other. */
+	/* Now it is a session like any other. */
 	assert_ok(microagent_session_destroy_named(rig->agent, the_name, &err));
 	assert_false(is_there(token(rig, POOL_CLAIMED, the_name)));
 }

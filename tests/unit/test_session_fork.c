@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Sessions that go on from where one is, or was. */
+/* Tests sessions that go on from where one is, or was. */
 #include "session_restored.h"
 #include "store/record_digest.h"
 
@@ -10,7 +10,7 @@ static const char *name_of(const struct microagent_session *session)
 	return microagent_session_name(session);
 }
 
-/* How often the session's audit log has an event with that value of a key. */
+/* Returns how often the session's audit log has an event with that value of a key. */
 static int count_lines(const struct rig *rig, const char *name, const char *event, const char *key,
 		       const char *value)
 {
@@ -47,7 +47,7 @@ static const char *how_it_began(const struct rig *rig, const char *name)
 	return how;
 }
 
-/* Nothing of a fork, of a snapshot or of their making. */
+/* Requires that nothing is left of a fork, of a snapshot or of their making. */
 static void assert_no_points(const struct rig *rig, const char *name, int kept)
 {
 	int count = count_names(at(rig, "sessions/%s.bundle/points", name));
@@ -92,7 +92,7 @@ static void children_go_on_from_where_it_is(void **state)
 	assert_no_points(rig, name_of(parent), 0);
 	check_child(rig, parent, children[0]);
 	check_child(rig, parent, children[1]);
-	/* Whole without it, and forked themselves. */
+	/* The children are whole without it, and can be forked themselves. */
 	assert_ok(microagent_session_destroy(parent, &err));
 	assert_ok(microagent_session_fork(children[0], &one, &grandchild, NULL, &err));
 	assert_ok(microagent_session_destroy(children[0], &err));
@@ -174,7 +174,7 @@ static void a_session_goes_back(void **state)
 	assert_string_equal(how_it_began(rig, name_of(session)), "restored");
 	assert_int_equal(count_lines(rig, name_of(session), "session.restored", "snapshot", "done"),
 			 1);
-	/* Also of what does not run; and again, since it is as it was. */
+	/* Also for a session that does not run; and again, since it is as it was. */
 	assert_ok(microagent_kill(session->agent, session->id, NULL, &err));
 	assert_ok(microagent_session_restore(session, "done", NULL, &err));
 	assert_true(runs(rig, name_of(session)));
@@ -219,7 +219,7 @@ static void its_directories_are_given_again(void **state)
 	assert_ok(microagent_session_share_again(session, &err));
 	assert_ok(microagent_session_snapshot(session, "done", NULL, &err));
 	record_share(session, path);
-	/* What is known before: nothing has happened. */
+	/* A cause that is known before: nothing has happened. */
 	assert_fails(microagent_session_check_shares(session, &err), ERR_NOT_FOUND, path);
 	assert_fails(microagent_session_restore(session, "done", NULL, &err), ERR_NOT_FOUND,
 		     "does not exist");
@@ -227,14 +227,14 @@ static void its_directories_are_given_again(void **state)
 			 0);
 	assert_true(runs(rig, name_of(session)));
 	assert_no_points(rig, name_of(session), 1);
-	/* What fails then: it goes on, and that is told. */
+	/* A failure after that: the machine goes on, and the message says so. */
 	assert_int_equal(mkdir(path, 0700), 0);
 	assert_ok(microagent_session_check_shares(session, &err));
 	assert_ok(microagent_session_restore(session, "done", &told, &err));
 	assert_non_null(json_object_get(told, "unshared"));
 	assert_true(runs(rig, name_of(session)));
 	assert_int_equal(count_lines(rig, name_of(session), "share.missing", "path", path), 1);
-	/* A machine that somebody is to have with its directories ends instead. */
+	/* A machine that must have its directories ends instead. */
 	assert_ok(microagent_kill(session->agent, session->id, NULL, &err));
 	assert_fails(microagent_session_boot(session, &err), err.code, "");
 	assert_false(runs(rig, name_of(session)));
@@ -253,7 +253,7 @@ static void what_cannot_be_gone_back_to(void **state)
 	assert_fails(microagent_session_restore(session, "none", NULL, &err), ERR_NOT_FOUND,
 		     "has no snapshot");
 	assert_ok(microagent_session_snapshot(session, "done", NULL, &err));
-	/* Another host, and so another machine: it is booted, and says so. */
+	/* On another host the machine is another one: it is booted, and says so. */
 	setenv("STANDIN_MACHINE", "another", 1);
 	assert_ok(microagent_session_restore(session, "done", &told, &err));
 	unsetenv("STANDIN_MACHINE");

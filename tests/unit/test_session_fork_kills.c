@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A fork, a snapshot, the way back to one and its end, killed at each of their steps: the session
+/* Kills a fork, a snapshot, a restore and the end of a snapshot at each of their steps. The session
  * is there, and what was made of it is whole or gone. */
 #include "session_killing.h"
 #include "session_restored.h"
@@ -21,7 +21,7 @@ static struct microagent_session *open_again(const struct rig *rig, const char *
 	return session;
 }
 
-/* Of it and of its points, when what was left has been removed. */
+/* Requires that it and its points are whole, after what was left has been removed. */
 static void gc(const struct rig *rig)
 {
 	struct error err = {0};
@@ -50,7 +50,7 @@ static bool runs(const struct rig *rig, const char *name)
 	return strcmp(json_text(event, "state", ""), "running") == 0;
 }
 
-/* A session that is whole and not the parent; false: there is none. */
+/* Finds a session that is whole and not the parent. Returns false if there is none. */
 static bool find_child(const struct rig *rig, const char *parent, char out[SESSION_NAME_ROOM])
 {
 	autodir DIR *entries = opendir(at(rig, "sessions"));
@@ -142,7 +142,7 @@ static int restore_session(const struct rig *rig, void *data)
 	return said(microagent_session_restore(session, "done", NULL, &err), &err);
 }
 
-/* Whatever it is by then, the next one brings it back. */
+/* Whatever it is by then, the next restore brings it back. */
 static void the_way_back(void **state)
 {
 	struct rig *rig = *state;

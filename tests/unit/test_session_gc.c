@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Orphans: what a crash, a reboot or a hand in the state directory has left is adopted or removed.
- */
+/* Tests orphans: what a crash, a reboot or a person in the state directory has left is adopted or
+ * removed. */
 #include <poll.h>
 
 #include "base/clock.h"
@@ -18,7 +18,7 @@ static json_t *gc(const struct rig *rig)
 	return done;
 }
 
-/* Of "removed", "adopted" and "left" in one run. */
+/* Returns "removed", "adopted" and "left" of one run. */
 static void assert_done(const json_t *done, size_t removed, size_t adopted, size_t left)
 {
 	autofree char *text = json_line(done, NULL);
@@ -90,7 +90,7 @@ static void half_made_and_half_destroyed(void **state)
 	assert_nothing(rig);
 }
 
-/* The names of its records are there, and what they held is not. */
+/* The names of its records exist, and their contents do not. */
 static void a_clone_that_was_lost_with_the_power(void **state)
 {
 	static const char *const files[] = {"session.json", "workspace.json"};
@@ -108,8 +108,8 @@ static void a_clone_that_was_lost_with_the_power(void **state)
 	}
 }
 
-/* Told once, by gc and by the security log; a session that was destroyed is none of them, its
- * archive removed or not. */
+/* gc and the security log report it once. A session that was destroyed is not reported, with or
+ * without its archive. */
 static void a_directory_that_was_removed_by_hand(void **state)
 {
 	struct rig *rig = *state;
@@ -136,7 +136,7 @@ static void a_damaged_session_is_its_users(void **state)
 	struct rig *rig = *state;
 	const char *name = clone_one(rig);
 
-	/* It has run, so it was on the disk. */
+	/* It has run, so its files are on the disk. */
 	touch(at(rig, "sessions/%s.bundle/session.json", name));
 	touch(at(rig, "sessions/%s.bundle/supervisor.log", name));
 	assert_nothing(rig);
@@ -256,7 +256,7 @@ static void a_member_whose_end_broke_off_goes(void **state)
 	{
 		auto_pool struct pool pool = POOL_NONE;
 
-		/* Whoever fills it finishes what was begun. */
+		/* The next filler finishes what was begun. */
 		assert_ok(pool_open(rig->state, "web-v1", &pool, &err));
 		filler = pool_filler_lock(&pool, NULL);
 	}
@@ -371,8 +371,8 @@ static void an_empty_pool_is_tidied(void **state)
 	assert_false(is_there(at(rig, "pool/web-v1")));
 }
 
-/* What is kept of a session that was destroyed so many seconds ago; its name until the next call.
- */
+/* Makes the archive of a session that was destroyed so many seconds ago. Returns its name, valid
+ * until the next call. */
 static const char *archive_one(const struct rig *rig, time_t ago)
 {
 	static char names[2][SESSION_NAME_ROOM];
@@ -406,7 +406,7 @@ static void old_archives_go_on_request(void **state)
 	assert_fails(microagent_audit_verify(rig->agent, old, &err) ? 0 : -1, ERR_NOT_FOUND,
 		     "was removed, as the security log says");
 	assert_nothing(rig);
-	/* One that is being destroyed yet may need its own. */
+	/* A session that is still being destroyed may need its own. */
 	make_parents(at(rig, "sessions/%s.bundle/x", young));
 	again = microagent_archive_remove_older(rig->agent, 1, NULL);
 	assert_int_equal(json_array_size(json_object_get(again, "removed")), 0);

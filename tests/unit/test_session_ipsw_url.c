@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* From where a restore image may be fetched, and from where it looks as if. */
+/* Tests from where a restore image may be fetched, and addresses that only look so. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What makes and ends bases, sessions and pools, killed at each of its steps: what is there
- * afterwards is whole or gone. */
+/* Kills the makers and the ends of bases, sessions and pools at each of their steps. Afterwards
+ * everything is whole or gone. */
 #include "session_killing.h"
 
 #define STEPS_MOST 1000
@@ -12,7 +12,7 @@ static int said(int status, const struct error *err)
 	return status < 0;
 }
 
-/* After which nothing is left to be done. */
+/* After this nothing is left to do. */
 static json_t *gc_twice(const struct rig *rig)
 {
 	struct error err = {0};
@@ -34,7 +34,7 @@ static void assert_no_marks(const struct rig *rig)
 	assert_false(is_there(at(rig, "sessions/.locks/.gone")));
 }
 
-/* Nor the locks of its commands, which go with a session; the time of the next end stays. */
+/* The locks of its commands go with a session too; the time of the next end stays. */
 static void assert_no_sessions(const struct rig *rig)
 {
 	assert_true(count_names(at(rig, "sessions/.locks")) <=
@@ -120,7 +120,7 @@ static int clone_session(const struct rig *rig, void *data)
 	return said(status, &err);
 }
 
-/* One that is there, or false. */
+/* Finds one that exists. Returns false if there is none. */
 static bool find_session(const struct rig *rig, char out[SESSION_NAME_ROOM])
 {
 	autodir DIR *entries = opendir(at(rig, "sessions"));
@@ -164,7 +164,7 @@ static int destroy(const struct rig *rig, void *data)
 	return said(microagent_session_destroy_named(rig->agent, data, &err), &err);
 }
 
-/* Its archive is there once, whole and closed. */
+/* Requires that its archive is there once, whole and closed. */
 static void assert_archived(const struct rig *rig, const char *name)
 {
 	autobuf struct buf log = BUF_INIT(1 << 20);
@@ -226,7 +226,7 @@ static int create(const struct rig *rig, void *data)
 	return said(status, &err);
 }
 
-/* Killed over it, a claimer leaves the member to the next one, or has it, or it goes. */
+/* A claimer that is killed leaves the member to the next one, or has it, or the member goes. */
 static void a_member_that_is_claimed(void **state)
 {
 	struct rig *rig = *state;
@@ -278,7 +278,7 @@ static void a_pool_that_is_drained(void **state)
 	bool killed = true;
 	int step = 0;
 
-	/* The steps of the members' own ends are tried above. */
+	/* The steps of the members' own ends are tested above. */
 	for (; killed; step += step < 10 ? 1 : 7) {
 		char name[SESSION_NAME_ROOM];
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A session from its clone to its archive: opened, listed, shared with, destroyed. */
+/* Tests a session from its clone to its archive: opened, listed, shared with, destroyed. */
 #include <errno.h>
 #include <sys/syscall.h>
 
@@ -116,7 +116,7 @@ static void a_session_that_is_being_made(void **state)
 	close(mark);
 	assert_fails(microagent_session_open(rig->agent, name, &session, &err), ERR_CONFLICT,
 		     "its maker was killed");
-	/* By its name it can be destroyed. */
+	/* It can be destroyed by its name. */
 	assert_ok(microagent_session_destroy_named(rig->agent, name, &err));
 	assert_false(is_there(bundle(rig, name)));
 }
@@ -128,7 +128,7 @@ static void a_damaged_session_can_be_destroyed(void **state)
 	struct rig *rig = *state;
 	const char *name = clone_one(rig);
 
-	/* Its pool is not known without its record: it may be any. */
+	/* Without its record its pool is not known, so it may be any. */
 	put(at(rig, "sessions/%s.bundle/session.json", name), "{");
 	keep_pool(rig, 1);
 	touch(token(rig, POOL_CLAIMED, name));
@@ -166,7 +166,7 @@ static void a_session_that_another_destroys(void **state)
 	assert_false(is_there(at(rig, "sessions/.locks/.making")));
 }
 
-/* Its directory is gone, and somebody empties what has no name any more. */
+/* Its directory is gone, and another process empties the directory that has no name any more. */
 static void a_session_that_another_empties(void **state)
 {
 	struct rig *rig = *state;
@@ -200,7 +200,7 @@ static void an_end_that_broke_off_is_known_by_its_mark(void **state)
 
 static bool marks_stay;
 
-/* In the C library's place: a disk that fails where a mark is to go. */
+/* Replaces the C library's function: a disk that fails where a mark is made. */
 int unlinkat(int dir, const char *path, int flags)
 {
 	if (marks_stay && strstr(path, ".bundle.end")) {
@@ -210,7 +210,7 @@ int unlinkat(int dir, const char *path, int flags)
 	return (int)syscall(SYS_unlinkat, dir, path, flags);
 }
 
-/* It would be listed as half destroyed, by whom nobody knows. */
+/* It would be listed as half destroyed by an unknown process. */
 static void a_mark_that_stays_is_told(void **state)
 {
 	struct rig *rig = *state;
@@ -284,7 +284,7 @@ static void sessions_as_they_are_listed(void **state)
 	assert_string_equal(json_text(entry_of(answer, left), "detail", ""), SESSION_UNFINISHED);
 }
 
-/* Also when its directory has lost its name. */
+/* Also if its directory has lost its name. */
 static void sessions_that_are_destroyed_are_listed(void **state)
 {
 	struct rig *rig = *state;
@@ -336,7 +336,7 @@ static void members_as_they_are_listed(void **state)
 		assert_int_equal(json_is_true(json_object_get(entry, "pooled")), rows[i].pooled);
 		assert_int_equal(unlink(token(rig, rows[i].kind, name)), 0);
 	}
-	/* Its filler is at it, and has no token yet. */
+	/* Its filler works on it, and it has no token yet. */
 	half_make(rig, name);
 	autoclose int mark = locked(mark_of(rig, name), LOCK_EX);
 	json_auto_t *answer = microagent_session_list(rig->agent, NULL);
@@ -385,7 +385,7 @@ static void the_share_of_a_config(void **state)
 	share = json_array_get(json_object_get(record, "shares"), 0);
 	assert_string_equal(json_text(share, "cache", ""), "always");
 	assert_int_equal(json_integer_value(json_object_get(share, "timeoutSeconds")), 60);
-	/* Several, each with a tag of its own. */
+	/* Several directories, each with a tag of its own. */
 	spec.machine.shares = (const char *const[]){"/srv/more:/more:ro", "/srv/most:/most", NULL};
 	spec.machine.share_anyway = true;
 	assert_ok(session_share_put(config, &spec, true, &err));
@@ -397,7 +397,7 @@ static void the_share_of_a_config(void **state)
 	spec.machine.shares = (const char *const[]){":/more", NULL};
 	assert_fails(session_share_put(config, &spec, true, &err), ERR_INVALID,
 		     "\":/more\" is not DIR, DIR:/PLACE or DIR:/PLACE:OPTIONS");
-	/* One that is restored gets them when it runs. */
+	/* A restored session gets them when it runs. */
 	assert_ok(session_share_record(record, config, true, &err));
 	assert_null(json_object_get(config, "shares"));
 	assert_true(json_is_true(json_object_get(config, "hotplug")));
@@ -481,7 +481,7 @@ static int end_main_thread(const struct rig *rig, void *data)
 	pthread_exit(NULL);
 }
 
-/* The process lives on, and so does what it makes. */
+/* The process lives on, and so does everything that it makes. */
 static void a_maker_whose_main_thread_ends(void **state)
 {
 	struct rig *rig = *state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Names of sessions and of bases, of their directories, and of the marks of their ends. */
+/* Tests names of sessions and of bases, of their directories, and of the marks of their ends. */
 #include "session_fixture.h"
 
 #define NAME "session-2026-05-10T14-22-00Z-a7f3"
@@ -117,7 +117,7 @@ static void the_mark_of_an_end(void **state)
 	assert_string_equal(id, "before");
 }
 
-/* One byte less than there is room for is the most. */
+/* The longest name is one byte shorter than the room. */
 static void a_mark_that_is_too_long(void **state)
 {
 	char id[SESSION_ID_ROOM], mark[SESSION_ID_ROOM + 8];
@@ -151,7 +151,7 @@ static void a_base_with_and_without_its_version(void **state)
 	assert_int_equal(name.version, 2);
 }
 
-/* What only looks like a version is a part of the name. */
+/* A part that only looks like a version belongs to the name. */
 static void what_is_no_version(void **state)
 {
 	static const char *const words[] = {"web-v03", "web-v", "web-v1234567", "web3",
@@ -181,7 +181,7 @@ static void what_no_base_is_called(void **state)
 	assert_int_equal(name.version, 7);
 	assert_int_equal(microagent_base_check_name("web", NULL), 0);
 	assert_int_equal(microagent_base_check_name("-web", NULL), -1);
-	/* 32 are the most, without the version. */
+	/* 32 is the most, without the version. */
 	assert_ok(base_name_parse("abcdefghijklmnopqrstuvwxyz012345-v1", &name, &err));
 	assert_string_equal(name.full, "abcdefghijklmnopqrstuvwxyz012345-v1");
 }

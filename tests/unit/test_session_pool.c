@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What is recorded of a pool, what the host has room for, and who sets and drains it. */
+/* Tests the record of a pool, the room of the host, and commands that set and drain the pool. */
 #include <inttypes.h>
 
 #include "base/clock.h"
@@ -131,7 +131,7 @@ static void memory_that_is_to_stay_free(void **state)
 	assert_fails(pool_room(&pool, &half, 0, 0, &err), ERR_UNAVAILABLE, "MiB of memory");
 	limit_set(LIMIT_POOL_FREE_MIB, 1);
 	limit_set(LIMIT_POOL_FREE_MIB, (uint64_t)available / 4);
-	/* As large as it can get, or as those that wait are; but one can always grow. */
+	/* As large as it can get, or as the waiting members are. But one can always grow. */
 	const struct pool_record most = {1, available / 8 * 7, 1, "nat", "qemu"};
 	assert_fails(pool_room(&pool, &most, 0, 0, &err), ERR_UNAVAILABLE, "MiB of memory");
 	assert_ok(pool_room(&pool, &most, 0, available / 8, &err));
@@ -194,7 +194,7 @@ static void a_pool_that_could_never_be_full(void **state)
 	assert_fails(pool_check_size(&record, (size_t)most, 0, &err), ERR_INVALID, ", 0");
 	record.memory_mib = 3;
 	assert_fails(pool_check_size(&record, 0, 0, &err), ERR_INVALID, "at least 4 MiB");
-	/* One as large as the host has room for, and several that could not all be so large. */
+	/* One that is as large as the host's room, and several that could not all be so large. */
 	record.memory_mib = total - 16;
 	assert_ok(pool_check_size(&record, 0, 0, &err));
 	record.size = 2;
@@ -262,7 +262,7 @@ static void what_no_pool_is(void **state)
 	assert_false(is_there(at(rig, "pool")));
 }
 
-/* Those of the pool itself are not of others. */
+/* The pool's own sessions do not count as others. */
 static void others_leave_less_room(void **state)
 {
 	struct rig *rig = *state;
@@ -311,7 +311,7 @@ static void the_drain_of_another_version(void **state)
 	assert_true(is_there(at(rig, "pool/webb-v1")));
 }
 
-/* Who is claimed stays with his claimer, and the place of his token with him. */
+/* A claimed member stays with its claimer, and its token stays in its place. */
 static void a_drain_keeps_what_is_claimed(void **state)
 {
 	struct rig *rig = *state;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The filler of a pool: one at a time, known by its start, and ended by nobody's mistake. */
+/* Tests the filler of a pool: there is one at a time, its start identifies it, and no other process
+ * is ended in its place. */
 #include <inttypes.h>
 
 #include "base/clock.h"
@@ -24,7 +25,7 @@ static void one_filler_at_a_time(void **state)
 	lock = pool_filler_lock(&pool, NULL);
 	assert_true(lock >= 0);
 	assert_fails(pool_filler_lock(&pool, &err), ERR_CONFLICT, "filled already");
-	/* Who finds one starts none. */
+	/* A process that finds a filler starts none. */
 	assert_ok(pool_filler_start(rig->agent, &pool, &err));
 	assert_int_equal(count_fillers(rig), 0);
 	close(lock);
@@ -94,7 +95,7 @@ static void a_filler_is_ended(void **state)
 	assert_true(WIFSIGNALED(status));
 }
 
-/* Its pid has become another's. */
+/* Its pid belongs to another process now. */
 static void nobody_else_is_ended(void **state)
 {
 	struct rig *rig = *state;
@@ -108,7 +109,7 @@ static void nobody_else_is_ended(void **state)
 	pid = start_filler(&pool, false);
 	assert_ok(proc_start_time(pid, &ticks, &err));
 	snprintf(text, sizeof(text), "%d %" PRIu64 "\n", (int)pid, ticks + 1);
-	/* Without a rename: the lock is on this file. */
+	/* Without a rename, since the lock is on this file. */
 	put(at(rig, "pool/web-v1/filler.lock"), text);
 	limit_set(LIMIT_KILL_MS, 30);
 	assert_fails(pool_filler_end(&pool, &err), ERR_TIMEOUT, "not to be found");

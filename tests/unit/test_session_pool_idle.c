@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The priority of a member's processes when the member is ready. Linux alone has one (SCHED_IDLE). */
+/* Tests the priority of a member's processes when the member is ready. Only Linux has such a
+ * priority (SCHED_IDLE). */
 #include <sched.h>
 
 #include "session/pools/pool.h"
@@ -14,7 +15,7 @@ static struct child idle_keeper(const struct fixture *f)
 	return child;
 }
 
-/* runtime.json is what a live supervisor that was taken over has written. */
+/* A live supervisor that was taken over has written runtime.json. */
 static void others_stay_idle(void **state)
 {
 	const struct fixture *f = *state;
@@ -26,11 +27,12 @@ static void others_stay_idle(void **state)
 	assert_int_equal(workspace_write(&f->ws, "runtime.json", runtime, STORE_NO_SYNC, &err), 0);
 	assert_int_equal(lease_take(&f->ws, &lease, &err), 0);
 	own = idle_keeper(f);
-	/* This process has no lease any more, so what it began before is none of the workspace. */
+	/* This process has no lease any more, so its earlier children do not belong to the
+	 * workspace. */
 	lease_drop(&lease);
 	pool_raise(&f->ws);
 	assert_int_equal(sched_getscheduler(other.pid), SCHED_IDLE);
-	/* Another user than root may not raise it everywhere. */
+	/* A user other than root may not raise it everywhere. */
 	if (geteuid() == 0)
 		assert_int_equal(sched_getscheduler(own.pid), SCHED_OTHER);
 	end(&own);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The quota of a session's disk, and what else is recorded of it. */
+/* Tests the quota of a session's disk, and the other members of its record. */
 #include "session_fixture.h"
 
 #define MIB (INT64_C(1) << 20)
@@ -80,12 +80,12 @@ static void the_quota_of_one_that_does_not_run(void **state)
 	assert_int_equal(json_integer_value(json_object_get(disk, "quotaBytes")), 3 * MIB);
 	assert_fails(microagent_session_set_quota(session, 0, NULL, &err), ERR_INVALID, "quota");
 	assert_int_equal(recorded(rig, name), 3 * MIB);
-	/* What else is recorded stays. */
+	/* The other members of the record stay. */
 	json_auto_t *record = get_json(at(rig, "sessions/%s.bundle/session.json", name));
 	assert_string_equal(json_text(record, "base", ""), "web-v1");
 }
 
-/* An empty one holds what the layer itself takes, and this one four MiB. */
+/* An empty layer has what the layer itself takes, and this one has four MiB. */
 static void no_quota_below_what_has_grown(void **state)
 {
 	struct rig *rig = *state;
