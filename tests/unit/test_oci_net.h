@@ -22,7 +22,7 @@ struct line {
 	int near, far; /* the namespaces */
 };
 
-/* In children, where cmocka's own assertions are not to be used. */
+/* Runs in children, where cmocka's own assertions cannot be used. */
 #define REQUIRE(condition)                                                                 \
 	do {                                                                               \
 		if (!(condition)) {                                                        \
@@ -74,7 +74,7 @@ static inline int new_namespace(void)
 	return fd;
 }
 
-/* What the kernel tells in this namespace from now on. */
+/* Returns what the kernel reports in this namespace from now on. */
 static inline int hear_kernel(unsigned groups)
 {
 	const struct sockaddr_nl address = {.nl_family = AF_NETLINK, .nl_groups = groups};
@@ -116,9 +116,9 @@ static inline void await_told(int heard, bool (*is_it)(const struct nlmsghdr *, 
 	close(heard);
 }
 
-/* Both ends without link-local addresses, so that neither speaks by itself. Leaves the caller in
- * near, where the link is up. A link that was set up loses what it is given until the kernel's link
- * watch has come by (linkwatch_do_dev()), which is heard. */
+/* Sets up both ends without link-local addresses, so that neither sends by itself. Leaves the
+ * caller in near, where the link is up. A link that was just set up loses frames until the kernel's
+ * link watch has run (linkwatch_do_dev()), which this function waits for. */
 static inline struct line draw_line(void)
 {
 	struct line line;
@@ -156,7 +156,7 @@ static inline void in_namespaces(void (*test)(struct line line))
 	assert_int_equal(WEXITSTATUS(status), 0);
 }
 
-/* A test of cmocka's, name_test, of a function that is run there. */
+/* A test of cmocka, name_test, for a function that runs there. */
 #define IN_NAMESPACES(name)                   \
 	static void name##_test(void **state) \
 	{                                     \

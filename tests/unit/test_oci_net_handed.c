@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A namespace that was read on the host and set in a guest, which is a third namespace here, reads
- * as the same: what is put into the document comes out of it. */
+/* Tests that a namespace which was read on the host and set in a guest, here a third namespace,
+ * reads as the same: everything in the document comes out of it. */
 #include "test_oci_net.h"
 
 #include "base/json.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Connections to the loopback of a namespace, and who gets them. */
+/* Tests connections to the loopback of a namespace, and who gets them. */
 #include "test_oci_net.h"
 
 #include <arpa/inet.h>
@@ -15,7 +15,7 @@ static struct netns_loopback open_loopback(void)
 
 	if (netns_loopback_open(&loopback, &err) == 0)
 		return loopback;
-	/* Where nobody may load programs there is nothing to be tried. */
+	/* If nobody may load programs there is nothing to test. */
 	fprintf(stderr, "%s: %s\n", err.errnum == EPERM ? "skipped" : "failed", err.msg);
 	_exit(err.errnum == EPERM ? SKIPPED : WRONG);
 }
@@ -85,8 +85,8 @@ static void each_port_is_led_to_one(struct line line)
 	require_led(&loopback, "127.0.0.1", port_of(loopback.listener));
 }
 
-/* Another address of the loopback, where Docker has its resolver; one of a link's; another
- * protocol; a connection that was there before. */
+/* Another address of the loopback, where Docker has its resolver; an address of a link; another
+ * protocol; an earlier connection. */
 static void others_are_as_they_were(struct line line)
 {
 	autoclose int early = serve("127.0.0.1", 7);
@@ -113,7 +113,7 @@ static void others_are_as_they_were(struct line line)
 	REQUIRE(accept(loopback.listener, NULL, NULL) < 0 && errno == EAGAIN);
 }
 
-/* What is connected goes on; and what was and lingers keeps nobody from its port. */
+/* An existing connection goes on, and the rest of an old one keeps nobody from its port. */
 static void it_ends_with_its_descriptors(struct line line)
 {
 	struct netns_loopback loopback = open_loopback();
@@ -128,7 +128,7 @@ static void it_ends_with_its_descriptors(struct line line)
 	REQUIRE(write(client, "x", 1) == 1 && read(taken, &byte, 1) == 1 && byte == 'x');
 	close(steal_fd(&taken));
 	close(steal_fd(&client));
-	/* Whoever listens is found again. */
+	/* A server that listens is found again. */
 	autoclose int other = serve("127.0.0.1", 80);
 	autoclose int found = call("127.0.0.1", 80);
 	autoclose int served = accept(other, NULL, NULL);
@@ -146,7 +146,8 @@ static void without_its_link_nothing_is_led(struct line line)
 	REQUIRE(accept(loopback.listener, NULL, NULL) < 0 && errno == EAGAIN);
 }
 
-/* Of two in one namespace the first has all, and the second what comes after its end. */
+/* Of two listeners in one namespace the first gets all connections, and the second gets those after
+ * the first one's end. */
 static void two_of_one_namespace(struct line line)
 {
 	struct netns_loopback first = open_loopback(), second = open_loopback();
@@ -168,7 +169,7 @@ static void another_namespace_has_none_of_it(struct line line)
 	require_led(&loopback, "127.0.0.1", 80);
 }
 
-/* As on a host that was booted without IPv6, or with it switched off where the namespace is. */
+/* As on a host that was booted without IPv6, or that has it switched off in the namespace. */
 static void without_ipv6(struct line line)
 {
 	(void)line;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Frames between the far end of a container's link and the machine that has its tap, past the
+/* Tests frames between the far end of a container's link and the machine that has its tap, past the
  * kernel of the namespace. */
 #include "test_oci_net.h"
 
@@ -21,7 +21,7 @@ static const uint8_t far_mac[6] = {0x0a, 0x58, 0x0a, 0x01, 0x00, 0x01};
 
 /* --- the two ends ---------------------------------------------------------------------------- */
 
-/* What a child finds that it cannot have is no failure. */
+/* If a child finds that this host lacks something, that is no failure. */
 static struct netns_taps make_taps(bool vnet_hdr)
 {
 	struct error err = {0};
@@ -39,7 +39,7 @@ static struct netns_taps make_taps(bool vnet_hdr)
 	return taps;
 }
 
-/* Of frames of that type alone. */
+/* Only frames of that type. */
 static int open_far(const struct line *line, uint16_t type)
 {
 	struct sockaddr_ll link = {.sll_family = AF_PACKET, .sll_protocol = htons(type)};
@@ -78,7 +78,7 @@ static size_t begin_frame(uint8_t *frame, const uint8_t *to, const uint8_t *from
 	return ETH_HLEN;
 }
 
-/* Of ARP, or a neighbour's advertisement. */
+/* An answer of ARP, or a neighbour's advertisement. */
 static bool is_answer(const uint8_t *frame, size_t len)
 {
 	uint16_t type = (uint16_t)(frame[12] << 8 | frame[13]);
@@ -88,7 +88,7 @@ static bool is_answer(const uint8_t *frame, size_t len)
 }
 
 /* len bytes from one end are read at the other. A kernel's report of its multicast groups, which it
- * sends when it pleases, may come before; an answer of a kernel's may not. */
+ * sends at any time, may come before. An answer of a kernel may not. */
 static void pass_frame(int from, int to, const uint8_t *frame, size_t len)
 {
 	uint8_t got[FRAME];
@@ -166,7 +166,8 @@ static size_t solicitation(uint8_t *frame)
 	return ETH_HLEN + sizeof(ip) + 32;
 }
 
-/* An address of IPv6 is answered for when the kernel tells of it, not when it was taken. */
+/* The kernel answers for an address of IPv6 when it has reported it, and not when the address was
+ * set. */
 static void give_addresses(void)
 {
 	int heard = hear_kernel(RTMGRP_IPV6_IFADDR);
@@ -176,7 +177,7 @@ static void give_addresses(void)
 	await_told(heard, has_address, if_nametoindex("eth0"));
 }
 
-/* The tap has the question, and the far end hears nothing before what the machine says. */
+/* The tap has the question, and the far end gets nothing before the machine's answer. */
 static void machine_is_asked(int far, int tap, const uint8_t *question, size_t len)
 {
 	uint8_t answer[FRAME] = {0};
@@ -196,7 +197,7 @@ static void addresses_are_asked_for(struct line line)
 	struct error err = {0};
 
 	give_addresses();
-	/* Before: the kernel of the namespace answers both. */
+	/* Before this the kernel of the namespace answers both. */
 	size_t len = arp_request(question);
 	write_frame(arp, question, len);
 	REQUIRE(read_frame(arp, got) == len && got[21] == 2 && memcmp(got + 22, near_mac, 6) == 0);
@@ -246,7 +247,7 @@ static int begin_connection(const struct line *line)
 	return fd;
 }
 
-/* The errno of its end. */
+/* Returns the errno of its end. */
 static int end_connection(int fd)
 {
 	struct pollfd writable = {.fd = fd, .events = POLLOUT};
@@ -273,7 +274,7 @@ static uint16_t tcp_sum(const uint8_t *ip, size_t len)
 	return checksum(ip + 20, len, checksum(ip + 12, 8, (uint32_t)(6 + len)));
 }
 
-/* What a machine without a listener says to a connection's first segment, made of it. */
+/* Makes the answer of a machine without a listener to a connection's first segment. */
 static size_t refuse_segment(uint8_t *frame)
 {
 	uint8_t *ip = frame + ETH_HLEN, *tcp = ip + 20;
@@ -319,7 +320,7 @@ static void connections_are_the_machines(struct line line)
 	struct netns_taps taps = make_taps(false);
 	int fd = begin_connection(&line);
 	size_t len = read_frame(taps.taps[0].fd, frame);
-	/* Whole, with its checksum, though none was made for a link that is memory. */
+	/* The frame is whole and has its checksum, though none was made for a link in memory. */
 	REQUIRE(len >= ETH_HLEN + 40 && frame[ETH_HLEN + 9] == 6 && frame[ETH_HLEN + 33] == 2 &&
 		tcp_sum(frame + ETH_HLEN, len - ETH_HLEN - 20) == 0xffff);
 	write_frame(taps.taps[0].fd, frame, refuse_segment(frame));
@@ -367,7 +368,7 @@ static void anothers_qdisc_is_let_alone(struct line line)
 	run("tc qdisc show dev eth0 | grep -q clsact");
 }
 
-/* Of two links the second fails, and the first is as it was. */
+/* The second of two links fails, and the first is as before. */
 static void all_or_none(struct line line)
 {
 	struct netns_taps taps = {0};
@@ -387,8 +388,8 @@ static void all_or_none(struct line line)
 	run("test -z \"$(tc qdisc show dev eth0 ingress)\"");
 }
 
-/* A kill takes the tap and leaves the filter: nothing answers until that is removed, by the link's
- * name alone. */
+/* A kill removes the tap and leaves the filter. Nothing answers until the filter is removed, by the
+ * link's name alone. */
 static void after_a_kill(struct line line)
 {
 	int arp = open_far(&line, ETH_P_ARP);
@@ -403,7 +404,8 @@ static void after_a_kill(struct line line)
 	run("tc filter show dev eth0 ingress | grep -q mirred");
 	size_t len = arp_request(question);
 	write_frame(arp, question, len);
-	/* Whoever has the link next finds it as ours, and nothing of somebody else's. */
+	/* The next process that has the link recognises the filter as ours, and removes nothing
+	 * else. */
 	taps = make_taps(false);
 	run("test $(tc filter show dev eth0 ingress | grep -c mirred) = 1");
 	machine_is_asked(arp, taps.taps[0].fd, question, len);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Every field of the published schema of the OCI runtime specification has a row in the table. */
+/* Tests that every field of the published schema of the OCI runtime specification has a row in the
+ * table. */
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -93,7 +94,7 @@ static void see(const json_t *schema, const char *in_file, const char *path)
 	}
 }
 
-/* The fields that the published schema of version 1.2 has, a path on each line. */
+/* Returns the fields of the published schema of version 1.2, a path on each line. */
 static void every_field_that_is_listed(void **state)
 {
 	const char *cut = strrchr(__FILE__, '/');

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Filters for system calls: what the compiled program answers, by a small interpreter of it. */
+/* Tests filters for system calls: a small interpreter runs the compiled program. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -56,7 +56,7 @@ static bool jumps(const struct sock_filter *f, uint32_t a)
 	}
 }
 
-/* What libseccomp makes: loads, AND, jumps and returns. */
+/* The instructions that libseccomp uses: loads, AND, jumps and returns. */
 static uint32_t interpret(const struct buf *program, const struct seccomp_data *data)
 {
 	size_t count = program->len / sizeof(struct sock_filter);
@@ -138,7 +138,7 @@ static void defaults(void **state)
 	assert_int_equal(flags, 0);
 }
 
-/* A filter that forbids all but what it names was written without what came later. */
+/* A filter that forbids everything except what it names was written before newer calls existed. */
 static void newer_calls(void **state)
 {
 	static const struct {
@@ -206,7 +206,7 @@ static void arguments(void **state)
 	}
 }
 
-/* Of different arguments all are to hold; of one that is named twice, any. */
+/* If several arguments are named, all conditions must hold. If one is named twice, any must. */
 static void several_arguments(void **state)
 {
 	autobuf struct buf program = BUF_INIT(0);

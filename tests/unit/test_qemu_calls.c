@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The table of QEMU's system calls: its rows, what the compiled filter says to each of them (read
- * by a few lines that run it as the kernel does), and processes that are under it.
+ * Tests the table of QEMU's system calls: its rows, the results of the compiled filter for each of
+ * them (a few lines run it as the kernel does), and processes under the filter.
  */
 #include "test_base.h"
 
@@ -49,7 +49,7 @@ static struct sock_fprog compile(enum vmm_program vmm, bool only_logs)
 	return read_filter(fd);
 }
 
-/* What the kernel would do. */
+/* Returns what the kernel would do. */
 static uint32_t verdict(const struct sock_fprog *program, const struct seccomp_data *data)
 {
 	uint32_t a = 0;
@@ -98,7 +98,7 @@ static uint32_t verdict_of(const struct sock_fprog *program, int number, uint64_
 	return verdict(program, &data);
 }
 
-/* What is said of the calls that the row means. */
+/* Returns the verdicts for the calls that the row means. */
 static uint32_t verdict_of_row(const struct sock_fprog *program, const struct vmm_call *call)
 {
 	struct seccomp_data data = {.nr = call->number, .arch = seccomp_arch_native()};
@@ -121,7 +121,7 @@ static void rows_are_in_order_and_have_reasons(void **state)
 			assert_true(strcmp(before->name, call->name) < 0);
 		else if (i > 0)
 			assert_true(before->fate < call->fate);
-		/* One fate for a call, but where its arguments differ: of clone() and fcntl(). */
+		/* A call has one verdict, unless its arguments differ: clone() and fcntl(). */
 		for (size_t j = 0; j < i; j++)
 			if (vmm_calls[j].number == call->number && call->number >= 0)
 				assert_true(call->only[0].op && vmm_calls[j].only[0].op);
@@ -174,7 +174,7 @@ static uint32_t verdict_of_socket(const struct sock_fprog *program, int number, 
 	return verdict(program, &data);
 }
 
-/* No socket is to be had that sends to a place of one's choice. */
+/* No socket can be made that sends to an address of the VMM's choice. */
 static void sockets_are_few(void **state)
 {
 	static const int families[] = {AF_INET, AF_INET6, AF_NETLINK, AF_PACKET, AF_VSOCK};
@@ -207,7 +207,7 @@ static void sockets_are_few(void **state)
 	}
 }
 
-/* The verdict of each of both filters on a call of that number with these arguments. */
+/* Returns the verdict of both filters on a call of that number with these arguments. */
 static void assert_verdicts(int number, const uint64_t args[4], uint32_t qemu, uint32_t firecracker)
 {
 	struct sock_fprog programs[] = {compile(VMM_QEMU, false), compile(VMM_FIRECRACKER, false)};
@@ -225,7 +225,7 @@ static void assert_verdicts(int number, const uint64_t args[4], uint32_t qemu, u
 	}
 }
 
-/* Who opens its files does not wait for it, and nobody is sent a signal. */
+/* A program that opens its files does not wait for it, and nobody gets a signal. */
 static void nobody_is_held_up(void **state)
 {
 	static const uint64_t commands[] = {F_SETLEASE, F_NOTIFY, F_SETOWN, F_SETOWN_EX, F_SETSIG};
@@ -266,7 +266,7 @@ static void sockets_are_connected_nowhere_else(void **state)
 	}
 }
 
-/* The disk of an ordinary user's machine is that user's file, and the guest writes what is in it. */
+/* The disk of an ordinary user's machine is that user's file, and the guest writes its contents. */
 static void no_file_becomes_a_set_user_id_program(void **state)
 {
 	static const int changing[] = {
@@ -290,7 +290,7 @@ static void no_file_becomes_a_set_user_id_program(void **state)
 	const uint32_t refused = SECCOMP_RET_ERRNO | ENOSYS;
 
 	(void)state;
-	/* A link names a file of others. The stand-in for Firecracker makes some. */
+	/* A link can name files of others. The stand-in for Firecracker makes some. */
 	assert_verdicts(SYS_symlinkat, (const uint64_t[4]){0}, refused, SECCOMP_RET_ALLOW);
 	for (size_t i = 0; i < ARRAY_SIZE(changing); i++)
 		assert_verdicts(changing[i], (const uint64_t[4]){0, 0600, 0600, 0600}, refused,
@@ -324,7 +324,7 @@ static void other_architectures_end_it(void **state)
 
 /* --- processes under it ---------------------------------------------------------------------- */
 
-/* How a child ended that has the filter and does that. */
+/* Returns how a child ends that has the filter and does that. */
 static int status_under(const struct sock_fprog *program, int (*act)(void))
 {
 	int status = -1;
@@ -372,7 +372,7 @@ static void *do_nothing(void *data)
 	return data;
 }
 
-/* What the C library does by clone3() where it can. */
+/* The C library does this by clone3() if it can. */
 static int make_thread(void)
 {
 	pthread_t thread;
@@ -423,7 +423,8 @@ static int open_without_support(void)
 		       : 1;
 }
 
-/* As one without seccomp(2). The first test, since libseccomp asks a kernel once. */
+/* As on a kernel without seccomp(2). This is the first test, since libseccomp asks a kernel
+ * once. */
 static void an_old_kernel_is_told(void **state)
 {
 	struct sock_filter code[] = {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What killed makers and destroyers of sessions leave: swept, unless somebody is at it just now. */
+/* Tests the rest of killed makers and destroyers of sessions: it is swept, unless a process works
+ * on it just now. */
 #include "session_fixture.h"
 
 #define GHOST "session-2026-05-10T14-22-00Z-0001"
@@ -43,7 +44,7 @@ static char *ending_of(const struct rig *rig, const char *name)
 	return strdup(at(rig, "sessions/.locks/.making/%s.bundle.end", name));
 }
 
-/* How often a session's audit log, archived or not, tells of an orphan so. */
+/* Returns how often a session's audit log, archived or not, reports an orphan in these words. */
 static int count_told(const struct rig *rig, const char *name, const char *text)
 {
 	int count = 0;
@@ -153,7 +154,7 @@ static void a_mark_before_its_directory_goes(void **state)
 	assert_false(is_there(mark_of(rig, GHOST)));
 }
 
-/* A claimer that found the session taken by another. */
+/* A claimer that found the session taken by another one. */
 static void a_mark_without_its_second_is_nobodys(void **state)
 {
 	struct rig *rig = *state;
@@ -214,7 +215,7 @@ static void a_member_that_waits_stays(void **state)
 	assert_int_equal(count_told(rig, name, "\"adopted\""), 1);
 }
 
-/* Its claimer was killed before anybody knew of it. */
+/* Its claimer was killed before anybody knew of the claim. */
 static void a_member_that_was_claimed_goes(void **state)
 {
 	struct rig *rig = *state;
@@ -229,7 +230,7 @@ static void a_member_that_was_claimed_goes(void **state)
 	assert_false(is_there(token(rig, POOL_CLAIMED, name)));
 }
 
-/* Whether it waits cannot be told, so it may. */
+/* Nobody can tell whether it waits, so it may. */
 static void pools_that_cannot_be_read_keep_it(void **state)
 {
 	struct rig *rig = *state;
@@ -277,7 +278,7 @@ static void an_end_that_somebody_is_at_is_his(void **state)
 	assert_true(is_there(ending));
 }
 
-/* Both marks: the one who destroys it may fail, so what tells of its making stays. */
+/* It has both marks. The process that destroys it may fail, so the mark of its making stays. */
 static void a_half_made_one_that_is_being_destroyed(void **state)
 {
 	struct rig *rig = *state;
@@ -334,7 +335,7 @@ static void what_somebody_empties_is_his(void **state)
 	assert_true(is_there(at(rig, "sessions/.locks/.gone/" GHOST ".bundle/x")));
 }
 
-/* How often the security logs have the text. */
+/* Returns how often the security logs have the text. */
 static int count_security(const struct rig *rig, const char *text)
 {
 	autodir DIR *logs = opendir(at(rig, "logs"));
@@ -353,7 +354,7 @@ static int count_security(const struct rig *rig, const char *text)
 	return count;
 }
 
-/* Something lives in it that does not end: its lease is held. */
+/* A process in it does not end: its lease is held. */
 static void what_cannot_be_removed_is_told_once(void **state)
 {
 	struct rig *rig = *state;
@@ -377,7 +378,7 @@ static void what_cannot_be_removed_is_told_once(void **state)
 	close(lease);
 	auto_swept struct swept swept = sweep(rig);
 	assert_removed(&swept, name, ENDED);
-	/* Who lives writes the session's log himself, so it is told elsewhere. */
+	/* A live supervisor writes the session's log itself, so the report goes elsewhere. */
 	assert_int_equal(count_security(rig, "session.orphaned"), 2);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Templates of bases as files: made, dropped, broken off, and what a session makes of them. */
+/* Tests templates of bases as files: made, removed, interrupted, and used by a session. */
 #include "session_killing.h"
 
 #include "session/templates/template.h"
@@ -11,7 +11,7 @@ static const struct microagent_warm_spec as_it_is = {0};
 static const struct microagent_session_spec roomy = {
 	.base = "web", .machine.network = "isolated", .disk_quota_mib = 64};
 
-/* Its memory is hashed whenever it was saved. */
+/* Its memory is hashed each time that it is saved. */
 static int make_small(void **state)
 {
 	return rig_make(state) < 0 ? -1 : make_base_of(*state, "web", 64, NULL);
@@ -24,7 +24,7 @@ static void warm(const struct rig *rig)
 	assert_ok(microagent_base_warm(rig->agent, "web", &as_it_is, NULL, &err));
 }
 
-/* The record of a session that is cloned by the spec, and destroyed again. */
+/* Returns the record of a session that is cloned by the spec, and destroyed again. */
 static json_t *record_of(const struct rig *rig, const struct microagent_session_spec *spec)
 {
 	struct microagent_session *session = NULL;
@@ -66,7 +66,7 @@ static void a_template_is_made_and_dropped(void **state)
 	assert_string_equal(json_text(json_object_get(told, "boot"), "how", ""), "restored");
 	assert_string_equal(json_text(told, "template", ""), json_text(template, "sha256", "?"));
 	assert_string_equal(json_text(told, "clone", ""), "overlay");
-	/* Anew, in the place of the one before. */
+	/* Made anew, in the place of the earlier one. */
 	warm(rig);
 	again = microagent_base_show(rig->agent, "web", NULL);
 	assert_string_not_equal(json_text(json_object_get(again, "template"), "createdAt", ""),
@@ -76,7 +76,7 @@ static void a_template_is_made_and_dropped(void **state)
 	assert_false(is_there(at(rig, BUNDLE "/.warming")));
 	assert_fails(microagent_base_cool(rig->agent, "web", &err), ERR_NOT_FOUND,
 		     "web-v1 has no template");
-	/* It was prepared for the one that is gone. */
+	/* It was prepared for the removed one. */
 	assert_ok(microagent_session_destroy(session, &err));
 }
 
@@ -123,7 +123,7 @@ static void what_does_not_fit_is_booted(void **state)
 	spec = roomy;
 	spec.machine.rates.disk_bytes = 1 << 20;
 	assert_cold(rig, &spec, "its rates are limited");
-	/* The base's disk is small, and so is a quota that is not given. */
+	/* The base's disk is small, and so is the default quota. */
 	assert_cold(rig, &plain, "its disk has no room for the template's");
 }
 
@@ -164,7 +164,7 @@ static void damage_state(void *data, enum microagent_base_line kind, const char 
 	put(path, "of no machine");
 }
 
-/* One that was there before stays. */
+/* An earlier one stays. */
 static void one_that_cannot_be_restored_is_none(void **state)
 {
 	struct rig *rig = *state;
@@ -194,7 +194,7 @@ static void one_at_a_time(void **state)
 	templates_sweep(rig->agent, NULL);
 	assert_true(is_there(at(rig, BUNDLE "/.warming")));
 	close(mine);
-	/* Who was killed is in nobody's way. */
+	/* A killed command's files are in nobody's way. */
 	warm(rig);
 	assert_false(is_there(at(rig, BUNDLE "/.warming")));
 }
@@ -229,7 +229,8 @@ static int cool_apart(const struct rig *rig, void *data)
 	return microagent_base_cool(rig->agent, "web", NULL) < 0;
 }
 
-/* What is under its name is whole, and nothing else is there; whether there is one. */
+/* Requires that the template under its name is whole, and that nothing else is there. Returns
+ * whether there is one. */
 static bool is_whole_or_gone(const struct rig *rig)
 {
 	json_auto_t *removed = json_array();
@@ -261,7 +262,7 @@ static void killed_while_it_is_made(void **state)
 	while (code != 0) {
 		bool is;
 
-		/* Who loses its supervisor says so, and takes back what it has begun. */
+		/* A command that loses its supervisor says so, and removes what it has begun. */
 		code = run_to(rig, ++at_step, warm_apart, NULL);
 		assert_true(code <= 0 || !is_there(at(rig, BUNDLE "/.warming")));
 		is = is_whole_or_gone(rig);

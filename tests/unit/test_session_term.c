@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The end that a session was given, where nothing of it lives. */
+/* Tests the end that a session was given, if nothing of it lives. */
 #include "base/clock.h"
 #include "session_fixture.h"
 
@@ -18,7 +18,7 @@ static const char *clone_with(const struct rig *rig, int64_t lifetime, int64_t i
 	return name;
 }
 
-/* As if so much time had passed. */
+/* Lets so much time pass, by changing the record. */
 static void turn_back(const struct rig *rig, const char *name, const char *file, const char *key,
 		      int64_t ns)
 {
@@ -29,7 +29,7 @@ static void turn_back(const struct rig *rig, const char *name, const char *file,
 	clock_rfc3339(clock_real_ns() - ns, text);
 	json_object_set_new(document, key, json_string(text));
 	put_json(path, document);
-	/* As whoever accepts a record that no command has written. */
+	/* Accepts a record that no command has written. */
 	(void)unlink(at(rig, "sessions/.locks/.session-%s.bundle", name));
 }
 
@@ -98,7 +98,7 @@ static void one_that_nobody_uses(void **state)
 	assert_swept(rig, name, "nobody has used it for 30m");
 }
 
-/* Who comes to it first destroys it. */
+/* The first command that meets it destroys it. */
 static void nobody_works_in_one_that_is_over(void **state)
 {
 	struct rig *rig = *state;
@@ -152,7 +152,7 @@ static int64_t next_in(const struct rig *rig)
 	return st.st_mtim.tv_sec * INT64_C(1000000000) + st.st_mtim.tv_nsec - clock_real_ns();
 }
 
-/* Sessions that cannot be over are not opened by whoever makes another one. */
+/* Sessions that cannot be over are not opened by a command that makes another one. */
 static void a_sweep_before_the_first_end_looks_at_none(void **state)
 {
 	struct rig *rig = *state;
@@ -166,7 +166,7 @@ static void a_sweep_before_the_first_end_looks_at_none(void **state)
 	set_next(rig, -1);
 	(void)clone_one(rig);
 	assert_false(is_there(bundle(rig, name)));
-	/* Whether that worked the next look sees. */
+	/* The next look sees whether that worked. */
 	set_next(rig, -1);
 	(void)clone_one(rig);
 	assert_true(next_in(rig) > 12 * HOUR);
@@ -202,7 +202,7 @@ static void whoever_gives_an_end_brings_the_look_forward(void **state)
 	assert_true(next_in(rig) < HOUR / 30);
 }
 
-/* Of one whose machine runs, which is left alone, a look comes again. */
+/* If its machine runs it is left alone, and looked at again. */
 static void one_that_is_not_over_is_looked_at_again(void **state)
 {
 	struct rig *rig = *state;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A pool's directory and its tokens: of any number of processes at a token one has it. */
+/* Tests a pool's directory and its tokens: of any number of processes that want a token one has
+ * it. */
 #include <sys/syscall.h>
 
 #include "session_fixture.h"
@@ -9,7 +10,7 @@
 #define CLAIMERS 4
 #define TOKENS 40
 
-/* Told in front of each lock; -1: nobody wants to know. */
+/* A byte is written to it before each lock; -1: nobody wants to know. */
 static int locks_told = -1;
 
 int flock(int fd, int operation)
@@ -68,7 +69,7 @@ static void a_token_is_ended_or_taken(void **state)
 	assert_true(pool_has(&pool, POOL_CLAIMED, TWO));
 }
 
-/* Of a version that had no ending/. */
+/* A pool of a version that had no ending/. */
 static void ending_is_made_where_it_is_missing(void **state)
 {
 	struct rig *rig = *state;
@@ -160,8 +161,8 @@ static const char *nth(int i)
 	return name;
 }
 
-/* How many of TOKENS fn has got, in CLAIMERS processes together, each of which begins when all are
- * there. */
+/* Returns how many of TOKENS fn has got, in CLAIMERS processes together. Each process begins when
+ * all are there. */
 static int race(struct pool *pool, bool (*fn)(struct pool *pool, int who, const char *name))
 {
 	int gate[2], total = 0;
@@ -285,7 +286,8 @@ static void a_lock_on_what_was_removed_is_none(void **state)
 	assert_false(pool_try_lock(&pool));
 }
 
-/* One who waits for the lock gets it on what has no name any more, and begins anew. */
+/* A process that waits for the lock gets it on a directory that has no name any more, and begins
+ * anew. */
 static void a_pool_that_goes_while_one_waits(void **state)
 {
 	struct rig *rig = *state;

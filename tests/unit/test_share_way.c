@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Directories through which something is found that we run or keep, and those through which not. */
+/* Tests directories through which something is found that we run or keep, and other directories. */
 #include "test_base.h"
 
 #include <sys/stat.h>
@@ -23,7 +23,7 @@ static char kept[ARRAY_SIZE(variables)][4096];
 
 static const char bins[] = "/usr/local/bin:/usr/bin:/bin";
 
-/* A project, and beside it what its links lead to. */
+/* A project, and beside it the targets of its links. */
 static int make(void **state)
 {
 	static const char *const dirs[] = {"project", "project/deep", "tools",
@@ -73,7 +73,7 @@ static int judge(const struct scratch *s, const char *name, bool read_only, cons
 	return 0;
 }
 
-/* said: up to the share's path. Read-only it is none of the guest's to change. */
+/* said: up to the share's path. If it is read-only the guest cannot change it. */
 static void is_refused(const struct scratch *s, const char *state_dir, const char *said)
 {
 	struct error err = {0};
@@ -110,7 +110,7 @@ static void programs_through_a_link(void **state)
 		   "project/bin/qemu, which microagent itself runs, is reached by the link ");
 }
 
-/* A directory of PATH has the link, and the guest would have what is at its end. */
+/* A directory of PATH has the link, and the guest would have its target. */
 static void our_programs_behind_a_link_in_path(void **state)
 {
 	static const char *const names[] = {"microagent", "microagent-qemu-supervisor",
@@ -135,7 +135,7 @@ static void our_programs_behind_a_link_in_path(void **state)
 	}
 }
 
-/* ld.so loads each into whatever is run, as soon as it is there. */
+/* ld.so loads each into every program that is run, as soon as it exists. */
 static void libraries_that_are_not_there_yet(void **state)
 {
 	const struct scratch *s = *state;
@@ -149,7 +149,7 @@ static void libraries_that_are_not_there_yet(void **state)
 		is_refused(s, NULL, "none.so, which microagent itself runs");
 		free(steal_ptr(&list));
 	}
-	/* What has no '/' is none of the working directory. */
+	/* A name without '/' does not belong to the working directory. */
 	setenv("LD_PRELOAD", "none.so", 1);
 	assert_ok(judge(s, "project", false, NULL, &err));
 	assert_true(asprintf(&list, "/usr/none.so:%s", library) > 0);
@@ -158,7 +158,7 @@ static void libraries_that_are_not_there_yet(void **state)
 	assert_ok(judge(s, "project", true, NULL, &err));
 }
 
-/* PATH has been cleaned by then: the user's own programs go on looking there. */
+/* PATH has been cleaned by then, and the user's own programs still look there. */
 static void programs_of_where_we_were(void **state)
 {
 	const struct scratch *s = *state;
@@ -170,7 +170,7 @@ static void programs_of_where_we_were(void **state)
 	assert_ok(program_clean_path(&err));
 	assert_string_equal(getenv("PATH"), "/usr/bin:/bin");
 	is_refused(s, NULL, "project holds node_modules/.bin, where programs");
-	/* And so it is in a program that we start, which has nothing left to clean. */
+	/* The same holds in a program that we start, which has nothing left to clean. */
 	assert_ok(program_clean_path(&err));
 	is_refused(s, NULL, "project holds node_modules/.bin, where programs");
 	setenv("PATH", ".", 1);
@@ -180,7 +180,7 @@ static void programs_of_where_we_were(void **state)
 	assert_int_equal(fchdir(here), 0);
 }
 
-/* There is nothing yet at its end. */
+/* Its target does not exist yet. */
 static void programs_through_a_link_that_dangles(void **state)
 {
 	const struct scratch *s = *state;
@@ -230,7 +230,7 @@ static void cache_and_state_through_a_link(void **state)
 	is_refused(s, given, "project/st is reached by the link ");
 }
 
-/* A state directory is refused in any mode, also one that is still to be made. */
+/* A state directory is refused in any mode, also one that does not exist yet. */
 static void what_is_to_be_made_in_it(void **state)
 {
 	const struct scratch *s = *state;
@@ -275,7 +275,8 @@ static void ordinary_projects(void **state)
 	assert_ok(judge(s, "home/code", false, NULL, &err));
 }
 
-/* Which is none of an ordinary user's business, as /root in root's PATH is not, nor ours. */
+/* This does not concern an ordinary user, as /root in root's PATH does not, and it does not concern
+ * us. */
 static void a_directory_that_is_closed_to_us(void **state)
 {
 	const struct scratch *s = *state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The audit log: written, altered in every way, and what is said of it. */
+/* Tests the audit log: it is written and altered in every way, and the verdict is checked. */
 #include "test_store_audit.h"
 
 #include "base/json.h"
@@ -52,7 +52,7 @@ static void exchange(struct lines *lines)
 	lines->text[3] = third;
 }
 
-/* The one after it no longer fits, and the security log knows better at once. */
+/* The line after it no longer fits, and the security log shows it at once. */
 static void an_edited_line(void **state)
 {
 	struct fixture *f = *state;
@@ -106,7 +106,7 @@ static void moved_lines(void **state)
 	free_lines(&lines);
 }
 
-/* Its end cut off, and all of it: only the security log can know. */
+/* Its end is cut off, or all of it: only the security log can show that. */
 static void missing_lines(void **state)
 {
 	struct fixture *f = *state;
@@ -146,7 +146,7 @@ static void behind_the_end(void **state)
 	expect_bad(&report, AUDIT_BROKEN, 7, "behind the end");
 }
 
-/* Somebody else wrote to it under the writer's hand. */
+/* Another process wrote to it while the writer had it. */
 static void foreign_lines(void **state)
 {
 	struct fixture *f = *state;
@@ -179,7 +179,7 @@ static void the_clock_is_set_back(void **state)
 	assert_int_equal(report.confirmed, report.lines);
 }
 
-/* A log ends where it would be too long to be read, but for its last words. */
+/* A log ends where it would be too long to be read, except for its last words. */
 static void a_full_log(void **state)
 {
 	struct fixture *f = *state;
@@ -199,7 +199,7 @@ static void a_full_log(void **state)
 	report = verify(f);
 	assert_int_equal(report.verdict, AUDIT_CLOSED);
 	assert_int_equal(report.lines, 7);
-	/* One byte too many, of which nothing is read. */
+	/* One byte too many, and nothing of it is read. */
 	assert_int_equal(truncate(at(f, LOG), audit_most_bytes() + 1), 0);
 	report = verify(f);
 	expect_bad(&report, AUDIT_BROKEN, 1, "somebody else has lengthened it");
@@ -326,7 +326,7 @@ static void archived(void **state)
 	expect_archive(f);
 	assert_int_equal(audit_archive(&f->ws, &err), 0); /* killed behind it */
 	expect_archive(f);
-	/* Killed within it: it has another name yet. */
+	/* Killed within it: the log still has another name. */
 	assert_int_equal(rename(archive_of(f, "agent-1"), at(f, "elsewhere")), 0);
 	assert_int_equal(mkdir(archive_of(f, ".making-agent-1"), 0700), 0);
 	assert_int_equal(mkdir(archive_of(f, ".making-agent-1/" AUDIT_LOG), 0700), 0);
@@ -351,7 +351,7 @@ static void an_archive_of_another(void **state)
 	assert_non_null(strstr(err.msg, "there is an archive of another agent-1"));
 }
 
-/* What is no file is not written through, and not kept. */
+/* A thing that is no file is not written through, and not kept. */
 static void links_in_a_bundle(void **state)
 {
 	struct fixture *f = *state;
@@ -369,7 +369,7 @@ static void links_in_a_bundle(void **state)
 	assert_int_equal(lstat(archive_of(f, "agent-1/" AUDIT_TELEMETRY), &st), -1);
 	assert_int_equal(lstat(archive_of(f, "agent-1/" AUDIT_LOG), &st), 0);
 	assert_true(S_ISREG(st.st_mode));
-	/* The security log knows of the one that was there. */
+	/* The security log knows the log that was there. */
 	assert_int_equal(verify(f).verdict, AUDIT_BROKEN);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the tests of the audit log share: one of five lines, read, altered and verified. */
+/* Things that the tests of the audit log share: a log of five lines, read, altered and verified. */
 #ifndef TEST_STORE_AUDIT_H
 #define TEST_STORE_AUDIT_H
 
@@ -50,7 +50,7 @@ static inline void expect_bad(const struct audit_report *report, enum audit_verd
 		fail_msg("%s", report->why);
 }
 
-/* The log's lines, to be put back in another order or shape. */
+/* The log's lines, to be put back in another order or form. */
 struct lines {
 	char *text[16];
 	size_t count;

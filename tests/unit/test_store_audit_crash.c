@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The audit log when its writer is killed, its host is without room, or its end is torn. */
+/* Tests the audit log if its writer is killed, its host has no room, or its end is torn. */
 #include "test_store_audit.h"
 
 #include <signal.h>
@@ -9,7 +9,7 @@
 
 #include "base/limits.h"
 
-/* The one of today, and its name below f. */
+/* Returns today's security log, and its name below f. */
 static char *get_security_log(struct fixture *f, char *name, size_t size)
 {
 	const struct dirent *entry;
@@ -49,7 +49,7 @@ static void a_torn_tail(void **state)
 		expect_bad(&report, AUDIT_TORN, 6, "crash");
 		assert_int_equal(report.lines, 8 + 3 * i);
 	}
-	/* What looks like a crash and was none. */
+	/* A log that looks like a crash and was none. */
 	lines = take_lines(f);
 	free(lines.text[1]);
 	lines.text[1] = strdup("{\"ts\":\"20");
@@ -59,8 +59,7 @@ static void a_torn_tail(void **state)
 	free_lines(&lines);
 }
 
-/* The newline alone is missing: the line is whole, and its writer never knew that it was written.
- */
+/* Only the newline is missing: the line is whole, and its writer never knew that it was written. */
 static void a_tail_without_its_newline(void **state)
 {
 	struct fixture *f = *state;
@@ -77,9 +76,9 @@ static void a_tail_without_its_newline(void **state)
 	expect_bad(&report, AUDIT_TORN, 5, "crash");
 }
 
-/* A crash leaves any part of the last line, and not its digest, which is written behind it. It is
- * told as a crash, now and when there is a new writer, which chains on. A digest that is there
- * knows that the line was whole. */
+/* A crash leaves any part of the last line, and not its digest, which is written after it. It is
+ * reported as a crash, now and when there is a new writer, which continues the chain. An existing
+ * digest shows that the line was whole. */
 static void torn_at_each_byte(void **state)
 {
 	struct fixture *f = *state;
@@ -115,7 +114,7 @@ static void torn_at_each_byte(void **state)
 	}
 }
 
-/* Who writes is killed at any moment: what is there is whole, and the next one goes on. */
+/* The writer is killed at any moment: its lines are whole, and the next writer goes on. */
 static void a_killed_writer(void **state)
 {
 	struct fixture *f = *state;
@@ -140,13 +139,13 @@ static void a_killed_writer(void **state)
 		assert_int_equal(audit_note(&f->ws, &said, NULL), 0);
 		report = verify(f);
 		assert_int_equal(report.verdict, AUDIT_OPEN);
-		/* Between the two writes a digest is lost, and with it no line. */
+		/* A kill between the two writes loses a digest, and no line. */
 		assert_true(report.confirmed + (uint64_t)round + 1 >= report.lines);
 		lines = report.lines;
 	}
 }
 
-/* The lock and the lease leave one writer; if ever they are two, in turn, the chain holds. */
+/* The lock and the lease leave one writer. If there are ever two in turn, the chain still holds. */
 static void two_writers_in_turn(void **state)
 {
 	struct fixture *f = *state;
@@ -167,7 +166,7 @@ static void two_writers_in_turn(void **state)
 	assert_int_equal(report.lines, 14);
 }
 
-/* No room: nothing of the line stays, and the log goes on when there is. */
+/* Without room nothing of the line stays, and the log goes on when there is room. */
 static void without_room(void **state)
 {
 	struct fixture *f = *state;
@@ -230,7 +229,7 @@ static const struct {
 		    {AUDIT_REPLACED, a_link_there},
 		    {AUDIT_REPLACED, a_directory_there}};
 
-/* A writer has the log open while somebody removes it: the writer goes on, and puts the whole log
+/* A writer has the log open while somebody removes it. The writer goes on, and puts the whole log
  * back under its name. */
 static void a_log_is_put_back(void **state)
 {
@@ -262,7 +261,8 @@ static void a_log_is_put_back(void **state)
 	audit_release(&audit);
 }
 
-/* Without room for a copy nothing is left of it; lines go where they went, until there is. */
+/* Without room for a copy nothing of it is left. Lines go where they went before, until there is
+ * room. */
 static void a_log_cannot_be_put_back(void **state)
 {
 	struct fixture *f = *state;
@@ -294,9 +294,9 @@ static void a_log_cannot_be_put_back(void **state)
 	audit_release(&audit);
 }
 
-/* A session that has been started has had lines: who opens its log and finds none raises an alarm,
- * once. A session that was only cloned, and a sandbox of microagent-oci, have no log yet and begin
- * one. */
+/* A session that has been started has had lines. A writer that opens its log and finds none raises
+ * an alarm, once. A session that was only cloned, and a sandbox of microagent-oci, have no log yet
+ * and begin one. */
 static void a_log_whose_lines_are_gone(void **state)
 {
 	struct fixture *f = *state;
@@ -365,7 +365,8 @@ static enum audit_tampering take_tampering(struct audit *audit)
 	return found;
 }
 
-/* Somebody takes the security log away from its writer. The next line is in the file at the path. */
+/* Somebody takes the security log away from its writer. The next line is in the file at the
+ * path. */
 static void a_security_log_is_taken(void **state)
 {
 	struct fixture *f = *state;
@@ -400,7 +401,8 @@ static void append_as_another(const char *path, const char *text)
 	assert_true(fputs(text, file) >= 0);
 }
 
-/* Lines that others have appended behind our last one, by sessions that are over by now. */
+/* Lines that other processes have appended after our last one, for sessions that are over by
+ * now. */
 static void a_security_log_loses_others_lines(void **state)
 {
 	static const char other[] = "{\"ts\":\"\",\"session\":\"agent-2\"}\n";
@@ -434,7 +436,7 @@ static void a_security_log_loses_others_lines(void **state)
 	audit_release(&audit);
 }
 
-/* What logrotate does not compress still has its word. */
+/* A file that logrotate does not compress still has its lines. */
 static void a_security_log_is_rotated(void **state)
 {
 	struct fixture *f = *state;
@@ -454,7 +456,7 @@ static void a_security_log_is_rotated(void **state)
 	assert_int_equal(report.confirmed, 1);
 }
 
-/* A question to the broker, as src/store/security_log.c puts it. */
+/* A question to the broker, as src/store/security_log.c sends it. */
 struct security_question {
 	int step; /* 0: look, 1: append, 2: sync */
 	int sync;
@@ -488,8 +490,8 @@ static int append_as_supervisor(struct audit *audit, const char *text, struct er
 	return status;
 }
 
-/* A supervisor that was taken over has one line of its own session appended, to the file of today,
- * and no descriptor. */
+/* A supervisor that was taken over gets one line of its own session appended, to today's file, and
+ * no descriptor. */
 static void a_broker_appends_own_lines(void **state)
 {
 	static const char *const refused[] = {
@@ -510,7 +512,8 @@ static void a_broker_appends_own_lines(void **state)
 		"{\"ts\":\"\",\"event\":\"test.own\",\"session\":\"agent-1\",\"data\":[{ \"ts\" :\"\","
 		"\"event\":\"archive.removed\",\"session\":\"agent-2\"}]}",
 	};
-	/* What the broker was asked for before it wrote itself, with a byte for "open" behind it. */
+	/* Returns the questions to the broker before it wrote itself, with a byte for "open" after
+	 * them. */
 	static const char earlier_day[32] = "2026-11-26\0\1";
 	static struct broker_message out;
 	struct fixture *f = *state;
@@ -542,7 +545,7 @@ static void a_broker_appends_own_lines(void **state)
 	audit_release(&audit);
 }
 
-/* Ends in so many letters that it has `len` bytes. */
+/* Pads its end with letters, so that it has `len` bytes. */
 static char *padded_line(const char *begin, const char *end, size_t len)
 {
 	size_t front = strlen(begin), back = strlen(end);
@@ -555,7 +558,7 @@ static char *padded_line(const char *begin, const char *end, size_t len)
 	return text;
 }
 
-/* Is no longer than readers take for one: of a longer one they would see parts. */
+/* It is no longer than readers take for one line. Of a longer one they would see parts. */
 static void a_broker_appends_no_line_that_is_too_long(void **state)
 {
 	static const char begin_of_own[] =
@@ -579,8 +582,8 @@ static void a_broker_appends_no_line_that_is_too_long(void **state)
 	audit_release(&audit);
 }
 
-/* Another session's line that is too long has parts that look like lines of this one: each ends with
- * one, at a different part. None is read, and what is behind it is. */
+/* Another session's line is too long, and has parts that look like lines of this session. Each part
+ * ends with one, at a different place. None is read, and later lines are read. */
 static void parts_of_a_line_that_is_too_long(void **state)
 {
 	static const char forged[] =
@@ -617,7 +620,7 @@ static void parts_of_a_line_that_is_too_long(void **state)
 	}
 }
 
-/* Somebody locks the log and never lets it go: whoever reads or writes it goes on without the lock. */
+/* Somebody locks the log and never unlocks it. Readers and writers go on without the lock. */
 static void a_log_that_stays_locked(void **state)
 {
 	struct fixture *f = *state;
@@ -635,7 +638,7 @@ static void a_log_that_stays_locked(void **state)
 	limit_reset(LIMIT_AUDIT_LOCK_MS);
 }
 
-/* A reader waits for a writer who lets it go in time. */
+/* A reader waits for a writer that unlocks it in time. */
 static void a_log_that_is_locked_for_a_moment(void **state)
 {
 	struct fixture *f = *state;
@@ -667,7 +670,7 @@ static void a_log_that_is_locked_for_a_moment(void **state)
 	limit_reset(LIMIT_AUDIT_LOCK_MS);
 }
 
-/* A command that cannot write the log tells the security log of an alarm, and of nothing else. */
+/* A command that cannot write the log reports an alarm to the security log, and nothing else. */
 static void an_alarm_without_a_log(void **state)
 {
 	static const struct audit_event alarm = {AUDIT_CRITICAL, "test", "test.alarm", NULL, 0};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Digests of files: by whom they are computed, and how long they are remembered. */
+/* Tests digests of files: who computes them, and how long they are remembered. */
 #include "test_base.h"
 
 #include <sys/stat.h>
@@ -28,7 +28,7 @@ static size_t runs(const struct scratch *s)
 	return fstatat(s->fd, "count", &st, 0) < 0 ? 0 : (size_t)st.st_size;
 }
 
-/* A file, with that hasher and a cache of the test's own. */
+/* Makes a file, with that hasher and a cache of the test. */
 static int make_file(const struct scratch *s)
 {
 	char text[256];
@@ -70,7 +70,7 @@ static void a_settled_file_is_remembered_until_it_changes(void **state)
 	assert_ok(digest_of(fd, DIGEST_FILE, two, &err));
 	assert_string_equal(one, two);
 	assert_int_equal(runs(s), 1);
-	/* The descriptor's offset is its owner's. */
+	/* The descriptor's offset belongs to its owner. */
 	assert_int_equal(lseek(fd, 0, SEEK_CUR), 0);
 	put(s, "file", "abd", 0600);
 	assert_ok(digest_of(fd, DIGEST_FILE, two, &err));
@@ -79,8 +79,8 @@ static void a_settled_file_is_remembered_until_it_changes(void **state)
 	limit_reset(LIMIT_DIGEST_SETTLED_MS);
 }
 
-/* A copy made by its owner is known by its source, though it is young; but not one of a source that
- * changed while it was copied. */
+/* A copy made by its owner is known by its source, though it is young. A copy of a source that
+ * changed meanwhile is not. */
 static void a_copy_is_known_by_its_source(void **state)
 {
 	const struct scratch *s = *state;
@@ -126,8 +126,8 @@ static void a_damaged_cache_is_no_cache(void **state)
 	limit_reset(LIMIT_DIGEST_SETTLED_MS);
 }
 
-/* However many come, the number stays bounded, and the one that is asked for again and again stays.
- */
+/* However many come, the number stays bounded, and a digest that is asked for again and again
+ * stays. */
 static void the_longest_unused_are_forgotten(void **state)
 {
 	const struct scratch *s = *state;
@@ -147,7 +147,7 @@ static void the_longest_unused_are_forgotten(void **state)
 	for (unsigned i = 0; i < 640; i++) {
 		snprintf(other.text, sizeof(other.text), "8:%u:3:1:1", i);
 		digest_remember(&other, A64);
-		/* As if time had passed since it was asked for. */
+		/* Lets time pass since it was asked for. */
 		assert_int_equal(utimensat(s->fd, path, long_ago, 0), 0);
 		assert_true(digest_recall(&used, digest));
 	}

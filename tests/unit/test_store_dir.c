@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* State directories: whose they are, what is in them, where they are by default. */
+/* Tests state directories: who owns them, what is in them, and their default places. */
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -80,7 +80,7 @@ static void readable_by_others(void **state)
 	state_dir_close(&dir);
 }
 
-/* Only root can give a directory away; an ordinary user finds one of root's ready made. */
+/* Only root can give a directory away. An ordinary user finds one of root's. */
 static void of_another_user(void **state)
 {
 	const struct fixture *f = *state;
@@ -93,7 +93,7 @@ static void of_another_user(void **state)
 	assert_open_fails(f->dir.path, true, ERR_DENIED, "belongs to user 12345");
 }
 
-/* Whoever can write above can put another directory in its place. */
+/* A user who can write above it can replace it by another directory. */
 static void above_it(void **state)
 {
 	static const mode_t modes[] = {0770, 0707, 0777};
@@ -120,7 +120,7 @@ static void above_it(void **state)
 	assert_open_fails(at(f, "above/deep/state"), false, ERR_DENIED, "belongs to user 12345");
 }
 
-/* A link of the user's own, or of root, may be on the way; what it leads to is made. */
+/* A link of the user, or of root, may be on the way. Its target is made. */
 static void through_links_of_ones_own(void **state)
 {
 	const struct fixture *f = *state;
@@ -141,7 +141,7 @@ static void through_links_of_ones_own(void **state)
 	assert_open_fails(at(f, "round/x"), true, ERR_IO, "Too many levels");
 }
 
-/* Whoever can write where a link stands can have it lead to another directory. */
+/* A user who can write where a link stands can make it lead to another directory. */
 static void through_a_link_that_others_can_change(void **state)
 {
 	static const char *const links[] = {"loose/link", "loose/link/deep", "way"};
@@ -161,7 +161,7 @@ static void through_a_link_that_others_can_change(void **state)
 	assert_int_equal(access(at(f, "tight/deep"), F_OK), -1);
 }
 
-/* As root gets one from `sudo -E`. */
+/* As root gets a home from `sudo -E`. */
 static void through_a_link_of_another_user(void **state)
 {
 	const struct fixture *f = *state;
@@ -174,7 +174,7 @@ static void through_a_link_of_another_user(void **state)
 	assert_int_equal(chown(at(f, "home"), 12345, 12345), 0);
 	assert_open_fails(at(f, "home/link"), false, ERR_DENIED, "home belongs to user 12345");
 	assert_open_fails(at(f, "home/link/deep"), true, ERR_DENIED, "home belongs to user 12345");
-	/* One that he made where everybody may. */
+	/* A directory that the user made where everybody may make one. */
 	assert_int_equal(symlink("tight", at(f, "his")), 0);
 	assert_int_equal(lchown(at(f, "his"), 12345, 12345), 0);
 	assert_int_equal(chmod(f->dir.path, 01777), 0);
@@ -185,7 +185,7 @@ static void through_a_link_of_another_user(void **state)
 	assert_int_equal(access(at(f, "tight/deep"), F_OK), -1);
 }
 
-/* The caller becomes an ordinary user in a user namespace of his own, who knows nobody else. */
+/* The caller becomes an ordinary user in a user namespace of its own, which knows nobody else. */
 static int enter_namespace(void)
 {
 	static const char *const files[] = {"/proc/self/setgroups", "/proc/self/uid_map",
@@ -205,7 +205,7 @@ static int enter_namespace(void)
 	return 0;
 }
 
-/* Whether it is refused as what belongs to somebody whom nobody knows there. */
+/* Returns whether it is refused as the property of a user whom the namespace does not know. */
 static bool is_of_nobody(const char *path)
 {
 	struct state_dir dir;
@@ -234,7 +234,8 @@ static bool is_taken(const char *path)
 	return true;
 }
 
-/* There root has the number of each other user; only the system's own directories are root's. */
+/* There root has the number of each other user. Only the system's own directories belong to
+ * root. */
 static void where_nobody_else_is_known(void **state)
 {
 	static const struct {
@@ -378,7 +379,8 @@ static void default_directory(void **state)
 		assert_default(NULL, "/root/.microagent");
 }
 
-/* A part of one that is open is looked at up to that; a link leads to where that ends nothing. */
+/* A part of an open path is looked at up to that. A link leads to its target, which ends
+ * nothing. */
 static void a_part_of_an_open_one(void **state)
 {
 	const struct fixture *f = *state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Documents of a workspace: written, read, absent and damaged. */
+/* Tests documents of a workspace: written, read, absent and damaged. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The empty layer over a disk, as the format has it. */
+/* Tests the empty layer over a disk, by its format. */
 #include "test_base.h"
 
 #include <sys/mman.h>
@@ -26,7 +26,8 @@ static void layers(void **state)
 		assert_memory_equal(head, "QFI\xfb\0\0\0\3", 8);
 		assert_int_equal(be64_get(head + 8), 0); /* names no file below it */
 		assert_true(be64_get(head + 24) >= sizes[i] && be64_get(head + 24) % 512 == 0);
-		/* The first level reaches as far as the disk, and the file as far as its tables. */
+		/* The first level is as long as the disk needs, and the file as long as its
+		 * tables. */
 		assert_true((uint64_t)be32_get(head + 36) << 29 >= sizes[i]);
 		l1_end = be64_get(head + 40) + 8 * (uint64_t)be32_get(head + 36);
 		assert_int_equal(fstat(fd, &st), 0);
@@ -36,8 +37,8 @@ static void layers(void **state)
 	}
 }
 
-/* From the tables that an empty one has to the end of what is written, whatever the file's length.
- */
+/* From the tables of an empty layer to the end of the written data, whatever the file's length
+ * is. */
 static void the_end_is_that_of_the_data(void **state)
 {
 	static const uint64_t size = UINT64_C(1) << 30;
@@ -68,7 +69,7 @@ static void the_end_is_that_of_the_data(void **state)
 	assert_int_equal(layer_end(-1, &end, &err), -1);
 }
 
-/* What is no layer of ours, byte by byte of its header. */
+/* A file that is no layer of ours, byte by byte of its header. */
 static void foreign_files_are_refused(void **state)
 {
 	static const struct {

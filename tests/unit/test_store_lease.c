@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The lease, held by real processes. Order comes from pipes: nothing here depends on how long
- * anything takes.
+ * Tests the lease, held by real processes. Pipes give the order, and nothing here depends on time.
  */
 #include <dirent.h>
 #include <sys/stat.h>
@@ -53,7 +52,7 @@ static void free_until_taken(void **state)
 	lease_drop(&lease);
 }
 
-/* By whatever it may do to what it has inherited. */
+/* By any action on its inherited descriptors. */
 static void nobody_lets_go_for_another(void **state)
 {
 	const struct fixture *f = *state;
@@ -73,7 +72,7 @@ static void nobody_lets_go_for_another(void **state)
 	assert_false(lease_is_held(&f->ws));
 }
 
-/* Its holder has died, and its children are about to. */
+/* Its holder has died, and its children are about to end. */
 static void held_without_its_lock(void **state)
 {
 	const struct fixture *f = *state;
@@ -103,7 +102,7 @@ static void held_by_who_inherited_it(void **state)
 	assert_false(lease_is_held(&f->ws));
 }
 
-/* Somebody of this process has the lease open, to hear of its end. */
+/* Another part of this process has the lease open, to hear of its end. */
 static void wait_for_look(const struct child *child)
 {
 	char entry[280], target[4096];
@@ -173,7 +172,7 @@ static void count_signal(int signal)
 	child_signals = child_signals + 1;
 }
 
-/* The waiting process is nobody's business: no SIGCHLD, no child left to reap. */
+/* The waiting process concerns nobody: no SIGCHLD, no child left to reap. */
 static void waiting_leaves_no_trace(void **state)
 {
 	const struct fixture *f = *state;
@@ -190,7 +189,7 @@ static void waiting_leaves_no_trace(void **state)
 	lease_drop(&lease);
 }
 
-/* Somebody who just looks must not make a start fail, nor another who tries the same. */
+/* A process that only looks must not make a start fail, nor must another one that starts. */
 static void taking_outlasts_a_look(void **state)
 {
 	const struct fixture *f = *state;
@@ -304,7 +303,7 @@ static void make_locks(const struct fixture *f)
 	assert_int_equal(mkdir(at(f, ".locks"), 0700), 0);
 }
 
-/* Who has the lease is known by it, whatever the name is that /proc shows. */
+/* The holder of the lease is known by the file, whatever name /proc shows. */
 static void held_by_its_second_name_alone(void **state)
 {
 	const struct fixture *f = *state;
@@ -358,7 +357,8 @@ static void check_without_rights(const struct fixture *f)
 	lease_drop(&lease);
 }
 
-/* With a second name and without, of an ordinary user's workspace: root needs no rights to a file. */
+/* With a second name and without, for a workspace of an ordinary user: root needs no rights to a
+ * file. */
 static void held_without_rights_to_it(void **state)
 {
 	const struct fixture *f = *state;
@@ -383,7 +383,7 @@ static void held_without_rights_to_it(void **state)
 	assert_true(is_same_file(f));
 }
 
-/* Where there is no second name, on a lease that cannot be looked at nothing may be deleted. */
+/* If there is no second name, and the lease cannot be looked at, nothing may be deleted. */
 static void a_strange_lease_counts_as_held(void **state)
 {
 	const struct fixture *f = *state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The lease as it is made on macOS, with the flock of the system that this runs on. */
+/* Tests the lease as it is made on macOS, with the flock of this system. */
 #include "store/darwin/lease.c" /* in the place of this system's own */
 
 #include "store_keeper.h"

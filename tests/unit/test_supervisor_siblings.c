@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The listener by which a template's memory is given. tests/e2e/test_saved_machines.py has the memory
- * itself. */
+/* Tests the listener by which a template's memory is given. tests/e2e/test_saved_machines.py tests
+ * the memory itself. */
 #include "test_base.h"
 
 #include <fcntl.h>
@@ -25,7 +25,7 @@ static void nobody_has_come(void **state)
 	assert_int_equal(template_memory_give(listener, listener), 0);
 }
 
-/* The event loop would find such a descriptor ready again and again, if it watched it. */
+/* If the event loop watched such a descriptor, it would find it ready again and again. */
 static void nobody_can_come(void **state)
 {
 	struct error err = {0};
@@ -66,7 +66,7 @@ static ino_t share_again(const struct scratch *s, int file)
 	return st.st_ino;
 }
 
-/* A live supervisor may give a file the modes 0600 and 0400, and a VMM opens the memory as another
+/* A live supervisor may give a file the modes 0600 and 0400. A VMM opens the memory as another
  * user, or for writing. */
 static void rights_are_taken_from_it(void **state)
 {
@@ -84,7 +84,8 @@ static void rights_are_taken_from_it(void **state)
 	assert_int_equal(fstat(memory.ram_fd, &made), 0);
 	refused = fchmod(memory.ram_fd, 0400);
 	assert_int_equal(fstat(memory.ram_fd, &now), 0);
-	/* Linux 6.3, unless the administrator has all such files made without rights to execute. */
+	/* Linux 6.3, unless the administrator has all such files made without the right to
+	 * execute. */
 	if (made.st_mode & 0111 && fcntl(memory.ram_fd, F_GET_SEALS) & 0x20)
 		assert_true(refused < 0 && now.st_mode == made.st_mode);
 	sibling = give_to_all(&memory);

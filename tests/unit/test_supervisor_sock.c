@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* control.sock: requests of other commands to a live supervisor. */
+/* Tests control.sock: requests of other commands to a live supervisor. */
 #include "test_supervisor_stream.h"
 
 static json_t *answer_ok(void *data, const json_t *request, struct control_client *client)
@@ -86,7 +86,7 @@ static void a_request_without_end(void **state)
 	control_sock_free(server);
 }
 
-/* Silent clients take every place; the next one is served when their time has passed. */
+/* Silent clients take every place. The next one is served when their time has passed. */
 static void silent_clients(void **state)
 {
 	struct stage *stage = *state;

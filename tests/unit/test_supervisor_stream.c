@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The control stream in a loop, with a guest that may be hostile. */
+/* Tests the control stream in a loop, with a guest that may be hostile. */
 #include "test_supervisor_stream.h"
 
 #include <stdlib.h>
@@ -114,7 +114,7 @@ static void say(struct stage *stage, const char *text)
 	settle_down(stage);
 }
 
-/* What the guest has received so far, as text with its frame headers. */
+/* Returns what the guest has received so far, as text with its frame headers. */
 static ssize_t heard(struct stage *stage, char *text, size_t size)
 {
 	ssize_t n = recv(stage->guest, text, size, MSG_DONTWAIT);
@@ -225,7 +225,7 @@ static void a_template_gets_ready_to_be_saved(void **state)
 	heard(stage, text, sizeof(text));
 	memset(text, 0, sizeof(text));
 	assert_ok(control_stream_quiesce(stage->stream, false, &err));
-	/* Asked again before it has answered, it is not told again. */
+	/* If it is asked again before it has answered, it is not told again. */
 	assert_ok(control_stream_quiesce(stage->stream, false, &err));
 	assert_true(heard(stage, text, sizeof(text)) > 4);
 	assert_non_null(strstr(text + 4, "\"type\":\"quiesce\""));
@@ -396,7 +396,7 @@ static void what_a_guest_says_of_itself(void **state)
 	say(stage, READY);
 	for (size_t i = 0; i < ARRAY_SIZE(good); i++)
 		say(stage, good[i]);
-	/* Within a text these bytes are no structure. */
+	/* In a text these bytes have no meaning. */
 	memset(commas, ',', sizeof(commas));
 	snprintf(text, sizeof(text),
 		 "{\"type\":\"exec-started\",\"exec\":1,\"argv\":[\"\\\"[{%.*s\"]}", 8000, commas);
@@ -458,7 +458,8 @@ static void a_guest_that_does_not_read(void **state)
 	assert_non_null(memmem(text, sizeof(text), "power", 5));
 }
 
-/* A guest that has stood still finds the time of now behind what was said meanwhile. */
+/* A guest that has stood still gets the present time after the messages that were sent
+ * meanwhile. */
 static void a_guest_that_reads_late_has_the_right_time(void **state)
 {
 	static const char key[] = "\"realtimeNs\":";
@@ -474,7 +475,7 @@ static void a_guest_that_reads_late_has_the_right_time(void **state)
 	for (int i = 0; i < 100000; i++)
 		control_stream_push_time(stage->stream);
 	late = clock_real_ns();
-	/* Each piece that is heard begins anywhere in a message. */
+	/* Each piece that is read may begin anywhere in a message. */
 	while ((n = heard(stage, text, sizeof(text) - 1)) > 0) {
 		text[n] = '\0';
 		for (ssize_t i = 0; i + (ssize_t)sizeof(key) <= n; i++)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the tests of a live supervisor's two sockets share: a control stream with its guest. */
+/* Things that the tests of a live supervisor's two sockets share: a control stream with its
+ * guest. */
 #ifndef TEST_SUPERVISOR_STREAM_H
 #define TEST_SUPERVISOR_STREAM_H
 
@@ -17,7 +18,7 @@
 #include "supervisor/live/control_sock.h"
 #include "supervisor/live/control_stream.h"
 
-/* A stream, its guest, and what the stream told. */
+/* A stream, its guest, and the events of the stream. */
 struct stage {
 	struct scratch *scratch;
 	struct loop *loop;
@@ -29,7 +30,7 @@ struct stage {
 	char why[256];
 };
 
-/* Until nothing happens any more. */
+/* Runs the loop until nothing happens any more. */
 static inline void settle_down(struct stage *stage)
 {
 	struct error err = {0};

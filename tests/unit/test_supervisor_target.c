@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The host:port that a guest's connections are led to: reached, refused, and looked up by name with
- * a getent of our own. On the virtual clock. */
+/* Tests the host:port that a guest's connections are led to: reached, refused, and looked up by
+ * name with a getent of the test. It runs on the virtual clock. */
 #include "test_base.h"
 
 #include <arpa/inet.h>
@@ -72,7 +72,7 @@ static int stage_drop(void **state)
 	return scratch_remove(&scratch);
 }
 
-/* A getent that notes each of its calls and does this. */
+/* Makes a getent that notes each of its calls and does this. */
 static void put_getent(const struct stage *stage, const char *does)
 {
 	char file[128], path[256];
@@ -132,8 +132,8 @@ static void reach(struct stage *stage, struct attempt *attempt)
 	assert_int_equal(attempt->calls, 0); /* never from within the call */
 }
 
-/* Under the virtual clock a round does not wait: until the process or the kernel has done its part.
- */
+/* Under the virtual clock a round does not wait. So this waits until the process or the kernel has
+ * done its part. */
 static void until_over(struct stage *stage, const struct attempt *attempt)
 {
 	struct error err = {0};
@@ -195,7 +195,7 @@ static void what_is_no_target(void **state)
 	}
 }
 
-/* One look-up for all that wait, and for LIMIT_RESOLVED_MS. */
+/* There is one look-up for all that wait, and for LIMIT_RESOLVED_MS. */
 static void a_name_is_looked_up_once(void **state)
 {
 	uint64_t kept = limit_get(LIMIT_RESOLVED_MS) * NS_PER_MS;
@@ -246,7 +246,8 @@ static void a_look_up_that_takes_too_long(void **state)
 	struct attempt attempt;
 	struct error err = {0};
 
-	/* A pipe that nobody opens for writing: no other program is needed, and none to end. */
+	/* A pipe that nobody opens for writing, so no other program is needed, and none must be
+	 * ended. */
 	assert_int_equal(mkfifoat(stage->scratch->fd, "never", 0600), 0);
 	put_getent(stage, "read word <\"${0%/*}/never\"");
 	aim(stage, "slow");
@@ -261,7 +262,7 @@ static void a_look_up_that_takes_too_long(void **state)
 	assert_non_null(strstr(attempt.why.msg, "the look-up of its name takes too long"));
 }
 
-/* Whoever gives up takes nothing from the others that wait for the same answer. */
+/* A caller that gives up takes nothing from the others that wait for the same answer. */
 static void one_gives_up(void **state)
 {
 	struct stage *stage = *state;

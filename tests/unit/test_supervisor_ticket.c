@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a live supervisor is handed by one of another version. */
+/* Tests a ticket from a supervisor of another version. */
 #include "test_base.h"
 
 #include "base/fd.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What is looked at from outside: the children and sockets of a process, here one of our own, and a
- * base. */
+/* Tests what is watched from outside: the children and sockets of a process, here one of ours, and
+ * a base. */
 #include "test_base.h"
 
 #include <errno.h>
@@ -18,7 +18,7 @@
 #include "supervisor/live/watch_opens.h"
 #include "supervisor/live/watch_vmm.h"
 
-/* A process that does what it is told by a byte, and says when it has. */
+/* A process that does what a byte says, and reports when it is done. */
 struct puppet {
 	struct proc proc;
 	int fd;
@@ -83,7 +83,7 @@ static void order(const struct puppet *puppet, char what)
 	assert_int_equal(done, what);
 }
 
-/* What is new, as "socket" and "child" in one text. */
+/* Returns the news, as "socket" and "child" in one text. */
 static void expect_news(struct watch_vmm *watch, const char *wanted)
 {
 	struct error err = {0};
@@ -122,7 +122,7 @@ static void what_a_vmm_should_not_have(void **state)
 	expect_news(&watch, "child child");
 }
 
-/* So many sockets may come by a device; one more, and any child, is news. */
+/* A device may add so many sockets. One more, and any child, is news. */
 static void what_it_gets_by_a_device(void **state)
 {
 	const struct puppet *puppet = *state;
@@ -227,7 +227,7 @@ static void none_is_told(void *data, json_t *what)
 	json_decref(what);
 }
 
-/* The broker tells of a process that opened a file of the session, once, and of none that it is asked
+/* The broker reports a process that opened a file of the session, once, and only if it is asked
  * for. */
 static void a_broker_names_openers_alone(void **state)
 {

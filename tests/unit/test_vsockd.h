@@ -58,7 +58,7 @@ static inline void rig_pump(struct rig *r)
 		assert_true(round < 10000);
 }
 
-/* Says HELLO, and passes over what comes until it has been answered. */
+/* Sends HELLO, and skips bytes until it has been answered. */
 static inline void rig_port_open(struct rig *r)
 {
 	const struct packet hello = packet_link(LINK_HELLO, 0, 1);
@@ -152,7 +152,7 @@ static inline int rig_teardown(void **state)
 	return scratch_remove(&scratch);
 }
 
-/* Brings the core all that epoll has. */
+/* Gives the core all events of epoll. */
 static inline void rig_events(struct rig *r)
 {
 	struct epoll_event e[32];
@@ -179,7 +179,7 @@ static inline void rig_advance(struct rig *r, uint64_t ns)
 
 /* --- the host's side ------------------------------------------------------------------------- */
 
-/* A new client that has written text (NULL: nothing). */
+/* Makes a new client that has written text (NULL: nothing). */
 static inline int rig_client(struct rig *r, const char *text)
 {
 	struct error err;
@@ -192,7 +192,7 @@ static inline int rig_client(struct rig *r, const char *text)
 	return fd;
 }
 
-/* What can be read now; -1: nothing, 0: the end (a reset is one too). */
+/* Returns the bytes that can be read now; -1: nothing, 0: the end (a reset is one too). */
 static inline ssize_t host_read(int fd, void *data, size_t len)
 {
 	ssize_t n = recv(fd, data, len, MSG_DONTWAIT);
@@ -226,7 +226,7 @@ static inline void host_write(struct rig *r, int fd, const char *text)
 	rig_events(r);
 }
 
-/* Reads all that is there, while the core gives what it has. */
+/* Reads everything, while the core delivers what it has. */
 static inline size_t host_drain(struct rig *r, int fd)
 {
 	static char sink[65536];
@@ -244,7 +244,7 @@ static inline size_t host_drain(struct rig *r, int fd)
 
 /* --- the guest's side ------------------------------------------------------------------------ */
 
-/* A packet from the guest's port to a host port. */
+/* Sends a packet from the guest's port to a host port. */
 static inline struct packet guest_packet(uint32_t guest_port, uint32_t host_port, unsigned op)
 {
 	return (struct packet){.src_cid = GUEST_CID,
@@ -271,7 +271,7 @@ static inline void guest_put(struct rig *r, const struct packet *p, const void *
 #else
 static inline void guest_put(struct rig *r, const struct packet *p, const void *data, size_t len)
 {
-	/* A copy on the heap, for the address sanitizer to see reads past the end. */
+	/* Makes a copy on the heap, so that the address sanitizer sees reads past the end. */
 	autofree void *copy = malloc(len ? len : 1);
 	struct iovec iov = {.iov_base = copy, .iov_len = len};
 	struct span span = {.iov = &iov, .n = len ? 1 : 0, .bytes = len};
@@ -323,11 +323,12 @@ static inline bool guest_get(struct rig *r, struct packet *p, char *payload)
 	return true;
 }
 #else
-/* The next packet for the guest, with its payload (up to SLOT_BYTES). False: there is none. */
+/* Returns the next packet for the guest, with its payload (up to SLOT_BYTES). Returns false if
+ * there is none. */
 static inline bool guest_get(struct rig *r, struct packet *p, char *payload)
 {
 	uint8_t raw[SLOT_BYTES];
-	/* In three pieces, the header in two, as no driver does but any may. */
+	/* In three pieces, the header in two. No driver does so, but any may. */
 	struct iovec iov[3] = {{raw, 20}, {raw + 20, 100}, {raw + 120, sizeof(raw) - 120}};
 	struct span slot = {.iov = iov, .n = 3, .bytes = sizeof(raw)};
 	uint32_t length = 0;
@@ -377,7 +378,7 @@ static inline void guest_expect_bytes(struct rig *r, const char *text)
 
 /* --- both: an open stream -------------------------------------------------------------------- */
 
-/* A client connected to the guest's port; *host_port is ours. */
+/* Connects a client to the guest's port; *host_port is ours. */
 static inline int open_from_host(struct rig *r, uint32_t guest_port, uint32_t *host_port)
 {
 	char line[64], expected[64];
@@ -395,7 +396,7 @@ static inline int open_from_host(struct rig *r, uint32_t guest_port, uint32_t *h
 	return fd;
 }
 
-/* The listener's end of a connection which the guest has made to LISTED. */
+/* Returns the listener's end of a connection that the guest has made to LISTED. */
 static inline int open_from_guest(struct rig *r, uint32_t guest_port)
 {
 	struct error err;
@@ -419,7 +420,7 @@ static inline void tell_credit(struct rig *r, uint32_t port, uint32_t alloc, uin
 	guest_put(r, &p, NULL, 0);
 }
 
-/* A stream of which the guest has said that it has a buffer of alloc bytes. */
+/* Makes a stream of which the guest has said that it has a buffer of alloc bytes. */
 static inline int open_with_credit(struct rig *r, uint32_t *port, uint32_t alloc)
 {
 	int fd = open_from_host(r, GUEST_PORT, port);
@@ -428,7 +429,7 @@ static inline int open_with_credit(struct rig *r, uint32_t *port, uint32_t alloc
 	return fd;
 }
 
-/* Fills the host's socket and then the whole buffer; returns the bytes. */
+/* Fills the host's socket and then the whole buffer. Returns the bytes. */
 static inline size_t fill_up(struct rig *r, uint32_t port)
 {
 	static char block[4096];
@@ -446,7 +447,7 @@ static inline size_t fill_up(struct rig *r, uint32_t port)
 	return total;
 }
 
-/* Takes the credit updates that are due, which a driver would have done. */
+/* Takes the credit updates that are due, as a driver would have done. */
 static inline void skip_updates(struct rig *r)
 {
 	struct packet p;
@@ -462,8 +463,8 @@ static inline unsigned streams_in_use(const struct rig *r)
 
 #define rig_test(f) cmocka_unit_test_setup_teardown(f, rig_setup, rig_teardown)
 
-/* What a test can only see where nothing is fetched that it does not fetch itself, or where a
- * packet's length need not be that of its payload: not through a port. */
+/* Tests that need exact control of fetches, or packets whose length differs from their payload's.
+ * They cannot run through a port. */
 #ifdef RIG_PORT
 static inline void rings_alone(void **state)
 {

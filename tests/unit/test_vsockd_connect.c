@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Streams come into being, or are refused; from both sides. */
+/* Tests how streams begin, or are refused, from both sides. */
 #include "test_vsockd.h"
 
 #include <sys/resource.h>
@@ -158,7 +158,7 @@ static void a_client_that_leaves_before_its_line(void **state)
 	close(fd);
 	rig_events(r);
 	assert_int_equal(streams_in_use(r), 0);
-	/* One that only stops writing will never end its line either. */
+	/* A client that only stops writing will never end its line either. */
 	fd = rig_client(r, "CONNECT 50");
 	shutdown(fd, SHUT_WR);
 	rig_events(r);
@@ -194,7 +194,7 @@ static void the_answer_has_a_deadline(void **state)
 	rst = guest_expect(r, PACKET_RST);
 	assert_int_equal(rst.src_port, p.src_port);
 	assert_int_equal(rst.dst_port, 5000);
-	/* Too late: the stream is no more, and the guest hears it once more. */
+	/* It is too late: the stream is gone, and the guest is told once more. */
 	guest_op(r, 5000, p.src_port, PACKET_RESPONSE);
 	guest_expect(r, PACKET_RST);
 	assert_int_equal(streams_in_use(r), 0);
@@ -206,7 +206,7 @@ static void a_client_that_leaves_before_the_answer(void **state)
 	struct rig *r = *state;
 	int fd = rig_client(r, "CONNECT 5000\n");
 
-	/* The guest has not heard of it: nobody needs to tell it. */
+	/* The guest has not heard of it, so nobody needs to tell it. */
 	close(fd);
 	guest_expect_nothing(r);
 	fd = rig_client(r, "CONNECT 5000\n");
@@ -298,7 +298,7 @@ static void guest_is_refused(void **state)
 	assert_int_equal(open_descriptors(), before);
 }
 
-/* Host clients wait a second, and are not asked about meanwhile; the guest is refused. */
+/* Host clients wait a second, and are not asked about meanwhile. The guest is refused. */
 static void out_of_descriptors(void **state)
 {
 	struct rig *r = *state;
@@ -331,7 +331,7 @@ static void a_listener_that_does_not_accept(void **state)
 	struct rig *r = *state;
 	unsigned accepted = 0, refused = 0;
 
-	/* With a backlog of 8: what does not fit is refused, nothing waits. */
+	/* With a backlog of 8: connections that do not fit are refused, and nothing waits. */
 	assert_int_equal(listen(r->listener, 8), 0);
 	for (uint32_t port = 1; port <= 15; port++) {
 		struct packet p;

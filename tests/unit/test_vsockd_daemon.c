@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The program around the device: options, listeners, isolation, the loop and its end. */
+/* Tests the program around the device: options, listeners, isolation, the loop and its end. */
 #include "test_vsockd.h"
 
 #include <sched.h>
@@ -20,7 +20,7 @@
 
 #define ARGS_MAX 16
 
-/* args: the words, ending in NULL. getopt() moves pointers about, and writes to no word. */
+/* args: the words, ending in NULL. getopt() moves pointers, and writes to no word. */
 static int parse(struct options *o, const char *const *args, struct error *err)
 {
 	char *argv[ARGS_MAX + 2] = {(char *)(uintptr_t) "microagent-vsockd"};
@@ -152,18 +152,18 @@ static void listeners(void **state)
 	assert_int_equal(st.st_mode & 0777, 0600);
 	assert_int_equal(listener_check(fd, true, &err), 0);
 	assert_int_equal(listener_check(fd, false, &err), -1);
-	/* Somebody listens there; then nobody does. */
+	/* First somebody listens there, and then nobody does. */
 	assert_int_equal(listener_open(path, &err), -1);
 	assert_int_equal(err.code, ERR_CONFLICT);
 	close(fd);
 	fd = listener_open(path, &err);
 	assert_true(fd >= 0);
 	close(fd);
-	/* What is no socket stays. */
+	/* A file that is no socket stays. */
 	close(open(file, O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
 	assert_int_equal(listener_open(file, &err), -1);
 	assert_int_equal(stat(file, &st), 0);
-	/* Nor is a socket of another kind a dead one. */
+	/* A socket of another kind is not a dead one either. */
 	assert_int_equal(unlink(path), 0);
 	other = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	memcpy(addr.sun_path, path, strlen(path) + 1);
@@ -286,7 +286,7 @@ static bool write_file(const char *path, const char *text)
 	return done;
 }
 
-/* After this no namespace is to be had, whoever we are. */
+/* After this no user can make a namespace. */
 static bool forbid_namespaces(void)
 {
 	char map[64];
@@ -337,8 +337,8 @@ static enum found look_around_without(const struct scratch *s)
 		return FOUND_ERROR;
 	if (why.code != ERR_UNAVAILABLE)
 		return FOUND_RIGHTS;
-	/* By descriptors: the directory's rights may change, as they do with the user that root
-	 * becomes. */
+	/* By descriptors, since the directory's rights may change, as they do with the user that
+	 * root becomes. */
 	if (chmod(s->path, 0) < 0 || !can_connect(ports[0].path))
 		return FOUND_PATH;
 	return can_connect(ports[1].path) ? FOUND_GOOD : FOUND_NO_SOCKET;
@@ -394,7 +394,7 @@ static void other_system_calls_kill(void **state)
 
 /* --- the loop -------------------------------------------------------------------------------- */
 
-/* The daemon in a child; the front-end's end of its link in *link. */
+/* Starts the daemon in a child, with the front-end's end of its link in *link. */
 static pid_t start_daemon(int *link)
 {
 	int ends[2];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Packets through the rings; the machine is paused, reset, and misbehaves. */
+/* Tests packets through the rings. The machine is paused, reset, and misbehaves. */
 #include "test_vsockd_machine.h"
 
 static void a_stream_through_the_rings(void **state)
@@ -29,7 +29,7 @@ static void a_stream_through_the_rings(void **state)
 	assert_int_equal(p.len, 6);
 	assert_memory_equal(payload, "answer", 6);
 	assert_int_equal(calls(m, 0), 1);
-	/* A driver that looks by itself is not interrupted. */
+	/* A driver that looks by itself gets no interrupt. */
 	avail_of(m, 0)->flags = VRING_AVAIL_F_NO_INTERRUPT;
 	host_write(m->rig, fd, "more");
 	assert_true(driver_receive(m, &p, &payload));
@@ -252,7 +252,7 @@ static void a_machine_is_reset(void **state)
 	driver_send(m, &p, "");
 	driver_expect(m, &p, PACKET_RESPONSE);
 	fd = sock_accept(m->rig->listener, &err);
-	/* Sent, and not looked at yet when the ring is stopped: it must not be lost. */
+	/* It is sent, and not looked at yet when the ring is stopped. It must not be lost. */
 	p = guest_packet(7000, LISTED, PACKET_RW);
 	p.len = 4;
 	packet_encode(&p, m->ram + BUFFER_AT(NUM));
@@ -262,7 +262,7 @@ static void a_machine_is_reset(void **state)
 	for (uint32_t q = 0; q < 2; q++)
 		assert_int_equal(send_state(m, GET_VRING_BASE, q, 0), 0);
 	host_expect(fd, "last");
-	/* A new driver begins at 0: the old one's streams end. */
+	/* A new driver begins at 0, and the old one's streams end. */
 	memset(m->ram, 0, MEMORY);
 	m->used[0] = 0;
 	for (uint32_t q = 0; q < 2; q++)
@@ -297,7 +297,7 @@ static void the_device_is_reset_by_message(void **state)
 	}
 }
 
-/* A client's long text takes many buffers at once; each is read into in its own place. */
+/* A client's long text takes many buffers at once. Each is filled at its own place. */
 static void a_long_read_fills_many_buffers(void **state)
 {
 	enum { BYTES = 40000 };

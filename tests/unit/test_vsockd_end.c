@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The end of each direction, and of the device. */
+/* Tests the end of each direction, and of the device. */
 #include "test_vsockd.h"
 
 static void guest_shut(struct rig *r, uint32_t port, uint32_t flags)
@@ -23,7 +23,7 @@ static void host_ends_first(void **state)
 	guest_expect_nothing(r);
 	guest_write(r, GUEST_PORT, port, "answer", 6);
 	host_expect(fd, "answer");
-	/* The guest ends too: both have all there is, so the host's socket closes. */
+	/* The guest ends too: both have all bytes, so the host's socket closes. */
 	guest_shut(r, port, SHUT_SEND);
 	host_expect(fd, "");
 	assert_int_equal(guest_expect(r, PACKET_SHUTDOWN).flags, SHUT_BOTH);
@@ -135,7 +135,8 @@ static void host_closes(void **state)
 
 	host_write(r, fd, "last words");
 	close(fd);
-	/* That nobody reads any more is told at once, the end only behind the bytes. */
+	/* The guest is told at once that nobody reads any more. It is told of the end only after
+	 * the bytes. */
 	guest_expect_bytes(r, "last words");
 	assert_int_equal(guest_expect(r, PACKET_SHUTDOWN).flags, SHUT_BOTH);
 	guest_expect_nothing(r);
@@ -146,7 +147,7 @@ static void host_closes(void **state)
 	assert_int_equal(streams_in_use(r), 0);
 }
 
-/* What it had not read makes its end a reset. */
+/* Unread bytes make its end a reset. */
 static void host_closes_with_bytes_unread(void **state)
 {
 	struct rig *r = *state;
@@ -185,7 +186,7 @@ static void host_closes_without_credit(void **state)
 	host_write(r, fd, "abcdef");
 	guest_expect_bytes(r, "abc");
 	close(fd);
-	/* It may stop sending; but the end has to wait until the rest fits. */
+	/* It may stop sending. But the end must wait until the rest fits. */
 	assert_int_equal(guest_expect(r, PACKET_SHUTDOWN).flags, SHUT_RECEIVE);
 	guest_expect(r, PACKET_CREDIT_REQUEST);
 	guest_expect_nothing(r);
@@ -272,7 +273,7 @@ static void no_client_is_taken_after_the_end(void **state)
 	close(fd);
 }
 
-/* Those that somebody of the host began; what the guest begins is no use that is made of it. */
+/* Connections that the host began count as use. Those that the guest begins do not. */
 static void the_hosts_streams_are_counted(void **state)
 {
 	struct rig *r = *state;

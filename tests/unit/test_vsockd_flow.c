@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Bytes and credit. */
+/* Tests bytes and credit. */
 #include "test_vsockd.h"
 
 #define GUEST_BUFFER 262144
@@ -92,7 +92,7 @@ static void a_turn_may_fill_many_slots(void **state)
 		iov[i] = (struct iovec){raw[i], sizeof(raw[i])};
 		slots[i] = (struct span){.iov = &iov[i], .n = 1, .bytes = sizeof(raw[i])};
 	}
-	/* Three packets, the third as short as the credit ends. */
+	/* Three packets, the third as short as the rest of the credit. */
 	assert_int_equal(core_output(&r->core, slots, SLOTS, lengths), 3);
 	assert_int_equal(lengths[0], PACKET_HEADER + ROOM);
 	assert_int_equal(lengths[1], PACKET_HEADER + ROOM);
@@ -108,8 +108,8 @@ static void a_turn_may_fill_many_slots(void **state)
 	close(fd);
 }
 
-/* A stream that fills its room has many slots in its next turn, unless it has a word to say first.
- */
+/* A stream that fills its room gets many slots in its next turn, unless it must send a message
+ * first. */
 static void only_a_busy_stream_wants_many_slots(void **state)
 {
 	struct rig *r = *state;
@@ -277,10 +277,10 @@ static void credit_is_told_in_time(void **state)
 	assert_int_equal(p.fwd_cnt, STREAM_BYTES / 4);
 	assert_int_equal(p.buf_alloc, STREAM_BYTES);
 	guest_expect_nothing(r);
-	/* Not again until as much has gone since. */
+	/* Not again until as many bytes have gone since. */
 	guest_write(r, GUEST_PORT, port, block, sizeof(block) - 1);
 	guest_expect_nothing(r);
-	/* A packet that goes anyway carries it. */
+	/* A packet that is sent anyway carries it. */
 	guest_write(r, GUEST_PORT, port, block, 1);
 	host_write(r, fd, "x");
 	assert_int_equal(guest_expect(r, PACKET_RW).fwd_cnt, STREAM_BYTES / 2);
@@ -339,7 +339,7 @@ static void payload_and_length_differ(void **state)
 	guest_expect(r, PACKET_RST);
 	host_expect(fd, "");
 	close(fd);
-	/* A length on what has no payload. */
+	/* A length on a packet that has no payload. */
 	fd = open_from_host(r, GUEST_PORT, &port);
 	p = guest_packet(GUEST_PORT, port, PACKET_CREDIT_UPDATE);
 	p.len = 4;

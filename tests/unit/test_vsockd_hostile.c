@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Packets that no driver sends, and those that a real one has sent. */
+/* Tests packets that no driver sends, and packets that a real one has sent. */
 #include "test_vsockd.h"
 
 /* --- forged ---------------------------------------------------------------------------------- */
 
-/* The answer goes to whoever the packet says it came from. */
+/* The answer goes to the address that the packet gives as its sender. */
 static void expect_refusal_of(struct rig *r, const struct packet *p)
 {
 	struct packet rst;
@@ -41,7 +41,7 @@ static void foreign_addresses_are_refused(void **state)
 
 	for (size_t i = 0; i < ARRAY_SIZE(cids); i++)
 		for (unsigned op = 0; op < 12; op++) {
-			/* Also with the ports of a stream that there is: it must not be touched. */
+			/* Also with the ports of an existing stream, which must not be touched. */
 			struct packet p = guest_packet(GUEST_PORT, op % 2 ? port : LISTED, op);
 
 			p.src_cid = cids[i].src;
@@ -197,7 +197,7 @@ static void every_sequence_of_two_packets(void **state)
 {
 	struct rig *r = *state;
 
-	/* Whatever comes after whatever, from a fresh connection: nothing is left behind. */
+	/* Any packet after any other, on a fresh connection: nothing is left behind. */
 	for (unsigned first = 0; first <= PACKET_OP_COUNT; first++)
 		for (unsigned second = 0; second <= PACKET_OP_COUNT; second++)
 			for (unsigned flags = 0; flags < 4; flags++) {
@@ -244,7 +244,7 @@ static void decode_hex(const char *hex, struct packet *p)
 	assert_memory_equal(raw, again, sizeof(raw));
 }
 
-/* What Linux 6.1 sent when its process dialled the host, wrote six bytes and went on. */
+/* The packets of Linux 6.1 when its process dialled the host, wrote six bytes and went on. */
 static void a_recorded_guest_connects(void **state)
 {
 	struct rig *r = *state;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The daemon's loop in a process of its own, between a front-end, a driver and a host client that
- * the test plays: by kicks and interrupts, when all is quiet, and at the end. */
+/* Tests the daemon's loop in a process of its own. The test plays the front-end, the driver and a
+ * host client: by kicks and interrupts, when all is quiet, and at the end. */
 #include "test_vsockd_machine.h"
 
 #include <poll.h>
@@ -84,7 +84,7 @@ static void serve(int link, int listener, int clients, uint64_t close_ns, int ow
 	_exit(daemon_run(&daemon, &err) < 0);
 }
 
-/* By a connected socket, or by a listener to which the front-end comes. */
+/* By a connected socket, or by a listener to which the front-end connects. */
 static void begin(struct world *w, bool by_listener, uint64_t close_ns)
 {
 	int ends[2] = {-1, -1}, listener = -1, clients;
@@ -170,7 +170,7 @@ static void tell_state(struct world *w, uint32_t request, uint32_t index, uint32
 	tell(w, request, both, sizeof(both), -1);
 }
 
-/* When this is answered all that was told before has been done. */
+/* When this is answered all earlier requests are done. */
 static void ask(struct world *w)
 {
 	uint8_t answer[VHOST_HEADER + 8];
@@ -215,7 +215,7 @@ static void kick(struct world *w, unsigned queue)
 	assert_int_equal(write(w->m.kick[queue], &(uint64_t){1}, 8), 8);
 }
 
-/* The next packet for the guest, for which it waits as a guest does. */
+/* Returns the next packet for the guest, and waits for it as a guest does. */
 static struct packet take_packet(struct world *w)
 {
 	struct vring_used *u = used_of(&w->m, 0);
@@ -254,7 +254,7 @@ static void send_packet(struct world *w, const struct packet *p)
 	kick(w, 1);
 }
 
-/* A client of the host on a stream to the guest; *port is the host's. */
+/* Makes a client of the host on a stream to the guest; *port is the host's. */
 static int connect_client(struct world *w, uint32_t *port)
 {
 	char line[32] = "", expected[32];
@@ -339,7 +339,7 @@ static uint64_t told(struct world *w)
 	return sum;
 }
 
-/* That there is a device and a client of the host says nothing of the guest. */
+/* A device and a client of the host say nothing about the guest. */
 static void the_owner_hears_once_that_the_guest_drives_it(void **state)
 {
 	struct world *w = *state;
@@ -360,7 +360,7 @@ static void the_owner_hears_once_that_the_guest_drives_it(void **state)
 	assert_int_equal(exit_code(w), 0);
 }
 
-/* More messages and packets than one round takes, of which no further event tells. */
+/* More messages and packets than one round takes. No further event announces the rest. */
 static void a_burst_is_worked_off(void **state)
 {
 	struct world *w = *state;
@@ -380,7 +380,7 @@ static void a_burst_is_worked_off(void **state)
 	assert_int_equal(exit_code(w), 0);
 }
 
-/* KiB of the guest's memory that count as the daemon's own. */
+/* Returns the KiB of the guest's memory that count as the daemon's own. */
 static unsigned resident_kib(const struct world *w)
 {
 	char path[64], line[512];
@@ -457,7 +457,7 @@ static size_t fill_client(struct world *w, uint32_t port)
 	size_t total = 0;
 
 	p.len = 4096;
-	/* Until the guest hears of no further credit: then a whole buffer waits. */
+	/* Until the guest gets no further credit: then a whole buffer waits. */
 	for (uint32_t credit = STREAM_BYTES, forwarded = 0; total < credit; total += p.len) {
 		struct pollfd call = {.fd = w->m.call[0], .events = POLLIN};
 

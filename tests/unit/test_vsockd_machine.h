@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the tests of the device share: a front-end that sends messages, and a driver that owns a
- * guest's memory with two rings in it.
+ * Things that the tests of the device share: a front-end that sends messages, and a driver that
+ * owns a guest's memory with two rings in it.
  */
 #ifndef TEST_VSOCKD_MACHINE_H
 #define TEST_VSOCKD_MACHINE_H
@@ -41,7 +41,7 @@ enum {
 #define PROTOCOL (UINT64_C(1) << 30)
 #define REPLY_ACK (UINT64_C(1) << 3)
 
-/* Guest memory: both rings, then buffers. Addresses of the front-end's are GUEST + USER. */
+/* Guest memory: both rings, then buffers. The front-end's addresses are GUEST + USER. */
 #define NUM 16
 #define MEMORY 0x100000u
 #define GUEST 0x40000000u
@@ -110,7 +110,7 @@ static inline struct vhost_message make_message(uint32_t request, const void *pa
 	return msg;
 }
 
-/* A copy of the descriptor goes along (-1: none). */
+/* Sends a copy of the descriptor too (-1: none). */
 static inline int send_fd(struct machine *m, uint32_t request, const void *payload, uint32_t size,
 			  int fd)
 {
@@ -252,7 +252,7 @@ static inline void driver_send(struct machine *m, const struct packet *p, const 
 	assert_int_equal(used_of(m, 1)->idx, avail_of(m, 1)->idx);
 }
 
-/* The next packet in the receive ring, its buffer offered again at once. */
+/* Returns the next packet in the receive ring, and offers its buffer again at once. */
 static inline bool driver_receive(struct machine *m, struct packet *p, const uint8_t **payload)
 {
 	struct vring_used *u = used_of(m, 0);
@@ -285,7 +285,7 @@ static inline uint64_t calls(struct machine *m, unsigned q)
 	return read(m->call[q], &n, sizeof(n)) < 0 ? 0 : n;
 }
 
-/* What is logged from now on goes to a file of the test's. */
+/* From now on the log goes to a file of the test. */
 static inline int watch_log(struct machine *m)
 {
 	int fd = memfd_create("log", MFD_CLOEXEC);

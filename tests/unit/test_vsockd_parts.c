@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the core stands on: spans of guest memory, the table of streams, and what cannot be had. */
+/* Tests the parts below the core: spans of guest memory, the table of streams, and resources that
+ * are not available. */
 #include "test_base.h"
 
 #include <sys/mman.h>
@@ -32,7 +33,7 @@ static void make_pieces(struct pieces *p)
 	p->span = (struct span){.iov = p->iov, .n = 4, .bytes = 10};
 }
 
-/* What is left of it, by its pieces and by its count. */
+/* Returns the rest of it, by its pieces and by its count. */
 static void expect_left(const struct span *span, const char *text)
 {
 	char got[16] = "";
@@ -110,7 +111,7 @@ static void a_span_is_written(void **state)
 	}
 }
 
-/* Any part of it, into few or many pieces, behind those that are there. */
+/* Any part of it, into few or many pieces, after the existing ones. */
 static void pieces_are_named(void **state)
 {
 	struct pieces p;
@@ -172,8 +173,8 @@ static void sizes_of_a_table(void **state)
 	}
 }
 
-/* The limit stands for the end of the addresses, which is not at the same place on each
- * architecture: 128 TiB on x86-64, 256 TiB on arm64. */
+/* The limit stands for the end of the addresses, which depends on the architecture: 128 TiB on
+ * x86-64, 256 TiB on arm64. */
 static void more_than_there_are_addresses(void **state)
 {
 	struct stream_table t = {.capacity = 77};
@@ -291,8 +292,8 @@ static void a_daemon_that_cannot_begin(void **state)
 		-1);
 	assert_code(err, ERR_INVALID);
 	close(daemon.epfd);
-	/* What epoll does not watch: a file as host clients' listener, and in the front-end's
-	 * place. */
+	/* A file, which epoll cannot watch, as host clients' listener, and as the front-end's
+	 * socket. */
 	config = some_config(file);
 	assert_int_equal(
 		daemon_init(&daemon, &config, &(struct daemon_face){-1, -1, -1, -1}, NULL, &err),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The core behind a byte stream: what a guest's end says is played by the test, byte by byte. */
+/* Tests the core behind a byte stream. The test plays the guest's end, byte by byte. */
 #include "test_vsockd.h"
 
 #include "vsockd/port.h"
@@ -42,7 +42,7 @@ static int line_teardown(void **state)
 	return rig_teardown(&rig);
 }
 
-/* What the loop would do when something has happened. */
+/* Does what the loop does after an event. */
 static void line_pump(struct line *l)
 {
 	rig_events(l->rig);
@@ -75,7 +75,8 @@ static void say_op(struct line *l, uint32_t guest_port, uint32_t host_port, enum
 	say(l, &p, NULL);
 }
 
-/* The next packet for the guest, whose payload is at most that of one. False: nothing is there. */
+/* Returns the next packet for the guest, whose payload is at most that of one. Returns false if
+ * there is none. */
 static bool hear(struct line *l, struct packet *p, uint8_t payload[PACKET_PAYLOAD])
 {
 	uint8_t raw[PACKET_HEADER];
@@ -131,7 +132,7 @@ static void greet(struct line *l, uint64_t number)
 	hear_link(l, LINK_WELCOME, number);
 }
 
-/* A client of the host's that the guest has accepted; *host_port is ours. */
+/* Makes a client of the host that the guest has accepted; *host_port is ours. */
 static int connect_client(struct line *l, uint32_t *host_port)
 {
 	int fd = rig_client(l->rig, "CONNECT 5000\n");
@@ -309,7 +310,7 @@ static void the_guest_dials(void **state)
 	close(fd);
 }
 
-/* A guest that reads nothing: what does not go stays with the client. */
+/* A guest that reads nothing: bytes that cannot be sent stay with the client. */
 static void a_full_line_holds_the_client(void **state)
 {
 	enum { ROUNDS = 64, BLOCK = 16384 };
@@ -348,7 +349,7 @@ static void a_full_line_holds_the_client(void **state)
 	close(fd);
 }
 
-/* What had been sent whole before the end is worked off first. */
+/* Packets that had been sent completely before the end are handled first. */
 static void the_end_comes_last(void **state)
 {
 	struct line *l = *state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Rings and guest memory, played by a driver that does what it likes. */
+/* Tests rings and guest memory, with a driver that does what it likes. */
 #include "test_base.h"
 
 #include <linux/virtio_ring.h>
@@ -8,7 +8,7 @@
 #include "base/fd.h"
 #include "vsockd/rings.h"
 
-/* Two regions that follow each other in the guest and lie apart everywhere else. */
+/* Two regions that follow each other in the guest, and nowhere else. */
 #define NUM 8
 #define LOW 0x10000u  /* guest-physical; 64 KiB */
 #define HIGH 0x20000u /* guest-physical; 64 KiB */
@@ -354,11 +354,11 @@ static void tables_that_are_refused(void **state)
 	/* The old table has survived all of them. */
 	assert_int_equal(b->memory.n, 2);
 	assert_ptr_equal(memory_user(&b->memory, LOW_USER, SIZE), b->low);
-	/* Up to the last address there is. */
+	/* Up to the last existing address. */
 	assert_int_equal(memory_set(&b->memory, &highest, b->fds, 1, &err), 0);
 	assert_non_null(memory_user(&b->memory, UINT64_MAX, 1));
 	assert_null(memory_user(&b->memory, UINT64_MAX, 2));
-	/* No pointer into what was let go. */
+	/* There is no pointer into released memory. */
 	memory_clear(&b->memory);
 	assert_null(memory_user(&b->memory, UINT64_MAX, 1));
 	assert_null(memory_guest(&b->memory, UINT64_MAX, 1, &(uint64_t){0}));
@@ -379,7 +379,7 @@ static void many_regions_and_bad_descriptors(void **state)
 	}
 	assert_int_equal(memory_set(&b->memory, regions, fds, MEMORY_REGIONS + 1, &err), -1);
 	assert_int_equal(memory_set(&b->memory, regions, fds, MEMORY_REGIONS, &err), 0);
-	/* The last one cannot be mapped: those before it are let go again. */
+	/* The last one cannot be mapped, so those before it are released again. */
 	assert_int_equal(fd_pipe(ends, &err), 0);
 	fds[7] = ends[0];
 	assert_int_equal(memory_set(&b->memory, regions, fds, MEMORY_REGIONS, &err), -1);

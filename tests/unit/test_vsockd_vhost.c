@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The vhost-user messages: one by one, and from bytes on a socket. */
+/* Tests the vhost-user messages: one by one, and from bytes on a socket. */
 #include "test_vsockd_machine.h"
 
 /* --- one message ----------------------------------------------------------------------------- */
@@ -21,7 +21,7 @@ static void features_are_negotiated(void **state)
 	assert_int_equal(send_message(m, SET_OWNER, NULL, 0), 0);
 	assert_int_equal(send_message(m, GET_QUEUE_NUM, NULL, 0), 0);
 	assert_int_equal(reply_u64(m), 2);
-	/* What was not offered. */
+	/* A feature that was not offered. */
 	assert_int_equal(send_u64(m, SET_FEATURES, VERSION_1 | UINT64_C(1) << 29), -1);
 	assert_int_equal(send_u64(m, SET_PROTOCOL_FEATURES, UINT64_C(1) << 20), -1);
 }
@@ -131,7 +131,7 @@ static void memory_tables(void **state)
 	assert_int_equal(send_table(m, UINT32_MAX, 1, 40), -1);
 	assert_int_equal(m->device.memory.n, 1);
 	assert_int_equal(open_descriptors(), before); /* mapped, then closed */
-	/* As many as there may be, side by side; and more than its descriptor holds. */
+	/* As many as possible, side by side; and more than the descriptor holds. */
 	for (unsigned i = 0; i < MEMORY_REGIONS; i++)
 		regions[i] =
 			(struct memory_region){GUEST + i * UINT64_C(0x1000), 0x1000,
@@ -155,7 +155,7 @@ static void queues_that_are_not_there(void **state)
 		uint32_t flag =
 			requests[i] >= SET_VRING_KICK && requests[i] <= SET_VRING_ERR ? 0x100 : 0;
 
-		/* The event queue is the front-end's own: mentioned, ignored. */
+		/* The event queue is the front-end's own: it is named, and ignored. */
 		assert_int_equal(send_state(m, requests[i], 2 | flag, 0), 0);
 		assert_int_equal(send_state(m, requests[i], 3 | flag, 0), -1);
 		assert_int_equal(send_state(m, requests[i], 255 | flag, 0), -1);
@@ -205,7 +205,7 @@ static void rings_in_the_wrong_order(void **state)
 	assert_int_equal(send_fd(m, SET_VRING_KICK, &zero, 8, m->kick[0]), -1);
 	assert_int_equal(send_state(m, SET_VRING_BASE, 0, 65536), -1);
 	start_ring(m, 0, 0);
-	/* What would pull the ground from under a running ring. */
+	/* Messages that would remove the memory of a running ring. */
 	assert_int_equal(send_state(m, SET_VRING_NUM, 0, 2 * NUM), -1);
 	assert_int_equal(send_state(m, SET_VRING_BASE, 0, 5), -1);
 	assert_int_equal(send_table(m, 0, 0, 8), -1);
@@ -216,7 +216,7 @@ static void rings_in_the_wrong_order(void **state)
 	assert_int_equal(send_u64(m, SET_VRING_KICK, 0), -1);
 	assert_int_equal(send_u64(m, SET_VRING_KICK, 0x100), 0);
 	assert_int_equal(send_fd(m, SET_VRING_KICK, &(uint64_t){0x100}, 8, m->kick[0]), -1);
-	/* One that cannot be watched. */
+	/* A descriptor that cannot be watched. */
 	assert_int_equal(send_fd(m, SET_VRING_KICK, &zero, 8, m->memfd), -1);
 }
 
@@ -280,7 +280,7 @@ static void messages_on_a_socket(void **state)
 	put_bytes(ends[1], ask, sizeof(ask), -1);
 	assert_int_equal(vhost_link_read(&link, &m->device, &err), 1);
 	assert_int_equal(host_read(ends[1], answer, sizeof(answer)), 40);
-	/* The end, in the middle of a message that brought a descriptor. */
+	/* The end comes in the middle of a message that brought a descriptor. */
 	put_bytes(ends[1], bytes, 14, m->call[0]);
 	assert_int_equal(vhost_link_read(&link, &m->device, &err), 1);
 	assert_int_equal(open_descriptors(), before + 2);
@@ -290,7 +290,8 @@ static void messages_on_a_socket(void **state)
 	close(ends[0]);
 }
 
-/* Who sent it comes beside a message where the socket is set so: that is no descriptor. */
+/* The credentials of the sender come beside a message if the socket is set so. They are no
+ * descriptor. */
 static void credentials_are_no_descriptors(void **state)
 {
 	struct machine *m = *state;

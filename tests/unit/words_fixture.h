@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Connections whose first words the filter hears, to an address of two names. */
+/* Connections whose first words the filter reads, to an address of two names. */
 #ifndef WORDS_FIXTURE_H
 #define WORDS_FIXTURE_H
 
