@@ -66,7 +66,8 @@ static void lock_passes_on(void **state)
 	close(fd);
 }
 
-/* Who waited for a file that its holder removed gets a lock that excludes others all the same. */
+/* A process that waited for a file that its holder removed gets a lock that excludes others all the
+ * same. */
 static void lock_outlives_its_file(void **state)
 {
 	const struct fixture *f = *state;
@@ -96,7 +97,7 @@ static void lock_outlives_its_file(void **state)
 
 #define HAMMER_ROUNDS 2000
 
-/* Reads, looks away, writes: an increment that only exclusion keeps whole. */
+/* Reads, waits, writes: an increment that is right only under exclusion. */
 static void hammer(const struct state_dir *dir, int counter)
 {
 	for (int i = 0; i < HAMMER_ROUNDS; i++) {

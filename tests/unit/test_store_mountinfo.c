@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The text of mountinfo, and the place of a path in its file system. */
+/* Tests the text of mountinfo, and the place of a path in its file system. */
 #include "test_base.h"
 
 #include "store/linux/mountinfo_parse.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The digests of records: what is accepted before, between and after the writes of a change. */
+/* Tests the digests of records: what is accepted before, between and after the writes of a
+ * change. */
 #include "store_fixture.h"
 
 #include "base/json.h"
@@ -67,7 +68,7 @@ static void a_change_is_accepted_at_each_step(void **state)
 	assert_true(accepts(f, 2));
 	assert_false(accepts(f, 3));
 	write_value(f, 2);
-	announce(f, 4); /* the command before was killed before it settled */
+	announce(f, 4); /* the earlier command was killed before it settled */
 	assert_true(accepts(f, 2));
 	assert_true(accepts(f, 4));
 	assert_false(accepts(f, 1));
@@ -85,7 +86,7 @@ static void what_was_not_accepted_is_not_by_a_change(void **state)
 	write_value(f, 7);
 	announce(f, 2);
 	assert_false(accepts(f, 7));
-	assert_false(accepts(f, 1)); /* which is not there any more */
+	assert_false(accepts(f, 1)); /* it does not exist any more */
 	assert_true(accepts(f, 2));
 }
 
@@ -136,7 +137,7 @@ static void digests_that_were_lost_or_damaged(void **state)
 	}
 }
 
-/* Of a session's record the live supervisor writes some by itself. */
+/* The live supervisor writes some members of a session's record by itself. */
 static void what_is_the_live_supervisors_does_not_count(void **state)
 {
 	const struct fixture *f = *state;

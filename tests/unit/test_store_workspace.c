@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Workspaces: their directories, documents and events, also when something is wrong with them. */
+/* Tests workspaces: their directories, documents and events, also if something is wrong with
+ * them. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -67,7 +68,7 @@ static void strange_directories(void **state)
 	assert_open_fails(f, "open", false, ERR_DENIED, "can be written by other users");
 }
 
-/* The state directory may hold folders of the user's own. */
+/* The state directory may have folders of the user. */
 static void a_foreign_directory_is_left_alone(void **state)
 {
 	const struct fixture *f = *state;
@@ -126,7 +127,7 @@ static void tell(const char *id, const struct error *why, void *data)
 	told++;
 }
 
-/* It has lost its name, and goes with the next removal of that name or the next sweep. */
+/* It has lost its name, and is removed with the next removal of that name or by the next sweep. */
 static void a_removal_that_was_killed(void **state)
 {
 	struct fixture *f = *state;
@@ -155,7 +156,7 @@ static void a_removal_that_was_killed(void **state)
 	assert_int_equal(told, 1);
 }
 
-/* Whoever removes it just now has a lock on it. */
+/* A process that removes it just now has a lock on it. */
 static void a_removal_that_goes_on(void **state)
 {
 	const struct fixture *f = *state;
@@ -376,7 +377,7 @@ static void damaged_states(void **state)
 	}
 }
 
-/* A limit on the size of files stands for a full disk: the write breaks off in the same place. */
+/* A limit on the size of files stands for a full disk: the write stops at the same place. */
 static void a_full_disk_keeps_the_old_state(void **state)
 {
 	const struct fixture *f = *state;
@@ -400,13 +401,13 @@ static void a_full_disk_keeps_the_old_state(void **state)
 	after = get_file(f, "agent-1/events.json");
 	assert_string_equal(before, after);
 	assert_state(f, STATE_PREPARED);
-	/* and no temporary file is left */
+	/* No temporary file is left. */
 	assert_int_equal(workspace_remove_file(&f->ws, "event.json", &err), 0);
 	assert_int_equal(workspace_remove_file(&f->ws, "events.json", &err), 0);
 	assert_int_equal(rmdir(at(f, "agent-1")), 0);
 }
 
-/* As a live supervisor that was taken over can have it: nobody opens its other end, ever. */
+/* A live supervisor that was taken over can do this: nobody ever opens its other end. */
 static void a_pipe_in_the_place_of_a_file(void **state)
 {
 	const struct fixture *f = *state;

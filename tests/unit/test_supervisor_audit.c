@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The audit log of a live session: what is at the guest's will takes no room and no turn of what is
- * not. */
+/* Tests the audit log of a live session: events that the guest causes take neither room nor rate
+ * from other events. */
 #include "store_fixture.h"
 
 #include <dirent.h>
@@ -15,7 +15,7 @@
 
 static char remark[256]; /* the last one */
 
-/* In the place of live_record.c's. */
+/* Replaces the function of live_record.c. */
 void live_remark(struct live *live, const char *text)
 {
 	(void)live;
@@ -99,7 +99,8 @@ static void connections_have_a_rate_of_their_own(void **state)
 	assert_true(log_says(f, "{\"lost\":2,\"why\":\"more connections than"));
 }
 
-/* The guest's word up to half of the file, connections up to a quarter, and the rest is there. */
+/* The guest's messages get up to half of the file, connections up to a quarter, and the rest is
+ * free. */
 static void room_is_shared_out(void **state)
 {
 	struct fixture *f = *state;
@@ -149,7 +150,7 @@ static void a_restart_counts_what_is_there(void **state)
 	end(&live);
 }
 
-/* On a disk without room what the guest says waits in places of its own. */
+/* On a disk without room the guest's messages wait in places of their own. */
 static void room_to_wait_is_shared_out(void **state)
 {
 	struct fixture *f = *state;
@@ -176,7 +177,7 @@ static void room_to_wait_is_shared_out(void **state)
 	assert_true(log_says(f, "{\"lost\":34,\"why\":\"there was no room on the disk"));
 }
 
-/* Of the one day that there is. */
+/* Returns the text of the one day that exists. */
 static char *security_log(struct fixture *f)
 {
 	autofree char *logs = strdup(at(f, "../logs"));
@@ -191,8 +192,7 @@ static char *security_log(struct fixture *f)
 	return get_file(f, name);
 }
 
-/* No file may grow beyond one of so many parts of the log: the security log, which is shorter, goes
- * on. */
+/* No file may grow beyond so many parts of the log. The security log, which is shorter, goes on. */
 static struct rlimit limit_files(struct fixture *f, rlim_t parts)
 {
 	struct rlimit before, none;
@@ -215,8 +215,8 @@ static void say_at_length(struct live *live, int times)
 	guest_says(live, times, word);
 }
 
-/* An alarm is in the security log at once, and once without a digest, whatever becomes of the log;
- * what was never written is counted there. */
+/* An alarm is in the security log at once, and once without a digest, whatever happens to the log.
+ * Lines that were never written are counted there. */
 static void alarms_do_not_wait(void **state)
 {
 	struct fixture *f = *state;
@@ -242,7 +242,8 @@ static void alarms_do_not_wait(void **state)
 	free(steal_ptr(&security));
 	security = security_log(f);
 	assert_int_equal(count(security, "\"event\":\"vmm.crashed\""), 5);
-	/* One warning, five alarms, and three of the guest, of which two were above its rate. */
+	/* One warning, five alarms, and three events of the guest, two of which were above its
+	 * rate. */
 	assert_non_null(strstr(security, "\"data\":{\"lost\":9,\"why\":\"audit.log could not be "
 					 "written to the end: audit.log: "));
 	assert_int_equal(audit_heads_load(f->path, "agent-1", &heads, NULL), 0);
@@ -251,7 +252,7 @@ static void alarms_do_not_wait(void **state)
 	end(&live);
 }
 
-/* What was above a rate is told also where the room came with the end of the machine. */
+/* Events above a rate are reported also if the room came only with the end of the machine. */
 static void room_comes_with_the_end(void **state)
 {
 	struct fixture *f = *state;
@@ -269,8 +270,8 @@ static void room_comes_with_the_end(void **state)
 	assert_true(log_says(f, "{\"lost\":7,\"why\":\"the guest said more than"));
 }
 
-/* A log that is removed where there is no room for a copy: the alarm is told aside, once, and a
- * look that finds room puts all of it back. */
+/* A log is removed while there is no room for a copy. The alarm is reported in another place, once,
+ * and a look that finds room puts all of the log back. */
 static void a_removed_log_waits_for_room(void **state)
 {
 	struct fixture *f = *state;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What of a workspace's cgroup needs no cgroup: a limit written, and what is never removed. */
+/* Tests the parts of a workspace's cgroup that need no cgroup: a limit that is written, and
+ * directories that are never removed. */
 #include "test_base.h"
 
 #include <fcntl.h>
@@ -40,7 +41,7 @@ static void a_limit_is_written_or_named(void **state)
 	assert_int_equal(cgroup_limit(dir, "memory.max", 805306368, &err), 0);
 	assert_int_equal(read(file, text, sizeof(text) - 1), 9);
 	assert_string_equal(text, "805306368");
-	/* Nothing is made where the kernel has no such file. */
+	/* Nothing is made if the kernel has no such file. */
 	assert_int_equal(cgroup_limit(dir, "pids.max", 1, &err), -1);
 	assert_non_null(strstr(err.msg, "pids.max"));
 	assert_int_equal(faccessat(dir, "pids.max", F_OK, 0), -1);
@@ -68,7 +69,7 @@ static void only_groups_of_ours_are_removed(void **state)
 		assert_int_equal(cgroup_remove(foreign[i], &a, 0, &err), -1);
 		assert_int_equal(err.code, ERR_INVALID);
 	}
-	/* A directory of that name that is no cgroup stays; one that is not there is no failure. */
+	/* A directory of that name that is no cgroup stays. A missing one is no failure. */
 	snprintf(path, sizeof(path), "%s/microagent.a.1", dir_path);
 	assert_int_equal(cgroup_remove(path, &a, 0, &err), 0);
 	assert_int_equal(mkdir(path, 0700), 0);
@@ -141,34 +142,34 @@ static void the_nearest_that_can_limit_is_found(void **state)
 	static const char both[] = "cpu memory pids\n";
 
 	(void)state;
-	/* A shell in a scope, as systemd has it: its slice can limit. */
+	/* A shell in a scope, as systemd makes it: its slice can limit. */
 	put_group("", "cpu\n", "", "1\n");
 	put_group("/user", both, "memory pids\n", "");
 	put_group("/user/app", both, "memory pids\n", "");
 	put_group("/user/app/shell", both, "", "100\n101\n");
 	expect_found("/user/app/shell", "/user/app");
-	/* One that has no processes can be made to. */
+	/* A group without processes can be made to limit. */
 	put_group("/user/app", both, "", "");
 	expect_found("/user/app/shell", "/user/app");
-	/* One that has, cannot. */
+	/* A group with processes cannot. */
 	put_group("/user/app", both, "", "7\n");
 	expect_found("/user/app/shell", "/user");
-	/* Half of it is not it, nor is a word that begins so. */
+	/* A part of the word does not match, nor does a longer word. */
 	put_group("", "", "", "1\n");
 	put_group("/user", "memory_recursive pids\n", "", "");
 	expect_none("/user/app/shell", false, "has processes of its own");
 	expect_none("/user", false, "/user has not both of the controllers memory and pids");
-	/* The topmost may have processes. */
+	/* The topmost group may have processes. */
 	put_group("", both, "", "1\n");
 	expect_found("/user/app/shell", "");
 	expect_found("/", "");
-	/* What systemd has not given away is its own. */
+	/* A group that systemd has not delegated belongs to systemd. */
 	expect_none("/user/app/shell", true, "is systemd's, and not delegated");
 	expect_none("/gone", true, "is systemd's, and not delegated");
 }
 
-/* With an argument, in a guest that plays the host (tests/e2e/test_cgroup_host.py): the real
- * thing, below the group that is named. */
+/* With an argument it runs in a guest that is the host (tests/e2e/test_cgroup_host.py): with real
+ * groups, below the named one. */
 static const char *expected_place;
 
 static void a_group_of_ours_is_made_and_left(void **state)
@@ -213,7 +214,7 @@ static bool is_not_stranger(pid_t pid, void *stranger)
 	return pid != *(pid_t *)stranger;
 }
 
-/* A record that was forged names a group in which others are, or other groups. */
+/* A forged record names a group in which other processes are, or foreign groups. */
 static void a_group_of_others_is_left(void **state)
 {
 	const struct config config = {0};
@@ -242,7 +243,7 @@ static void a_group_of_others_is_left(void **state)
 	assert_non_null(strstr(err.msg, " has groups in it"));
 	assert_int_equal(rmdir(below), 0);
 	assert_int_equal(waitpid(stranger, &status, WNOHANG), 0);
-	/* Who was in it ends with it where it is known to be ours. */
+	/* The processes in it end with it if it is known to be ours. */
 	assert_ok(cgroup_leave(&group, &err));
 	assert_int_equal(waitpid(stranger, &status, 0), stranger);
 	assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A workspace whose processes are killed, hang, or refuse to do what they should. */
+/* Tests a workspace whose processes are killed, hang, or refuse to do their work. */
 #include "test_supervisor_life.h"
 
 static pid_t pid_in_runtime(const struct life *life, const char *key)
@@ -67,7 +67,7 @@ static void kill_9_during_a_run(void **state)
 	}
 }
 
-/* What cannot be proven to be cut off does not go on, and the record says so. */
+/* A machine that cannot be proven to be cut off does not go on, and the record says so. */
 static void a_quarantine_that_fails_kills(void **state)
 {
 	static const struct {
@@ -112,7 +112,8 @@ static void a_quarantine_that_fails_kills(void **state)
 	life_limit_over(CONTROL_REQUEST_MS);
 }
 
-/* A foreground run ends with it, the machine and its directory stay, whatever run was told. */
+/* A run in the foreground ends with it. The machine and its directory stay, whatever the run was
+ * told. */
 static void a_run_that_is_quarantined(void **state)
 {
 	struct life *life = *state;
@@ -142,7 +143,7 @@ static void a_run_that_is_quarantined(void **state)
 	expect(life, "kill", "stopped");
 }
 
-/* Told to end, a run ends its machine and answers with what became of it. */
+/* A run that is told to end ends its machine, and answers with the machine's end. */
 static void sigterm_to_a_run(void **state)
 {
 	struct life *life = *state;

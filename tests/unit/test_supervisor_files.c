@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* serial.log, the look at a root file system, the verification block, options. */
+/* Tests serial.log, the check of a root file system, the verification block, and options. */
 #include "test_base.h"
 
 #include <sys/stat.h>
@@ -114,7 +114,7 @@ static void the_oldest_half_goes(void **state)
 	}
 	serial_log_tail(&log, tail, sizeof(tail));
 	assert_non_null(strstr(tail, "line 999"));
-	/* What is kept begins with a whole line and has no gap. */
+	/* The kept part begins with a whole line and has no gap. */
 	n = pread(log.fd, text, sizeof(text) - 1, 0);
 	assert_true(n >= 400);
 	text[n] = '\0';
@@ -302,7 +302,7 @@ static void other_files(void **state)
 	assert_non_null(strstr(err.msg, "/k"));
 }
 
-/* An upgrade changes the initrd and the init in it; the message is about the latter. */
+/* An upgrade changes the initrd and the init in it. The message is about the init. */
 static void another_init(void **state)
 {
 	struct boot_files files = some_files();
@@ -319,7 +319,7 @@ static void another_init(void **state)
 	assert_code(err, ERR_CONFLICT);
 	assert_non_null(strstr(err.msg, "guest's init"));
 	assert_non_null(strstr(err.msg, "prepare again"));
-	/* None to be seen where one was recorded. */
+	/* No init can be seen where one was recorded. */
 	files.file[BOOT_INIT].sha256[0] = '\0';
 	json_decref(block);
 	block = boot_files_verify(&files, NULL, recorded, &err);
@@ -331,7 +331,7 @@ static const char *rootfs_text(const json_t *block, const char *key)
 	return json_text(json_object_get(block, "rootfs"), key, "");
 }
 
-/* What a started guest wrote is told and no divergence. */
+/* Writes of a started guest are reported, and are no divergence. */
 static void a_started_disk(void **state)
 {
 	struct boot_files files = some_files();
@@ -345,14 +345,14 @@ static void a_started_disk(void **state)
 	block = boot_files_verify(&files, NULL, recorded, &err);
 	assert_true(json_is_false(json_object_get(block, "ok")));
 	json_decref(block);
-	/* Of now. */
+	/* The digest is of now. */
 	files.rootfs_started = true;
 	block = boot_files_verify(&files, NULL, recorded, &err);
 	assert_true(json_is_true(json_object_get(block, "ok")));
 	assert_string_equal(rootfs_text(block, "sha256"), B64);
 	assert_string_equal(rootfs_text(block, "lastSHA256"), "");
 	json_decref(block);
-	/* Of an earlier time. */
+	/* The digest is of an earlier time. */
 	snprintf(files.rootfs_observed_at, CLOCK_TEXT, "%s", "2026-05-02T00:00:00.000Z");
 	block = boot_files_verify(&files, NULL, recorded, &err);
 	assert_true(json_is_true(json_object_get(block, "ok")));
@@ -362,8 +362,7 @@ static void a_started_disk(void **state)
 	assert_string_equal(rootfs_text(block, "recordedSHA256"), A64);
 }
 
-/* What was compared before a start is not said to be of after it, and what is old stays as old as
- * it is. */
+/* A comparison before a start is not reported as one after it, and an old digest keeps its age. */
 static void a_disk_that_a_guest_gets(void **state)
 {
 	struct boot_files files = some_files();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The supervisor's commands and its live supervisor as real processes, with a stand-in for the VM.
- * This program is both: with STANDIN set it is the supervisor of the stand-in backend.
+ * Tests the supervisor's commands and its live supervisor as real processes, with a stand-in for
+ * the VM. This program is both: with STANDIN set it is the supervisor of the stand-in backend.
  */
 #include "test_supervisor_life.h"
 
@@ -40,7 +40,7 @@ static void whole_life(void **state)
 	expect(life, "inspect", "unknown");
 }
 
-/* Of a backend without one. */
+/* For a backend without one. */
 static void a_shell_needs_a_console(void **state)
 {
 	static const char *const commands[] = {"check", "prepare", "run", "start", "console"};
@@ -122,8 +122,8 @@ static bool is_shell_ready(const json_t *answer)
 	return json_is_true(json_object_get(json_object_get(readiness, "shellReady"), "ready"));
 }
 
-/* A shell that answered once is not asked again soon; one that did not is, by whoever comes next.
- */
+/* A shell that answered once is not asked again soon. One that did not answer is asked again by the
+ * next caller. */
 static void a_shell_that_is_late_is_not_held_against_it(void **state)
 {
 	struct life *life = *state;
@@ -242,7 +242,7 @@ static void a_guest_that_does_not_switch_itself_off(void **state)
 	assert_string_equal(text_in(answer, "event", "state"), "stopped");
 	assert_non_null(strstr(text_in(answer, "event", "detail"), "unclean"));
 	expect_states(life, "prepared starting running stopping halted stopped ");
-	/* A quarantine does not make an orderly end of it. */
+	/* A quarantine does not make this end an orderly one. */
 	expect(life, "quarantine", "quarantined");
 	answer = ask(life, "halt");
 	assert_string_equal(text_in(answer, "event", "state"), "halted");
@@ -279,7 +279,7 @@ static void a_long_state_directory(void **state)
 	expect(life, "run", "stopped");
 }
 
-/* What a guest or a long life has said before takes no word from what comes. */
+/* Earlier messages of a guest, or of a long life, leave enough room for later ones. */
 static void a_log_at_its_cap_goes_on(void **state)
 {
 	struct life *life = *state;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the tests of whole workspaces share: a supervisor with a backend of the test, asked as by a
- * program, and looks at what it leaves. */
+/* Things that the tests of whole workspaces share: a supervisor with a backend of the test,
+ * requests as a program sends them, and checks of what it leaves. */
 #ifndef TEST_SUPERVISOR_LIFE_H
 #define TEST_SUPERVISOR_LIFE_H
 
@@ -24,7 +24,8 @@
 #include "supervisor/supervisor.h"
 #include "supervisor_standin.h"
 
-/* A limit of this process and of the live supervisor, a program that reads its environment. */
+/* Sets a limit of this process and of the live supervisor, which is a program that reads its
+ * environment. */
 #define life_limit(name, value)                                    \
 	do {                                                       \
 		limit_set(LIMIT_##name, value);                    \
@@ -38,7 +39,7 @@
 
 #define HANG_NS (60 * NS_PER_S) /* nothing here takes a second; this only bounds a hang */
 
-/* What a file must begin with to be judged a kernel of this host: the header of an ELF image. */
+/* The first bytes that make a file a kernel of this host: the header of an ELF image. */
 #ifdef __x86_64__
 #define ELF_MACHINE 62
 #else
@@ -210,7 +211,7 @@ static inline int watch_directory(const struct life *life)
 	return fd;
 }
 
-/* The watch was set before it could come. */
+/* The watch was set before the event could come. */
 static inline void wait_for_file(const struct life *life, int watch, const char *name)
 {
 	char events[4096];
@@ -259,7 +260,7 @@ static inline void put(const char *dir, const char *name, const void *data, size
 	close(fd);
 }
 
-/* A kernel, its initrd, something with the superblock of a 64 KiB ext4, and a hasher. */
+/* A kernel, its initrd, a file with the superblock of a 64 KiB ext4, and a hasher. */
 static inline int life_make(void **state)
 {
 	static const char hasher[] = "#!/bin/sh\nexec sha256sum <&3\n";
@@ -293,7 +294,7 @@ static inline int life_make(void **state)
 	return 0;
 }
 
-/* What a sanitizer has to say of the live supervisor is in its log. */
+/* A sanitizer's report about the live supervisor is in its log. */
 static inline bool log_is_clean(const struct life *life)
 {
 	char path[2048], line[1024];

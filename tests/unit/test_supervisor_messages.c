@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The guest's messages, which are hostile, and the host's. */
+/* Tests the guest's messages, which are hostile, and the host's. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -74,7 +74,7 @@ static void what_is_no_message(void **state)
 	}
 }
 
-/* Small on the wire, huge when decoded. */
+/* A message that is small on the wire and huge when decoded. */
 static void a_bomb_of_brackets(void **state)
 {
 	struct buf text = {0};
@@ -165,7 +165,7 @@ static void the_config_message(void **state)
 	config = (struct config){.hostname = "h"};
 	without = control_config(&config, "W", true, &err);
 	assert_string_equal(json_string_value(json_object_get(without, "hostname")), "h");
-	/* Nothing to attach to. */
+	/* There is nothing to attach to. */
 	assert_true(json_is_false(json_object_get(without, "attach")));
 	assert_null(json_object_get(without, "command"));
 	assert_null(json_object_get(without, "user"));

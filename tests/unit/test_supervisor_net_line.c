@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Lines of netgate's as events, and what is no such line. */
+/* Tests lines of netgate as events, and texts that are no such line. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>

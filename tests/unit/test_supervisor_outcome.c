@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the end of a VM means: every intent and every kind of end. */
+/* Tests the meaning of the end of a VM: every intent and every kind of end. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What may be a root in memory, and how ours is put behind it. */
+/* Tests which file may be a root in memory, and how ours is put behind it. */
 #include "test_base.h"
 
 #include <unistd.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Readiness as the live supervisor tells it over control.sock, with an agent and a mediation target
- * of the test's own, on the virtual clock. */
+/* Tests readiness as the live supervisor reports it over control.sock, with an agent and a
+ * mediation target of the test, on the virtual clock. */
 #include "test_base.h"
 
 #include <arpa/inet.h>
@@ -105,7 +105,7 @@ static bool is_answered(int fd)
 	return recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 1;
 }
 
-/* The signals, new; fd is closed. */
+/* Returns new signals; closes fd. */
 static json_t *take_answer(int fd)
 {
 	char text[4096] = "";
@@ -136,7 +136,7 @@ static void assert_text(const json_t *signals, const char *name, const char *key
 
 /* --- who is asked ---------------------------------------------------------------------------- */
 
-/* The agent's end of a round trip that has begun, or -1. */
+/* Returns the agent's end of a round trip that has begun, or -1. */
 static int accept_probe(struct stage *stage)
 {
 	int fd = accept(stage->agent, NULL, NULL);
@@ -196,7 +196,7 @@ static void a_round_trip_serves_all_for_a_while(void **state)
 	assert_true(is_ready(signals, "shellReady"));
 	assert_text(signals, "shellReady", "detail", "agent round trip in 0 us");
 	json_decref(signals);
-	/* Told again without asking, and then no longer. */
+	/* The result is reported again without asking, and after some time no longer. */
 	clock_set_virtual(BEGUN + kept - 1);
 	signals = take_answer(ask(stage));
 	assert_true(is_ready(signals, "shellReady"));
@@ -208,7 +208,7 @@ static void a_round_trip_serves_all_for_a_while(void **state)
 	json_decref(take_answer(first));
 }
 
-/* It may be there for the next who asks: a failure is not kept. */
+/* It may be ready for the next caller, so a failure is not kept. */
 static void an_agent_that_hangs_up(void **state)
 {
 	struct stage *stage = *state;
@@ -251,7 +251,7 @@ static void an_agent_that_never_answers(void **state)
 	close(probe);
 }
 
-/* A port on which nobody listens yet, and nobody else can meanwhile. */
+/* A port on which nobody listens yet, and on which nobody else can listen meanwhile. */
 static int take_port(char text[32])
 {
 	struct sockaddr_in address = {.sin_family = AF_INET,
@@ -265,7 +265,7 @@ static int take_port(char text[32])
 	return fd;
 }
 
-/* The outcome is kept, also a bad one: however many ask, a target is not flooded. */
+/* The result is kept, also a bad one: however many ask, a target is not flooded. */
 static void a_mediation_target(void **state)
 {
 	uint64_t kept = limit_get(LIMIT_PROBE_KEPT_MS) * NS_PER_MS;
@@ -292,7 +292,7 @@ static void a_mediation_target(void **state)
 		assert_text(signals, "mediationReady", "detail", text);
 		json_decref(signals);
 	}
-	/* One connection for the three, and nothing was said on it. */
+	/* There was one connection for the three, and no byte was sent on it. */
 	connection = accept(listener, NULL, NULL);
 	assert_true(connection >= 0);
 	assert_int_equal(recv(connection, text, 1, MSG_DONTWAIT), 0);
@@ -334,7 +334,7 @@ static void a_target_that_is_severed(void **state)
 	readiness_sever(stage->readiness); /* nothing more of it */
 }
 
-/* Whoever waits is not answered any more, and what runs is given up. */
+/* Callers that wait get no answer any more, and running probes are given up. */
 static void forgotten(void **state)
 {
 	struct stage *stage = *state;
