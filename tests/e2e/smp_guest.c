@@ -48,7 +48,7 @@ static int compare_numbers(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* What one short program does: fresh memory, some looking around in it. */
+/* Does what one short program does: uses fresh memory, and reads around in it. */
 static int work_once(void)
 {
 	enum { NUMBERS = 20000 };

@@ -458,7 +458,7 @@ def test_a_supervisor_has_no_security_log_open(place):
 
 
 def test_something_else_in_the_place_of_the_security_log(place):
-    """What is in the place of the security log is left alone, and the audit log says that its lines have no digests.
+    """The thing in the place of the security log is left alone, and the audit log says that its lines have no digests.
     When the place is free the log goes on."""
     name = create(place, env={"MICROAGENT_TEST_LIMIT_AUDIT_LOOK_MS": "50"})
     today = max((place.state / "logs").iterdir())
@@ -611,7 +611,7 @@ def test_no_telemetry(place):
 
 
 def telemetry_is_vouched_for(place, name):
-    """What the archive keeps of the guest's word is what the log has the digests of."""
+    """The archive keeps those messages of the guest whose digests are in the log."""
     file = archive(place, name) / "telemetry.jsonl"
     whole = file.read_bytes()
     line = events(place, name, "telemetry.digest")[0]["seq"]
@@ -643,12 +643,12 @@ def test_a_malformed_guest_message(place, data, size):
     found, = events(place, guest.name, "guest.malformed")
     assert found["severity"] == "CRITICAL"
     security = "".join(log.read_text() for log in (place.state / "logs").iterdir())
-    assert found["data"]["why"] in security  # what is worth an alarm is there with its data
+    assert found["data"]["why"] in security  # events that are worth an alarm have their data
     destroy(place, guest.name)
 
 
 def test_a_log_that_is_as_long_as_it_may_be(place):
-    """The guest's word is only counted above half of it; what the host sees is told on."""
+    """Above half of the log the guest's messages are only counted. Events that the host sees are still written."""
     guest = Guest(place, env={"MICROAGENT_TEST_LIMIT_AUDIT_BYTES": "6000", "MICROAGENT_TEST_LIMIT_AUDIT_GUEST_LINES": "1000"})
     for i in range(1, 101):
         guest.say({"type": "exec-finished", "format": 1, "exec": i, "code": 0, "elapsedMs": 1})
@@ -674,7 +674,7 @@ def test_a_guest_that_reboots(place):
 
 
 def test_a_security_log_without_room(place):
-    """The audit log goes on, says how many of its lines nobody else vouches for, and verify agrees."""
+    """The audit log goes on and says how many of its lines no digest confirms, and verify agrees."""
     logs = place.state / "logs"
     logs.mkdir(mode=0o700, exist_ok=True)
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=32k,mode=700", "none", logs], check=True)
@@ -690,7 +690,7 @@ def test_a_security_log_without_room(place):
         assert 0 < at_first < later and {line["severity"] for line in events(place, guest.name, "audit.unconfirmed")} == {"WARNING"}
         destroy(place, guest.name)
         answer = verdict(place, guest.name)
-        # The first lines are of the commands that made it, which have nobody to tell.
+        # The first lines belong to the commands that made it, which have nobody to report to.
         assert answer["verdict"] == "closed" and 0 < answer["confirmed"] <= answer["lines"] - later
     finally:
         wait_until(lambda: not place.processes(), "the end of all processes")
@@ -722,7 +722,7 @@ def test_what_the_host_sees(place):
 
 @pytest.mark.parametrize("severed", [False, True], ids=["running", "quarantined"])
 def test_our_own_commands_are_no_strangers(place, severed):
-    """A command ends right behind its look at the disk, and the supervisor has to know it before."""
+    """A command ends just after its look at the disk, and the supervisor must know it before."""
     name = create(place)
     if "file-opens" not in events(place, name, "audit.coverage")[0]["data"]["observed"]:
         destroy(place, name)
@@ -741,13 +741,13 @@ def test_our_own_commands_are_no_strangers(place, severed):
     disk = next(bundle(place, name).glob("rootfs.[!j]*"))
     with disk.open("rb"):
         wait_until(lambda: disk.name in [line["data"]["file"] for line in events(place, name, "bundle.opened")], "our own open to be told")
-    # Our open of the manifest is told as well, unless another test has loaded libmicroagent into this process.
+    # Our open of the manifest is reported too, unless another test has loaded libmicroagent into this process.
     assert {line["data"]["pid"] for line in events(place, name, "bundle.opened")} == {os.getpid()}
     destroy(place, name)
 
 
 def test_stray_entries_beside_the_security_logs(place):
-    """Each is named and passed over, and the session is judged by the others."""
+    """Each is named and ignored, and the session is judged by the others."""
     name = create(place)
     destroy(place, name)
     logs = place.state / "logs"
@@ -781,11 +781,11 @@ def test_an_archived_log_that_is_no_file(place, put, what):
         assert f"{log} is {what}, and no audit log: move it away" in done.stderr and not done.stdout
 
 
-SPARSE = 300 << 30  # bytes, of which none takes room
+SPARSE = 300 << 30  # bytes, none of which takes room
 
 
 def test_files_that_are_sparse(place):
-    """Whoever has taken over a supervisor lengthens a file without an end. No command reads that, and each says what it is."""
+    """An attacker in a supervisor lengthens a file without an end. No command reads such a file, and each names it."""
     long_log, long_told = create(place), create(place)
     for name, file in ((long_log, "audit.log"), (long_told, "telemetry.jsonl")):
         facts = supervisor(place, name)
@@ -824,7 +824,7 @@ def fill_up(directory):
 
 @contextmanager
 def kept_full(directory):
-    """What is given back meanwhile is taken too: a file that is replaced gives back what the one before had."""
+    """Room that is given back meanwhile is taken too: a file that is replaced gives back the room of the old one."""
     over = threading.Event()
 
     def take():
@@ -863,7 +863,7 @@ def small_disk(host):
 
 
 def test_a_disk_without_room(host):
-    """The machine goes on; what cannot be written waits, and is written when there is room."""
+    """The machine goes on. Lines that cannot be written wait, and are written when there is room."""
     with small_disk(host) as place:
         small = place.state
         name = create(place, env={"MICROAGENT_TEST_LIMIT_AUDIT_WAITING": "3", "MICROAGENT_TEST_LIMIT_DISK_CHECK_MS": "100"})
@@ -878,7 +878,7 @@ def test_a_disk_without_room(host):
         assert answer["verdict"] == "open" and answer["lost"] >= 10 - told > 0, answer
         details = [e.get("detail", "") for e in json.loads((bundle(place, name) / "events.json").read_text())]
         assert any("audit.log cannot be written" in d for d in details) and "audit.log is written again" in details
-        fill_up(small)  # a destroy finds room for the last words all the same
+        fill_up(small)  # a destroy finds room for the last lines all the same
         destroy(place, name)
         assert verdict(place, name)["verdict"] == "closed"
 
@@ -888,7 +888,8 @@ def state_of(host, name):
 
 
 def test_a_quarantine_on_a_disk_without_room(host):
-    """It is recorded in the room that is kept for such words. Without that room it is no success, and is recorded when there is room."""
+    """The quarantine is recorded in the room that is kept for such words. Without that room it fails, and is recorded
+    when there is room."""
     with small_disk(host) as place:
         kept, lost = (create(place, env={"MICROAGENT_TEST_LIMIT_DISK_CHECK_MS": "100"}) for _ in range(2))
         (bundle(place, lost) / "reserve").unlink()

@@ -152,7 +152,7 @@ def test_a_resumed_command_is_one(place, session, told):
 
 
 def test_files_go_through_programs_of_ours(place, session, told):
-    """What cp and ls do in the guest is done there as the user, and is told as what it is."""
+    """Actions of cp and ls in the guest run there as the user, and are reported as what they are."""
     source = place.base / "file"
     source.write_text("text")
     bundle = f"{session}.bundle"

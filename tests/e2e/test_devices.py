@@ -146,7 +146,7 @@ def test_a_cgroup_holds_the_whole_workspace(host, cgroup):
     assert {runtime["pid"], runtime["supervisorPid"]} | {c["pid"] for c in runtime["companions"]} <= inside
     assert set(host.processes()) <= inside and len(inside) >= (5 if shares else 3)
     check_limits(host, cgroup, own, (256 + 512) << 20, answer)
-    # Whoever has the cgroup has the workspace, and the next command removes what is left.
+    # A process that can write to the cgroup has the workspace, and the next command removes what is left.
     (cgroup / "cgroup.kill").write_text("1")
     assert ended(host, "agent-1")["state"] == "failed"
     assert not own.exists()

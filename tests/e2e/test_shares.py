@@ -395,7 +395,7 @@ def test_no_program_of_ours_is_shared_writable(host):
 
 
 def test_no_link_to_what_we_run_or_keep_is_shared_writable(host):
-    """Who has the link can replace it by another directory, with other files."""
+    """A user who has the link can replace it by another directory, with other files."""
     project, tools, cache, state = (host.base / name for name in ("project", "tools", "caches", "states"))
     for path in (project, tools, cache / "microagent" / "kernels", state, host.base / "home"):
         path.mkdir(parents=True)

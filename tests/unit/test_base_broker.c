@@ -439,7 +439,8 @@ static void nobody_waits_for_it_once_it_awaits_our_end(void **state)
 			_exit(1);
 		if (broker_ask(&echo, &in, NULL, &err) < 0)
 			_exit(2);
-		limit_set(LIMIT_KILL_MS, UINT32_MAX); /* who waited would wait for ever */
+		limit_set(LIMIT_KILL_MS, UINT32_MAX); /* a process that waited would wait for
+						       * ever */
 		broker_end(&broker);
 		_exit(broker_is_asked() || broker.pid ? 3 : 0);
 	}

@@ -181,7 +181,8 @@ static void replaces_with_mode(void **state)
 	assert_content(s->fd, "f", "second");
 	autobuf struct buf b = BUF_INIT(0);
 	assert_ok(fd_read_to_end(old, &b, &err));
-	assert_string_equal(buf_string(&b), "one"); /* who had it open sees the old one, whole */
+	assert_string_equal(buf_string(&b), "one"); /* a reader that had it open sees the old
+						     * one, whole */
 	assert_ok(path_replace_file_at(s->fd, "f", NULL, 0, 0600, PATH_SYNC, &err));
 	assert_content(s->fd, "f", "");
 	assert_int_equal(count_entries(s->fd), 1);

@@ -90,7 +90,7 @@ static void the_place_follows_the_environment(void **state)
 	unsetenv("XDG_CACHE_HOME");
 	assert_dir("/home/user/.cache/microagent");
 	unsetenv("HOME");
-	/* What the user's entry says then, as for the state directory. */
+	/* The meaning of the user's entry then, as for the state directory. */
 	const struct passwd *entry = getpwuid(geteuid());
 	autofree char *dir = cache_dir(&err);
 
@@ -465,7 +465,7 @@ static void a_kernel_for_a_pvm_is_told_by_its_record(void **state)
 	assert_false(cache_kernel_is_for_pvm(in_cache(s, "kernels/plain", path)));
 	assert_false(cache_kernel_is_for_pvm(in_cache(s, "elsewhere", path)));
 	assert_false(cache_kernel_is_for_pvm(in_cache(s, "nothing", path)));
-	/* By whatever name: the same file. */
+	/* By any name it is the same file. */
 	assert_int_equal(symlink(in_cache(s, "kernels/mine", path), in_cache(s, "link", link)), 0);
 	assert_true(cache_kernel_is_for_pvm(link));
 	/* Another value than true is no such record, and a record that cannot be read says

@@ -84,7 +84,7 @@ static void a_child_that_executes_nothing(void **state)
 	close(pair[1]);
 	assert_int_equal(fd_receive_passed(pair[0], &byte, 1, &far_end, &count, 0), 1);
 	assert_int_equal(count, 1);
-	/* What the child does with its copy ends nothing. */
+	/* No action of the child on its copy ends anything. */
 	assert_int_equal(fd_wait(far_end, POLLIN, clock_mono_ns() + 100 * NS_PER_MS, &ignored), -1);
 	assert_int_equal(kill(maker, SIGKILL), 0);
 	assert_int_equal(waitpid(maker, NULL, 0), maker);

@@ -32,7 +32,7 @@ static int close_one(void **state)
 	return 0;
 }
 
-/* The next queued frame: JSON, or NULL with its length for one of stdin. */
+/* Returns the next queued frame: JSON, or NULL with its length for one of stdin. */
 static json_t *said(struct one *one, size_t *stdin_len)
 {
 	const uint8_t *payload;
@@ -86,7 +86,7 @@ static void feed_output(struct one *one, uint8_t type, size_t len)
 	feed_frame(&one->calls, payload, 9 + len);
 }
 
-/* The next item; output < 0: of none. */
+/* Returns the next item; output < 0: there is none. */
 static void next(struct one *one, enum call_item_kind kind, int output)
 {
 	struct call_item item;
@@ -136,7 +136,7 @@ static void test_request(void **state)
 	calls_free(&one.calls);
 }
 
-/* Output counts when the caller is done with it, and is acknowledged in lots. */
+/* Output counts when the caller is done with it, and is acknowledged in groups. */
 static void test_acknowledges_what_was_taken(void **state)
 {
 	struct one *one = *state;
@@ -229,13 +229,13 @@ static void test_asks_again_what_never_arrived(void **state)
 	assert_int_equal(json_first_difference(first, again, where, sizeof(where)), 0);
 	feed_start(one, "known", 0);
 	next(one, CALL_STARTED, -1);
-	/* Now the agent has had it, and has no excuse. */
+	/* Now the agent has the request, and must know the call. */
 	assert_int_equal(calls_resume(&one->calls, NULL), 0);
 	feed_text(&one->calls, gone);
 	refused(one, "has let go of the command: none");
 }
 
-/* An agent that knows nothing of this runs the command as ever. */
+/* An agent that does not know this form runs the command as always. */
 static void test_an_agent_without_it(void **state)
 {
 	struct one *one = *state;
@@ -311,7 +311,7 @@ static void test_lies_about_the_start(void **state)
 	}
 }
 
-/* A guest that floods and never reads: what is queued for it does not grow with that. */
+/* A guest that floods and never reads: the queue for it does not grow. */
 static void test_a_deaf_guest_costs_little(void **state)
 {
 	struct one *one = *state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The client of a supervisor, against shell scripts in its place. */
+/* Tests the client of a supervisor, with shell scripts in its place. */
 #include <fcntl.h>
 #include <poll.h>
 #include <setjmp.h>
@@ -96,7 +96,7 @@ static void test_a_failing_answer(void **state)
 	assert_string_equal(err.msg, "no room");
 }
 
-/* Nothing of it reaches our own stderr, so the error has to carry it. */
+/* Nothing of it reaches our own stderr, so the error must contain it. */
 static void test_no_answer(void **state)
 {
 	static const struct {
@@ -122,7 +122,7 @@ static void test_no_answer(void **state)
 	}
 }
 
-/* As a child of the caller's would, forked by another thread when we had that end. */
+/* As a child of the caller would have it, forked by another thread while we had that end. */
 static void test_somebody_else_has_the_end_of_the_answer(void **state)
 {
 	struct rig *rig = *state;
@@ -196,7 +196,7 @@ static void test_find(void **state)
 	setenv("PATH", "/usr/bin:/bin", 1);
 }
 
-/* The descriptors are what the options say, and the lifeline's end is seen. */
+/* The descriptors are those of the options, and the end of the lifeline is seen. */
 static const char run_script[] =
 	"[ \"$*\" = \"--attach --lifeline-fd 3 --events-fd 4$MORE\" ] || exit 9\n"
 	"cat >/dev/null\n"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* `microagent __complete`: every row of every table, each place of a command line, and names. */
+/* Tests `microagent __complete`: every row of every table, each place of a command line, and
+ * names. */
 #include "test_base.h"
 
 #include <sys/stat.h>
@@ -10,7 +11,7 @@
 #define DIGEST "468bc84d8bf9b25f643a11c29010e14034fde4e8bb385bb026884b52ca66ee0d"
 #define SESSION "session-2026-05-10T14-22-00Z-a7f3"
 
-/* What is said for a line, in which "_" is an empty word. free() it. */
+/* Returns the offers for a line, in which "_" is an empty word. The caller frees it. */
 static char *complete(const char *line)
 {
 	const char *words[WORDS_MAX];
@@ -176,7 +177,7 @@ static void put_empty(const struct scratch *s, const char *name)
 	assert_true(fd >= 0);
 }
 
-/* Nothing in it can be read as a record, and nothing needs to. */
+/* No file in it can be read as a record, and none needs to be. */
 static void fill_state(const struct scratch *s)
 {
 	static const char *const dirs[] = {"vm-1",
@@ -240,7 +241,7 @@ static void put_image(const struct scratch *s, const char *name)
 	fclose(file);
 }
 
-/* Whatever a name or a record says, a candidate is one line of text. */
+/* Whatever a name or a record contains, a candidate is one line of text. */
 static void odd_names_are_one_line(void **state)
 {
 	static const char *const dirs[] = {"images", NULL};

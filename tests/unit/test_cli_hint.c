@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The table of next steps: complete, and true of the commands that there are. */
+/* Tests the table of next steps: it is complete, and names only existing commands. */
 #include "test_base.h"
 
 #include <stdio.h>
@@ -16,7 +16,7 @@ static void assert_hint(enum error_reason reason, const char *subject, const cha
 	assert_string_equal(hint, expected);
 }
 
-/* A row that another one before it covers can never be found. */
+/* A row that an earlier one covers can never be found. */
 static bool is_covered(size_t row)
 {
 	for (size_t i = 0; i < row; i++)
@@ -61,7 +61,7 @@ static const struct cli_option *find_option(const struct cli_command *command, c
 	return cli_option_find(command, name, strlen(name));
 }
 
-/* "microagent session quota {} MIB": words that the program has. */
+/* "microagent session quota {} MIB": these words must exist in the program. */
 static void assert_command(const char *text)
 {
 	const struct cli_command *command = NULL;
@@ -139,7 +139,7 @@ static void placeholders_are_filled_in(void **state)
 	assert_int_equal(strlen(hint), HINT_ROOM - 1);
 }
 
-/* Where the command has no such option the advice would be wrong. */
+/* If the command has no such option the advice would be wrong. */
 static void an_option_is_named_where_it_is(void **state)
 {
 	struct cli cli = {.command = &cli_run};
@@ -153,7 +153,7 @@ static void an_option_is_named_where_it_is(void **state)
 	assert_string_equal(hint, "");
 	hint_find(NULL, REASON_NO_KVM, "", hint);
 	assert_string_equal(hint, "");
-	/* Or it is another one. */
+	/* Or the option is another one. */
 	hint_find(&cli, REASON_NO_CELL, "w", hint);
 	assert_non_null(strstr(hint, "; --unconfined makes or starts"));
 	cli.command = &cli_ls;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Errors about fields of a request, in the words of a command line. */
+/* Tests errors about fields of a request, in the words of a command line. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -25,7 +25,7 @@ static void test_fields_become_options(void **state)
 	static const struct {
 		const char *given, *with, *without;
 	} cases[] = {
-		/* Where the command has no such option, it was given to `create`. */
+		/* If the command has no such option, it was given to `create`. */
 		{"config.memoryMiB must be at least 64", "--memory must be at least 64",
 		 "--memory must be at least 64"},
 		{"x: config.env.A is wrong", "x: --env A is wrong", "x: --env A is wrong"},
@@ -67,7 +67,7 @@ static void test_fields_become_options(void **state)
 	}
 }
 
-/* The word that was typed stands for its number, and the caller alone is to blame. */
+/* The typed word stands for its number, and the fault is the caller's. */
 static void test_values_are_named(void **state)
 {
 	static const struct cli_option disk[] = {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What reaches a terminal: tables that line up, and no control bytes of a guest. */
+/* Tests output for a terminal: tables that line up, and no control bytes of a guest. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -44,7 +44,7 @@ static void test_columns_line_up(void **state)
 	cli_table_free(&table);
 }
 
-/* Not those of ASCII alone: U+009B begins what ESC [ begins, U+202E writes backwards. */
+/* Not only those of ASCII: U+009B begins what ESC [ begins, and U+202E writes backwards. */
 static void test_control_characters_of_more_bytes(void **state)
 {
 	char *text = NULL;
@@ -103,7 +103,7 @@ static void test_no_colour_into_a_file(void **state)
 	fclose(file);
 }
 
-/* The tests' stderr is no terminal: nothing may be drawn and nothing is to be erased. */
+/* The tests' stderr is no terminal, so nothing may be drawn or erased. */
 static void test_progress_is_silent_without_a_terminal(void **state)
 {
 	struct progress progress = PROGRESS_INIT;

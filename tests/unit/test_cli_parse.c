@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Words into values: every kind of option, where options end, and what is refused. */
+/* Tests words and their values: every kind of option, where options end, and what is refused. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -34,7 +34,7 @@ static const struct cli_command plain = {
 	.min_args = 1,
 	.max_args = 2,
 };
-/* As `run` (plain_args 0) and `exec` (1). */
+/* Commands like `run` (plain_args 0) and `exec` (1). */
 static const struct cli_command runner = {
 	.name = "runner",
 	.options = options,
@@ -121,7 +121,7 @@ static void test_global_options_anywhere(void **state)
 	drop(&plain, &p);
 }
 
-/* Every word that is the guest's stays its own, help included. */
+/* Every word that belongs to the guest stays unchanged, --help included. */
 static void test_the_guest_command_is_left_alone(void **state)
 {
 	static const struct {
@@ -319,7 +319,7 @@ static void test_nearest(void **state)
 	}
 }
 
-/* The tables themselves: what help prints must be there and fit a screen. */
+/* Tests the tables themselves: the texts of --help exist and fit a screen. */
 static void check_command(const struct cli_command *command)
 {
 	assert_non_null(command->summary);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a config becomes: defaults, the canonical form, records, and differences. */
+/* Tests the result of a config: defaults, the canonical form, records, and differences. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -209,7 +209,7 @@ static void canonical_lists(void **state)
 		"\"/h/x\",\"mountpoint\":\"/m\",\"mode\":\"ro\"}]}");
 }
 
-/* A list is a set, and a rule has one form. That there is one at all is kept. */
+/* A list is a set, and a rule has one form. An empty list is kept. */
 static void canonical_egress(void **state)
 {
 	static const struct {
@@ -353,7 +353,7 @@ static void a_record_is_what_was_given(void **state)
 	struct error err = {0};
 
 	(void)state;
-	/* an open number of CPUs is that of the record */
+	/* If the number of CPUs is not given, it is the recorded one. */
 	assert_int_equal(json_object_del(recorded.normalised, "cpuCount"), 0);
 	assert_true(json_equal(recorded.normalised, request.config.normalised));
 	assert_int_equal(config_compare(&request.config, &recorded, &err), 0);
@@ -379,7 +379,7 @@ static void a_newer_record_is_read(void **state)
 	config_free(&recorded);
 }
 
-/* A workspace recorded on a bigger host can still be read (and deleted) on this one. */
+/* A workspace that was recorded on a bigger host can still be read (and deleted) on this one. */
 static void a_record_knows_no_host(void **state)
 {
 	struct config recorded = from_record("{" LEAST ",\"memoryMiB\":1000000,\"cpuCount\":4000}");
@@ -418,7 +418,7 @@ static void differences_are_named(void **state)
 		{"", "", NULL},
 		{"\"memoryMiB\":512", "", NULL},
 		{"", "\"cpuCount\":2,\"accelerator\":\"auto\"", NULL},
-		/* Whether it may do without a cell is said by who starts it. */
+		/* The caller of start says whether it may do without a cell. */
 		{"\"confinement\":\"seccomp\"", "", NULL},
 		{"\"confinement\":\"cell\"", "\"confinement\":\"seccomp\"", NULL},
 		{"\"network\":{\"mode\":\"nat\"}", "", NULL},
@@ -426,7 +426,8 @@ static void differences_are_named(void **state)
 		{"", "\"cpuCount\":1", NULL},
 		{"\"cpuCount\":1", "\"cpuCount\":2", "config.cpuCount"},
 		{"\"console\":\"shell\"", "", "config.console"},
-		/* A group that is named has limits, and one that is looked for may have none. */
+		/* A group that is named has limits, and a group that is looked for may have
+		 * none. */
 		{"\"cgroup\":\"/g\"", "\"cgroup\":\"/g\",\"cgroupLimits\":\"required\"", NULL},
 		{"\"cgroup\":\"/g\"", "\"cgroup\":\"/g\",\"cgroupLimits\":\"optional\"",
 		 "config.cgroupLimits"},
@@ -496,7 +497,7 @@ static void another_spelling_of_the_state_directory(void **state)
 
 	(void)state;
 	assert_int_equal(config_compare(&given.config, &recorded, &err), 0);
-	/* and comparing has taken nothing out of the configs themselves */
+	/* The comparison has removed nothing from the configs. */
 	assert_non_null(json_object_get(recorded.normalised, "stateDir"));
 	request_free(&given);
 	config_free(&recorded);

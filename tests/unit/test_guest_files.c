@@ -179,7 +179,7 @@ static void rights_are_the_users(void **state)
 	char path[128], expected[256];
 
 	if (geteuid() != 0)
-		return; /* whoever runs the tests is the one user there is */
+		return; /* the user who runs the tests is the only user */
 	snprintf(path, sizeof(path), "%s/secret", p->dir);
 	autoclose int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
 	snprintf(path, sizeof(path), "%s/link", p->dir);

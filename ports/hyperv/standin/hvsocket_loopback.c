@@ -121,7 +121,7 @@ static bool add_mapped(SOCKET socket, const SOCKADDR_HV *local, const SOCKADDR_H
 	return added;
 }
 
-/* A pointer that is good as long as the program does not close the socket. */
+/* Returns a pointer that is valid as long as the program does not close the socket. */
 static struct mapped *find_mapped(SOCKET socket)
 {
 	struct mapped *found = NULL;
@@ -146,7 +146,7 @@ static bool is_ready(SOCKET socket, bool for_write)
 	       set.fd_count == 1;
 }
 
-/* Whether the socket blocks is the program's choice, so each byte is waited for. */
+/* The program chooses whether the socket blocks, so each byte is waited for. */
 static bool read_line(SOCKET socket, char line[LINE_BYTES])
 {
 	for (int i = 0; i + 1 < LINE_BYTES; i++) {
@@ -188,7 +188,7 @@ static bool send_line(SOCKET socket, const char *line)
 	return real.send(socket, line, (int)strlen(line), 0) == (int)strlen(line);
 }
 
-/* 0, or the error that the broker says. */
+/* Returns 0, or the error that the broker gives. */
 static int exchange(SOCKET socket, const char *line)
 {
 	char answer[LINE_BYTES];
@@ -234,7 +234,7 @@ static void make_token(char token[TOKEN_BYTES])
 		 InterlockedIncrement(&last));
 }
 
-/* What ends when the socket does. */
+/* The descriptor that ends with the socket. */
 static SOCKET dial_life(const char *token)
 {
 	SOCKET life = real.socket(AF_INET, SOCK_STREAM, 0);
@@ -292,7 +292,7 @@ static int check_address(const struct sockaddr *address, int len)
 	return address->sa_family == AF_HYPERV ? 0 : WSAEAFNOSUPPORT;
 }
 
-/* The right to it is asked for at the bind. */
+/* The right to bind is asked for at the bind. */
 static int bind_service(struct mapped *at, const SOCKADDR_HV *address)
 {
 	int error;
@@ -326,7 +326,7 @@ static int WSAAPI map_bind(SOCKET socket, const struct sockaddr *address, int le
 	memcpy(&wanted, address, sizeof(wanted));
 	if (at->local.Family)
 		return socket_error(WSAEINVAL);
-	/* Before a connect() all may be left open. */
+	/* Before a connect() all fields may be left open. */
 	if (memcmp(&wanted.ServiceId, &any, sizeof(any)) != 0)
 		error = bind_service(at, &wanted);
 	if (error)
@@ -481,7 +481,7 @@ static int WSAAPI map_getpeername(SOCKET socket, struct sockaddr *address, int *
 	return at->peer.Family ? give_address(&at->peer, address, len) : socket_error(WSAENOTCONN);
 }
 
-/* The imports: what a call of Winsock's goes through. */
+/* The imports: calls of Winsock go through these. */
 #define MAP(name, ours) __typeof__(&name) __imp_##name = ours
 MAP(socket, map_socket);
 MAP(WSASocketW, map_socket_w);

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Hyper-V sockets between programs of the host and the guest's vsock: who may connect and bind, and the joining. A guest's
-service is `<port in hex>-facb-11e6-bd58-64006a7986d3`, as of Linux's hv_sock (net/vmw_vsock/hyperv_transport.c)."""
+"""Hyper-V sockets between programs of the host and the guest's vsock: the right to connect and to bind, and the joining
+of both. A guest's service is `<port in hex>-facb-11e6-bd58-64006a7986d3`, as of Linux's hv_sock
+(net/vmw_vsock/hyperv_transport.c)."""
 
 import contextlib
 import socket
@@ -21,7 +22,7 @@ class Refused(Exception):
 
 
 def port_of(service):
-    """Of the vsock template; None for another service."""
+    """Returns the port of a service of the vsock template. Returns None for another service."""
     return int(service[:8], 16) if service.lower().endswith(facts.VSOCK_TEMPLATE) else None
 
 
@@ -35,8 +36,8 @@ def rights_of(system, service):
 
 
 def check_right(system, service, verb):
-    """[schema] HvSocketServiceConfig: a service's own descriptor, else the system's default. Without one nobody may: what the
-    registry would allow (GuestCommunicationServices) is not there."""
+    """[schema] HvSocketServiceConfig: a service's own descriptor, else the system's default. Without one nobody may
+    connect, since the registry's permissions (GuestCommunicationServices) do not exist here."""
     own, default = f"{verb}SecurityDescriptor", f"Default{verb}SecurityDescriptor"
     descriptor = rights_of(system, service).get(own, system.sockets.get(default))
     if not descriptor or not checks.allows(descriptor):
@@ -49,7 +50,7 @@ class HvSockets:
         self.lock, self.listeners, self.lives = threading.Lock(), {}, {}
 
     def new_life(self, token):
-        """An event: the program's socket has a connection beside it, whose end is the end of the socket."""
+        """An event. The program's socket has a connection beside it, whose end is the end of the socket."""
         self.lives[token] = life = threading.Event()
         return life
 
@@ -84,7 +85,7 @@ class HvSockets:
         return stream
 
     def serve_connect(self, client, vm, service, token=None):
-        """token: of the connection beside this one. Without it the end of what the program sends is no end for the guest."""
+        """token: that of the connection beside this one. Without it the end of the program's sending is no end for the guest."""
         try:
             self.may_fail("connect")
             stream = self.connect(vm, service)
@@ -107,7 +108,7 @@ class HvSockets:
         check_right(system, service, "Bind")
 
     def serve_bind(self, client, vm, service):
-        """One bound socket, as long as the connection lives."""
+        """One bound socket, which lives as long as the connection."""
         key = (vm, service)
         try:
             self.may_fail("bind")
@@ -141,7 +142,7 @@ class HvSockets:
         relay.read_line(client)
 
     def listener(self, system, service):
-        """The port of the program that listens for this machine, or None."""
+        """Returns the port of the program that listens for this machine, or None."""
         vms = [system.runtime]
         if rights_of(system, service).get("AllowWildcardBinds"):
             vms += [facts.CHILDREN, facts.WILDCARD]
@@ -149,16 +150,16 @@ class HvSockets:
             return next((port for vm in vms if (port := self.listeners.get((vm, service)))), None)
 
     def ports(self, system):
-        """What the guest may dial: the table's services and those that are bound. vsockd is told at the start, so a service that
-        is neither by then is not had later."""
+        """Returns the services that the guest may dial: those of the table and those that are bound. vsockd gets them
+        at the start, so a service that is neither by then cannot be dialled later."""
         with self.lock:
             bound = [service for vm, service in self.listeners if vm == system.runtime]
         found = {port_of(service) for service in [*system.sockets.get("ServiceTable", {}), *bound]}
         return tuple(sorted(port for port in found if port is not None))
 
     def begin(self, system, machine):
-        """From here on the guest's dials are taken, at each port that somebody listens at. One that is listened at no more takes
-        them and ends them at once."""
+        """From here on the guest's dials are accepted, at each port with a listener. A port whose listener has gone
+        accepts a dial and ends it at once."""
         for port, listener in machine.host_ports.items():
             with contextlib.suppress(OSError):  # the machine has ended meanwhile
                 if self.listener(system, service_of(port)) and not listener.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN):

@@ -329,7 +329,7 @@ static void plain_signals(posix_spawnattr_t *attributes)
 	if (!make_pair(SOCK_STREAM, fds))
 		return NO;
 	guest_add_monitor(self, fds[1]);
-	/* By these two the process keeps this object as long as QEMU runs. */
+	/* By these two references the process keeps this object as long as QEMU runs. */
 	_monitor = [[StandinMonitor alloc] initWithDescriptor:fds[0]
 		queue:[_machine queue]
 		event:^(NSDictionary *line) {

@@ -44,8 +44,8 @@ static BOOL is_on_heap(id block)
 	return (((struct Block_layout *)block)->flags & BLOCK_NEEDS_FREE) != 0;
 }
 
-/* By the time a block is used all classes are there; only a class that has been sent a message has
- * its methods at hand, and those are what is copied. */
+/* When a block is used all classes exist. Only a class that has been sent a message has its methods
+ * ready, and the methods are copied. */
 + (void)load
 {
 	id any = [[self alloc] init];
