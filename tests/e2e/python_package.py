@@ -17,12 +17,12 @@ LIBRARY = next((BUILD / "lib").glob("libmicroagent.so.*"), None)
 
 
 def library_env(**more):
-    """Builds the package for a Python of its own."""
+    """Returns the environment in which another Python finds the package."""
     return {**os.environ, "MICROAGENT_LIBRARY": str(LIBRARY), "PYTHONPATH": str(PACKAGE), "PYTHONDONTWRITEBYTECODE": "1", **more}
 
 
 def load():
-    """Into this one."""
+    """Loads the package into this Python."""
     os.environ["MICROAGENT_LIBRARY"] = str(LIBRARY)
     if str(PACKAGE) not in sys.path:
         sys.path.insert(0, str(PACKAGE))

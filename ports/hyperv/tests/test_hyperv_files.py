@@ -39,7 +39,7 @@ def the_broker(bench):
 
 @pytest.mark.soak
 def test_run(vm):
-    """Runs a command in the foreground and returns its result."""
+    """A run in the foreground answers with the result of its command."""
     answer = vm.ok("run", command=["sh", "-c", "echo out; echo err >&2; exit 3"])
     result = answer["result"]
     assert (result["exitCode"], result["stdout"], result["stderr"]) == (3, "out\n", "err\n")
