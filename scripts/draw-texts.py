@@ -40,7 +40,7 @@ def paragraphs():
         text = Path(name).read_text(encoding="utf-8")
         at = 0
         for block in text.split("\n\n"):
-            if len(block.split()) > 12 and not block.lstrip().startswith(("#", "```", ";")):
+            if len(block.split()) > 12 and not block.lstrip().startswith(("#", "```", ";", "|[")):
                 yield place_of(name, text, at), block.strip("\n")
             at += len(block) + 2
 

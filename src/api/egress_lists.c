@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The built-in lists of --egress-from. A list has what a package manager needs to install from its
- * own registry, and no more. microagent(1) describes the lists; a person who needs another list
- * writes a file.
+ * own registry, and no more. microagent-network(1) describes the lists; a person who needs another
+ * list writes a file.
  */
 #include "api/egress.h"
 

@@ -26,7 +26,7 @@ json_t *container_state(const struct record *record)
 		if (record_text(record, copied[i]))
 			json_object_set_new(state, copied[i],
 					    json_string(record_text(record, copied[i])));
-	/* The name as microagent(1) takes it, for the audit log. */
+	/* The name as microagent-audit(1) takes it. */
 	if (state && machine)
 		json_object_set_new(state, "machine",
 				    json_stringn(machine, kind_name_length(machine)));

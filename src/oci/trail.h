@@ -2,8 +2,8 @@
 /*
  * The audit logs of machines. store/audit.h says what a log is. The machine's supervisor writes the
  * log, and commands tell the supervisor what they do to the containers. The logs are below
- * <root>/.machines, where microagent(1) reads them: sessions/<machine>/audit.log; archive/ for
- * deleted machines; and logs/ with the digests of all.
+ * <root>/.machines, where `microagent audit` reads them: sessions/<machine>/audit.log; archive/
+ * for deleted machines; and logs/ with the digests of all.
  */
 #ifndef OCI_TRAIL_H
 #define OCI_TRAIL_H

@@ -101,7 +101,7 @@ def test_states_in_which_a_command_may_act(host):
     host.supervisor(request("delete", sparse(host)))
 
 
-WORD = r"^  ([a-z]+) +[a-zA-Z]"  # a command in a list of commands
+WORD = r"^  ([a-z][a-z-]*) +[a-zA-Z]"  # of a command, in a list of them
 
 
 def page(name):
@@ -152,22 +152,60 @@ def test_the_page_of_the_oci_runtime_names_everything():
     assert [name for name in sorted(notes) if f"_{name}_" not in text] == []
 
 
-# The entry to which another entry refers instead of naming its options again.
-REFERS = {"run": "create", "session create": "create", "session exec": "exec", "session stream": "exec", "session shell": "connect",
-          "ls": "cp", "artifacts": "artifacts get"}
+# --- the manuals of `microagent`: microagent(1), and a page for each group of commands ---------------------------
+
+OPTION = r"\*(--[a-z][a-z0-9-]*)\*"
+# The sentence of an entry that names options which another place of the pages describes. A remark in brackets may follow an option.
+ELSEWHERE = re.compile(rf"^\tOptions of (this page|\*(microagent-[a-z]+)\*\(1\)): ({OPTION}(?: \([^()]*(?:\([^()]*\))?[^()]*\))?(?:,\s+|\.))+", re.M)
+PAGE_OF = re.compile(r"^\|  \*([a-z-]+)\*\n:  .*\n:  (?:\*(microagent-[a-z]+)\*\(1\)|\(below\))$", re.M)
 
 
-def entries_of_the_manual():
-    """Returns {"session create": its text}, the heading first."""
-    entries, names = {}, []
-    for line in page("microagent.1.scd").split("\n"):
-        if re.match(r"\*[a-z]", line):
-            names = re.findall(r"(?:^|, )\*([a-z]+(?: [a-z-]+)?)\*", line)
-        elif line.startswith("#"):
-            names = []
-        for name in names:
-            entries[name] = entries.get(name, "") + line + "\n"
+def pages_of_commands():
+    """{"run": "microagent-run"}, from the table of microagent(1)."""
+    return {command: name or "microagent" for command, name in PAGE_OF.findall(page("microagent.1.scd"))}
+
+
+def manuals():
+    """{"microagent-run": its text}, each that the table names, and microagent(1)."""
+    return {name: page(f"{name}.1.scd") for name in {"microagent", *pages_of_commands().values()}}
+
+
+def section(text, name):
+    """The lines of a section, without its heading; "" if there is none."""
+    found = re.search(rf"^# {name}\n(.*?)(?=^# |\Z)", text, re.M | re.S)
+    return found[1] if found else ""
+
+
+def entries_of_the_manuals():
+    """{"session create": (its page, its text)}, the heading first. A command has one entry in all pages."""
+    entries = {}
+    for name, text in manuals().items():
+        names = []
+        for line in section(text, "COMMANDS").split("\n"):
+            if re.match(r"\S", line):
+                names = list(dict.fromkeys(re.findall(r"(?:^|, )\*([a-z][a-z-]*(?: [a-z][a-z-]*)?)", line))) if line.startswith("*") else []
+                names = [n for n in names if n not in ("session destroy --all",)]
+                assert not set(names) & set(entries), (name, line)
+            for entry in names:
+                entries[entry] = (name, entries.get(entry, (name, ""))[1] + line + "\n")
     return entries
+
+
+def heads(text):
+    """The options that a page describes, one for each head of a description."""
+    lines = re.findall(r"(?<=\n\n)\t?(?:\*-\w\*, )?\*--[a-z][a-z0-9-]*\*.*$", text, re.M)
+    return [option for line in lines for option in re.findall(OPTION, line)]
+
+
+def described(entry, name, pages):
+    """The options of a command, each with the place where it is described: ("entry", or a page)."""
+    found = [(option, "entry") for option in re.findall(r"(?<=\n\n)\t(?:\*-\w\*, )?(\*--[a-z][a-z0-9-]*\*.*)$", entry, re.M) for option in re.findall(OPTION, option)]
+    for sentence in ELSEWHERE.finditer(entry):
+        place = sentence[2] or name
+        for option in re.findall(OPTION, re.sub(r" \(.*?\)(?=[,.])", "", sentence[0])):
+            assert option in heads(pages[place]), (place, option)
+            found.append((option, place))
+    return found
 
 
 def commands(host):
@@ -176,26 +214,54 @@ def commands(host):
     for command in re.findall(WORD, host("--help", check=0).stdout, re.M):
         text = host(command, "--help", check=0).stdout
         below = re.search(r"^Commands:\n(.*?)\n\n", text, re.M | re.S)
-        names = [f"{command} {name}" for name in re.findall(WORD.replace("a-z]", "a-z-]", 1), below[1], re.M)] if below else [command]
+        names = [f"{command} {name}" for name in re.findall(WORD, below[1], re.M)] if below else [command]
         for name in names:
             own = host(*name.split(), "--help", check=0).stdout.split("\nGlobal options")[0]
-            found[name] = set(re.findall(r"^  (?:-\w, )?(--[a-z-]+)", own, re.M))
+            found[name] = set(re.findall(r"^  (?:-\w, )?(--[a-z][a-z0-9-]*)", own, re.M))
     return found
 
 
-def test_options_are_in_the_manual_and_the_other_way_round(host):
-    entries, found = entries_of_the_manual(), commands(host)
-    assert len(found) > 45
+def test_each_command_is_in_one_page(host):
+    """microagent(1) has a table with the page of each command, and that page has the command's entry."""
+    table_of_pages, entries, found = pages_of_commands(), entries_of_the_manuals(), commands(host)
+    assert len(found) > 60 and len(manuals()) > 8
+    assert set(table_of_pages) == {name.split()[0] for name in found}
+    # Words of a command that are no commands of their own in a table.
+    assert set(entries) - set(found) == {"artifacts get", *(f"network {word}" for word in ("allow", "deny", "publish", "unpublish"))}
+    assert set(found) - set(entries) == set()
+    assert [name for name, (where, _) in entries.items() if table_of_pages[name.split()[0]] != where] == []
+
+
+def test_options_are_in_the_manuals_and_the_other_way_round(host):
+    entries, found, pages = entries_of_the_manuals(), commands(host), manuals()
     for name, options in found.items():
-        said = set(re.findall(r"\*(--[a-z-]+)\*", entries[name]))
-        there = said | set(re.findall(r"\*(--[a-z-]+)\*", entries.get(REFERS.get(name), "")))
-        assert options <= there, (name, options - there)
-        # The heading, and the head of a paragraph on an option, have only the command's own options.
-        own = set(re.findall(r"\*(--[a-z-]+)\*", entries[name].split("\n")[0]))
-        own |= set(re.findall(r"(?<=\n\n)\t(?:\*-\w\*, )?\*(--[a-z-]+)\*(?: _[A-Z=]+_)?(?:, \*|:|$)", entries[name], re.M))
+        where, text = entries[name]
+        if name == "artifacts":  # whose options are of `artifacts get`
+            text += entries["artifacts get"][1]
+        said = described(text, where, pages)
+        # Each once: in the entry, or in one place that the entry names.
+        assert sorted(option for option, _ in said) == sorted(options), (name, options ^ {option for option, _ in said}, said)
+        # The heading has no option of another command.
+        own = set(re.findall(OPTION, text.split("\n")[0]))
         assert own <= options, (name, own - options)
-    assert set(entries) - set(found) == {"artifacts get", "microagent",
-                                         *(f"network {word}" for word in ("allow", "deny", "publish", "unpublish"))}
+    # Each description is of an option that some command refers to, and a page describes an option once.
+    referred = {(place, option) for name in found for option, place in
+                described(entries[name][1] + (entries["artifacts get"][1] if name == "artifacts" else ""), entries[name][0], pages)}
+    for name, text in pages.items():
+        outside = re.findall(OPTION, "\n".join(re.findall(r"(?<=\n\n)(?:\*-\w\*, )?\*--[a-z][a-z0-9-]*\*.*$", text, re.M)))
+        assert len(outside) == len(set(outside)), (name, outside)
+        if name != "microagent":
+            assert [option for option in outside if (name, option) not in referred] == [], name
+
+
+def test_each_manual_has_its_sections():
+    for name, text in manuals().items():
+        names = re.findall(r"^# (.*)$", text, re.M)
+        for wanted in ("NAME", "SYNOPSIS", "DESCRIPTION", "COMMANDS", "OPTIONS", "EXAMPLES", "SEE ALSO"):
+            assert names.count(wanted) == 1, (name, wanted)
+        assert names[:3] == ["NAME", "SYNOPSIS", "DESCRIPTION"] and names[-1] == "SEE ALSO", name
+        named = {*re.findall(r"\*(microagent[a-z-]*)\*\((\d)\)", text)}
+        assert [n for n in named if not (ROOT / "docs" / f"{n[0]}.{n[1]}.scd").exists()] == [], name
 
 
 def test_manual_pages_are_well_formed():
