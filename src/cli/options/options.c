@@ -196,12 +196,12 @@ static const struct cli_option *option_of(const struct cli_command *command, con
 	return name ? cli_option_find(command, name, strlen(name)) : NULL;
 }
 
-/* Names the option of one field wherever the message has the field. Returns true if the message
- * began with it, and the option is one of the command's own. */
-static bool name_field(const struct cli_command *command, const void *values,
-		       const struct field_words *field, struct error *err)
+/* Names the option of one field wherever the message has the field. maker: the command whose options
+ * are named if the command has no such option, or NULL. Returns true if the message began with the
+ * field, and the option is one of the command's own. */
+static bool name_field(const struct cli_command *command, const struct cli_command *maker,
+		       const void *values, const struct field_words *field, struct error *err)
 {
-	const struct cli_command *maker = strstr(err->msg, "config.") ? &cli_create : NULL;
 	const struct cli_option *own = option_of(command, field->option);
 	const struct cli_option *option = own ? own : option_of(maker, field->option);
 	const void *given = own || !field->option ? values : NULL;
@@ -219,19 +219,20 @@ static bool name_field(const struct cli_command *command, const void *values,
 
 bool cli_name_options(const struct cli_command *command, const void *values, struct error *err)
 {
+	const struct cli_command *maker = strstr(err->msg, "config.") ? &cli_create : NULL;
 	bool about_option = false;
 
 	for (size_t i = 0; i < ARRAY_SIZE(fields); i++)
-		about_option |= name_field(command, values, &fields[i], err);
+		about_option |= name_field(command, maker, values, &fields[i], err);
 	for (const struct machine_option *row = machine_options; row->option.name; row++) {
 		char words[64];
 
 		if (!row->field)
 			continue;
 		snprintf(words, sizeof(words), "--%s", row->option.name);
-		about_option |=
-			name_field(command, values,
-				   &(struct field_words){row->field, row->option.name, words}, err);
+		about_option |= name_field(
+			command, maker, values,
+			&(struct field_words){row->field, row->option.name, words}, err);
 	}
 	return about_option && err->code == ERR_INVALID;
 }
