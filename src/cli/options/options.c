@@ -230,9 +230,9 @@ bool cli_name_options(const struct cli_command *command, const void *values, str
 		if (!row->field)
 			continue;
 		snprintf(words, sizeof(words), "--%s", row->option.name);
-		about_option |= name_field(
-			command, maker, values,
-			&(struct field_words){row->field, row->option.name, words}, err);
+		about_option |=
+			name_field(command, maker, values,
+				   &(struct field_words){row->field, row->option.name, words}, err);
 	}
 	return about_option && err->code == ERR_INVALID;
 }
