@@ -3,20 +3,20 @@
  * libmicroagent: a separate virtual machine for every task of an AI agent.
  *
  * A workspace is a named machine: a disk cloned from an image, a kernel, memory and processors, and
- * perhaps a command. Everything known about a workspace is in files below a state directory. The
- * library keeps nothing else. A handle may therefore be opened and closed at any time, and other
+ * perhaps a command. All that is known about a workspace is in files below a state directory, and
+ * the library remembers nothing else. So a handle may be opened and closed at any time, and other
  * programs may use the same state directory at the same time.
  *
  * Errors. A function that can fail has `struct error *err` as its last parameter
- * (<microagent/error.h>; NULL is allowed). It returns 0 or a value on success, -1 or NULL on
- * failure. Outputs are untouched on failure. The code of an error is stable. So is its reason,
- * which says more exactly what is wrong; the subject of the error names the thing that the reason
- * is about. The message is for people. The message states facts: the calling program knows what to
- * do about them. The codes:
+ * (<microagent/error.h>; NULL is allowed). Such a function returns 0 or a value on success, and -1
+ * or NULL on failure. Outputs are untouched on failure. The code of an error is stable. The reason
+ * of an error is stable too, and says more exactly what is wrong. The subject of an error names the
+ * thing that the reason is about. The message is for people, and only states what is wrong: the
+ * calling program knows what can be done about it. The codes:
  *   ERR_INVALID      an argument is wrong (a name, an option, a file that is no image)
  *   ERR_NOT_FOUND    the workspace, kernel, image or program does not exist
  *   ERR_CONFLICT     not allowed in the workspace's present state
- *   ERR_UNSUPPORTED  this host cannot do it at all
+ *   ERR_UNSUPPORTED  this backend or host can never do what was asked
  *   ERR_UNAVAILABLE, ERR_TIMEOUT  trying again may help
  *   ERR_DENIED       rights are missing
  *   ERR_IO           the system, the machine or its guest failed
@@ -26,13 +26,13 @@
  * Threads. A `struct microagent` may be used by one thread at a time. A `struct microagent_guest`
  * and a `struct microagent_cancel` may be used by any number of threads at once. Different handles
  * are independent. Every function blocks until its work is done; microagent_on_wait() sets a
- * function that is called while time passes. The library starts child processes and reaps only
- * those. The library changes no signal's disposition, but SIGPIPE must be ignored while
- * microagent_run() or microagent_exec() is at work.
+ * function that is called while time passes. The library starts child processes, and reaps only
+ * these. The library does not change how this process handles a signal. The caller must ignore
+ * SIGPIPE while microagent_run() or microagent_exec() is at work.
  *
  * JSON. Documents are jansson values; the caller gets a new reference. The response of a workspace
- * function is the supervisor protocol's (schema/), always with "ok": true: a response with "ok":
- * false arrives as an error.
+ * function is the response of the supervisor protocol (schema/), and always has "ok": true. If the
+ * supervisor answers with "ok": false, the function fails with an error.
  */
 #ifndef MICROAGENT_H
 #define MICROAGENT_H
@@ -77,8 +77,8 @@ void microagent_on_wait(struct microagent *agent, void (*fn)(void *data), void *
 /* --- workspaces ------------------------------------------------------------------------------ */
 
 /* Checks the name of a workspace: a letter or digit, then letters, digits, '.', '_' and '-', at
- * most 63 characters in all, and none of the names that a state directory keeps for itself.
- * ERR_INVALID says what is wrong. */
+ * most 63 characters in all. The name must not be one of the names that a state directory uses for
+ * its own files. ERR_INVALID says what is wrong. */
 int microagent_check_name(const char *name, struct error *err);
 
 /* Checks that word is "KEY=VALUE" with a name that a variable can have. ERR_INVALID says what is
@@ -90,40 +90,42 @@ int microagent_check_env(const char *word, struct error *err);
 int microagent_check_publish(const char *word, struct error *err);
 int microagent_check_listener(const char *word, struct error *err);
 
-/* Check that word is "NAME=PATH:/MOUNTPOINT:ro|rw", a raw disk image with an ext4 file system
- * (disk), or "DIR[:/PLACE[:OPTION,...]]", a directory of the host, which the guest sees on
- * /workspace if no place is named (share); else ERR_INVALID. Neither function looks at the
- * files. */
+/* Check that word is "NAME=PATH:/MOUNTPOINT:ro|rw" (disk), or "DIR[:/PLACE[:OPTION,...]]" (share);
+ * else ERR_INVALID. PATH is a raw disk image with an ext4 file system. DIR is a directory of the
+ * host, which the guest sees on PLACE, or on /workspace without a PLACE. Neither function looks at
+ * the files. */
 int microagent_check_disk(const char *word, struct error *err);
 int microagent_check_share(const char *word, struct error *err);
-/* Returns the directory that git in the guest lacks if the word shares a git worktree and share_git
- * does not share that directory too. The caller frees the result. Returns NULL if git lacks none.
- * If `at` is given, the word is only a directory, which is shared on the path `at`. */
+/* Returns the directory that microagent_machine.share_git would share beside the directory that
+ * `word` shares: without this directory git does not work in the guest. Returns NULL if git needs
+ * no further directory, or if this cannot be told. The caller frees the result. word is as for
+ * microagent_check_share(); but if `at` is not NULL, word is only a directory, which is shared on
+ * the path `at`. */
 char *microagent_git_outside(const char *word, const char *at);
 
-/* Check that word is "NAME=ARCHIVE:/MOUNTPOINT", a tar archive (bundle), or "NAME=/PATH" of a file
- * or directory that the guest will write (output); else ERR_INVALID. */
+/* Check that word is "NAME=ARCHIVE:/MOUNTPOINT" (bundle), or "NAME=/PATH" (output); else
+ * ERR_INVALID. ARCHIVE is a tar archive. PATH is a file or directory that the guest will write. */
 int microagent_check_bundle(const char *word, struct error *err);
 int microagent_check_output(const char *word, struct error *err);
 
 /* The limits of what a machine may transfer in a second, at most 10^12 each; 0: no limit. */
 struct microagent_rates {
-	int64_t disk_bytes, disk_ops; /* for all its writable disks together */
-	int64_t net_bytes;	      /* each way; only for "nat" */
+	int64_t disk_bytes, disk_ops; /* of all writable disks of the machine together */
+	int64_t net_bytes;	      /* of each direction of the network; only for "nat" */
 };
 
-/* What a machine on nat may reach on the internet, by name. If anything is set here, nothing else
- * is open except microagent_machine.allow. */
+/* What a machine on nat may reach on the internet, by name. If a member of this struct is set, the
+ * machine reaches nothing else, except what microagent_machine.allow opens. */
 struct microagent_egress {
-	/* Words as microagent_check_egress() checks them, NULL-terminated. NULL: no list is asked
-	 * for. An empty list is asked for, and opens nothing. */
+	/* Words as microagent_check_egress() checks them, NULL-terminated. NULL: this member is not
+	 * set. A list without a word is set, and opens nothing. */
 	const char *const *names;
-	/* Names of lists of such words, NULL-terminated or NULL like `names`. Each is "npm",
-	 * "pypi", "debian" or "github", which the library has, or a path with a '/' to a file with
-	 * one word on each line ('#' begins a comment). */
+	/* Names of lists of such words, NULL-terminated. NULL: this member is not set. Each name is
+	 * "npm", "pypi", "debian" or "github", a list that the library has, or a path with a '/' to
+	 * a file with one word on each line ('#' begins a comment). */
 	const char *const *from;
 	bool sni_off; /* connections are judged only by their addresses */
-	bool dry_run; /* nothing is refused, but what would be is reported */
+	bool dry_run; /* nothing is refused; what would be refused is reported */
 };
 
 /* Checks that word is "NAME[:PORT[,PORT...]]" or an IPv4 prefix "A.B.C.D/N". NAME is a host like
@@ -134,21 +136,22 @@ int microagent_check_egress(const char *word, struct error *err);
 int microagent_check_egress_list(const char *word, struct error *err);
 
 /*
- * A machine: its hardware, its network, its ways to the host, and how fast they may be. Every
- * specification of something that makes machines contains one as `machine`. Zero and NULL are the
- * defaults, and lists end with NULL. ERR_INVALID names the field if one is set that the kind does
- * not have. Only workspaces have disks, and only workspaces and bases have architecture. Beside it
- * a base has only accelerator, network, network_interface, allow, egress, memory_mib and cpus; a
- * template has only accelerator; a pool has only network, memory_mib and cpus.
+ * A machine: its hardware, its network, what it shares with the host, and its limits. Each spec of
+ * something that makes machines (a workspace, a session, a base, a template, a pool) has this
+ * struct as its member `machine`. Zero and NULL are the defaults, and lists end with NULL. If a
+ * field is set that such a thing does not have, the error is ERR_INVALID and names the field. Only
+ * workspaces have disks. Only workspaces and bases have architecture. A base also has accelerator,
+ * network, network_interface, allow, egress, memory_mib and cpus, and nothing else. A template has
+ * only accelerator. A pool has only network, memory_mib and cpus.
  */
 struct microagent_machine {
 	/* "amd64" or "arm64"; NULL: the host's. The kernel and the image must be of this
-	 * architecture. If it is not the host's, it is emulated. A session has the architecture of
-	 * its base. */
+	 * architecture. If it is not the architecture of the host, the machine is emulated. A
+	 * session has the architecture of its base. */
 	const char *architecture;
 	const char *accelerator;	 /* "auto" (NULL), "kvm" or "tcg" */
-	int64_t memory_mib;		 /* in MiB; 0: 512, for a session the base's */
-	int64_t cpus;			 /* 0: 2, for a session the base's */
+	int64_t memory_mib;		 /* in MiB; 0: 512, for a session that of the base */
+	int64_t cpus;			 /* 0: 2, for a session the number of the base */
 	const char *network;		 /* "nat" (NULL), "isolated" or "bridged" */
 	const char *network_interface;	 /* the bridge of "bridged" */
 	const char *const *allow;	 /* IPv4 prefixes that nat opens */
@@ -163,15 +166,16 @@ struct microagent_machine {
 	const char *mediation;
 	bool mediation_optional; /* the machine may run without the mediation */
 	const char *const *vsock;
-	/* Further disks and shared directories: words as microagent_check_disk() and _share() check
-	 * them. Only a session that is booted for them can have more than 8 directories. */
+	/* Further disks and shared directories: words as microagent_check_disk() and
+	 * microagent_check_share() check them. A session can have more than 8 directories only if
+	 * its machine is booted with them. */
 	const char *const *disks, *const *shares;
-	bool share_anyway; /* also allows a store of keys, or the home directory */
-	/* For directories that are git worktrees: shares also the directory that all worktrees of
-	 * the repository have in common, with its hooks and configuration, at the path to which
-	 * .git leads in the guest. ERR_INVALID if .git is not as `git worktree add` makes it, if
-	 * .git leads to no repository that leads back, or if the repository holds another share or
-	 * lies in one. */
+	bool share_anyway; /* a directory that holds keys, or the home directory, may be shared */
+	/* If a shared directory is a git worktree, the guest is also given the directory that all
+	 * worktrees of the repository have in common, with its hooks and configuration, at the path
+	 * to which .git leads in the guest. ERR_INVALID if .git is not as `git worktree add` makes
+	 * it, if the repository to which .git leads does not lead back to this .git, or if that
+	 * common directory holds another share or lies in one. */
 	bool share_git;
 	struct microagent_rates rates;
 };
@@ -181,45 +185,48 @@ struct microagent_machine {
 struct microagent_spec {
 	struct microagent_machine machine;
 	const char *image;	    /* name in the cache, or a path with a '/' to a raw ext4 file */
-	const char *kernel;	    /* the same for a kernel */
-	const char *initrd;	    /* path; NULL: the one beside the kernel */
-	bool no_disk;		    /* no image: the root is what initrd holds, in memory, and is
-				     * lost at the end of each run */
+	const char *kernel;	    /* name in the cache, or a path with a '/' to a kernel */
+	const char *initrd;	    /* path; NULL: the initrd beside the kernel */
+	bool no_disk;		    /* there is no image: the root is what initrd holds. It is in
+				     * memory, and is lost at the end of each run. */
 	const char *const *env;	    /* "KEY=VALUE" for the command, NULL-terminated; the image's own
 				     * variables are set too */
-	const char *user;	    /* for the command; NULL: the image's, else uid 1000 */
+	const char *user;	    /* user of the command; NULL: the image's user, or uid 1000 if
+				     * the image names none */
 	const char *const *command; /* argv, NULL-terminated; NULL: the image's entrypoint with its
-				     * arguments; no workload if the image has none */
-	int64_t timeout_seconds;    /* for the command; 0: none */
-	/* `bundles` are archives that the guest finds unpacked and read-only. `outputs` are what
-	 * microagent_artifact_get() may fetch. Words as microagent_check_bundle() and _output()
-	 * check them, NULL-terminated; NULL: none. */
+				     * arguments; no command if the image has no entrypoint */
+	int64_t timeout_seconds;    /* time limit of the command; 0: none */
+	/* `bundles` are archives that the guest finds unpacked and read-only: words as
+	 * microagent_check_bundle() checks them. `outputs` are what microagent_artifact_get() may
+	 * fetch: words as microagent_check_output() checks them. Both are NULL-terminated; NULL:
+	 * none. */
 	const char *const *bundles, *const *outputs;
 	const char *console; /* "shell": a root shell on the serial console; NULL: none */
 };
 
-/* Selects the backend for all that this handle makes from now on: "qemu", which is the default (on
- * a Mac "apple-vf"), or another backend of microagent_contract(). Existing workspaces keep their
- * backend. ERR_INVALID if the contract has no such name. */
+/* Selects the backend for all that this handle makes from now on: a name of a backend in
+ * microagent_contract(). Without this call the backend is "qemu", or "apple-vf" on a Mac. Existing
+ * workspaces keep their backend. ERR_INVALID if the contract has no such name.
+ * microagent_check_backend() only checks the name. */
 int microagent_use_backend(struct microagent *agent, const char *name, struct error *err);
 int microagent_check_backend(const char *name, struct error *err);
 
 /* Makes all VMMs that this handle starts from now on run without a cell, only under their seccomp
- * filter. This is for a host on which no cell can be made: without this call every machine is
- * refused there with ERR_UNAVAILABLE. A workspace that is made with this setting records it for
- * every later start. */
+ * filter. This is for a host on which no cell can be made: without this call such a host refuses
+ * every machine with ERR_UNAVAILABLE. A workspace that is made after this call records the setting,
+ * and has it at every later start. */
 void microagent_unconfined(struct microagent *agent);
 
 /* Clones the image and prepares the workspace; nothing runs yet. ERR_CONFLICT if there is a
  * workspace of that name. On failure nothing is left behind. */
 int microagent_create(struct microagent *agent, const char *name,
 		      const struct microagent_spec *spec, json_t **response, struct error *err);
-/* Records the present kernel, guest init and disk of a workspace at rest, with the config that it
- * has. Differences from an earlier record are accepted. */
+/* Records the present kernel, microagent-init and disk of a workspace at rest. The config of the
+ * workspace stays as it is. Differences from an earlier record are accepted. */
 int microagent_prepare(struct microagent *agent, const char *name, json_t **response,
 		       struct error *err);
-/* Boots a workspace. Returns when the guest is ready for microagent_exec(). A recorded command then
- * runs. */
+/* Boots a workspace. Returns when the guest is ready for microagent_exec(). If the workspace has a
+ * command of its own, this command runs at that time. */
 int microagent_start(struct microagent *agent, const char *name, json_t **response,
 		     struct error *err);
 /* Returns the state, readiness, verification and result of a workspace. ERR_NOT_FOUND for an absent
@@ -230,16 +237,16 @@ int microagent_status(struct microagent *agent, const char *name, json_t **respo
  * may take a while. */
 int microagent_verify(struct microagent *agent, const char *name, json_t **response,
 		      struct error *err);
-/* Stops a machine: ends the command, unmounts, powers off. After the halt deadline the machine is
- * killed. */
+/* Stops a machine: the guest ends its command, unmounts its disks and powers off. A machine that
+ * takes longer than the limit for this (HALT_MS of microagent_contract()) is killed. */
 int microagent_stop(struct microagent *agent, const char *name, json_t **response,
 		    struct error *err);
 /* Stops a machine as microagent_stop() does, but records the workspace as `halted`. */
 int microagent_halt(struct microagent *agent, const char *name, json_t **response,
 		    struct error *err);
-/* Cuts every channel of a running machine, which goes on. Success means that the cut is proven. If
- * it cannot be proven, the machine is killed and the call fails. Without a machine only the state
- * is recorded. */
+/* Cuts every channel of a running machine to the outside. The machine goes on. Success means that
+ * the cut is proven. If the cut cannot be proven, the machine is killed and the call fails. If no
+ * machine runs, only the state is recorded. */
 int microagent_quarantine(struct microagent *agent, const char *name, json_t **response,
 			  struct error *err);
 /* Ends the machine at once. */
@@ -266,9 +273,10 @@ json_t *microagent_list(struct microagent *agent, struct error *err);
  * knows these, with a "detail" if there is something to explain. ERR_NOT_FOUND for an absent
  * workspace. */
 json_t *microagent_network(struct microagent *agent, const char *name, struct error *err);
+/* The kinds of change to a network, and the word that each of them takes. */
 enum microagent_network_change {
 	MICROAGENT_NETWORK_ALLOW,    /* a word as microagent_check_egress() checks it */
-	MICROAGENT_NETWORK_DENY,     /* the same; without ports, all rules with that name */
+	MICROAGENT_NETWORK_DENY,     /* such a word; without ports, all rules with its NAME go */
 	MICROAGENT_NETWORK_PUBLISH,  /* a word as microagent_check_publish() checks it */
 	MICROAGENT_NETWORK_UNPUBLISH /* "[HOST:]HOSTPORT" */
 };
@@ -278,34 +286,36 @@ enum microagent_network_change {
  * ERR_INVALID for a word that is malformed or that the config of the workspace could not have.
  * ERR_CONFLICT if the workspace is not running, is quarantined, or has no list of names
  * (microagent_machine.egress). ERR_NOT_FOUND if the word is not listed or published.
- * ERR_UNAVAILABLE if the host's port is taken. ERR_TIMEOUT if the guest's agent does not answer, as
- * one of an older version does not. On failure nothing is opened. */
+ * ERR_UNAVAILABLE if the host's port is taken. ERR_TIMEOUT if the guest's agent does not answer: an
+ * agent of an older version never does. On failure nothing is opened. */
 int microagent_change_network(struct microagent *agent, const char *name,
 			      enum microagent_network_change change, const char *word,
 			      json_t **network, struct error *err);
-/* Checks that word is valid for that change; else ERR_INVALID. */
+/* Checks that word is valid for the kind of change; else ERR_INVALID. */
 int microagent_check_network_change(enum microagent_network_change change, const char *word,
 				    struct error *err);
-/* Stores in out what a running workspace runs on: "kvm" or "tcg" ("" if not recorded). TCG is
- * emulation and no security boundary; a user interface says so at every start. */
+/* Stores in out the accelerator of a running workspace: "kvm" or "tcg" ("" if none is recorded).
+ * With "tcg" the machine is emulated, which is no security boundary: a user interface should say so
+ * at every start. */
 int microagent_accelerator(struct microagent *agent, const char *name, char out[8],
 			   struct error *err);
 
 /* --- commands in the guest: their options, streams and ends are in <microagent/exec.h> -------- */
 
 struct microagent_run_options {
-	const char *name; /* NULL: a made-up name like "run-calm-otter-3fa9" */
+	const char *name; /* NULL: a random name like "run-calm-otter-3fa9" */
 	bool keep;	  /* the workspace stays afterwards; if false, nothing stays */
-	/* Called once, when the machine is up and before the command starts, with the workspace's
-	 * name and its accelerator as microagent_accelerator() returns it. May be NULL. */
+	/* Is called once, when the machine is up and before the command starts, with the name of
+	 * the workspace, and with the accelerator as microagent_accelerator() stores it. May be
+	 * NULL. */
 	void (*started)(void *data, const char *name, const char *accelerator);
 	void *data;
 };
 
 /*
  * Makes a machine for one command, boots it, runs the command, and ends the machine again. options
- * may be NULL. If spec->command is NULL, the command is the image's entrypoint and arguments, or
- * either of them; ERR_INVALID if the image has neither. Returns when everything has ended, also
+ * may be NULL. If spec->command is NULL, the command is what the image has of an entrypoint and
+ * default arguments; ERR_INVALID if the image has neither. Returns when everything has ended, also
  * after a cancel. If the calling process dies in any way, the machine ends too. A command that
  * exits with another code than 0 is no error here.
  */
@@ -319,8 +329,9 @@ int microagent_exec(struct microagent *agent, const char *name, const struct mic
 		    const struct microagent_streams *streams, struct microagent_outcome *outcome,
 		    struct error *err);
 
-/* Returns a connection to the serial console of a running workspace: raw bytes both ways, from now
- * on. There is one connection at a time: a second one is closed at once. */
+/* Returns a descriptor that is connected to the serial console of a running workspace: raw bytes
+ * both ways, from now on. The caller closes the descriptor. A console has one connection at a time:
+ * while there is one, each further connection is closed at once. */
 int microagent_console_open(struct microagent *agent, const char *name, struct error *err);
 /* --- a guest that many threads use ----------------------------------------------------------- */
 
@@ -331,31 +342,31 @@ int microagent_console_open(struct microagent *agent, const char *name, struct e
  * again. When the workspace is deleted, the handle is of no more use.
  *
  * A call can be ended early by the guest's own time limit (timeout_seconds of the command), by the
- * host's (timeout_ms), and by a cancel. Each kills the command's whole tree of processes in the
- * guest. The host's limit and the cancel work even if the guest never answers: the host waits 5 s
- * (CANCEL_MS of `microagent contract`) for the guest's report that the command has ended. Then the
- * call fails with ERR_TIMEOUT, "the guest does not answer: ...", and the command is killed when its
- * connection is closed. Connecting to the guest's agent takes at most 5 s (DIAL_MS) with or without
- * a limit.
+ * host's (timeout_ms), and by a cancel. Each of these kills the command's whole tree of processes
+ * in the guest. The host's limit and the cancel work even if the guest never answers: the host
+ * waits 5 s (CANCEL_MS of `microagent contract`) for the guest's report that the command has ended.
+ * Then the call fails with ERR_TIMEOUT, "the guest does not answer: ...", and the command is killed
+ * when its connection is closed. Connecting to the guest's agent takes at most 5 s (DIAL_MS) with
+ * or without a limit.
  *
- * A guest that breaks the protocol ends the connection; so does the end of the machine. Every call
- * on that connection then fails (ERR_IO, ERR_UNAVAILABLE), and the next call connects again.
+ * The connection ends if the guest breaks the protocol, and when the machine ends. Every call on
+ * that connection then fails (ERR_IO, ERR_UNAVAILABLE), and the next call connects again.
  */
 struct microagent_guest;
 
-/* Waits until a command can be run in the workspace, timeout_ms at most (0: looks once). Fails at
- * once with ERR_NOT_FOUND if there is no workspace, and with ERR_CONFLICT if it is in quarantine.
- * At the end of the time the error says why no command can be run. The agent may be closed before
- * the guest is. */
+/* Returns a handle when a command can be run in the workspace. Waits for timeout_ms at most (0:
+ * looks once). Fails at once with ERR_NOT_FOUND if there is no workspace of that name, and with
+ * ERR_CONFLICT if the workspace is in quarantine. If the time is over, the error says why no
+ * command can be run. `agent` may be closed before the handle. */
 struct microagent_guest *microagent_connect(struct microagent *agent, const char *name,
 					    uint32_t timeout_ms, struct error *err);
 /* Closes the handle. No call may be under way. Commands of this handle that still run in the guest
  * are killed. Accepts NULL. */
 void microagent_guest_close(struct microagent_guest *guest);
 
-/* A switch that ends calls from another thread, or from a signal handler. The switch may be given
- * to any number of calls at once, and must outlive them. A switch that was thrown stays thrown: it
- * also ends later calls that are given it. */
+/* A switch by which another thread, or a signal handler, ends calls. The switch may be given to any
+ * number of calls at once, and must live longer than these calls. A switch that was thrown stays
+ * thrown: a later call that is given this switch ends too. */
 struct microagent_cancel;
 struct microagent_cancel *microagent_cancel_new(struct error *err);
 void microagent_cancel_fire(struct microagent_cancel *cancel); /* async-signal-safe */
@@ -369,9 +380,10 @@ int microagent_cancel_fd(const struct microagent_cancel *cancel);
 struct microagent_run_limits {
 	const void *stdin_bytes; /* NULL: the command reads from /dev/null */
 	size_t stdin_len;	 /* bytes */
-	uint32_t timeout_ms;	 /* for the call, on the host's clock; 0: none */
-	/* How many bytes of output are kept, from its beginning; the command goes on after that. 0:
-	 * 8 MiB each. The memory grows with the output, and is up to about twice the kept bytes. */
+	uint32_t timeout_ms;	 /* time limit of the call on the host's clock; 0: none */
+	/* How many bytes of stdout and of stderr are kept, from their beginning. The command goes
+	 * on when more comes, and the rest is dropped. 0: 8 MiB each. The memory in use grows with
+	 * the output, up to about twice the kept bytes. */
 	size_t stdout_cap, stderr_cap;
 	const struct microagent_cancel *cancel; /* NULL: none */
 };
@@ -380,18 +392,20 @@ struct microagent_run_limits {
 void microagent_result_free(struct microagent_result *result);
 
 /*
- * Runs a command and keeps its output. exec->terminal must be NULL and resume_seconds 0. limits may
- * be NULL. A command that ends with another code than 0, times out or is cancelled counts as a
- * success, with its output until then. On success the caller frees *out. Calls of all threads share
- * one connection, up to 256 calls at once, and further connections beyond that.
+ * Runs a command and keeps its output. exec->terminal must be NULL and exec->resume_seconds 0.
+ * limits may be NULL. A command that ends with another code than 0, times out or is cancelled is no
+ * error: *out has its output until that moment. On success the caller frees *out with
+ * microagent_result_free(). Up to 256 calls of all threads share one connection; for more calls at
+ * once further connections are made.
  */
 int microagent_guest_run(struct microagent_guest *guest, const struct microagent_exec *exec,
 			 const struct microagent_run_limits *limits, struct microagent_result *out,
 			 struct error *err);
 
-/* Runs a command and hands over its output as it comes, without limit, on a connection that no
- * other call uses. A few such connections are kept for later calls. The time that callbacks take
- * counts towards the limits, and limits are checked between callbacks. */
+/* Runs a command and hands over its output as the output comes, without limit, on a connection that
+ * no other call uses. A few such connections are kept for later calls. The time that callbacks take
+ * counts towards the time limits. A limit that is reached during a callback takes effect when the
+ * callback returns. */
 int microagent_guest_stream(struct microagent_guest *guest, const struct microagent_exec *exec,
 			    const struct microagent_callbacks *callbacks,
 			    const struct microagent_run_limits *limits,
@@ -400,41 +414,44 @@ int microagent_guest_stream(struct microagent_guest *guest, const struct microag
 /* --- files ----------------------------------------------------------------------------------- */
 
 struct microagent_copy {
-	const char *user; /* of the guest; the copy has the rights of this user; NULL: the image's
-			   * user, else uid 1000 */
-	/* Called when something was left out: a device, or a link that leads out of what is copied.
-	 * NULL: not called. */
+	const char *user; /* the user of the guest with whose rights files are read or written in
+			   * the guest; NULL: the image's user, or uid 1000 if the image names
+			   * none */
+	/* Is called when something was left out: a device, or a link that leads out of what is
+	 * copied. May be NULL. */
 	void (*skipped)(void *data, const char *path, const char *why);
 	void *data;
-	/* Called for every chunk, with the bytes of files' contents that were copied so far, and
-	 * the present path, relative to what is copied. NULL: not called. */
+	/* Is called for every chunk, with the number of bytes of files' contents that were copied
+	 * so far, and with the present path, relative to what is copied. May be NULL. */
 	void (*progress)(void *data, uint64_t bytes, const char *path);
 	/* A descriptor. When it is readable, the copy ends with ERR_UNAVAILABLE and leaves nothing.
 	 * Nothing is read from the descriptor. 0: none. */
 	int cancel;
 	/* The largest number of bytes to copy: contents with their holes, and 512 for each file or
-	 * directory below what is copied. ERR_CONFLICT if there is more; 0: no limit. */
+	 * directory below what is copied. ERR_CONFLICT if there is more. 0: no limit. */
 	uint64_t limit_bytes;
-	/* A descriptor of a directory of the host. host_path is below this directory as if it were
-	 * the root: neither ".." nor a symbolic link leads out of it, even if somebody changes it
-	 * meanwhile. ERR_IO where the system cannot promise that; 0: host_path is any path. */
+	/* A descriptor of a directory of the host, or 0. host_path is then resolved as if this
+	 * directory were the root: neither ".." nor a symbolic link leads out of the directory,
+	 * even if somebody changes the directory meanwhile. ERR_IO if the host's system cannot
+	 * promise that. 0: host_path is any path. */
 	int within;
-	/* For a copy out of the guest: a regular file of the host that is open for writing. It
-	 * replaces host_path, which is NULL then. The contents of the guest's regular file are
-	 * written to it from its present offset on; a failed copy may have written a part.
-	 * ERR_INVALID if the path is a directory in the guest. A file without a name leaves nothing
-	 * behind if the process is killed. 0: none. */
+	/* For a copy out of the guest: the descriptor of a regular file of the host that is open
+	 * for writing, or 0. With it host_path must be NULL, and path must be a regular file of the
+	 * guest, or the copy fails with ERR_INVALID. The contents are written from the present
+	 * offset of the descriptor on; a failed copy may have written a part. (A file that has no
+	 * name leaves nothing behind if the process is killed.) */
 	int file;
 };
 
 /*
- * Copy a file, or a directory with all that is in it. path is absolute, in the guest. host_path is
- * a new name, a file to be replaced, or a directory to put the copy in; a symbolic link is not
- * written through. Contents, permissions, times of modification, holes and hard links are kept, and
- * verified by a digest. The owner is the user that receives, and on the host the umask of the
- * process applies. Under the new name there is all of it or nothing. The agent of a running
- * workspace does the work; for a workspace at rest a machine is booted that has its disk and runs
- * none of its programs. options may be NULL.
+ * Copy a file, or a directory with all that is in it. path is an absolute path of the guest. The
+ * target (host_path for a copy out, path for a copy in) is a new name, a file to be replaced, or a
+ * directory to put the copy in; nothing is written through a symbolic link. Contents, permissions,
+ * times of modification, holes and hard links are kept, and verified by a digest. The owner of the
+ * copy is the user that receives it; on the host the umask of the process applies. Under the new
+ * name there is either the whole copy or nothing. In a running workspace the guest's agent does the
+ * work. For a workspace at rest a machine is booted that has the disk of the workspace and runs no
+ * program from this disk. options may be NULL.
  */
 int microagent_copy_out(struct microagent *agent, const char *name, const char *path,
 			const char *host_path, const struct microagent_copy *options,
@@ -442,9 +459,10 @@ int microagent_copy_out(struct microagent *agent, const char *name, const char *
 int microagent_copy_in(struct microagent *agent, const char *name, const char *host_path,
 		       const char *path, const struct microagent_copy *options, struct error *err);
 /*
- * Return what a path of the guest names, in the same two ways as a copy. microagent_list_files()
- * returns {"path","entries":[{"name","type","mode","size","mtime","mtimeNs","uid","gid","links",
- * "target"?}]}: the entries of a directory sorted by name, else the one thing.
+ * Return what a path of the guest names. The work is done as for a copy, in a running workspace and
+ * in one at rest. microagent_list_files() returns {"path","entries":[{"name","type","mode","size",
+ * "mtime","mtimeNs","uid","gid","links","target"?}]}. For a directory these are its entries, sorted
+ * by name; for anything else it is one entry, of the thing itself.
  * microagent_stat_file() returns one entry alone, and for a link the entry of the link itself.
  * type: "file", "directory", "link", "fifo", "socket", "block" or "char"; mode: the permission
  * bits; mtime: seconds since 1970, and mtimeNs the nanoseconds beyond them. In a name that is no
@@ -455,18 +473,19 @@ json_t *microagent_list_files(struct microagent *agent, const char *name, const 
 json_t *microagent_stat_file(struct microagent *agent, const char *name, const char *path,
 			     const char *user, struct error *err);
 
-/* Copy as the functions above do, for a guest handle, whose workspace must be running, from any
- * thread. Only timeout_ms and cancel of limits are used; limits may be NULL. options->cancel is
- * used too. ERR_TIMEOUT if the time is over and ERR_UNAVAILABLE if the copy was cancelled, a few
- * seconds later at most. Nothing is left half-copied. */
+/* Copy as microagent_copy_out() and microagent_copy_in() do, by a guest handle, from any thread.
+ * The workspace must be running. Of limits only timeout_ms and cancel are used; limits may be NULL.
+ * options->cancel is used too. Fails with ERR_TIMEOUT if the time is over, and with ERR_UNAVAILABLE
+ * if the copy was cancelled, in both cases a few seconds later at most. Nothing is left
+ * half-copied. */
 int microagent_guest_copy_out(struct microagent_guest *guest, const char *path,
 			      const char *host_path, const struct microagent_copy *options,
 			      const struct microagent_run_limits *limits, struct error *err);
 int microagent_guest_copy_in(struct microagent_guest *guest, const char *host_path,
 			     const char *path, const struct microagent_copy *options,
 			     const struct microagent_run_limits *limits, struct error *err);
-/* Return an array of entries as microagent_list_files() describes them, and one such entry. New
- * references. */
+/* Return an array of entries as microagent_list_files() describes them (list), or one such entry
+ * (stat), as a new reference. */
 json_t *microagent_guest_list(struct microagent_guest *guest, const char *path, const char *user,
 			      const struct microagent_run_limits *limits, struct error *err);
 json_t *microagent_guest_stat(struct microagent_guest *guest, const char *path, const char *user,
@@ -474,8 +493,9 @@ json_t *microagent_guest_stat(struct microagent_guest *guest, const char *path, 
 /* Stores the declared bundles and outputs: {"ingress":[...],"egress":[...]}. */
 int microagent_artifacts(struct microagent *agent, const char *name, json_t **artifacts,
 			 struct error *err);
-/* Fetches a declared output. The output is read from the disk of the workspace: the only help from
- * the guest is that it freezes the file system. options->user has no meaning here. */
+/* Fetches a declared output. The output is read from the disk of the workspace, and not by programs
+ * of the guest; the guest only freezes the file system meanwhile. options->user has no meaning
+ * here. */
 int microagent_artifact_get(struct microagent *agent, const char *name, const char *artifact,
 			    const char *host_path, const struct microagent_copy *options,
 			    struct error *err);
@@ -485,20 +505,22 @@ int microagent_clone(struct microagent *agent, const char *source, const char *t
 
 /* --- logs ------------------------------------------------------------------------------------ */
 
-/* Opens the serial console's log for reading. ERR_NOT_FOUND without a workspace. The log is empty
- * if the workspace was never started. */
+/* Opens the log of the serial console for reading. Returns a descriptor, which the caller closes.
+ * ERR_NOT_FOUND if there is no workspace of that name. The log is empty if the workspace was never
+ * started. */
 int microagent_log_open(struct microagent *agent, const char *name, struct error *err);
-/* Returns the states that a workspace went through, oldest first: {"events":[...]}.
- * microagent_log_watch() and microagent_log_wait() tell of new ones too. */
+/* Returns the states that a workspace went through, oldest first: {"events":[...]}. A new state
+ * also ends the wait of microagent_log_wait(). */
 json_t *microagent_events(struct microagent *agent, const char *name, struct error *err);
 /* Sets *running to whether any process of the workspace lives. */
 int microagent_is_running(struct microagent *agent, const char *name, bool *running,
 			  struct error *err);
 /* Waits until the log may have grown, until the workspace's machine has ended or started, or until
- * `cancel` is readable (-1: never). Sets *running to whether any process of the workspace lives.
- * watch is a descriptor that microagent_log_watch() made; microagent_log_unwatch() takes it back.
- * Returns 1 and leaves *running untouched if nobody reads `out` any more (-1: not checked), so that
- * a quiet machine does not keep its reader's pipeline alive. */
+ * `cancel` is readable (-1: never). Returns 0 and sets *running to whether any process of the
+ * workspace lives. Returns 1 and leaves *running untouched if nobody reads from the descriptor
+ * `out` any more (-1: not checked). So a program that prints the log ends when its reader has gone,
+ * even if the machine is quiet. watch is a descriptor that microagent_log_watch() made, and that
+ * microagent_log_unwatch() closes. */
 int microagent_log_watch(struct microagent *agent, const char *name, struct error *err);
 void microagent_log_unwatch(int watch);
 int microagent_log_wait(struct microagent *agent, const char *name, int watch, int out, int cancel,
@@ -506,15 +528,15 @@ int microagent_log_wait(struct microagent *agent, const char *name, int watch, i
 
 /* --- what it costs --------------------------------------------------------------------------- */
 
-/* Returns how the last start of a workspace went:
+/* Returns what is recorded of the last start of a workspace:
  * {"accelerator","acceleratorReason","timings":{NAME:NS},"boot"?} as in runtime.json
  * (schema/runtime.json). The timings are marks of CLOCK_MONOTONIC in nanoseconds. The first is
  * "begun"; "vmm" is when the VMM runs, "hello" when the guest has spoken and "ready" when the guest
  * takes commands. ERR_NOT_FOUND if the workspace was never started. */
 json_t *microagent_last_start(struct microagent *agent, const char *name, struct error *err);
 
-/* Nanoseconds from the start of the call: until the guest's agent is reached, until the program
- * runs, until the agent reports its end. */
+/* Nanoseconds from the start of the call until the guest's agent is reached, until the program has
+ * been started, and until the agent reports the end of the program. */
 struct microagent_exec_times {
 	uint64_t reached_ns, started_ns, ended_ns;
 };
@@ -537,15 +559,16 @@ json_t *microagent_footprint(struct microagent *agent, const char *name, struct 
 /* Stores the supervisor's answer to `host`: {"ok":true,"backend","host":{...},"kernel"?}. */
 int microagent_host(struct microagent *agent, json_t **response, struct error *err);
 /* Returns the contract, agent-runtime.v1 (schema/contract.json): states, commands, signals and
- * limits, and for each backend what its supervisor says that it supports. For a backend that is not
- * on this host, that is what its supervisor said when this library was built. */
+ * limits, and what each backend supports, as its supervisor says. If this host does not have the
+ * supervisor of a backend, the contract has what this supervisor said when this library was
+ * built. */
 json_t *microagent_contract(struct error *err);
 /* Checks the host. Returns {"ok","verdict":"ok"|"degraded"|"failed","host"?,
  * "checks":[{"name","status","detail","remedy"?,"reason"?}]}. remedy is a command of the host that
- * mends the problem. reason is the name of an error_reason; it is there if a function of this
- * library or of its companions mends the problem. The status of each check is one of the verdict's
- * words; the worst one is the verdict. Fails only if memory is missing: a missing feature is an
- * answer, not an error. */
+ * mends the problem. A check has reason, the name of an error_reason, if microagent itself can mend
+ * the problem. The status of each check is one of the words of the verdict, and the worst status is
+ * the verdict. Fails only if there is no memory: if the host lacks something, this is an answer and
+ * no error. */
 json_t *microagent_doctor(struct microagent *agent, struct error *err);
 
 #pragma GCC visibility pop

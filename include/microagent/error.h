@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The error of a function. The object belongs to the caller: there is nothing to free, and it works
- * when there is no memory left. */
+/* The error of a function. A struct error belongs to the caller. It needs no memory of its own, so
+ * there is nothing to free, and an error can be told even when no memory is left. */
 #ifndef MICROAGENT_ERROR_H
 #define MICROAGENT_ERROR_H
 
@@ -10,40 +10,43 @@ enum error_code {
 	ERR_INVALID,	 /* the request or an argument is wrong; repeating it is useless */
 	ERR_NOT_FOUND,	 /* the named thing does not exist */
 	ERR_CONFLICT,	 /* not allowed in the present state, or differs from what is recorded */
-	ERR_UNSUPPORTED, /* this backend or host cannot do it at all */
-	ERR_UNAVAILABLE, /* cannot be done now; retrying may help (supervisor exit 75) */
-	ERR_TIMEOUT,	 /* a deadline passed; retrying may help (supervisor exit 75) */
+	ERR_UNSUPPORTED, /* this backend or host can never do what was asked */
+	ERR_UNAVAILABLE, /* cannot be done now; retrying may help (a supervisor exits with 75) */
+	ERR_TIMEOUT,	 /* a deadline passed; retrying may help (a supervisor exits with 75) */
 	ERR_DENIED,	 /* rights are missing */
 	ERR_IO,		 /* the system or a peer failed */
 	ERR_INTERNAL,	 /* a bug in this library */
 	ERROR_CODE_COUNT
 };
 
-/* Reasons: what exactly went wrong, where somebody can do something about it. A front end adds the
- * next step that it knows for the reason. The names ("no-workspace") are stable: JSON has them as
- * `errorReason`. New reasons are added before ERROR_REASON_COUNT. */
+/* Reasons. An error has a reason if somebody can do something about it: the reason says exactly
+ * what went wrong. A front end adds the next step that the front end knows for this reason. The
+ * names ("no-workspace") are stable: JSON has them as `errorReason`. New reasons are added before
+ * ERROR_REASON_COUNT. */
 enum error_reason {
 	REASON_NONE = 0,
-	/* About a workspace, which is the subject. */
+	/* About a workspace. The subject is its name, if nothing else is said. */
 	REASON_NO_WORKSPACE,
 	REASON_WORKSPACE_EXISTS,
-	REASON_WORKSPACE_ALIVE, /* it must be stopped first */
-	REASON_WORKSPACE_DOWN,	/* it must be started first */
+	REASON_WORKSPACE_ALIVE, /* the workspace must be stopped first */
+	REASON_WORKSPACE_DOWN,	/* the workspace must be started first */
 	REASON_WORKSPACE_ENDED, /* its files say that it runs, but its machine is gone */
-	REASON_WORKSPACE_LOST,	/* its machine ended during a conversation with it */
+	REASON_WORKSPACE_LOST,	/* its machine ended during a command or another request */
 	REASON_WORKSPACE_QUARANTINED,
 	REASON_WORKSPACE_DAMAGED,
-	REASON_NOT_AS_PREPARED,	  /* what it boots is not what prepare recorded */
+	REASON_NOT_AS_PREPARED,	  /* a file that the machine boots differs from what prepare
+				   * recorded */
 	REASON_GUEST_OLD,	  /* the guest's agent is of a version that cannot do what was
 				   * asked */
-	REASON_NO_SUCH_OUTPUT,	  /* it declares no such artifact */
-	REASON_ROOT_IN_MEMORY,	  /* there is no disk to read from */
-	REASON_ROOT_READ_ONLY,	  /* subject: the path of the image */
-	REASON_ROOT_MISSING,	  /* the image that the workspace was made from; subject: its
-				   * path */
-	REASON_DISK_TAKEN,	  /* a running workspace uses it; subject: the path of the disk */
-	REASON_STATE_DIR_REFUSED, /* subject: its path */
-	/* About a session, which is the subject. */
+	REASON_NO_SUCH_OUTPUT,	  /* the workspace declares no output of that name */
+	REASON_ROOT_IN_MEMORY,	  /* the root of the guest is memory: no disk can be read */
+	REASON_ROOT_READ_ONLY,	  /* the image may not be written; subject: the path of the image */
+	REASON_ROOT_MISSING,	  /* the disk of the workspace is missing; subject: its path, or
+				   * the name of the workspace */
+	REASON_DISK_TAKEN,	  /* a running workspace uses the disk; subject: the path of the
+				   * disk */
+	REASON_STATE_DIR_REFUSED, /* subject: the path of the state directory */
+	/* About a session. The subject is its name, if nothing else is said. */
 	REASON_NO_SESSION,
 	REASON_SESSION_DOWN,
 	REASON_SESSION_LOST,
@@ -52,24 +55,26 @@ enum error_reason {
 	REASON_SESSION_UNFINISHED,
 	REASON_SESSION_OVER, /* its lifetime is over */
 	REASON_SESSION_AT_QUOTA,
-	REASON_SESSION_WITHOUT_SHARE, /* it does not run and cannot be given a directory */
-	REASON_SESSION_WITHOUT_PORT,  /* it was made without a spare port for a directory */
+	REASON_SESSION_WITHOUT_SHARE, /* the session does not run, so it gets no directory */
+	REASON_SESSION_WITHOUT_PORT,  /* the session was made without a spare port for a
+				       * directory */
 	REASON_SESSION_COLD, /* its machine was booted, and not restored; subject: its base */
-	REASON_NO_SNAPSHOT,  /* subject: the session */
+	REASON_NO_SNAPSHOT,  /* the session has no snapshot of that name */
 	REASON_NO_AUDIT_LOG,
-	/* About a base, or a pool of it, which is the subject. */
+	/* About a base or its pool. The subject is the name of the base, if nothing else is
+	 * said. */
 	REASON_NO_BASE,
 	REASON_BASE_DAMAGED,
 	REASON_BASE_VERSIONLESS, /* the name must have a version */
-	REASON_BASE_OF_SESSION,	 /* subject: the session */
-	REASON_BASE_OF_POOL,
-	REASON_NO_TEMPLATE, /* the base was not warmed */
+	REASON_BASE_OF_SESSION,	 /* a session is made from the base; subject: the session */
+	REASON_BASE_OF_POOL,	 /* the base has a pool */
+	REASON_NO_TEMPLATE,	 /* the base was not warmed */
 	REASON_NO_POOL,
 	REASON_POOL_DAMAGED,
 	REASON_POOL_VERSIONLESS,
 	REASON_POOL_OF_NONE, /* a pool of less than one session was asked for */
 	REASON_POOL_GIVEN_UP,
-	REASON_POOL_UNATTENDED, /* no process fills it */
+	REASON_POOL_UNATTENDED, /* no process fills the pool */
 	/* About kernels and images; the subject is a name in the cache or a path, "" for the
 	 * default one. */
 	REASON_NO_KERNEL,
@@ -83,44 +88,49 @@ enum error_reason {
 	REASON_INITRD_OTHER,   /* its agent is of another build */
 	REASON_NO_IMAGE,
 	REASON_NOT_AN_IMAGE,
-	REASON_IMAGE_TOO_SMALL, /* the imported files do not fit into it */
+	REASON_IMAGE_TOO_SMALL, /* the imported files do not fit into the image */
 	/* About the host. */
 	REASON_NO_KVM,
-	REASON_SHARE_OF_KEYS, /* the directory has keys in it; subject: its path */
-	REASON_NO_CELL,
-	REASON_OTHER_ARCHITECTURE, /* the host has another one than the machine; subject: what it is
-				    * for */
+	REASON_SHARE_OF_KEYS,	   /* the directory has keys in it; subject: its path */
+	REASON_NO_CELL,		   /* the host does not let the VMM run in a cell */
+	REASON_OTHER_ARCHITECTURE, /* a kernel or an image is for another architecture than the
+				    * machine; subject: that other architecture */
 	REASON_NO_PACKAGE,	   /* apt does not know the package; subject: the package */
 	/* About a workspace or session, the subject, that is starting or stopping just now. */
 	REASON_WORKSPACE_BUSY,
 	REASON_SESSION_BUSY,
 	REASON_IMAGE_GONE, /* the cache has a record of the image, but not its file */
-	/* The cache's record of an image or kernel cannot be read; subject: its name. */
+	/* The cache's record of an image or kernel cannot be read; subject: the name of the image
+	 * or kernel. */
 	REASON_IMAGE_DAMAGED,
 	REASON_KERNEL_DAMAGED,
-	REASON_INITRD_DAMAGED,	  /* a part of it is missing; subject: its path */
+	REASON_INITRD_DAMAGED,	  /* a part of the initrd is missing; subject: its path */
 	REASON_SESSION_RESTORED,  /* the session shares its memory with others of its template */
 	REASON_GUEST_USER_DENIED, /* the guest's user lacks the rights for that in the guest */
-	REASON_RECORD_CHANGED,	  /* something else than a command changed it; subject: the path of
-				   * its digests */
+	REASON_RECORD_CHANGED,	  /* a record of the workspace was changed, but not by a command;
+				   * subject: the path of the file with its digests */
 	REASON_NO_PVM_KERNEL,	  /* the cache has no kernel that this host's paravirtual KVM
 				   * runs */
 	REASON_SESSION_SHARES,	  /* the session has a directory of the host, and cannot be saved */
 	REASON_SNAPSHOT_EXISTS,	  /* subject: the session, a space, and the snapshot */
-	REASON_PORT_PUBLISHED, /* by the same workspace; subject: its name, a space, and the port */
-	REASON_PORT_NOT_PUBLISHED, /* by a workspace, which is the subject */
+	REASON_PORT_PUBLISHED,	  /* the workspace publishes the port already; subject: the name of
+				   * the workspace, a space, and the port */
+	REASON_PORT_NOT_PUBLISHED, /* the workspace, which is the subject, does not publish the
+				    * port */
 	REASON_GUEST_SILENT,	   /* the guest was not reached in time; subject: the workspace */
-	REASON_TOO_MANY_FILES,	   /* this process has as many open as its limit allows */
+	REASON_TOO_MANY_FILES,	   /* this process has as many files open as its limit allows */
 	ERROR_REASON_COUNT
 };
 
-/* msg holds a 300-character path twice and some words; longer text is cut at the end. */
+/* The error itself. msg has room for two paths of 300 characters and some words; a longer text is
+ * cut at its end. */
 struct error {
 	enum error_code code;
-	int errnum;	/* errno where one was involved, else 0 */
+	int errnum;	/* errno if a system call failed, else 0 */
 	char msg[1024]; /* a sentence for people that says what is wrong */
 	enum error_reason reason;
-	char subject[256]; /* the name or path that reason is about; "" also where it is longer */
+	char subject[256]; /* the name or path that reason is about; "" if there is none, or if it
+			    * is longer than this array */
 };
 
 #endif

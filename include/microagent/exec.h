@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A command in a guest: what is run, where its streams lead, how it ended. These are plain data,
- * which all layers of the library use unchanged. This file is a part of <microagent.h>.
+ * A command in a guest: what is run, where its streams lead, and how the command ended. All parts
+ * of the library use these structs as they are. <microagent.h> includes this file.
  */
 #ifndef MICROAGENT_EXEC_H
 #define MICROAGENT_EXEC_H
@@ -19,39 +19,45 @@ extern "C" {
 
 /* The caller's side of a terminal in the guest. */
 struct microagent_terminal {
-	int resized; /* readable when the size has changed; -1: it never does */
+	int resized; /* a descriptor that is readable when the size has changed; -1: the size never
+		      * changes */
 	/* Reads what is readable in `resized` and stores the present size, each number at least
 	 * 1. */
 	void (*size)(void *data, uint16_t *rows, uint16_t *columns);
 	void *data;
-	int escape; /* the byte on `in` that ends the connection; -1: none */
+	int escape; /* the byte that ends the connection when it is typed (comes from
+		     * microagent_streams.in); -1: none */
 	/* Called once with connected_data when the guest is connected; NULL: not called. */
 	void (*connected)(void *data);
 	void *connected_data;
 };
 
+/* A command, and as whom and where in the guest it runs. */
 struct microagent_exec {
 	const char *const *command; /* argv, NULL-terminated */
 	const char *const *env;	    /* "KEY=VALUE", NULL-terminated; NULL: none */
-	const char *cwd;	    /* NULL: the user's home if it exists, else / */
-	const char *user;	    /* NULL: the image's, else uid 1000 */
-	int64_t timeout_seconds;    /* 0: none */
-	/* 0 to 3600. 0: the command is killed when its connection breaks. Else the connection is
-	 * made anew, and no byte is lost or comes twice. The command is killed if that does not
-	 * succeed within this time, for example because the caller has died. */
+	const char *cwd;	    /* NULL: the home of `user` if it exists, else / */
+	const char *user;	    /* NULL: the image's user, or uid 1000 if the image names
+				     * none */
+	int64_t timeout_seconds;    /* 0: no limit */
+	/* From 0 to 3600. With 0 the command is killed when its connection breaks. Else a broken
+	 * connection is made anew, and no byte is lost or comes twice. If no new connection
+	 * succeeds within this time, for example because the caller has died, the command is
+	 * killed. */
 	int64_t resume_seconds;
-	/* {"nofile":{"soft":N,"hard":N},...} for setrlimit(2), set before the program begins. A
-	 * number may be "unlimited", and either of the two may be absent. Borrowed; NULL: none. If
-	 * the guest refuses one, the result is exit code 125 with a start_error. */
+	/* The limits for setrlimit(2), {"nofile":{"soft":N,"hard":N},...}, which are set before the
+	 * program begins. N may be "unlimited". "soft" or "hard" may be absent. Borrowed; NULL: no
+	 * limits. If the guest refuses a limit, the result is exit code 125 with a start_error. */
 	json_t *rlimits;
-	/* Runs the command on a terminal of the guest; stderr is then part of `out`. NULL: on
-	 * pipes. */
+	/* If set, the command runs on a terminal of the guest, and what it writes to stderr comes
+	 * out of microagent_streams.out. NULL: the command runs on pipes. */
 	const struct microagent_terminal *terminal;
 };
 
 /* Signals that are passed on to the command. */
 struct microagent_signals {
-	int fd; /* readable when next() has something to return (a signalfd, a pipe) */
+	int fd; /* a descriptor (a signalfd, a pipe) that is readable when next() has something to
+		 * return */
 	/* Reads what is readable in fd. Returns the number (1..64) of a signal for the command, 0
 	 * for nothing, or MICROAGENT_SIGNAL_END to end the command as `cancel` does. */
 	int (*next)(void *data);
@@ -59,8 +65,9 @@ struct microagent_signals {
 };
 #define MICROAGENT_SIGNAL_END (-1)
 
-/* Takes output where descriptors would be too slow or impossible. microagent_run() and
- * microagent_exec() call the function; the command waits while it works. */
+/* A function that takes the output, for a caller to whom descriptors would be too slow or
+ * impossible. microagent_run() and microagent_exec() call it. While take() works, the command
+ * waits. */
 struct microagent_sink {
 	void (*take)(void *data, bool is_stderr, const void *bytes, size_t len);
 	void *data;
@@ -71,24 +78,28 @@ struct microagent_sink {
  * The streams have no size limit, are binary safe, and have back-pressure both ways.
  */
 struct microagent_streams {
-	int in;	    /* -1: the stream is at its end from the start */
-	int out;    /* never -1 without a sink; when its reader closes it, the command is ended */
-	int err;    /* never -1 without a sink */
-	int cancel; /* when readable, the command is ended; -1: never. Nothing is read from it. */
-	/* NULL: none. Until the machine of microagent_run() is up, every signal is a cancel. */
+	int in;	    /* -1: stdin of the command is at its end from the start */
+	int out;    /* -1 only with a sink. When the reader of `out` closes it, the command is
+		     * ended. */
+	int err;    /* -1 only with a sink */
+	int cancel; /* when this descriptor is readable, the command is ended; -1: never. Nothing is
+		     * read from the descriptor. */
+	/* NULL: no signals. Until the machine of microagent_run() is up, every signal cancels the
+	 * call. */
 	const struct microagent_signals *signals;
-	const struct microagent_sink *sink; /* instead of out and err; NULL: none */
-	/* Called while the command runs, from half a second on, when its machine is paused because
-	 * a disk has no room; `why` says which. Called with NULL when the machine goes on. May be
-	 * NULL. In a paused machine no process takes a signal: SIGINT, SIGTERM and SIGHUP then end
-	 * the command as `cancel` does, and the call returns without waiting for the command's
-	 * end. */
+	const struct microagent_sink *sink; /* takes the output instead of out and err; NULL:
+					     * none */
+	/* Is called while the command runs, but not in its first half second, when its machine is
+	 * paused because a disk has no room; `why` says which disk. Is called with NULL as `why`
+	 * when the machine goes on. May be NULL. In a paused machine no process takes a signal. So
+	 * SIGINT, SIGTERM and SIGHUP then end the command as `cancel` does, and the call returns
+	 * without waiting for the command's end. */
 	void (*paused)(void *data, const struct error *why);
 	void *paused_data;
 };
 
 enum microagent_end {
-	MICROAGENT_EXITED,     /* exit_code is the command's */
+	MICROAGENT_EXITED,     /* exit_code is the exit code of the command */
 	MICROAGENT_CANCELLED,  /* `cancel` became readable, or next() returned
 				* MICROAGENT_SIGNAL_END */
 	MICROAGENT_OUT_CLOSED, /* the reader of `out` has closed it */
@@ -97,47 +108,52 @@ enum microagent_end {
 
 struct microagent_outcome {
 	enum microagent_end end;
-	int exit_code; /* 0..255: 124 timed out, 126 not executable, 127 not found, 128+n */
-	int signal;    /* the signal that ended it; 0: none */
+	int exit_code; /* 0..255: 124 timed out, 125 not begun because of the agent, 126 not
+			* executable, 127 not found, 128+n ended by signal n */
+	int signal;    /* the signal that ended the command; 0: none */
 	bool timed_out;
-	bool killed;	       /* by the agent, after the timeout or a cancel */
-	bool unread;	       /* output was dropped, because its reader did not take it before the
-				* end that the timeout, a signal or a cancel had set; timed_out is
-				* set if it was the timeout */
-	int64_t elapsed_ms;    /* time in the guest, from its start to its end */
+	bool killed; /* the agent killed the command after the timeout or a cancel */
+	/* Output was dropped: its reader had not taken it when the timeout, a signal or a cancel
+	 * ended the wait. timed_out is also set if the timeout ended the wait. */
+	bool unread;
+	int64_t elapsed_ms;    /* time from the start of the command to its end, in the guest */
 	char start_error[256]; /* why the command never ran; "" if it did */
 };
 
 enum microagent_output { MICROAGENT_STDOUT, MICROAGENT_STDERR };
 
-/* Functions that are called on the thread that waits for the command; data is the caller's own.
- * They may call functions of the library, also for the same guest, but must not close the guest. */
+/* Functions that the library calls on the thread that waits for the command; data is the caller's
+ * own. These functions may call functions of the library, also for the same guest, but must not
+ * close the guest. */
 struct microagent_callbacks {
-	/* Takes len bytes, at least 1, valid until the function returns. While it works, nothing
-	 * more is read from this command, whose writes then wait; other commands are not held up.
-	 * The call lasts until the function returns, even beyond the command's time limit. A result
-	 * other than 0 ends the command, as a cancel does. */
+	/* Takes len bytes, at least 1, which are valid until the function returns. While the
+	 * function works, nothing more is read from this command, so the command has to wait when
+	 * it writes more. Other commands do not wait. The library's call lasts until this function
+	 * returns, even beyond the time limit of the command. A result other than 0 ends the
+	 * command as a cancel does. */
 	int (*output)(void *data, enum microagent_output stream, const void *bytes, size_t len);
-	/* Called when the program runs, but not if it could not be started. May be NULL. */
+	/* Is called when the program has been started. Is not called if it could not be started.
+	 * May be NULL. */
 	void (*started)(void *data);
 	void *data;
 };
 
-/* How a command of a guest handle ended, and its output. */
+/* How a command that ran by a guest handle or a session ended, and its output. */
 struct microagent_result {
 	/* malloc'd, with a NUL behind the bytes; NULL after microagent_guest_stream(). The lengths
-	 * count only the bytes that were kept. */
+	 * count only the bytes that were kept, without that NUL. */
 	char *stdout_bytes, *stderr_bytes;
 	size_t stdout_len, stderr_len;
 	bool stdout_truncated, stderr_truncated;
 	int exit_code;	/* 0..255: 124 timed out (in the guest or on the host), 126 not executable,
 			 * 127 not found, 125 not begun because of this library or the agent, 128+n
 			 * ended by signal n */
-	int signal;	/* the signal that ended it; 0: none */
-	bool timed_out; /* a time limit ended it, the guest's or the host's */
-	bool cancelled; /* `cancel` was thrown, or `output` refused more */
-	bool killed;	/* by the agent or this library, for one of these two reasons */
-	int64_t elapsed_ms;    /* time in the guest, from its start to its end */
+	int signal;	/* the signal that ended the command; 0: none */
+	bool timed_out; /* a time limit of the guest or of the host ended the command */
+	bool cancelled; /* `cancel` was thrown, or `output` returned something other than 0 */
+	bool killed;	/* the agent or this library killed the command, because it timed out or was
+			 * cancelled */
+	int64_t elapsed_ms;    /* time from the start of the command to its end, in the guest */
 	char start_error[256]; /* why the command never ran; "" if it did */
 };
 
