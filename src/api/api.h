@@ -17,50 +17,53 @@ struct microagent {
 	const struct contract_backend *backend; /* backend of new machines */
 	void (*wait_fn)(void *data);
 	void *wait_data;
-	int cancel;	   /* readable: a request to the supervisor is given up; -1: never */
+	int cancel;	   /* when this descriptor is readable, a request to the supervisor is given
+			    * up; -1: never */
 	bool unconfined;   /* set by microagent_unconfined() */
 	const int *handed; /* as in struct supervisor_wait */
 	size_t nhanded;
 	bool keep_quarantined; /* kill and delete are refused for a machine in quarantine */
-	/* Ctrl-C does not end a request to the supervisor; the owner of `cancel` decides. */
+	/* Ctrl-C does not end a request to the supervisor: only `cancel` does. */
 	bool apart;
 };
 
 /* --- backend.c -------------------------------------------------------------------------------- */
 
-/* Returns the backend for machines for which no other backend is asked. Each system has one. */
+/* Returns the default backend of this host's system (Linux, macOS). */
 const struct contract_backend *backend_usual(void);
-/* Finds the supervisor like supervisor_find(). ERR_UNSUPPORTED: it does not exist here, since it
- * belongs to another system. */
+/* Returns the path of the backend's supervisor like supervisor_find(). The caller frees the path.
+ * ERR_UNSUPPORTED: this host has no such supervisor, since the backend belongs to another
+ * system. */
 char *backend_find_supervisor(const struct contract_backend *backend, struct error *err);
 
 /* --- request.c: what is said to the supervisor ----------------------------------------------- */
 
-/* Makes the request {"command","identity","config"}. Takes over config, also if it fails. A
- * workspace that has an event keeps its own backend, and a new workspace gets the handle's backend.
- */
+/* Returns the new request {"command","identity","config"}. name and config may be NULL: the request
+ * then lacks identity or config. Takes over config, also on failure. A workspace that has an event
+ * keeps its own backend, and a new workspace gets the handle's backend. */
 json_t *request_new(const struct microagent *agent, const char *command, const char *name,
 		    json_t *config, struct error *err);
 /* Returns the path of the supervisor for the request. The caller frees the path. */
 char *request_supervisor(const struct microagent *agent, const json_t *request, struct error *err);
-/* Functions that return the backend of the workspace if it has one, else the backend of the handle.
- */
+/* Return the backend that the last event of the workspace names, or the backend of the handle if
+ * there is no such workspace or event. */
 const struct contract_backend *request_backend(const struct microagent *agent, const char *name);
 const struct contract_backend *request_backend_of(const struct microagent *agent,
 						  const struct workspace *ws);
-/* Returns the config of commands that only look at records: the state directory alone. */
+/* Returns a new config that has only the state directory, for commands that only read or write
+ * records. */
 json_t *request_state_config(const struct microagent *agent, struct error *err);
-/* Puts the confinement into the config of a machine: the handle's own setting, or that of the
- * config `as` from which this one is made. */
+/* Puts the confinement into the config of a machine: that of microagent_unconfined() if this was
+ * called, else that of the config `as`, from which config is made. as may be NULL. */
 int request_confine(const struct microagent *agent, json_t *config, const json_t *as,
 		    struct error *err);
-/* Sends {command, name} with config to the supervisor, and receives the response. Takes over
- * config. A response with ok:false is an error. response may be NULL. */
+/* Sends a request as request_new() makes it to the supervisor, and receives the response. Takes
+ * over config, also on failure. A response with ok:false is an error. response may be NULL. */
 int request_call(const struct microagent *agent, const char *command, const char *name,
 		 json_t *config, json_t **response, struct error *err);
 
-/* Calls the supervisor like request_call(), with more options for it. A NULL ends the options. NULL
- * instead of the list: no options. */
+/* Calls the supervisor like request_call(), with `options` as further words of its command line.
+ * options ends with NULL, or is NULL. */
 int request_call_with(const struct microagent *agent, const char *const *options,
 		      const char *command, const char *name, json_t *config, json_t **response,
 		      struct error *err);
@@ -75,64 +78,74 @@ struct creation {
 	struct workspace ws;
 	char *name;
 	char *rootfs;
-	int mark; /* the mark that the workspace is in the making; -1: none */
-	/* The machine runs once for its command: an image without an entrypoint still has a
-	 * command. */
+	int mark; /* the descriptor of the mark which says that the workspace is in the making; -1:
+		   * none */
+	/* The machine is made to run one command. So the default arguments of an image without an
+	 * entrypoint count as its command. */
 	bool runs;
 };
 #define CREATION_NONE                                           \
 	{                                                       \
 		.dir = {.fd = -1}, .ws = {.fd = -1}, .mark = -1 \
 	}
-/* Finds kernel and image, and makes <stateDir>/<name> with a clone of the image in it. If it fails,
- * nothing is left. */
+/* Finds kernel and image, and makes <stateDir>/<name> with a clone of the image in it. On failure
+ * nothing is left. The caller calls creation_free(). */
 int creation_begin(const struct microagent *agent, const char *name,
 		   const struct microagent_spec *spec, struct creation *out, struct error *err);
-/* Makes an empty <stateDir>/<name>. If it fails, nothing is left. What other makers left in the
- * making is not looked for. */
+/* Makes an empty <stateDir>/<name>. On failure nothing is left. Does not remove what other makers
+ * left unfinished; creation_begin() does. */
 int creation_empty(const struct microagent *agent, const char *name, struct creation *out,
 		   struct error *err);
-/* Opens an image and checks that it can be copied: it is ext4, and nobody writes to it while it is
- * open. Returns a descriptor. */
+/* Opens an image and checks that it can be copied: it must be ext4, and no running machine may
+ * write to it. Returns a descriptor; while this is open, no machine that writes to the image can
+ * start. */
 int image_open(const struct cache_image *image, struct error *err);
-/* Copies a disk to a new file. If the digest of the source is known, the digest of the copy is
- * known afterwards too. *method is as for path_clone_file_at(). */
+/* Copies a disk to a new file `name` in the directory dir. The digest of the source is computed if
+ * it is not known yet, and is remembered for the copy too. *method is as for path_clone_file_at().
+ */
 int clone_with_digest(int from, int dir, const char *name, const char **method, struct error *err);
-/* Returns whether the workspace has a command, from the spec or from the image. If `runs` is set,
- * the image's default arguments alone count as a command. Otherwise they do not: they are often a
- * shell, which ends where nobody types. */
+/* Returns whether the workspace has a command, from the spec or from the image. The image's default
+ * arguments alone count as a command only if `runs` is set. In other workspaces they do not count:
+ * these arguments are often a shell, and a shell ends at once if nobody types. */
 bool creation_has_command(const struct creation *made, const struct microagent_spec *spec);
-/* Finds the architecture by the name in a spec; NULL: the host's architecture. */
+/* Stores the architecture of the name in a spec, or the host's architecture if name is NULL.
+ * ERR_INVALID: no architecture has this name. */
 int spec_architecture(const char *name, enum architecture *out, struct error *err);
-/* Returns the full config of the workspace, for prepare and run. */
+/* Returns the full config of the workspace, for prepare and run, as a new reference. */
 json_t *creation_config(const struct microagent *agent, const struct creation *made,
 			const struct microagent_spec *spec, struct error *err);
 /* channels.c. */
-/* Returns a member of portForwards for its word on the command line. */
+/* Returns an element of portForwards for the word that microagent_check_publish() accepts, as a new
+ * reference. */
 json_t *channels_forward(const char *word, struct error *err);
-/* Adds portForwards to the config's network, mediation and vsockListeners. */
+/* Adds portForwards to the network of the config, and mediation and vsockListeners to the
+ * config. */
 int channels_put(json_t *config, const struct microagent_machine *machine, struct error *err);
 /* attach.c. */
-/* Converts words and puts them into the array target[key]. convert gets each word and its index.
- * Without words there is no array. */
+/* Puts an array into target[key]. Its elements are what convert() returns for each word and its
+ * index. Puts nothing if words is NULL or has no word. */
 typedef json_t *word_json_fn(const char *word, size_t index, struct error *err);
 int words_put(json_t *target, const char *key, const char *const *words, word_json_fn *convert,
 	      struct error *err);
-/* Returns a member of config.shares for a word that microagent_check_share() accepts. */
+/* Returns an element of config.shares for a word that microagent_check_share() accepts, as a new
+ * reference. */
 json_t *attach_share(const char *word, const char *tag, struct error *err);
-/* Replaces the paths in config.shares by paths without links, and has the directories opened
- * through no link (`direct`): a guest that may write to a directory on the way could put a link
- * there later. A path that leads nowhere is kept, and the supervisor says why. */
+/* Replaces each path in config.shares by the same path without links, and sets `direct`, so that
+ * the supervisor opens the directory through no link. Without this, a guest that may write to a
+ * directory on the way could put a link there later. A path that leads nowhere is kept; the
+ * supervisor then says what is wrong with it. */
 int attach_settle_shares(json_t *shares, struct error *err);
 /* Adds disks, shares, bundles and outputs to the config. */
 int attach_put(json_t *config, const struct microagent_spec *spec, struct error *err);
-/* archives.c: checks that the archives of a config's bundles can be read. Prepare unpacks the
- * bundles of a recorded config anew, so this check comes before there is anything to undo. */
+/* archives.c: checks that the archives of a config's bundles can be read. A prepare unpacks them
+ * again. So a caller checks them first, while it has nothing to undo. */
 int archives_check(const json_t *config, struct error *err);
-/* Marks the workspace as no longer in the making. The supervisor has recorded it. */
+/* Removes the marks which say that the workspace is in the making. The supervisor must have
+ * recorded the workspace before. */
 void creation_done(struct creation *made);
-/* Ends the making like creation_done(), but the workspace stays marked as in the making as long as
- * the returned descriptor is open: until unfinished_disown() and unfinished_unmark(). */
+/* Ends the making, but leaves the marks. Returns the descriptor of the mark, which the caller owns.
+ * The workspace counts as in the making as long as this descriptor is open, or until the caller
+ * calls unfinished_disown() and unfinished_unmark(). */
 int creation_done_marked(struct creation *made);
 /* Removes the new directory, if nothing lives in it. */
 void creation_undo(struct creation *made);
@@ -140,26 +153,30 @@ void creation_free(struct creation *made); /* accepts CREATION_NONE */
 
 /* --- unfinished.c: what a killed maker left -------------------------------------------------- */
 
-/* Marks <dir>/<id>, which need not exist yet, as in the making as long as the returned descriptor
- * is open. ERR_CONFLICT: another process is making it now. */
+/* Marks <dir>/<id>, which need not exist yet, as in the making. Returns a descriptor. The mark
+ * holds as long as this descriptor is open. ERR_CONFLICT: another process is making <dir>/<id>
+ * now. */
 int unfinished_mark(const struct state_dir *dir, const char *id, struct error *err);
-/* Removes the mark. A mark that stays is taken for one of a killed maker when its lock is gone. */
+/* Removes the mark. A mark that stays looks like the mark of a killed maker when its descriptor is
+ * closed. */
 int unfinished_unmark(const struct state_dir *dir, const char *id, struct error *err);
-/* Sets the second mark, a file in the directory: the directory belongs to its maker and may be
- * removed. */
+/* Sets the second mark, a file in the directory. This mark says that the maker of the first mark
+ * has made the directory, so that it may be removed when the maker has died. */
 int unfinished_own(const struct workspace *ws, struct error *err);
+/* Removes the second mark. */
 void unfinished_disown(const struct workspace *ws);
-/* Calls fn for each mark whose maker died. The lock of the mark is held during the call. The mark
- * is removed if fn returns 0. */
+/* Calls fn for each mark whose maker has died. The lock of the mark is held while fn works. The
+ * mark is removed if fn returns 0. */
 typedef int unfinished_fn(const struct state_dir *dir, const char *id, void *data);
 void unfinished_each_abandoned(const struct state_dir *dir, unfinished_fn *fn, void *data);
-/* Removes the rest of an unfinished directory, unless it has been recorded or does not belong to
- * its maker. Returns 0 if nothing unfinished is left, -1 if the directory still exists or this
- * cannot be told now. */
+/* Removes an unfinished directory. A directory without the second mark is removed only if it is
+ * empty, and a recorded workspace is kept. Returns 0 if nothing unfinished is left, -1 if the
+ * directory could not be removed, or if what it is cannot be told now. */
 int unfinished_remove(const struct state_dir *dir, const char *id);
+/* Whether something is in the making: it is not; its maker lives; its maker has died. */
 enum unfinished_state { UNFINISHED_NOT, UNFINISHED_UNDER_WAY, UNFINISHED_BROKE_OFF };
-/* unfinished_of() tells whether <dir>/<id> belongs to a maker, and whether the maker lives.
- * unfinished_marked() tells this from a mark alone, which may be a mark of any kind. */
+/* unfinished_of() says this of the directory <dir>/<id>, by both of its marks. unfinished_marked()
+ * looks only at the first mark, which may also belong to something that is no directory here. */
 enum unfinished_state unfinished_marked(const struct state_dir *dir, const char *mark);
 enum unfinished_state unfinished_of(const struct state_dir *dir, const char *id);
 /* Removes all directories that were in the making when their makers died. */
@@ -168,15 +185,15 @@ void unfinished_sweep(const struct state_dir *dir);
 /* --- ext4.c ---------------------------------------------------------------------------------- */
 
 /*
- * Refuses a file that is not a raw ext4 file system, or is shorter than the file system in it
- * (ERR_INVALID, which names path). Looks at a few numbers of the superblock and at nothing else: an
- * image is hostile, and its contents are the guest's business.
+ * Checks that a file is a raw ext4 file system, and is not shorter than this file system. Else
+ * ERR_INVALID, which names path. Reads only a few numbers of the superblock: an image may be
+ * hostile, and only the guest uses its contents.
  */
 int ext4_check(int fd, const char *path, struct error *err);
 
 /* --- kernel.c -------------------------------------------------------------------------------- */
 
-/* Refuses a file that does not begin like a kernel (ERR_INVALID, which names path). */
+/* Checks that a file begins like a kernel. Else ERR_INVALID, which names path. */
 int kernel_check(const char *path, struct error *err);
 
 /* --- open_workspace.c: a workspace that must be there ---------------------------------------- */
@@ -191,25 +208,27 @@ int open_workspace_named(const struct microagent *agent, const char *name,
 void open_workspace_close(struct open_workspace *existing); /* accepts a zeroed one */
 #define auto_existing __attribute__((cleanup(open_workspace_close)))
 
-/* Returns the config as prepare recorded it, as a new reference. start compares its own config with
- * it. */
+/* Returns the config as prepare recorded it, as a new reference. The supervisor's start compares
+ * the config of its request with this record. */
 json_t *open_workspace_config(const struct open_workspace *existing, struct error *err);
-/* Returns -1 with ERR_CONFLICT if something of the workspace is alive, running or in quarantine.
- * The message says what is alive and how to end it. */
+/* Sets the error for a workspace of which something lives: ERR_CONFLICT, whose message says whether
+ * the workspace is running or quarantined. Always returns -1: the caller has found out that
+ * something lives. */
 int open_workspace_refuse_alive(const struct open_workspace *existing, struct error *err);
-/* Returns -1 if the workspace is quarantined. Quarantine is no stopped state: also at rest the disk
- * is left alone until halt, stop or kill. */
+/* Returns -1 with ERR_CONFLICT if the workspace is quarantined, and also -1 if its state cannot be
+ * read. A workspace in quarantine whose machine has ended still counts: its disk is not touched
+ * before a halt, stop or kill. */
 int open_workspace_refuse_quarantined(const struct open_workspace *existing, struct error *err);
-/* Writes the accelerator that the machine runs on according to runtime.json, as
- * microagent_accelerator() does. */
+/* Stores the accelerator of the machine according to runtime.json, as microagent_accelerator()
+ * does. */
 int open_workspace_accelerator(const struct open_workspace *existing, char out[8],
 			       struct error *err);
 
-/* workspace.c: starts a workspace like microagent_start(), with an option for the supervisor; NULL:
- * none. */
+/* workspace.c: starts a workspace like microagent_start(), with an option for the supervisor.
+ * option may be NULL. */
 int workspace_start_with(struct microagent *agent, const char *option, const char *name,
 			 struct error *err);
-/* Starts a workspace like workspace_start_with(), with several options. A NULL ends the options. */
+/* Starts a workspace like workspace_start_with(), with several options. options ends with NULL. */
 int workspace_start_with_options(struct microagent *agent, const char *const *options,
 				 const char *name, struct error *err);
 

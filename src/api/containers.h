@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A machine that containers run in, as only microagent-oci may ask for it. No request of the
- * protocol can ask for it: the guest gets every file of a directory, unchanged, and everything that
- * is mounted there later.
+ * A machine in which containers run. Only microagent-oci makes such a machine. No request of the
+ * protocol can ask for it, since its guest gets every file of a directory as it is, and everything
+ * that is mounted in this directory later.
  */
 #ifndef API_CONTAINERS_H
 #define API_CONTAINERS_H
@@ -13,26 +13,27 @@
 
 #define CONTAINERS_LINKS_MAX 8
 
-/* Creates a machine like microagent_create(), but with an empty root in memory. seed is a file that
- * is to be an empty archive, and it is made if it is missing. sandbox is the machine's
- * SANDBOX_RECORD (store/audit.h). */
+/* Creates a machine like microagent_create(), but with an empty root in memory. seed is the path of
+ * an empty archive, which becomes the machine's initrd; the file is made if it is missing. sandbox
+ * becomes the machine's SANDBOX_RECORD (store/audit.h). */
 int containers_create(struct microagent *agent, const char *name,
 		      const struct microagent_spec *spec, const char *seed, const json_t *sandbox,
 		      struct error *err);
 
-/* The network cards of a machine, instead of a card of its own: {"interfaces":[..]} as
- * oci/net/netns.h has it, and a tap for each interface. */
+/* The interfaces of a network namespace that the guest gets as its network cards. */
 struct containers_links {
-	const json_t *document; /* NULL: none */
-	int taps[CONTAINERS_LINKS_MAX];
+	const json_t *document;		/* {"interfaces":[..]}, as in oci/net/netns.h; NULL: none */
+	int taps[CONTAINERS_LINKS_MAX]; /* a tap for each interface of document */
 	size_t ntaps;
-	/* A listener; a connection to any port of it is led to that port of the guest. -1: none. */
+	/* A listening socket that takes connections to any port: such a connection is led to the
+	 * same port of the guest. -1: none. */
 	int loopback;
 };
 
-/* Starts the machine like microagent_start(). directory is open and in our mount namespace. The
- * guest has it at CONTAINERS_MOUNTPOINT (base/agent_wire.h). number must differ from that of every
- * other machine of this host at the same time. */
+/* Starts the machine like microagent_start(). directory is a descriptor of a directory that is in
+ * the mount namespace of this process. The guest has this directory at CONTAINERS_MOUNTPOINT
+ * (base/agent_wire.h). number becomes the machine's number of its cell: no other machine of this
+ * host may have the same number at the same time. */
 int containers_start(struct microagent *agent, const char *name, int directory,
 		     const struct containers_links *links, pid_t number, struct error *err);
 

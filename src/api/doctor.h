@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Functions that the files of `doctor` share. Each check is one function, which looks at one thing
- * and says what repairs it. */
+ * and says how its fault is repaired. */
 #ifndef API_DOCTOR_H
 #define API_DOCTOR_H
 
@@ -11,16 +11,18 @@
 
 enum verdict { VERDICT_OK, VERDICT_DEGRADED, VERDICT_FAILED, VERDICT_COUNT };
 
+/* What a check has found. */
 struct finding {
 	enum verdict verdict;
 	char detail[768];
-	char remedy[512]; /* what repairs it on any host; "" if nothing does or reason says it */
-	enum error_reason reason;
+	char remedy[512]; /* a command of the host that repairs the fault; "" if there is none, or
+			   * if reason is set */
+	enum error_reason reason; /* says that microagent itself can repair the fault */
 };
 
 void finding_detail(struct finding *out, enum verdict verdict, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
-/* Sets a failure with the reason of `why`. */
+/* Sets the verdict VERDICT_FAILED with the message and the reason of `why`. */
 void finding_error(struct finding *out, const struct error *why);
 void finding_remedy(struct finding *out, const char *remedy);
 
@@ -39,9 +41,10 @@ struct doctor_check {
 
 extern const struct doctor_check doctor_system_checks[];
 extern const size_t doctor_system_check_count;
-/* Checks, for a backend whose machines the system itself runs, whether the system can run them. */
+/* Checks whether the host's system can run the machines of a backend that has no VMM of its own (on
+ * a Mac, Virtualization.framework runs them). */
 void doctor_platform(const json_t *host, struct finding *out);
-/* Sets the remedy for a host that has no network except isolated. */
+/* Sets the remedy for a host whose machines can have only the network "isolated". */
 void doctor_network_remedy(struct finding *out);
 
 /* --- doctor_files.c: what lies in the cache and in the state directory ----------------------- */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Puts what nat may reach by name into config.network.egress, from words and lists of words that
- * people write. */
+/* Makes config.network.egress, which says what a machine on nat may reach by name, from the words
+ * and the lists of words that people write. */
 #ifndef API_EGRESS_H
 #define API_EGRESS_H
 
@@ -9,11 +9,11 @@
 #include "base/error.h"
 #include "microagent.h"
 
-/* egress_lists.c: returns the words of a built-in list. A NULL ends the words. Returns NULL if
- * there is no list of that name. */
+/* egress_lists.c: returns the words of a built-in list; the last one is followed by NULL. Returns
+ * NULL if no list has that name. */
 const char *const *egress_list(const char *name);
 
-/* Adds egress to the config's network if anything of egress is asked for. */
+/* Puts "egress" into network, the network of a config, if any member of egress is set. */
 int egress_put(json_t *network, const struct microagent_egress *egress, struct error *err);
 
 #endif

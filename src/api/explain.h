@@ -1,30 +1,34 @@
 /* SPDX-License-Identifier: MIT */
-/* Errors that say why nothing can be done in a workspace, from the files of the workspace. */
+/* Errors that say why nothing can be done in a workspace. The reason is found in the files of the
+ * workspace. */
 #ifndef API_EXPLAIN_H
 #define API_EXPLAIN_H
 
 #include "store/store.h"
 
-/* Checks that the machine runs. Returns -1 with ERR_CONFLICT if not. The message says what state it
- * is in instead and how to change that. */
+/* Checks that the machine of the workspace runs. If not, returns -1 with ERR_CONFLICT: the message
+ * names the state of the workspace, and the reason lets a front end say how to change this. Also
+ * returns -1 if the state cannot be read. */
 int explain_must_run(const struct workspace *ws, struct error *err);
-/* Explains an error *why of a question to the workspace's supervisor, if the error is that nobody
- * listens. A machine that runs according to its record is just ending. */
+/* Replaces *why, the error of a connection to a process of the workspace's machine, if the error is
+ * that nobody listens (ENOENT, ECONNREFUSED). The new error names the state of the workspace. If
+ * its record says that it runs, the new error says that it is ending or not yet running. */
 void explain_nobody_listens(const struct workspace *ws, struct error *why);
-/* Sets the error for a machine that ended during a command. The message names the workspace, which
- * the caller can look at. Returns -1. */
+/* Changes *err, the error of a command whose connection was lost. The new error says that the
+ * machine is paused, that the guest is silent, or else that the machine ended during the command,
+ * and names the workspace. Returns -1. */
 int explain_lost(const struct workspace *ws, struct error *err);
-/* Checks whether a guest does not answer because it is paused. Returns 0 if err may be about a
- * silent guest that is not paused; -1 if err now says that the guest is paused and how it goes on,
- * or if err is about something else. */
+/* Checks whether a guest does not answer because its machine is paused. Returns 0 if *err may be
+ * about a guest that does not answer, but whose machine is not paused. Returns -1 in two cases: the
+ * machine is paused, and *err now says so; or *err is about something else, and is unchanged. */
 int explain_paused(const struct workspace *ws, struct error *err);
-/* Adds the reason, with the workspace as its subject, to an error of a guest that was not reached
- * in time or is silent. Returns -1. */
+/* Adds REASON_GUEST_SILENT, with the workspace as its subject, to an ERR_TIMEOUT that has no reason
+ * yet. Changes no other error. Returns -1. */
 int explain_unreached(const struct workspace *ws, struct error *err);
 
-/* Changes an error about a missing file that the workspace was made of: the message names the
- * workspace instead of the request's field. The subject of REASON_ROOT_MISSING is the workspace's
- * name then. Returns -1. */
+/* Changes an error that says that a file which the workspace was made of is missing: the message
+ * then names the workspace instead of the field of the request. The subject of REASON_ROOT_MISSING
+ * becomes the name of the workspace. Returns -1. */
 int explain_missing_file(const char *id, struct error *err);
 
 #endif

@@ -11,16 +11,16 @@ struct microagent_guest {
 	struct connections connections;
 };
 
-/* Opens a guest handle like microagent_connect(), but without the command that checks whether the
- * guest answers. If the guest does not answer, the first call on the handle says why. */
+/* Opens a guest handle like microagent_connect(), but runs no command in the guest to see whether
+ * the guest answers. If it does not answer, the first call on the handle fails and says why. */
 struct microagent_guest *guest_handle_open(struct microagent *agent, const char *name,
 					   struct error *err);
 
 struct microagent_cancel {
-	int fd; /* eventfd, readable once thrown; never read */
+	int fd; /* an eventfd that is readable once the switch was thrown; nobody reads from it */
 };
 
-/* Returns -1 if cancel is absent, which poll() ignores. */
+/* Returns the descriptor of cancel, or -1, which poll() ignores, if cancel is NULL. */
 static inline int cancel_fd(const struct microagent_cancel *cancel)
 {
 	return cancel ? cancel->fd : -1;

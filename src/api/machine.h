@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The fields of a struct microagent_machine: which kinds of machine have them, and what becomes of
- * them in the config of a request. */
+/* The fields of a struct microagent_machine: which kinds of machine have each field, and how the
+ * field is put into the config of a request. */
 #ifndef API_MACHINE_H
 #define API_MACHINE_H
 
@@ -16,17 +16,18 @@ enum machine_kind {
 	MACHINE_POOL /* a session that waits in a pool */
 };
 
-/* Checks the fields of a machine. ERR_INVALID: a field is set that machines of that kind do not
- * have, and the message names the field. */
+/* Checks that only fields are set that machines of that kind have. Else ERR_INVALID, and the
+ * message names the field. */
 int machine_check(const struct microagent_machine *machine, enum machine_kind kind,
 		  struct error *err);
 
-/* Puts the fields that a request's config has as they are, for example memory_mib as memoryMiB. A
- * field that is not set is left out. On failure config may have some of them. */
+/* Puts those fields into the config of a request whose values need no other form there, for example
+ * memory_mib as memoryMiB. A field that is not set is left out. On failure config may have some of
+ * the fields. */
 int machine_put(json_t *config, const struct microagent_machine *machine, struct error *err);
 
-/* Returns why no restored machine can be like this machine, for example "it publishes ports"; NULL
- * if one can. */
+/* Returns why a machine with these fields cannot be restored, for example "it publishes ports".
+ * Returns NULL if no field is in the way. */
 const char *machine_unsaved_reason(const struct microagent_machine *machine);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Finding the disk of a workspace on which a path of its guest lies. */
+/* Finds the disk of a workspace on which a path of its guest lies. */
 #ifndef API_PLACE_H
 #define API_PLACE_H
 
@@ -10,17 +10,19 @@
 #include "store/store.h"
 
 struct place {
-	char *disk;	  /* path of the image */
+	char *disk;	  /* path of the disk on the host */
 	char *base;	  /* path of the raw disk below, if disk is a layer; NULL: disk is raw */
 	char *mountpoint; /* the disk's mountpoint in the guest */
-	char *within;	  /* the path on that disk, from "/" */
-	bool changes;	  /* the guest can write to it */
+	char *within;	  /* the path of the file on the disk, from "/" */
+	bool changes;	  /* the guest can write to the disk */
 	bool direct;	  /* no link may be on the way to disk */
 };
 
 /*
- * Finds the disk of a path. path is absolute, in the guest, and without "..". config is the
- * recorded one. A path on a shared directory is the host's already: ERR_INVALID says where.
+ * Finds the disk of a path. path is an absolute path of the guest without "..", else ERR_INVALID.
+ * config is the recorded config of the workspace. ERR_INVALID also if the path is on a shared
+ * directory; the message says where the host has this file. ERR_UNSUPPORTED if the path is on a
+ * root in memory. The caller frees *out with place_free().
  */
 int place_find(const struct workspace *ws, const json_t *config, const char *path,
 	       struct place *out, struct error *err);

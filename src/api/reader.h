@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A machine that reads (or writes) the disk of a workspace from outside. It has our kernel and init
- * and no network, and runs nothing of the disk. The host itself parses no file system of a guest.
+ * The reader: a machine that reads (or writes) the disk of a workspace, because the host itself
+ * parses no file system of a guest. The reader has our kernel and init and no network, and runs no
+ * program of the disk.
  *
- * The reader is a workspace in the directory of the workspace that it reads, <workspace>/reader,
- * and ends with this process. While it has the disk of a workspace at rest, its lease is that
- * workspace's own lease (one file, two names). So nobody can start or delete that workspace while
- * anything of the reader lives.
+ * The reader is a workspace of its own, <workspace>/reader, in the directory of the workspace whose
+ * disk it reads. The reader ends with this process. While the reader has the disk of a workspace at
+ * rest, the lease of this workspace is also the reader's lease (one file, two names). So nobody can
+ * start or delete this workspace while anything of the reader lives.
  */
 #ifndef API_READER_H
 #define API_READER_H
@@ -24,7 +25,7 @@ struct reader {
 	/* The workspace that is read, once its lease is also the reader's; NULL: not yet. */
 	const struct workspace *held;
 	struct supervisor_run supervisor;
-	int lock; /* a lock: only one reader at a time */
+	int lock; /* the lock by which a workspace has only one reader at a time */
 };
 #define READER_NONE                                                                                \
 	{                                                                                          \
@@ -33,15 +34,16 @@ struct reader {
 
 enum reader_use { READER_READ, READER_WRITE };
 
-/* Takes the lock and makes the empty directory. out must not move until reader_end(). */
+/* Takes the lock and makes the empty directory of the reader. *out must be READER_NONE, and must
+ * not move in memory until reader_end(), which the caller calls also on failure. */
 int reader_begin(const struct microagent *agent, const struct open_workspace *existing,
 		 struct reader *out, struct error *err);
-/* Makes the lease of the workspace the reader's lease. ERR_CONFLICT: something of the workspace
+/* Makes the lease of the workspace the reader's lease too. ERR_CONFLICT: something of the workspace
  * lives. */
 int reader_hold(struct reader *reader, const struct open_workspace *existing, struct error *err);
-/* The disk that is read: the path of a raw image, or of a layer over the raw image base. */
+/* The disk that is read. */
 struct reader_disk {
-	const char *path;
+	const char *path; /* path of a raw image, or of a layer over the raw image `base` */
 	const char *base; /* NULL: path is raw */
 	bool direct;	  /* no link may be on the way to path */
 };

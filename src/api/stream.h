@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Running a command in the guest on the caller's streams, on a connection of its own. */
+/* Runs a command in the guest on the caller's streams, on a connection of its own. */
 #ifndef API_STREAM_H
 #define API_STREAM_H
 
@@ -9,12 +9,12 @@
 /* Returns a connected socket to the agent of the guest of ws, or -1. `first` is as for
  * dial_blocking(). */
 int stream_dial(const struct workspace *ws, struct buf *first, struct error *err);
-/* Runs a command and moves bytes until the command ends. */
+/* Runs a command, and moves bytes between it and the streams until the command ends. */
 int stream_exec(const struct workspace *ws, const struct microagent_exec *exec,
 		const struct microagent_streams *streams, struct microagent_outcome *outcome,
 		struct error *err);
-/* Moves bytes like stream_exec(), for a call that was begun on a connection without a socket yet.
- */
+/* Connects to the guest, and then works like stream_exec(), for a call that the caller has begun on
+ * `connection`, which has no socket yet. */
 int stream_run(const struct workspace *ws, struct connection *connection, struct agent_call *call,
 	       const struct microagent_streams *streams, struct microagent_outcome *outcome,
 	       struct error *err);

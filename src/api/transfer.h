@@ -12,30 +12,34 @@ struct transfer {
 	const char *user;	    /* NULL: the guest's default */
 	/* The directory of the guest below which paths are resolved. */
 	const char *root;
-	/* For copies; listings use only `cancel`, or it is NULL. */
+	/* Options of a copy. A listing uses only `cancel` of them, and the pointer may then be
+	 * NULL. */
 	const struct microagent_copy *options;
 };
 
-/* Copies `path` of the guest to a target on the host. links_within is the same path as the guest
- * itself has it, see tree_receive(). */
+/* Copies the file or directory `path`, which is resolved below `root`, from the guest to a target
+ * on the host. links_within is the path that the guest of the workspace itself has for `path`, see
+ * tree_receive(). */
 int transfer_out(const struct transfer *transfer, const char *path, const char *links_within,
 		 const struct tree_target *target, struct error *err);
-/* Copies a declared output like transfer_out(). root of the guest reads it: guest/files/output.h.
- */
+/* Copies a declared output like transfer_out(). In the guest the user root reads the output:
+ * guest/files/output.h. */
 int transfer_output(const struct transfer *transfer, const char *path, const char *links_within,
 		    const struct tree_target *target, struct error *err);
-/* Copies `from` of the host, see microagent_copy.within, to `path` of the guest. If `path` is a
- * directory, the copy is called `name` in it. */
+/* Copies the file or directory `from` of the host (see microagent_copy.within) to `path` of the
+ * guest. If `path` is a directory, the copy gets the name `name` in this directory. */
 int transfer_in(const struct transfer *transfer, const char *from, const char *path,
 		const char *name, struct error *err);
-/* Appends the helper's answer to verb ("list", "stat") to entries, see microagent_list_files(). */
+/* Appends what the helper answers to the verb "list" or "stat" to entries, an array as in
+ * microagent_list_files(). */
 int transfer_listing(const struct transfer *transfer, const char *verb, const char *path,
 		     json_t *entries, struct error *err);
 /* files.c: returns a new array with the entries sorted by name. */
 json_t *listing_sorted(const json_t *entries, struct error *err);
 /* Returns the single entry of a listing of one file, as a new reference. */
 json_t *listing_only(const json_t *entries, struct error *err);
-/* Freezes the file system that has `path` of the guest while work() runs. */
+/* Freezes the file system on which `path` of the guest lies, calls work(), and lets the file system
+ * go on. */
 int transfer_frozen(const struct transfer *transfer, const char *path,
 		    int (*work)(void *data, struct error *err), void *data, struct error *err);
 
