@@ -32,8 +32,9 @@ struct containers_links {
 
 /* Starts the machine like microagent_start(). directory is a descriptor of a directory that is in
  * the mount namespace of this process. The guest has this directory at CONTAINERS_MOUNTPOINT
- * (base/agent_wire.h). number becomes the machine's number of its cell: no other machine of this
- * host may have the same number at the same time. */
+ * (base/agent_wire.h). number takes the place of the supervisor's pid, which is not unique if this
+ * process has a pid namespace of its own: no other machine of this host may have the same number at
+ * the same time. */
 int containers_start(struct microagent *agent, const char *name, int directory,
 		     const struct containers_links *links, pid_t number, struct error *err);
 

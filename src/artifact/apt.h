@@ -8,21 +8,23 @@
 
 #include "artifact/deb.h"
 
-/* The apt that is used: this system's apt. For packages of another architecture apt gets its own
- * configuration and its own lists, so that the system keeps a single architecture. */
+/* The apt of this system, for packages of one architecture. If this is not the architecture of this
+ * host, apt runs with a configuration and lists of its own, so that the system itself keeps a
+ * single architecture. */
 struct apt {
 	enum architecture architecture;
-	char *config; /* NULL: the system's configuration */
+	char *config; /* path of that configuration; NULL: the system's configuration */
 };
 /* Opens apt for an architecture. dir: an empty directory for the lists, which must exist as long as
- * *out. The lists of a foreign architecture are fetched; it is an error if one of them cannot be. A
- * package that the archives or their lists do not have is REASON_NO_PACKAGE. */
+ * *out is used. For another architecture than this host's the lists are fetched; the call fails if
+ * one of them cannot be fetched. If this function or one of the next three fails because of apt,
+ * its archives or its lists, the error has REASON_NO_PACKAGE. */
 int apt_open(enum architecture architecture, const char *dir, struct apt *out, struct error *err);
 void apt_close(struct apt *apt); /* accepts a zeroed one */
 #define auto_apt __attribute__((cleanup(apt_close)))
 
-/* Finds a package, with the version that apt would install. Uses no network. ERR_NOT_FOUND if apt's
- * lists do not have the package. */
+/* Finds a package in apt's lists, with the version that apt would install. Uses no network.
+ * ERR_NOT_FOUND if the lists do not have the package. */
 int apt_find(const struct apt *apt, const char *package, struct deb *out, struct error *err);
 /* Finds the first package that a meta package depends on. */
 int apt_find_dependency(const struct apt *apt, const char *package, struct deb *out,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * microagent-artifact: all code that needs a hash, an archive or a foreign build tool. So the
- * programs that start a machine are linked with none of these libraries. The program is run by
- * hand, by `make setup`, and by `microagent kernel` and `microagent image`. It ends when its work
- * is done.
+ * microagent-artifact: the program that has all code which needs a library for hashes, archives or
+ * file systems, or a foreign build tool. So the programs that start a machine are not linked with
+ * these libraries. The program is run by hand, by `make setup`, and by libmicroagent (for
+ * `microagent kernel` and `microagent image`). It ends when its work is done.
  */
 #ifndef ARTIFACT_ARTIFACT_H
 #define ARTIFACT_ARTIFACT_H
@@ -23,15 +23,15 @@ struct artifact_options {
 	bool plan;	     /* kernel-install: only say what would be fetched */
 	bool for_pvm;	     /* kernel-install: the kernel is built for a PVM (pvm.h) */
 	bool unconfined;     /* run skopeo, or the tools for a package, in no cell */
-	const char *fd;	     /* sha256: the descriptor to read */
-	const char *from_fd; /* bundle-build: the descriptor of `from` */
+	const char *fd;	     /* sha256: the descriptor to read; bundle-build: the one to write */
+	const char *from_fd; /* bundle-build: a descriptor on which `from` is open */
 	const char *out;     /* initrd: the file to write; default: one of the cache */
 	const char *init;    /* microagent-init; default: beside the executable */
 	const char *modules; /* initrd: a segment; kernel-install: a directory lib/modules/V */
-	const char *from;    /* a file instead of the package */
+	const char *from;    /* a file that is used instead of Debian's package */
 	const char *name;    /* the name of a custom kernel */
 	const char *size;    /* image-import: MiB */
-	/* architecture of the machines; default: this host's, or the file's own */
+	/* architecture of the machines; default: that of this host, or that of the given file */
 	const char *arch;
 	char *const *words; /* the remaining words of the command line */
 	size_t word_count;
@@ -49,22 +49,23 @@ artifact_fn artifact_sha256, artifact_init_sha256, artifact_initrd, artifact_ker
 /* Sets *out to the architecture of --arch, or to `otherwise` without --arch. */
 int artifact_architecture(const struct artifact_options *opts, enum architecture otherwise,
 			  enum architecture *out, struct error *err);
-/* Returns the path of the microagent-init of an architecture: that of --init, else the one beside
- * the executable. The caller frees it. */
+/* Returns the path of the microagent-init of an architecture: the value of --init, else the path of
+ * the file beside the executable. The caller frees it. */
 char *artifact_init_path(const struct artifact_options *opts, enum architecture architecture,
 			 struct error *err);
 /* Returns the descriptor that --fd names, or -1 with an error. */
 int artifact_fd(const struct artifact_options *opts, struct error *err);
-/* Returns the descriptor that --from-fd names, which is to be read from its beginning, or opens
- * `from`. Returns -1 with an error. */
+/* Returns the descriptor that --from-fd names, moved to its beginning. Without --from-fd, opens
+ * `from` and returns its descriptor. Returns -1 with an error. */
 int artifact_open_from(const struct artifact_options *opts, struct error *err);
 /* Prints the answer: the text, or with --json the object, which is borrowed. */
 int artifact_answer(const struct artifact_options *opts, const json_t *object, struct error *err,
 		    const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 
 /*
- * Starts to record SIGINT, SIGTERM and SIGHUP. Long work checks for a recorded signal, cleans up
- * and returns an error. main() then ends by that signal, so that the caller of the program sees it.
+ * From this call on SIGINT, SIGTERM and SIGHUP are only recorded. Long work checks for a recorded
+ * signal, cleans up and returns an error. main() then ends by that signal, so that the caller of
+ * the program sees by which signal the program ended.
  */
 void artifact_catch_signals(void);
 /* Returns -1 with ERR_UNAVAILABLE "interrupted" if a signal has come. */

@@ -11,32 +11,33 @@
 
 #include "artifact/tool.h"
 
+/* What a tool has in its cell. */
 struct tool_cell {
-	/* The tool reads the user's settings for registries. With the network it also reads the
-	 * user's logins. Without the network, and if root runs it, it also reads the files of other
-	 * users. */
+	/* The tool may read the user's settings for registries. If it also has the network, it may
+	 * read the user's logins too. If it has no network, and root runs this program, it may read
+	 * the files of other users. */
 	bool settings;
-	/* a path that it may read, at the same path as on the host; NULL: none */
+	/* a path that the tool may read, at the same path as on the host; NULL: none */
 	const char *source;
-	const char *link; /* a link to source in its working directory; NULL: none */
+	const char *link; /* name of a link to source in the tool's working directory; NULL: none */
 	bool network;
-	/* An absolute path. The tool does not see this directory, but two directories in it, and
-	 * can write to both. It sees `out` under the same name in its own working directory, and
-	 * `temporary` as its place for temporary files. out and temporary are names, not paths. */
+	/* An absolute path of a directory, in which the names `out` and `temporary` are two
+	 * directories. The tool sees only these two, and can write to both. It sees `out` under the
+	 * same name in its working directory, and `temporary` as its place for temporary files. */
 	const char *dir;
 	const char *out;
 	const char *temporary;
-	/* How many bytes it may write to both together; 0: any number. More is ERR_INVALID and
-	 * REASON_IMAGE_TOO_SMALL. */
+	/* How many bytes the tool may write to these two directories together; 0: any number. If it
+	 * writes more, it is ended, with ERR_INVALID and REASON_IMAGE_TOO_SMALL. */
 	uint64_t room;
-	bool unconfined; /* it runs in no cell, because the user wants that */
-	/* it runs without a cell if none can be made, because apt has verified its input */
+	bool unconfined; /* the tool runs in no cell, because the user wants this */
+	/* If no cell can be made, the tool runs without one, because apt has verified its input. */
 	bool vouched;
 };
 
-/* Runs argv of the tool in the cell, with the relevant variables of this process's environment and
- * with the tool's own variables. Without a cell, the tool's working directory is dir.
- * ERR_UNAVAILABLE and REASON_NO_CELL if no cell can be made. */
+/* Runs the tool's argv in the cell. Its environment has the variables of this process that such a
+ * tool needs, and the tool's own variables. Without a cell, the tool's working directory is dir.
+ * ERR_UNAVAILABLE with REASON_NO_CELL if no cell can be made; else the errors of tool_run(). */
 int cell_run(const struct tool_cell *cell, const struct tool *tool, struct error *err);
 
 #endif

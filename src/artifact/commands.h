@@ -7,7 +7,7 @@
 struct artifact_command {
 	const char *name, *args, *help;
 	artifact_fn *fn;
-	const char *options[9]; /* besides --json */
+	const char *options[9]; /* names of the options that the command has beside --json */
 };
 
 /* The commands of this system (linux/commands.c, darwin/commands.c). An entry without a name ends

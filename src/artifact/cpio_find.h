@@ -7,7 +7,8 @@
 
 #include "base/error.h"
 
-/* Runs cpio_search() on the file of a descriptor, and does not change its position. */
+/* Runs cpio_search() (base/cpio_search.h) on the file of a descriptor. Does not change the position
+ * of the descriptor. */
 int cpio_find(int fd, const char *name, uint64_t *at, uint64_t *size, struct error *err);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Checks a program before it is put where it will find no library. */
+/* Checks that a program needs no libraries, before it is put into an initrd, which has none. */
 #ifndef ARTIFACT_ELF_H
 #define ARTIFACT_ELF_H
 

@@ -25,12 +25,14 @@ struct ext4_spec {
 int ext4_make(const struct ext4_spec *spec, struct rootfs *rootfs, const char *file,
 	      struct error *err);
 
-/* Makes an empty file system. ext4_make_empty(), ext4_write() and ext4_fsck() are the steps of
- * ext4_make(). They are separate for a rootfs that a reader has, because a reader runs no tool. */
+/* Makes an empty file system. ext4_make_empty(), ext4_write() and ext4_fsck() are the three steps
+ * of ext4_make(). They are separate because a reader (reader.h) can start no tool: if the rootfs is
+ * in a reader, this calls only ext4_write(), and its parent calls the other two. */
 int ext4_make_empty(const struct ext4_spec *spec, const char *file, struct error *err);
 /* Writes the rootfs into the empty file system. After a failure the file is half written. */
 int ext4_write(const struct ext4_spec *spec, struct rootfs *rootfs, const char *file,
 	       struct error *err);
+/* Checks the file system with e2fsck. */
 int ext4_fsck(const struct ext4_spec *spec, const char *file, struct error *err);
 
 #endif

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The modules that a kernel needs until its root file system is mounted, and those for the features
- * of the guest agent. depmod finds the dependencies. This program makes the order, because the
- * agent must load the modules with only finit_module().
+ * The modules that a kernel needs until its root file system is mounted, and the modules for what
+ * the guest's agent does. depmod finds which module depends on which. This program puts the modules
+ * in order, because the agent has no modprobe: it calls finit_module() for one module after the
+ * other.
  */
 #ifndef ARTIFACT_MODULES_H
 #define ARTIFACT_MODULES_H
@@ -20,25 +21,25 @@ struct module_list {
 };
 void module_list_free(struct module_list *list);
 
-/* Returns the modules that guests of an architecture need, in the order of need, NULL-terminated.
- * Names are as lsmod shows them. */
+/* Returns the names of the modules that guests of an architecture need, as lsmod shows them,
+ * NULL-terminated. A module that is needed earlier comes first. */
 const char *const *guest_modules(enum architecture architecture);
 
 /*
- * Puts names in load order: each module comes after all modules on which it depends. dep is the
- * text of modules.dep. builtin is the text of modules.builtin; a name found there needs no loading.
- * A name found in neither is ERR_NOT_FOUND. The function is pure.
+ * Puts modules in the order of loading: each module comes after all modules on which it depends.
+ * dep is the text of modules.dep. builtin is the text of modules.builtin; a module that is listed
+ * in it needs no loading. A name that neither text has is ERR_NOT_FOUND. The function is pure.
  */
 int modules_resolve(const char *dep, const char *builtin, const char *const *names,
 		    struct module_list *out, struct error *err);
 
 /*
- * Writes a segment to fd: modules/<version>/..., and modules.list with one path a line in load
- * order. The segment does not use lib, because ours may be put behind another initramfs, in which
- * lib is often a link.
+ * Writes a segment to fd: modules/<version>/..., and modules.list with one path a line in the order
+ * of loading. The modules are not in lib/modules, because the segment may be put behind another
+ * initramfs, in which lib is often a link.
  *
- * root, which is cell->out, holds lib/modules/<version> from the package. depmod runs on it in the
- * cell.
+ * root is the directory cell->out, in which lib/modules/<version> was unpacked from the package.
+ * depmod runs on it in the cell.
  */
 int modules_segment(const struct tool_cell *cell, int root, const char *version,
 		    enum architecture architecture, int fd, struct error *err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Rewrites errors of skopeo for the user who named the image. */
+/* Rewrites errors of skopeo, so that they name the image as the user has named it. */
 #ifndef ARTIFACT_OCI_COMPLAINT_H
 #define ARTIFACT_OCI_COMPLAINT_H
 
@@ -14,8 +14,9 @@ int oci_complain(const struct oci_source *source, struct error *err);
 
 /* Returns true if skopeo's error says that an index has no image for the wanted platform. */
 bool oci_lacks_platform(const struct error *why);
-/* Names the platforms of an index. text: the index as it is stored. Returns true with
- * ERR_UNSUPPORTED, or false if the index names no platform. */
+/* Sets ERR_UNSUPPORTED, whose message lists the platforms that an index has an image for, and
+ * returns true. text: the index as it is stored. Returns false, with err unchanged, if the index
+ * names no platform. */
 bool oci_complain_of_platform(const struct oci_source *source, const struct buf *text,
 			      struct error *err);
 

@@ -18,7 +18,8 @@ struct oci_layer {
 
 struct oci_image {
 	char sha256[DIGEST_TEXT];	 /* digest of its manifest */
-	char config_sha256[DIGEST_TEXT]; /* digest of its configuration; equal for equal contents */
+	char config_sha256[DIGEST_TEXT]; /* digest of its configuration; two images with the same
+					  * digest here have the same contents */
 	struct oci_layer *layers;	 /* the lowest first */
 	size_t layer_count;
 	uint64_t bytes; /* size of all stored layers together */
@@ -27,8 +28,8 @@ struct oci_image {
 void oci_image_free(struct oci_image *image); /* accepts a zeroed one */
 #define auto_oci_image __attribute__((cleanup(oci_image_free)))
 
-/* Reads the image that skopeo has put into the directory. ERR_INVALID if it is damaged or no image.
- * ERR_UNSUPPORTED if it is for another architecture, or not for Linux. */
+/* Reads the image that skopeo has put into the directory. ERR_INVALID if the files are damaged or
+ * are no image. ERR_UNSUPPORTED if the image is for another architecture, or not for Linux. */
 int oci_image_read(const char *dir, enum architecture architecture, struct oci_image *out,
 		   struct error *err);
 

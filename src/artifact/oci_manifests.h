@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The manifests that a source has for the name of an image. They are read before any other part of
- * the image is fetched. An image is identified by the digest of its manifest, which names the
- * layers as they are stored. So an entry that is recorded under a digest was made from exactly
- * these bytes, whatever source they came from.
+ * The manifests that a source (oci_source.h) has for the name of an image. They are read before any
+ * other part of the image is fetched. An image is identified by the digest of its manifest, which
+ * has the digests of the layers. So if the cache has an entry that records this digest, the entry
+ * was made from exactly the same layers, whatever source they came from.
  */
 #ifndef ARTIFACT_OCI_MANIFESTS_H
 #define ARTIFACT_OCI_MANIFESTS_H
@@ -23,9 +23,9 @@ struct oci_manifests {
 	size_t count;
 };
 
-/* Reads the manifest, or the index, that the source has for the image's name. Of an index those
- * manifests count that are for linux on that architecture. A manifest that names no platform counts
- * too. */
+/* Stores the digests of the manifests in text. text is what the source has for the name of the
+ * image: a manifest, or an index. Of an index only the manifests count that are for linux on that
+ * architecture, or that name no platform. */
 int oci_manifests_read(const struct buf *text, enum architecture architecture,
 		       struct oci_manifests *out, struct error *err);
 bool oci_manifests_have(const struct oci_manifests *list, const char *sha256);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reads foreign bytes, which may be compressed, with libarchive. They are read from the position of
- * a descriptor, as many as the caller says. Only what libarchive unpacks by itself is unpacked: for
- * other kinds of compression it would run a program of PATH (archive_read_filter(3)).
+ * Reads foreign bytes, which may be compressed, with libarchive. The caller says how many bytes are
+ * read, from the position of a descriptor on. Only those kinds of compression are allowed that
+ * libarchive unpacks by itself: for others it would run a program of PATH (archive_read_filter(3)).
  */
 #ifndef ARTIFACT_PACKED_H
 #define ARTIFACT_PACKED_H
@@ -25,29 +25,31 @@ enum packing {
 #define PACKINGS_OF_ARCHIVES (PACKING_GZIP | PACKING_BZIP2 | PACKING_XZ | PACKING_ZSTD)
 
 struct packed {
-	int fd; /* the caller's descriptor */
-	uint64_t left;
+	int fd;	       /* the caller's descriptor */
+	uint64_t left; /* number of bytes that may still be read */
 	char *block;
-	bool ended; /* all bytes were read, and more were wanted */
-	int errnum; /* errno of a failed read of the host; 0: none */
+	bool ended; /* libarchive asked for more when all bytes had been read */
+	int errnum; /* errno of a failed read of fd; 0: none failed */
 };
 
 /* Starts reading from fd. left: the number of bytes; UINT64_MAX: all bytes of fd until its end. */
 int packed_begin(struct packed *packed, int fd, uint64_t left, struct error *err);
 void packed_end(struct packed *packed); /* accepts a zeroed one */
 
-/* Allows the packings. ERR_UNSUPPORTED if libarchive was built without one of them. */
+/* Allows the kinds of compression in `packings`. ERR_UNSUPPORTED if libarchive was built without
+ * one of them. */
 int packed_support(struct archive *archive, unsigned packings, struct error *err);
 /* Opens archive, whose formats are set, to read the bytes. Returns libarchive's result. */
 int packed_open(struct packed *packed, struct archive *archive);
 
-/* Opens *out, from which archive_read_data_block() reads the unpacked bytes. *out is also set if
- * the result is not 0: then it has libarchive's message, or it is NULL with err set. Returns
- * ARCHIVE_EOF if there is not one byte. */
+/* Opens *out, from which archive_read_data_block() reads the unpacked bytes. Returns 0, or
+ * ARCHIVE_EOF if there is not one byte, or another result of libarchive. If the result is not 0,
+ * *out has the message of libarchive, or *out is NULL and err is set. The caller frees *out in all
+ * cases. */
 int packed_unpack(struct packed *packed, unsigned packings, struct archive **out,
 		  struct error *err);
 
-/* Writes unpacked bytes at an offset. */
+/* Writes len unpacked bytes to fd, at the offset `at`. */
 int packed_put(int fd, const void *data, size_t len, int64_t at, struct error *err);
 
 static inline void packed_free_archive(struct archive **archive)

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The place for work on one entry of the cache. It has a lock, so that two builders do not collide.
- * It has a scratch directory, which is empty at the start and removed at the end. Files are
- * published by rename.
+ * The place in which a command makes an entry of the cache. A place has a lock, so that two
+ * commands of the same kind do not work at the same time. A place also has a scratch directory,
+ * which is empty at the start and removed at the end. A finished file is moved by rename() from it
+ * to the entry.
  *
  * The lock is <cache>/.locks/<what> and is never unlinked. The scratch directory is
- * <cache>/tmp/<what>. What a killed run left in it is removed by the next run.
+ * <cache>/tmp/<what>. What a killed command has left in it is removed by the next command with the
+ * same <what>.
  */
 #ifndef ARTIFACT_PLACE_H
 #define ARTIFACT_PLACE_H
@@ -25,11 +27,13 @@ struct place {
 	char *what;
 };
 
-/* Opens a place. Waits until another run with the same `what` ("kernel-build") ends, and says so on
- * a terminal. */
+/* Opens a place. what names the kind of work ("kernel-build"). Waits until no other process has a
+ * place with the same `what`, and shows on a terminal that it waits. ERR_UNAVAILABLE if a signal
+ * asks this program to end meanwhile. */
 int place_open(enum cache_part part, const char *what, struct place *out, struct error *err);
-/* Takes a second lock for the moment of publication. Programs other than the entry's own builder
- * take it too. Returns a descriptor, which the caller closes. */
+/* Takes a second lock, <cache>/.locks/<name>, for the moment at which the entry changes. Other
+ * commands that change entries take this lock too. Returns a descriptor, which the caller
+ * closes. */
 int place_exclusive(const struct place *place, const char *name, struct error *err);
 void place_close(struct place *place); /* removes the scratch directory; accepts a zeroed one */
 #define auto_place __attribute__((cleanup(place_close)))
@@ -41,7 +45,8 @@ int place_subdir(const struct place *place, const char *name, struct error *err)
 /* Returns -1 with ERR_IO unless that many bytes are free on the cache's file system. */
 int place_require_space(const struct place *place, uint64_t bytes, struct error *err);
 
-/* Remove, add files to and record the entry, as the functions of store/cache_write.h do. */
+/* Remove an entry (withdraw), add a file to it (publish), and write its record, as the functions of
+ * store/cache_write.h do. */
 int place_withdraw(const struct place *place, const char *name, struct error *err);
 int place_publish(const struct place *place, const char *file, const char *name, const char *suffix,
 		  struct error *err);

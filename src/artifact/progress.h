@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A line on stderr that says what the program waits for and since when. It appears after the first
- * second of all stages together, is redrawn at most four times a second and is cut to the
- * terminal's width. Nothing is written if stderr is not a terminal.
+ * A line on stderr that says what the program waits for and since when. The line appears when the
+ * program has worked for a second, is redrawn at most four times a second, and is cut to the width
+ * of the terminal. Nothing is written if stderr is no terminal.
  */
 #ifndef ARTIFACT_PROGRESS_H
 #define ARTIFACT_PROGRESS_H
@@ -13,7 +13,7 @@
 void progress_stage(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* Sets the progress to done of about total units, and draws. total 0: unknown. */
 void progress_count(size_t done, size_t total);
-void progress_draw(void); /* to be called while waiting */
-void progress_clear(void);
+void progress_draw(void);  /* draws the line; whoever waits calls it from time to time */
+void progress_clear(void); /* removes the line */
 
 #endif

@@ -11,7 +11,7 @@
 
 #include "base/error.h"
 
-/* Sets *out to true if the kernel at the path has such code. The kernel must be unpacked, because
+/* Sets *out to whether the kernel at the path has such code. The kernel must be unpacked, because
  * the code cannot be found in compressed bytes. */
 int pvm_find_code(const char *kernel, bool *out, struct error *err);
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The contents of an image, which are put together file by file, or layer over layer. They are a
- * tree in memory. Only the bytes of regular files are on disk, each in a numbered file of its own.
- * No name or link of the tree is ever followed on the host: links to directories are resolved in
- * the tree, and nothing is above its root. ext4_make() writes the tree into a file system, so that
- * nobody needs the right to give files to others.
+ * The contents of an image, which are put together file by file, or layer over layer. The contents
+ * are a tree in memory. Only the bytes of regular files are on disk, each in a numbered file of its
+ * own. No name or link of the tree is ever followed on the host: a link to a directory is resolved
+ * in the tree, and nothing is above the root of the tree. ext4_make() writes the tree into a file
+ * system. So the files of an image can have any owner, though no file of the host changes its
+ * owner.
  */
 #ifndef ARTIFACT_ROOTFS_H
 #define ARTIFACT_ROOTFS_H
@@ -15,7 +16,7 @@
 
 #include "base/error.h"
 
-#define ROOTFS_PATH_MAX 4000 /* bytes: every program takes such a path */
+#define ROOTFS_PATH_MAX 4000 /* bytes; less than PATH_MAX, so every program takes such a path */
 
 /* An extended attribute: "security.capability". */
 struct rootfs_xattr {
@@ -30,20 +31,22 @@ struct rootfs_file {
 	uid_t uid;
 	gid_t gid;
 	int64_t time;  /* time of the last modification, in seconds */
-	uint32_t nsec; /* the nanoseconds beyond them */
-	/* S_IFLNK: the target. S_IFREG: the contents are one of these, or none at all. */
+	uint32_t nsec; /* the nanoseconds of this time beyond the second */
+	/* The target of a link (S_IFLNK). A regular file (S_IFREG) has its contents in text, in
+	 * from or in data; if none of these is set, it is empty. */
 	char *text;
-	char *from;	/* a file of the host */
-	uint64_t data;	/* the number of a data file */
+	char *from;	/* path of a file of the host */
+	uint64_t data;	/* number of a data file; 0: none */
 	uint64_t bytes; /* size of a regular file */
 	struct rootfs_xattr *xattrs;
 	size_t xattr_count;
 	unsigned names;	 /* how many names the file has */
-	bool counted;	 /* it counts in the contents, because it has had a name */
-	uint64_t memory; /* how much memory it takes, once it is counted */
-	uint32_t inode;	 /* its inode once it is written; 0: not yet */
+	bool counted;	 /* rootfs_count_file() has counted the file */
+	uint64_t memory; /* bytes of memory that were counted for the file */
+	uint32_t inode;	 /* its inode in the file system; 0: not written yet */
 };
-/* Makes a file with one name; all but the mode is zeroed. Returns NULL with an error. */
+/* Returns a new file, with one name; all other members but the mode are zero. Returns NULL with an
+ * error. */
 struct rootfs_file *rootfs_file_new(mode_t mode, struct error *err);
 
 /* Bounds on the size of the contents. */
@@ -58,9 +61,9 @@ extern const struct rootfs_bounds rootfs_unbounded;
 
 struct rootfs;
 struct tar_bound;
-/* Makes an empty tree. data_dir stays the caller's, and must be empty except for the data files; -1
- * if no data file is opened. time: the time of directories that no layer lists. Returns NULL with
- * an error. */
+/* Returns an empty tree, or NULL with an error. data_dir is the directory for the data files, in
+ * which no other files may be; -1 if rootfs_open_data() is not called. The caller closes data_dir.
+ * time: the time of directories that are made because a path needs them. */
 struct rootfs *rootfs_new(int data_dir, int64_t time, const struct rootfs_bounds *bounds,
 			  struct error *err);
 void rootfs_free(struct rootfs *fs); /* NULL is fine */
@@ -70,43 +73,46 @@ void rootfs_cleanup(struct rootfs **fs);
 /* Starts the next layer. All files that are added from now on belong to it. */
 void rootfs_next_layer(struct rootfs *fs);
 
-/* Returns how many bytes the layers of an image may unpack to, if its files may have so many bytes.
- */
+/* Returns how many bytes the layers of an image may unpack to, if the files of the image may have
+ * `bytes` bytes. */
 uint64_t rootfs_most_unpacked(uint64_t bytes);
 /* Returns the bound on what all layers together unpack to. Bytes that are dropped or replaced count
  * too. */
 struct tar_bound *rootfs_unpacked(struct rootfs *fs);
-/* Returns the counter for tar_digest() of the next layer. */
+/* Returns the counter that tar_digest() of the next layer takes as `behind`. */
 uint64_t *rootfs_bytes_behind(struct rootfs *fs);
-/* Opens a new data file for file, for that many bytes. ERR_INVALID if the contents would exceed
- * their bound. */
+/* Opens a new data file for `file`, for that many bytes, and returns its descriptor, which the
+ * caller closes. ERR_INVALID if the contents would exceed their bound. */
 int rootfs_open_data(struct rootfs *fs, struct rootfs_file *file, uint64_t bytes,
 		     struct error *err);
-/* Drops a file that got no name. */
+/* Frees a file that got no name, and removes its data file. */
 void rootfs_drop(struct rootfs *fs, struct rootfs_file *file);
 
 /*
  * The paths below are those of an archive: "./usr/bin/", "/usr/bin" and "usr/bin" are the same. A
  * path with ".." in it is ERR_INVALID.
  */
-/* Puts file at path and replaces the file that was there. A directory that was there keeps its
- * contents. Makes missing directories of the path. Takes over file, also if it fails. */
+/* Puts file at path, in place of the file that had this path. If both are directories, the contents
+ * of the directory stay. Makes missing directories of the path. Takes over file, also on
+ * failure. */
 int rootfs_put(struct rootfs *fs, const char *path, struct rootfs_file *file, struct error *err);
 /* Adds another name for target, which must exist and not be a directory. */
 int rootfs_link(struct rootfs *fs, const char *path, const char *target, struct error *err);
 /* Makes a directory and all missing directories of the path. */
 int rootfs_make_dir(struct rootfs *fs, const char *path, struct error *err);
 /* Removes the file or directory that lower layers have at path, and all below it. It is no error if
- * there is none. */
+ * they have nothing at path. */
 int rootfs_hide(struct rootfs *fs, const char *path, struct error *err);
-/* Removes all that lower layers have in a directory. It is no error if there is no directory. */
+/* Removes all that lower layers have in the directory at path. It is no error if they have no such
+ * directory. */
 int rootfs_hide_below(struct rootfs *fs, const char *path, struct error *err);
 
-/* Adds a directory, or a regular file or link with that text, with the time of the file system. */
+/* Adds a directory, or a regular file whose contents are text, or a link whose target is text. Its
+ * time is that of rootfs_new(). */
 int rootfs_add(struct rootfs *fs, const char *path, mode_t mode, uid_t owner, const char *text,
 	       struct error *err);
-/* Adds a regular file of root with the contents of a file of the host. The contents are read at the
- * end. */
+/* Adds a regular file that belongs to root and has the contents of the file `from` of the host.
+ * These are read when the tree is written into a file system. */
 int rootfs_add_copy(struct rootfs *fs, const char *path, mode_t mode, const char *from,
 		    struct error *err);
 
@@ -116,6 +122,6 @@ const struct rootfs_file *rootfs_find(struct rootfs *fs, const char *path);
 /* Returns the size of the contents in bytes. Each file, also a directory, counts in whole blocks of
  * 4 KiB. */
 uint64_t rootfs_bytes(const struct rootfs *fs);
-uint64_t rootfs_count(const struct rootfs *fs); /* names; the root has none */
+uint64_t rootfs_count(const struct rootfs *fs); /* number of names; the root has no name */
 
 #endif

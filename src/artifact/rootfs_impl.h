@@ -14,7 +14,8 @@ struct rootfs_node {
 	struct rootfs_file *file;
 	void *children;	 /* a tree of tsearch(), by name */
 	unsigned layer;	 /* the layer that set the file */
-	unsigned pruned; /* its contents came with this layer or a later one; 0: not known */
+	unsigned pruned; /* all that is in the directory came with this layer or a later one; 0: not
+			  * known */
 	size_t path_len;
 };
 
@@ -30,12 +31,14 @@ struct rootfs {
 	struct rootfs_bounds bounds;
 };
 
-/* Counts bytes that are kept in memory. ERR_INVALID if they exceed their bound. */
+/* Counts bytes that are kept in memory. ERR_INVALID if there are then more than bounds.text. */
 int rootfs_take_text(struct rootfs *fs, uint64_t bytes, struct error *err);
-/* Counts a file. It counts from its first name until its last name is gone. */
+/* Counts a file, when it gets its first name. The file counts until its last name is gone.
+ * ERR_INVALID if bounds.text is exceeded. */
 int rootfs_count_file(struct rootfs *fs, struct rootfs_file *file, struct error *err);
 
-/* Opens the contents of a file that are in a file of the host or a data file, for reading. */
+/* Opens the file of the host, or the data file, that has the contents of a file. Returns a
+ * descriptor for reading, which the caller closes. */
 int rootfs_read_data(const struct rootfs *fs, const struct rootfs_file *file, struct error *err);
 /* Removes the data file of a file if it has one. */
 void rootfs_remove_data(const struct rootfs *fs, struct rootfs_file *file);

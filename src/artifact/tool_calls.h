@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The system calls that foreign programs may use while they work on input from outside. Every other
- * call returns ENOSYS, so that a program behaves as on an older kernel. Refused are keys of the
- * kernel, namespaces, mounts, bpf, ptrace, io_uring and the like, and sockets that belong to no
- * network namespace (AF_VSOCK). A call of another architecture's table ends the program.
+ * call fails with ENOSYS, so that a program behaves as on an older kernel. Among the calls that
+ * fail are those for keys of the kernel, namespaces, mounts, bpf, ptrace and io_uring, and for
+ * sockets that belong to no network namespace (AF_VSOCK). A program that uses the call table of
+ * another architecture (like that of i386) is killed.
  */
 #ifndef ARTIFACT_TOOL_CALLS_H
 #define ARTIFACT_TOOL_CALLS_H
@@ -11,9 +12,9 @@
 #include "base/error.h"
 
 enum tool_calls {
-	/* For one program that runs outside a cell. It can start no process. It can reach no other
-	 * process by a signal, a limit or a socket. It can change no mode, owner, time or attribute
-	 * of a file, because Landlock does not cover these. */
+	/* For one program that runs without a cell, under Landlock. The program can start no
+	 * process. It can reach no other process by a signal, a limit or a socket. It can change no
+	 * mode, owner, time or attribute of a file: Landlock does not restrict these. */
 	TOOL_CALLS_ALONE,
 	/* For programs in a cell, where they can reach no process, file system or network of the
 	 * host. */
