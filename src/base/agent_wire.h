@@ -16,39 +16,47 @@
 
 #include "base/frame.h"
 
-#define AGENT_PORT 2222	  /* in the guest: the agent's port, bound before any workload runs */
-#define CONTROL_PORT 1024 /* on the host: the control stream, accepted once in each boot */
-/* On the host: the port of the link. The guest's PID 1 makes one connection to it in each boot,
- * before any workload runs. The link carries packets (base/packet.h) where the VMM's vsock device
- * does not pass on the end of one side. */
+/* The vsock port of the guest on which the agent listens. The agent takes it before any workload
+ * runs. */
+#define AGENT_PORT 2222
+/* The vsock port of the host for the control stream. The host accepts one connection to this port
+ * in each boot. */
+#define CONTROL_PORT 1024
+/* The vsock port of the host for the link. There is a link if the VMM's vsock device cannot close
+ * only one direction of a stream. The guest's PID 1 makes one connection to this port in each boot,
+ * before any workload runs. The streams are then carried over this connection, as packets
+ * (base/packet.h). */
 #define LINK_PORT 1023
-/* A socket in a workspace with a link. It leads only to the guest's agent and to the guest's
- * published ports, while vsock.sock leads to all ports, and it passes on the end of one side. The
- * socket has the second name until the agent has said that it serves the link. */
+/* The socket in a workspace with a link by which streams go over the link, so that one direction
+ * can be closed. It leads only to the guest's agent and to the guest's published ports, while
+ * vsock.sock leads to all ports. The socket has the second name until the agent has said that it
+ * serves the link. */
 #define AGENT_SOCK "agent.sock"
 #define AGENT_SOCK_EARLY AGENT_SOCK ".early"
-/* In the guest: the vsock port PUBLISH_PORT_FIRST + P stands for the published TCP port P. */
+/* The vsock port PUBLISH_PORT_FIRST + P of the guest stands for its published TCP port P. */
 #define PUBLISH_PORT_FIRST 65536u
 
-/* In the guest: the directory of what the host shares for containers, in machines that have any. */
+/* The directory of a guest in which containers find what the host shares with them. Only machines
+ * of microagent-oci have it. */
 #define CONTAINERS_MOUNTPOINT "/run/microagent-containers"
 
 /* The beginning of each line that init writes on the serial console. */
 #define INIT_LINE_PREFIX "microagent-init: "
-/* The last line of init in a machine that is switched off by a reset: its file systems are on the
- * disk. */
+/* The last line of init in a machine whose VMM can be ended only by a reset. It tells the host that
+ * the reset is a power-off: all file systems have been written to the disk. */
 #define ORDERLY_END_LINE "the machine ends in order"
 
-/* An envelope that asks for nothing: any agent answers it with one line, a refusal. */
+/* A request in the envelope form of which no agent knows the operation: every agent answers with
+ * one line, a refusal, which shows that the agent is there. */
 #define AGENT_PING "{\"op\":\"ping\",\"payload\":{}}\n"
 
 enum agent_frame { AGENT_FRAME_STDIN = 1, AGENT_FRAME_STDOUT = 2, AGENT_FRAME_STDERR = 3 };
-/* The length of what stands before the raw bytes in a frame's payload. */
+/* The bytes of type and request number, which come before the raw bytes in a frame's payload. */
 #define AGENT_DATA_HEADER 9
-/* The same length with the header of the frame added. */
+/* All bytes before the raw bytes, with the header of the frame. */
 #define AGENT_DATA_FRONT (FRAME_HEADER + AGENT_DATA_HEADER)
 
-/* Writes what stands before len raw bytes; len is at most FRAME_MAX - AGENT_DATA_HEADER. */
+/* Writes all bytes that come before len raw bytes; len is at most FRAME_MAX - AGENT_DATA_HEADER. */
 static inline void agent_data_front(uint8_t front[AGENT_DATA_FRONT], enum agent_frame type,
 				    uint64_t request, size_t len)
 {

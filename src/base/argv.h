@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An argument vector that grows. Errors stick: adds after a failure do nothing, and argv_finish()
- * reports the failure. A long command line can therefore be written without a check at every word.
+ * An argument vector that grows. If an add fails, all later adds do nothing, and argv_finish()
+ * reports the failure. So a caller that adds many words need not check each add.
  */
 #ifndef BASE_ARGV_H
 #define BASE_ARGV_H
@@ -27,7 +27,7 @@ void argv_add(struct argv *argv, const char *word);
 void argv_addf(struct argv *argv, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* Adds all words up to a NULL. */
 void argv_add_list(struct argv *argv, const char *const *words);
-/* Returns the vector, borrowed from argv; NULL (ERR_IO, ENOMEM) if an add failed. */
+/* Returns the vector, which belongs to argv. Returns NULL with ERR_IO (ENOMEM) if an add failed. */
 const char *const *argv_finish(struct argv *argv, struct error *err);
 
 #endif

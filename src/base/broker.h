@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A broker: a process that keeps the rights which another process, the asker, gives up because it
- * parses data that may be hostile. The broker is forked from the asker while the asker is still
- * trusted, so it knows everything that was known then. From then on it carries out a few fixed
- * duties when it is asked to. An attacker may control the asker: each duty checks the question
- * against what the broker itself knows, and against the descriptors that come with the question.
+ * A broker: a process that keeps rights for another process, the asker. The asker gives up these
+ * rights because it parses data that may be hostile. The broker is forked from the asker while the
+ * asker is still trusted, so the broker knows all that the asker knew at that time. From then on
+ * the broker carries out a few fixed duties when the asker asks it to. An attacker may have taken
+ * over the asker. So each duty checks the question against what the broker itself knows, and
+ * against the descriptors that come with the question.
  *
- * The two processes end together. The asker is the broker's parent, and its death kills the broker;
- * the asker sees the end of the broker at its pidfd.
+ * The two processes end together. The asker is the broker's parent, and the death of the asker
+ * kills the broker. The asker notices the end of the broker by the broker's pidfd.
  *
- * Without a broker each module does the same work itself: broker_is_asked() says which is the case.
+ * In a process without a broker each module does the same work itself: broker_is_asked() says
+ * whether there is a broker.
  */
 #ifndef BASE_BROKER_H
 #define BASE_BROKER_H
@@ -42,7 +44,7 @@ struct broker_duty {
 
 struct broker_row {
 	const struct broker_duty *duty;
-	void *data;
+	void *data;	    /* the first argument of duty->fn */
 	const char *reason; /* why this duty exists */
 };
 
@@ -51,39 +53,41 @@ struct broker_spec {
 	size_t count;
 	const int *keep; /* descriptors that the broker needs; it closes all others */
 	size_t nkeep;
-	void (*begin)(void *data); /* called in the broker, before anything else */
+	void (*begin)(void *data); /* is called in the broker before it serves; NULL: not called */
 	void *data;
 };
 
-/* Forks the broker. From now on the modules of this process ask it. */
+/* Forks the broker. From now on the modules of this process ask the broker. */
 int broker_start(const struct broker_spec *spec, struct proc *out, struct error *err);
-/* Closes the socket, which makes the broker end, and reaps the broker. After broker_end_asker() the
- * broker ends only when this process does, and this call does not wait for it. Accepts
- * PROC_NONE. */
+/* Closes the socket, which makes the broker end, and reaps the broker. If broker_end_asker() was
+ * called in the broker, the broker ends only when this process ends: then this call does not wait
+ * for it. Accepts PROC_NONE. */
 void broker_end(struct proc *broker);
 
-/* Returns whether there is a broker that can be asked. */
+/* Returns whether this process has a broker that it asks. */
 bool broker_is_asked(void);
-/* Asks and waits for the answer. The caller closes the descriptors of the answer. out may be NULL
- * if the answer has no content. The error is the duty's own. */
+/* Asks the broker for a duty, and waits for the answer. The caller closes the descriptors of the
+ * answer. out may be NULL if the answer has no content. If the duty fails, *err is the error of the
+ * duty. */
 int broker_ask(const struct broker_duty *duty, const struct broker_message *in,
 	       struct broker_message *out, struct error *err);
 
 /* Returns the pid of the asker, if this process is a broker; 0 in any other process. */
 pid_t broker_asker(void);
-/* Called in the broker when the machine is cut off: no duty opens a way out of the machine from now
- * on. */
+/* Forbids all duties to open a way out of the machine, from now on. A duty calls it when the
+ * machine is put into quarantine. */
 void broker_cut_ways(void);
-/* Called in a duty that opens a way. Returns -1 with ERR_CONFLICT once the ways are cut. */
+/* Returns -1 with ERR_CONFLICT after broker_cut_ways(). Each duty that opens a way out of the
+ * machine calls it first. */
 int broker_check_ways(struct error *err);
-/* Called in a duty that ends the asker. The asker is killed at the deadline (monotonic) unless it
- * has ended by then, whatever the broker does meanwhile, and the broker ends with it. If there are
- * two deadlines, the earlier one holds. */
+/* Makes the asker end. A duty calls it. The asker is killed at the deadline (clock_mono_ns()), if
+ * it has not ended by then, whatever the broker does meanwhile; the broker ends with it. If the
+ * function is called more than once, the earliest deadline holds. */
 void broker_end_asker(uint64_t deadline_ns);
-/* Called in a duty after which nothing is left to do: the broker takes no other question. */
+/* Makes the broker take no further question. A duty calls it after which nothing is left to do. */
 void broker_take_no_more(void);
-/* Called in the broker. Returns whether the process descends from the asker, and is neither the
- * asker nor the broker. */
+/* Returns whether the process descends from the asker, and is neither the asker nor the broker.
+ * Only duties call it. */
 bool broker_knows(pid_t pid);
 
 #endif

@@ -28,17 +28,18 @@ static inline const uint8_t *buf_bytes(const struct buf *b)
 }
 /* Returns the contents with a NUL behind them. The contents may hold NULs themselves. */
 const char *buf_string(struct buf *b);
-/* Append to the buffer. ERR_INVALID if the limit would be passed, ERR_IO (ENOMEM) without memory;
- * the contents are kept. */
+/* Append to the buffer. ERR_INVALID if the contents would exceed the limit, ERR_IO (ENOMEM) if
+ * there is no memory. On failure the contents are unchanged. */
 int buf_append(struct buf *b, const void *data, size_t len, struct error *err);
 int buf_printf(struct buf *b, struct error *err, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
-/* Returns room for at least n more bytes at the end; buf_commit() adds them. NULL on failure. */
+/* Returns room for at least n more bytes behind the contents, or NULL with an error. The caller
+ * writes to it, and then adds what it has written to the contents by buf_commit(). */
 uint8_t *buf_reserve(struct buf *b, size_t n, struct error *err);
 void buf_commit(struct buf *b, size_t n);
 /* Drops n bytes (n <= len) from the front. */
 void buf_consume(struct buf *b, size_t n);
-/* Returns the contents as a malloc'd NUL-terminated string; b becomes empty. */
+/* Returns the contents as a NUL-terminated string, which the caller frees; b becomes empty. */
 char *buf_steal_string(struct buf *b, struct error *err);
 
 #endif

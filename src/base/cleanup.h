@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Cleanup attributes. A variable that has one is initialised where it is declared (NULL or -1). To
- * pass its value on, use steal_ptr() or steal_fd().
+ * Attributes by which a variable is released when its block ends. A variable with such an attribute
+ * must have a value from its declaration on (NULL or -1, if nothing else). A function that hands on
+ * such a value takes it out of the variable by steal_ptr() or steal_fd().
  */
 #ifndef BASE_CLEANUP_H
 #define BASE_CLEANUP_H
@@ -35,7 +36,7 @@ static inline void cleanup_dir(DIR **d)
 #define autofile __attribute__((cleanup(cleanup_file)))
 #define autodir __attribute__((cleanup(cleanup_dir)))
 
-/* Return the value and leave NULL (or -1) in its place. */
+/* Return the value of the variable *p (*fd), and leave NULL (-1) in the variable. */
 #define steal_ptr(p)                                \
 	({                                          \
 		__auto_type steal_ptr_value = *(p); \

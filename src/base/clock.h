@@ -9,18 +9,20 @@
 #define NS_PER_MS UINT64_C(1000000)
 #define NS_PER_S UINT64_C(1000000000)
 
-uint64_t clock_mono_ns(void); /* stands still while the host sleeps; or the virtual clock */
-uint64_t clock_boot_ns(void); /* since the boot, including sleep */
+uint64_t clock_mono_ns(void); /* stands still while the host sleeps; in unit tests it may be the
+			       * virtual clock */
+uint64_t clock_boot_ns(void); /* time since the boot, with the time that the host slept */
 int64_t clock_real_ns(void);  /* CLOCK_REALTIME */
 /* Switches to a virtual monotonic clock that stands at ns; only for unit tests. */
 void clock_set_virtual(uint64_t ns);
-/* Returns whether the clock is virtual. Waits must then not depend on time passing. */
+/* Returns whether the clock is virtual. No wait may then depend on the passing of time. */
 bool clock_is_virtual(void);
 /* Writes a time as RFC 3339 in UTC with milliseconds, "2026-05-02T00:00:00.000Z"; out needs 25
  * bytes. */
 void clock_rfc3339(int64_t real_ns, char out[25]);
 #define CLOCK_TEXT 25
-/* Returns the time of such a text in nanoseconds since 1970; -1 if the text is malformed. */
+/* Returns the time of a text as clock_rfc3339() writes it, in nanoseconds since 1970; -1 for any
+ * other text. */
 int64_t clock_of_rfc3339(const char *text);
 
 #endif

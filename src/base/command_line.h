@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The command line of a program that other programs start: long options in a table. Each row says
- * how its value is read and where it is stored. Names are not abbreviated, "--x V" and "--x=V" mean
- * the same, and after "--" there are no more options. The command line for people is in the CLI.
+ * The command line of a program that other programs of this project start: long options in a table.
+ * Each row says how the option's value is read and where it is stored. Names are not abbreviated,
+ * "--x V" and "--x=V" mean the same, and after "--" there are no more options. The program that
+ * people call, `microagent`, has a parser of its own (src/cli).
  */
 #ifndef BASE_COMMAND_LINE_H
 #define BASE_COMMAND_LINE_H
@@ -12,27 +13,30 @@
 
 #include "base/error.h"
 
-/* Puts a value into its field, or says what is wrong with it; the option's name is put in front of
- * that message. value belongs to argv and lives as long; NULL if the row has no value. */
+/* Puts a value into its field, or fails and says what is wrong with the value. The parser puts the
+ * name of the option in front of that message. value belongs to argv, and is NULL if the row has no
+ * value. */
 typedef int option_take_fn(void *field, const char *value, struct error *err);
 
 struct option_row {
 	const char *name;  /* without "--" */
 	const char *value; /* the name of the value in the help; NULL: the option takes none */
 	option_take_fn *take;
-	size_t at; /* offset of the field in the program's own struct */
-	const char *text;
+	size_t at;	  /* offset of the field in the program's own struct */
+	const char *text; /* what the option does, for the help */
 };
 
-/* Parses the command line. A later option overrides an earlier one if take() does so. On failure
- * some options have been stored already. *words becomes the number of other words, which are moved
- * to argv[1] and on; if words is NULL, other words are an error. Fails with ERR_INVALID. */
+/* Parses the command line, and calls take() for each option, in order. *words becomes the number of
+ * words that are no options, which are moved to argv[1] and on. If words is NULL, such a word is an
+ * error. Fails with ERR_INVALID, or with the error of take(); some options have been stored
+ * then. */
 int command_line_parse(const struct option_row *rows, size_t count, int argc, char **argv,
 		       void *target, size_t *words, struct error *err);
 /* Prints a line for each option on stdout. */
 void command_line_help(const struct option_row *rows, size_t count);
 
-/* Reads a number that consists only of decimal digits, from min to max. */
+/* Reads a number from min to max, which consists only of decimal digits. ERR_INVALID for any other
+ * text. */
 int command_line_number(const char *text, uint64_t min, uint64_t max, uint64_t *out,
 			struct error *err);
 
@@ -43,10 +47,11 @@ int option_text(void *field, const char *value, struct error *err);  /* const ch
 int option_given(void *field, const char *value, struct error *err); /* bool; takes no value */
 int option_ignore(void *field, const char *value,
 		  struct error *err); /* for people who look at ps; the value is ignored */
-/* Takes the version of the caller, a program of this project that starts this one, and refuses any
- * version but its own. The programs are installed one after the other, and their protocol with each
- * other holds only within one version. This must be the first option, so that a difference is
- * reported before an option that only the other version knows. */
+/* Takes the version of the program of this project that has started this one, and fails with
+ * ERR_UNAVAILABLE if it is not this program's own version. During an upgrade the programs are
+ * replaced one after the other, and programs of two versions may not understand each other. A
+ * caller gives this option first, so that this error comes before one about an option that only the
+ * caller's version knows. */
 int option_caller(void *field, const char *value, struct error *err);
 
 #endif

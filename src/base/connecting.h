@@ -18,8 +18,8 @@ struct addresses {
 	size_t count;
 };
 
-/* Adds an address if there is room and it is not in the list yet. Families other than IPv4 and IPv6
- * are skipped. port is in host byte order. */
+/* Adds an address with a port (in host byte order) to the list. Does nothing if the list is full or
+ * has the address already, or if the address is neither IPv4 nor IPv6. */
 void addresses_add(struct addresses *list, const struct sockaddr *address, uint16_t port);
 /* Adds an address that is given as text: "127.0.0.1", "::1". Returns false if text is no
  * address. */
@@ -27,21 +27,23 @@ bool addresses_add_text(struct addresses *list, const char *text, uint16_t port)
 socklen_t address_length(const struct sockaddr_storage *address);
 
 /*
- * Takes the result of an attempt to reach something. fd is a connected non-blocking socket, which
- * the called function then owns; or -1, and why says the reason. The loop calls it once, never from
- * within the call that began the attempt. The attempt is freed before this call.
+ * A function that takes the result of an attempt to reach something. fd is a connected non-blocking
+ * socket, which this function then owns; or -1, and *why says why nothing was reached. The function
+ * is called once, from the loop, and never from within the call that began the attempt. The attempt
+ * has been freed by then.
  */
 typedef void reached_fn(void *data, int fd, const struct error *why);
 
 struct connecting;
-/* Tries one address after the other, each for its part of the time up to deadline_ns. */
+/* Begins to try one address after the other. Each address gets an equal part of the time that is
+ * left until deadline_ns. */
 struct connecting *connecting_new(struct loop *loop, const struct addresses *list,
 				  uint64_t deadline_ns, reached_fn *done, void *data,
 				  struct error *err);
 void connecting_free(struct connecting *connecting); /* gives up; accepts NULL */
 
-/* The broker's duty: the broker begins each connection if there is a broker. Its data are the ports
- * to which a connection may lead, at any address. */
+/* The broker's duty: if there is a broker, the broker begins each connection. The data of the duty,
+ * a struct connecting_ports, are the ports to which it makes connections, at any address. */
 #define CONNECTING_PORTS_MAX 64u
 struct connecting_ports {
 	uint16_t at[CONNECTING_PORTS_MAX]; /* in host order */

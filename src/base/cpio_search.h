@@ -8,16 +8,17 @@
 
 #include "base/error.h"
 
-/* Reads len bytes of a file at an offset. Returns how many bytes there were, fewer than len if the
- * file ends before; -1 on failure. */
+/* A function that reads len bytes of a file from the offset `at`. Returns how many bytes it has
+ * read: fewer than len if the file ends before. Returns -1 on failure. */
 typedef int64_t cpio_read_fn(void *file, uint64_t at, void *to, size_t len, struct error *err);
 
 /*
- * Finds the contents of name in an uncompressed newc archive, or in several archives one behind the
- * other, as the kernel accepts them. If a name occurs more than once, the last one counts, as in
- * the kernel. The search ends at the first bytes that are no such archive. ERR_NOT_FOUND if the
- * name was not found; ERR_INVALID if the file ends within an entry, for example because it was not
- * copied completely.
+ * Finds the contents of a regular file, by its name, in an uncompressed newc archive, or in several
+ * archives one behind the other, as the kernel accepts them. Stores where the contents begin and
+ * how long they are. If more than one file has this name, the last of them is found, as in the
+ * kernel. The search ends at the first bytes that are no such archive. ERR_NOT_FOUND if no file has
+ * this name; ERR_INVALID if the file ends within an entry, for example because it was not copied
+ * completely.
  */
 int cpio_search(cpio_read_fn *read, void *file, const char *name, uint64_t *at, uint64_t *size,
 		struct error *err);

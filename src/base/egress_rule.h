@@ -3,11 +3,11 @@
  * A rule that says which hosts may be reached by name:
  *
  *   pypi.org               exactly that host, at ports 443 and 80
- *   *.pythonhosted.org     all hosts below it at any depth, but not itself
- *   example.org:8443,443   at these ports
+ *   *.pythonhosted.org     all hosts below pythonhosted.org at any depth, but not itself
+ *   example.org:8443,443   exactly that host, at ports 8443 and 443
  *
- * Names are A-labels; upper case is converted to lower case. No rule for a name opens port 53: a
- * server there answers for every other name.
+ * International names are written as A-labels ("xn--..."). Upper case is converted to lower case.
+ * No rule for a name can open port 53: a DNS server at this port could answer for every other name.
  */
 #ifndef BASE_EGRESS_RULE_H
 #define BASE_EGRESS_RULE_H
@@ -32,14 +32,14 @@ struct egress_rule {
 
 /* Reads a rule. ERR_INVALID says what is wrong with the text. */
 int egress_rule_parse(const char *text, struct egress_rule *out, struct error *err);
-/* Returns whether the rule covers a name, which is in lower case and has no dot at its end. */
+/* Returns whether the rule covers a name. The name must be in lower case and without a dot at its
+ * end. */
 bool egress_rule_covers(const struct egress_rule *rule, const char *name, size_t len);
 bool egress_rule_opens(const struct egress_rule *rule, uint16_t port);
 /* Returns whether two rules have the same name and ports, however they were written. */
 bool egress_rule_same(const struct egress_rule *a, const struct egress_rule *b);
 
-/* Returns the byte as it stands in a rule's name, in lower case; 0 if no rule can contain the
- * byte. */
+/* Returns the byte in lower case if the name of a rule can contain it; else 0. */
 char egress_rule_letter(unsigned char byte);
 
 #endif

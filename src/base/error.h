@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Errors. Every function that can fail has `struct error *err` as its last parameter and returns 0
- * or -1 (or NULL). On failure it leaves its outputs untouched. It never logs and never exits.
- * Callers put context in front with error_prefix(). A message states facts. The front end adds what
- * a person may do next, which it knows from the reason: the callers of a library have no command
- * line. Only a program's main() prints. The error object belongs to the caller: there is nothing to
- * free, and it works when there is no memory left.
+ * or -1 (or NULL). On failure such a function leaves its outputs untouched. It never logs and never
+ * exits. Callers put context in front of a message with error_prefix(). A message only states what
+ * is wrong. What a person may do next depends on the front end, which knows it from the reason of
+ * the error. Only a program's main() prints. A struct error belongs to the caller. It needs no
+ * memory of its own, so there is nothing to free, and an error can be told even when no memory is
+ * left.
  */
 #ifndef BASE_ERROR_H
 #define BASE_ERROR_H
 
-/* Has the types, which the library's callers need too. */
+/* This header has the types, because the callers of the library need them too. */
 #include "microagent/error.h"
 
 /* Sets the error. Returns -1, like error_errno(), so that a caller can write `return
@@ -19,7 +20,8 @@ int error_set(struct error *err, enum error_code code, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 /* Sets an error from an errno. The text becomes "<fmt>: <strerror>", and the code follows from
  * errnum (ENOENT: not-found, EACCES and EPERM: denied, EEXIST and EBUSY: conflict, ETIMEDOUT:
- * timeout, EAGAIN: unavailable, else io). EMFILE has a reason too, since any call may meet it. */
+ * timeout, EAGAIN: unavailable, else io). EMFILE also gets REASON_TOO_MANY_FILES, since any call
+ * may fail with EMFILE. */
 int error_errno(struct error *err, int errnum, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 /* Puts "<fmt>: " in front of the message. Returns -1. */
@@ -28,10 +30,11 @@ int error_prefix(struct error *err, const char *fmt, ...) __attribute__((format(
 /* Adds the reason and its subject to an error that was just set. Returns -1. */
 int error_reason(struct error *err, enum error_reason reason, const char *subject);
 
-/* Copies the other error to *err, if err is not NULL. Returns -1. */
+/* Copies *other to *err, if err is not NULL. Returns -1. */
 int error_copy(struct error *err, const struct error *other);
 
-/* Tells the analyzer that these functions return -1: it looks at one file at a time. */
+/* Tells clang's analyzer that these functions return -1. The analyzer looks at one file at a time,
+ * so it does not see their definitions. */
 #ifdef __clang_analyzer__
 #define error_set(...) (error_set(__VA_ARGS__), -1)
 #define error_errno(...) (error_errno(__VA_ARGS__), -1)

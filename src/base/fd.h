@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Descriptors: complete reads and writes, passing them to other processes, sockets by directory.
- * All new descriptors are O_CLOEXEC. */
+/* Functions for descriptors: complete reads and writes, descriptors that are sent to other
+ * processes, Unix sockets by their directory. All new descriptors are O_CLOEXEC, if nothing else is
+ * said. */
 #ifndef BASE_FD_H
 #define BASE_FD_H
 
@@ -18,44 +19,46 @@ int fd_cloexec(int fd, bool on, struct error *err);
 /* Writes all bytes to a blocking descriptor. EINTR is retried; SIGPIPE is never raised for
  * sockets. */
 int fd_write_all(int fd, const void *data, size_t len, struct error *err);
-/* Writes some bytes to a descriptor of any kind that poll() has called writable, without waiting
- * for a reader: a pipe or a terminal guarantees room only for PIPE_BUF bytes. Returns what write()
- * returns, -1 with errno on failure. SIGPIPE is never raised for sockets. */
+/* Writes some bytes to a descriptor of any kind that poll() has called writable, and does not wait
+ * for its reader. So to a pipe or a terminal it writes at most PIPE_BUF bytes: poll() guarantees no
+ * more room. Returns what write() returns: -1 with errno on failure. SIGPIPE is never raised for
+ * sockets. */
 ssize_t fd_write_some(int fd, const void *data, size_t len);
-/* Reads exactly len bytes. If the data end before, that is ERR_IO with errnum 0. */
+/* Reads exactly len bytes. ERR_IO with errnum 0 if the end comes before. */
 int fd_read_exact(int fd, void *data, size_t len, struct error *err);
-/* Reads once into out. Returns 1 if more may follow, 0 at the end, -1 on failure. More than
- * out->limit is ERR_INVALID. */
+/* Reads once, and appends to out. Returns 1 if more may follow, 0 at the end, -1 on failure.
+ * ERR_INVALID if there is more than out->limit allows. */
 int fd_read_some(int fd, struct buf *out, struct error *err);
-/* Reads until the end. More than out->limit is ERR_INVALID. */
+/* Reads until the end, and appends to out. ERR_INVALID if there is more than out->limit allows. */
 int fd_read_to_end(int fd, struct buf *out, struct error *err);
 int fd_pipe(int ends[2], struct error *err);	   /* [0] read, [1] write */
 int fd_socketpair(int ends[2], struct error *err); /* AF_UNIX stream */
-/* Returns a file in memory that holds data, positioned at 0. Where the system has such, it is a
- * memfd without seals. */
+/* Returns a file in memory that holds data, with its position at 0. On Linux it is a memfd without
+ * seals. */
 int fd_memfd(const char *name, const void *data, size_t len, struct error *err);
-/* Waits until fd is readable (POLLIN) or writable (POLLOUT), or until the deadline on the monotonic
- * clock (clock_mono_ns(); UINT64_MAX for none). ERR_TIMEOUT when the deadline passes. */
+/* Waits until fd is readable (events: POLLIN) or writable (POLLOUT). ERR_TIMEOUT if the deadline
+ * (on clock_mono_ns(); UINT64_MAX: none) passes before. */
 int fd_wait(int fd, short events, uint64_t deadline_ns, struct error *err);
-/* Returns the time that is left until the deadline: NULL if there is no deadline, 0 if it has
- * passed or the clock is virtual, since a clock that stands still never reaches it. */
+/* Returns the time that is left until the deadline, in *left; NULL if there is no deadline. The
+ * time is 0 if the deadline has passed. It is also 0 if the clock is virtual, since such a clock
+ * would never reach the deadline. */
 const struct timespec *fd_time_left(uint64_t deadline_ns, struct timespec *left);
-/* Returns whether dirfd/name is the file that fd is, and no link to it. A lock belongs to a file
- * and not to its name: a process that locked a file which lost its name meanwhile has locked
- * nothing. */
+/* Returns whether dirfd/name is the very file that is open as fd, and not a link to it. A lock
+ * belongs to a file and not to its name. So a process that has locked a file must check this: if
+ * the file has lost its name meanwhile, other processes lock another file. */
 bool fd_has_name(int fd, int dirfd, const char *name);
-/* Raises the number of files that this process may have open to `need`, or as far as is allowed.
- * Returns the number that then applies. */
+/* Raises the number of files that this process may have open to `need`, or as far as the system
+ * allows. Returns the number that applies from now on. */
 uint64_t fd_raise_limit(uint64_t need);
 /* Closes every descriptor except 0-2 and those in keep, which need not be sorted. */
 void fd_close_others(const int *keep, size_t nkeep);
-/* Opens /dev/null for those of the descriptors 0, 1 and 2 that are closed. These are not O_CLOEXEC,
- * unlike all others here. */
+/* Opens /dev/null as each of the descriptors 0, 1 and 2 that is closed. These descriptors are not
+ * O_CLOEXEC. */
 int fd_fill_standard(struct error *err);
 
-/* Send and receive as sendmsg() and recvmsg() do, with descriptors beside the bytes. *nfds is the
- * number of descriptors that there is room for, and becomes the number that came. Descriptors for
- * which there is no room are closed. */
+/* Send and receive as sendmsg() and recvmsg() do, with descriptors beside the bytes. On a receive
+ * *nfds is the number of descriptors that fds has room for, and becomes the number that came.
+ * Descriptors for which there is no room are closed. Both return -1 with errno on failure. */
 #define FD_PASS_MAX 8
 ssize_t fd_send_passing(int sock, const void *data, size_t len, const int *fds, size_t nfds,
 			int flags);
@@ -65,16 +68,17 @@ ssize_t fd_receive_passed(int sock, void *data, size_t len, int *fds, size_t *nf
  * Unix stream sockets named inside a directory given by descriptor, so that the length of the
  * directory's path is no limit.
  */
-/* Listens with mode 0600; the socket is non-blocking. Fails with EADDRINUSE if the name exists: the
- * caller unlinks it. */
+/* Makes a listening socket dirfd/name with mode 0600, and returns its descriptor, which is
+ * non-blocking. Fails with errnum EADDRINUSE if the name exists: the caller unlinks it first. */
 int sock_listen_at(int dirfd, const char *name, struct error *err);
-/* Connects; the socket is blocking. ERR_TIMEOUT if the backlog stays full for DIAL_MS. */
+/* Connects, and returns a blocking descriptor. ERR_TIMEOUT if the listener's backlog stays full for
+ * DIAL_MS. */
 int sock_connect_at(int dirfd, const char *name, struct error *err);
-/* Connects without waiting; the socket is non-blocking. ERR_UNAVAILABLE if the backlog is full or
- * nobody listens. */
+/* Connects without a wait, and returns a non-blocking descriptor. ERR_UNAVAILABLE if the listener's
+ * backlog is full or nobody listens. */
 int sock_connect_now_at(int dirfd, const char *name, struct error *err);
-/* Accepts a connection as a blocking socket, whether the listener blocks or not. ERR_UNAVAILABLE if
- * none is waiting. */
+/* Accepts a connection, and returns a blocking descriptor, whether the listener is blocking or not.
+ * ERR_UNAVAILABLE if no connection is waiting. */
 int sock_accept(int fd, struct error *err);
 
 #endif

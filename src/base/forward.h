@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A listener that joins each of its connections to a new connection to somewhere else. The caller
- * decides where that is and how it is reached.
+ * A forward: a listener that joins each connection it accepts to a new connection to the far side.
+ * The owner of the forward says what the far side is and how it is reached.
  */
 #ifndef BASE_FORWARD_H
 #define BASE_FORWARD_H
@@ -17,21 +17,23 @@ struct forward;
 
 struct forward_spec {
 	int listen_fd; /* non-blocking; the forward takes it over, also on failure */
-	unsigned most; /* connections at once; further ones ... */
-	bool refuse;   /* ... are closed at once, or if this is false wait to be accepted */
-	/* Returns whether a peer may connect; NULL: all may. */
+	unsigned most; /* largest number of connections at once */
+	bool refuse;   /* further connections are closed at once; if false, they wait to be
+			* accepted */
+	/* Returns whether a peer may connect. NULL: all peers may. */
 	bool (*admits)(const struct sockaddr_storage *peer);
-	/* Begins to reach the far side for the connection fd, which the forward still owns. done is
-	 * called with the result. Returns NULL if the far side cannot be reached. */
+	/* Begins to reach the far side for the connection fd, which the forward still owns. Returns
+	 * the attempt; done is called with its result. Returns NULL if the far side cannot be
+	 * reached. */
 	void *(*reach)(void *data, int fd, reached_fn *done, void *done_data, struct error *err);
-	void (*give_up)(void *attempt); /* called before the attempt is done */
-	/* Called for a connection that failed; NULL: not called. */
+	void (*give_up)(void *attempt); /* ends an attempt whose `done` was not called yet */
+	/* Is called when the far side could not be reached or joined. May be NULL. */
 	void (*failed)(void *data, const struct error *why);
 	void *data;
 };
 
-/* Makes a forward, which accepts nothing before forward_open(). After forward_shut() it accepts
- * nothing more, but its existing connections go on. */
+/* Makes a forward. It accepts no connection before forward_open(). After forward_shut() it accepts
+ * no further connection, but the connections that it has go on. */
 struct forward *forward_new(struct loop *loop, const struct forward_spec *spec, struct error *err);
 int forward_open(struct forward *forward, struct error *err);
 void forward_shut(struct forward *forward);

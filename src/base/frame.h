@@ -11,7 +11,8 @@
 #include "base/error.h"
 
 #define FRAME_HEADER 4
-#define FRAME_MAX UINT32_C(16777216) /* payload bytes; so no length begins with '{' */
+/* The largest payload in bytes. So the first byte of a frame is 0 or 1, and never '{'. */
+#define FRAME_MAX UINT32_C(16777216)
 
 static inline void be32_put(uint8_t *p, uint32_t v)
 {
@@ -34,11 +35,13 @@ static inline uint64_t be64_get(const uint8_t *p)
 	return (uint64_t)be32_get(p) << 32 | be32_get(p + 4);
 }
 
-/* Looks at the front of a receive queue. Returns 1 if a whole frame is there: *payload and *len are
- * then its payload inside b (drop it with buf_consume(b, FRAME_HEADER + *len)). Returns 0 if more
- * bytes are needed; -1 if the length is zero or above max. */
+/* Looks at the front of a receive queue. Returns 1 if b begins with a whole frame, and stores its
+ * payload. The payload stays in b until the caller drops the frame, FRAME_HEADER + *len bytes, with
+ * buf_consume(). Returns 0 if more bytes are needed; -1 with ERR_INVALID if the length is zero or
+ * above max. */
 int frame_peek(const struct buf *b, size_t max, const uint8_t **payload, size_t *len,
 	       struct error *err);
+/* Appends a frame to b. ERR_INVALID if len is 0 or above FRAME_MAX. */
 int frame_append(struct buf *b, const void *payload, size_t len, struct error *err);
 
 #endif

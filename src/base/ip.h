@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Addresses of both families, and prefixes of them as text. */
+/* IP addresses of both families, and their prefixes, as bytes and as text. */
 #ifndef BASE_IP_H
 #define BASE_IP_H
 
@@ -15,16 +15,19 @@ struct ip {
 	uint8_t bytes[IP_BYTES];
 };
 
-/* Returns 4 or 16 bytes; 0 for any other family. */
+/* Returns how many bytes an address of the family has: 4 or 16; 0 for any other family. */
 size_t ip_length(unsigned family);
-/* Reads an address from its bytes. len must be the length of the family's addresses. */
+/* Reads an address from its bytes. Returns false unless len is the length of such an address. */
 bool ip_from_bytes(unsigned family, const void *bytes, size_t len, struct ip *out);
+/* Reads an address from a text. Returns false if the text is no address. */
 bool ip_parse(const char *text, struct ip *out);
-/* Reads "10.0.0.2/24". The length is required, and at most that of the address. */
+/* Reads an address with the length of a prefix, "10.0.0.2/24". Returns false if the length is
+ * missing or is more than the address has bits. */
 bool ip_parse_prefix(const char *text, struct ip *out, unsigned *bits);
 void ip_format(const struct ip *ip, char out[IP_TEXT]);
 void ip_format_prefix(const struct ip *ip, unsigned bits, char out[IP_TEXT]);
-/* Returns whether the address is in fe80::/10, from which each kernel gives itself addresses. */
+/* Returns whether the address is in fe80::/10. A kernel gives each of its interfaces an address
+ * from there by itself. */
 bool ip_is_link_local6(const struct ip *ip);
 
 #endif

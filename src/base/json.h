@@ -19,9 +19,9 @@
 
 /* Parses JSON. Returns NULL with ERR_INVALID and line:column. The top value may be of any type. */
 json_t *json_load_strict(const void *data, size_t len, struct error *err);
-/* Parses JSON in the same way, but accepts an escaped NUL inside a string value. It is for callers
- * that read every string by a getter, which refuses the NUL with the path of its field instead of a
- * line and column. */
+/* Parses JSON like json_load_strict(), but accepts an escaped NUL inside a string value. This is
+ * for callers that read every string by json_get_string(): that function refuses the NUL, and its
+ * error names the field instead of a line and a column. */
 json_t *json_load_nul(const void *data, size_t len, struct error *err);
 /* Returns the value on one line, without a trailing newline; malloc'd. Key order is insertion
  * order. */
@@ -33,10 +33,10 @@ enum json_need { JSON_OPTIONAL, JSON_REQUIRED };
 
 /*
  * The getters look up obj[key]. path is the JSON path of obj itself ("" for the top) and is only
- * used in messages. If the key is missing: an optional one leaves *out as it was and returns 0, a
- * required one is ERR_INVALID "<path>.<key> is required". null counts as a wrong type. A wrong type
- * is ERR_INVALID "<path>.<key> must be a string". Strings with an embedded NUL are refused. Results
- * are borrowed from obj.
+ * used in messages. If the key is missing, and need is JSON_OPTIONAL, *out stays as it was and the
+ * result is 0; if need is JSON_REQUIRED, the error is ERR_INVALID "<path>.<key> is required". A
+ * value of a wrong type, also null, is ERR_INVALID "<path>.<key> must be a string". A string with a
+ * NUL in it, and a number that is not from min to max, are ERR_INVALID too. Results belong to obj.
  */
 int json_get_string(const json_t *obj, const char *path, const char *key, enum json_need need,
 		    const char **out, struct error *err);
@@ -52,28 +52,32 @@ int json_get_array(const json_t *obj, const char *path, const char *key, enum js
  * absent field as null. The members of an environment (env) are kept, because the caller chooses
  * their names, and a variable must have a value. Accepts NULL. */
 void json_drop_nulls(json_t *value);
-/* Returns the text of object[key]; otherwise if there is none or it is no text. The result is
- * borrowed from object, which may be NULL. This is for values whose shape is known; data from
- * outside are read by the getters. */
+/* Returns the text of object[key], or `otherwise` if there is no such key or its value is no text.
+ * The result belongs to object, which may be NULL. Data from outside are read by the getters above
+ * instead, which report what is wrong. */
 static inline const char *json_text(const json_t *object, const char *key, const char *otherwise)
 {
 	const char *text = json_string_value(json_object_get(object, key));
 
 	return text ? text : otherwise;
 }
-/* Checks that value is an object whose every key is in the NULL-terminated list. An unknown key is
- * ERR_INVALID "<path>.<key> is not a known field", with the nearest known key if it is similar. */
+/* Checks that value is an object, and that all of its keys are in the NULL-terminated list. For an
+ * unknown key the error is ERR_INVALID "<path>.<key> is not a known field", with a known key that
+ * is similar, if there is one. */
 int json_only_keys(const json_t *value, const char *path, const char *const *keys,
 		   struct error *err);
 
-/* Set a member; fail with ERR_IO (ENOMEM). The reference to value is taken over even on failure. */
+/* Set a member. ERR_IO (ENOMEM) if there is no memory. json_put() takes over the reference to
+ * value, also on failure. json_put_string() fails with ERR_INVALID if the text is not valid
+ * UTF-8. */
 int json_put(json_t *obj, const char *key, json_t *value, struct error *err);
 int json_put_string(json_t *obj, const char *key, const char *value, struct error *err);
 /* Adds an error to obj: "error", "errorCode" and, if there is a reason, "errorReason" and
  * "errorSubject". */
 int json_put_error(json_t *obj, const struct error *why, struct error *err);
-/* Reads such an error into *err. If obj has no text, the error is ERR_INTERNAL with the text
- * otherwise. Returns -1, as error_set() does. */
+/* Reads an error that json_put_error() has put into obj. Without an "error" the message is
+ * `otherwise`; without a known "errorCode" the code is ERR_INTERNAL. Returns -1, as error_set()
+ * does. */
 int json_get_error(const json_t *obj, const char *otherwise, struct error *err);
 /* Sets a string member; does nothing if value is NULL. */
 static inline int json_put_optional(json_t *obj, const char *key, const char *value,
@@ -84,12 +88,13 @@ static inline int json_put_optional(json_t *obj, const char *key, const char *va
 /* Returns bytes from outside (a guest's log line, for example) as a JSON string: invalid UTF-8 and
  * NUL become U+FFFD. */
 json_t *json_string_lossy(const void *data, size_t len);
-/* Escapes all characters that are not text by base/utf8.h, for a terminal. Takes over the text,
- * which is as jansson made it. */
+/* Returns the JSON text with all characters escaped that are not text by base/utf8.h, so that it
+ * can be printed on a terminal. Takes over `text`, which jansson has made; the caller frees the
+ * result. */
 char *json_escape_text(char *text, struct error *err);
 
-/* Compares two values. Returns 0 if they are equal, else 1 with the path of the first
- * difference. */
+/* Compares two values. Returns 0 if they are equal. Else returns 1, and stores the JSON path of the
+ * first difference. */
 int json_first_difference(const json_t *a, const json_t *b, char *path, size_t path_size);
 
 #endif

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The programs that this project, or a program that it runs, starts by their names. A directory
- * that has a link to one of them is not shared writable, and a message about a missing one names
- * its package. A program that is not in this list is run by its path.
+ * The programs that are started by their names, by this project or by a program that it runs. The
+ * list has two uses. A directory through which the path of such a program leads, also by a link, is
+ * not shared writable with a guest. And if such a program is missing, the message names its
+ * package. A program that is not in this list is started by its path.
  */
 #ifndef BASE_KNOWN_PROGRAMS_H
 #define BASE_KNOWN_PROGRAMS_H
 
 struct known_program {
 	const char *name;    /* NULL after the last */
-	const char *package; /* the Debian package; NULL: no message names it */
+	const char *package; /* the Debian package of the program; NULL: no message names it */
 };
 
 extern const struct known_program known_programs[];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A list whose links lie in the members: nothing is allocated, and a member can remove itself
- * without knowing in which list it is.
+ * A list whose links lie in its members. So no memory is allocated, and a member can be removed
+ * even if the list in which it is is not known.
  *
  *   struct call { struct list_link link; ... };
  *   struct list calls;                      list_init(&calls);
@@ -30,8 +30,8 @@ static inline bool list_is_empty(const struct list *list)
 {
 	return list->head.next == &list->head;
 }
-/* Adds a link, which must be in no list, before another one, or before the head, which is the
- * end. */
+/* Adds a link, which must be in no list, before `other`. If `other` is the head of a list, the link
+ * becomes the last one. */
 static inline void list_add_before(struct list_link *other, struct list_link *link)
 {
 	link->next = other;
@@ -51,7 +51,7 @@ static inline bool list_has(const struct list_link *link)
 {
 	return link->next != NULL;
 }
-/* Removes a link from its list. A link that is in none, a zeroed one, stays so. */
+/* Removes a link from its list. Does nothing if the link is in no list (is zeroed). */
 static inline void list_remove(struct list_link *link)
 {
 	if (!list_has(link))
@@ -62,11 +62,11 @@ static inline void list_remove(struct list_link *link)
 }
 
 #define list_of(pointer, type, member) ((type *)((char *)(pointer)-offsetof(type, member)))
-/* The first member as its type, or NULL. */
+/* The first member of the list, as a pointer to type; NULL if the list is empty. */
 #define list_first(list, type, member) \
 	(list_is_empty(list) ? NULL : list_of((list)->head.next, type, member))
-/* Walks a list. each is a variable, a pointer to a member. The present member may be removed and
- * freed; the next member may not. */
+/* Walks a list. each is a variable that points to the present member. The present member may be
+ * removed and freed meanwhile; the member after it may not. */
 #define list_each(each, list, member)                                                          \
 	for (struct list_link *each##_at = (list)->head.next, *each##_after = each##_at->next; \
 	     each##_at != &(list)->head &&                                                     \

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A log file that has a size limit and still accepts every new line: at a number of bytes it begins
- * anew, and the old file is kept beside it if log_keep_last() was called. Lines that a guest can
- * cause are dropped above a rate. Library code has no log: only the long-lived programs do.
+ * A log file with a largest size. When the file would become larger, the log begins an empty file,
+ * so that there is always room for a new line; the old file is kept beside it if log_keep_last()
+ * was called. Of the lines that a guest can cause, only a number in each second are written. Only
+ * the long-lived programs have a log; the library has none.
  */
 #ifndef BASE_LOG_H
 #define BASE_LOG_H
@@ -13,20 +14,22 @@ struct log {
 	int fd;		     /* -1: all lines are dropped */
 	int dir;	     /* borrowed; -1: the old file is not kept */
 	const char *name;    /* borrowed; the name of the file in dir */
-	uint64_t written;    /* bytes so far */
-	uint64_t cap;	     /* bytes; 0 means no cap */
+	uint64_t written;    /* bytes in the file so far */
+	uint64_t cap;	     /* largest size of the file in bytes; 0: no limit */
 	uint64_t window_ns;  /* start of the present second */
 	unsigned in_window;  /* limited lines in this second */
 	unsigned suppressed; /* limited lines that were dropped and not yet reported */
 };
-/* Begins a log. fd is open with O_APPEND, for a file with a cap. */
+/* Begins a log on fd. If cap_bytes is not 0, fd must be a file that is open with O_APPEND. */
 void log_init(struct log *log, int fd, uint64_t cap_bytes);
-/* Makes the log keep its old file: at the cap <dir>/<name> becomes <name>.1, and fd a new file. */
+/* Makes the log keep its old file. When the file reaches its largest size, <dir>/<name> is renamed
+ * to <name>.1, and fd becomes a new file <dir>/<name>. */
 void log_keep_last(struct log *log, int dir, const char *name);
 /* Writes "2026-05-02T00:00:00.000Z text\n". Characters that must not reach a terminal
  * (print_safe.h) become '?'. */
 void log_line(struct log *log, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* Writes such a line about something that a guest can cause: at most 10 lines a second. */
+/* Writes a line like log_line(), about something that a guest can cause. At most 10 such lines are
+ * written in a second; the number of dropped lines is written later. */
 void log_limited(struct log *log, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

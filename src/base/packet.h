@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The header of a vsock packet (virtio 1.2, section 5.10.6) in the host's byte order, and the rules
- * for packets that go one behind the other over a byte stream, each with header and payload,
- * instead of through rings.
+ * The header of a vsock packet (virtio 1.2, section 5.10.6) in the host's byte order. Also the
+ * link: vsock packets that are sent over a byte stream instead of through the rings of a vsock
+ * device. Each packet is a header and its payload, and one packet follows the other.
  *
- * A reader can lose its place in the stream, because the writer may be killed and started anew. So
- * the guest's end begins with HELLO, which contains a random number. It reads nothing as a packet
- * before the WELCOME that repeats this number. The host's end recognises a HELLO by its fixed bytes
- * at any place, and looks for nothing else until it has one. A HELLO ends all earlier streams. The
- * host's end sends ASK when it begins: a guest that has spoken with an earlier host's end then
- * sends HELLO again.
+ * The writer of the byte stream may be killed in the middle of a packet and be started again. The
+ * reader then does not know where a packet begins. So the guest's end begins with a HELLO, which
+ * contains a random number, and takes nothing for a packet before the WELCOME that repeats this
+ * number. The host's end finds a HELLO by its fixed bytes, at whatever byte of the stream it
+ * begins, and skips everything before it. A HELLO ends all vsock streams that were open. When the
+ * host's end begins, it sends an ASK: a guest that has spoken with an earlier host's end then sends
+ * a HELLO again.
  */
 #ifndef BASE_PACKET_H
 #define BASE_PACKET_H
@@ -19,8 +20,8 @@
 
 #define PACKET_HEADER 44
 #define PACKET_HOST_CID 2
-/* For a byte stream: the number of bytes that a guest's kernel takes in one write() completely or
- * not at all. */
+/* The largest packet of the link in bytes. A guest's kernel takes so many bytes in one write()
+ * either completely or not at all. */
 #define PACKET_WHOLE 32768
 #define PACKET_PAYLOAD (PACKET_WHOLE - PACKET_HEADER)
 
@@ -38,8 +39,8 @@ enum packet_op {
 	PACKET_OP_COUNT
 };
 
-/* Operations of PACKET_LINK. The number is in src_port and dst_port. In WELCOME dst_cid is the
- * guest's. */
+/* The operations of PACKET_LINK. Their random number is in src_port and dst_port. In a WELCOME,
+ * dst_cid is the guest's CID. */
 enum packet_link { LINK_HELLO = 1, LINK_WELCOME, LINK_ASK };
 
 /* Flags of PACKET_SHUTDOWN; a flag that was set once stays in force. */
@@ -64,9 +65,10 @@ struct packet {
 
 void packet_decode(const uint8_t raw[PACKET_HEADER], struct packet *packet);
 void packet_encode(const struct packet *packet, uint8_t raw[PACKET_HEADER]);
-/* Returns a packet of the link with that number (0: none), from or to the guest with that CID. */
+/* Returns a packet of PACKET_LINK with that number (0: none): a HELLO from the guest with that CID,
+ * any other operation to it. */
 struct packet packet_link(enum packet_link op, uint64_t guest_cid, uint64_t number);
-/* Returns whether a packet can belong to the link, only by its type, before anything is decoded. */
+/* Returns whether a header, not decoded yet, has the type PACKET_LINK. */
 static inline bool packet_may_be_link(const uint8_t raw[PACKET_HEADER])
 {
 	return raw[28] == 0xff && raw[29] == 0xff;

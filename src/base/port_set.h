@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A set of TCP ports: one bit for each, port 0 the lowest bit of the first byte. A zeroed set is
- * empty. */
+/* A set of TCP ports, with one bit for each port. Port 0 is the lowest bit of the first byte. A
+ * zeroed set is empty. */
 #ifndef BASE_PORT_SET_H
 #define BASE_PORT_SET_H
 
@@ -29,7 +29,7 @@ static inline void port_set_remove(struct port_set *set, uint16_t port)
 	set->bytes[port / 8] &= (uint8_t) ~(1 << port % 8);
 }
 
-/* Removes all ports that are not in `of`. */
+/* Removes all ports from set that are not in `of`. */
 static inline void port_set_keep(struct port_set *set, const struct port_set *of)
 {
 	for (size_t i = 0; i < sizeof(set->bytes); i++)

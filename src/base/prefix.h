@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* IPv4 prefixes, in host byte order, and the prefixes that no guest ever reaches. */
+/* IPv4 prefixes, in host byte order. Also the prefixes that are not public, and those that hold
+ * secrets. */
 #ifndef BASE_PREFIX_H
 #define BASE_PREFIX_H
 
@@ -13,12 +14,14 @@ struct prefix {
 	uint32_t bits; /* 0 to 32 */
 };
 
-/* Reads "a.b.c.d" or "a.b.c.d/n", with nothing behind it. Returns -1 for any other text. */
+/* Reads "a.b.c.d" or "a.b.c.d/n". Returns -1 for any other text, and also if the address has a bit
+ * beyond the first n that is not 0. */
 int prefix_parse(const char *text, struct prefix *out);
 bool prefix_covers(struct prefix prefix, uint32_t address);
-/* Returns whether the prefix lies where clouds give a machine its secrets, or is link-local. */
+/* Returns whether all addresses of the prefix are link-local, or belong to a metadata service, by
+ * which clouds give a machine its secrets. */
 bool prefix_is_secret(struct prefix prefix);
-/* Returns whether the prefix lies outside of the public internet. */
+/* Returns whether all addresses of the prefix lie in one block outside of the public internet. */
 bool prefix_is_not_public(struct prefix prefix);
 
 #endif

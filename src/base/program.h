@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Finds programs of other packages, and only in the absolute entries of PATH. A relative entry
- * would be a directory below the present one, and an empty entry the present directory itself: a
- * guest may have written the files there.
+ * Finds programs of other packages, only in the absolute entries of PATH. A relative entry would
+ * mean a directory below the working directory, and an empty entry the working directory itself: a
+ * guest may have written the files in these.
  */
 #ifndef BASE_PROGRAM_H
 #define BASE_PROGRAM_H
@@ -11,16 +11,19 @@
 
 #include "base/error.h"
 
-bool program_is(const char *path); /* returns whether it is a file that can be executed */
-/* Returns the absolute path of a program, malloc'd; NULL if it is not in PATH, or without
- * memory. */
+bool program_is(const char *path); /* returns whether path is a regular file that this process may
+				    * execute */
+/* Returns the absolute path of a program, malloc'd. Returns NULL if the program is not in PATH, or
+ * if there is no memory. */
 char *program_in_path(const char *name);
 
-/* Called at the start of a program of this project: leaves only the absolute entries in PATH, or
- * sets a usual PATH if there is none. So child processes search programs nowhere else either. */
+/* Removes all entries from PATH that are not absolute, or sets a usual PATH if no entry is left. So
+ * child processes do not search programs in other places either. Each program of this project calls
+ * it when it starts. */
 int program_clean_path(struct error *err);
-/* The variable that has the earlier PATH, for the programs of this project: the user's other
- * programs are still searched there. It is not set if no entry was left out. */
+/* The variable in which program_clean_path() keeps the PATH that it found, if it has changed it.
+ * The programs of this project need it, because the user's shell still finds programs by that
+ * PATH. */
 #define PROGRAM_PATH_GIVEN "MICROAGENT_PATH_GIVEN"
 
 #endif

@@ -10,33 +10,36 @@
 /* Bytes of the longest character. */
 #define UTF8_LONGEST ((size_t)4)
 
-/* Returns the length of the valid UTF-8 sequence at p, where left > 0 bytes are. If there is none,
- * returns 0 and sets *bad to the number of bytes that become one U+FFFD. */
+/* Returns the length of the valid UTF-8 sequence at p. left is the number of bytes from p to the
+ * end, at least 1. If there is no valid sequence at p, returns 0 and sets *bad to the number of
+ * bytes that become one U+FFFD. */
 size_t utf8_sequence(const uint8_t *p, size_t left, size_t *bad);
 
-/* Returns whether all bytes are UTF-8 without NUL, so that a JSON string has them exactly. Many
- * readers of JSON refuse NUL. */
+/* Returns whether all bytes are UTF-8 without a NUL, so that a JSON string can hold them exactly.
+ * (Many readers of JSON refuse a NUL.) */
 bool utf8_is_whole(const void *bytes, size_t len);
 
 /* Returns whether the text has a control character of one byte, also a newline. */
 bool text_has_control(const char *text);
 
-/* The place in a text that is being read: the code of the character that was read last, and of the
- * two before it. All zero at the beginning of a text. */
+/* The state of the reading of a text: the codes of the character that was read last, and of the two
+ * characters before it. All zero at the beginning of a text. */
 struct utf8_reader {
 	uint32_t code, before, before_that;
 };
 
 /*
- * Reads the character at text, where left > 0 bytes are, and returns its number of bytes. *is_text
- * says whether a person may see the character as it is. These are not text: bytes that are no
- * UTF-8; controls, also those of two bytes, U+0080 to U+009F, which terminals obey; ends of lines
- * that only some programs know; characters that change the direction of writing; and characters
- * that are invisible, since many of those can form a hidden text. A joiner (U+200C, U+200D) is text
- * where a script or an emoji needs it, and so is U+FE0F behind an emoji.
+ * Reads the character at text, and returns its number of bytes. left is the number of bytes from
+ * text to the end, at least 1. *is_text says whether a person may see the character as it is. The
+ * following are not text: bytes that are no UTF-8; controls, also U+0080 to U+009F, which terminals
+ * obey; ends of lines that only some programs know; characters that change the direction of
+ * writing; and characters that are invisible, since many of them can form a hidden text. Some
+ * invisible characters are text in certain places: a joiner (U+200C, U+200D) if a script or an
+ * emoji needs it, U+FE0F behind an emoji, and a blank other than that of ASCII between words.
  */
 size_t utf8_read(struct utf8_reader *reader, const char *text, size_t left, bool *is_text);
-/* Returns whether *is_text of the last character depends on the next one. */
+/* Returns whether *is_text of the character that was read last depends on the character after
+ * it. */
 bool utf8_needs_next(const struct utf8_reader *reader);
 
 #endif

@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* What vsockd reports to its owner by an eventfd; the value is the sum of these numbers. */
+/* What vsockd reports to its owner, the live supervisor, by an eventfd. vsockd adds these numbers
+ * to the eventfd's value. */
 #ifndef BASE_VSOCKD_TELLS_H
 #define BASE_VSOCKD_TELLS_H
 
 #include <stdint.h>
 
-/* Added each time when the host's first stream to the guest begins, and when the last one ends: an
- * odd sum is a change. */
+/* Is added when the host's first stream to the guest begins, and again when the last of these
+ * streams ends. So an odd number of additions since the last read means that the host now has
+ * streams and had none before, or the other way round. */
 #define VSOCKD_TELLS_STREAMS UINT64_C(1)
-/* Added once, when a program of the guest drives the device. That is its kernel, since no firmware
- * does so; behind a virtio-serial port it is the guest's agent. */
+/* Is added once, when a program of the guest first drives the vsock device. This program is the
+ * guest's kernel, since no firmware drives the device. If the streams go over a virtio-serial port,
+ * it is the guest's agent. */
 #define VSOCKD_TELLS_GUEST (UINT64_C(1) << 32)
 
 #endif
