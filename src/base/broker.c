@@ -63,7 +63,7 @@ int broker_check_ways(struct error *err)
 	return own.ways_are_cut ? error_set(err, ERR_CONFLICT, "the machine is cut off") : 0;
 }
 
-/* Handles SIGALRM, which comes whatever the broker is doing. */
+/* Handles SIGALRM. This signal comes at the deadline, whatever the broker is doing. */
 static void kill_asker(int signal)
 {
 	int saved = errno;
@@ -119,9 +119,9 @@ static void close_passed(struct broker_message *message)
 	message->nfds = 0;
 }
 
-/* Takes a question and answers it. Returns false once the asker is gone, or no further question may
- * be taken. A correct supervisor reads each answer before it asks again, so there is always room
- * for the next answer: the broker does not wait for one that lets its answers pile up. */
+/* Takes a question and answers it. Returns false if the asker is gone, or if no further question
+ * may be taken. An asker that is not hostile reads each answer before it asks again, so the socket
+ * always has room for the answer. If it has none, the broker does not wait, but ends. */
 static bool serve_next(int sock)
 {
 	static struct question question;
@@ -144,8 +144,8 @@ static bool serve_next(int sock)
 			    : error_set(&answer.error, ERR_INVALID, "there is no such duty");
 	answer.is_ending = own.deadline_ns != 0;
 	memcpy(answer.bytes, out.bytes, out.len);
-	/* The asker may get descriptors only from the broker, and not from a peer of a socket that
-	 * it gets. */
+	/* The asker may get descriptors only from the broker. So a socket that the broker hands to
+	 * the asker must not bring it descriptors from the peer of that socket. */
 	for (size_t i = 0; i < out.nfds; i++)
 		passing_refuse(out.fds[i]);
 	n = fd_send_passing(sock, &answer, offsetof(struct answer, bytes) + out.len, out.fds,
@@ -182,16 +182,16 @@ static void be_broker(const struct broker_spec *spec, int sock, pid_t asker)
 	while (serve_next(sock))
 		;
 	if (own.deadline_ns) {
-		/* Waits for the end of the asker, which the deadline brings: the asker must not
-		 * stay alive because the broker has ended earlier. The end of the asker ends the
-		 * broker too (process_end_with()). */
+		/* The broker stays until the asker has ended. If the broker ended earlier, nobody
+		 * would kill the asker at the deadline. The end of the asker ends the broker too
+		 * (process_end_with()). */
 		(void)shutdown(sock, SHUT_RDWR);
 		(void)fd_wait(own.asker_fd, POLLIN, UINT64_MAX, NULL);
 	}
 	_exit(0);
 }
 
-/* --- who asks -------------------------------------------------------------------------------- */
+/* --- the asker ------------------------------------------------------------------------------- */
 
 int broker_start(const struct broker_spec *spec, struct proc *out, struct error *err)
 {

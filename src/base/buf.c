@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A queue of bytes in one block. Consuming moves `start`. The room in front is reclaimed by moving
- * the contents to the front, but only if the contents are no longer than the room. So a queue that
- * is filled at its end and emptied at its front costs constant time for each byte.
+ * A queue of bytes in one block of memory. buf_consume() only moves `start`. When there is no room
+ * at the end, the contents are moved to the front of the block, but only if they are no longer than
+ * the free room in front of them. So a queue that is filled at its end and emptied at its front
+ * costs constant time for each byte.
  */
 #include "base/buf.h"
 
@@ -31,7 +32,7 @@ const char *buf_string(struct buf *b)
 	return (const char *)(b->data + b->start);
 }
 
-/* Makes room for `need` bytes in all, counted from the front of the contents, the NUL included. */
+/* Makes room for `need` bytes in all: the contents, the new bytes, and the NUL behind them. */
 static int make_buf_room(struct buf *b, size_t need, struct error *err)
 {
 	size_t cap = need * 2 > SMALLEST_BLOCK ? need * 2 : SMALLEST_BLOCK;
@@ -64,7 +65,7 @@ uint8_t *buf_reserve(struct buf *b, size_t n, struct error *err)
 		error_errno(err, ENOMEM, "buffer of %zu more bytes", n);
 		return NULL;
 	}
-	/* cap - start is at least len + 1 once there is a block */
+	/* If there is a block, cap - start is at least len + 1. */
 	if (!b->data || b->cap - b->start - b->len - 1 < n)
 		if (make_buf_room(b, b->len + n + 1, err) < 0)
 			return NULL;

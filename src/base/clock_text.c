@@ -10,9 +10,9 @@ struct date {
 };
 
 /*
- * Returns the proleptic Gregorian date of a day counted from 1970-01-01, by 400-year cycles of
- * years that begin in March. gmtime() is not used: it reads time zone files, which PID 1 of a guest
- * does not have.
+ * Returns the (proleptic Gregorian) date of a day that is counted from 1970-01-01. Counts in cycles
+ * of 400 years, and in years that begin in March. gmtime() is not used, because it reads time zone
+ * files, which PID 1 of a guest does not have.
  */
 static struct date date_of_day(int64_t day)
 {
@@ -40,7 +40,8 @@ void clock_rfc3339(int64_t real_ns, char out[25])
 	}
 	struct date d = date_of_day(day);
 	unsigned ms = (unsigned)(rest / (int64_t)NS_PER_MS), s = ms / 1000;
-	/* The modulos show the compiler that the text fits; 64 bits of ns end in the year 2262. */
+	/* The modulos change no number: 64 bits of nanoseconds end in the year 2262. They show the
+	 * compiler that the text fits. */
 	snprintf(out, CLOCK_TEXT, "%04u-%02u-%02uT%02u:%02u:%02u.%03uZ", d.year % 10000,
 		 d.month % 100, d.day % 100, s / 3600 % 100, s / 60 % 60, s % 60, ms % 1000);
 }

@@ -21,7 +21,8 @@ struct connecting {
 	int fd;
 	struct loop_watch *watch, *timer;
 	uint64_t deadline_ns;
-	struct error why; /* the first failure: it is about the address that matters most */
+	struct error why; /* the error of the first address that failed: it comes first in the list
+			   * because it is the best one */
 	reached_fn *done;
 	void *data;
 };
@@ -71,7 +72,7 @@ bool addresses_add_text(struct addresses *list, const char *text, uint16_t port)
 
 /* --- one connection -------------------------------------------------------------------------- */
 
-/* Returns a non-blocking socket that is connected, or is going to be. */
+/* Returns a non-blocking socket that is connected, or whose connection is under way. */
 static int open_connection(const struct sockaddr_storage *address, struct error *err)
 {
 	autoclose int fd = descriptor_socket(address->ss_family, SOCK_STREAM, 0, true);

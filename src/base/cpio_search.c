@@ -20,7 +20,8 @@ struct archive {
 
 struct entry {
 	uint64_t mode, size, name_size;
-	char name[NAME_ROOM]; /* "" if it is longer than every name that is searched for */
+	char name[NAME_ROOM]; /* "" if the name is longer than this array: nobody searches for such
+			       * a name */
 };
 
 static bool parse_field(const char *header, int field, uint64_t *out)
@@ -50,7 +51,7 @@ static int ends_too_early(struct error *err)
 	return error_set(err, ERR_INVALID, "it ends within an entry");
 }
 
-/* Reads an entry. Returns 1 if there is one, 0 if there is none, -1 on failure. */
+/* Reads the entry at the offset `at`. Returns 1 if there is an entry, 0 if not, -1 on failure. */
 static int read_entry(const struct archive *in, uint64_t at, struct entry *out, struct error *err)
 {
 	char header[HEADER];
@@ -76,7 +77,8 @@ static int read_entry(const struct archive *in, uint64_t at, struct entry *out, 
 	return 1;
 }
 
-/* Skips the padding between archives: zeroes, up to 512 bytes or any other boundary. */
+/* Skips the zeros between two archives, of which there may be any number. Returns the offset of the
+ * next archive, or of the end. */
 static uint64_t skip_zeroes(const struct archive *in, uint64_t at)
 {
 	char block[4096];

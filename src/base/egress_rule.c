@@ -21,8 +21,8 @@ char egress_rule_letter(unsigned char byte)
 
 /* --- the name -------------------------------------------------------------------------------- */
 
-/* Returns the length of the label that begins there, converted to lower case in place; 0 if it is
- * no label. */
+/* Returns the length of the label that begins at `at`, and converts the label to lower case in
+ * place. Returns 0 if no label begins there. */
 static size_t fold_label(char *at)
 {
 	size_t len = 0;
@@ -35,7 +35,8 @@ static size_t fold_label(char *at)
 	return len > LABEL_MAX || (len && (at[0] == '-' || at[len - 1] == '-')) ? 0 : len;
 }
 
-/* Reads labels, each but the last with its dot; *last becomes the beginning of the last one. */
+/* Reads labels with dots between them, and converts them to lower case in place. *last becomes the
+ * beginning of the last label. Returns false if the name has anything else. */
 static bool fold_labels(char *name, const char **last)
 {
 	for (char *at = name;;) {
@@ -101,7 +102,7 @@ static void add_rule_port(struct egress_rule *rule, uint16_t port)
 	rule->nports++;
 }
 
-/* Reads the number up to a comma or the end; returns 0 if there is none. */
+/* Reads a port, up to a comma or the end of the text. Returns 0 if there is no port. */
 static uint32_t read_rule_port(const char **at)
 {
 	uint32_t port = 0;

@@ -111,8 +111,9 @@ static const char *const reason_names[] = {
 static_assert(ARRAY_SIZE(reason_names) == ERROR_REASON_COUNT, "every reason has a name");
 
 /*
- * Cuts an incomplete UTF-8 sequence off the end of a text that was cut, since JSON could not hold
- * it. full is the length that snprintf() wanted to write.
+ * Removes an incomplete UTF-8 sequence from the end of a text that was cut, since JSON could not
+ * hold it. full is the length that the text would have had: if it is below size, the text was not
+ * cut.
  */
 static void trim_cut_text(char *text, size_t size, size_t full)
 {
@@ -151,7 +152,7 @@ static void set_anew(struct error *err, enum error_code code, const char *fmt, v
 	__attribute__((format(printf, 3, 0)));
 static void set_anew(struct error *err, enum error_code code, const char *fmt, va_list args)
 {
-	format_message(err, fmt, args); /* first: an argument may be err->subject */
+	format_message(err, fmt, args); /* comes first, because an argument may be err->subject */
 	err->code = code;
 	err->errnum = 0;
 	err->reason = REASON_NONE;
@@ -180,8 +181,8 @@ int error_reason(struct error *err, enum error_reason reason, const char *subjec
 	if (len < sizeof(err->subject))
 		memmove(err->subject, subject, len + 1);
 	else
-		err->subject[0] = '\0'; /* the name is too long, and its beginning may be the name
-					 * of another thing */
+		err->subject[0] = '\0'; /* a name that is too long is not cut, since its beginning
+					 * may be the name of another thing */
 	return -1;
 }
 

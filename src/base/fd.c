@@ -91,7 +91,8 @@ int fd_read_exact(int fd, void *data, size_t len, struct error *err)
 	return 0;
 }
 
-/* At the limit this asks for one more byte, since only the end of the input shows that it fits. */
+/* If out is full, reads one byte that has no room in out: only the end of the input shows that the
+ * whole input fits. */
 int fd_read_some(int fd, struct buf *out, struct error *err)
 {
 	size_t room = out->limit ? out->limit - out->len : READ_CHUNK;
@@ -169,7 +170,7 @@ const struct timespec *fd_time_left(uint64_t deadline_ns, struct timespec *left)
 	if (deadline_ns == UINT64_MAX)
 		return NULL;
 	if (clock_is_virtual())
-		ns = 0; /* a clock that stands still never reaches the deadline */
+		ns = 0; /* a virtual clock stands still and never reaches the deadline */
 	*left = (struct timespec){.tv_sec = (time_t)(ns / NS_PER_S),
 				  .tv_nsec = (long)(ns % NS_PER_S)};
 	return left;
@@ -198,7 +199,8 @@ bool fd_has_name(int fd, int dirfd, const char *name)
 	       held.st_dev == named.st_dev && held.st_ino == named.st_ino;
 }
 
-/* Uses neither a sorted copy nor malloc(), because it is also called between fork() and exec(). */
+/* Makes no sorted copy of keep, because this is also called between fork() and exec(), where
+ * malloc() may not be called. */
 void fd_close_others(const int *keep, size_t nkeep)
 {
 	unsigned first = 3;

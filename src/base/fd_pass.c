@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Bytes with descriptors beside them, over a Unix socket. */
+/* Sends and receives bytes with descriptors beside them, over a Unix socket. */
 #include <errno.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -40,7 +40,8 @@ ssize_t fd_send_passing(int sock, const void *data, size_t len, const int *fds, 
 	return n;
 }
 
-/* Keeps the descriptors for which there is room, and closes the rest. */
+/* Keeps the descriptors for which fds has room, and closes the rest. Returns how many fds has
+ * now. */
 static size_t take_passed(struct cmsghdr *header, int *fds, size_t count, size_t most)
 {
 	size_t n = (header->cmsg_len - CMSG_LEN(0)) / sizeof(int);

@@ -15,8 +15,8 @@
 struct passage {
 	struct forward *forward;
 	struct list_link link;
-	int fd;	       /* until the relay takes it over */
-	void *attempt; /* set while the far side is being reached */
+	int fd;	       /* the accepted connection; -1 when the relay has taken it over */
+	void *attempt; /* what spec.reach() has returned, while the far side is being reached */
 	struct relay *relay;
 };
 

@@ -13,10 +13,11 @@
 #include "base/limits.h"
 
 #define READ_CHUNK 65536
-/* An empty queue keeps at most this much memory; streams need less. */
+/* An empty queue keeps at most this much memory. Usual messages need less, so their queue is not
+ * allocated again and again. */
 #define KEPT_BYTES 1048576
 
-/* --- what carries it ------------------------------------------------------------------------- */
+/* --- the socket or the carrier --------------------------------------------------------------- */
 
 static void on_framed_event(struct loop *loop, int fd, uint32_t events, void *data);
 
@@ -58,14 +59,16 @@ static bool framed_is_paused(const struct framed *f)
 }
 
 /*
- * Watches the events that are needed now. While input is wanted, they are level-triggered.
- * Otherwise they are edge-triggered, because an end of the peer's sending would be reported for
- * ever; the edge still comes when the peer goes away completely.
+ * Watches the events that are needed now. While input is wanted, they are level-triggered. While
+ * input is not wanted, they are edge-triggered: if the peer has ended its sending, level-triggered
+ * events would be reported again and again. When the peer is gone completely, there is a further
+ * edge.
  *
- * On vsock there may be no edge of LOOP_RDHUP then: while bytes of the peer wait to be read, the
- * host cannot say that these were the last ones. It does say at once that the peer takes no more
- * bytes. There is no event for that, but the socket wakes all its waiters, and a waiter for room is
- * told, since there is room.
+ * On vsock this edge of LOOP_RDHUP may be missing: while bytes of the peer wait to be read, the
+ * kernel does not report that the peer sends no more. But the kernel learns at once that the peer
+ * takes no more bytes, and then wakes all waiters of the socket. There is no event for this, so
+ * LOOP_OUT is watched too: it is reported whenever the waiters are woken, since the socket has
+ * room.
  */
 static void framed_watch(struct framed *f)
 {
@@ -74,8 +77,8 @@ static void framed_watch(struct framed *f)
 	if (!framed_is_open(f))
 		return;
 	events |= framed_is_paused(f) ? LOOP_EDGE | LOOP_OUT : LOOP_IN;
-	/* This is also needed if the owner's own send has emptied a full queue: only the loop calls
-	 * the owner. */
+	/* LOOP_OUT is also needed if a send by the owner has emptied a queue that was full:
+	 * drained() must be called, and only the loop may call it. */
 	if (f->out.len > 0 || f->full)
 		events |= LOOP_OUT;
 	if (events != f->events && carried_watch(f, events) == 0)
@@ -114,8 +117,8 @@ void framed_flush(struct framed *f)
 			break;
 		} else if (errno != EINTR) {
 			/* Owners are called only from the loop, so a failed send is reported in the
-			 * next round. An owner that hears the peer out learns of it by reading,
-			 * after the peer's last bytes. */
+			 * next round. If hears_out is set, it is not reported: the owner reads the
+			 * peer's last bytes, and then the end. */
 			buf_consume(&f->out, f->out.len);
 			if (!f->failure && !f->owner->hears_out)
 				f->failure = loop_add_timer(f->loop, clock_mono_ns(),
@@ -160,7 +163,7 @@ static void framed_read(struct framed *f)
 		return;
 	}
 	f->ended = n == 0;
-	/* Room for a whole message and the bytes that are read together with its end. */
+	/* The limit is a whole message, and what is read in one call together with its end. */
 	f->in.limit = FRAME_HEADER + f->most + READ_CHUNK;
 	if (buf_append(&f->in, chunk, (size_t)n, NULL) < 0) {
 		framed_lose(f, "out of memory");
@@ -260,7 +263,7 @@ int framed_send_bytes(struct framed *f, const void *data, size_t len, struct err
 			len -= (size_t)n;
 		}
 	}
-	/* The flush reports a failed send. */
+	/* A failed send is no error here: framed_flush() below reports it. */
 	if (len == 0)
 		return 0;
 	if (buf_append(&f->out, bytes, len, err) < 0)

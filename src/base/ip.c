@@ -31,7 +31,8 @@ bool ip_parse(const char *text, struct ip *out)
 	return true;
 }
 
-/* Reads decimal digits only. Returns more than any prefix has if the text is no number. */
+/* Reads a number of one to three decimal digits. Returns UINT32_MAX, which is too long for every
+ * prefix, if the text is no such number. */
 static unsigned parse_bits(const char *text)
 {
 	unsigned bits = 0;

@@ -17,8 +17,8 @@ bool job_stop(int signal)
 	sigset_t cont, before, pending;
 	bool was_stopped;
 
-	/* A stop removes a pending SIGCONT, so a SIGCONT that is pending afterwards is the one that
-	 * ended the stop. */
+	/* SIGCONT is blocked, and a stop removes a pending SIGCONT. So if SIGCONT is pending
+	 * afterwards, the job was stopped, and this SIGCONT has continued it. */
 	sigemptyset(&cont);
 	sigaddset(&cont, SIGCONT);
 	pthread_sigmask(SIG_BLOCK, &cont, &before);

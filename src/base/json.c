@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Jansson's loading rules, and where this module is stricter. Jansson skips a raw NUL behind a
- * number or a literal (akheron/jansson#331), so this module searches for NUL before parsing.
- * Jansson recurses to a depth of 2048, so this module counts brackets before parsing: loaded values
- * may then be walked by recursion.
+ * This module is stricter than jansson in two ways. Jansson skips a raw NUL behind a number or a
+ * literal (akheron/jansson#331), so this module searches for NUL before it parses. Jansson accepts
+ * a depth of 2048, so this module counts brackets before it parses. So a loaded value is never
+ * deep, and may be walked by recursion.
  */
 #include "base/json.h"
 
@@ -28,7 +28,8 @@ static int error_at(struct error *err, const char *text, size_t pos, const char 
 	return error_set(err, ERR_INVALID, "line %zu, column %zu: %s", line, column, what);
 }
 
-/* On a broken document this may count brackets wrongly; then the parser refuses it anyway. */
+/* Checks that no bracket is deeper than MAX_DEPTH. In a broken document brackets may be counted
+ * wrongly, but then the parser refuses the document. */
 static int check_depth(const char *text, size_t len, struct error *err)
 {
 	bool in_string = false;
@@ -50,8 +51,8 @@ static int check_depth(const char *text, size_t len, struct error *err)
 	return 0;
 }
 
-/* Returns a text of this project for a parser's error, without a part of the input, which may be
- * hostile. */
+/* Returns a text for an error of the parser. Jansson's own text is not used, because it quotes the
+ * input, which may be hostile. */
 static const char *json_fault(const json_error_t *why)
 {
 	switch (json_error_code(why)) {
@@ -150,7 +151,8 @@ static int not_an_object(const char *path, struct error *err)
 	return error_set(err, ERR_INVALID, "%s must be an object", *path ? path : "the document");
 }
 
-/* Looks up a key. Returns 1 and *value, 0 if an optional field is absent, -1 on failure. */
+/* Looks up a key. Returns 1 and sets *value if obj has the key, 0 if it has not and the key is
+ * optional, -1 on failure. */
 static int look_up(const json_t *obj, const char *path, const char *key, enum json_need need,
 		   const json_t **value, struct error *err)
 {
@@ -273,7 +275,8 @@ int json_put_string(json_t *obj, const char *key, const char *value, struct erro
 
 	if (!value)
 		return error_set(err, ERR_INTERNAL, "no value for the JSON field %s", key);
-	/* jansson only returns NULL; if memory is short, the lossy form fails too */
+	/* jansson returns NULL for invalid UTF-8, and also if there is no memory.
+	 * json_string_lossy() tells them apart: it fails only without memory. */
 	if (!text && (text = json_string_lossy(value, strlen(value)))) {
 		json_decref(text);
 		return error_set(err, ERR_INVALID, "%s is not valid UTF-8", key);

@@ -11,8 +11,7 @@
 
 #define SHOWN_KEY 64 /* bytes of an untrusted key that a message shows */
 
-/* Appends a character as JSON escapes it: above U+FFFF as a pair of surrogates. Such characters
- * occur only within strings. */
+/* Appends a character as JSON escapes it: a character above U+FFFF as a pair of surrogates. */
 static int put_escaped(struct buf *out, uint32_t code, struct error *err)
 {
 	if (code < 0x10000)
@@ -107,8 +106,8 @@ int json_only_keys(const json_t *value, const char *path, const char *const *key
 	return 0;
 }
 
-/* Puts a part in front of the path. The path is built on the way back up, one part at each
- * level. */
+/* Puts a part in front of the path. The path is built from its end: each level of the recursion
+ * puts its part in front when the level below it returns. */
 static void put_in_front(char *path, size_t size, const char *part)
 {
 	autofree char *rest = NULL;

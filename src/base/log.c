@@ -24,7 +24,7 @@ void log_init(struct log *log, int fd, uint64_t cap_bytes)
 	struct stat st;
 
 	*log = (struct log){.fd = fd, .dir = -1, .cap = cap_bytes};
-	/* For a file with contents, counting begins at its size. */
+	/* The file may have contents, which count too. */
 	if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0)
 		log->written = (uint64_t)st.st_size;
 }
@@ -35,7 +35,8 @@ void log_keep_last(struct log *log, int dir, const char *name)
 	log->name = name;
 }
 
-/* Renames the file to <name>.1, and opens a new one at the same descriptor. */
+/* Renames the file to <name>.1, and opens a new file with the same descriptor. Returns false if the
+ * old file is not to be kept, or cannot be. */
 static bool begin_next_file(struct log *log)
 {
 	char last[NAME_MAX];
@@ -63,8 +64,7 @@ static void put_log_text(struct log *log, const char *text)
 	ssize_t done;
 	int n;
 
-	/* If the old file cannot be kept, the file is emptied: the log must accept every new
-	 * line. */
+	/* If the old file is not kept, it is emptied: the log must accept every new line. */
 	if (log->cap && log->written + CLOCK_TEXT + strlen(text) + 1 > log->cap) {
 		if (!begin_next_file(log) && ftruncate(log->fd, 0) < 0)
 			return;
@@ -81,7 +81,8 @@ static void put_log_text(struct log *log, const char *text)
 		log->written += (uint64_t)done;
 }
 
-/* Begins a new window of one second if the old one is over. */
+/* Begins a new second if the present one is over. Writes how many lines were dropped in the old
+ * one. */
 static void advance_window(struct log *log)
 {
 	uint64_t now = clock_mono_ns();

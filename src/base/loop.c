@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Every watch is in exactly one list of the loop: timers by deadline, the others in any order. A
- * removed watch leaves its list at once and is marked dead. Its memory stays until the round is
- * over, since the round's array of events, or an iteration, may still point to it.
+ * Every watch is in exactly one of two lists of the loop: a timer in `timers`, which is sorted by
+ * deadline, any other watch in `watches`. A removed watch leaves its list at once and is marked
+ * dead. Its memory is freed when the round is over, since the round's array of events, or an
+ * iteration, may still point to it.
  */
 #include "base/loop.h"
 
@@ -26,14 +27,15 @@ struct loop_watch {
 	struct loop_watch *next_dead;
 	enum loop_kind kind;
 	bool dead;
-	bool polled;	   /* in the poller's set */
-	bool always_ready; /* a regular file: the poller refuses it, since it never blocks */
-	int fd;		   /* of the caller, of the process, or one that the loop made for the
-			    * signal */
+	bool polled;	   /* the poller watches fd */
+	bool always_ready; /* fd never blocks, like a regular file, so the poller refuses it */
+	int fd;		   /* the descriptor of the caller, the pidfd of the process, or the
+			    * descriptor that the loop has made for the signal */
 	uint32_t events;
 	uint64_t deadline;
-	uint64_t interval; /* 0: fires once */
-	uint64_t round;	   /* a timer set during a round does not fire in it */
+	uint64_t interval; /* 0: the timer fires once */
+	uint64_t round;	   /* the round in which the timer was set; it does not fire in this
+			    * round */
 	struct proc *proc;
 	union {
 		loop_fd_fn *fd;
@@ -47,13 +49,13 @@ struct loop_watch {
 struct loop {
 	struct poller *poller;
 	struct loop_watch *watches, *timers, *dead;
-	unsigned always_ready; /* how many watches are always ready */
+	unsigned always_ready; /* number of watches that are always ready */
 	uint64_t round;
 	int depth; /* nesting of loop_once() calls */
 	bool stop;
 };
 
-/* --- the set ---------------------------------------------------------------------------------- */
+/* --- the watches ------------------------------------------------------------------------------ */
 
 static void insert_watch(struct loop_watch **link, struct loop_watch *w)
 {
@@ -74,7 +76,8 @@ static void insert_timer(struct loop_watch *w)
 	insert_watch(link, w);
 }
 
-/* Takes a watch out of its list. Leaves w->next unchanged, so that an iteration at w can go on. */
+/* Takes a watch out of its list. Leaves w->next unchanged, so that an iteration that is at w can go
+ * on. */
 static void take_out(struct loop_watch *w)
 {
 	*w->link = w->next;
@@ -134,8 +137,8 @@ static struct loop_watch *watch_new(struct loop *loop, enum loop_kind kind, int 
 	return w;
 }
 
-/* A watch without events leaves the set: LOOP_HUP would be reported to it nevertheless, and the
- * loop would spin. */
+/* Removes a watch without events from the poller: the poller would report LOOP_HUP nevertheless,
+ * and the loop would never wait. */
 int loop_set_events(struct loop_watch *w, uint32_t events, struct error *err)
 {
 	if (events == w->events && (!events || w->polled || w->always_ready))
@@ -243,7 +246,8 @@ void loop_remove(struct loop_watch *w)
 {
 	if (!w || w->dead)
 		return;
-	/* Fails only if the owner closed the descriptor first; then it has left the set already. */
+	/* This fails only if the owner has closed the descriptor before: then the poller does not
+	 * watch it any more. */
 	if (w->polled)
 		poller_set(w->loop->poller, w->fd, w->events, 0, NULL);
 	if (w->kind == KIND_SIGNAL)
@@ -274,10 +278,10 @@ static int call_watch(struct loop_watch *w, uint32_t events)
 		return 1;
 	}
 	if (w->kind == KIND_PROC) {
-		loop_remove(w); /* before proc_wait() closes the descriptor */
+		loop_remove(w); /* comes first, because proc_wait() closes the descriptor */
 		if (proc_wait(w->proc, UINT64_MAX, &code, NULL) < 0)
-			proc_end(w->proc); /* another part of the program reaped it: the code is
-					    * lost */
+			proc_end(w->proc); /* another part of the program has reaped the process, so
+					    * its exit code is lost */
 		w->fn.proc(loop, code, w->data);
 		return 1;
 	}
@@ -305,13 +309,13 @@ static int call_due_timers(struct loop *loop)
 	int called = 0;
 
 	while (w && w->deadline <= now) {
-		if (w->round == loop->round) { /* set in this very round */
+		if (w->round == loop->round) { /* the timer was set in this very round */
 			w = w->next;
 			continue;
 		}
 		if (w->interval) {
 			take_out(w);
-			/* Missed times are skipped. */
+			/* Times that were missed are skipped. */
 			w->deadline += w->interval;
 			if (w->deadline <= now)
 				w->deadline = now + w->interval;
@@ -326,7 +330,8 @@ static int call_due_timers(struct loop *loop)
 	return called;
 }
 
-/* Waits, then calls descriptors, signals and processes, then the due timers. */
+/* Waits; then calls the functions for descriptors, signals and processes; then those of the timers
+ * that are due. */
 int loop_once(struct loop *loop, int timeout_ms, struct error *err)
 {
 	struct poller_event events[POLLER_EVENTS];

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/packet.h"
 
-/* The fixed bytes of the link's packets, in fields that the link is free to use. */
+/* The fixed numbers in packets of PACKET_LINK, in fields that mean nothing else in these
+ * packets. */
 #define LINK_FLAGS UINT32_C(0x6d616c6b)
 #define LINK_FORMAT 1
 

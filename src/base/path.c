@@ -65,7 +65,8 @@ static int make_dir(const char *path, mode_t mode, struct error *err)
 {
 	struct stat st;
 
-	/* For a name that exists, mkdir() may return EACCES, EROFS and so on instead of EEXIST. */
+	/* For a name that exists, mkdir() may fail with EACCES, EROFS and so on instead of EEXIST.
+	 * So after any failure it is checked whether there is a directory. */
 	if (mkdir(path, mode) == 0)
 		return 0;
 	int why = errno;
@@ -116,7 +117,7 @@ int path_open_dir_at(int dirfd, const char *name, bool create, mode_t mode, stru
 	int fd = openat(dirfd, name, flags);
 
 	if (fd < 0 && errno == ENOENT && create) {
-		/* Another process may make it at the same time. */
+		/* EEXIST: another process has made the directory meanwhile. */
 		if (mkdirat(dirfd, name, mode) < 0 && errno != EEXIST)
 			return error_errno(err, errno, "make directory %s", name);
 		fd = openat(dirfd, name, flags);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Copies of large sparse files. Reflink shares the blocks. Without reflink only the parts that hold
- * data are copied, in the kernel if possible, so that a disk image of 60 GB with 1 GB of data costs
- * 1 GB.
+ * Copies large sparse files. With a reflink both files share their blocks. Without it only the
+ * parts that hold data are copied, in the kernel if possible. So a copy of a disk image of 60 GB
+ * with 1 GB of data takes 1 GB.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -18,7 +18,7 @@
 
 #define COPY_CHUNK ((off_t)1 << 20)
 
-/* Copies one span by reads and writes, where copy_file_range() refuses. */
+/* Copies one span by reads and writes, if copy_file_range() cannot copy it. */
 static int copy_by_hand(int from, int to, off_t start, off_t end, struct error *err)
 {
 	autofree uint8_t *chunk = malloc((size_t)COPY_CHUNK);
@@ -51,8 +51,8 @@ static int copy_span(int from, int to, off_t start, off_t end, struct error *err
 			continue;
 		if (n < 0 && (errno == ENOSPC || errno == EDQUOT || errno == EFBIG || errno == EIO))
 			return error_errno(err, errno, "copy");
-		/* Another file system, an old kernel, seccomp; or 0, which some file systems
-		 * return. */
+		/* The call fails if the target is on another file system, on an old kernel, or
+		 * because of a system call filter. Some file systems return 0. */
 		if (n <= 0)
 			return copy_by_hand(from, to, start, end, err);
 		start += n;
@@ -88,12 +88,14 @@ static int stat_source(int from, struct stat *st, struct error *err)
 	return 0;
 }
 
-/* Copies the data. spare is as in path_clone_with_room_at(); NULL: free space is not checked. */
+/* Copies the data. *spare is as in path_clone_with_room_at(). If spare is NULL, free space is not
+ * checked. */
 static int copy_data(int from, const struct stat *st, int to, const uint64_t *spare,
 		     struct error *err)
 {
 	off_t position = lseek(from, 0, SEEK_CUR);
-	/* Blocks without data are counted too: that is too much, but does no harm. */
+	/* This may be more than the copy needs, since it also counts blocks that hold no data. That
+	 * does no harm. */
 	uint64_t needed = (uint64_t)st->st_blocks * 512 + (spare ? *spare : 0);
 	struct statvfs fs;
 	int rc;

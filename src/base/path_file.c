@@ -63,8 +63,8 @@ int path_replace_file_at(int dirfd, const char *name, const void *data, size_t l
 
 	if (n < 0 || (size_t)n >= sizeof(parent))
 		return error_errno(err, ENAMETOOLONG, "%s", name);
-	/* The temporary file must be in the directory of the target. O_RDONLY, so that the
-	 * directory can be synced. */
+	/* The temporary file must be in the directory of the target, so that it can be renamed. The
+	 * directory is opened with O_RDONLY, so that it can be synced. */
 	dir = openat(dirfd, parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (dir < 0)
 		return error_errno(err, errno, "directory of %s", name);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Paths and names as text, without a look at files. Also paths with only "/", which guests have on
- * every host. */
+/* Functions for paths and names as text, which look at no file. They take "/" as the only
+ * separator, also on Windows: the paths of guests have no other. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Removal of a tree that another user may have made.
+ * Removes a tree of directories that another user may have made.
  *
  * Every step is relative to a descriptor opened with O_NOFOLLOW, so no link is ever followed, not
- * even one that replaces a directory during the work. Mounts are not entered: the system is asked
- * not to (FILE_ON_DISK, which also recognises bind mounts), and where it cannot do that, the device
- * numbers are compared.
+ * even one that replaces a directory during the work. Mounts are not entered. For this the system
+ * is asked not to enter them (FILE_ON_DISK, which also works for bind mounts). If it cannot do
+ * that, only the device numbers are compared.
  *
- * One descriptor is open for each level. A tree may be deeper than the number of descriptors that
- * this process may have, so a directory below MAX_LEVEL is moved up to the top of the tree and
- * removed from there in the next pass.
+ * One descriptor is open for each level, and a tree may have more levels than this process may have
+ * descriptors. So a directory below MAX_LEVEL is moved up to the top of the tree, and is removed
+ * from there in the next pass.
  *
  * What cannot be removed is left, everything else is removed, and the first error is reported.
  */
@@ -29,11 +29,11 @@
 #define DIR_FLAGS (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 
 struct removal {
-	int top;    /* the directory that is being emptied */
-	dev_t dev;  /* its file system */
-	bool again; /* something was moved to the top: one more pass */
+	int top;    /* descriptor of the directory that is removed; -1 while it is being opened */
+	dev_t dev;  /* the device number of its file system */
+	bool again; /* something was moved to the top, so one more pass is needed */
 	bool failed;
-	struct error *err; /* the first failure */
+	struct error *err; /* gets the first failure */
 };
 
 static void tree_failed(struct removal *r, int errnum, const char *name)
@@ -57,8 +57,8 @@ static int open_inside(const struct removal *r, int dir, const char *name)
 	return fd;
 }
 
-/* Opens a directory so that it can be emptied. -1 with errno; EXDEV if it is on another file
- * system. */
+/* Opens a directory and gives this user all permissions on it, so that it can be emptied. Returns
+ * -1 with errno; EXDEV if the directory is on another file system. */
 static int open_to_empty(const struct removal *r, int dir, const char *name)
 {
 	autoclose int fd = open_inside(r, dir, name);
@@ -118,8 +118,8 @@ static void remove_entry(struct removal *r, int dir, const char *name, int level
 	if (unlinkat(dir, name, 0) == 0 || errno == ENOENT)
 		return;
 	int why = errno;
-	/* Only now is it checked whether the name is a directory: unlink() removes no directory, or
-	 * does it as rmdir() would. */
+	/* Whether the name is a directory is checked only after unlinkat(). This is safe:
+	 * unlinkat() fails for a directory, or on some systems removes an empty one. */
 	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode))
 		remove_dir(r, dir, name, level);
 	else
@@ -161,7 +161,7 @@ int path_remove_tree_at(int dirfd, const char *name, struct error *err)
 	if (top < 0)
 		return errno == ENOENT ? 0 : error_errno(err, errno, "remove %s", name);
 	r.top = top;
-	/* Each pass removes MAX_LEVEL levels from every branch, so the passes end. */
+	/* Each pass makes every branch shorter by MAX_LEVEL levels, so a last pass comes. */
 	do {
 		int fd = openat(top, ".", DIR_FLAGS);
 

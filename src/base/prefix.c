@@ -32,7 +32,8 @@ static const struct prefix secret[] = {
 	{0xc00000c0, 32}, /* 192.0.0.192: Oracle's */
 };
 
-/* Reads "24". Returns -1 for a text that is no number, or not written in the usual form. */
+/* Reads the length of a prefix, "24". Returns -1 if the text is no number up to 32, or begins with
+ * a 0 that it does not need. */
 static int parse_length(const char *text)
 {
 	int bits = 0;

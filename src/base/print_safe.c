@@ -21,7 +21,7 @@ void print_safe(FILE *out, const char *text)
 	}
 }
 
-/* Returns the bytes of a "\n", "\t" or "\r\n" at text, else 0. */
+/* Returns the number of bytes of a "\n", "\t" or "\r\n" at text; 0 if there is none. */
 static size_t layout(const char *text, size_t left)
 {
 	if (*text == '\n' || *text == '\t')
@@ -29,9 +29,9 @@ static size_t layout(const char *text, size_t left)
 	return left > 1 && text[0] == '\r' && text[1] == '\n' ? 2 : 0;
 }
 
-/* Returns whether later bytes may change the result for the n bytes at text, which were read last:
- * a CR may belong to the end of a line, the bytes may be the beginning of a character, and a
- * character may depend on the next one. */
+/* Returns whether bytes that have not come yet may change what is printed for the n bytes at text,
+ * which were read last. There are three such cases: a CR may be followed by a LF, the bytes may be
+ * the beginning of a longer character, and a character may depend on the character after it. */
 static bool depends_on_more(const struct utf8_reader *reader, const char *text, size_t n,
 			    size_t left, bool is_text)
 {

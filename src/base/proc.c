@@ -47,7 +47,7 @@ int proc_adopt(struct proc *p, struct error *err)
 {
 	int why;
 
-	/* This is no race: the pid stays taken until the child is reaped. */
+	/* Until the child is reaped, its pid cannot become the pid of another process. */
 	p->pidfd = process_open(p->pid);
 	if (p->pidfd >= 0)
 		return 0;
@@ -59,8 +59,8 @@ int proc_adopt(struct proc *p, struct error *err)
 
 /* --- ended by force -------------------------------------------------------------------------- */
 
-/* Serves the kill. The pid may belong to another process by the time of the check; the pidfd then
- * stands for no process. */
+/* Serves proc_kill_duty. The process may end before the check, and another process may get its pid.
+ * That does no harm: the signal goes to the pidfd, which then stands for no process. */
 static int serve_kill(void *data, const struct broker_message *in, struct broker_message *out,
 		      struct error *err)
 {
@@ -115,8 +115,8 @@ void proc_let_go(struct proc *p)
 	forget(p);
 }
 
-/* Serves the start time. It refuses processes that do not belong to the machine: the start time of
- * one could be used to make it look as if it did. */
+/* Serves proc_start_time_duty. Only answers for processes of the machine. With the start time of
+ * another process, a hostile asker could record this process as one of the machine. */
 static int serve_start_time(void *data, const struct broker_message *in, struct broker_message *out,
 			    struct error *err)
 {

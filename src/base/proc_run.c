@@ -18,8 +18,8 @@ enum { FROM_STDOUT, FROM_STDERR, FROM_PIDFD, SOURCES };
 
 struct run {
 	struct proc proc;
-	struct pollfd sources[SOURCES]; /* fd -1: at its end */
-	struct buf *out;		/* NULL: not wanted */
+	struct pollfd sources[SOURCES]; /* fd -1: the source is at its end */
+	struct buf *out;		/* gets stdout; NULL: stdout is not wanted */
 	struct buf last;		/* the last part of stderr */
 	int userns_fd;			/* as in proc_spec */
 };
@@ -31,8 +31,8 @@ static void close_source(struct run *r, int which)
 	r->sources[which].fd = -1;
 }
 
-/* Reads once. Returns 1 if there may be more at once; 0 if there is nothing now, or at the end; -1
- * on failure. */
+/* Reads once. Returns 1 if another read may return something, 0 if there is nothing to read now or
+ * the source is at its end, -1 on failure. */
 static int pump_child(struct run *r, int which, struct error *err)
 {
 	char chunk[CHUNK];
@@ -59,8 +59,8 @@ static int pump_child(struct run *r, int which, struct error *err)
 }
 
 /*
- * Reads until the process ends, even if a child of it still holds the pipes. What is in the pipes
- * by then (at most 64 KiB each) is read, later output is ignored.
+ * Reads until the process ends, even if a child of the process still has the pipes open. What is in
+ * the pipes at that time (at most 64 KiB each) is read too. Later output is ignored.
  */
 static int collect_output(struct run *r, uint64_t deadline_ns, struct error *err)
 {
@@ -112,7 +112,8 @@ static int start_child(struct run *r, const char *const *argv, struct error *err
 	return 0;
 }
 
-/* Removes trailing newlines and makes blanks of the others: an error is one line. */
+/* Returns the contents as one line, for an error: removes newlines and blanks at the end, and
+ * replaces all other control characters by blanks. */
 static const char *one_line(struct buf *b)
 {
 	const uint8_t *p = buf_bytes(b);

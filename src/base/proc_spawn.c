@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fork() and exec(). Between the two only async-signal-safe calls are made, since the caller may
- * have threads: all memory is allocated before, and all messages are made afterwards, in the
- * parent.
+ * Starts a process by fork() and exec(). Between the two, the child makes only calls that are
+ * async-signal-safe, since the caller may have threads. So all memory is allocated before, and all
+ * messages are made afterwards, in the parent.
  *
- * Failures before exec and of exec itself come back over a pipe that exec closes. The child sends
- * the step and errno; an empty pipe means that the new program runs.
+ * A pipe, which exec() closes, tells the parent what has happened. If a step fails, the child
+ * writes the step and errno to the pipe. If the pipe ends with nothing in it, the new program runs.
  */
 #include <assert.h>
 #include <errno.h>
@@ -64,8 +64,8 @@ struct child {
 	const char *program; /* a path */
 	int report;	     /* the write end of the pipe */
 	pid_t parent;
-	int above; /* the lowest descriptor number above every `to` */
-	int *keep; /* nfds + 1 numbers as scratch memory */
+	int above; /* a descriptor number that is above every `to` and above 2 */
+	int *keep; /* room for nfds + 1 descriptors, for place_fds() */
 	const struct spawn_rights *rights;
 };
 
@@ -78,9 +78,9 @@ static bool is_listed_fd(const struct proc_spec *spec, int to)
 }
 
 /*
- * Puts the descriptors in their places. A `from` may have the number of another one's `to`. So all
- * are first copied to numbers that no `to` has, and then to their places. The pipe is moved away in
- * the same way.
+ * Puts the descriptors in their places. The `from` of one descriptor may be the `to` of another. So
+ * all descriptors are first copied to numbers that no `to` has, and then to their places. The pipe
+ * is also moved to such a number.
  */
 static int place_fds(struct child *c)
 {
@@ -112,8 +112,8 @@ static int place_fds(struct child *c)
 	return 0;
 }
 
-/* Casts argv or envp, which are const here. exec() declares them otherwise but does not change
- * them. */
+/* Returns argv or envp in the type that exec() wants, which has fewer consts. exec() changes
+ * neither of them. */
 static char *const *exec_vector(const char *const *v)
 {
 	return (char *const *)(uintptr_t)v;
@@ -129,9 +129,10 @@ static void become_program(struct child *c)
 	struct error why = {0};
 	sigset_t none;
 
-	/* The new program must not inherit which signals this process ignores or blocks. */
+	/* The new program must not ignore or block the signals that this process ignores or
+	 * blocks. */
 	for (int i = 1; i < NSIG; i++)
-		sigaction(i, &plain, NULL); /* refused for SIGKILL, SIGSTOP */
+		sigaction(i, &plain, NULL); /* fails for SIGKILL and SIGSTOP; that does no harm */
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	if (spawn_enter(spec, &entering, &r.item) < 0) {
@@ -244,7 +245,7 @@ int proc_spawn(const struct proc_spec *spec, struct proc *out, struct error *err
 
 	if (check_proc_spec(spec, &c.above, err) < 0)
 		return -1;
-	/* Not in the child, because this allocates memory. */
+	/* The program is looked up here and not in the child, because this allocates memory. */
 	autofree char *found = strchr(spec->argv[0], '/') ? NULL : program_in_path(spec->argv[0]);
 	c.program = found ? found : spec->argv[0];
 	if (!strchr(c.program, '/'))

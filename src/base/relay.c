@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A way leads from one side to the other. It is read only while it holds nothing, so a slow reader
- * costs one chunk, and its writer waits. A way is
+ * There are two ways, one from each side to the other. The source of a way is read only while the
+ * way holds no bytes. So if a target reads slowly, the way holds one chunk, and the source has to
+ * wait. A way is
  *
- *   ended   if its source will send no more, or is not read any more
- *   closed  if its target has been told so, or takes no more
+ *   ended   if its source sends no more, or is not read any more
+ *   closed  if its target was told this, or takes no more
  *
- * and the connection is over when both ways are closed. A side that takes no more may still have
- * sent something, which is delivered: a server may answer and close before it has read all.
+ * The connection is over when both ways are closed. A side that takes no more may have sent
+ * something before, which is still delivered: a server may answer and close before it has read all.
  */
 #include "base/relay.h"
 
@@ -28,8 +29,8 @@ struct side {
 	struct relay *relay;
 	int fd;
 	struct loop_watch *watch;
-	bool hurried; /* relay_hurry() */
-	bool gone;    /* it has closed, and bytes of it are still on their way */
+	bool hurried; /* relay_hurry() was called for it */
+	bool gone;    /* the side has closed, and the relay still holds bytes of it */
 };
 
 struct way {
@@ -40,7 +41,7 @@ struct way {
 
 struct relay {
 	struct side sides[2];
-	struct way ways[2]; /* ways[i] leads from sides[i] to the other */
+	struct way ways[2]; /* ways[i] leads from sides[i] to the other side */
 	bool broken;	    /* bytes were lost */
 	struct loop *loop;
 	struct loop_watch *gone_timer; /* set while a side is gone */
@@ -64,8 +65,8 @@ static void relay_lose(struct relay *relay, struct way *way)
 	way->ended = way->closed = true;
 }
 
-/* Sends as send() does. vsock needs one piece of kernel memory for all bytes of a call, which a
- * kernel with fragmented memory may not have: then fewer bytes are tried. */
+/* Sends as send() does. A vsock socket needs one piece of kernel memory for all bytes of a call. If
+ * the kernel's memory is fragmented, it may have no such piece: then fewer bytes are sent. */
 static ssize_t relay_send(int to, const uint8_t *bytes, size_t len)
 {
 	ssize_t n = send(to, bytes, len, MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -77,7 +78,8 @@ static ssize_t relay_send(int to, const uint8_t *bytes, size_t len)
 	return n;
 }
 
-/* Sends what the way holds, as far as its target takes it; then its end, if it has come. */
+/* Sends the bytes that the way holds, as far as its target takes them. If all are sent and the way
+ * is ended, also tells the target that no more bytes come. */
 static void relay_deliver(struct relay *relay, int from)
 {
 	struct way *way = &relay->ways[from];
@@ -117,7 +119,7 @@ static void relay_take(struct relay *relay, int from)
 		drop_bytes(way);
 		return;
 	}
-	if (n < 0) { /* reset: neither way leads anywhere */
+	if (n < 0) { /* the side was reset: no byte can go either way any more */
 		relay_lose(relay, &relay->ways[0]);
 		relay_lose(relay, &relay->ways[1]);
 		return;
@@ -127,9 +129,9 @@ static void relay_take(struct relay *relay, int from)
 	relay_deliver(relay, from);
 }
 
-/* Returns whether a side's hang-up must be watched: if the side has sent all. For a hurried side it
- * is also watched before that, but reported only once: otherwise it would be reported again and
- * again. */
+/* Returns whether the hang-up of a side must be watched. It is watched when the side has sent its
+ * last byte. The hang-up of a hurried side is also watched before, but only until it was reported
+ * once: the loop would report it again and again. */
 static bool hears_hang_up(const struct relay *relay, int side)
 {
 	const struct way *from = &relay->ways[side], *to = &relay->ways[!side];
@@ -207,15 +209,15 @@ static void on_side(struct loop *loop, int fd, uint32_t events, void *data)
 	if ((events & (LOOP_IN | LOOP_HUP | LOOP_ERR)) && !relay->ways[i].ended &&
 	    relay->ways[i].len == 0)
 		relay_take(relay, i);
-	/* The side takes nothing more. Its last bytes may still be taken; if they never are, its
-	 * own end would never be reported. */
+	/* The side is gone and takes nothing more, and the relay still holds bytes of it. The other
+	 * side may still take them. If it never does, the timer ends the connection. */
 	if ((events & (LOOP_HUP | LOOP_ERR)) && relay->ways[i].len > 0 && side->hurried &&
 	    !side->gone) {
 		relay_lose(relay, &relay->ways[!i]);
 		side->gone = true;
 		await_slow_reader(relay);
 	}
-	/* The side has sent its last byte, and takes nothing either. */
+	/* The side has sent its last byte, and now it also takes nothing more. */
 	if ((events & (LOOP_HUP | LOOP_ERR)) && relay->ways[i].ended)
 		relay_lose(relay, &relay->ways[!i]);
 	if (relay_settle(relay))
@@ -260,8 +262,9 @@ void relay_hurry(struct relay *relay, int side)
 	relay->sides[side].hurried = true;
 }
 
-/* Checks an option that only TCP sockets have: a confined process that relays may ask for options,
- * but not for names. */
+/* Returns whether fd is a TCP socket, by an option that only TCP sockets have. The address of the
+ * socket is not asked for: the system call filter of a confined process may allow getsockopt() but
+ * not getsockname(). */
 static bool is_tcp(int fd)
 {
 	int no_delay;

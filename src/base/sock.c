@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Unix sockets by directory descriptor, with deadlines. */
+/* Makes, connects and accepts Unix sockets, which are named in a directory that is open as a
+ * descriptor. */
 #include <errno.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -63,7 +64,8 @@ int sock_connect_at(int dirfd, const char *name, struct error *err)
 		return error_errno(err, errno, "socket");
 	if (check_socket_name(name, err) < 0)
 		return -1;
-	/* connect() waits while the backlog is full: for ever if the listener is stuck. */
+	/* connect() waits while the backlog is full. If the listener accepts nothing, it would wait
+	 * for ever. */
 	if (set_send_timeout(fd, limit_get(LIMIT_DIAL_MS), err) < 0)
 		return -1;
 	do
@@ -73,8 +75,8 @@ int sock_connect_at(int dirfd, const char *name, struct error *err)
 		return error_set(err, ERR_TIMEOUT, "socket %s: nobody accepts", name);
 	if (rc < 0)
 		return refuse_socket("connect to", name, err);
-	/* macOS sets no option on a socket whose peer has gone already (EINVAL). The peer's last
-	 * bytes, such as a refusal, must still be read. */
+	/* On macOS this fails with EINVAL if the peer has gone already. This is no error: the
+	 * caller must still be able to read the peer's last bytes, such as a refusal. */
 	if (set_send_timeout(fd, 0, &why) < 0 && why.errnum != EINVAL)
 		return error_copy(err, &why);
 	return steal_fd(&fd);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/utf8.h"
 
-/* One replacement stands for the longest beginning of a valid sequence, or else for one byte, as
- * Unicode recommends. */
+/* Sets *bad as Unicode recommends: one replacement stands for as many bytes as can begin a valid
+ * sequence, or, if there are none, for one byte. */
 size_t utf8_sequence(const uint8_t *p, size_t left, size_t *bad)
 {
 	size_t n = p[0] < 0x80 ? 1 : p[0] < 0xc2 ? 0 : p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : 4;
-	/* The second byte excludes overlong forms, surrogates and what is above U+10FFFF. */
+	/* The bounds for the second byte exclude overlong forms, surrogates, and numbers above
+	 * U+10FFFF. */
 	uint8_t low = p[0] == 0xe0 ? 0xa0 : p[0] == 0xf0 ? 0x90 : 0x80;
 	uint8_t high = p[0] == 0xed ? 0x9f : p[0] == 0xf4 ? 0x8f : 0xbf;
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Decides which characters a person sees as they are. The ranges come from the Unicode Character
- * Database, rounded to blocks where a block has one use: Default_Ignorable_Code_Point and
- * Bidi_Control (is_unseen), Extended_Pictographic (is_emoji), and General_Category Zs
- * (is_foreign_blank). For takes_joiners they are the blocks of the scripts whose Joining_Type and
- * virama allow joiners by RFC 5892, appendix A.
+ * Decides which characters a person sees as they are. The ranges come from properties of the
+ * Unicode Character Database: Default_Ignorable_Code_Point and Bidi_Control (is_unseen),
+ * Extended_Pictographic (is_emoji), and General_Category Zs (is_foreign_blank). If a whole block
+ * has one use, the range is the whole block. The ranges of takes_joiners are the blocks of those
+ * scripts that may have joiners by RFC 5892, appendix A (because of their Joining_Type or a
+ * virama).
  */
 #include "base/cleanup.h"
 #include "base/utf8.h"
@@ -106,8 +107,8 @@ static bool is_joiner(uint32_t code)
 	return code == ZERO_WIDTH_NON_JOINER || code == ZERO_WIDTH_JOINER;
 }
 
-/* Returns whether a character is a sign of those scripts that is invisible and acts on the letters
- * beside it: invisible stackers and number joiners (Indic_Syllabic_Category), the Syriac
+/* Returns whether a character is an invisible sign of a script that takes joiners, and acts on the
+ * letters beside it: an invisible stacker or number joiner (Indic_Syllabic_Category), or the Syriac
  * abbreviation mark. */
 static bool is_stacker(uint32_t code)
 {
@@ -128,9 +129,9 @@ static bool is_unseen_alone(uint32_t code)
 	return is_joiner(code) || code == EMOJI_SELECTOR || is_stacker(code) || is_unseen(code);
 }
 
-/* Returns whether a joiner is text: a single one beside a letter of a script that takes joiners, or
- * between two emoji. Several, or one beside another invisible character, could form a hidden
- * text. */
+/* Returns whether a joiner is text. A joiner is text between two emoji, and beside a letter of a
+ * script that takes joiners, unless it is beside another invisible character. Several joiners, or a
+ * joiner and another invisible character, could form a hidden text. */
 static bool does_join(const struct utf8_reader *at, uint32_t behind)
 {
 	if (at->code == ZERO_WIDTH_JOINER && is_emoji(behind) &&
@@ -140,6 +141,8 @@ static bool does_join(const struct utf8_reader *at, uint32_t behind)
 	       !is_unseen_alone(at->before) && !is_unseen_alone(behind);
 }
 
+/* Returns whether the emoji selector is text: behind an emoji, and between a digit, '#' or '*' and
+ * the keycap sign. */
 static bool does_select(uint32_t before, uint32_t behind)
 {
 	return is_emoji(before) || (behind == KEYCAP && ((before >= '0' && before <= '9') ||
@@ -163,8 +166,9 @@ static bool is_blank(uint32_t code)
 	return code == ' ' || code == '\t' || is_foreign_blank(code);
 }
 
-/* Returns whether a blank is text: between words, or beside one of its own kind. Blanks of
- * different kinds beside each other, and one at the end of a line, could form a hidden text. */
+/* Returns whether a blank other than that of ASCII is text. It is text between words, and beside
+ * blanks of its own kind. Blanks of different kinds side by side, and a blank at the end of a line,
+ * could form a hidden text. */
 static bool does_space(const struct utf8_reader *at, uint32_t behind)
 {
 	return (!is_blank(at->before) || at->before == at->code) &&
@@ -181,7 +185,8 @@ static uint32_t code_of(const uint8_t *c, size_t len)
 	return code;
 }
 
-/* Returns the code of the character at text, 0 if there is none. */
+/* Returns the code of the character at text. Returns 0 at the end of the text (left is 0), and
+ * REPLACEMENT for bytes that are no UTF-8. */
 static uint32_t code_at(const uint8_t *text, size_t left)
 {
 	size_t bad, len = left > 0 ? utf8_sequence(text, left, &bad) : 0;

@@ -26,8 +26,8 @@ void ways_forget_by(ways_open_fn *open, ways_used_fn *used)
 	own.used_fn = used;
 }
 
-/* Makes room for one more. Closed sockets are forgotten first; the array grows if more than half of
- * it would still be in use. */
+/* Makes room for one more inode. Forgets the sockets that are closed. If at least half of the array
+ * is still in use then, the array grows. */
 static int make_room(struct error *err)
 {
 	unsigned long long *grown;
