@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The table of a config's fields. A row says how a field is read, where its value is in struct
- * config, and what else depends on it. CONTRIBUTING.md lists the steps for a new field.
+ * The table of a config's fields. A row says how a field is read, which member of struct config has
+ * its value, and what else depends on the field. CONTRIBUTING.md lists the steps for a new field.
  */
 #ifndef CONTRACT_CONFIG_FIELDS_H
 #define CONTRACT_CONFIG_FIELDS_H
@@ -23,57 +23,61 @@ enum config_kind {
 	CONFIG_GIVEN,  /* bool: whether the field is present */
 	CONFIG_CHOICE, /* an enum: the index of one of the row's words */
 	CONFIG_JSON,   /* const json_t *: NULL when the field is absent */
-	CONFIG_OWN,    /* several members, which the row's bind fills */
+	CONFIG_OWN,    /* several members, which the function bind of the row fills */
 };
 
 /* What a field means for a machine whose memory is saved or restored (base warm, fork). */
 enum config_saved {
 	SAVED_EITHER,  /* the field does not matter */
-	SAVED_WITH,    /* only a machine that has it can be saved */
-	SAVED_WITHOUT, /* only a machine that lacks it can be saved */
+	SAVED_WITH,    /* only a machine that has the field can be saved */
+	SAVED_WITHOUT, /* only a machine that lacks the field can be saved */
 };
 
 struct config_field {
-	const char *key; /* in config; NULL ends the table */
+	const char *key; /* the key in the JSON object config; NULL ends the table */
 	enum config_kind kind;
 	size_t offset;
 	/* Reads the field from d->in and puts its canonical form into d->out. NULL: the field is
 	 * read as its kind says, with the members below. */
 	int (*decode)(struct config_decode *d, struct error *err);
-	/* Fills the members of a field of the kind CONFIG_OWN; value is canonical, or NULL. */
+	/* Fills the members of a field of the kind CONFIG_OWN. value is the canonical form, or NULL
+	 * if the field is absent. */
 	void (*bind)(const json_t *value, struct config *out);
-	/* Checks a given text; NULL: any text is valid. */
+	/* Checks a text that was given; NULL: any text is valid. */
 	int (*check)(const char *text, struct error *err);
-	const char *const *words; /* of CONFIG_CHOICE; the first is the default */
+	const char *const *words; /* for CONFIG_CHOICE: its words; the first is the default */
 	size_t nwords;
-	int64_t most;	  /* of CONFIG_NUMBER, which is 0 or more */
+	int64_t most;	  /* for CONFIG_NUMBER: the largest value; the smallest is 0 */
 	bool has_default; /* the canonical form always has the field */
-	bool host_file;	  /* the field is a path, which is recorded as an absolute one */
-	bool said_anew;	  /* each request sets it, so it is not compared with the record */
+	bool host_file;	  /* the field is a path of the host, which is recorded as an absolute
+			   * path */
+	bool said_anew;	  /* each request sets the field, so it is not compared with the record */
 	enum config_saved saved;
-	const char *unsaved; /* "a second disk": what prevents saving */
-	/* The JSON of a value that asks for the feature of this field; "@" stands for the drive of
-	 * an absolute path. NULL: the field is no feature that a backend may lack. */
+	const char *unsaved; /* what prevents the saving, for messages: "a second disk" */
+	/* The JSON of a value that asks for the feature of this field, with which it is tried
+	 * whether a backend has the feature. "@" stands for the drive of an absolute path. NULL:
+	 * the field is no feature that a backend may lack. */
 	const char *sample;
 	/* For a field that only QEMU's backend supports: the sentence with which all other backends
-	 * refuse it. NULL: the backend's own refusals say how it treats the field. */
+	 * refuse the field. NULL: each backend's own refusals say whether it supports the field. */
 	const char *qemu_alone;
 };
 /* The fields, in the order in which their errors are reported and canonical documents are
  * written. */
 extern const struct config_field config_fields[];
 
-/* Fails with ERR_INVALID if a config has a field that does not exist. */
+/* Checks that a config has only fields that exist. Else ERR_INVALID. */
 int config_known_keys(const json_t *in, struct error *err);
 /* Reads one field from d->in, checks it, and puts its canonical form into d->out. */
 int config_field_decode(const struct config_field *field, struct config_decode *d,
 			struct error *err);
-/* Fills out from a canonical document; out takes over the reference to it. */
+/* Fills out from a canonical document. out takes over the reference to the document. */
 void config_bind(json_t *normalised, struct config *out);
 
-/* Returns why a machine with this config cannot be saved or restored, like "a second disk"; NULL if
- * it can. A machine that is restored may have a network card, which is plugged in after its memory.
- * config is canonical, or what a caller will send as such. */
+/* Returns why a machine with this config cannot be saved (or, with restored, cannot be restored),
+ * like "a second disk". Returns NULL if it can. A machine that is saved may have no network card;
+ * one that is restored may, since the card is plugged in after its memory was restored. config is
+ * in canonical form. */
 const char *config_saving_obstacle(const json_t *config, bool restored);
 
 #endif

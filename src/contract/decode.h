@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How a config is read; only for the contract's own files. Decoding makes a second, canonical
- * document from the given one: keys in a fixed order, every default filled in, empty lists left
- * out, paths cleaned. Two configs with the same meaning become equal documents, which is what start
- * compares. The caller gets nothing before the whole config has been accepted.
+ * The functions that read a config; only files of src/contract use them. Decoding makes a second,
+ * canonical document from the given document: keys in a fixed order, every default filled in, empty
+ * lists left out, paths cleaned. So two configs with the same meaning become equal documents; start
+ * compares these documents. The caller gets the document only if the whole config is valid.
  */
 #ifndef CONTRACT_DECODE_H
 #define CONTRACT_DECODE_H
@@ -21,12 +21,13 @@
 
 struct config_decode {
 	const json_t *in;		  /* the config as given */
-	json_t *out;			  /* the canonical config, which grows section by section */
-	bool strict;			  /* unknown fields are refused (requests); if false, they
-					   * are ignored */
-	const struct host_bounds *bounds; /* NULL: the limits of this host do not apply (records) */
-	json_t *mountpoints;		  /* the JSON path of the entry that has each mountpoint, by
-					   * mountpoint */
+	json_t *out;			  /* the canonical config, which grows field by field */
+	bool strict;			  /* true for a request: unknown fields are refused; false
+					   * for a record: they are ignored */
+	const struct host_bounds *bounds; /* the limits of this host; NULL for a record: they do
+					   * not apply */
+	json_t *mountpoints;		  /* an object that has, for each mountpoint, the JSON path
+					   * of the entry with this mountpoint */
 };
 
 /* Each function decodes one field: the field whose row of config_fields names the function. */
@@ -53,7 +54,7 @@ int decode_shares(struct config_decode *d, struct error *err);
 int decode_bundles(struct config_decode *d, struct error *err);
 int decode_outputs(struct config_decode *d, struct error *err);
 int decode_image(struct config_decode *d, struct error *err);
-/* Check texts for config.user, cwd and hostname; ERR_INVALID. */
+/* Check that a text is valid as config.user, config.cwd and config.hostname. Else ERR_INVALID. */
 int check_user(const char *user, struct error *err);
 int check_cwd(const char *cwd, struct error *err);
 int check_hostname(const char *name, struct error *err);
@@ -62,32 +63,38 @@ int check_hostname(const char *name, struct error *err);
 int config_normalise(const json_t *in, bool strict, const struct host_bounds *bounds, json_t **out,
 		     struct error *err);
 
-/* Reads and checks the identity; out borrows from it. */
+/* Reads and checks the identity of a request. backend: the only valid identity.backend. The texts
+ * in out belong to json. */
 int identity_decode(json_t *json, const char *backend, struct identity *out, struct error *err);
 
 /*
- * Decodes a text field. All text fields are refused if they hold control bytes, and required ones
- * if they are empty. *text is borrowed, and unchanged if an optional field is missing or empty.
+ * Decodes a text field. ERR_INVALID if the text has control bytes, or if the field is required and
+ * the text is empty. *text belongs to object; it is unchanged if an optional field is missing or
+ * empty.
  */
 int decode_text(const json_t *object, const char *path, const char *key, enum json_need need,
 		const char **text, struct error *err);
-/* Refuses an empty text in a field whose absence would give the guest more rights. */
+/* Refuses an empty text, which elsewhere counts as an absent field. This is for fields whose
+ * absence would give the guest more rights. */
 int decode_not_empty(const json_t *object, const char *path, const char *key, struct error *err);
-/* Decodes a text that is one of count names; *index becomes its index. */
+/* Decodes a text that must be one of `count` names; *index becomes the index of the name. */
 int decode_choice(const json_t *object, const char *path, const char *key, enum json_need need,
 		  const char *const *names, size_t count, size_t *index, struct error *err);
-/* Decode a required path, absolute without "..", and return a new cleaned string: a path of the
- * guest, and a path of the host, whose system decides what is absolute. */
+/* Decode a required path, which must be absolute and without "..". Return it cleaned, as a string
+ * that the caller frees. decode_absolute() takes a path of the guest. decode_absolute_of_host()
+ * takes a path of the host; the system of the host decides which paths are absolute. */
 char *decode_absolute(const json_t *object, const char *path, const char *key, struct error *err);
 char *decode_absolute_of_host(const json_t *object, const char *path, const char *key,
 			      struct error *err);
 /* Decodes a text that is "host:port" or "[v6]:port". */
 int decode_host_port(const json_t *object, const char *path, const char *key, enum json_need need,
 		     const char **text, struct error *err);
-/* Decodes a mountpoint, puts it into out, and refuses a mountpoint that another entry has. */
+/* Decodes the mountpoint of an entry and puts it into out. ERR_INVALID if another entry has the
+ * same mountpoint. */
 int decode_mountpoint(struct config_decode *d, const json_t *item, const char *path, json_t *out,
 		      struct error *err);
-/* Remembers key in seen. ERR_INVALID if seen has key already; the error says at which path. */
+/* Puts key into seen, together with path. ERR_INVALID if seen has the key already; the error says
+ * at which path the key was seen. */
 int decode_unique(json_t *seen, const char *key, const char *path, const char *what,
 		  struct error *err);
 
@@ -103,8 +110,9 @@ int decode_egress(const struct config_decode *d, const json_t *network, enum net
  * fill. */
 typedef int decode_item_fn(struct config_decode *d, const json_t *item, const char *path,
 			   json_t *seen, json_t *out, struct error *err);
-/* Decodes in[key], an optional array of objects, and puts the canonical list into target unless it
- * is empty. path is the path of in; seen is shared by the entries of this list. */
+/* Decodes in[key], an optional array of objects, with fn for each object. Puts the canonical list
+ * into target, unless the list is empty. path is the JSON path of in. fn gets the same object
+ * `seen` for all entries of the list. */
 int decode_list(struct config_decode *d, const json_t *in, const char *path, const char *key,
 		const char *const *keys, decode_item_fn *fn, json_t *target, struct error *err);
 

@@ -11,10 +11,10 @@ struct field_row {
 	const char *meaning;
 };
 
-/* When a difference from the record of prepare counts as a divergence. */
+/* When a difference between a file and the record of prepare is an error. */
 enum compared {
-	COMPARED_NEVER,		/* the member is reported, but not compared */
-	COMPARED_UNTIL_STARTED, /* a guest that was started writes to the file */
+	COMPARED_NEVER,		/* never: the member is only reported */
+	COMPARED_UNTIL_STARTED, /* until the first start, since the guest then writes to the file */
 	COMPARED_ALWAYS,
 };
 struct verification_row {
@@ -27,8 +27,8 @@ extern const struct verification_row verification_fields[];
 /* Returns how a member is compared. name must be in a row of verification_fields. */
 enum compared verification_compares(const char *name);
 
-/* Rules that hold for every backend that supports a feature at all: a word for each rule, and the
- * rule. */
+/* The rules for all backends. A backend may lack a feature, but if it has the feature, the rule
+ * holds. Each row is a word for the rule, and the rule itself. */
 extern const struct field_row parity_rules[];
 
 extern const struct field_row readiness_fields[];
@@ -38,27 +38,29 @@ extern const struct field_row artifact_fields[];
 /* The keys of config.mediation and of the block `mediation` of an answer; NULL at the end. */
 extern const char *const mediation_keys[];
 
-/* The number of directories that any running machine can be given, all at once: the functions of a
- * PCI slot. */
+/* The largest number of directories that a running machine can be given, all at once. It is the
+ * number of functions that a PCI slot has. */
 #define PLUGS_MAX 8
 
-/* What the authors of a backend have tested it on. */
+/* What a backend was tested on. */
 struct contract_trial {
-	bool real;	  /* the VMM itself, and not a stand-in with its interface */
+	bool real;	  /* the test ran on the VMM itself, and not on a stand-in for it */
 	const char *what; /* NULL ends a list */
 };
 
-/* Every backend that the contract knows, whether built or not; a NULL name at the end. How a
- * session is made depends on what each backend reports about itself, also in its refusals. */
+/* What the library must know of a backend before it asks the supervisor of the backend. There is a
+ * row for every backend of the contract, whether it is on this host or not; a NULL name is at the
+ * end. */
 struct contract_backend {
 	const char *name;
-	const char *system; /* the operating system on which it runs */
-	int plugs;	    /* directories that a running machine can be given (config.hotplug) */
+	const char *system; /* the operating system on which the backend runs */
+	int plugs;	    /* number of directories that a running machine can be given
+			     * (config.hotplug) */
 	bool usual;	    /* the default among the backends of its system */
-	bool layers;	    /* a disk may be a qcow2 layer over another (config.rootfsBase) */
-	bool packed;	    /* it boots packed kernels (bzImage) */
-	bool templates;	    /* a machine can be saved, and others restored from it */
-	bool experimental;  /* it may lack commands of the contract */
+	bool layers;	    /* a disk may be a qcow2 layer over another disk (config.rootfsBase) */
+	bool packed;	    /* the backend boots packed kernels (bzImage) */
+	bool templates;	    /* a machine can be saved, and other machines be restored from it */
+	bool experimental;  /* the backend may lack commands of the contract */
 	const struct contract_trial *trials;
 };
 extern const struct contract_backend contract_backends[];

@@ -8,8 +8,8 @@
 #define MACOS_MODEL "hardwareModel.bin"
 #define MACOS_IDENTIFIER "machineIdentifier.bin"
 
-/* The option by which a supervisor makes such files. The job is a line of JSON on stdin; the
- * answers are lines of JSON on stdout. */
+/* The option with which a supervisor makes the files of a macOS guest. The job is one of the words
+ * below, in a line of JSON on stdin. The answers are lines of JSON on stdout. */
 #define MACOS_OPTION "--macos"
 #define MACOS_JOB_INSTALL "install"
 #define MACOS_JOB_IDENTIFY "identify"

@@ -5,10 +5,11 @@
 
 #define NAT_GUEST "10.0.2.15"
 #define NAT_GATEWAY "10.0.2.2"
-#define NAT_DNS "10.0.2.3" /* forwarded to the host's resolver */
+#define NAT_DNS "10.0.2.3" /* questions to this address go to the host's resolver */
 #define NAT_SUBNET "10.0.2.0/24"
 #define NAT_PREFIX_LENGTH 24
-/* Frames carry no segmentation that is done later, so only large frames make TCP fast. */
+/* The MTU is large because only large frames make TCP fast: the virtual network card cannot leave
+ * the cutting of large segments (TSO) to a later step. */
 #define NAT_MTU 65520
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The response: command_table says which blocks it may have. The supervisor fills a struct
- * response, and response_build() makes the JSON document from it.
+ * The response of the protocol. The supervisor fills a struct response, and response_build() makes
+ * the JSON document from it. command_table says which blocks the document may have.
  */
 #ifndef CONTRACT_RESPONSE_H
 #define CONTRACT_RESPONSE_H
@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "contract/state.h"
 
-/* The struct owns the references; NULL leaves the block out. */
+/* The blocks of a response. The struct owns the references. A block that is NULL is left out. */
 struct response {
 	const char *backend;
 	json_t *event;
@@ -23,33 +23,35 @@ struct response {
 	json_t *artifacts;
 	json_t *mediation;
 	json_t *network;
-	json_t *shared_anyway;	  /* shares that override a rule */
+	json_t *shared_anyway;	  /* the shares that a rule forbids, but that were allowed anyway */
 	json_t *confinement;	  /* only if the VMM is not in a cell */
 	json_t *cgroup_unlimited; /* the controllers of the requested cgroup that have no limits */
 	json_t *architecture;	  /* the architecture of the machine */
 	json_t *console_mode;	  /* only while there is a console */
 	json_t *hvsocket;	  /* the address of a Hyper-V machine, while it runs */
-	json_t *term;		  /* only for a session with a limited lifetime: members of the
-				   * answer */
+	json_t *term;		  /* only for a session with a limited lifetime: an object whose
+				   * members are added to the answer */
 };
 void response_free(struct response *response);
 
-/* Returns {identity, state, detail?, observedAt}, new. identity is copied; detail may be NULL;
- * observed_at is RFC 3339. Like all builders here it returns NULL without memory. */
+/* Returns {identity, state, detail?, observedAt} as a new reference. identity is copied; detail may
+ * be NULL; observed_at is a time by RFC 3339. Like all functions below, returns NULL if there is no
+ * memory. */
 json_t *event_json(const json_t *identity, enum state state, const char *detail,
 		   const char *observed_at);
 /* Returns one readiness signal {ready, observedAt?, detail?, error?}; NULL texts are left out. */
 json_t *readiness_signal(bool ready, const char *observed_at, const char *detail,
 			 const char *error);
-/* Returns resultReady; at: when the result was delivered. */
+/* Returns the readiness signal resultReady. at: the time at which the result was delivered. */
 json_t *readiness_of_result(bool delivered, const char *at);
-/* Returns ok:true with exactly the blocks that command_table allows for this command. NULL without
- * memory. */
+/* Returns a response with ok:true. Of the blocks it has those that command_table allows for the
+ * command. */
 json_t *response_build(enum command command, const struct response *response);
 /* Returns {ok:false, backend, event?, error, errorCode, errorReason?, errorSubject?}. event may be
- * NULL; its reference stays the caller's. */
+ * NULL; the caller keeps its reference. */
 json_t *response_failure(const char *backend, json_t *event, const struct error *error);
-/* Returns 0 for no error, 75 for unavailable and timeout, else 1. */
+/* Returns the exit code of a supervisor: 0 for no error, 75 for ERR_UNAVAILABLE and ERR_TIMEOUT, 1
+ * for any other error. */
 int response_exit_code(const struct error *error);
 
 #endif

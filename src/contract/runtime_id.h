@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Names of workspaces: one path component of a state directory that microagent itself does not
- * use. */
+/* The names of workspaces. Such a name is the name of a directory in the state directory, and must
+ * be none of the names that microagent itself uses there. */
 #ifndef CONTRACT_RUNTIME_ID_H
 #define CONTRACT_RUNTIME_ID_H
 
@@ -8,11 +8,11 @@
 
 #include "base/error.h"
 
-/* Returns whether microagent uses the name itself: bases sessions pool archive logs .locks
- * .microagent-state */
+/* Returns whether microagent itself uses the name in a state directory: bases sessions pool archive
+ * logs .locks .microagent-state */
 bool runtime_id_taken(const char *id);
-/* Fails with ERR_INVALID, in which the id is called what, if the id is not a safe basename or is
- * used by microagent itself. */
+/* Checks that the id is a safe basename (path_is_safe_basename()) and not used by microagent
+ * itself. Else ERR_INVALID. what is how the message calls the id. */
 int runtime_id_check(const char *id, const char *what, struct error *err);
 
 #endif

@@ -19,7 +19,8 @@ enum state {
 	STATE_COUNT
 };
 
-/* The beginning of the detail in a running machine's event while the machine is paused. */
+/* While a machine is paused, the detail of its event begins with this text; its state stays
+ * running. */
 #define PAUSED "paused: "
 #define PAUSED_AT_QUOTA PAUSED "its disk has grown to its quota"
 
@@ -39,9 +40,9 @@ enum command {
 	COMMAND_COUNT
 };
 
-/* What a command's request must contain (seed 003's table). */
+/* What the request of a command must contain: nothing, config.stateDir, or a full config. */
 enum command_input { INPUT_NONE, INPUT_STATE_DIR, INPUT_FULL_CONFIG };
-/* Response blocks of seed 003's field table. */
+/* The blocks of a response. */
 enum response_block {
 	BLOCK_EVENT = 1 << 0,
 	BLOCK_HOST = 1 << 1,
@@ -57,26 +58,28 @@ enum response_block {
 struct command_row {
 	const char *name;
 	enum command_input input;
-	unsigned blocks;      /* enum response_block bits */
-	unsigned from_states; /* 1u << enum state bits of the states in which the command may act */
+	unsigned blocks;      /* the blocks of its response: bits of enum response_block */
+	unsigned from_states; /* the states in which the command may act: a bit 1u << state for
+			       * each */
 	const char *purpose;
 };
 extern const struct command_row command_table[COMMAND_COUNT];
 extern const char *const state_names[STATE_COUNT];
 
-/* The meaning of a state for a reader of the contract. */
+/* What the contract says about a state. */
 struct state_facts {
 	bool runtime_may_continue; /* the machine may still be there */
 	const char *meaning;
 };
 extern const struct state_facts state_facts[STATE_COUNT];
 
-/* Return the command or state with that name; COMMAND_COUNT / STATE_COUNT for an unknown name. */
+/* Return the command or the state with that name; COMMAND_COUNT or STATE_COUNT for an unknown
+ * name. */
 enum command command_from_name(const char *name);
 enum state state_from_name(const char *name);
 bool state_allows(enum state state, enum command command);
-/* Returns whether there should be a live supervisor in that state; in quarantine there may be
- * one. */
+/* Returns whether a workspace in that state has a live supervisor. False for quarantine, in which a
+ * workspace may have one or not. */
 bool state_is_live(enum state state);
 
 #endif
