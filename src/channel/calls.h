@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The client of the guest's agent: any number of calls on one connection. Each call is a command in
- * the guest, from its request to its exit. There is no I/O and there are no threads: the caller
- * feeds in what the guest sends, and gets items. Bytes to be sent are queued in `out` for the owner
- * of the descriptor. So the tests and the fuzzers run the very code that faces the guest.
+ * The client of the guest's agent: several calls on one connection. Each call is a command in the
+ * guest, from its request to its exit. This code does no I/O and has no threads: the caller puts in
+ * the bytes that the guest sends, and takes out items. The bytes for the guest are queued in `out`,
+ * and the owner of the descriptor sends them. So tests and fuzzers run the same code that reads the
+ * guest's bytes.
  *
- * Arriving data are hostile. Each of these is an error (ERR_IO), after which the connection is of
- * no use: a message with a number that is not in flight (never used, or ended already), a second
- * start, output before the start, a frame that is too long or malformed. Whatever the guest sends,
- * no more than two frames are held.
+ * The guest's bytes are hostile. Each of the following is an error (ERR_IO), after which the
+ * connection is of no use: a message with a number that no call under way has, a second start,
+ * output before the start, a frame that is too long or malformed. Whatever the guest sends, at most
+ * the bytes of two frames are held.
  */
 #ifndef CHANNEL_CALLS_H
 #define CHANNEL_CALLS_H
@@ -16,22 +17,23 @@
 #include "channel/agent_message.h"
 #include "channel/resumption.h"
 
-/* The most calls at once on a connection: the agent's own bound (LIMIT_AGENT_REQUESTS). */
+/* The most calls at once on a connection; the agent has the same limit (LIMIT_AGENT_REQUESTS). */
 #define CALLS_MAX ((size_t)256)
 #define CALL_OUTPUTS (MICROAGENT_STDERR + 1)
 
-/* One command. Its owner must not move it until it has ended or was abandoned. */
+/* One command. Its owner must not move this struct in memory until the command has ended or the
+ * call was abandoned. */
 struct agent_call {
 	const struct microagent_exec *exec; /* borrowed; NULL: the workload of the run config */
-	const json_t *contained;	    /* set before the call begins: as in
-					     * agent_message_exec() */
+	const json_t *contained;	    /* as for agent_message_exec(); set before the call
+					     * begins */
 	int64_t timeout_seconds;	    /* the guest ends the command after this time; 0:
 					     * never */
 	uint64_t number;
 	bool started;
-	bool ended; /* exit is known; the number is free again */
+	bool ended; /* the command has ended and `exit` is set; the number is free again */
 	struct microagent_outcome exit;
-	/* For agent_call_keep(): how many bytes are kept, and these bytes. */
+	/* For agent_call_keep(): how many bytes may be kept, and the bytes that were kept. */
 	size_t cap[CALL_OUTPUTS];
 	struct buf kept[CALL_OUTPUTS];
 	bool truncated[CALL_OUTPUTS];
@@ -40,22 +42,24 @@ struct agent_call {
 void agent_call_free(struct agent_call *call);
 
 /*
- * How much stdin may be on its way to a command: the sender's end of the guest's
- * guest/agent/stdin_window.h. The agent tells how much the command has taken. The sender sends at
- * most LIMIT_STDIN_WINDOW_BYTES beyond that, so that the agent never stops reading the connection
- * and messages behind the stdin (a cancel, another request) reach it.
+ * How much stdin may be on its way to a command. The guest's end is in guest/agent/stdin_window.h.
+ * The agent tells how much the command has taken, and the sender sends at most
+ * LIMIT_STDIN_WINDOW_BYTES more than that. So the agent can always take all that was sent, and need
+ * never stop reading the connection: a message behind the stdin (a cancel, another request) reaches
+ * it.
  */
 struct stdin_window_sender {
-	uint64_t sent;	/* bytes */
-	uint64_t taken; /* how many of these the command has taken */
-	bool none;	/* the agent is of another version, which does not tell */
+	uint64_t sent;	/* bytes that were sent */
+	uint64_t taken; /* how many of these bytes the command has taken */
+	bool none;	/* there is no window: the agent is of an older version, and does not tell
+			 * how much the command has taken */
 };
 
 struct calls_slot {
 	uint64_t number; /* 0: free */
 	bool started;
 	struct stdin_window_sender window;
-	struct agent_call *call; /* NULL: abandoned, and its messages are dropped */
+	struct agent_call *call; /* NULL: the call was abandoned, and its messages are dropped */
 };
 
 enum call_item_kind {
@@ -74,35 +78,40 @@ struct call_item {
 };
 
 struct calls {
-	struct buf in;	/* received and not used yet */
-	struct buf out; /* to be sent */
-	bool reached;	/* the other end is known to be the agent */
+	struct buf in;	/* bytes that were received and are not used yet */
+	struct buf out; /* bytes to be sent */
+	bool reached;	/* the connection has reached the agent: the dial was answered */
 	struct calls_slot slots[CALLS_MAX];
 	size_t count;
 	uint64_t next;
-	struct resumption resumption; /* used for the only call on a connection */
-	/* About the last item, which borrows from `in`: the bytes to drop from `in`, and the length
-	 * of its output, with which the caller is done when it asks for the next item. */
+	struct resumption resumption; /* for a resumable call, which is the only call on its
+				       * connection */
+	/* About the last item, whose bytes lie in `in`: how many bytes of `in` it takes, and the
+	 * length of its output. When the caller asks for the next item, it has used the last one,
+	 * and these bytes are dropped. */
 	size_t taken, output_len;
 	enum microagent_output output;
 };
 
-/* Begins on a connection that reaches the agent already. */
+/* Begins on a connection that has reached the agent already. */
 void calls_init(struct calls *calls);
-/* Begins on a connection to vsock.sock: queues the dial to the agent's port. Requests may follow at
- * once; the guest gets them when it has accepted. */
+/* Begins on a connection to vsock.sock: queues the dial to the agent's port. Requests may be queued
+ * at once; the guest gets them when it has accepted the connection. */
 int calls_init_dial(struct calls *calls, struct error *err);
 void calls_free(struct calls *calls);
 
-/* Queues a request. *call is zeroed except cap and contained. ERR_UNAVAILABLE if CALLS_MAX calls
- * are in flight. A call with resume_seconds must be the only call of its connection. */
+/* Queues a request for a command. All of *call must be zero, except cap and contained.
+ * ERR_UNAVAILABLE if CALLS_MAX calls are under way. A call with resume_seconds must be the only
+ * call of its connection. */
 int calls_begin(struct calls *calls, struct agent_call *call, const struct microagent_exec *exec,
 		enum agent_input input, struct error *err);
-/* Queues the request to start the workload of the run config, which waits for it. */
+/* Queues the request to start the workload of the run config; the guest waits for this request. */
 int calls_begin_workload(struct calls *calls, struct agent_call *call, struct error *err);
+/* Queues the start of a container that was created (CALL_CREATED). */
 int calls_start(struct calls *calls, const struct agent_call *call, struct error *err);
-/* Queue stdin for a call that has it, and its end. At most AGENT_STDIN_CHUNK bytes are queued at
- * once, and no more than calls_stdin_room() returns. */
+/* Functions for a call that has stdin. calls_stdin_room() returns how many bytes may be queued now.
+ * calls_stdin() queues bytes: at most that many, and at most AGENT_STDIN_CHUNK. calls_stdin_close()
+ * queues the end of stdin. */
 size_t calls_stdin_room(const struct calls *calls, const struct agent_call *call);
 int calls_stdin(struct calls *calls, const struct agent_call *call, const void *bytes, size_t len,
 		struct error *err);
@@ -110,15 +119,17 @@ int calls_stdin_close(struct calls *calls, const struct agent_call *call, struct
 int calls_signal(struct calls *calls, const struct agent_call *call, int signal, struct error *err);
 /* Queues the size of the call's terminal. */
 int calls_resize(struct calls *calls, const struct agent_call *call, struct error *err);
-/* Asks to kill the whole tree of the command; the exit follows. */
+/* Queues the request to kill the command with all of its processes. The exit of the command comes
+ * afterwards. */
 int calls_cancel(struct calls *calls, const struct agent_call *call, struct error *err);
 /* Gives up a call: its later messages are dropped, and the owner may free it. */
 void calls_abandon(struct calls *calls, struct agent_call *call);
 
-/* Returns a place for *room bytes from the guest, to be committed with buf_commit() on `in`. *room
- * is at least 1 after calls_next() has returned 0. NULL without memory. */
+/* Returns a place for *room bytes from the guest. The caller writes received bytes to it, and adds
+ * them by buf_commit() on `in`. *room is at least 1 after calls_next() has returned 0. Returns NULL
+ * if there is no memory. */
 uint8_t *calls_space(struct calls *calls, size_t *room, struct error *err);
-/* Reads the next item. Returns 1 if *item is that item; 0 if more bytes are needed; -1 if the
+/* Reads the next item. Returns 1 if *item is the next item, 0 if more bytes are needed, -1 if the
  * connection is of no more use. */
 int calls_next(struct calls *calls, struct call_item *item, struct error *err);
 /* Keeps the output of an item, up to its call's cap. */
@@ -126,11 +137,12 @@ int agent_call_keep(const struct call_item *item, struct error *err);
 
 /* Returns whether a new connection can continue the call of a broken one. */
 bool calls_can_resume(const struct calls *calls);
-/* Continues over a new connection, after calls_next() has returned all items of the old one.
- * Messages that were queued or half received are dropped. No output and no stdin is lost or comes
- * twice; signals and sizes that were on their way may be lost. */
+/* Continues the call over a new connection, after calls_next() has returned all items of the old
+ * connection. Messages that were queued or half received are dropped. No output and no stdin is
+ * lost or comes twice; signals and terminal sizes that were on their way may be lost. */
 int calls_resume(struct calls *calls, struct error *err);
-/* Queues that a resumable exec is not needed any more: if it still runs, it is killed. */
+/* Queues a message that says that nobody will continue a resumable exec any more. If its command
+ * still runs, the agent kills it. */
 int calls_release(struct calls *calls, struct error *err);
 /* Returns how many bytes of stdin the command is known to have taken. */
 uint64_t calls_stdin_taken(const struct calls *calls, const struct agent_call *call);

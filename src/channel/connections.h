@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The connections to one guest: chooses a connection for a request, and dials another one if
- * needed. Any thread may use this. */
+/* The connections to one guest. For each request a connection is chosen, or a new one is made. Any
+ * thread may use these functions. */
 #ifndef CHANNEL_CONNECTIONS_H
 #define CHANNEL_CONNECTIONS_H
 
@@ -9,23 +9,24 @@
 #include "base/list.h"
 #include "channel/shared_connection.h"
 
-/* Idle connections that no other request shares and that are kept open. */
+/* How many connections that are not shared, and have no request now, are kept open. */
 #define CONNECTIONS_IDLE 4
 
 struct connections {
 	pthread_mutex_t lock;
-	int dirfd; /* the workspace's directory; borrowed */
-	struct list shared;
+	int dirfd;	    /* the workspace's directory; borrowed */
+	struct list shared; /* the connections that requests share */
 	struct shared_connection *idle[CONNECTIONS_IDLE];
 	size_t idle_count;
 };
 
-/* Begins without a connection. The struct must not be moved from then on. */
+/* Begins without a connection. The struct must not be moved in memory from then on. */
 void connections_init(struct connections *connections, int dirfd);
 /* Closes all connections. No request may be under way. */
 void connections_free(struct connections *connections);
-/* Calls shared_connection_run() on one of the connections: a request with callbacks gets one of its
- * own, any other shares one with up to CALLS_MAX requests. */
+/* Calls shared_connection_run() on one of the connections. A request with callbacks gets a
+ * connection of its own. Any other request shares a connection, with up to CALLS_MAX requests in
+ * all. */
 int connections_run(struct connections *connections, const struct shared_request *request,
 		    struct microagent_result *out, struct error *err);
 

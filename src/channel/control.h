@@ -10,20 +10,22 @@
 
 #define CONTROL_SOCK_NAME "control.sock"
 
-/* Sends a request to the workspace's live supervisor and waits for the answer. If it is yes,
- * *answer (may be NULL) becomes a new reference to it; if it is no, err is the supervisor's error.
- * ERR_NOT_FOUND or ERR_UNAVAILABLE if there is no supervisor; ERR_TIMEOUT if it does not answer. */
+/* Sends a request to the workspace's live supervisor and waits for the answer. If the answer has
+ * "ok": true, *answer (may be NULL) becomes a new reference to it; else the call fails with the
+ * supervisor's error. ERR_NOT_FOUND or ERR_UNAVAILABLE if there is no supervisor; ERR_TIMEOUT if it
+ * does not answer before the deadline. */
 int control_ask(int workspace_fd, const json_t *request, uint64_t deadline_ns, json_t **answer,
 		struct error *err);
-/* Does the same for a request that takes long: stops waiting with ERR_UNAVAILABLE once cancel is
- * readable (-1: never). */
+/* Asks like control_ask(), for a request that may take long: the wait also ends, with
+ * ERR_UNAVAILABLE, when the descriptor cancel is readable (-1: never). */
 int control_ask_or_cancel(int workspace_fd, const json_t *request, uint64_t deadline_ns, int cancel,
 			  json_t **answer, struct error *err);
-/* Does the same and sends a descriptor with the request; -1: none. The caller keeps the
- * descriptor. */
+/* Asks like control_ask(), and sends the descriptor pass with the request (-1: none). The caller
+ * keeps the descriptor. */
 int control_ask_passing(int workspace_fd, const json_t *request, int pass, uint64_t deadline_ns,
 			json_t **answer, struct error *err);
-/* Does the same, but keeps the connection as a lifeline (lifeline.h), and returns it. */
+/* Asks like control_ask(), but does not close the connection, which becomes a lifeline
+ * (lifeline.h). Returns its descriptor. */
 int control_hold(int workspace_fd, const json_t *request, uint64_t deadline_ns, struct error *err);
 
 #endif

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The hybrid-vsock dial: CONNECT <port>\n to vsock.sock, answered by OK <n>\n or by a close. This
- * file has a dial that blocks, a dial on a loop, and the parts that they share with the dial
- * through a queue of bytes (calls.h).
+ * The dial: how a program of the host reaches a port of the guest. It connects to vsock.sock and
+ * sends CONNECT <port>\n. The answer is OK <n>\n, or the connection is closed. This file has a dial
+ * that blocks and a dial on a loop. It also has the parts of a dial, for a caller that sends and
+ * receives by itself (calls.h).
  */
 #ifndef CHANNEL_DIAL_H
 #define CHANNEL_DIAL_H
@@ -20,16 +21,18 @@
 const char *dial_way(int dirfd, uint32_t port);
 
 /* Returns a connected blocking stream to a port of the guest, through <dirfd>/<dial_way()>. The
- * bytes in `first` (NULL: none) are for the guest. They go with the CONNECT, in one write, and are
- * removed from `first` as far as the socket took them. The guest gets them once it has accepted,
- * and never if it refuses. ERR_NOT_FOUND without the socket, ERR_UNAVAILABLE if nothing listens on
- * it or the guest refuses, ERR_TIMEOUT. */
+ * bytes in `first` (NULL: none) are for the guest. They are sent together with the CONNECT, in one
+ * write, and are removed from `first` as far as the socket took them. The guest gets them when it
+ * has accepted the connection, and never if it refuses. ERR_NOT_FOUND if there is no such socket,
+ * ERR_UNAVAILABLE if nobody listens on the socket or the guest refuses, ERR_TIMEOUT at the
+ * deadline. */
 int dial_blocking(int dirfd, uint32_t port, struct buf *first, uint64_t deadline_ns,
 		  struct error *err);
 
 struct dial;
-/* Does the same on a loop; dirfd must stay open. first has at most DIAL_FIRST_MAX bytes, which are
- * all sent. If there is a broker, it makes the connection. */
+/* Dials like dial_blocking(), but on a loop. dirfd must stay open until done is called. first has
+ * at most DIAL_FIRST_MAX bytes, which are all sent. If there is a broker, the broker makes the
+ * connection. */
 #define DIAL_FIRST_MAX 16
 struct dial *dial_on_loop(struct loop *loop, int dirfd, uint32_t port, const struct buf *first,
 			  uint64_t deadline_ns, reached_fn *done, void *data, struct error *err);
@@ -38,9 +41,9 @@ void dial_free(struct dial *dial);	   /* gives up; accepts NULL */
 
 /* Queues the CONNECT. */
 int dial_request(struct buf *out, uint32_t port, struct error *err);
-/* Returns the length of the OK line at the beginning of these bytes, with its newline; 0 if more
- * bytes are needed; -1 (ERR_IO) if they are no answer to a CONNECT. Bytes after the line belong to
- * the stream. */
+/* Returns the length of the OK line at the beginning of the bytes, with its newline. Returns 0 if
+ * more bytes are needed, -1 (ERR_IO) if the bytes are no answer to a CONNECT. Bytes behind the line
+ * belong to the stream. */
 int dial_answer(const void *bytes, size_t len, struct error *err);
 
 #endif

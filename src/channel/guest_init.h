@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The guest's program of this installation: microagent-init, which machines boot from their
- * kernel's initrd. */
+/* Whether machines boot the microagent-init of this installation. A machine boots the
+ * microagent-init that is in the initrd of its kernel. */
 #ifndef CHANNEL_GUEST_INIT_H
 #define CHANNEL_GUEST_INIT_H
 
@@ -9,15 +9,17 @@
 enum guest_init {
 	GUEST_INIT_SAME,
 	GUEST_INIT_OTHER,
-	GUEST_INIT_UNKNOWN, /* the initrd has no record, or the program is missing here */
+	GUEST_INIT_UNKNOWN, /* nothing is recorded of the initrd, or this installation has no such
+			     * program */
 };
 
 /*
- * Compares the microagent-init of this installation with the record of the one in the initrd of a
- * kernel of the cache. Nothing is known of a kernel of the user's, whose initrd the user made. why
- * says why the result is unknown. A difference is not mended without a request: workspaces that
- * were prepared with that initrd would not start any more, and two installations with one cache
- * would undo each other's work at every machine.
+ * Compares the microagent-init of this installation with what is recorded of the microagent-init in
+ * the initrd of a kernel of the cache. For a kernel of the user, whose initrd the user has made,
+ * nothing is recorded. If the result is GUEST_INIT_UNKNOWN, *why says why. A caller does not
+ * replace an initrd that differs, unless the user asks for it. A workspace that was prepared with
+ * the old initrd would not start any more. And two installations with one cache would replace each
+ * other's initrd again and again.
  */
 enum guest_init guest_init_compare(const struct cache_kernel *kernel, struct error *why);
 

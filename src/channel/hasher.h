@@ -1,23 +1,26 @@
 /* SPDX-License-Identifier: MIT */
-/* SHA-256 of files: remembered (store/digests.h), or else computed by microagent-artifact, which is
- * run only then. */
+/* SHA-256 of files. A digest is taken from those that are remembered (store/digests.h). If it is
+ * not remembered, microagent-artifact is run to compute it. */
 #ifndef CHANNEL_HASHER_H
 #define CHANNEL_HASHER_H
 
 #include "base/error.h"
 #include "store/digests.h"
 
-/* Computes the digest of the whole file behind fd, or of a part of it; fd's offset does not change.
- * Lower-case hex; "" for DIGEST_INIT of an initrd in which no init is found. */
+/* Stores the digest of the whole file behind fd, or of a part of it, in lower-case hex. Stores ""
+ * for DIGEST_INIT if no init is found in the initrd. The offset of fd does not change.
+ * ERR_UNAVAILABLE if it was cancelled, ERR_TIMEOUT after LIMIT_DIGEST_MS. */
 int digest_of(int fd, enum digest_part part, char out[DIGEST_TEXT], struct error *err);
 
-/* Makes digest_of() in this thread end with ERR_UNAVAILABLE when fd is readable, or at its end; -1:
- * never. Returns the former descriptor, which the caller sets again. */
+/* Makes digest_of() in this thread fail with ERR_UNAVAILABLE when the descriptor fd is readable or
+ * at its end; -1: never. Returns the descriptor that was set before; the caller sets it again
+ * afterwards. */
 int digest_cancel_by(int fd);
-/* Sets a second such descriptor. */
+/* Sets a second descriptor that cancels digest_of() in the same way. */
 void digest_cancel_also_by(int fd);
 
-/* Returns microagent-artifact: beside this executable, else its bare name, for PATH. malloc'd. */
+/* Returns the path of microagent-artifact as program_find() does; if it is not found, its bare
+ * name. malloc'd. */
 char *hasher_program(struct error *err);
 
 #endif

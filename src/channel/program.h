@@ -5,8 +5,9 @@
 
 #include "base/error.h"
 
-/* Returns the path of a program, malloc'd: in <prefix>/bin of the shared library, if this code is
- * in one; else beside the running program; else in an absolute entry of PATH. ERR_NOT_FOUND. */
+/* Returns the path of a program, malloc'd. Looks first in <prefix>/bin of the shared library, if
+ * this code is in a shared library; then beside the running program; then in the absolute entries
+ * of PATH. ERR_NOT_FOUND if the program is in none of these. */
 char *program_find(const char *program, struct error *err);
 
 #endif

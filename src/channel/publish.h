@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The host's side of a published port: an address of this host. */
+/* The host's side of a published port: an address and a port of this host. */
 #ifndef CHANNEL_PUBLISH_H
 #define CHANNEL_PUBLISH_H
 
@@ -9,26 +9,27 @@
 #include "base/agent_wire.h"
 #include "base/error.h"
 
-/* The vsock port for TCP port 0, which nobody publishes: a connection to it first sends the TCP
- * port that it wants, in two bytes. */
+/* The vsock port that stands for any TCP port of the guest: who connects to it first sends the TCP
+ * port in two bytes. (It would stand for TCP port 0, which nobody publishes.) */
 #define PUBLISH_PORT_ANY PUBLISH_PORT_FIRST
 
-/* Returns the vsock port of one of config.network.portForwards as normalised. */
+/* Returns the vsock port for an entry of config.network.portForwards in canonical form. */
 uint32_t publish_vsock_port(const json_t *forward);
 /* Stores "127.0.0.1:8080" or "[::1]:8080". */
 #define PUBLISH_NAME 64
 void publish_name(const json_t *forward, char out[PUBLISH_NAME]);
-/* Returns a non-blocking socket that holds the port (descriptor_bind_port()): nobody else can have
- * it, and connections are refused. ERR_UNAVAILABLE if the port is taken. The error names host and
- * port, and the machine that has the port if it is one of this user's. */
+/* Returns a non-blocking socket that holds the port (descriptor_bind_port()): nobody else can take
+ * the port, and connections to it are refused. ERR_UNAVAILABLE if the port is taken. The error
+ * names host and port, and also the machine that has the port, if this machine belongs to the
+ * user. */
 int publish_bind(const json_t *forward, struct error *err);
-/* Sets an error that explains the failure of descriptor_guard_port(), whose errno err has. name: as
- * publish_name() stores it. Returns -1. */
+/* Sets an error that explains why descriptor_guard_port() has failed. err->errnum is its errno.
+ * name is as publish_name() stores it. Returns -1. */
 int publish_unguarded(const char *name, struct error *err);
-/* Checks the addresses of a list of forwards, or NULL. ERR_INVALID for an address that this host
- * does not have. */
+/* Checks the addresses of a list of forwards (NULL: no list). ERR_INVALID for an address that this
+ * host does not have. */
 int publish_check(const json_t *forwards, struct error *err);
-/* Checks that all of the ports are free now. */
+/* Checks that the ports of all forwards are free now. */
 int publish_require_free(const json_t *forwards, struct error *err);
 
 #endif

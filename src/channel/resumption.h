@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The client's side of a resumable exec, across its connections: how much of each output the caller
- * has used, and the stdin that the command may not have taken yet. It is a part of struct calls,
- * which is its only user.
+ * The client's side of a resumable exec, which lasts over several connections. It knows how much of
+ * each output the caller has used, and has the stdin that the command may not have taken yet. It is
+ * a part of struct calls, and only calls.c uses it.
  */
 #ifndef CHANNEL_RESUMPTION_H
 #define CHANNEL_RESUMPTION_H
@@ -19,33 +19,34 @@
 #define RESUMPTION_STREAMS (MICROAGENT_STDERR + 1)
 
 struct resumption {
-	bool on; /* resumption was asked for, and as far as is known granted */
+	bool on; /* the exec is resumable: this was asked for, and the agent has not refused it */
 	char exec[RESUMPTION_ID + 1];
 	uint64_t number;		    /* the number of the request, the same on every
 					     * connection */
 	struct buf opening;		    /* the request itself, for an agent that never got it */
 	uint64_t taken[RESUMPTION_STREAMS]; /* output bytes that the caller has used */
-	uint64_t acknowledged[RESUMPTION_STREAMS];
-	struct buf kept; /* stdin that may have to be sent again */
+	uint64_t acknowledged[RESUMPTION_STREAMS]; /* how many of these the agent was told */
+	struct buf kept;			   /* stdin that may have to be sent again */
 	bool stdin_closed, cancelled;
-	bool attaching; /* on a new connection on which the agent has not said start yet */
+	bool attaching; /* the connection is new, and the agent has not sent a start on it yet */
 };
 
-/* Makes up the id; everything else is zero. */
+/* Begins, with a random id. */
 int resumption_begin(struct resumption *r, uint64_t number, struct error *err);
-void resumption_free(struct resumption *r); /* it is off from then on */
+void resumption_free(struct resumption *r); /* also sets `on` to false */
 
-/* Queues the attach on a new connection, and the cancel if there was one. */
+/* Queues the "attach" for a new connection, and the "cancel" again if the call was cancelled. */
 int resumption_attach(struct resumption *r, struct buf *out, struct error *err);
-/* Called when the agent has started the command here, or continues it. On a new connection it
- * queues the kept stdin again, and its end. */
+/* Is called when the agent has sent a start: it has started the command, or continues it on this
+ * connection. On a new connection, queues the kept stdin again, and the end of stdin if it was
+ * closed. */
 int resumption_start(struct resumption *r, struct buf *out, struct error *err);
-/* Called when the agent never got the request: queues it again. */
+/* Is called when the agent has never got the request. Queues the request again. */
 int resumption_ask_again(struct resumption *r, struct buf *out, struct error *err);
-/* Drops the stdin that the command has taken: all that was sent except `flying` bytes. */
+/* Drops the stdin that the command has taken: all kept bytes except the last `flying` bytes. */
 void resumption_forget(struct resumption *r, uint64_t flying);
-/* Notes that the caller has used len more bytes of output, and tells the agent from time to
- * time. */
+/* Notes that the caller has used len more bytes of output. Each time these are LIMIT_ACK_BYTES
+ * more, queues a message that tells the agent. */
 int resumption_took(struct resumption *r, enum microagent_output stream, size_t len,
 		    struct buf *out, struct error *err);
 /* Returns how many bytes of stdin can be kept, and so may be sent. */

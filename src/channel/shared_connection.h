@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A connection on which any number of threads wait for their own commands. There is no reading
- * thread. The first thread that waits leads: it reads for all until its own command has ended,
- * wakes the threads whose commands have ended, and passes the lead to one of the others.
+ * A connection on which several threads wait, each for its own command. No thread exists only to
+ * read. The first thread that waits leads: it reads the messages for all threads until its own
+ * command has ended, and wakes the threads whose commands have ended. Then it passes the lead to
+ * one of the threads that still wait.
  *
- * When the guest breaks the protocol or the connection ends, every request on it fails with the
- * reason, and the connection is of no more use.
+ * When the guest breaks the protocol or the connection ends, every request on the connection fails
+ * and says why, and the connection is of no more use.
  */
 #ifndef CHANNEL_SHARED_CONNECTION_H
 #define CHANNEL_SHARED_CONNECTION_H
@@ -17,31 +18,34 @@ struct shared_request {
 	const void *in; /* bytes of stdin; NULL: no stdin */
 	size_t in_len;
 	size_t cap[CALL_OUTPUTS]; /* how many bytes of each output are kept */
-	/* Gets the output instead. Called by the waiting thread, with the connection's lock held:
-	 * only for connections that nobody shares. NULL: the output is kept. */
+	/* Get the output, which is not kept then. The waiting thread calls them, with the
+	 * connection's lock held. So the connection must not be shared. NULL: the output is
+	 * kept. */
 	const struct microagent_callbacks *callbacks;
-	uint64_t deadline_ns; /* on the monotonic clock; UINT64_MAX: none */
-	int cancel;	      /* when readable, the command is ended; -1: never */
-	bool hasty;	      /* at the deadline the call returns without waiting for the command's
-			       * end */
+	uint64_t deadline_ns; /* on clock_mono_ns(); UINT64_MAX: none */
+	int cancel;	      /* when this descriptor is readable, the command is ended; -1:
+			       * never */
+	bool hasty;	      /* at the deadline the call returns, and does not wait for the
+			       * command's end */
 };
 
 struct shared_connection;
-/* Connects to <dirfd>/vsock.sock; the first request reaches the guest later. Errors as from
- * sock_connect_at(). */
+/* Connects to <dirfd>/vsock.sock. Whether the guest can be reached shows only at the first request.
+ * Fails like sock_connect_at(). */
 struct shared_connection *shared_connection_new(int dirfd, struct error *err);
 void shared_connection_free(struct shared_connection *shared); /* ends the commands that run;
 								* accepts NULL */
-/* Returns whether another request can be made on it. Reads what has arrived on an idle one. */
+/* Returns whether another request can be made on the connection. If it has no request now, first
+ * reads what has arrived on it. */
 bool shared_connection_is_usable(struct shared_connection *shared);
-/* Returns whether it is as good as new: usable, and with nothing left to send. */
+/* Returns whether the connection is as good as a new one: usable, and with nothing left to send. */
 bool shared_connection_is_clean(struct shared_connection *shared);
 
 /*
  * Runs a request and waits for the end of the command. ERR_TIMEOUT if the guest was not reached in
- * time, or did not confirm the end of a command within CANCEL_MS after its deadline or
- * cancellation. Then other requests on the connection are not disturbed, but the connection takes
- * no more requests, and when it is freed the command is killed too.
+ * time, or if it has not reported the end of the command within CANCEL_MS after the deadline or the
+ * cancel. After such a timeout other requests on the connection go on, but no further request can
+ * be made on it; the command is killed at the latest when the connection is freed.
  */
 int shared_connection_run(struct shared_connection *shared, const struct shared_request *request,
 			  struct microagent_result *out, struct error *err);

@@ -12,27 +12,29 @@
 #include "base/error.h"
 #include "base/proc.h"
 
-/* Stores microagent-<backend>-supervisor, without the dashes in the backend's own name. */
+/* Stores the name of a backend's supervisor, microagent-<backend>-supervisor. The name of the
+ * backend is written without dashes in it. */
 #define SUPERVISOR_PROGRAM 64
 void supervisor_program(const char *backend, char out[SUPERVISOR_PROGRAM]);
 
-/* Returns the path of the supervisor, malloc'd: $MICROAGENT_<BACKEND>_SUPERVISOR, else
- * program_find(). */
+/* Returns the path of the supervisor, malloc'd: the value of $MICROAGENT_<BACKEND>_SUPERVISOR if
+ * this is set, else what program_find() finds. */
 char *supervisor_find(const char *backend, struct error *err);
 
-/* What a caller does while it waits: fn is called about five times a second. */
+/* How a caller waits. "call" and "finish" say which members only supervisor_call() and only
+ * supervisor_run_finish() use. */
 struct supervisor_wait {
-	void (*fn)(void *data); /* NULL: nothing */
+	void (*fn)(void *data); /* is called about five times a second; may be NULL */
 	void *data;
-	/* A descriptor. When it is readable: a call is given up, its supervisor is killed, and the
-	 * call fails with ERR_UNAVAILABLE; for finish the lifeline is cut. -1: none. */
+	/* A descriptor. When it is readable, supervisor_call() kills the supervisor and fails with
+	 * ERR_UNAVAILABLE, and supervisor_run_finish() cuts the lifeline. -1: none. */
 	int cancel;
-	uint64_t deadline_ns; /* finish: when the lifeline is cut (monotonic). 0: never */
-	bool apart; /* call: only this process gets Ctrl-C of its terminal, and then gives the call
-		     * up */
-	bool bound; /* call: the supervisor ends with the calling thread in every case */
-	const int *handed; /* call: descriptors that options name, numbered from SUPERVISOR_HANDED
-			    * on */
+	uint64_t deadline_ns; /* finish: when the lifeline is cut, on clock_mono_ns(); 0: never */
+	bool apart; /* call: Ctrl-C at the terminal goes only to this process, and not to the
+		     * supervisor */
+	bool bound; /* call: the supervisor is killed when the calling thread ends in any way */
+	const int *handed; /* call: descriptors that the supervisor gets, with the numbers from
+			    * SUPERVISOR_HANDED on; options name these numbers */
 	size_t nhanded;
 };
 
@@ -40,10 +42,11 @@ struct supervisor_wait {
 #define SUPERVISOR_HANDED_MAX 12
 #define SUPERVISOR_OPTIONS_MAX 6
 
-/* Runs a supervisor with the request (and at most SUPERVISOR_OPTIONS_MAX options, up to NULL; NULL:
- * none) and waits for the answer. Returns the response document, also one with ok:false, for which
- * *exit_code is 1 or 75. Returns NULL if there was no answer; the error then has the last part of
- * its stderr, which is not shown otherwise. wait may be NULL. */
+/* Runs a supervisor with the request and waits for the answer. options: at most
+ * SUPERVISOR_OPTIONS_MAX words for its command line, NULL-terminated; NULL: none. wait may be NULL.
+ * Returns the response, also a response with ok:false, for which *exit_code is 1 or 75. Returns
+ * NULL if there was no response; the message of the error then has the last part of the
+ * supervisor's stderr, which is shown nowhere else. */
 json_t *supervisor_call(const char *path, const char *const *options, const json_t *request,
 			const struct supervisor_wait *wait, int *exit_code, struct error *err);
 
@@ -51,7 +54,8 @@ json_t *supervisor_call(const char *path, const char *const *options, const json
  * reference. */
 json_t *supervisor_capabilities(const char *path, struct error *err);
 
-/* Converts an answer with ok:false to an error. */
+/* Returns 0 if the response has ok:true. Else sets the error that the response has, and returns
+ * -1. */
 int supervisor_error(const json_t *response, struct error *err);
 
 /*
@@ -60,30 +64,31 @@ int supervisor_error(const json_t *response, struct error *err);
  */
 struct supervisor_run {
 	struct proc proc;
-	int lifeline;	   /* the near end; -1 once cut */
-	int events;	   /* readable: an event came, or at its end, no more will come */
-	int answer;	   /* its stdout */
-	int notes;	   /* its stderr: kept, and not shown by itself */
-	struct buf queued; /* events that were read */
+	int lifeline;	   /* the near end; -1 once it was cut */
+	int events;	   /* a descriptor that is readable when an event has come, or when no more
+			    * will come */
+	int answer;	   /* the supervisor's stdout */
+	int notes;	   /* the supervisor's stderr, which is only used for errors */
+	struct buf queued; /* bytes of events that were read and are not used yet */
 };
 #define SUPERVISOR_RUN_NONE                                                                \
 	{                                                                                  \
 		.proc = PROC_NONE, .lifeline = -1, .events = -1, .answer = -1, .notes = -1 \
 	}
 
-/* Starts it. option: one more option of the supervisor's; NULL: none. keep: the workspace stays
- * after the end (stopped or failed); else it is removed. */
+/* Starts a supervisor. option: one more word for its command line; NULL: none. keep: the workspace
+ * stays when the machine has ended (stopped or failed); else it is removed. */
 int supervisor_run_start(const char *path, const json_t *request, const char *option, bool keep,
 			 struct supervisor_run *out, struct error *err);
-/* Reads what has come. Returns 1 with a new reference in *event, 0 if there is none now, -1 with
- * ERR_UNAVAILABLE at the end of the events. */
+/* Reads the next event. Returns 1 with a new reference in *event, 0 if no event has come now, -1
+ * with ERR_UNAVAILABLE if no more events will come. */
 int supervisor_run_event(struct supervisor_run *run, json_t **event, struct error *err);
 /* Ends the machine if it still runs. */
 void supervisor_run_cut(struct supervisor_run *run);
-/* Waits for the end and returns the answer, as supervisor_call() does. */
+/* Waits for the end of the machine, and returns the response as supervisor_call() does. */
 json_t *supervisor_run_finish(struct supervisor_run *run, const struct supervisor_wait *wait,
 			      int *exit_code, struct error *err);
-/* Cuts the lifeline, and waits for the end. Accepts SUPERVISOR_RUN_NONE. */
+/* Cuts the lifeline, and waits for the end of the supervisor. Accepts SUPERVISOR_RUN_NONE. */
 void supervisor_run_free(struct supervisor_run *run);
 
 #endif

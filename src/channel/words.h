@@ -9,11 +9,11 @@
 
 /* Returns NULL-terminated words as an array of strings; ERR_INVALID if a word is not UTF-8. */
 json_t *words_json(const char *const *words, struct error *err);
-/* Fails with ERR_INVALID if a word is not KEY=VALUE: the name is empty, or has a blank or control
- * byte. */
+/* Checks that a word is KEY=VALUE. Else ERR_INVALID; also if KEY is empty, or has a blank or a
+ * control byte. */
 int words_env_check(const char *word, struct error *err);
-/* Returns NULL-terminated "KEY=VALUE" words (NULL: none) as an object; of equal keys the last wins.
- * ERR_INVALID names a malformed word. */
+/* Returns NULL-terminated "KEY=VALUE" words (NULL: none) as an object. If two words have the same
+ * key, the later one counts. ERR_INVALID names a word that is malformed. */
 json_t *words_env_json(const char *const *env, struct error *err);
 
 #endif
