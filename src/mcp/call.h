@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The calls of tools that are under way. Each call has a thread of its own. */
+/* The calls of tools that are under way. Each call runs on a thread of its own. */
 #ifndef MCP_CALL_H
 #define MCP_CALL_H
 
@@ -21,52 +21,54 @@ struct mcp_tool;
 
 /* The answer of a call. */
 struct mcp_answer {
-	struct buf text;    /* for people, and for models that see nothing else */
-	json_t *structured; /* as the tool's output schema says */
-	json_t *links;	    /* an array of further content, or NULL */
+	struct buf text;    /* for people, and for models that do not read `structured` */
+	json_t *structured; /* has the form that the tool's output schema describes */
+	json_t *links;	    /* an array of further content; NULL: none */
 };
 
 struct mcp_call {
 	struct list_link link;
 	struct mcp_server *server;
 	const struct mcp_tool *tool;
-	json_t *message; /* the client's request; the next three are parts of it */
+	json_t *message; /* the client's request; the next three members are parts of it */
 	const json_t *id;
-	const json_t *arguments; /* they match the tool's schema; NULL: none */
+	const json_t *arguments; /* match the tool's schema; NULL: none */
 	const json_t *progress;	 /* the progress token; NULL: the client wants no progress */
 	struct microagent_cancel *cancel;
 	struct mcp_room room;
-	bool dropped; /* cancelled by the client, or by the server's end: there is no answer */
+	bool dropped; /* the client or the end of the server has cancelled the call: no answer is
+		       * sent */
 	uint64_t steps, told_ns;
 };
 
 struct mcp_calls {
 	pthread_mutex_t lock;
-	int ended; /* readable when a call has ended (waitable.h) */
-	/* The calls whose answers the client waits for: those on a thread, and those that wait for
-	 * a thread. */
+	int ended; /* a descriptor that is readable when a call has ended (waitable.h) */
+	/* The calls whose answers the client waits for: calls that run on a thread, and calls that
+	 * wait for a thread. */
 	struct list running, waiting;
-	/* under_way does not count a call that is sending its answer, nor a cancelled call, whose
-	 * thread may still have something to end in the guest. */
+	/* The number of calls under way, and of threads. A call that is sending its answer is not
+	 * under way any more. A cancelled call is not either, though its thread may still have to
+	 * end something in the guest. */
 	unsigned under_way, threads;
 };
 
 int mcp_calls_init(struct mcp_calls *calls, struct error *err);
 void mcp_calls_free(struct mcp_calls *calls);
 
-/* Begins the call as soon as there is a thread for it. On success its thread owns the call and its
- * message. Fails with ERR_UNAVAILABLE if MCP_CALLS are under way; with ERR_INVALID if a call with
- * its id is. */
+/* Begins the call on a new thread, or lets it wait until there may be a further thread. On success
+ * the thread owns the call and its message. Fails with ERR_UNAVAILABLE if MCP_CALLS calls are under
+ * way, and with ERR_INVALID if a call with the same id is under way. */
 int call_begin(struct mcp_calls *calls, struct mcp_call *call, struct error *err);
 void mcp_call_free(struct mcp_call *call);
-/* Cancels the call with that id, which the client does not want any more. Its place is free at
- * once. Does nothing if no call has the id. */
+/* Cancels the call with that id. A new call can take its place at once. Does nothing if no call has
+ * the id. */
 void mcp_calls_cancel(struct mcp_calls *calls, const json_t *id);
 /* Ends all calls, and waits for them until the deadline. Returns true if none is left. */
 bool mcp_calls_end(struct mcp_calls *calls, uint64_t deadline_ns);
 
-/* Tells the client of the call's progress, if the client asked for that. Sends nothing within
- * MCP_PROGRESS_MS after the last such message, unless due is set. */
+/* Tells the client how far the call has come, if the client asked for progress. Sends nothing
+ * within MCP_PROGRESS_MS after the last such message, unless due is set. */
 void call_tell(struct mcp_call *call, bool due, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 

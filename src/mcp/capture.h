@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What is kept of a command's output: of each stream the first MCP_OUTPUT_BYTES and the last
- * bytes. */
+/* Keeps the output of a command: of each stream the first MCP_OUTPUT_BYTES and the last bytes. */
 #ifndef MCP_CAPTURE_H
 #define MCP_CAPTURE_H
 
@@ -14,22 +13,23 @@
 
 struct captured_stream {
 	struct buf head;
-	uint8_t *tail; /* a ring, used when head is full; NULL: head is not full */
+	uint8_t *tail; /* a ring with the last bytes; NULL as long as head is not full */
 	size_t tail_room, tail_at;
-	uint64_t total;
+	uint64_t total; /* bytes of the whole stream */
 };
 
 struct mcp_capture {
 	struct captured_stream streams[2]; /* stdout, stderr */
-	size_t tail_room;		   /* bytes of each stream that an answer may have */
+	size_t tail_room;		   /* how many of the last bytes of each stream are kept: as
+					    * many as an answer may have */
 	bool out_of_memory;
 };
 
 void mcp_capture_init(struct mcp_capture *capture, size_t tail_room);
 void mcp_capture_free(struct mcp_capture *capture);
 void mcp_capture_take(struct mcp_capture *capture, bool is_stderr, const void *bytes, size_t len);
-/* Returns the two kept parts of a stream. Rotates the ring of tail so that its bytes are in order;
- * that holds until more output is taken. */
+/* Stores the two kept parts of a stream. Rotates the ring, so that the bytes of tail are in order.
+ * The parts are valid until more output is taken. */
 void captured_parts(struct captured_stream *stream, struct text_parts *out);
 uint64_t mcp_capture_total(const struct mcp_capture *capture);
 

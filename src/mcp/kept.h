@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Output that was too long for an answer, kept as resources:
- * microagent://session/NAME/exec/N/stdout, and microagent://run/N/stdout, followed by
- * "?offset=BYTES&limit=BYTES" for a part. The output of a session is dropped with the session. All
- * kept output together has at most MCP_KEPT_BYTES, and the oldest is dropped first.
+ * Output that was too long for an answer, and is kept so that the client can read it as a resource.
+ * Its address is microagent://session/NAME/exec/N/stdout or microagent://run/N/stdout (or
+ * .../stderr); "?offset=BYTES&limit=BYTES" behind it names a part. When a session is gone, its
+ * output is dropped. All kept output together has at most MCP_KEPT_BYTES; the oldest output is
+ * dropped first.
  */
 #ifndef MCP_KEPT_H
 #define MCP_KEPT_H
@@ -29,17 +30,19 @@ void mcp_kept_free(struct mcp_kept *kept);
 
 /* Writes the address of an output. session is NULL for a command of `run`. */
 void kept_uri(const char *session, unsigned number, bool is_stderr, char out[KEPT_URI_ROOM]);
-/* Takes over what was captured of a stream. */
+/* Keeps what was captured of a stream, and takes over its bytes. */
 int kept_add(struct mcp_kept *kept, const char *session, const char *uri,
 	     struct captured_stream *stream, struct error *err);
-/* Drops all that is kept of that session. */
+/* Drops all output of that session. */
 void kept_drop(struct mcp_kept *kept, const char *session);
 
-/* Return the entries of resources/list and of resources/templates/list, as new references. */
+/* Return the entries for the answers to resources/list and to resources/templates/list, as new
+ * references. */
 json_t *kept_list(struct mcp_kept *kept);
 json_t *kept_templates(void);
-/* Returns the contents for resources/read, at most `limit` bytes if the address names no limit.
- * Fails with ERR_NOT_FOUND; with ERR_INVALID if the part after the "?" is wrong. */
+/* Returns the contents for the answer to resources/read, at most `limit` bytes if the address names
+ * no limit. Fails with ERR_NOT_FOUND if there is no such output, with ERR_INVALID if the part after
+ * the "?" is wrong. */
 json_t *kept_read(struct mcp_kept *kept, const char *uri, size_t limit, struct error *err);
 
 #endif

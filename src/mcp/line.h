@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Splits a stream of bytes into messages: one in each line, of at most MCP_LINE_BYTES. */
+/* Splits a stream of bytes into messages. Each line, of at most MCP_LINE_BYTES, is a message. */
 #ifndef MCP_LINE_H
 #define MCP_LINE_H
 
@@ -11,13 +11,14 @@
 
 /* A decoder of lines. It starts as {0}. */
 struct line_decoder {
-	struct buf bytes; /* bytes that are not yet handed out completely */
+	struct buf bytes; /* the line that was handed out last, and the bytes after it */
 	size_t taken;	  /* length in bytes of the line that was handed out last */
-	size_t looked;	  /* bytes after that line that are known to have no newline */
-	bool skipping;	  /* skipping the rest of a line that was too long */
+	size_t looked;	  /* number of bytes after that line that are known to have no newline */
+	bool skipping;	  /* the rest of a line that was too long is being dropped */
 };
 void line_decoder_free(struct line_decoder *decoder);
 
+/* Adds bytes of the stream. */
 int line_feed(struct line_decoder *decoder, const void *bytes, size_t len, struct error *err);
 
 enum line_got {
@@ -25,7 +26,8 @@ enum line_got {
 	LINE_WHOLE,
 	LINE_TOO_LONG /* reported once, as soon as it is known; the rest of the line is dropped */
 };
-/* Hands out the next line without its newline. It is valid until the decoder is used again. */
+/* Hands out the next line without its newline. The line is valid until the decoder is used
+ * again. */
 enum line_got line_next(struct line_decoder *decoder, const char **line, size_t *len);
 
 #endif

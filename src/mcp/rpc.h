@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* JSON-RPC 2.0 as the Model Context Protocol uses it: ids are texts or integers. */
+/* JSON-RPC 2.0 as the Model Context Protocol uses it: an id is a text or an integer. */
 #ifndef MCP_RPC_H
 #define MCP_RPC_H
 
@@ -15,29 +15,30 @@ enum rpc_code {
 	RPC_INVALID_PARAMS = -32602,
 	RPC_INTERNAL = -32603,
 	RPC_BUSY = -32000,
-	RPC_NO_RESOURCE = -32002, /* until 2025-11-25; RPC_INVALID_PARAMS since then */
+	RPC_NO_RESOURCE = -32002, /* used up to revision 2025-11-25; later revisions have
+				   * RPC_INVALID_PARAMS instead */
 	RPC_VERSION = -32022	  /* the requested version of the protocol is not supported */
 };
 
-/* The parts of a request, borrowed from the message. */
+/* The parts of a request. They belong to the message. */
 struct rpc_request {
-	const json_t *id;     /* NULL: a notification */
-	const char *method;   /* NULL: the message is an answer, which nobody has asked for */
+	const json_t *id;     /* NULL: the message is a notification */
+	const char *method;   /* NULL: the message is an answer, to which no request was made */
 	const json_t *params; /* an object, possibly empty */
 	const json_t *meta;   /* "_meta" of params; NULL: none */
 };
 
-/* Parses a line. Returns the message; NULL with an error and the code to answer with. *id is then a
- * new reference to the id to answer to; NULL if the id cannot be known. A client that waits for an
- * answer accepts none without its id. */
+/* Parses a line. Returns the message. On failure returns NULL with an error, *code is the code for
+ * the answer, and *id is a new reference to the id for the answer; NULL if the id cannot be known.
+ * (A client that waits for an answer accepts only one that has its id.) */
 json_t *rpc_load(const char *line, size_t len, enum rpc_code *code, json_t **id, struct error *err);
-/* Takes a message apart. Returns 0; -1 with an error and the code to answer with. In both cases
- * out->id is the id to answer to, as far as it can be known. */
+/* Takes a message apart. Returns 0. On failure returns -1 with an error, and *code is the code for
+ * the answer. In both cases out->id is the id for the answer, if it can be known. */
 int rpc_decode(const json_t *message, struct rpc_request *out, enum rpc_code *code,
 	       struct error *err);
 
-/* Return new messages; NULL if there is no memory. They take over the references of result, data
- * (NULL: none) and params. */
+/* Return a new message, or NULL if there is no memory. They take over the references of result,
+ * data (NULL: none) and params. */
 json_t *rpc_result(const json_t *id, json_t *result);
 json_t *rpc_error(const json_t *id, enum rpc_code code, const char *text, json_t *data);
 json_t *rpc_notification(const char *method, json_t *params);

@@ -7,10 +7,10 @@
 
 #include "base/error.h"
 
-/* Returns the definitions of that file as a new reference. */
+/* Returns the definitions of schema/mcp.json as a new reference. */
 json_t *schema_definitions(struct error *err);
-/* Returns one definition with every definition that it refers to put in place of the reference. It
- * is a new value, which may be changed. NULL with ERR_INTERNAL on failure. */
+/* Returns a copy of one definition, in which each "$ref" is replaced by the definition that it
+ * names. The caller may change the copy. Returns NULL with ERR_INTERNAL on failure. */
 json_t *schema_whole(const json_t *definitions, const char *name, struct error *err);
 
 /*

@@ -13,31 +13,34 @@
 #include "mcp/sessions.h"
 
 /*
- * The protocol has two eras. Until 2025-11-25 a connection begins with `initialize`, which agrees
- * on a revision. From 2026-07-28 on there is no `initialize`, and each request names its revision
- * in "_meta". Requests and answers are the same but for some members, which server_answer() adds.
+ * The protocol has two eras. Up to revision 2025-11-25 a connection begins with `initialize`, by
+ * which client and server agree on a revision. From revision 2026-07-28 on there is no
+ * `initialize`, and each request names its revision in "_meta". Answers of the two eras differ only
+ * in some members, which server_answer() adds.
  */
 enum mcp_era { ERA_UNKNOWN, ERA_LEGACY, ERA_MODERN };
 
 struct mcp_server {
 	const struct mcp_options *options;
 	_Atomic enum mcp_era era;
-	_Atomic bool takes_links; /* the client knows resource_link, since 2025-06-18 */
-	bool takes_batches;	  /* only in 2025-03-26; used by the reading thread */
+	_Atomic bool takes_links; /* the client knows resource_link, which revisions have since
+				   * 2025-06-18 */
+	bool takes_batches;	  /* the revision is 2025-03-26, the only one with batches; only the
+				   * reading thread uses this member */
 	struct mcp_out out;
 	struct mcp_calls calls;
 	struct mcp_sessions sessions;
 	struct mcp_kept kept;
-	json_t *tools; /* tools_offered(); never written */
-	int files;     /* the directory of --files; -1: none */
+	json_t *tools; /* the result of tools_offered(); it is never changed */
+	int files;     /* descriptor of the directory of --files; -1: none */
 };
 
 /* Handles one message, given without its newline. */
 void server_take(struct mcp_server *server, const char *line, size_t len);
 /* Refuses a message that was longer than MCP_LINE_BYTES. */
 void server_refuse_long(struct mcp_server *server);
-/* Sends the answer to a request. Any thread may call it. Takes over the reference of result; NULL
- * means that there was no memory for it. */
+/* Sends the answer to a request. Any thread may call it. Takes over the reference of result, which
+ * may be NULL if the caller had no memory for it. */
 void server_answer(struct mcp_server *server, const json_t *id, json_t *result);
 
 #endif
