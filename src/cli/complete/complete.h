@@ -14,13 +14,15 @@ struct completion {
 	const char *args[COMPLETE_ARGS];   /* the words of the command so far */
 	size_t count;
 	const char *typed; /* the word to complete */
-	const char *front; /* "--arch=": what candidates begin with, front_len bytes of it */
+	const char *front; /* the text that each candidate must begin with ("--arch="), of front_len
+			    * bytes */
 	size_t front_len;
 };
 
-/* Prints a line for the word if the typed text is its beginning. about: a description, or NULL. */
+/* Prints a line for the word if the word begins with the typed text. about: a description, or
+ * NULL. */
 void complete_word(const struct completion *c, const char *word, size_t len, const char *about);
-/* Prints the commands of a table that may complete the word. */
+/* Prints those commands of a table whose names begin with the typed text. */
 void complete_commands(const struct completion *c, const struct cli_command *const *commands);
 
 /* Prints the possible values of an option or an argument. kind, which is len bytes long, is the

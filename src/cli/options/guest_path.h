@@ -7,13 +7,13 @@
 
 #include "base/error.h"
 
-/* Splits "NAME:/path" into name and path. Returns false for a path of the host; a host path that
- * contains a colon has a '/' before the colon. */
+/* Splits "NAME:/path" into name and path. Returns false for any other word, which is a path of the
+ * host. (A user who names a host's path with a colon in it writes a '/' before the colon.) */
 bool guest_path_parse(const char *word, char name[64], const char **path);
 
-/* Puts the name of the workspace in front of an error of the guest, because the guest knows only
- * the path. An error of this host is not changed: it has an errno, or another reason. Returns -1.
- */
+/* Puts the name of the workspace in front of an error of the guest, which names only the path. Does
+ * not change an error of this host, which has an errno, or a reason other than
+ * REASON_GUEST_USER_DENIED. Returns -1. */
 int guest_path_error(const char *name, struct error *err);
 
 #endif

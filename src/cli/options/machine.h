@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-/* The options that describe a machine, in one table for all commands that make machines. */
+/* The options that describe a machine. All commands that make machines have them in one table. */
 #ifndef CLI_MACHINE_H
 #define CLI_MACHINE_H
 
 #include "cli/cli.h"
 #include "microagent.h"
 
-/* The host names that a machine on nat may reach. */
+/* The values of the options that say, by names, what a machine on nat may reach. */
 struct guest_egress {
 	struct cli_words names, from;
 	const char *sni;
 	bool dry_run;
 };
 
-/* The values of the machine options. It is the first member of the values of every command that
- * sets cli_command.machine. */
+/* The values of the machine options. This struct is the first member of the values of every command
+ * that sets cli_command.machine. */
 struct machine_values {
 	struct microagent_machine asked; /* values that need no conversion */
 	const char *arch, *backend;
@@ -23,9 +23,9 @@ struct machine_values {
 	struct cli_words allow, publish, vsock, disks, shares;
 };
 
-/* Commands, as bits of cli_command.machine. */
+/* The commands that have machine options, as bits of cli_command.machine. */
 enum {
-	MACHINE_OPTIONS_OF_RUN = 1, /* and of create */
+	MACHINE_OPTIONS_OF_RUN = 1, /* `run` and `create` */
 	MACHINE_OPTIONS_OF_SESSION = 2,
 	MACHINE_OPTIONS_OF_BASE = 4,
 	MACHINE_OPTIONS_OF_WARM = 8,
@@ -33,27 +33,29 @@ enum {
 };
 struct machine_option {
 	struct cli_option option; /* a NULL name ends the table */
-	unsigned commands;
-	const char *field; /* of a request: an error that names it then names the option */
+	unsigned commands;	  /* bits of the commands that have the option */
+	const char *field; /* the field of a request that the option sets: an error that names this
+			    * field is changed to name the option */
 };
 extern const struct machine_option machine_options[];
 
-/* Returns the machine that the options ask for. The result borrows from values. */
+/* Returns the machine that the options ask for. Its texts and lists belong to values. */
 struct microagent_machine machine_asked(const struct machine_values *values);
 /* Checks all values except those of --disk and --share. A wrong value is the user's error (exit 2).
  */
 int machine_check_values(struct cli *cli, const struct machine_values *values, struct error *err);
-/* Warns if --allow opens much, and if a directory is shared against a rule. */
+/* Warns if --allow opens many addresses, and if --share-anyway lets a directory be shared that a
+ * rule forbids. */
 void machine_warn(const struct cli *cli, const struct machine_values *values);
 
-/* Option rows for every command that makes machines with a network. Its values have a field
- * `egress`. */
-#define EGRESS_NAMES(type)                                                                     \
-	{                                                                                      \
-		"egress", 0, CLI_OPTION_LIST, offsetof(type, egress.names), "HOST[:PORT,...]", \
-			"let nat reach only HOST, or *.HOST for all below it; may be given "   \
-			"again",                                                               \
-			0, 0                                                                   \
+/* Option rows for every command that makes machines with a network. The values of such a command
+ * have a field `egress`. */
+#define EGRESS_NAMES(type)                                                                           \
+	{                                                                                            \
+		"egress", 0, CLI_OPTION_LIST, offsetof(type, egress.names), "HOST[:PORT,...]",       \
+			"the one host that nat may reach, or *.HOST for all below it; may be given " \
+			"again",                                                                     \
+			0, 0                                                                         \
 	}
 #define EGRESS_FROM(type)                                                                     \
 	{                                                                                     \

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Converts --rlimit NAME=SOFT[:HARD] to the form of microagent_exec.rlimits. Only the guest knows
- * the names, and it refuses unknown names. */
+/* Converts --rlimit NAME=SOFT[:HARD] to the form of microagent_exec.rlimits. NAME is not checked
+ * here: only the guest knows the names, and refuses others. */
 #ifndef CLI_RLIMIT_H
 #define CLI_RLIMIT_H
 

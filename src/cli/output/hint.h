@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The next step for a person at a command line. The library and the supervisors give facts and a
- * reason. The table here has, for each reason, what the user can do with this program.
+ * Hints: the next step for a person at a command line. An error of the library or of a supervisor
+ * only says what is wrong, and has a reason. The table here says, for each reason, what the user
+ * can do with this program.
  */
 #ifndef CLI_HINT_H
 #define CLI_HINT_H
@@ -10,18 +11,19 @@
 
 struct hint {
 	enum error_reason reason;
-	const char
-		*begins; /* the subject's beginning; NULL: any; "": empty; such rows come first */
-	const char *option; /* only for commands with this option; NULL: for all */
-	const char *text;   /* {} stands for the subject */
+	/* The row is only for subjects that begin with this text; "": only for an empty subject;
+	 * NULL: for all. The first row that fits counts, so rows with NULL come last. */
+	const char *begins;
+	const char *option; /* the row is only for commands with this option; NULL: for all */
+	const char *text;   /* the hint; {} stands for the subject */
 };
 extern const struct hint hint_table[];
 extern const size_t hint_count;
 
 #define HINT_ROOM 1024
 
-/* Writes the hint for a reason and a subject to out, or "" if there is none. cli may be NULL; then
- * hints that need a command are left out. */
+/* Writes the hint for a reason and a subject to out, or "" if there is none. If cli is NULL, hints
+ * that are only for commands with an option are left out. */
 void hint_find(const struct cli *cli, enum error_reason reason, const char *subject,
 	       char out[HINT_ROOM]);
 
@@ -29,17 +31,19 @@ void hint_find(const struct cli *cli, enum error_reason reason, const char *subj
  * not fit is cut. */
 void hint_name_commands(const char *text, char *out, size_t room);
 
-/* Writes the "detail" of an entry of the library's answer, and after it the hint for its "reason".
- * name: the key of the hint's subject. Writes "" if there is no detail. */
+/* Writes what a list shows beside an entry of the library's answer: in what way its machine is not
+ * confined or limited, then the text detail (NULL: none), then the hint for the entry's "reason".
+ * name: the key in the entry that has the subject of the hint. Writes "" if there is nothing to
+ * show. */
 void hint_add_to_detail(const json_t *entry, const char *name, const char *detail,
 			char out[HINT_ROOM]);
 
-/* Writes the names of the limits that the machine of an entry, or of an answer, should have and
- * does not have; "" if it has all of them. */
+/* Writes the names of the limits that a machine should have but does not have; "" if it has all of
+ * them. entry: an entry of a list or an answer, about this machine. */
 void hint_unlimited(const json_t *entry, char out[HINT_ROOM]);
 
-/* Returns only the command of a hint if the hint names one. Changes text. Returns NULL if text is
- * empty. */
+/* Returns the command that a hint names, cut out of text; text itself if the hint names none.
+ * Changes text. Returns NULL if text is empty. */
 const char *hint_command(char *text);
 
 #endif

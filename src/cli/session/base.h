@@ -17,18 +17,19 @@ struct base_values {
 
 extern const struct cli_command base_create, base_warm;
 
-/* --- base_create.c: what is told while a base, or a template, is made --- */
+/* --- base_create.c: the progress while a base or a template is made --- */
 
 struct creating {
 	const struct cli *cli;
 	struct progress *progress;
 };
-void base_on_booted(void *data, const char *accelerator); /* data: the struct creating */
+/* Callbacks for the library, which print the progress. data is the struct creating. */
+void base_on_booted(void *data, const char *accelerator);
 void base_on_line(void *data, enum microagent_base_line kind, const char *text);
 
 /* --- base_warm.c --- */
 
-/* Makes a template of a base. Each line is a command for a shell of the guest. */
+/* Makes a template of a base. Each of the lines is run by a shell in the guest before that. */
 int base_warm_in(struct microagent *agent, const char *name, const struct cli_words *lines,
 		 struct microagent_warm_spec *spec, json_t **base, struct error *err);
 

@@ -10,11 +10,11 @@
 struct run_base {
 	const char *base, *cwd;
 	bool cold, terminal;
-	int64_t disk_quota; /* MiB; 0: the base's */
+	int64_t disk_quota; /* in MiB; 0: the default of the library */
 };
 
-/* Refuses options that a session of a base cannot have, and options that need --base if it is
- * missing. */
+/* Refuses options that a session of a base cannot have, and options that make sense only with
+ * --base if --base was not given. */
 int run_base_check(struct cli *cli, const struct run_base *how, const struct guest_values *values,
 		   struct error *err);
 /* Makes the session, runs the command and destroys the session. The caller has checked all words.

@@ -17,28 +17,29 @@ struct signals;
 int session_end_by_signal(const struct cli *cli, struct signals *signals, int code,
 			  const struct error *err);
 
-/* Says which user runs the programs in a session with a shared directory, if that is not the
- * directory's owner by default. base: the recorded metadata of the base, or NULL. */
+/* If the base has a user of its own, warns that this user, as whom commands run by default, is not
+ * the owner of a shared directory. base: the recorded metadata of the base, or NULL. */
 void session_warn_user(const struct cli *cli, const json_t *base);
 
-/* Warns that the machine of a session runs without its shared directories: names them, says why,
- * and how the machine gets them. shares: "shares" of microagent_session_describe() from the time
- * when the session was opened. */
+/* Warns that the machine of a session runs without its shared directories: names them, and says
+ * why, and how the machine can get them. shares: "shares" of microagent_session_describe(), from
+ * the time when the session was opened. */
 void session_warn_unshared(const struct cli *cli, const char *name, const json_t *shares,
 			   const char *why);
 
 /* The directories that the user named for a session, each DIR or DIR:/PLACE[:OPTION,...]. Among
  * several directories, a DIR without a place is on /workspace. */
 struct session_dirs {
-	const char *plain; /* the only directory, if it has no place; else NULL */
-	char **words;	   /* otherwise all directories with their places; NULL-terminated */
+	const char *plain; /* the directory, if there is only one and it has no place; else NULL */
+	char **words;	   /* if plain is NULL: all directories with their places,
+			    * NULL-terminated */
 };
 int session_dirs_take(struct cli *cli, const struct cli_words *given, struct session_dirs *out,
 		      struct error *err);
 void session_dirs_free(struct session_dirs *dirs);
 #define auto_dirs __attribute__((cleanup(session_dirs_free)))
-/* Prints hints about git for the directories. at: the place in the guest of the directory without a
- * place, or NULL. */
+/* Calls guest_hint_git() for the directories. at: the place in the guest of the directory that has
+ * no place of its own, or NULL. */
 void session_dirs_hint_git(const struct cli *cli, const struct session_dirs *dirs, const char *at);
 
 /* Prints the warnings for a session that was just made. session: the result of
@@ -46,13 +47,14 @@ void session_dirs_hint_git(const struct cli *cli, const struct session_dirs *dir
 struct microagent;
 void session_warn_made(const struct cli *cli, struct microagent *agent, const json_t *session);
 
-/* --- session_end.c: one that ends by itself --- */
+/* --- session_end.c: sessions that end by themselves --- */
 
-/* Appends to out when a running session ends by itself. session: as it is listed or inspected. */
+/* Appends to out the time at which a running session ends by itself. session: an entry of
+ * microagent_session_list(), or what microagent_session_describe() returns. */
 void session_add_end(const json_t *session, const char *state, char out[HINT_ROOM]);
-/* Says after a command that broke off, or that a signal ended, if the end of the session was the
- * reason. id: the name under which the session was found; for a workspace its own name. NULL:
- * nothing was found. */
+/* Is called after a command in a guest that broke off or was ended by a signal. If the reason was
+ * that the session has ended, says so. id: what a guest_open_fn has written for name; NULL: nothing
+ * was found by that name. */
 void session_tell_end(const struct cli *cli, const char *name, const char *id, int code);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The output of a guest command, which is kept for the one object of --json. */
+/* The output of a guest command, which is kept until it is printed in the one object of --json. */
 #ifndef CLI_CAPTURE_H
 #define CLI_CAPTURE_H
 
@@ -11,12 +11,12 @@ struct capture {
 	bool truncated[2];
 };
 
-/* Adds output to the struct capture that data points to. The struct is zeroed at first. The
- * function is a microagent_sink.take. */
+/* Adds output to the struct capture that data points to, which must be zeroed before the first
+ * call. The function is a microagent_sink.take. */
 void capture_take(void *data, bool is_stderr, const void *bytes, size_t len);
 void capture_free(struct capture *capture);
-/* Prints the object. code: the exit code of this program. read_by_ns and the result are the same as
- * for cli_print_json_by(). */
+/* Prints the object. code: the exit code of this program. read_by_ns and the result are as for
+ * cli_print_json_by(). */
 int capture_print(const struct capture *capture, const struct microagent_outcome *outcome, int code,
 		  uint64_t read_by_ns, struct error *err);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Signals to this program while a command runs in a guest. The signals are blocked, and the code
- * that attends the command reads them. In one mode each signal ends the command. In the other mode
- * each signal is sent on to the command. There the second SIGINT or SIGTERM ends the command, even
- * if the command ignores signals.
+ * Signals to this program while a command runs in a guest. The signals are blocked, and are read
+ * from a descriptor. There are two modes. In the first mode each signal ends the command. In the
+ * second mode each signal is sent on to the command; the second SIGINT or SIGTERM ends the command,
+ * even if the command ignores signals.
  */
 #ifndef CLI_SIGNALS_H
 #define CLI_SIGNALS_H
@@ -14,9 +14,9 @@
 #include "cli/cli.h"
 
 struct signals {
-	int fd;	    /* readable when a signal has come */
+	int fd;	    /* a descriptor that is readable when a signal has come */
 	int last;   /* the last signal that was read; 0: none yet */
-	bool asked; /* a SIGINT or SIGTERM has been handed on */
+	bool asked; /* a SIGINT or SIGTERM was sent on to the command */
 	sigset_t set;
 };
 #define SIGNALS_NONE     \
@@ -24,15 +24,15 @@ struct signals {
 		.fd = -1 \
 	}
 
-/* Blocks the signals that end a command, and opens *out for them. */
+/* Opens *out in the first mode, and blocks the signals that end a command. */
 int signals_open_ending(struct signals *out, struct error *err);
-/* Blocks the signals that end a command and those that concern only the command, and opens *out for
- * all of them. */
+/* Opens *out in the second mode, and blocks the signals that end a command and those that are sent
+ * on to it. */
 int signals_open_forwarded(struct signals *out, struct error *err);
 /* Closes the descriptor. The signals stay blocked. */
 void signals_close(struct signals *signals);
-/* Discards pending signals and gives the signals their default effect again. It is for output that
- * may wait for its reader for ever. */
+/* Discards pending signals, and gives the signals their default effect again. A command calls it
+ * before it prints output that may have to wait for its reader for ever. */
 void signals_give_back(struct signals *signals);
 /* Returns the next signal. data points to a struct signals. The function is a
  * microagent_signals.next. */

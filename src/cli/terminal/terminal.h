@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The user's terminal while a guest uses it in raw mode. The terminal gets its old mode back
- * however this program ends. If the program is killed, a child in a session of its own restores the
- * mode: the child holds the other end of a pipe. While the program is stopped (SIGTSTP) the
- * terminal has its old mode; it is raw again when the program continues.
+ * The user's terminal, which is in raw mode while a guest uses it. The terminal gets its old mode
+ * back however this program ends. For the case that the program is killed, there is a child process
+ * in a session of its own: it notices the end of the program by a pipe, and restores the mode.
+ * While the program is stopped (SIGTSTP) the terminal has its old mode; it is raw again when the
+ * program continues.
  */
 #ifndef CLI_TERMINAL_H
 #define CLI_TERMINAL_H
@@ -21,19 +22,20 @@ struct terminal {
 	int fd;	     /* -1: there is no terminal, and terminal_size() gives a default */
 	bool is_raw; /* false: only the terminal's size is used */
 	struct termios saved;
-	pid_t guardian;
+	pid_t guardian; /* the child that restores the mode */
 	int guardian_pipe;
-	int resized; /* readable when terminal_size() has something to do; -1: never */
+	int resized; /* a descriptor that is readable when terminal_size() must be called; -1:
+		      * never */
 };
 
 /* Makes the terminal fd raw. SIGWINCH, SIGTSTP and SIGCONT are blocked from then on. */
 int terminal_raw(struct terminal *terminal, int fd, struct error *err);
-/* Makes `in` raw if it is a terminal. Otherwise uses `out` for the size if `out` is a terminal, or
- * no terminal at all. */
+/* Makes `in` raw if it is a terminal. If not, and `out` is a terminal, uses only the size of `out`.
+ * If neither is one, uses no terminal. */
 int terminal_open(struct terminal *terminal, int in, int out, struct error *err);
 void terminal_restore(struct terminal *terminal);
-/* Gets the size of the terminal; 24 by 80 if it is unknown. data points to a struct terminal. Reads
- * all that is readable on `resized`, and stops this program if SIGTSTP has come. */
+/* Stores the size of the terminal; 24 by 80 if it is not known. data points to a struct terminal.
+ * Reads all that is readable on `resized`, and stops this program if SIGTSTP has come. */
 void terminal_size(void *data, uint16_t *rows, uint16_t *columns);
 
 #endif

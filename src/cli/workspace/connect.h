@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The parts of `connect`, for commands that open a shell in another kind of guest. */
+/* The parts of `connect`, for `connect` and for the command that opens a shell in a session. */
 #ifndef CLI_CONNECT_H
 #define CLI_CONNECT_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Code that all commands that copy files share: progress, the list of files that were left out, and
- * a clean end after a signal. */
+/* Functions for all commands that copy files: the progress, the list of files that were left out,
+ * and a clean end after a signal. */
 #ifndef CLI_COPY_H
 #define CLI_COPY_H
 
@@ -16,8 +16,8 @@ struct copy_notes {
 	struct progress *progress;
 	json_t *skipped; /* [{path, why}] */
 	size_t count;	 /* how many files were left out */
-	/* descriptor for SIGINT, SIGTERM and SIGHUP once bytes flow; before, these signals end the
-	 * program at once */
+	/* The descriptor for SIGINT, SIGTERM and SIGHUP, which is used as soon as bytes flow.
+	 * Before that these signals end the program at once. */
 	int signals;
 	bool flowing;
 	uint64_t began_ns; /* when bytes began to flow */
@@ -26,23 +26,25 @@ int copy_notes_init(struct copy_notes *notes, const struct cli *cli, struct prog
 		    struct error *err);
 #define COPY_LIMIT_HELP \
 	"copy no more than this, and nothing of what is more: bytes, or with K, M, G or T"
-/* Makes the options for the library, which borrow notes. limit: in bytes, 0 for none. */
+/* Returns the options for the library, which refer to notes. limit: in bytes; 0: no limit. */
 struct microagent_copy copy_options(struct copy_notes *notes, const char *user, int64_t limit);
-/* Ends a copy. After success it prints the files that were left out, with --json
- * {"ok":true,"skipped":[...],"skippedMore"?}. After a failure, with err set, it returns -1, or the
- * exit code for the signal that ended the copy. Frees the contents of notes. */
+/* Ends a copy. status and err are the results of the library. After success prints the files that
+ * were left out (with --json {"ok":true,"skipped":[...],"skippedMore"?}), and returns the exit
+ * code. After a failure returns -1, or the exit code for the signal that ended the copy. Frees the
+ * contents of notes. */
 int copy_answer(struct copy_notes *notes, int status, struct error *err);
 
-/* Refuses "-" as a path of the host. Other programs use "-" for the standard input or output, and
- * this program does not; the user hardly means a file of that name. host_path: as the user typed
- * it. Returns -1 with a usage error for "-". */
+/* Checks that a path of the host is not "-". For other programs "-" is the standard input or
+ * output; for this program it is not, and the user hardly means a file of that name. host_path: the
+ * path as the user typed it. Returns -1 with a usage error for "-". */
 int copy_refuse_dash(struct cli *cli, const char *host_path, struct error *err);
 
-/* The target of a copy, as the user typed it. It is for errors, because the other side names only
- * the last component of the path, or the temporary file beside the target. */
+/* The target of a copy, as the user typed it. copy_name_target() puts it into errors, because the
+ * receiving side names only the last component of the path, or the temporary file beside the
+ * target. */
 struct copy_target {
-	const char *workspace; /* NULL: on this host */
-	const char *from;      /* the workspace that is copied from; NULL: none */
+	const char *workspace; /* the workspace of the target; NULL: the target is on this host */
+	const char *from;      /* the workspace of the source; NULL: the source is on this host */
 	const char *path;
 	const char *source; /* the path that is copied */
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The parts of `exec`, for commands that run something in another kind of guest. */
+/* The parts of `exec`, for `exec` and for the command that runs something in a session. */
 #ifndef CLI_EXEC_H
 #define CLI_EXEC_H
 
@@ -10,12 +10,12 @@ struct exec_values {
 	struct attend_input input;
 	bool terminal, shell;
 	struct cli_words env, rlimits;
-	struct microagent_exec exec; /* all else */
+	struct microagent_exec exec; /* the values of all other options */
 };
 extern const struct cli_option exec_options[];
 
-/* Runs the command. args: the workspace, which the function `open` opens, and then the words of the
- * command. */
+/* Runs the command in the guest. args: first the name of the workspace, which the function `open`
+ * opens, and then the words of the command. */
 int exec_run(struct cli *cli, const struct exec_values *values, const struct cli_words *args,
 	     guest_open_fn *open, struct error *err);
 
