@@ -46,7 +46,7 @@ enum microagent_base_line {
  * for the call. */
 struct microagent_base_spec {
 	const char *image; /* name in the cache, or a path with a '/' to a raw ext4 file; NULL:
-			      busybox */
+			    * busybox */
 	/* Instead of image: an image of the OCI or of Docker, as `microagent image import` takes
 	 * it: a layout (a directory), an archive, or the reference of an image in a registry. This
 	 * image is first imported into the cache. */
@@ -153,7 +153,7 @@ struct microagent_session_spec {
 	const char *base; /* required */
 	struct microagent_machine machine;
 	const char *share;    /* the directory that the session is given from its start, as dir of
-			    * microagent_session_share_workspace(); NULL: none */
+			       * microagent_session_share_workspace(); NULL: none */
 	const char *share_at; /* the place of `share` in the guest; NULL: /workspace, in macOS
 			       * /Users/Shared/workspace */
 	bool share_read_only;
