@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Watches directories by a descriptor that is readable when something happened in one of them. It
- * may report more than was asked for: the caller has to look itself. */
+/* Watches directories. A watch is a descriptor that is readable when something has happened in one
+ * of its directories. It may also report what was not asked for, so the caller has to look
+ * itself. */
 #ifndef BASE_PLATFORM_DIR_WATCH_H
 #define BASE_PLATFORM_DIR_WATCH_H
 
@@ -18,11 +19,11 @@ enum dir_watch_event {
 
 /* Opens a watch, which is non-blocking. Returns -1 with errno on failure. */
 int dir_watch_open(void);
-/* Watches the directory name in the directory dirfd, too. Returns its number, 0 or more; -1 with
- * errno on failure. */
+/* Adds the directory dirfd/name to a watch. events: bits of enum dir_watch_event. Returns the
+ * number of the directory in this watch, 0 or more; -1 with errno on failure. */
 int dir_watch_add(int watch, int dirfd, const char *name, unsigned events);
-/* Reads all events: calls fn (NULL: none) with the number of the directory for each event. Returns
- * whether there were any. */
+/* Reads all events, and calls fn (may be NULL) for each event, with the number of its directory.
+ * Returns whether there were events. */
 typedef void dir_watch_fn(int number, void *data);
 bool dir_watch_take(int watch, dir_watch_fn *fn, void *data);
 /* Closes a watch; close() must not be used for it. Accepts -1. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Files by the system's calls: times, names, clones, and files that have no name yet. */
+/* Functions for files that each system has by other calls: times, names, clones, and files that
+ * have no name yet. */
 #ifndef BASE_PLATFORM_FILE_H
 #define BASE_PLATFORM_FILE_H
 
@@ -17,66 +18,71 @@ struct timespec file_changed(const struct stat *st);
  * system does not support that. */
 int file_rename_new(int old_dir, const char *old, int new_dir, const char *new_name);
 
+/* Where a path that is opened may lead. */
 enum file_reach {
-	FILE_BELOW,	 /* no "..", no link on the way and no other file system */
-	FILE_IN_ROOT,	 /* as if dirfd were the root: links and ".." lead nowhere outside of it */
-	FILE_ON_DISK,	 /* not into another file system; links are followed */
-	FILE_BY_NO_LINK, /* no link on the way (ELOOP) */
+	FILE_BELOW,	 /* only below dirfd: through no "..", no link and no other file system */
+	FILE_IN_ROOT,	 /* only below dirfd, as if dirfd were the root: links and ".." are
+			  * followed, but lead to nothing outside of it */
+	FILE_ON_DISK,	 /* through no other file system; links are followed */
+	FILE_BY_NO_LINK, /* through no link (ELOOP) */
 };
-/* Opens as openat() does, without a mode. ENOSYS if the system cannot promise that reach. */
+/* Opens like openat(), but makes no file, and only as far as `reach` allows. ENOSYS if the system
+ * cannot promise this. */
 int file_open_within(int dirfd, const char *path, int flags, enum file_reach reach);
 
-/* Opens a directory only as a place, for fstat() and as a dirfd; it need not be readable.
- * O_CLOEXEC. flags: O_NOFOLLOW or 0. */
+/* Open a directory only for fstat() and as a dirfd; so the directory need not be readable. The
+ * descriptor is O_CLOEXEC. flags: O_NOFOLLOW or 0. */
 int file_open_place(int dirfd, const char *name, int flags);
 int file_open_place_within(int dirfd, const char *path, enum file_reach reach);
 /* Stores the present path of fd. Returns its length; -1 with errno on failure. */
 ssize_t file_path(int fd, char *out, size_t size);
 /* Opens the same file again, with an offset of its own. Returns -1 with errno on failure. */
 int file_reopen(int fd, int flags);
-/* Changes the mode of the file behind fd, which O_PATH may have opened. Only on Linux. -1 with
- * errno on failure. */
+/* Changes the mode of the file behind fd. fd may have been opened with O_PATH. Only Linux has this
+ * function. -1 with errno on failure. */
 int file_change_mode(int fd, mode_t mode);
-/* Returns whether an access control list, beside the mode, says who may use the file behind fd. The
- * bits of the group are then the most that the list gives (acl(5)). False on macOS, where a list
- * changes no bit. */
+/* Returns whether the file behind fd has an access control list, which says, beside the mode, who
+ * may use it. The bits of the group in the mode are then the most that the list gives to anybody
+ * (acl(5)). Returns false on macOS, where a list changes no bit of the mode. */
 bool file_has_acl(int fd);
-/* Gives the directory dirfd/name, which is no link, a mode, even if it may not be opened.
- * same_disk: only on the file system of dirfd. -1 with errno on failure; EACCES if this user may
- * not change it. */
+/* Sets the mode of the directory dirfd/name, also if this process may not open the directory.
+ * Follows no link. same_disk: only if the directory is on the file system of dirfd. -1 with errno
+ * on failure; EACCES if this user may not change the mode. */
 int file_unlock_dir(int dirfd, const char *name, mode_t mode, bool same_disk);
 
 /*
- * Keeps everyone from writing to a file that fd has open for reading, until file_let_go(), or until
- * the last copy of fd is closed. A process that opens the file for writing waits until then, but no
- * longer than ms. -1 with errno: a process has it open for writing (EAGAIN), the file belongs to
- * another user (EACCES), or others could write to it without this system's knowledge (ENOTSUP).
+ * Keeps everyone from writing to the file that is open as fd, for reading, until file_let_go() is
+ * called or the last copy of fd is closed. A process that opens the file for writing has to wait
+ * until then, but at most for ms milliseconds. -1 with errno: EAGAIN if a process has the file open
+ * for writing, EACCES if the file belongs to another user, ENOTSUP if others could write to it
+ * without this system's knowledge (on a network file system).
  */
 int file_hold(int fd, uint64_t ms);
-/* Returns whether fd holds the file, and nobody waits to write. */
+/* Returns whether fd still holds the file, and no process waits to write. */
 bool file_is_held(int fd);
 void file_let_go(int fd);
 
-/* Makes a file without a name on that directory's file system, mode 0600. It is gone when no
- * process has it open any more. access: O_WRONLY or O_RDWR. Returns -1 with errno if the file
- * system has no such files. */
+/* Makes a file without a name, with mode 0600, on the file system of the directory dirfd, and
+ * returns its descriptor. The file is gone when no process has it open any more. access: O_WRONLY
+ * or O_RDWR. Returns -1 with errno if the file system has no such files. */
 int file_open_nameless(int dirfd, int access);
-/* Gives such a file a name, which must be new. -1 with errno on failure. */
+/* Gives a file of file_open_nameless() the name dirfd/name, which must not exist. -1 with errno on
+ * failure. */
 int file_give_name(int fd, int dirfd, const char *name);
 
 /*
- * Makes dirfd/name exclusively, with mode 0600, and returns it open for writing. If *cloned is
- * true, it has the data of `from` by sharing the blocks. Else it is empty, and *why is the errno
- * that says why. Returns -1 with errno if the file could not be made.
+ * Makes the new file dirfd/name, with mode 0600, and returns a descriptor for writing. If *cloned
+ * is true, the file has the data of `from`, and shares its blocks. Else the file is empty, and *why
+ * is the errno that says why. Returns -1 with errno if the file could not be made.
  */
 int file_make_clone(int from, int dirfd, const char *name, bool *cloned, int *why);
-/* Returns true if no file there can ever share blocks with another one, by the kind of its file
- * system. A needless attempt is expensive: it makes a file, and ext4 then skips each inode that was
- * freed in the last seconds, one by one, when it makes the next file. False means that cloning has
- * to be tried. */
+/* Returns true if files on the file system of fd can never share blocks, by the kind of the file
+ * system. False means that only an attempt shows it. Attempts on such file systems should be
+ * avoided: each makes and removes a file, and when ext4 makes the next file, it skips each inode
+ * that was freed in the last seconds, one by one. */
 bool file_never_clones(int fd);
-/* Tries to clone in that directory. Returns 1 if clones share blocks; 0 if they are copies; -1 with
- * errno on failure. */
+/* Tries to clone a file in the directory. Returns 1 if clones share blocks, 0 if they are copies,
+ * -1 with errno on failure. */
 int file_try_clone(int dirfd);
 /* Clones into a file that exists and is empty. -1 with errno on failure. */
 int file_clone_into(int from, int to);

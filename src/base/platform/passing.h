@@ -4,8 +4,8 @@
 #define BASE_PLATFORM_PASSING_H
 
 /* Makes the kernel refuse (EPERM) each descriptor that is sent from now on to this socket, or to a
- * connection that it accepts. Nothing changes if the kernel cannot do that (Linux before 6.16,
- * macOS), or if the descriptor is no Unix socket. */
+ * connection that this socket accepts. Does nothing if the kernel cannot do that (Linux before
+ * 6.16, macOS), or if sock is no Unix socket. */
 void passing_refuse(int sock);
 
 #endif

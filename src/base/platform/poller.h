@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The system's call with which the loop waits: for a set of descriptors and one deadline. Only
- * loop.c uses it; the events are those of loop.h.
+ * The poller: the system's call with which the loop waits, for a set of descriptors and one
+ * deadline. Only loop.c uses it. The events are those of loop.h.
  */
 #ifndef BASE_PLATFORM_POLLER_H
 #define BASE_PLATFORM_POLLER_H
@@ -19,13 +19,14 @@ struct poller_event {
 
 struct poller *poller_new(void); /* NULL with errno on failure */
 void poller_free(struct poller *poller);
-/* Changes the events for which fd is in the set from `from` (0: it is not in the set) to `to` (0:
- * it leaves the set). -1 with errno; EPERM if fd never blocks, and cannot be waited for. */
+/* Changes the events for which fd is watched from `from` to `to`. from is 0 if fd was not watched;
+ * if to is 0, fd is not watched any more. -1 with errno; EPERM if fd never blocks, so that it
+ * cannot be waited for. */
 int poller_set(struct poller *poller, int fd, uint32_t from, uint32_t to, void *data);
 /*
- * Waits for timeout_ms at most (-1: without end) and, if it waits at all, no longer than until
- * deadline_ns on the monotonic clock (UINT64_MAX: none). It may return earlier without an event.
- * Returns the number of events, each with different data; -1 with errno on failure.
+ * Waits at most for timeout_ms (-1: for ever; 0: not at all), and at most until deadline_ns on the
+ * monotonic clock (UINT64_MAX: none). May return earlier without an event. Returns the number of
+ * events; no two of them have the same data. Returns -1 with errno on failure.
  */
 int poller_wait(struct poller *poller, struct poller_event events[POLLER_EVENTS], int timeout_ms,
 		uint64_t deadline_ns);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Processes by the system's calls. Other modules use proc.h where it has a function. A process is
- * held by a descriptor, which is readable when the process has ended. A function that takes this
- * descriptor and the pid acts on that process, and never on another one that got the pid later.
+ * The system's calls for processes. Other modules use proc.h if it has a function for what they
+ * need. A process is held by a descriptor, which is readable when the process has ended. A function
+ * that takes this descriptor and the pid acts on this process, and never on another process that
+ * has got the same pid later.
  */
 #ifndef BASE_PLATFORM_PROCESS_H
 #define BASE_PLATFORM_PROCESS_H
@@ -15,26 +16,28 @@
 #include "base/buf.h"
 #include "base/error.h"
 
-/* Opens a process, O_CLOEXEC. Returns -1 with errno on failure (ESRCH: there is none). */
+/* Opens the descriptor of a process, O_CLOEXEC. Returns -1 with errno on failure (ESRCH: there is
+ * no such process). */
 int process_open(pid_t pid);
-/* Sends a signal. -1 with errno on failure; ESRCH if the process has ended. pid may be 0 if only
- * the descriptor is known, but only on Linux. */
+/* Sends a signal. -1 with errno on failure; ESRCH if the process has ended. On Linux pid may be 0
+ * if only the descriptor is known. */
 int process_signal(pid_t pid, int fd, int signal);
 /* Waits for a child to end and reaps it. *code: its exit code, or 128+signal. -1 with errno on
  * failure. */
 int process_reap(pid_t pid, int fd, int *code);
-/* Returns the pid behind such a descriptor; 0 if the process has been reaped, or it is no such
- * descriptor. */
+/* Returns the pid of the process that a descriptor stands for; 0 if the process has been reaped, or
+ * if fd is no descriptor of a process. */
 pid_t process_of(int fd);
 
 /* --- this process ----------------------------------------------------------------------------- */
 
 /* Sets the name that lists of processes show; up to 15 characters. */
 void process_set_name(const char *name);
-/* Makes the kernel kill this process, a forked child, when its parent ends. It is an error if the
- * parent has ended already. -1 with errno; ENOTSUP where the system cannot do that. */
+/* Makes the kernel kill this process, a forked child, when its parent ends. Returns -1 with errno,
+ * also if the parent has ended already; ENOTSUP if the system cannot do that. */
 int process_end_with(pid_t parent);
-/* Makes descendants that lose their parent children of this process. -1 with errno, as above. */
+/* Makes descendants whose parent has ended children of this process. Returns -1 with errno; ENOTSUP
+ * if the system cannot do that. */
 int process_adopt_orphans(void);
 /* Stores the path of the running program. -1 with errno on failure. */
 int process_own_program(char out[PATH_MAX]);
@@ -48,10 +51,10 @@ pid_t process_parent(pid_t pid);
 /* Stores when a process began, in a unit of the system. No other process of this boot has the same
  * pid and start time. ERR_NOT_FOUND if there is no such process. */
 int process_start_time(pid_t pid, uint64_t *began, struct error *err);
-/* Stores 36 characters and NUL that no other boot of this system has. */
+/* Stores an id of 36 characters and a NUL, which is another one at each boot of this system. */
 int process_boot_id(char out[37], struct error *err);
-/* Appends the arguments, each with a NUL behind it, bounded by out->limit. -1 if this process may
- * not see them. */
+/* Appends the arguments of a process to out, each with a NUL behind it. Returns -1 if this process
+ * may not see them, or if they exceed out->limit. */
 int process_arguments(pid_t pid, struct buf *out);
 /* Stores the name, up to 15 characters; "?" if it is not known. */
 void process_name(pid_t pid, char out[17]);
@@ -62,12 +65,13 @@ struct process_memory {
 	uint64_t proportional; /* each page divided by the number of processes that have it */
 	uint64_t alone;	       /* memory that no other process has: its end would free it */
 };
-/* Measures the memory of a process. ERR_NOT_FOUND; ERR_DENIED if this process may not see it;
- * ERR_UNSUPPORTED. */
+/* Measures the memory of a process. ERR_NOT_FOUND if there is no such process, ERR_DENIED if this
+ * process may not see its memory, ERR_UNSUPPORTED if the system cannot measure it. */
 int process_memory(pid_t pid, struct process_memory *out, struct error *err);
 
-/* Calls fn with each process of the system, in no order. Stops when fn returns another value than
- * 0, and returns that value. Returns 0 at the end, -1 with err if there is no list. */
+/* Calls fn with each process of the system, in no order. If fn returns another value than 0, stops
+ * and returns that value. Returns 0 at the end, -1 with an error if the processes cannot be
+ * listed. */
 typedef int process_fn(pid_t pid, void *data);
 int process_each(process_fn *fn, void *data, struct error *err);
 
@@ -79,11 +83,12 @@ struct process_file {
 	ino_t ino;
 };
 /*
- * Calls fn with each open file of pid that this process may see and whose path ends in "/name", or
- * did while the file still had that name (only Linux shows that). Stops when fn returns another
- * value than 0, and returns that value; else 0. Files of other names are not examined: a call for
- * one on a dead network disk could hang. On Linux name may be NULL: then fn gets every file that
- * has a name, but only with the facts that the system knows without asking a network.
+ * Calls fn with each open file of pid that this process may see and whose path ends in "/name". On
+ * Linux also with a file that was removed, if its path ended so before. If fn returns another value
+ * than 0, stops and returns that value; else returns 0. Files with other names are not examined,
+ * because a call for a file on a dead network disk could hang. On Linux name may be NULL: then fn
+ * gets every file that has a name, but only with what the system knows without a question to a
+ * network.
  */
 typedef int process_file_fn(const struct process_file *file, void *data);
 int process_each_file(pid_t pid, const char *name, process_file_fn *fn, void *data);

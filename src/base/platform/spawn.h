@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The parts of proc_spawn() for which each system has its own calls, or that only one system has.
- * Only proc_spawn.c uses them. All but the first two are called between fork() and exec(), where
- * only async-signal-safe calls are allowed; they return -1 with errno on failure.
+ * The parts of proc_spawn() that each system has by other calls, or that only one system has. Only
+ * proc_spawn.c uses them. The functions behind spawn_fork() are called between fork() and exec(),
+ * where only async-signal-safe calls are allowed; they return -1 with errno on failure.
  */
 #ifndef BASE_PLATFORM_SPAWN_H
 #define BASE_PLATFORM_SPAWN_H
@@ -13,9 +13,9 @@
 #include "base/error.h"
 #include "base/proc.h"
 
-struct spawn_rights; /* facts that are read for the child beforehand; NULL: none */
+struct spawn_rights; /* what spawn_prepare() has read for the child; NULL: nothing */
 
-/* Prepares a child. ERR_UNSUPPORTED if the system does not have what the spec asks for. The caller
+/* Prepares a child. ERR_UNSUPPORTED if this system cannot do what the spec asks for. The caller
  * frees *out with free(). */
 int spawn_prepare(const struct proc_spec *spec, struct spawn_rights **out, struct error *err);
 /* Sets the error that says which file of the stage cannot be shown, and why. Returns -1. */
@@ -24,15 +24,16 @@ int spawn_explain_stage(const struct proc_stage *stage, size_t n, int errnum, st
 /* Forks. for_parent: the child becomes a child of this process's parent. */
 pid_t spawn_fork(bool for_parent);
 enum spawn_step { SPAWN_USERNS, SPAWN_BIND, SPAWN_STAGE };
-/* Enters the namespaces and mounts of the spec. On failure *step and *item (of a stage) say
- * where. */
+/* Enters the namespaces of the spec and makes its mounts. On failure *step says what has failed,
+ * and for SPAWN_STAGE *item says which item of the stage. */
 int spawn_enter(const struct proc_spec *spec, enum spawn_step *step, size_t *item);
 int spawn_change_user(const struct proc_spec *spec);
-/* Makes the kernel kill this process when parent ends, or ends the process if parent has ended
- * already. */
+/* Makes the kernel kill this process when parent ends. If parent has ended already, ends this
+ * process. */
 int spawn_end_with(pid_t parent);
+/* Gives up rights, as spawn_prepare() has prepared it. */
 int spawn_give_up(const struct spawn_rights *rights);
-/* Executes a path, which has a '/', as execvpe() does. */
+/* Executes the program at a path with a '/' in it, as execvpe() does. Returns only on failure. */
 void spawn_exec(const char *program, char *const *argv, char *const *envp);
 
 #endif

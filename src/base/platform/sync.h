@@ -2,10 +2,10 @@
 #ifndef BASE_PLATFORM_SYNC_H
 #define BASE_PLATFORM_SYNC_H
 
-/* Makes the data of a file, or the names in a directory, survive a loss of power from here on. -1
- * with errno on failure. */
+/* Returns when the data of a file, or the names in a directory, are on the disk, so that a loss of
+ * power cannot take them. -1 with errno on failure. */
 int file_sync(int fd);
-/* Does the same for a file's data and size, without its times. */
+/* Works like file_sync(), but only for the data and the size of a file, and not for its times. */
 int file_sync_data(int fd);
 
 #endif

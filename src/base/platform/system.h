@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Functions and facts that systems have under different names. */
+/* Other functions and facts that each system has by other calls. */
 #ifndef BASE_PLATFORM_SYSTEM_H
 #define BASE_PLATFORM_SYSTEM_H
 
@@ -10,21 +10,24 @@
 
 /* "Linux" or "macOS". */
 extern const char *const system_name;
-/* Fills out with up to 256 unpredictable bytes. */
+/* Fills out with len unpredictable bytes, at most 256. */
 int random_bytes(void *out, size_t len, struct error *err);
-/* Returns memory to the system that malloc() keeps for later. */
+/* Gives back to the system the free memory that malloc() keeps for later. */
 void memory_give_back(void);
 /* Stores the size of the host's memory, and how much of it a new process could get, in bytes. */
 int memory_of_host(uint64_t *total, uint64_t *available, struct error *err);
-/* Returns the system's text for an errno; NULL if there is none. The text belongs to this thread,
- * until it calls this again. */
+/* Returns the system's text for an errno; NULL if there is none. The text is valid in this thread
+ * until this thread calls the function again. */
 const char *system_error_text(int errnum);
-/* Does getenv(), but returns NULL in a program that has more rights than its caller. */
+/* Works like getenv(), but returns NULL in a program that has more rights than its caller (a
+ * set-uid program). */
 const char *system_getenv(const char *name);
-/* Stores an id that stays the same over boots and that no other host has; "" if there is none. */
+/* Stores an id that stays the same at each boot, and that no other host has; "" if there is
+ * none. */
 #define SYSTEM_HOST_ID 65
 void system_host_id(char out[SYSTEM_HOST_ID]);
-/* Return the nanoseconds since the boot: without the time asleep, and with it. */
+/* Return the nanoseconds since the boot: system_awake_ns() without the time in which the host
+ * slept, system_boot_ns() with it. */
 uint64_t system_awake_ns(void);
 uint64_t system_boot_ns(void);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Descriptors that exist to be waited for, by poll() or the loop: each is readable (POLLIN,
- * LOOP_IN) while its condition holds. They are O_CLOEXEC, never block, and are closed by close().
- * They belong only to this process: a forked child must not use them. -1 with errno on failure.
+ * Descriptors that exist only to be waited for, by poll() or the loop: each is readable (POLLIN,
+ * LOOP_IN) while its condition holds. They are O_CLOEXEC, never block, and are closed by close(). A
+ * forked child must not use them. The functions return -1 with errno on failure.
  */
 #ifndef BASE_PLATFORM_WAITABLE_H
 #define BASE_PLATFORM_WAITABLE_H
@@ -11,32 +11,34 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* A wake is readable from the first wake_raise() to wake_clear(). Any thread and signal handlers
- * may call wake_raise(); it does not change errno. */
+/* Functions for a wake: a descriptor that is readable from the first wake_raise() on until
+ * wake_clear(). Any thread and any signal handler may call wake_raise(), which does not change
+ * errno. */
 int wake_open(void);
 void wake_raise(int wake);
 void wake_clear(int wake);
 
 /* Opens a descriptor that is readable while a signal of the set is pending. The caller has blocked
- * all of these signals. If two descriptors have the same signal, either gets it. */
+ * all of these signals. If two descriptors have the same signal, only one of the two gets it. */
 int signal_fd_open(const sigset_t *set);
-/* Returns the signal, which is pending no more; 0 if there is none. */
+/* Takes a pending signal from the descriptor and returns it; 0 if no signal is pending. */
 int signal_fd_take(int fd);
 
-/* Opens a timer that is readable once the time has passed, until timer_fd_is_due() was called. */
+/* Opens a timer, which is readable from when ms milliseconds have passed until timer_fd_is_due() is
+ * called. That function returns whether they have passed. */
 int timer_fd_open(uint64_t ms);
 bool timer_fd_is_due(int timer);
 
-/* Opens a descriptor that is readable while one of the added descriptors is. Adding an fd again
- * succeeds. */
+/* Open a descriptor that is readable while one of the descriptors is that were added to it, and add
+ * a descriptor. It is no error to add a descriptor again. */
 int any_fd_open(void);
 int any_fd_add(int any, int fd);
 
-/* Opens a descriptor that is readable when the wall clock was set; waking up from sleep sets it
- * too. */
+/* Opens a descriptor that is readable when the wall clock was set. When the host wakes up from
+ * sleep, the clock is set too. */
 int clock_set_fd_open(void);
-/* Returns whether the clock was set since the last call; -1 with errno if it will report no
- * more. */
+/* Returns 1 if the clock was set since the last call, 0 if not, -1 with errno if the descriptor
+ * will not report this any more. */
 int clock_set_fd_take(int fd);
 
 #endif

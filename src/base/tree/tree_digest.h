@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Computes the digest of a file while it is copied: XXH64, fast enough for an emulated
- * processor. */
+/* Computes the digest of a file while the file is copied. It is XXH64, because this is fast enough
+ * for an emulated processor. */
 #ifndef BASE_TREE_DIGEST_H
 #define BASE_TREE_DIGEST_H
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reads and writes the entries and chunks of tree_stream.h as bytes, through a buffer each way:
- * small files need no system call of their own, and data are read from a file directly into the
- * buffer that is sent.
+ * Reads and writes the entries and chunks of tree_stream.h as bytes, with a buffer for each
+ * direction. So small files need no system call of their own, and data are read from a file
+ * directly into the buffer that is sent.
  */
 #ifndef BASE_TREE_WIRE_H
 #define BASE_TREE_WIRE_H
@@ -45,28 +45,28 @@ struct tree_entry {
 	uint32_t mtime_ns;
 	uint64_t size;
 	char path[TREE_PATH_MAX + 1];
-	char text[TREE_PATH_MAX + 1]; /* target of a link, or reason */
+	char text[TREE_PATH_MAX + 1]; /* the target of a link, or a reason */
 };
 
 struct tree_chunk {
 	enum tree_chunk_kind kind;
-	uint64_t length; /* of TREE_DATA at most TREE_CHUNK, else at most INT64_MAX */
+	uint64_t length; /* for TREE_DATA at most TREE_CHUNK, else at most INT64_MAX */
 };
 
-/* --- writing: what is put is sent when the buffer is full, and by tree_flush() --------------- */
+/* --- writing: the buffer is sent when it is full, and by tree_flush() ------------------------ */
 
 struct tree_writer {
 	int fd;
 	int cancel;	/* as in struct tree_line */
-	int silence_ms; /* the same */
+	int silence_ms; /* as in struct tree_line */
 	bool duplex;	/* the other side may send something */
-	bool spoken;	/* the other side has sent something: nothing more is sent to it */
+	bool spoken;	/* the other side has sent something, so nothing more is sent to it */
 	size_t len;
 	uint8_t bytes[TREE_BUFFER];
 };
 
 int tree_flush(struct tree_writer *w, struct error *err);
-/* Puts an entry. Only the type, and the path and text that the type needs, must be set. */
+/* Puts an entry. Only the members must be set that entries of this type need. */
 int tree_put_entry(struct tree_writer *w, const struct tree_entry *entry, struct error *err);
 /* Puts a hole, and adds it to digest. */
 int tree_put_hole(struct tree_writer *w, uint64_t length, struct tree_digest *digest,
@@ -74,8 +74,8 @@ int tree_put_hole(struct tree_writer *w, uint64_t length, struct tree_digest *di
 int tree_put_file_end(struct tree_writer *w, uint64_t length, const struct tree_digest *digest,
 		      struct error *err);
 int tree_put_break(struct tree_writer *w, struct error *err);
-/* Returns room for *room bytes of one chunk's data, at least one page; tree_chunk_commit() then
- * says how many bytes there are. */
+/* Returns room for *room bytes of data of one chunk, at least one page. The caller writes data to
+ * it, and then says by tree_chunk_commit() how many bytes it has written. */
 uint8_t *tree_chunk_space(struct tree_writer *w, size_t *room, struct error *err);
 void tree_chunk_commit(struct tree_writer *w, size_t len, struct tree_digest *digest);
 
@@ -84,25 +84,26 @@ void tree_chunk_commit(struct tree_writer *w, size_t len, struct tree_digest *di
 struct tree_reader {
 	int fd;
 	int cancel, silence_ms;
-	size_t start, end; /* of the bytes that are there */
+	size_t start, end; /* the bytes from start to end were received and are not used yet */
 	uint8_t bytes[TREE_BUFFER];
 };
 
-/* Reads an entry. It has a known type, texts without NUL, and nanoseconds in range. */
+/* Reads an entry. Checks that its type is known, that its texts have no NUL, and that its
+ * nanoseconds are in range. */
 int tree_get_entry(struct tree_reader *r, struct tree_entry *out, struct error *err);
-/* Reads a chunk. It has a known kind and a length in range. All but 'E' and 'B' are added to
- * digest. */
+/* Reads the head of a chunk. Checks that its kind is known and its length is in range. Adds it to
+ * digest, unless it is an 'E' or a 'B'. */
 int tree_get_chunk(struct tree_reader *r, struct tree_digest *digest, struct tree_chunk *out,
 		   struct error *err);
 int tree_get_digest(struct tree_reader *r, uint64_t *out, struct error *err);
-/* Returns some of a chunk's data, 1 to max bytes, valid until the next call. Returns 0 on
- * failure. */
+/* Stores where the next data of the chunk are, and returns their length, from 1 to max bytes. They
+ * are valid until the next call. Returns 0 on failure. */
 size_t tree_get_data(struct tree_reader *r, size_t max, const uint8_t **data, struct error *err);
 
-/* Counts `more` further bytes, and fails if they exceed the limit of the line. */
+/* Adds `more` bytes to *counted. Fails with ERR_CONFLICT if that exceeds the limit of the line. */
 int tree_count(const struct tree_line *line, uint64_t *counted, uint64_t more, struct error *err);
 
-/* Sets ERR_IO: the stream is malformed. Returns -1. */
+/* Sets ERR_IO, whose message says that the stream is malformed. Returns -1. */
 int tree_damaged(struct error *err);
 /* Sets the error that an 'e' entry reports. Returns -1. */
 int tree_error_of(const struct tree_entry *entry, struct error *err);

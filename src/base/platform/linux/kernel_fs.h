@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * File systems that are the kernel's own tables, devices and switches, and not files: their names
- * in mountinfo, and their numbers in fstatfs(). A machine has its own ones, and gets none of the
- * host's.
+ * File systems that hold no files but the kernel's own tables, devices and switches: their names in
+ * mountinfo, and their numbers in fstatfs(). A machine has its own file systems of these kinds, and
+ * must get none of the host's.
  *
- * Not among them are: devtmpfs, which has the number of tmpfs and is recognised by its device;
- * hugetlbfs, which holds memory of the processes that made its files, and no settings; autofs,
- * whose switches are calls that no guest can have made.
+ * Three kinds are left out. devtmpfs has the number of tmpfs, and is recognised by its device.
+ * hugetlbfs only holds memory of the processes that made its files. The switches of autofs are
+ * ioctl() calls, which a guest cannot make the host do.
  */
 #ifndef BASE_PLATFORM_LINUX_KERNEL_FS_H
 #define BASE_PLATFORM_LINUX_KERNEL_FS_H

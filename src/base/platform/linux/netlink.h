@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Netlink: builds requests, and reads the kernel's answers. The answers are not hostile, but
- * kernels have many versions: every length in an answer is checked, in one place for messages
- * (netlink_next) and one for attributes (netlink_attribute), and a part that is too short counts as
- * absent.
+ * Netlink: makes requests, and reads the kernel's answers. The kernel is not hostile, but there are
+ * many versions of it. So every length in an answer is checked, in one function for messages
+ * (netlink_next) and in one for attributes (netlink_attribute), and a part that is too short counts
+ * as absent.
  *
- * All of it is about the network namespace in which the socket was opened.
+ * Requests and answers are about the network namespace in which the socket was opened.
  */
 #ifndef BASE_PLATFORM_LINUX_NETLINK_H
 #define BASE_PLATFORM_LINUX_NETLINK_H
@@ -16,29 +16,29 @@
 
 #include "base/error.h"
 
-/* --- what is said ---------------------------------------------------------------------------- */
+/* --- requests -------------------------------------------------------------------------------- */
 
 #define NETLINK_MESSAGE_BYTES 512
 
 struct netlink_message {
 	uint8_t bytes[NETLINK_MESSAGE_BYTES] __attribute__((aligned(4)));
 	size_t len;
-	bool overfull; /* something had no room: the message is never sent */
+	bool overfull; /* a part had no room, so the message must not be sent */
 };
 
-/* Begins a message. flags are set beside NLM_F_REQUEST; body is the fixed part (struct ifinfomsg,
- * rtmsg, ...). */
+/* Begins a message. It has the given flags and NLM_F_REQUEST. body is the fixed part that the type
+ * of message has (struct ifinfomsg, struct rtmsg, ...). */
 void netlink_begin(struct netlink_message *message, uint16_t type, uint16_t flags, const void *body,
 		   size_t len);
 void netlink_put(struct netlink_message *message, uint16_t type, const void *data, size_t len);
 void netlink_put_u32(struct netlink_message *message, uint16_t type, uint32_t value);
 void netlink_put_string(struct netlink_message *message, uint16_t type, const char *text);
-/* Begins a nested attribute: everything put until netlink_nest_end() is inside of it. Returns the
- * value for netlink_nest_end(). */
+/* Begins a nested attribute: everything that is put until netlink_nest_end() becomes a part of it.
+ * Returns the value that netlink_nest_end() takes as nest. */
 size_t netlink_nest(struct netlink_message *message, uint16_t type);
 void netlink_nest_end(struct netlink_message *message, size_t nest);
 
-/* --- what is heard --------------------------------------------------------------------------- */
+/* --- answers --------------------------------------------------------------------------------- */
 
 struct netlink_bytes {
 	const uint8_t *data;
@@ -51,10 +51,11 @@ struct netlink_reply {
 	struct netlink_bytes body;
 };
 
-/* Takes one message off the front of a datagram. Returns false at the end, and before a message
- * that is cut short. */
+/* Takes one message off the front of a datagram. Returns false at the end of the datagram, and if
+ * the next message is not whole. */
 bool netlink_next(struct netlink_bytes *datagram, struct netlink_reply *out);
-/* Reads the fixed part of a body, and the attributes behind it. */
+/* Reads the fixed part of a body, which has len bytes, and stores where the attributes behind it
+ * are. */
 bool netlink_head(struct netlink_bytes body, void *head, size_t len,
 		  struct netlink_bytes *attributes);
 /* Finds the first attribute of that type, with any flags. */
@@ -62,22 +63,23 @@ bool netlink_attribute(struct netlink_bytes attributes, uint16_t type, struct ne
 /* Reads an attribute of exactly four bytes. */
 bool netlink_u32(struct netlink_bytes attributes, uint16_t type, uint32_t *out);
 
-/* --- a conversation -------------------------------------------------------------------------- */
+/* --- requests with their answers -------------------------------------------------------------- */
 
 /* A function that is called with each message of a dump. */
 typedef int netlink_take_fn(void *data, const struct netlink_reply *reply, struct error *err);
 
-/* Reads one datagram of the answer to the request with that number. Returns 1 if more will come, 0
- * after its end. ERR_UNAVAILABLE with EINTR if a change interrupted the dump, so that something may
- * be missing. */
+/* Reads one datagram of the answer to the request with the number `sequence`. Returns 1 if more
+ * datagrams will come, 0 if this was the last one. ERR_UNAVAILABLE with EINTR if something changed
+ * during the dump, so that a part may be missing. */
 int netlink_take(struct netlink_bytes datagram, uint32_t sequence, netlink_take_fn *take,
 		 void *data, struct error *err);
 
 /* Opens a socket. protocol: NETLINK_ROUTE and the like. */
 int netlink_open(int protocol, struct error *err);
-/* Sends a request and waits for its result. The error has the kernel's errno and, if there is one,
- * the kernel's sentence. */
+/* Sends a request and waits for its result. If the kernel refuses, the error has the kernel's
+ * errno, and the kernel's sentence if there is one. */
 int netlink_request(int fd, struct netlink_message *message, struct error *err);
+/* Sends a request for a dump, and calls take() with each message of the answer. */
 int netlink_dump(int fd, struct netlink_message *message, netlink_take_fn *take, void *data,
 		 struct error *err);
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Shows files of the host under new names to a program that accepts only names. The names are on a
- * stage: a small file system in a mount namespace of the program's own, over a directory that every
- * system has. Each name shows the file that a descriptor of this process stands for, even if that
- * file was renamed: it is compared with the descriptor after it was mounted.
+ * A stage: files of the host under new names, for a program that takes names and no descriptors.
+ * The stage is a small file system in a mount namespace of the program's own, mounted over a
+ * directory that every system has. Under each name is the very file that a descriptor of this
+ * process stands for, even if the file was renamed: after it was mounted, it is compared with the
+ * descriptor.
  */
 #ifndef BASE_PROC_STAGE_H
 #define BASE_PROC_STAGE_H
@@ -19,40 +20,43 @@
 #define PROC_STAGE_NAME 16 /* "/sys/31" */
 
 struct proc_stage_item {
-	char *path; /* the present path of fd; NULL: a device node, made anew */
+	char *path; /* the path of the file when it was added; NULL: the item is a device node that
+		     * is made anew */
 	dev_t node;
 	uid_t owner;
 	dev_t device;
 	ino_t inode;
 	bool directory, read_only;
-	int userns_fd; /* the user namespace by whose map the owner is shown (an idmapped mount);
-			* -1: unchanged */
+	int userns_fd; /* the user namespace whose map shows the file under another owner (an
+			* idmapped mount); -1: the owner is not changed */
 };
 
 struct proc_stage {
 	struct proc_stage_item items[PROC_STAGE_MAX];
 	size_t count;
-	bool with_user; /* also in a new user namespace, in which this process keeps its user */
+	bool with_user; /* the child also enters a new user namespace, in which it keeps its user */
 	char uid_map[32], gid_map[32];
 };
 
 /*
- * Adds fd, a file or directory, as the next item; the first one is PROC_STAGE/0. owner is the user
- * and group, in this process's user namespace, that the file's owner is shown as; 0: unchanged.
+ * Adds fd, a file or directory, as the next item; the first item has the name PROC_STAGE/0. owner
+ * is the number of the user and group, in this process's user namespace, as which the file's owner
+ * is shown; 0: the owner is not changed.
  */
 int proc_stage_add(struct proc_stage *stage, int fd, bool read_only, uid_t owner,
 		   struct error *err);
-/* Adds a character device like the one at path, as a new node that only the owner can use. Only for
- * root. */
+/* Adds a new node for the character device that is at path. Only owner can use the node. Only root
+ * can make such an item. */
 int proc_stage_add_device(struct proc_stage *stage, const char *path, uid_t owner,
 			  struct error *err);
 void proc_stage_free(struct proc_stage *stage);
 /* Stores the name of item n. */
 void proc_stage_name(size_t n, char out[PROC_STAGE_NAME]);
 
-/* Called in the child, between fork() and exec(): async-signal-safe. -1 with errno; *item is the
- * item that failed, or count. ENOTSUP or EINVAL for an item with an owner: its file system cannot
- * show its files under another owner. */
+/* Makes the stage, in the child between fork() and exec(): async-signal-safe. Returns -1 with errno
+ * on failure; *item is the number of the item that has failed, or count if it was none of them.
+ * ENOTSUP or EINVAL for an item with an owner: its file system cannot show files under another
+ * owner. */
 int proc_stage_enter(const struct proc_stage *stage, size_t *item);
 
 #endif

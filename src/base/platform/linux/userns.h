@@ -5,14 +5,15 @@
 
 #include "base/error.h"
 
-/* Returns the first setting that forbids user namespaces now, with the value that would allow them,
- * in the form of sysctl(8). NULL if no known setting forbids them. proc_sys: "/proc/sys". */
+/* Returns the first setting of the kernel that forbids user namespaces now, with the value that
+ * would allow them, in the form of sysctl(8). Returns NULL if no known setting forbids them.
+ * proc_sys: the path "/proc/sys". */
 const char *userns_setting(const char *proc_sys);
-/* Sets ERR_UNAVAILABLE: this process can have no user namespace, and what the host would have to
- * allow. why is the failure that was met. Returns -1. */
+/* Sets ERR_UNAVAILABLE. The message says that this process can make no user namespace, and what the
+ * host would have to allow. *why is the error of the attempt. Returns -1. */
 int userns_missing(const struct error *why, struct error *err);
-/* Sets ERR_UNAVAILABLE with bwrap's own message, and what the host would have to allow, as far as
- * that is visible. Returns -1. */
+/* Sets ERR_UNAVAILABLE. The message has what bwrap has said, and what the host would have to allow,
+ * if that can be found out. Returns -1. */
 int userns_refused(const char *said, struct error *err);
 
 #endif

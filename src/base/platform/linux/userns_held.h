@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A user namespace that exists only for its map of ids, by which an idmapped mount shows owners
- * (mount_setattr(2)). */
+/* A user namespace that exists only for its map of ids: an idmapped mount (mount_setattr(2)) shows
+ * files under the owners of this map. */
 #ifndef BASE_USERNS_HELD_H
 #define BASE_USERNS_HELD_H
 
@@ -11,11 +11,11 @@
 /* A function that writes both maps of the user namespace of pid. */
 typedef int userns_mapper(pid_t pid, const void *data, struct error *err);
 
-/* Makes such a user namespace. Returns a descriptor that keeps it alive; -1 on failure. what says
- * in messages what it is for. */
+/* Makes a user namespace, whose maps the function map writes. Returns a descriptor that keeps the
+ * namespace alive; -1 on failure. what says in messages what the namespace is for. */
 int userns_held(userns_mapper *map, const void *data, const char *what, struct error *err);
-/* Writes one map. file: "uid_map" or "gid_map"; lines: the whole map, which the kernel takes in one
- * write. */
+/* Writes one map of the user namespace of pid. file: "uid_map" or "gid_map". lines: the whole map,
+ * since the kernel takes it only in one write. */
 int userns_write_map(pid_t pid, const char *file, const char *lines, struct error *err);
 
 #endif
