@@ -1,19 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The judgement by names: what the guest asks of DNS, which answers it gets, and which hosts its
- * connections are for. An address is open at a port while a rule has pinned the address there. At
- * ports 443 and 80 the first words of the connection must also name a host that is pinned for the
- * address; otherwise the words do not leave.
+ * The judgement by names: which names the guest may ask DNS for, which answers it gets, and to
+ * which hosts its connections may go. A rule on the list of names opens an address at its ports as
+ * long as DNS has answered this address for a name of the rule: the address is then pinned
+ * (pins.h). At ports 443 and 80 the first words of the connection (the first bytes of its stream)
+ * must also name a host for which this address is pinned; otherwise the words do not pass. Such a
+ * connection goes through these states:
  *
- *   SYN         judged by the pins; the guest's words follow it   FLOW_CALLED
- *   SYN and ACK of passt, for the latest SYN                      FLOW_SAYS
- *   words       kept and acknowledged until they are whole, then let through at once
- *   ACK of passt for all of them                                  FLOW_OPEN
+ *   FLOW_CALLED   the guest has sent a SYN to a pinned address
+ * FLOW_SAYS passt has answered the latest SYN (SYN and ACK), so the guest sends its words; they
+ *                 are kept and acknowledged until they are whole, and are then sent on all at once
+ *   FLOW_OPEN     passt has acknowledged all of these words
  *
- * netgate does not acknowledge the last piece of the words. So the guest sends that piece again
- * until passt has all of the words, and each time netgate lets all of them through once more.
+ * netgate does not acknowledge the last piece of the words. So the guest sends this piece again and
+ * again until passt has all of the words, and each time netgate sends all of them to passt once
+ * more.
  *
- * passt never reorders words that it has acknowledged, so passt hands on exactly the words that
+ * passt does not replace words that it has acknowledged. So passt hands on exactly the words that
  * were judged, whatever the guest sends again.
  */
 #ifndef NETGATE_BY_NAME_H
@@ -22,33 +25,34 @@
 #include "netgate/gate.h"
 #include "netgate/segment.h"
 
-/* Judge a DNS question of the guest, and any other frame of the guest. Both return true if the
- * frame may pass. */
+/* Judge a frame of the guest: by_name_question() a DNS question, by_name_frame() any other frame.
+ * Both return true if the frame may pass. */
 bool by_name_question(struct gate *gate, uint8_t *frame, size_t len);
 bool by_name_frame(struct gate *gate, const uint8_t *frame, size_t len, const struct flow_key *key);
 /* Judges a frame for the guest. Returns true if the frame may pass. */
 bool by_name_inbound(struct gate *gate, const uint8_t *frame, size_t len);
-/* Tells of the connections that have said nothing for silence_ns. Looks for such connections at
- * most once a second. If silence_ns is 0, looks at once and tells of all connections that have said
- * nothing. */
+/* Tells of the connections on which the guest has sent no words for silence_ns. Looks for such
+ * connections at most once a second. If silence_ns is 0, looks at once, and tells of all
+ * connections on which no words have come. */
 void by_name_tell_silent(struct gate *gate, uint64_t silence_ns);
-/* Adds (allow) or removes a rule of names or a prefix, given as text. Ignores a text that is
- * neither. */
+/* Adds (allow) or removes a rule for names or a prefix, given as text. Ignores a text that is
+ * neither of the two. */
 void by_name_change(struct gate *gate, bool allow, const char *text);
 
-/* --- between its files ----------------------------------------------------------------------- */
+/* --- for by_name_*.c alone ------------------------------------------------------------------- */
 
-/* Tells which rule let a connection through, unless that was told before. */
+/* Tells which rule has let a connection through, unless this was told before. */
 void by_name_tell_opened(struct gate *gate, struct flow *flow);
 /* Returns true if connections to the port are also judged by their first words. */
 bool by_name_hears(const struct gate *gate, uint16_t port);
-/* Judges words of the guest. Returns true if the frame may pass. */
+/* Judges a frame with words of the guest. Returns true if the frame may pass. */
 bool by_name_words(struct gate *gate, struct flow *flow, const struct flow_key *key,
 		   const uint8_t *frame, const struct segment *segment);
 /* Notes a segment that passt sends to the guest for one of its connections. */
 void by_name_heard(struct gate *gate, const struct segment *segment);
-/* Resets both ends of a connection; passt checks the sequence number. Uses the lane of the
- * frame. */
+/* Resets both ends of a connection, because of a segment of the guest; frame is its frame.
+ * sequence: the sequence number of the reset to passt, which passt checks. Must be called while the
+ * frame is being judged, and the frame must not pass then (lane_insert()). */
 void by_name_end(struct gate *gate, const uint8_t *frame, const struct segment *segment,
 		 uint32_t sequence);
 /* Judges an answer of DNS. Returns true if the frame may pass. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Composes frames of our own from a frame that was sent: in the same direction, or back to its
- * sender. */
+/* Composes frames that netgate itself sends. Their addresses and ports are those of a frame that
+ * was received: the new frame goes in the same direction, or back to the sender. */
 #ifndef NETGATE_COMPOSE_H
 #define NETGATE_COMPOSE_H
 
@@ -10,16 +10,16 @@
 
 #define COMPOSE_BARE (ETHERNET_HEADER + IPV4_HEADER + TCP_HEADER)     /* without payload */
 #define COMPOSE_DATAGRAM (ETHERNET_HEADER + IPV4_HEADER + UDP_HEADER) /* without its payload */
-/* ICMP's message about a datagram quotes the datagram's own headers and its first bytes (RFC
- * 792). */
+/* An ICMP message about a datagram quotes the IPv4 header of the datagram and the 8 bytes behind it
+ * (RFC 792). */
 #define COMPOSE_QUOTED (IPV4_HEADER + 8)
 #define COMPOSE_PROHIBITED (ETHERNET_HEADER + IPV4_HEADER + ICMP_HEADER + COMPOSE_QUOTED)
 #define COMPOSE_SEGMENT_HEADERS (ETHERNET_HEADER + IPV4_HEADER + 60)
 
 enum direction { ONWARD, BACK };
 
-/* Compose a frame in out. `like` is a sound frame of TCP or UDP and must not overlap out. Each
- * function returns the length. */
+/* The functions below write a frame to out and return its length. `like` is the received frame, a
+ * sound frame of TCP or UDP, and must not overlap out. */
 size_t compose_reset(uint8_t *out, const uint8_t *like, enum direction direction, uint32_t sequence,
 		     uint32_t acknowledged, unsigned flags);
 /* Tells the sender of `like` that all bytes before `acknowledged` have arrived, and that there is
@@ -28,15 +28,17 @@ size_t compose_acknowledgement(uint8_t *out, const uint8_t *like, uint32_t seque
 			       uint32_t acknowledged);
 size_t compose_datagram(uint8_t *out, const uint8_t *like, enum direction direction,
 			struct bytes payload);
-/* Composes ICMP's message "communication administratively prohibited" for the sender of the frame,
- * as if the destination sent it. Returns the length; 0 if the frame is too short to be quoted. */
+/* Composes the ICMP message "communication administratively prohibited" for the sender of `like`,
+ * as if the destination of `like` sent it. Returns the length; 0 if `like`, of len bytes, is too
+ * short to be quoted. */
 size_t compose_prohibited(uint8_t *out, const uint8_t *like, size_t len);
-/* Replace an address in a frame of TCP (IPv4 without options) in place. len reaches to the end of
- * the payload. */
+/* Replace the destination address (redirected) or the source address (resent) in a frame of TCP
+ * over IPv4 without options, in place. len is the length of the frame up to the end of its
+ * payload. */
 void compose_redirected(uint8_t *frame, size_t len, uint32_t to);
 void compose_resent(uint8_t *frame, size_t len, uint32_t from);
-/* Composes a frame with the same headers, another place in the stream and other bytes: as many
- * bytes as fit into IPv4. */
+/* Composes a TCP frame with the headers of `like`, but with another sequence number and another
+ * payload. The payload must fit into an IPv4 packet. */
 size_t compose_segment(uint8_t *out, const uint8_t *like, uint32_t sequence, struct bytes payload);
 
 #endif

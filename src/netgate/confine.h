@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* Gives up everything that the daemon does not need; base/isolate.h has the stages. */
+/* Gives up all rights that netgate does not need (base/platform/linux/isolate.h has the stages). */
 #ifndef NETGATE_CONFINE_H
 #define NETGATE_CONFINE_H
 
 #include "base/error.h"
 #include "base/platform/linux/isolate.h"
 
-/* Goes through all stages. If namespaces are not available, fails with ERR_UNAVAILABLE; if
- * unconfined is set, it goes on without namespaces instead and puts the reason into *no_namespaces.
- * Otherwise the code of *no_namespaces is ERR_NONE. */
+/* Goes through all stages. If no namespaces can be made, and unconfined is not set, fails with
+ * ERR_UNAVAILABLE. If unconfined is set, goes on without namespaces, and *no_namespaces says why
+ * there are none. In all other cases the code of *no_namespaces is ERR_NONE. */
 int confine(const struct isolate_identity *identity, bool unconfined, struct error *no_namespaces,
 	    struct error *err);
 

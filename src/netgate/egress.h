@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What netgate knows of the hosts that may be reached by name: the list, and what it has heard so
- * far. */
+/* What netgate knows of the hosts that may be reached by name: the list of names, and what it has
+ * learnt from DNS and from connections so far. */
 #ifndef NETGATE_EGRESS_H
 #define NETGATE_EGRESS_H
 
@@ -10,13 +10,15 @@
 #include "netgate/pins.h"
 
 struct egress {
-	bool by_address; /* a connection's first words are not looked at */
-	bool dry;	 /* frames that would be refused are only told of, and pass */
+	bool by_address; /* the first words of connections are not looked at */
+	bool dry;	 /* a dry run: frames that would be refused pass, and are only reported */
 	struct names names;
 	struct asked asked;
 	struct pins pins;
 	struct openings openings;
-	uint64_t asked_at, credit_ns; /* limit on questions: the latest one, and credit for more */
+	/* The limit on questions: the time of the latest question, and the credit for more, which
+	 * grows with time; each question costs a part of it. */
+	uint64_t asked_at, credit_ns;
 };
 
 #endif

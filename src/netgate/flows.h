@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A table of connections that never grows: buckets of 4 entries. Most entries only record that the
- * connection was told of. A new connection takes the place of the one that was quiet longest. If a
- * guest opens more connections at once than fit, some are told of more often than necessary, never
- * less often.
+ * The table of flows (connections), which never grows: buckets of 4 entries. Most entries only
+ * record that the supervisor was told of the connection. In a full bucket a new connection takes
+ * the place of the connection that was quiet for the longest time. So if a guest has more
+ * connections at once than fit, the supervisor is told of some of them more than once; it is told
+ * of each of them.
  *
- * A TCP SYN with another sequence number than the one before is another connection of the same
- * ports. A SYN with the same number after an end is another connection too: a kernel draws a new
- * number each time, but a guest may have a TCP of its own.
+ * A TCP SYN between the same ports as an earlier connection is another connection if its sequence
+ * number differs from that of the SYN before. After the end of the earlier connection it is another
+ * connection even with the same number: a kernel draws a new number for each connection, but a
+ * guest may have a TCP of its own.
  *
- * With a list of names, the table also holds the connections that a name has opened. A frame that
- * belongs to no such connection does not pass. A frame that does belong to one passes, although the
- * name may have another address by now. These entries are replaced last.
+ * If there is a list of names, the table also has the connections that a name has opened. A frame
+ * to a public address passes only if it belongs to such a connection, or opens one. It still passes
+ * if the name has got another address meanwhile. The entries of such connections are replaced last.
  */
 #ifndef NETGATE_FLOWS_H
 #define NETGATE_FLOWS_H
@@ -25,65 +27,72 @@
 #define FLOW_BUCKETS 2048 /* a power of two */
 
 enum flow_state {
-	FLOW_TOLD,   /* nothing but that it was told of */
-	FLOW_OPEN,   /* open by a name */
-	FLOW_CALLED, /* by a name, but its first words must be judged; no answer yet */
-	FLOW_SAYS,   /* the same, but it has its answer, so that the guest may speak */
-	FLOW_SHUT    /* it was one of the three states above */
+	FLOW_TOLD,   /* no name has opened the flow: the supervisor was only told of it */
+	FLOW_OPEN,   /* a name has opened the flow, and its frames pass */
+	FLOW_CALLED, /* a name has opened the flow, but its first words must be judged; the SYN has
+		      * no answer yet */
+	FLOW_SAYS,   /* a name has opened the flow, and its first words must be judged; the SYN has
+		      * its answer, so the guest may send these words */
+	FLOW_SHUT    /* the flow was in one of the three states above, and its frames pass no
+		      * more */
 };
 
-/* The state of the line that tells of a flow. A connection that is judged by its first words gets
- * its line when they are known, since only the words tell which rule lets the connection
- * through. */
+/* The state of the line by which the supervisor is told of a flow. If the flow is judged by its
+ * first words, its line is sent when the words are known, since only then it is known which rule
+ * lets the flow through. */
 enum flow_line {
 	LINE_TOLD,
 	LINE_WAITS,  /* the line waits for the first words */
-	LINE_SILENT, /* the line says that there were no words, but words may still come */
+	LINE_SILENT, /* a line was sent that says that there were no words; words may still come */
 };
 
 struct flow {
-	uint64_t seen; /* ns, when a frame was last seen; 0: the entry is free */
+	uint64_t seen; /* time in ns of the latest frame; 0: the entry is free */
 	uint32_t address;
 	uint16_t guest_port, port;
 	uint8_t protocol;
 	uint8_t refused;
-	uint8_t state;
-	uint8_t rule; /* the rule that opened the flow */
-	uint8_t slot; /* the slot in openings.h; 0: none */
-	bool has_said;
+	uint8_t state;	 /* enum flow_state */
+	uint8_t rule;	 /* the number of the rule that has opened the flow */
+	uint8_t slot;	 /* the number of its slot (openings.h) plus 1; 0: none */
+	bool has_said;	 /* words of the flow were kept; said is set */
 	bool is_over;	 /* one side has ended the connection */
 	uint8_t line;	 /* enum flow_line */
-	uint32_t said;	 /* where the latest words that were kept began */
-	uint32_t start;	 /* where the guest's words begin in its stream; valid since FLOW_CALLED */
+	uint32_t said;	 /* the sequence number at which the latest words that were kept begin */
+	uint32_t start;	 /* the sequence number at which the guest's words begin; set from
+			  * FLOW_CALLED on */
 	uint32_t call;	 /* the sequence number of the latest SYN */
-	uint64_t called; /* ns, when the line began to wait */
+	uint64_t called; /* time in ns when `line` was last changed */
 };
 
 struct flows {
-	uint64_t idle_ns;     /* after this quiet time the next frame is a new connection */
-	uint64_t tcp_idle_ns; /* a connection that a name has opened is kept for this time */
-	uint64_t seed;	      /* random: no guest can know the bucket of a flow */
-	uint64_t looked_at;   /* ns, when connections that say nothing were last looked for */
-	unsigned waiting;     /* how many lines wait */
-	unsigned lost;	      /* how many lines still waited when another flow took their place */
+	uint64_t idle_ns;     /* if a flow was quiet for longer, its next frame is a new
+			       * connection */
+	uint64_t tcp_idle_ns; /* the same time for a TCP connection that a name has opened */
+	uint64_t seed;	      /* random, so that no guest can know the bucket of a flow */
+	uint64_t looked_at;   /* time in ns when flows without words were last looked for */
+	unsigned waiting;     /* number of flows whose line waits */
+	unsigned lost;	      /* number of flows whose line still waited when another flow took
+			       * their place */
 	struct flow table[FLOW_BUCKETS][FLOW_WAYS];
 };
 
-/* Notes the flow of a frame that may open a connection, as seen now. Sets *is_new if the flow was
- * not known or is another connection of the same ports. */
+/* Returns the entry for the flow of a frame that may open a connection; makes one if there is none.
+ * *is_new becomes true if the flow was not known, was quiet for too long, or is another connection
+ * between the same ports. */
 struct flow *flows_note(struct flows *flows, const struct flow_key *key, bool refused, uint64_t now,
 			bool *is_new);
-/* Returns a flow that a name has opened and that is not idle for too long; NULL if there is
- * none. */
+/* Returns a flow that a name has opened, also if it is shut by now. Returns NULL if there is no
+ * such flow, or if it was quiet for too long. */
 struct flow *flows_find(struct flows *flows, const struct flow_key *key, uint64_t now);
-/* Returns true if the guest has written to the flow's other end not too long ago, by a name or
- * not. */
+/* Returns true if the guest has sent a frame of this flow within idle_ns, whether a name has opened
+ * the flow or not, and the flow is not shut. */
 bool flows_knows(const struct flows *flows, const struct flow_key *key, uint64_t now);
 /* Notes that one side has ended the connection. */
 void flows_end(struct flows *flows, const struct flow_key *key);
-/* Sets the state of the flow's line; now is the time of the change. */
+/* Sets the state of the flow's line, at the time now. */
 void flows_set_line(struct flows *flows, struct flow *flow, enum flow_line line, uint64_t now);
-/* Shuts all flows that the rule has opened, because the rule was removed. */
+/* Shuts all flows that a rule has opened. Is called when the rule was removed. */
 void flows_shut(struct flows *flows, uint8_t rule);
 
 #endif

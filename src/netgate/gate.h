@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The filter at work: two lanes between the VM and passt, the addresses of the host that the
- * supervisor sends, and what the supervisor is told of connections. Everything is in this struct;
+/* The gate: the filter at work, with two lanes between the VM and passt. The supervisor sends it
+ * the addresses of the host, and is told of connections. All of its state is in struct gate;
  * nothing is allocated. */
 #ifndef NETGATE_GATE_H
 #define NETGATE_GATE_H
@@ -19,27 +19,27 @@
 /* The first byte of each message that the supervisor sends. */
 enum {
 	MESSAGE_HOST = 'h',  /* the host's prefixes */
-	MESSAGE_ALLOW = 'a', /* a rule of names or a prefix, as text */
-	MESSAGE_DENY = 'd'   /* removes such a rule or prefix */
+	MESSAGE_ALLOW = 'a', /* a rule for names or a prefix, as text, which is added */
+	MESSAGE_DENY = 'd'   /* a rule for names or a prefix, as text, which is removed */
 };
 
 struct gate {
 	int vm, passt, supervisor; /* descriptors; passt is -1 if the link leads nowhere */
-	uint64_t now;		   /* when this round began, ns */
+	uint64_t now;		   /* time in ns when the present round began */
 	struct screen screen;
 	struct egress egress;
 	struct flows flows;
 	struct teller teller;
 	struct refusals refusals;
-	struct lane out, in; /* out: from the guest */
+	struct lane out, in; /* out: from the guest; in: to the guest */
 	struct bucket out_rate, in_rate;
 };
 
-/* Prepares a gate. The caller fills in the screen itself, the guest's address before this call.
- * bytes_per_second limits each direction; 0: no limit. */
+/* Prepares a gate. The caller has filled in gate->screen. bytes_per_second is the limit of each
+ * direction; 0: no limit. */
 void gate_init(struct gate *gate, int vm, int passt, int supervisor, uint64_t bytes_per_second);
-/* Answers a refused frame of the guest with refusal_answer(), unless there were too many answers in
- * this second. */
+/* Sends the guest the answer of refusal_answer() to a refused frame, unless too many answers were
+ * sent in this second. */
 void gate_answer_refused(struct gate *gate, const uint8_t *frame, size_t len);
 /* Runs the filter until the VM or passt ends its connection. */
 int gate_run(struct gate *gate, struct error *err);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The name of a host in the form that is compared and told: lower case, dots between the labels. */
+/* The name of a host, in lower case with dots between its labels. Names are compared and shown in
+ * this form. */
 #ifndef NETGATE_HOST_NAME_H
 #define NETGATE_HOST_NAME_H
 
@@ -15,10 +16,11 @@ struct host_name {
 	char text[EGRESS_NAME_MAX + 1];
 };
 
-/* Appends one label. A byte that no rule can contain is stored as '?', so the name matches no rule.
+/* Appends one label. A byte that no rule can contain is stored as '?'; no rule matches such a name.
  * Returns false if the name would be too long. */
 bool host_name_add_label(struct host_name *name, struct bytes label);
-/* Takes a name from text as protocols write it. Returns false if no rule could match the text. */
+/* Takes a name from the text of a protocol (TLS, HTTP). Returns false if no rule could match the
+ * text. */
 bool host_name_take(struct host_name *name, struct bytes text);
 bool host_name_equal(const struct host_name *a, const struct host_name *b);
 

@@ -4,7 +4,8 @@
 
 #include <stdint.h>
 
-/* Spreads differences in few bits over all bits. */
+/* Mixes the bits of a number for a hash: if two numbers differ in a few bits, the results differ in
+ * about half of all bits. */
 static inline uint64_t mix_bits(uint64_t x)
 {
 	x ^= x >> 33;

@@ -10,13 +10,13 @@ struct names {
 	struct egress_rule rules[EGRESS_NAMES_MAX];
 };
 
-/* Adds a rule. Returns its number, also if the rule is on the list already; -1 if the list is
- * full. */
+/* Adds a rule. Returns its number. If the rule is on the list already, returns the number that it
+ * has. Returns -1 if the list is full. */
 int names_add(struct names *names, const struct egress_rule *rule);
 /* Removes a rule. Returns the number that the rule had; -1 if it was not on the list. */
 int names_remove(struct names *names, const struct egress_rule *rule);
-/* Returns the lowest number, from `from` on, of a rule that covers the name; -1 if there is
- * none. */
+/* Returns the lowest number, not below `from`, of a rule that covers the name; -1 if there is no
+ * such rule. */
 int names_next(const struct names *names, const struct host_name *name, int from);
 
 #endif

@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: MIT */
-/* Finds the host that the first words of a connection are for. */
+/* Finds the host that the first words of a connection name. */
 #ifndef NETGATE_OPENING_H
 #define NETGATE_OPENING_H
 
 #include "netgate/host_name.h"
 
-#define OPENING_BYTES 16384 /* the most bytes that are waited for */
+#define OPENING_BYTES 16384 /* the longest first words in bytes */
 
 enum opening {
-	OPENING_UNFINISHED, /* more has to come */
-	OPENING_NAMED,
-	OPENING_NAMELESS,
-	OPENING_UNREADABLE, /* unreadable, whatever may still come */
+	OPENING_UNFINISHED, /* the words are not whole yet */
+	OPENING_NAMED,	    /* the words are whole, and name a host */
+	OPENING_NAMELESS,   /* the words are whole, and name no host */
+	OPENING_UNREADABLE, /* the words are not valid, whatever may still come */
 };
 
 /*
- * Both functions are strict and need all of the words: a text that two programs could read in two
- * ways counts as unreadable.
+ * Both functions are strict: words that two programs could understand in two ways are unreadable.
+ * They need the whole words.
  *
- *   client_hello_read   TLS (RFC 8446, 4.1.2; RFC 6066, 3): the handshake's first message, in as
- *                       many records as it takes, and the one host_name in it
- *   request_head_read   HTTP (RFC 9112): all lines of the first request's head, the one Host of
- *                       them, and the host of the target if that is a whole URL
+ * client_hello_read reads TLS (RFC 8446, 4.1.2; RFC 6066, 3): the first message of the handshake,
+ *                       which may be in several records, and the only host_name in it
+ *   request_head_read   reads HTTP (RFC 9112): all lines of the head of the first request, the only
+ *                       Host among them, and, if the target is a whole URL, the host in it
  */
 enum opening client_hello_read(struct bytes stream, struct host_name *name);
 enum opening request_head_read(struct bytes stream, struct host_name *name);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The first words of connections. They are kept until netgate knows which host they are for, and
- * then until the other end has them: what the guest sends again must be what was judged. There is a
- * fixed number of slots of a fixed size. A slot that was held too long makes room for another
- * connection, and the guest has to open the first connection anew.
+ * Keeps the first words of connections. They are kept until netgate knows which host they name, and
+ * after that until the other end has them, since the guest may send words again: these must be
+ * equal to the words that were judged. There is a fixed number of slots of a fixed size. If all
+ * slots are taken, a slot that was held for too long is given to another connection, and the guest
+ * has to open the first connection again.
  */
 #ifndef NETGATE_OPENINGS_H
 #define NETGATE_OPENINGS_H
@@ -14,25 +15,27 @@
 #define OPENINGS_MAX 64
 
 struct held_opening {
-	struct flow *flow; /* the flow that has this slot, as long as the flow's own slot says so */
-	uint64_t since;	   /* ns */
-	bool judged;	   /* the words were judged, for good */
+	struct flow *flow; /* the flow that has this slot. If flow->slot is not this slot, another
+			    * connection has taken the entry of the flow, and the slot is free. */
+	uint64_t since;	   /* time in ns since when the flow has the slot */
+	bool judged;	   /* the words were judged, and may pass */
 	size_t len;
 	uint8_t bytes[OPENING_BYTES];
 };
 
 struct openings {
-	unsigned used; /* 0: nothing is held */
-	uint64_t patience_ns;
+	unsigned used;	      /* number of slots that were given out and not released */
+	uint64_t patience_ns; /* how long a flow keeps its slot at least */
 	struct held_opening of[OPENINGS_MAX];
 };
 
-/* Returns the slot of the flow, and gives the flow one if it has none and there is room; NULL if
- * there is no room now. */
+/* Returns the slot of the flow. If the flow has no slot, gives it one. Returns NULL if no slot is
+ * free now. */
 struct held_opening *openings_of(struct openings *openings, struct flow *flow, uint64_t now);
+/* Makes the slot of the flow free, if the flow has one. */
 void openings_release(struct openings *openings, struct flow *flow);
-/* Returns true if the payload at that offset of the stream is equal to the kept words, as far as
- * the kept words reach. */
+/* Returns true if the payload, which begins at the offset of the stream, is equal to the kept words
+ * at this place. Bytes behind the end of the kept words are not compared. */
 bool opening_agrees(const struct held_opening *held, size_t offset, struct bytes payload);
 
 #endif

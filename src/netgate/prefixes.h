@@ -2,12 +2,13 @@
 /*
  * Judges which IPv4 destinations a guest may reach. The first line that applies decides:
  *
- *   link-local and metadata         shut
- *   an address of the host itself   only if a /32 of `allow` names it
- *   a prefix of `allow`             open, "allowed"
- *   a prefix of the host's links    shut
- *   the table of non-public ranges  shut
- *   anything else                   open, "public"
+ *   link-local, or a metadata service     REACH_NONE
+ *   an address of the host itself         REACH_ALLOWED if a /32 of `allow` is this address; else
+ *                                         REACH_NONE
+ *   an address in a prefix of `allow`     REACH_ALLOWED
+ *   an address in a network of the host   REACH_NONE
+ *   not public (base/prefix.h)            REACH_NONE
+ *   any other address                     REACH_PUBLIC
  *
  * Addresses are in host byte order.
  */
@@ -28,24 +29,26 @@ struct prefixes {
 	struct prefix allow[PREFIXES_ALLOW_MAX];
 	struct prefix egress[EGRESS_PREFIXES_MAX];
 	struct prefix own[PREFIXES_HOST_MAX];  /* the host's own and broadcast addresses */
-	struct prefix link[PREFIXES_HOST_MAX]; /* the networks of the host's neighbours */
+	struct prefix link[PREFIXES_HOST_MAX]; /* the networks to which the host is connected */
 };
 
-/* Why an address is open. A public address is open to everybody, or only by the list of names. */
+/* Why an address is open, if it is. If there is a list of names, it opens only some of the public
+ * addresses. */
 enum reach { REACH_NONE, REACH_ALLOWED, REACH_PUBLIC };
 enum reach prefixes_reach(const struct prefixes *prefixes, uint32_t address);
 
-/* The public prefixes that stay open beside a list of names. prefixes_add_egress() returns false if
- * there is no room. */
+/* Functions for the public prefixes that are open beside a list of names. prefixes_add_egress()
+ * returns false if the table is full. */
 bool prefixes_in_egress(const struct prefixes *prefixes, uint32_t address);
 bool prefixes_add_egress(struct prefixes *prefixes, struct prefix prefix);
 void prefixes_remove_egress(struct prefixes *prefixes, struct prefix prefix);
 
 /*
- * The host's prefixes come as one message (gate.h) each time they change, in network byte order, as
- * many as there are. If there are more than fit, the sender sends 0.0.0.0/0 as an own prefix, which
- * shuts everything. prefixes_take_host() returns false if the message has a wrong length or an
- * impossible prefix; the tables then stay as they were.
+ * The host's prefixes. Each time they change, all of them come in one message (MESSAGE_HOST of
+ * gate.h), in network byte order. If the host has more than PREFIXES_HOST_MAX, the sender sends
+ * only 0.0.0.0/0 as a prefix of the host's own addresses, which shuts everything.
+ * prefixes_take_host() returns false if the message has a wrong length or an impossible prefix; the
+ * tables then stay as they were.
  */
 enum prefix_kind { PREFIX_OWN, PREFIX_ON_LINK };
 struct prefix_wire {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Answers to refused frames, so that a program in the guest learns of the refusal at once and does
- * not wait for its own time-out. A TCP SYN gets the RST of a closed port. A UDP datagram and an
- * echo request get "communication administratively prohibited" (ICMP type 3, code 13; RFC 1812,
- * 5.2.7.1), which a connected socket of Linux reports as EHOSTUNREACH. The answers per second are
- * limited; further frames are dropped in silence.
+ * Answers to refused frames, so that a program in the guest learns at once that it was refused, and
+ * does not wait for a time-out. A TCP SYN gets the RST of a closed port. A UDP datagram or an echo
+ * request gets the ICMP message "communication administratively prohibited" (type 3, code 13; RFC
+ * 1812, 5.2.7.1), which a connected socket of Linux reports as EHOSTUNREACH. Only a number of
+ * answers are sent in each second; further frames are dropped without an answer.
  */
 #ifndef NETGATE_REFUSAL_H
 #define NETGATE_REFUSAL_H
@@ -19,15 +19,15 @@
 
 struct refusals {
 	uint64_t per_second;
-	uint64_t second; /* ns, start of the present second */
-	uint64_t sent;	 /* answers in the present second */
+	uint64_t second; /* time in ns when the present second began */
+	uint64_t sent;	 /* number of answers in the present second */
 };
 
-/* Writes the answer to a frame of the guest that screen_frame() has found sound. Returns its
- * length, or 0 if there is no answer: a TCP frame that is no SYN, or a frame to many receivers (RFC
- * 1122, 3.2.2). */
+/* Writes the answer to a refused frame of the guest, which screen_frame() has found sound. Returns
+ * the length of the answer. Returns 0 if the frame gets none: a TCP frame that is no SYN, or a
+ * frame to more than one receiver (RFC 1122, 3.2.2). */
 size_t refusal_answer(const uint8_t *frame, size_t len, uint8_t out[REFUSAL_FRAME]);
-/* Counts one more answer at the time now (ns). Returns true if it may be sent. */
+/* Counts one more answer at the time now (in ns). Returns true if the answer may be sent. */
 bool refusals_take(struct refusals *refusals, uint64_t now);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The judgement on one frame of the guest. It is a pure function: bytes in, verdict out. Every
- * frame that is not fully understood is dropped, so that passt never gets a frame in which passt
- * could read another destination than netgate did:
+ * The judgement on one frame of the guest. It is a pure function of the frame's bytes. Every frame
+ * that is not fully understood is dropped, so that passt never gets a frame in which passt reads
+ * another destination than netgate. These frames are understood:
  *
  *   Ethernet  from the guest's own address; ARP or IPv4, no VLAN tag
  *   ARP       requests and announcements of the guest's own addresses
@@ -24,32 +24,34 @@
 
 struct screen {
 	uint8_t guest_mac[6];
-	/* Addresses in host byte order. passt answers UDP port 53 of dns for the host's resolver.
-	 * resolver is the own address of the host's resolver, to which TCP port 53 of dns is
-	 * redirected; 0: nowhere. */
+	/* Addresses in host byte order. guest is the guest's address. dns is the address whose UDP
+	 * port 53 passt forwards to the host's resolver. resolver is the real address of that
+	 * resolver, to which netgate redirects connections to TCP port 53 of dns; 0: they are not
+	 * redirected. */
 	uint32_t guest, dns, resolver;
-	bool by_name; /* public destinations are open only by names */
+	bool by_name; /* there is a list of names, which opens public destinations */
 	struct prefixes prefixes;
 };
 
 enum verdict {
-	VERDICT_DROP,	/* malformed, or of no interest to anybody */
-	VERDICT_REFUSE, /* a destination that is shut */
+	VERDICT_DROP,	/* the frame is malformed, or of a kind that no guest needs */
+	VERDICT_REFUSE, /* the destination is shut */
 	VERDICT_PASS,
-	VERDICT_RESOLVER, /* a TCP frame to the resolver */
-	/* Only if the gate judges by names: */
+	VERDICT_RESOLVER, /* a TCP frame that is to be redirected to the resolver */
+	/* Only if by_name is set: */
 	VERDICT_QUESTION, /* a question of DNS */
-	VERDICT_PUBLIC	  /* a destination that a name may open */
+	VERDICT_PUBLIC	  /* a public destination, which a name may open */
 };
 
-/* The connection that the frame belongs to. It is set for every verdict but VERDICT_DROP. */
+/* The connection to which a frame belongs. It is set for every verdict except VERDICT_DROP. */
 struct flow_key {
-	uint8_t protocol;	   /* IPPROTO_TCP, IPPROTO_UDP, IPPROTO_ICMP; 0: no connection */
-	bool opening;		   /* it may be the first of its connection */
-	bool ending;		   /* of TCP: the guest ends its direction, or both */
-	uint16_t guest_port, port; /* for ICMP: the echo's identifier, and 0 */
-	uint32_t address;	   /* of the destination */
-	uint32_t sequence;	   /* of TCP: the frame's sequence number */
+	uint8_t protocol;	   /* IPPROTO_TCP, IPPROTO_UDP, IPPROTO_ICMP; 0: the frame belongs
+				    * to no connection */
+	bool opening;		   /* the frame may be the first of its connection */
+	bool ending;		   /* for TCP: the frame has FIN or RST */
+	uint16_t guest_port, port; /* for ICMP: the identifier of the echo, and 0 */
+	uint32_t address;	   /* the address of the destination */
+	uint32_t sequence;	   /* for TCP: the sequence number of the frame */
 };
 
 enum verdict screen_frame(const struct screen *screen, const uint8_t *frame, size_t len,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The contents of an IPv4 frame of either direction. */
+/* The contents of a TCP or UDP frame of IPv4, of either direction. */
 #ifndef NETGATE_SEGMENT_H
 #define NETGATE_SEGMENT_H
 
@@ -12,16 +12,16 @@ struct segment {
 	uint8_t protocol;
 	uint32_t from, to; /* addresses, in host byte order */
 	uint16_t from_port, to_port;
-	uint32_t sequence, acknowledged; /* of TCP, like the flags */
-	unsigned flags;
+	uint32_t sequence, acknowledged; /* only for TCP */
+	unsigned flags;			 /* only for TCP */
 	struct bytes payload;
 };
 
-/* Reads a segment. Returns false unless the frame is a whole TCP or UDP frame without options of
- * IPv4. */
+/* Reads a segment. Returns false unless the frame is a whole TCP or UDP frame, and its IPv4 header
+ * has no options. */
 bool segment_read(const uint8_t *frame, size_t len, struct segment *segment);
-/* Returns the connection of a segment that goes to the guest, with the key of the guest's own
- * frames. */
+/* Returns the key of the connection of a segment that goes to the guest. It is the key that the
+ * guest's own frames of this connection have. */
 struct flow_key segment_flow(const struct segment *segment);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The command line: descriptors, addresses, opened prefixes. */
+/* The command line of netgate. */
 #ifndef NETGATE_SETTINGS_H
 #define NETGATE_SETTINGS_H
 
@@ -10,17 +10,18 @@
 #include "netgate/egress.h"
 
 struct settings {
-	bool help, version;			      /* only print this */
-	bool unconfined;			      /* go on without namespaces */
+	bool help, version;			      /* only print the help or the version */
+	bool unconfined;			      /* go on if no namespaces can be made */
 	int vm_fd, passt_fd, supervisor_fd, lease_fd; /* -1: not given */
-	int bridge_fd;				      /* the bridge's tap (relay.h); -1: filter */
-	uint64_t bytes_per_second;		      /* 0: no limit */
+	int bridge_fd; /* a tap on the bridge: frames are relayed (relay.h); -1: they are
+			* filtered */
+	uint64_t bytes_per_second; /* the limit of each direction; 0: no limit */
 	struct isolate_identity identity;
 	struct screen *screen; /* the parser fills in the guest's addresses and the prefixes */
 	struct egress *egress; /* the parser fills in the names and how they are applied */
 };
 
 int settings_parse(struct settings *settings, int argc, char **argv, struct error *err);
-void settings_help(void); /* on stdout */
+void settings_help(void); /* prints the help on stdout */
 
 #endif

@@ -5,16 +5,17 @@
  *
  *   tcp 10.0.2.15:40000 -> 192.0.2.1:443
  *   udp 10.0.2.15:5353 -> 192.168.1.1:53 refused
- *   tcp 10.0.2.15:40000 -> 192.0.2.1:443 *.example.org          by that rule
- *   tcp 10.0.2.15:40000 -> 192.0.2.1:443 -                      it says nothing
+ *   tcp 10.0.2.15:40000 -> 192.0.2.1:443 *.example.org          this rule has opened it
+ *   tcp 10.0.2.15:40000 -> 192.0.2.1:443 -                      the guest has sent no words
  *   dns evil.example A refused
- *   tls 10.0.2.15:40000 -> 192.0.2.1:443 evil.example refused   its first words
- *   http 10.0.2.15:40000 -> 192.0.2.1:80 - would refuse         they name nobody
+ *   tls 10.0.2.15:40000 -> 192.0.2.1:443 evil.example refused   the host that the words name
+ *   http 10.0.2.15:40000 -> 192.0.2.1:80 - would refuse         the words name no host
  *   icmp 10.0.2.15 -> 192.0.2.1
  *   17 connections more were not listed
  *
- * The lines per second are limited: a guest that opens thousands of connections must not fill the
- * host's disk. Further connections are counted, and the count is told when there is room again.
+ * Only a number of lines are sent in each second, since a guest that opens thousands of connections
+ * must not fill the host's disk. Further connections are only counted, and their number is sent in
+ * a later second.
  */
 #ifndef NETGATE_TELL_H
 #define NETGATE_TELL_H
@@ -34,13 +35,13 @@ struct teller {
 	int fd; /* -1: nobody listens */
 	uint32_t guest;
 	uint64_t per_second;
-	uint64_t second;   /* ns, start of the present second */
-	uint64_t told;	   /* lines in the present second */
-	uint64_t unlisted; /* connections left out and not yet told */
+	uint64_t second;   /* time in ns when the present second began */
+	uint64_t told;	   /* number of lines in the present second */
+	uint64_t unlisted; /* number of connections that were left out and not reported yet */
 };
 
-/* Tells of a connection. name is the name of the rule that opened it, or "-"; NULL if no rule
- * did. */
+/* Tells of a connection. name is the name of the rule that has opened it, or "-" if the guest has
+ * sent no words. NULL: no rule has opened it. */
 void tell_connection(struct teller *teller, const struct flow_key *key, const char *name,
 		     enum telling telling, uint64_t now);
 /* Tells of the first words of a connection. name is "-" if they name no host, "?" if they are
@@ -49,8 +50,8 @@ void tell_opening(struct teller *teller, const char *protocol, const struct flow
 		  const char *name, enum telling telling, uint64_t now);
 void tell_question(struct teller *teller, const struct dns_question *question, enum telling telling,
 		   uint64_t now);
-/* Tells the count of unlisted connections when its time has come. Returns the ns until then;
- * UINT64_MAX if there is no count to tell. */
+/* Sends the number of unlisted connections, if a line may be sent now. Returns the time in ns until
+ * it may be sent; UINT64_MAX if there is nothing to send, or if it was sent now. */
 uint64_t tell_unlisted(struct teller *teller, uint64_t now);
 
 #endif
