@@ -8,14 +8,15 @@ static bool is_waiting(const struct asked *asked, const struct asked_question *a
 	return a->since && now - a->since <= asked->patience_ns;
 }
 
-/* Returns true if an answer to one of the questions also answers the other. */
+/* Returns true if an answer to question a would also be an answer to question b. */
 static bool is_same_question(const struct dns_question *a, const struct dns_question *b)
 {
 	return a->type == b->type && a->class == b->class && a->room == b->room &&
 	       host_name_equal(&a->name, &b->name);
 }
 
-/* Returns true if it is the same program of the guest that asks again, under the same number. */
+/* Returns true if both are the same program of the guest, which asks again under the same
+ * number. */
 static bool is_same_asker(const struct asker *a, const struct asker *b)
 {
 	return a->id == b->id && a->port == b->port;
@@ -45,7 +46,8 @@ bool asked_join(struct asked *asked, const struct dns_question *question, const 
 	}
 	if (!other)
 		return false;
-	/* The asker waits no longer than the other one, and for no more wrong answers. */
+	/* The new entry has the time and the wrong answers of the old one: so this asker does not
+	 * wait longer than the other askers. */
 	struct asked_question joined = *other;
 	joined.asker = *asker;
 	*place_to_take(asked) = joined;
@@ -92,7 +94,8 @@ size_t asked_take(struct asked *asked, uint16_t port, struct bytes datagram, uin
 		if (!is_waiting(asked, a, now) || a->port != port ||
 		    !dns_answers(datagram, &a->question))
 			continue;
-		/* The same question without EDNS may have the same number and port by chance. */
+		/* The question without EDNS is another question, which may have the same number and
+		 * port by chance. */
 		if (count && !is_same_question(&a->question, &taken[0]->question))
 			continue;
 		a->since = 0;

@@ -5,7 +5,7 @@
 
 #define US_PER_SECOND UINT64_C(1000000)
 #define NS_PER_US UINT64_C(1000)
-/* Room for some whole frames, however low the limit is. */
+/* The smallest bucket, so that it has room for some whole frames even if the limit is low. */
 #define BUCKET_LEAST 16384
 
 static uint64_t bucket_room(const struct bucket *b)
@@ -40,7 +40,7 @@ void bucket_take(struct bucket *b, uint64_t bytes)
 		b->bytes -= bytes;
 }
 
-/* Waits for a quarter of the bucket: waking for each byte would cost too much. */
+/* A quarter of the bucket is enough to go on. To wake up for each byte would cost too much. */
 uint64_t bucket_wait(const struct bucket *b)
 {
 	uint64_t enough = bucket_room(b) / 4;

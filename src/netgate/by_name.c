@@ -7,9 +7,9 @@
 
 #include "base/clock.h"
 
-#define NO_WORDS "-" /* in place of a rule's name */
+#define NO_WORDS "-" /* stands in a line for the name of the rule if there were no words */
 #define PORT_QUIC 443
-#define CALL_MAX 128 /* room for all options of TCP, and some padding */
+#define CALL_MAX 128 /* the longest SYN: with all options of TCP, and some padding */
 
 static bool refuse_opening(struct gate *g, const uint8_t *frame, size_t len,
 			   const struct flow_key *key)
@@ -82,8 +82,8 @@ static struct flow *open_flow(struct gate *g, const struct flow_key *key)
 	flow->rule = (uint8_t)rule;
 	if (!is_new)
 		return flow;
-	/* An earlier connection of the same ports may still wait for its words; its line is told
-	 * first. */
+	/* If an earlier connection between the same ports still waits for its words, its line is
+	 * sent first. */
 	if (flow->line == LINE_WAITS)
 		tell_flow(g, flow, NO_WORDS, LINE_SILENT);
 	flows_set_line(&g->flows, flow, LINE_WAITS, g->now);
@@ -108,16 +108,16 @@ void by_name_end(struct gate *g, const uint8_t *frame, const struct segment *s, 
 	lane_insert(&g->out, to_passt, sizeof(to_passt));
 }
 
-/* Returns true for the same SYN again while no words have come: its answer may have come
- * already. */
+/* Returns true if the SYN is the same one again, and no words have come since: the guest may not
+ * have got the answer to it. */
 static bool is_called_again(const struct flow *flow, const struct segment *syn)
 {
 	return flow->state == FLOW_SAYS && !flow->slot && syn->sequence + 1 == flow->start;
 }
 
-/* Sends passt a reset and then the SYN, because passt must have no connection of these ports any
- * more. Otherwise passt's answer to the earlier connection could be taken for the answer to this
- * one. */
+/* Sends passt a reset, and then the SYN. The reset ends an earlier connection between the same
+ * ports: otherwise an answer of passt for the earlier connection could be taken for the answer to
+ * this SYN. */
 static bool call_anew(struct gate *g, const struct flow *flow, const uint8_t *frame, size_t len)
 {
 	uint8_t reset[COMPOSE_BARE], call[CALL_MAX];
@@ -129,7 +129,8 @@ static bool call_anew(struct gate *g, const struct flow *flow, const uint8_t *fr
 	return lane_insert(&g->out, reset, sizeof(reset)) && lane_insert(&g->out, call, len);
 }
 
-/* Makes the flow wait for its answer. The words begin exactly where the SYN says. */
+/* Makes the flow wait for the answer to the SYN. The words begin behind the sequence number of the
+ * SYN. Returns true if the frame may pass. */
 static bool await_answer(struct gate *g, struct flow *flow, const struct segment *syn,
 			 const uint8_t *frame, size_t len)
 {
@@ -137,8 +138,8 @@ static bool await_answer(struct gate *g, struct flow *flow, const struct segment
 
 	if (is_called_again(flow, syn))
 		return true;
-	/* What passt says of the earlier connection cannot be told from what it says of this
-	 * one. */
+	/* The words of an earlier connection began at the same sequence number. So what passt sends
+	 * for that connection would look like what it sends for this one. */
 	if (flow->has_said && syn->sequence + 1 == flow->said)
 		return g->egress.dry;
 	if (anew && !g->egress.dry && !call_anew(g, flow, frame, len))
@@ -156,8 +157,8 @@ static bool judge_syn(struct gate *g, const uint8_t *frame, size_t len, const st
 
 	if (!flow)
 		return refuse_opening(g, frame, len, key);
-	/* Words that come with a SYN are judged for no connection yet; the guest sends them
-	 * again. */
+	/* A SYN with words in it does not pass, since the words cannot be judged yet. The guest
+	 * sends the SYN again without them. */
 	if (!segment_read(frame, len, &syn) || syn.payload.len)
 		return g->egress.dry;
 	if (by_name_hears(g, key->port))
@@ -183,15 +184,15 @@ static bool judge_segment(struct gate *g, const uint8_t *frame, size_t len,
 	}
 	if (!segment.payload.len)
 		return true;
-	/* A segment with SYN that does not open a connection does not tell where its words
-	 * begin. */
+	/* A segment that has SYN, but does not open a connection, has words at a place that is not
+	 * known for certain. */
 	if (segment.flags & TCP_SYN)
 		return g->egress.dry;
 	return flow->state == FLOW_SAYS ? by_name_words(g, flow, key, frame, &segment)
 					: g->egress.dry;
 }
 
-/* --- all of them ----------------------------------------------------------------------------- */
+/* --- all frames ------------------------------------------------------------------------------ */
 
 static bool judge_datagram(struct gate *g, const uint8_t *frame, size_t len,
 			   const struct flow_key *key)
@@ -201,7 +202,8 @@ static bool judge_datagram(struct gate *g, const uint8_t *frame, size_t len,
 	if (flow && flow->state == FLOW_OPEN)
 		return true;
 	/* A datagram of QUIC does not show its host. So UDP is refused at the port of QUIC, and at
-	 * each port where a connection is judged by its first words, since QUIC could use that too. */
+	 * each port where a connection is judged by its first words, since QUIC could use that
+	 * too. */
 	flow = key->port == PORT_QUIC || by_name_hears(g, key->port) ? NULL : open_flow(g, key);
 	if (!flow)
 		return refuse_opening(g, frame, len, key);
@@ -218,9 +220,10 @@ bool by_name_frame(struct gate *g, const uint8_t *frame, size_t len, const struc
 	return key->opening ? judge_syn(g, frame, len, key) : judge_segment(g, frame, len, key);
 }
 
-/* Returns true if the guest has written to the datagram's sender. passt has a socket for each port
- * that a frame came from, and takes what anybody sends to that socket. From datagrams to the port
- * of one of netgate's questions, the guest would learn which port that is. */
+/* Returns true if the guest has sent something to the sender of the datagram. passt has a socket
+ * for each port from which a frame came, and hands on what anybody sends to this socket. If all of
+ * that passed, somebody who sends datagrams to all ports of the host could show the guest which
+ * port one of netgate's questions has. */
 static bool is_answer(const struct gate *g, const struct segment *s)
 {
 	const struct flow_key key = segment_flow(s);
@@ -228,7 +231,7 @@ static bool is_answer(const struct gate *g, const struct segment *s)
 	return flows_knows(&g->flows, &key, g->now);
 }
 
-/* Judges a frame for the guest. Most frames are decided by the first test. */
+/* Judges a frame for the guest. For most frames the first test is enough. */
 bool by_name_inbound(struct gate *g, const uint8_t *frame, size_t len)
 {
 	const struct bytes whole = {frame, len};

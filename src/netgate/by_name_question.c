@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Judges a guest's questions of DNS. A question of the guest never leaves itself. Instead netgate
- * sends a question of its own, with a number and a port that are drawn for it (by_name_answer.c
- * judges the answers).
+ * Judges a guest's questions of DNS. The guest's own question is never sent to the resolver.
+ * Instead netgate sends a question that it has made, with a number and a port that are drawn for it
+ * (by_name_answer.c judges the answers).
  */
 #include <netinet/in.h>
 #include <string.h>
@@ -17,17 +17,20 @@
 #include "netgate/put.h"
 
 #define BURST_SECONDS 3
-#define PROTOCOL_OF_QUESTIONS 255 /* used by no packet; questions are told of like connections */
+/* The protocol under which questions are in the table of flows, so that the supervisor is told of
+ * each of them only once. No packet has this protocol. */
+#define PROTOCOL_OF_QUESTIONS 255
 
 /*
- * The lowest source port of a question. passt binds a socket of the host to the port that a
- * datagram comes from, so this is also the port on the wire. passt loses the datagram if a program
- * of the host has the port. The upper half of the ports is used by programs that ask, and by hardly
- * any program that serves.
+ * The lowest source port of a question. passt binds a socket of the host to the port from which a
+ * datagram comes, so the question has this port on the wire too. If a program of the host has the
+ * port, passt loses the datagram. The ports from here on are used by clients, and by hardly any
+ * program that serves.
  */
 #define LOWEST_PORT 0x8000
 
-/* Tells of a name and type once, until it was not asked for a while. */
+/* Tells of a question for a name and a type, unless it was told before. If the question was not
+ * asked for a while, it is told again. */
 static void tell_once(struct gate *g, const struct dns_question *q, enum telling telling)
 {
 	uint64_t h = g->flows.seed;
@@ -44,7 +47,7 @@ static void tell_once(struct gate *g, const struct dns_question *q, enum telling
 		tell_question(&g->teller, q, telling, g->now);
 }
 
-/* Answers a question in place of the resolver. */
+/* Sends the guest an answer, as if the resolver had sent it. */
 static void answer_guest(struct gate *g, const uint8_t *frame, struct bytes message,
 			 const struct dns_question *q, unsigned code)
 {
@@ -73,7 +76,7 @@ static bool may_ask(struct gate *g)
 	return true;
 }
 
-/* Sends a question of netgate's own in place of the guest's. */
+/* Sends a question that netgate has made, in place of the guest's question. */
 static void ask_resolver(struct gate *g, uint8_t *frame, struct asked_question *asked)
 {
 	uint8_t message[DNS_QUERY_MAX], out[COMPOSE_DATAGRAM + DNS_QUERY_MAX];
@@ -83,7 +86,7 @@ static void ask_resolver(struct gate *g, uint8_t *frame, struct asked_question *
 	if (asked_join(&g->egress.asked, &asked->question, &asked->asker, g->now) || !may_ask(g))
 		return;
 	tell_once(g, &asked->question, TELL_PASSED);
-	/* The number and the port must be impossible to guess. */
+	/* Nobody must be able to guess the number and the port. */
 	if (g->passt < 0 || getrandom(drawn, sizeof(drawn), 0) != (ssize_t)sizeof(drawn))
 		return;
 	asked->question.id = drawn[0];
@@ -110,7 +113,8 @@ bool by_name_question(struct gate *g, uint8_t *frame, size_t len)
 			answer_guest(g, frame, s.payload, q, DNS_NO_SUCH_NAME);
 		return dry;
 	}
-	/* No IPv6 address can be reached, and other types would tell more than addresses. */
+	/* Questions for other types get an empty answer: no IPv6 address can be reached, and other
+	 * records would tell the guest more than addresses. */
 	if (q->type != DNS_A) {
 		if (!dry)
 			answer_guest(g, frame, s.payload, q, DNS_OK);

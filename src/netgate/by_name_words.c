@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Judges the first words of connections. */
+/* Judges the first words of connections: the bytes at the beginning of a stream, which name a
+ * host. */
 #include <netinet/in.h>
 #include <string.h>
 
@@ -7,20 +8,22 @@
 
 #define PORT_TLS 443
 
-/* Returns true if sequence is before other. The difference is signed, since sequence numbers
- * wrap. */
+/* Returns true if sequence is before other. Sequence numbers wrap, so the sign of their difference
+ * decides. */
 static bool is_before(uint32_t sequence, uint32_t other)
 {
 	return (int32_t)(sequence - other) < 0;
 }
 
-/* Refuses the words, or with a dry run only tells of them. */
+/* Refuses the words; in a dry run only tells that they would be refused. Returns true if the frame
+ * may pass. */
 static bool refuse_words(struct gate *g, struct flow *flow, const struct flow_key *key,
 			 const char *name, const uint8_t *frame, const struct segment *segment)
 {
 	bool dry = g->egress.dry;
 
-	/* The line about the refusal takes the place of the connection's own line. */
+	/* The connection gets no line of its own, since the line about the refusal stands for
+	 * it. */
 	flows_set_line(&g->flows, flow, LINE_TOLD, g->now);
 	tell_opening(&g->teller, key->port == PORT_TLS ? "tls" : "http", key, name,
 		     dry ? TELL_WOULD_REFUSE : TELL_REFUSED, g->now);
@@ -31,8 +34,8 @@ static bool refuse_words(struct gate *g, struct flow *flow, const struct flow_ke
 	return dry;
 }
 
-/* Acknowledges the words that were kept. Otherwise the guest would hold back its next piece (RFC
- * 896) and send the kept one again and again. */
+/* Acknowledges the words that were kept. Without this the guest would not send its next piece (RFC
+ * 896), and would send the kept pieces again and again. */
 static void acknowledge_kept(struct gate *g, const struct flow *flow,
 			     const struct held_opening *held, const uint8_t *frame,
 			     const struct segment *segment)
@@ -46,16 +49,17 @@ static void acknowledge_kept(struct gate *g, const struct flow *flow,
 	lane_insert(&g->in, out, sizeof(out));
 }
 
-/* Sends all kept words in one frame, in place of the last one. */
+/* Sends all kept words in one frame, in place of the frame with their last piece. */
 static void let_through(struct gate *g, const struct held_opening *held, uint32_t start,
 			const uint8_t *frame)
 {
 	static uint8_t
-		out[COMPOSE_SEGMENT_HEADERS + OPENING_BYTES]; /* nothing is allocated later */
+		out[COMPOSE_SEGMENT_HEADERS + OPENING_BYTES]; /* static: memory is not allocated
+								 while netgate runs */
 	size_t len = compose_segment(out, frame, start, (struct bytes){held->bytes, held->len});
 
-	/* Without room nothing is lost: the guest sends the last piece again, and then all words
-	 * are sent. */
+	/* If there is no room, nothing is lost: the guest sends the last piece again, and then all
+	 * words are sent. */
 	lane_insert(&g->out, out, len);
 }
 
@@ -110,12 +114,13 @@ bool by_name_words(struct gate *g, struct flow *flow, const struct flow_key *key
 			return false;
 		if (offset == 0 || offset >= held->len)
 			return true;
-		/* The guest's last piece, which nobody has acknowledged, stands for all of them:
-		 * the earlier pieces were acknowledged here. */
+		/* This is the guest's last piece, which nobody has acknowledged, once more. netgate
+		 * has acknowledged the earlier pieces itself, so it sends all of them too. */
 		let_through(g, held, flow->start, frame);
 		return false;
 	}
-	/* The piece is out of order, or a repetition: TCP sends it once more if necessary. */
+	/* The piece is out of order, or was sent before. TCP sends it again if that is
+	 * necessary. */
 	if (offset != held->len) {
 		acknowledge_kept(g, flow, held, frame, segment);
 		return false;
@@ -127,7 +132,8 @@ bool by_name_words(struct gate *g, struct flow *flow, const struct flow_key *key
 	return judge_words(g, flow, key, held, frame, segment);
 }
 
-/* Notes a segment of passt. Only passt knows how many of the guest's words it has taken. */
+/* Notes a segment that passt sends to the guest: its acknowledgement says how many of the guest's
+ * words passt has taken. */
 void by_name_heard(struct gate *g, const struct segment *s)
 {
 	const struct flow_key key = segment_flow(s);
@@ -138,7 +144,7 @@ void by_name_heard(struct gate *g, const struct segment *s)
 	if (!flow || flow->state == FLOW_SHUT)
 		return;
 	if (s->flags & TCP_SYN) {
-		/* It must answer the latest SYN, and no older one. */
+		/* The segment must answer the latest SYN, and no older SYN. */
 		if (flow->state == FLOW_CALLED && s->acknowledged == flow->start)
 			flow->state = FLOW_SAYS;
 	} else if (flow->state == FLOW_SAYS && flow->slot) {

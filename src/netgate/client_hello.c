@@ -13,7 +13,7 @@ enum {
 	NAME_OF_HOST = 0,
 };
 
-/* Takes that many bytes off the front. Returns false if there are not as many. */
+/* Takes len bytes off the front. Returns false if there are fewer. */
 static bool take_part(struct bytes *from, size_t len, struct bytes *taken)
 {
 	if (len > from->len)
@@ -23,7 +23,7 @@ static bool take_part(struct bytes *from, size_t len, struct bytes *taken)
 	return true;
 }
 
-/* Takes a part that begins with its length, in one byte or in two. */
+/* Takes a part that has its length in front, which has length_bytes bytes (one or two). */
 static bool take_vector(struct bytes *from, size_t length_bytes, struct bytes *taken)
 {
 	struct bytes length;
@@ -34,7 +34,7 @@ static bool take_vector(struct bytes *from, size_t length_bytes, struct bytes *t
 
 /* --- the message ----------------------------------------------------------------------------- */
 
-/* Reads the extension: a list with one name in it. */
+/* Reads the extension server_name: a list with exactly one name in it, of a host. */
 static bool read_server_name(struct bytes extension, struct host_name *name)
 {
 	struct bytes list, type, text;
@@ -78,10 +78,10 @@ static enum opening read_client_hello(struct bytes hello, struct host_name *name
 	return read_extensions(extensions, name);
 }
 
-/* --- out of its records ---------------------------------------------------------------------- */
+/* --- the records ----------------------------------------------------------------------------- */
 
-/* Joins what the records carry, up to a record that is not of the handshake. Returns false if there
- * is such a record. */
+/* Joins the contents of the records to one message. Returns false at a record that is malformed or
+ * does not belong to the handshake; out then has what was before it. */
 static bool join_records(struct bytes stream, uint8_t *out, size_t *len)
 {
 	*len = 0;
@@ -104,7 +104,8 @@ static bool join_records(struct bytes stream, uint8_t *out, size_t *len)
 
 enum opening client_hello_read(struct bytes stream, struct host_name *name)
 {
-	static uint8_t joined[OPENING_BYTES]; /* nothing is allocated later */
+	static uint8_t joined[OPENING_BYTES]; /* static: no memory is allocated while netgate
+					       * runs */
 	struct bytes message = {joined, 0};
 	bool more = stream.len <= OPENING_BYTES && join_records(stream, joined, &message.len);
 	size_t need = u32(message, 0) & 0xffffff;

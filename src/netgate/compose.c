@@ -10,8 +10,8 @@
 enum { IP = ETHERNET_HEADER, BODY = ETHERNET_HEADER + IPV4_HEADER };
 enum { TCP_CHECKSUM = 16, UDP_CHECKSUM = 6, UDP_LENGTH = 4 };
 
-/* Computes the checksum of the body, which is everything after IPv4's header; `at` is the
- * checksum's offset in the body. */
+/* Computes the checksum of the body: of body bytes behind the header of IPv4. at is the offset of
+ * the checksum in the body. */
 static void put_checksum(uint8_t *frame, size_t body, size_t at)
 {
 	const struct bytes ends = {frame + IP + 12, 8};
@@ -40,7 +40,7 @@ static void put_ipv4(uint8_t *out, const uint8_t *like, enum direction direction
 	memcpy(out + 6, like + (back ? 0 : 6), 6);
 	put16(out + 12, ETHERTYPE_OF_IPV4);
 	out[IP] = 0x45;
-	put16(out + IP + 6, 0x4000); /* not to be fragmented */
+	put16(out + IP + 6, 0x4000); /* the flag that forbids fragments */
 	out[IP + 8] = 64;
 	out[IP + 9] = like[IP + 9];
 	memcpy(out + IP + 12, like + IP + (back ? 16 : 12), 4);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The daemon's isolation. When it begins the daemon has three sockets, and needs nothing else for
- * the rest of its life: it opens nothing, starts nothing, allocates nothing. So the stages take
- * everything: core dumps, identity, namespaces (also the network's: the daemon moves frames and
- * reaches no interface), the file system, capabilities, and all system calls but those of the loop.
+ * How netgate gives up its rights. At this point netgate has its sockets, and it needs nothing else
+ * from now on: it opens nothing, starts nothing and allocates no memory. So it goes through all
+ * stages: no core dumps, another user, own namespaces (also for the network, since netgate only
+ * moves frames between its sockets), an empty file system, no capabilities, and only the system
+ * calls of its loop.
  */
 #include "netgate/confine.h"
 
@@ -33,8 +34,8 @@ static int leave_host(bool with_user, struct error *err)
 	return isolate_root("microagent-netgate", NULL, NULL, err);
 }
 
-/* Enters namespaces and changes the identity. For root the namespaces come first, since root needs
- * no user namespace for them. */
+/* Enters namespaces and changes the user. If this process is root, the namespaces come first, since
+ * root needs no user namespace for them. */
 static int leave_host_and_become(const struct isolate_identity *identity,
 				 struct error *no_namespaces, struct error *err)
 {

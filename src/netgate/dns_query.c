@@ -6,11 +6,14 @@
 #include "netgate/put.h"
 
 enum {
-	DNS_SHUT_FLAGS = 0xfecf, /* an answer, other kinds of query, truncated, reserved, a code;
-				  * recursion and the two of DNSSEC are the asker's to wish for */
-	DNS_OPT_SIZE = 3,	 /* offset in the record; other records have their class there */
+	/* The flags that a question must not have: those of an answer, of other kinds of query, of
+	 * a truncated message, reserved flags, and a code. A question may have the flag for
+	 * recursion and the two flags of DNSSEC. */
+	DNS_SHUT_FLAGS = 0xfecf,
+	DNS_OPT_SIZE = 3, /* offset of the size in the record of EDNS; other records have their
+			   * class there */
 	DNS_OPT_LENGTH = 9,
-	DNS_OPT_RECORD = 11, /* bytes, with its name, which is the root */
+	DNS_OPT_RECORD = 11, /* bytes of the record of EDNS without options; its name is the root */
 	DNS_OPTION = 4,
 };
 
@@ -26,7 +29,7 @@ bool dns_read_query(struct bytes b, struct dns_question *q)
 {
 	unsigned records = u16(b, 10);
 
-	/* u16() returns 0 for bytes that are not there. */
+	/* If the message is too short for these numbers, u16() returns 0 for them. */
 	if (b.len > DNS_BYTES_MAX || (u16(b, 2) & DNS_SHUT_FLAGS) || u16(b, 6) != 0 ||
 	    u16(b, 8) != 0 || !dns_read_question(b, q))
 		return false;
@@ -37,7 +40,8 @@ bool dns_read_query(struct bytes b, struct dns_question *q)
 	return records == 1 && is_opt_record(rest);
 }
 
-/* Writes the labels of a name that a rule could contain. Returns the number of bytes. */
+/* Writes a name as DNS has it, as labels with their lengths. The name must be one that a rule could
+ * contain. Returns the number of bytes. */
 static size_t put_name(uint8_t *out, const struct host_name *name)
 {
 	size_t length_at = 0;

@@ -14,8 +14,8 @@
 #include "netgate/packet.h"
 
 enum { VM, PASST, SUPERVISOR, SIDES };
-/* A kind and the most prefixes that there may be. The last byte shows that a message is too
- * long. */
+/* The longest message: its kind and the most prefixes that there may be. One byte more shows that a
+ * message is too long. */
 #define MESSAGE_BYTES (1 + PREFIXES_HOST_MAX * sizeof(struct prefix_wire) + 1)
 
 void gate_answer_refused(struct gate *g, const uint8_t *frame, size_t len)
@@ -27,14 +27,16 @@ void gate_answer_refused(struct gate *g, const uint8_t *frame, size_t len)
 		lane_insert(&g->in, answer, length);
 }
 
-/* Returns the end of a sound frame of IPv4, after which there may be padding. */
+/* Returns the offset of the end of the packet in a sound frame of IPv4. There may be padding behind
+ * it. */
 static size_t end_of_ipv4(const uint8_t *frame, size_t len)
 {
 	return ETHERNET_HEADER + u16((struct bytes){frame, len}, ETHERNET_HEADER + 2);
 }
 
-/* Redirects a DNS connection to the resolver itself, since passt (that of 2023) forwards DNS only
- * by UDP. Frames that come back get the address that the guest knows. */
+/* Redirects a frame of a connection to TCP port 53 of the DNS address to the host's resolver
+ * itself, because passt (at least that of 2023) forwards DNS only over UDP. resend_resolvers() puts
+ * the address that the guest knows into the frames that come back. */
 static bool pass_to_resolver(struct gate *g, uint8_t *frame, size_t len, const struct flow_key *key)
 {
 	bool is_new = false;
@@ -58,8 +60,8 @@ static void resend_resolvers(struct gate *g, uint8_t *frame, size_t len, const s
 		compose_resent(frame, end_of_ipv4(frame, len), g->screen.dns);
 }
 
-/* Judges a frame of the guest. Even if the link leads nowhere, the frame tells where the guest
- * wanted to go. */
+/* Judges a frame of the guest. Without passt no frame passes, but the supervisor is still told
+ * where the guest wanted to connect. */
 static bool judge_frame(void *data, uint8_t *frame, size_t len)
 {
 	struct gate *g = data;
@@ -139,8 +141,8 @@ void gate_init(struct gate *g, int vm, int passt, int supervisor, uint64_t bytes
 	g->out_rate.per_second = g->in_rate.per_second = bytes_per_second;
 }
 
-/* Handles all messages of the supervisor before another frame is judged. If the supervisor has
- * ended, the parent-death signal ends this process too. */
+/* Handles all messages that the supervisor has sent. If the supervisor has ended, only notes that:
+ * the kernel ends this process too (PR_SET_PDEATHSIG). */
 static void hear_supervisor(struct gate *g)
 {
 	static uint8_t message[MESSAGE_BYTES];
@@ -154,7 +156,8 @@ static void hear_supervisor(struct gate *g)
 			prefixes_take_host(&g->screen.prefixes, message + 1, len - 1);
 		if (kind != MESSAGE_ALLOW && kind != MESSAGE_DENY)
 			continue;
-		/* A message longer than any rule is cut, and is then no valid rule. */
+		/* If a message is too long, its end is cut off. The rest is longer than any rule,
+		 * and so is ignored. */
 		message[len < MESSAGE_BYTES ? len : MESSAGE_BYTES - 1] = '\0';
 		by_name_change(g, kind == MESSAGE_ALLOW, (const char *)message + 1);
 	}
@@ -162,7 +165,8 @@ static void hear_supervisor(struct gate *g)
 		g->supervisor = -1;
 }
 
-/* Returns the time for poll() in ms: at most a second, unless only the sides are waited for. */
+/* Returns the time for poll() in ms: -1 if only frames and messages are waited for, else at most
+ * about a second. */
 static int gate_wait_ms(struct gate *g, enum lane_state out, enum lane_state in)
 {
 	const uint64_t second = 1000 * NS_PER_MS;
@@ -180,7 +184,8 @@ static int gate_wait_ms(struct gate *g, enum lane_state out, enum lane_state in)
 	return (int)((left < second ? left : second) / NS_PER_MS) + 1;
 }
 
-/* Runs a lane. If a side has gone, what it left behind still goes through, without limit. */
+/* Runs a lane. If a side has gone, the bytes that it has sent before still go through, without a
+ * limit on their rate. */
 static enum lane_state run_lane(struct lane *l, struct bucket *rate, bool gone)
 {
 	uint64_t credit = bucket_fill(rate, clock_mono_ns());
@@ -193,7 +198,7 @@ static enum lane_state run_lane(struct lane *l, struct bucket *rate, bool gone)
 	return state;
 }
 
-/* Returns true if a lane without credit has waited long enough. */
+/* Returns true if a lane had no credit, and has waited long enough for new credit. */
 static bool is_fed(enum lane_state state, struct bucket *rate)
 {
 	if (state != LANE_STARVED)
@@ -207,8 +212,8 @@ int gate_run(struct gate *g, struct error *err)
 	enum lane_state out = LANE_IDLE, in = LANE_IDLE;
 
 	while (out != LANE_ENDED && in != LANE_ENDED) {
-		/* Each side is polled as its lanes need: a lane that cannot write does not read,
-		 * nor does a lane without credit. */
+		/* A side is polled only for what its lanes can do now: a lane that waits to write
+		 * does not read, and a lane without credit does not read either. */
 		struct pollfd polled[SIDES] = {
 			[VM] = {.fd = g->vm},
 			[PASST] = {.fd = g->passt},

@@ -8,7 +8,7 @@
 #include "base/min.h"
 #include "netgate/packet.h"
 
-/* Reads of one lane before the other one has its turn. */
+/* How many reads one lane may do before the other lane has its turn. */
 #define ROUNDS 8
 
 static uint32_t length_at(const uint8_t *p)
@@ -62,7 +62,8 @@ bool lane_insert(struct lane *l, const uint8_t *frame, size_t len)
 	return true;
 }
 
-/* Moves the beginning of the next frame to the front, if nothing is left to write. */
+/* Moves the beginning of the next frame to the front of the buffer. Is called when nothing is left
+ * to write. */
 static void rewind_buffer(struct lane *l)
 {
 	size_t rest = l->end - l->parsed;
@@ -73,7 +74,8 @@ static void rewind_buffer(struct lane *l)
 	l->end = rest;
 }
 
-/* Receives as many packets as there are and as fit, and puts each one's length before it. */
+/* Receives packets as long as there are some and the buffer has room, and puts the length of each
+ * packet before it. Returns what lane_receive() returns. */
 static int receive_packets(struct lane *l)
 {
 	size_t before = l->end;
@@ -94,7 +96,7 @@ static int receive_packets(struct lane *l)
 	return 1;
 }
 
-/* Receives frames. Returns 1 if there was something; 0 if there is nothing now; -1 if nothing will
+/* Receives frames. Returns 1 if bytes were received, 0 if there are none now, -1 if no more will
  * come. */
 static int lane_receive(struct lane *l)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* microagent-netgate: takes its sockets, isolates itself, and filters until one side ends. */
+/* microagent-netgate: takes its sockets, gives up its rights, and filters until one side ends. */
 #include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
@@ -16,14 +16,15 @@
 #include "netgate/settings.h"
 
 #define PROGRAM "microagent-netgate"
-/* The size of socket buffers that netgate asks for; the kernel gives what the host's administrator
- * allows. It is enough for some long writes, and small enough that waiting bytes are still in the
- * processor's cache when the other side reads them: with 4 MiB a fifth of the throughput is
+/* The size of a socket buffer for which netgate asks the kernel; the host's administrator may allow
+ * less. The buffer has room for several long writes. It is so small that waiting bytes are still in
+ * the processor's cache when the other side reads them: with 4 MiB a fifth of the throughput is
  * lost. */
 #define SOCKET_BYTES (512 << 10)
 
 #ifdef MICROAGENT_SANITIZE
-/* The leak checker needs /proc, and after the start there is nothing to leak. */
+/* Switches the leak checker off: it needs /proc, which netgate does not have, and netgate allocates
+ * nothing after its start. */
 __attribute__((visibility("default"))) const char *__asan_default_options(void);
 const char *__asan_default_options(void)
 {
@@ -33,7 +34,7 @@ const char *__asan_default_options(void)
 
 static struct gate gate;
 
-/* Makes the socket's buffers larger, for more frames in a system call. */
+/* Makes the send buffer of a socket larger, so that one system call can write more frames. */
 static void widen(int fd)
 {
 	int bytes = SOCKET_BYTES;
@@ -93,8 +94,8 @@ static int run_netgate(const struct settings *s, struct error *err)
 	malloc_trim(0);
 	if (confine(&s->identity, s->unconfined, &no_namespaces, err) < 0)
 		return -1;
-	/* Here and in main() the output goes through stdio: dprintf() asks for a position, which is
-	 * forbidden now. */
+	/* From here on messages are printed by stdio and not by dprintf(), which calls lseek(): the
+	 * system call filter would kill this process. */
 	if (no_namespaces.code != ERR_NONE)
 		fprintf(stderr, PROGRAM ": %s; confined by seccomp alone\n", no_namespaces.msg);
 	return s->bridge_fd >= 0 ? relay_run(s->vm_fd, s->bridge_fd, err) : gate_run(&gate, err);

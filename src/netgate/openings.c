@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-/* Returns true if the slot is in use. If another flow took the flow's place in the table, it is
- * not. */
+/* Returns true if the slot is in use. It is not if another flow has taken the entry of its flow in
+ * the table of flows. */
 static bool is_held(const struct openings *o, size_t i)
 {
 	return o->of[i].flow && o->of[i].flow->slot == i + 1;
@@ -43,8 +43,9 @@ struct held_opening *openings_of(struct openings *o, struct flow *flow, uint64_t
 	if (flow->slot)
 		return held;
 	if (is_held(o, i)) {
-		/* The other end may already have a part of judged words, to which no other words
-		 * may be joined. And the guest does not send again what was kept. */
+		/* The flow that loses its slot cannot go on. If its words were judged, the other
+		 * end may have a part of them, behind which other words must not come. If they were
+		 * not, the guest does not send again what was acknowledged. */
 		if (held->len)
 			held->flow->state = FLOW_SHUT;
 		openings_release(o, held->flow);

@@ -6,14 +6,15 @@
 #include <string.h>
 #include <sys/socket.h>
 
-/* The header that the kernel puts before a frame, in the machine's byte order. */
+/* The header that the kernel puts before a frame, in the byte order of this host. */
 struct card_header {
 	uint8_t flags, gso_type;
 	uint16_t hdr_len, gso_size, csum_start, csum_offset;
 };
 _Static_assert(sizeof(struct card_header) == PACKET_HEADER, "as the kernel has it");
 
-/* Room for one frame with its header, in either direction: nothing is allocated later. */
+/* One frame with its header, in either direction. It is static because no memory is allocated while
+ * netgate runs. */
 static uint8_t held[sizeof(struct card_header) + PACKET_FRAME_MAX];
 
 bool packet_is(int fd)
@@ -38,7 +39,8 @@ void packet_complete(uint8_t *frame, size_t len, size_t start, size_t offset)
 		sum = (sum & 0xffff) + (sum >> 16);
 	uint16_t value = (uint16_t)~sum;
 	if (value == 0)
-		value = 0xffff; /* for UDP 0 means no checksum; elsewhere both values are equal */
+		value = 0xffff; /* in UDP 0 would mean that there is no checksum; in one's
+				 * complement both values are zero */
 	frame[start + offset] = (uint8_t)(value >> 8);
 	frame[start + offset + 1] = (uint8_t)value;
 }

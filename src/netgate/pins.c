@@ -13,7 +13,7 @@ static uint16_t first_pin(const struct pins *pins, uint32_t address)
 	return pins->heads[mix_bits(pins->seed ^ address) & (PINS_HEADS - 1)];
 }
 
-/* --- its order ------------------------------------------------------------------------------- */
+/* --- the order of renewal -------------------------------------------------------------------- */
 
 static void become_newest(struct pins *pins, uint16_t i)
 {
@@ -33,7 +33,7 @@ static void leave_order(struct pins *pins, uint16_t i)
 	all[all[i].newer].older = all[i].older;
 }
 
-/* --- its places ------------------------------------------------------------------------------ */
+/* --- the entries ----------------------------------------------------------------------------- */
 
 static void remove_pin(struct pins *pins, uint16_t i)
 {

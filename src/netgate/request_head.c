@@ -8,8 +8,8 @@
 
 enum line_state { LINE_WHOLE, LINE_UNFINISHED, LINE_UNREADABLE };
 
-/* Takes a line up to a CR and LF, which are removed too. The line must have no single CR or LF, and
- * no byte that a C program would take for an end. */
+/* Takes a line up to a CR and LF, which are removed too. The line must have no other CR or LF, and
+ * no NUL, which a program in C would take for its end. */
 static enum line_state take_line(struct bytes *from, struct bytes *line)
 {
 	for (size_t i = 0; i < from->len; i++) {
@@ -74,8 +74,8 @@ static bool read_authority(struct bytes b, struct host_name *name)
 	return host_name_take(name, host);
 }
 
-/* Reads a further place where a host is named. It must be the same host as before, if one was
- * named. */
+/* Reads the name of a host at one of the places where a request may have it. named: *name has the
+ * name from an earlier place, and the two must be equal. */
 static bool agree_on(struct bytes authority, bool named, struct host_name *name)
 {
 	struct host_name here;
@@ -86,7 +86,8 @@ static bool agree_on(struct bytes authority, bool named, struct host_name *name)
 	return true;
 }
 
-/* Reads "/path", "*", or "http://host/path"; the host of the last form is then in *authority. */
+/* Reads the target of a request: "/path", "*", or "http://host/path". *authority becomes the host
+ * of the third form; for the others it is empty. */
 static bool read_target(struct bytes target, struct bytes *authority)
 {
 	static const char scheme[] = "http://";
@@ -133,7 +134,8 @@ enum opening request_head_read(struct bytes stream, struct host_name *name)
 	bool has_target, has_host = false;
 	enum line_state state = LINE_UNREADABLE;
 
-	/* If the bytes belong to another protocol, there is no reason to wait. */
+	/* If the first byte cannot begin a request, the bytes belong to another protocol, and more
+	 * bytes need not be waited for. */
 	if (!stream.len || is_token((struct bytes){stream.at, 1}))
 		state = take_line(&stream, &line);
 	if (state == LINE_WHOLE && !read_request_line(line, &authority))

@@ -52,7 +52,8 @@ uint64_t tell_unlisted(struct teller *t, uint64_t now)
 			t->told++;
 			return UINT64_MAX;
 		}
-		t->told = t->per_second; /* the reader is slow: try again in a second */
+		t->told = t->per_second; /* the supervisor reads slowly, so it is tried again in the
+					  * next second */
 	}
 	return NS_PER_SECOND - (now - t->second);
 }
