@@ -30,9 +30,10 @@ static bool has_up(const char *target)
 	return false;
 }
 
-/* Returns whether a relative target stays in the tree. Leading ".." lead through directories that
- * were made for the tree. The rest of the target goes down, through links that were checked in the
- * same way. So the link stays in the tree, no matter what the other links are. */
+/* Returns whether a relative target stays in the tree. The ".." at its beginning lead only through
+ * directories of the tree, which are no links. After another component, ".." is refused, so the
+ * rest of the target leads down only. If it leads through a link, that link was checked in the same
+ * way. */
 static bool stays_inside(const char *path, const char *target)
 {
 	size_t depth = depth_of(path);
@@ -54,7 +55,8 @@ static bool stays_inside(const char *path, const char *target)
 	}
 }
 
-/* Returns what follows root in an absolute path; NULL if the path is not below root. */
+/* Returns the part of an absolute target behind root, without leading slashes: "" if target is root
+ * itself. Returns NULL if target is neither root nor below root. */
 static const char *below(const char *root, const char *target)
 {
 	size_t len = strlen(root);

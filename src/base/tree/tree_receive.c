@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The received data are hostile. Nothing is ever opened by a name that could be a link of the
- * sender's: each parent is opened below the root that this receiver made, with links refused, and
- * each entry is made anew.
+ * The received data are hostile: a name in them may lead through a link that the sender sent
+ * before. So the parent of each entry is opened below the root that this receiver made, and links
+ * are refused on the way. Each entry is made anew: an entry that exists is never opened to write.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -28,9 +28,9 @@ struct receiver {
 	const struct tree_target *target;
 	const char *links_within;
 	char temporary[64]; /* the name of the root until it is complete */
-	int file;	    /* the root, if it is a file; -1: none */
+	int file;	    /* the open root, if the root is a file; else -1 */
 	bool file_named;    /* the file exists under the temporary name */
-	int root;	    /* the root, if it is a directory; -1: none */
+	int root;	    /* the open root, if the root is a directory; else -1 */
 	struct tree_digest *digest;
 	uint64_t received; /* bytes of contents, for progress */
 	uint64_t counted;  /* bytes that count against the limit */
@@ -66,8 +66,8 @@ static void tell_received(const struct receiver *r)
 		r->line->progress(r->line->data, r->received, shown(r));
 }
 
-/* Returns whether a path has only plain components, none of them "", "." or "..", and not too
- * many. */
+/* Returns whether no component of a path is empty, "." or "..", none is longer than 255 bytes, and
+ * the path is not too deep. The empty path is clean. */
 static bool is_clean(const char *path)
 {
 	for (int depth = 0; *path; depth++) {
@@ -83,8 +83,8 @@ static bool is_clean(const char *path)
 	return true;
 }
 
-/* Opens the directory in which path is; *name becomes its last component. path is the same
- * afterwards. */
+/* Opens the directory that has the last component of path; *name becomes that component. Writes to
+ * path, and restores path before it returns. Returns the descriptor, or -1 on failure. */
 static int open_entry_parent(const struct receiver *r, char *path, const char **name,
 			     struct error *err)
 {
@@ -151,7 +151,7 @@ static int receive_data(struct receiver *r, int to, struct error *err)
 		holes = holes || chunk.kind == TREE_HOLE;
 	}
 	if (chunk.kind == TREE_BREAK) {
-		/* The next entry has the reason. */
+		/* The sender broke off: the next entry must be the error that says why. */
 		if (tree_get_entry(&r->in, &r->entry, err) < 0)
 			return -1;
 		return r->entry.type == TREE_ERROR ? tree_error_of(&r->entry, err)
@@ -186,7 +186,8 @@ static int set_attributes(const struct receiver *r, int fd, const struct tree_en
 	return 0;
 }
 
-/* Writes a file. The present entry is replaced when the sender breaks off. */
+/* Writes the contents of a file and sets its attributes. The attributes are copied first, since
+ * receive_data() replaces r->entry by the sender's error if the sender breaks off. */
 static int fill_file(struct receiver *r, int fd, struct error *err)
 {
 	const struct tree_entry entry = {
@@ -212,7 +213,8 @@ static int make_link(struct receiver *r, int dir, const char *name, struct error
 	return 0;
 }
 
-/* Makes one more name of a file that this receiver made; linkat() itself follows no link. */
+/* Makes one more name for a file that this receiver made. linkat() without flags follows no link
+ * in the last component. */
 static int make_hard_link(struct receiver *r, int dir, const char *name, struct error *err)
 {
 	const char *old = NULL;
@@ -253,7 +255,7 @@ static int make_entry(struct receiver *r, struct error *err)
 		return make_link(r, dir, name, err);
 	if (r->entry.type == TREE_HARD_LINK)
 		return make_hard_link(r, dir, name, err);
-	/* The receiver may write in it until it is complete. */
+	/* Mode 0700 lets this receiver fill the directory. end_dir() sets the final mode. */
 	r->open++;
 	return mkdirat(dir, name, 0700) < 0 ? receive_failed(r, err) : 0;
 }
@@ -263,7 +265,7 @@ static int end_dir(struct receiver *r, struct error *err)
 	const char *path = r->entry.path[0] ? r->entry.path : ".";
 	autoclose int dir = -1;
 
-	/* There must be as many ends as beginnings, which were counted. */
+	/* r->open counts the directories that were begun. An end without a beginning is damage. */
 	if (r->root < 0 || r->open == 0 || !is_clean(r->entry.path))
 		return tree_damaged(err);
 	r->open--;
@@ -304,7 +306,8 @@ static bool has_own_maker(const struct receiver *r, const char *name)
 	       !name[len + RANDOM_DIGITS];
 }
 
-/* Removes dir/name if no receiver has it locked. A failure leaves it to a later receiver. */
+/* Removes dir/name if it belongs to this user and no receiver holds its lock. If that fails, a
+ * later receiver tries again. */
 static void remove_if_left(int dir, const char *name)
 {
 	autoclose int fd =
@@ -333,8 +336,9 @@ static void remove_left(const struct receiver *r)
 			remove_if_left(dir, entry->d_name);
 }
 
-/* Locks the root, which was just made and is open as fd. Returns false if another receiver may have
- * removed it before it was locked, because it looked like one that was left behind. */
+/* Locks the root, which was just made and is open as fd. Before that, another receiver may have
+ * taken the root for one that was left behind, and may have removed it. Returns false if another
+ * receiver holds the lock, or if the root has lost its name. */
 static bool lock_root(const struct receiver *r, int fd)
 {
 	/* On a file system without locks, no receiver removes anything. */
@@ -345,7 +349,9 @@ static bool lock_root(const struct receiver *r, int fd)
 
 /* --- the root -------------------------------------------------------------------------------- */
 
-#define ATTEMPTS 8 /* each is lost if another receiver takes the root before it is locked */
+/* How often a root is made at most. An attempt fails if another receiver locks or removes the root
+ * before this receiver has locked it. */
+#define ATTEMPTS 8
 
 static int make_root_file(const struct receiver *r)
 {
@@ -393,8 +399,9 @@ static int receive_root_file(struct receiver *r, struct error *err)
 {
 	if (r->target->dir < 0)
 		return receive_data(r, r->target->file, err);
-	/* Makes it without a name if the file system can do that: then nothing is left if this
-	 * process is killed. Its lock holds for the temporary name that it gets at the end. */
+	/* The file is made without a name if the file system can do that: then nothing is left if
+	 * this process is killed. It is locked already, since it gets its temporary name at the
+	 * end, and must not look left behind then. */
 	r->file = file_open_nameless(r->target->dir, O_WRONLY);
 	if (r->file >= 0) {
 		(void)flock(r->file, LOCK_EX | LOCK_NB);
@@ -458,7 +465,8 @@ static int receive_rest(struct receiver *r, struct error *err)
 	}
 }
 
-/* Gives the root its final name. A file may replace another file, a directory replaces nothing. */
+/* Gives the root its final name. A file may replace another file. A directory replaces nothing,
+ * except an empty directory if the file system does not support RENAME_NOREPLACE. */
 static int put_in_place(struct receiver *r, struct error *err)
 {
 	int dir = r->target->dir, got;
@@ -473,8 +481,8 @@ static int put_in_place(struct receiver *r, struct error *err)
 	}
 	got = r->root >= 0 ? file_rename_new(dir, r->temporary, dir, r->target->name)
 			   : renameat(dir, r->temporary, dir, r->target->name);
-	if (got < 0 && (errno == EINVAL || errno == ENOTSUP)) /* a file system that does not support
-							       * this */
+	/* The file system does not support the flag. */
+	if (got < 0 && (errno == EINVAL || errno == ENOTSUP))
 		got = renameat(dir, r->temporary, dir, r->target->name);
 	return got < 0 ? receive_failed(r, err) : 0;
 }
@@ -526,8 +534,8 @@ void tree_answer(int fd, const struct error *result)
 	snprintf(entry.text, sizeof(entry.text), "%s", result->msg);
 	if (tree_put_entry(w, &entry, NULL) < 0 || tree_flush(w, NULL) < 0)
 		return;
-	/* If a connection is closed while unread bytes are in it, the last bytes that were sent may
-	 * be lost. */
+	/* If a connection is closed while it has unread bytes, the answer may be lost. So all that
+	 * the other side still sends is read first. */
 	(void)shutdown(fd, SHUT_WR);
 	while (read(fd, w->bytes, sizeof(w->bytes)) > 0)
 		;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The files may change while they are sent, and a hostile user may change them on purpose. Each
- * file is opened once, without following a link. What is sent is what was read, at most as long as
- * the file was.
+ * file is opened once, without following a link, except a link at the root. Only bytes that were
+ * read from that descriptor are sent, and at most as many as the file had when it was opened.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -23,8 +23,8 @@ struct sender {
 	struct tree_digest *digest;
 	struct tree_links *links;
 	dev_t device;
-	uint64_t sent;		 /* bytes of contents, for progress */
-	uint64_t counted;	 /* bytes that count against the limit */
+	uint64_t sent;		 /* bytes of contents sent so far, for progress */
+	uint64_t counted;	 /* bytes so far that count against the limit */
 	struct tree_entry entry; /* the present entry */
 	struct tree_writer out;
 };
@@ -66,7 +66,8 @@ static int cannot_read(struct sender *s, struct error *err)
 	return -1;
 }
 
-/* Counts contents. On failure it tells the receiver, which waits for a chunk within a file. */
+/* Counts contents against the limit. If the limit is reached, sends TREE_BREAK: the receiver is
+ * within a file and would take nothing but a chunk. */
 static int count_contents(struct sender *s, uint64_t more, struct error *err)
 {
 	if (tree_count(s->line, &s->counted, more, err) == 0)
@@ -75,8 +76,8 @@ static int count_contents(struct sender *s, uint64_t more, struct error *err)
 	return -1;
 }
 
-/* Sends the data from *at up to `until`. Returns 1 if all were sent; 0 if the file ended before; -1
- * on failure. */
+/* Sends the data from *at up to `until`, and moves *at behind the data sent. Returns 1 if all were
+ * sent; 0 if the file ended before `until`; -1 on failure. */
 static int send_data(struct sender *s, int fd, uint64_t *at, uint64_t until, struct error *err)
 {
 	while (*at < until) {
@@ -105,8 +106,9 @@ static int send_data(struct sender *s, int fd, uint64_t *at, uint64_t until, str
 	return 1;
 }
 
-/* Sends the hole up to the next data of a sparse file; *end becomes the end of those data. Returns
- * 1 if there are data; 0 if there are none up to `size`, and the hole was sent; -1 on failure. */
+/* Sends the hole from *at up to the next data of a sparse file, and moves *at behind the hole.
+ * Returns 1 if data follow: *end is then the end of those data. Returns 0 if the hole reaches up to
+ * `size`; -1 on failure. */
 static int send_hole(struct sender *s, int fd, uint64_t *at, uint64_t size, uint64_t *end,
 		     struct error *err)
 {
@@ -131,8 +133,8 @@ static int send_hole(struct sender *s, int fd, uint64_t *at, uint64_t size, uint
 	return 1;
 }
 
-/* Sends the contents of a file. Data that are appended meanwhile are not sent. A file of /proc has
- * size 0, and is read to its end. */
+/* Sends the contents of a file. Data that are appended after fstat() are not sent, unless the size
+ * was 0: such a file is read to its end, since each file of /proc shows size 0. */
 static int send_contents(struct sender *s, int fd, const struct stat *st, struct error *err)
 {
 	uint64_t size = st->st_size > 0 ? (uint64_t)st->st_size : INT64_MAX, at = 0;
@@ -141,7 +143,7 @@ static int send_contents(struct sender *s, int fd, const struct stat *st, struct
 	int more = 1;
 
 	if (st->st_size > 0 && !sparse && st->st_blocks == 0 && lseek(fd, 0, SEEK_HOLE) == 0)
-		sparse = true; /* only a hole */
+		sparse = true; /* the whole file is a hole */
 	while (more > 0 && at < size) {
 		uint64_t end = size;
 

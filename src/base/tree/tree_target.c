@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The place where a received file or tree will be. */
+/* This file finds the directory and the name for a file or tree that will be received. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -41,7 +41,8 @@ static int set_target_name(struct tree_target *target, const char *name, struct 
 	return error_set(err, ERR_CONFLICT, "%s is there already and no regular file", name);
 }
 
-/* Opens the directory of path, "." or "/" if path names none. */
+/* Opens the directory that has the last component of path: "." if path has no slash. *last becomes
+ * the last component. Returns the descriptor, or -1 on failure. */
 static int open_parent_of(int root_fd, const char *path, bool confined, const char **last,
 			  struct error *err)
 {

@@ -9,7 +9,9 @@
 
 #include "base/frame.h"
 
-/* type, mode, mtime, nanoseconds, size, two lengths */
+/* ENTRY_HEAD is the bytes of type, mode, mtime, nanoseconds of mtime, size, and two lengths of
+ * text. SPACE_LEAST is the fewest bytes of data for which a chunk is begun. A packet of at most
+ * SPACE_LEAST bytes is not halved any more. */
 enum { ENTRY_HEAD = 1 + 4 + 8 + 4 + 8 + 4 + 4, DIGEST_BYTES = 8, SPACE_LEAST = 4096 };
 #define NS_MAX 999999999u
 
@@ -36,7 +38,9 @@ int tree_error_of(const struct tree_entry *entry, struct error *err)
 	return error_set(err, code, "%s", entry->text);
 }
 
-/* Waits until fd is ready for events. Returns 1 if the other side sends something first. */
+/* Waits until fd is ready for events. Returns 0 if it is; 1 if duplex and the other side has sent
+ * something or has ended; -1 on failure: ERR_TIMEOUT after silence_ms, ERR_UNAVAILABLE if cancel
+ * became readable, or the error of poll(). */
 static int wait_line(int fd, int cancel, int silence_ms, short events, bool duplex,
 		     struct error *err)
 {
@@ -67,8 +71,8 @@ static int spoken(struct tree_writer *w, struct error *err)
 
 static int write_all(struct tree_writer *w, struct error *err)
 {
-	/* Calls on the socket do not block if the other side may send, or if a cancel or a silence
-	 * may end the transfer. */
+	/* If the other side may send, or a cancel or a silence may end the transfer, then only
+	 * poll() waits, and send() does not block. */
 	const bool waits = w->duplex || w->cancel >= 0 || w->silence_ms > 0;
 	size_t sent = 0, most = sizeof(w->bytes);
 
@@ -86,8 +90,8 @@ static int write_all(struct tree_writer *w, struct error *err)
 		if (n >= 0) {
 			sent += (size_t)n;
 		} else if ((errno == ENOMEM || errno == ENOBUFS) && most > SPACE_LEAST) {
-			/* A vsock needs each packet in one piece of kernel memory, which the kernel
-			 * may not have: then fewer bytes are tried. */
+			/* A vsock needs one piece of kernel memory for each packet. If the kernel
+			 * has no such piece, half as many bytes are tried. */
 			most /= 2;
 		} else if (errno != EINTR && errno != EAGAIN) {
 			return w->duplex && (errno == EPIPE || errno == ECONNRESET)
@@ -202,7 +206,8 @@ void tree_chunk_commit(struct tree_writer *w, size_t len, struct tree_digest *di
 
 /* --- reading --------------------------------------------------------------------------------- */
 
-/* Reads more bytes behind the present ones, which are moved to the front of the buffer. */
+/* Reads more bytes into the buffer, behind the bytes in it. The caller makes sure that the buffer
+ * has room. Returns 0 if at least one byte was read, else -1. */
 static int read_more(struct tree_reader *r, struct error *err)
 {
 	ssize_t n;
@@ -221,7 +226,8 @@ static int read_more(struct tree_reader *r, struct error *err)
 	return 0;
 }
 
-/* Returns len bytes; the caller makes sure that they fit into the buffer. */
+/* Returns the next len bytes, which stay valid until the next call, or NULL on failure. The caller
+ * makes sure that len bytes fit into the buffer. */
 static const uint8_t *take_bytes(struct tree_reader *r, size_t len, struct error *err)
 {
 	const uint8_t *at;
@@ -292,8 +298,8 @@ int tree_get_chunk(struct tree_reader *r, struct tree_digest *digest, struct tre
 		return tree_damaged(err);
 	if (out->kind != TREE_DATA && out->kind != TREE_HOLE)
 		return 0;
-	/* No correct sender sends an empty chunk, and an endless number of them would make a file
-	 * that no limit ends. */
+	/* No correct sender sends an empty chunk. Empty chunks do not count against the limit, so a
+	 * sender could send them without end. */
 	if (out->length == 0)
 		return tree_damaged(err);
 	tree_digest_add(digest, p, TREE_CHUNK_HEAD);
