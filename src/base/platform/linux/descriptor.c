@@ -70,8 +70,8 @@ struct port_look {
 	bool lists_bound, others;
 };
 
-/* Examines one socket of the list. A socket has an inode while a process has it: the remains of a
- * connection have none. */
+/* Examines one socket of the kernel's list, for look_at_sockets(). The remains of a closed
+ * connection are skipped: no process holds them, so they have no inode. Always returns 0. */
 static int look_at_socket(void *data, const struct netlink_reply *reply, struct error *err)
 {
 	struct port_look *look = data;
@@ -106,8 +106,8 @@ static int look_at_sockets(struct port_look *look, sa_family_t family)
 }
 
 /* Returns whether a process of another user may have the port of fd, at any address. fd is bound
- * and does not listen. Kernels before Linux 6.8 list neither such sockets nor fd: then it is
- * possible. */
+ * and does not listen. Also returns true if the kernel does not list such sockets (before Linux
+ * 6.8): the list then lacks fd itself. */
 static bool others_may_have_port(int fd)
 {
 	union {
@@ -129,17 +129,19 @@ static bool others_may_have_port(int fd)
 	       (look_at_sockets(&look, AF_INET6) < 0 && v6) || look.others || !look.lists_bound;
 }
 
-/* --- how a port is held ------------------------------------------------------------------------ */
+/* --- how a port is held
+ * ------------------------------------------------------------------------ */
 
 /*
- * Ends the listening of fd, which has SO_REUSEPORT, and removes SO_REUSEADDR from it. EADDRINUSE if
- * another user has a socket that is in the way.
+ * Ends the listening of fd, which has SO_REUSEPORT, and removes SO_REUSEADDR from fd. Returns 0, or
+ * -1 with errno: EADDRINUSE if another user has or may have a socket at the port.
  *
- * That user can have bound the socket before, by SO_REUSEADDR. Such a socket prevents nobody from
- * listening until its user removes SO_REUSEADDR from it. So fd listens once without SO_REUSEADDR:
- * every such socket is in the way of that. Closed connections of machines are not, because they
- * have SO_REUSEPORT. Closed connections of other programs (TIME_WAIT) are in the way too, although
- * nobody can make a listener of them later. So the kernel is asked whose sockets there are.
+ * Another user can have bound a socket to the port before, by SO_REUSEADDR. Such a socket prevents
+ * nobody from listening until its user removes SO_REUSEADDR from it. So fd listens once without
+ * SO_REUSEADDR: then listen() fails if there is any such socket. Closed connections of machines do
+ * not make it fail, because they have SO_REUSEPORT. Closed connections of other programs
+ * (TIME_WAIT) do, although nobody can make a listener of them later. So if listen() fails, the
+ * kernel is asked whose sockets are at the port.
  */
 static int exclude_others(int fd)
 {
@@ -159,15 +161,15 @@ static int exclude_others(int fd)
  * Binds and holds a port. shutdown() ends a listener and leaves it bound (inet_shutdown() and
  * tcp_set_state() of Linux). While a socket does not listen and has SO_REUSEADDR, everybody can
  * bind its port by SO_REUSEADDR too, and then listen at it (inet_bind_conflict()). So the socket
- * has SO_REUSEADDR until it has listened for the first time, and later only while it listens. The
- * remains of its connections have both options by then: SO_REUSEADDR lets the next socket bind the
- * port, and SO_REUSEPORT lets this one listen again. Other sockets can share the port by
+ * has SO_REUSEADDR until it has listened for the first time, and later only while it listens. So
+ * the remains of its connections have both options: SO_REUSEADDR lets the next socket bind the
+ * port, and SO_REUSEPORT lets this socket listen again. Other sockets can share the port by
  * SO_REUSEPORT only if they belong to the same user.
  *
- * The first listen() makes sure that nobody else listens or holds the port. It also finds a second
- * socket of the same user, since SO_REUSEPORT is set later. It fails if another user has used the
- * moment before to listen. exclude_others() makes sure that nobody else is bound to the port. A
- * client that connects in between is reset.
+ * The first listen() fails if anybody listens at the port or holds it, even this user, since
+ * SO_REUSEPORT is set later. It also fails if another user has listened since bind().
+ * exclude_others() makes sure that no other user is bound to the port. If a client connects between
+ * the first listen() and the end of exclude_others(), its connection is reset.
  */
 int descriptor_bind_port(int fd, const struct sockaddr *address, socklen_t len)
 {
@@ -177,9 +179,9 @@ int descriptor_bind_port(int fd, const struct sockaddr *address, socklen_t len)
 	return exclude_others(fd);
 }
 
-/* Ends the listening. shutdown() of a socket that does not listen fails and yet leaves a mark
- * (sk_shutdown of inet_shutdown()). Each connection that the socket accepts later inherits the
- * mark, and reads the end of file instead of its client's data. */
+/* Ends the listening. shutdown() is not called for a socket that does not listen: it would fail and
+ * yet leave a mark (sk_shutdown of inet_shutdown()). Each connection that the socket accepts later
+ * would inherit the mark, and read the end of file instead of its client's data. */
 int descriptor_hold_port(int fd)
 {
 	int listens = 0;
@@ -191,8 +193,8 @@ int descriptor_hold_port(int fd)
 	return listens ? shutdown(fd, SHUT_RD) : 0;
 }
 
-/* Returns a TCP socket at a port of the loopback that the kernel chooses; *at becomes its
- * address. */
+/* Returns a TCP socket that is bound to the loopback, at a port that the kernel chooses; -1 on
+ * failure. *at becomes the address of the socket, and *len its bytes. */
 static int bind_anywhere(sa_family_t family, struct sockaddr_storage *at, socklen_t *len)
 {
 	*at = (struct sockaddr_storage){.ss_family = family};
@@ -210,8 +212,8 @@ static int bind_anywhere(sa_family_t family, struct sockaddr_storage *at, sockle
 	return -1;
 }
 
-/* Tries bind(): for a socket that has a port or a connection it fails with EINVAL (__inet_bind() of
- * Linux). For any other it fails with EADDRINUSE at an address that another socket has. */
+/* Tries to bind fd to an address that another socket has. If fd has a port or a connection, bind()
+ * fails with EINVAL (__inet_bind() of Linux), else with EADDRINUSE. So fd stays as it is. */
 bool descriptor_has_port(int fd)
 {
 	struct sockaddr_storage taken = {0};
@@ -232,7 +234,8 @@ bool descriptor_has_port(int fd)
 	return has;
 }
 
-/* Stores the wildcard address of the family that `of` does not have, with the port of `of`. */
+/* Stores the wildcard address of the other family (IPv4 if `of` is IPv6, and vice versa) with the
+ * port of `of`. Returns the bytes of the address. */
 static socklen_t other_wildcard(const struct sockaddr_storage *of, struct sockaddr_storage *out)
 {
 	*out = (struct sockaddr_storage){0};
@@ -261,8 +264,8 @@ static void close_quietly(int fd)
 	errno = why;
 }
 
-/* Returns a socket that is bound to a port beside sockets of the same user, and beside the remains
- * of anybody's connections. */
+/* Returns a socket that is bound to an address, or -1 with errno. Sockets of the same user with
+ * SO_REUSEPORT may have the address too, and so may the remains of anybody's connections. */
 static int bind_beside(const struct sockaddr_storage *address, socklen_t len)
 {
 	const int on = 1;
@@ -301,7 +304,7 @@ int descriptor_guard_port(int fd, int *guard)
 	const socklen_t wildcard_len = other_wildcard(&held, &wildcard);
 	int made = bind_beside(&wildcard, wildcard_len);
 	if (made < 0 && errno == EAFNOSUPPORT) {
-		*guard = -1; /* no socket can have that address */
+		*guard = -1; /* the kernel lacks the other family: nobody can bind the wildcard */
 		return 0;
 	}
 	if (made < 0)
@@ -318,10 +321,11 @@ int descriptor_guard_port(int fd, int *guard)
 	return -1;
 }
 
-/* Listens, although the kernel may not know that this user shares the port. It forgets that when
- * another user binds the port at another address, and then the remains of other programs'
- * connections prevent the socket from listening. Another socket reminds the kernel; more than one
- * is needed if the other user binds again meanwhile. */
+/* Listens, although the kernel may have forgotten that this user shares the port. The kernel
+ * forgets it when another user binds the port at another address. Then the remains of other
+ * programs' connections prevent fd from listening. A second socket of this user at the same address
+ * reminds the kernel. If the other user binds again before listen(), this is tried again, at most
+ * REMINDERS times. Returns 0, or -1 with errno. */
 static int listen_beside(int fd)
 {
 	struct sockaddr_storage held = {0};
@@ -358,7 +362,7 @@ int descriptor_replace(int from, int to, bool cloexec)
 	return dup3(from, to, cloexec ? O_CLOEXEC : 0);
 }
 
-/* Writes "/proc/self/fd/N"; printf() is not async-signal-safe. */
+/* Writes "/proc/self/fd/N" without printf(), which is not async-signal-safe. */
 static void write_link_of(int fd, char out[LINK_NAME])
 {
 	char digits[12], *at = digits + sizeof(digits);
@@ -371,11 +375,12 @@ static void write_link_of(int fd, char out[LINK_NAME])
 }
 
 /*
- * Opens the null device. A confined process of root is still the owner of /dev/null, and needs no
- * capability for fchmod() on it. fchmod() fails with EROFS on a file that was opened through a
- * read-only mount, and writing to a device does not. So the device is opened through a read-only
- * mount of only this file, which is in no directory. A user other than root may make no mount, and
- * could not change the mode.
+ * Opens the null device so that fchmod() cannot change its mode. A confined process of root still
+ * owns /dev/null, so it needs no capability for fchmod(). On a file that was opened through a
+ * read-only mount, fchmod() fails with EROFS, but a device can still be written to. So the device
+ * is opened through a read-only mount of this file alone, which is attached to no directory. If the
+ * mount fails, the device is opened by its name: a user other than root may make no mount, but
+ * cannot change the mode either.
  */
 int descriptor_null(void)
 {
@@ -404,7 +409,8 @@ void descriptor_close_span(unsigned first, unsigned last)
 
 	if (first > last || syscall(SYS_close_range, first, last, 0) == 0)
 		return;
-	/* A seccomp filter that is older than this system call refuses it. */
+	/* The system call was refused, perhaps by a seccomp filter that does not know it. So each
+	 * descriptor is closed by itself. */
 	end = getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < INT_MAX
 		      ? (unsigned)files.rlim_cur
 		      : 65536;

@@ -58,8 +58,8 @@ int file_open_place_within(int dirfd, const char *path, enum file_reach reach)
 	return file_open_within(dirfd, path, O_PATH | O_DIRECTORY | O_CLOEXEC, reach);
 }
 
-/* Writes the name of a descriptor in the thread's directory: the process's directory is empty if
- * its main thread has ended (proc(5)). */
+/* Writes the path of a descriptor in /proc. The path leads through the directory of the thread:
+ * that of the process is empty if its main thread has ended (proc(5)). */
 static void name_of_fd(int fd, char out[32])
 {
 	snprintf(out, 32, "/proc/thread-self/fd/%d", fd);
@@ -101,7 +101,8 @@ bool file_has_acl(int fd)
 	return getxattr(self, "system.posix_acl_access", NULL, 0) > 0;
 }
 
-/* Uses a descriptor that stands for the name: chmod() would follow a link that has replaced it. */
+/* Changes the mode through a descriptor: chmod() of the name would follow a link that has replaced
+ * the directory. */
 int file_unlock_dir(int dirfd, const char *name, mode_t mode, bool same_disk)
 {
 	const int flags = O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
@@ -120,8 +121,9 @@ int file_unlock_dir(int dirfd, const char *name, mode_t mode, bool same_disk)
 
 /* --- a file that nobody writes to ------------------------------------------------------------- */
 
-/* Returns whether files change only through this file system. On others, like that of a network, of
- * a user's program, or an overlay, they can change without notice to the lease. */
+/* Returns whether the file system of fd is one where each change of a file breaks a lease. On a
+ * network's file system, one of a user's program, or an overlay, files can change while a lease
+ * holds. */
 static bool has_one_way_in(int fd)
 {
 	static const unsigned long types[] = {EXT4_SUPER_MAGIC, XFS_SUPER_MAGIC, BTRFS_SUPER_MAGIC,
@@ -136,7 +138,7 @@ static bool has_one_way_in(int fd)
 	return false;
 }
 
-/* Returns how long a process that wants to write is kept waiting; 0: not known. */
+/* Returns for how many milliseconds a lease keeps a writer waiting; 0 if that is not known. */
 static uint64_t lease_break_ms(void)
 {
 	autoclose int fd = open("/proc/sys/fs/lease-break-time", O_RDONLY | O_CLOEXEC);
@@ -145,8 +147,8 @@ static uint64_t lease_break_ms(void)
 	return fd >= 0 && read(fd, text, sizeof(text) - 1) > 0 ? strtoul(text, NULL, 10) * 1000 : 0;
 }
 
-/* Takes a lease. A waiting writer is reported by a signal to the process that took the lease, by
- * default one that would end it. This signal is one that does nothing. */
+/* Takes a lease. While a writer waits, the kernel sends a signal to the process that took the
+ * lease. The default signal, SIGIO, would end the process. SIGURG is ignored by default. */
 int file_hold(int fd, uint64_t ms)
 {
 	if (!has_one_way_in(fd) || lease_break_ms() < ms) {
@@ -204,7 +206,7 @@ bool file_never_clones(int fd)
 {
 	struct statfs fs;
 
-	/* The number of ext4 is also that of ext2 and ext3. */
+	/* ext2 and ext3 have the same number as ext4. */
 	return fstatfs(fd, &fs) == 0 && (fs.f_type == EXT4_SUPER_MAGIC || fs.f_type == TMPFS_MAGIC);
 }
 

@@ -27,8 +27,9 @@ int isolate_core_dumps(struct error *err)
 	return 0;
 }
 
-/* Empties the bounding set, up to the highest capability that the kernel knows. A process without
- * the right to do so need not do it: no_new_privs keeps the set from being used. */
+/* Empties the bounding set, up to the highest capability that the kernel knows. If this process has
+ * no right to do so, the set stays and does no harm: with no_new_privs, no program can gain a
+ * capability from it. */
 static void drop_bounding_set(void)
 {
 	for (unsigned long cap = 0; prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) == 0; cap++)
@@ -42,7 +43,7 @@ int isolate_become(const struct isolate_identity *who, struct error *err)
 
 	if (!who->set_uid && !who->set_gid)
 		return 0;
-	/* Only root has the right to do that. */
+	/* Must come before the change of user: only root has the right to do it. */
 	drop_bounding_set();
 	if (setgroups(0, NULL) < 0 || setresgid(gid, gid, gid) < 0 || setresuid(uid, uid, uid) < 0)
 		return error_errno(err, errno, "become user %u, group %u", (unsigned)uid,
@@ -92,8 +93,9 @@ int isolate_mounts(bool with_user, struct error *err)
 
 /* --- root ------------------------------------------------------------------------------------ */
 
-/* Mounts the tmpfs over a directory that every system has, and goes there. Other processes still
- * see what was below, because only this process is in the mount namespace. */
+/* Mounts a tmpfs over a directory that every system has, and makes it the working directory. Other
+ * processes still see the old contents of the directory, because only this process is in the mount
+ * namespace. */
 static int enter_empty_directory(const char *name, struct error *err)
 {
 	static const char *const places[] = {"/tmp", "/run", "/mnt", "/var"};
@@ -112,7 +114,8 @@ static int make_it_root(struct error *err)
 	const unsigned long flags =
 		MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC;
 
-	/* Both at ".": the old root is then on top of the new one, and is unmounted. */
+	/* With "." for both paths, the old root is mounted on top of the new one. So umount2() of
+	 * "." removes the old root. */
 	if (syscall(SYS_pivot_root, ".", ".") < 0)
 		return error_errno(err, errno, "pivot_root");
 	if (umount2(".", MNT_DETACH) < 0 || chdir("/") < 0)
@@ -129,8 +132,7 @@ int isolate_root(const char *name, int (*fill)(void *data, struct error *err), v
 		return -1;
 	if ((!fill || fill(data, err) == 0) && make_it_root(err) == 0)
 		return 0;
-	/* The process goes on with the old root, so the directory below the tmpfs is needed
-	 * again. */
+	/* The process keeps the old root, so the tmpfs must no longer hide a directory of it. */
 	if (umount2(".", MNT_DETACH) < 0 || chdir("/") < 0)
 		return -1;
 	return -1;

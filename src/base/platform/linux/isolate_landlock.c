@@ -18,7 +18,7 @@
 #define SYS_landlock_restrict_self 446
 #endif
 
-#define VERSION_PLEASE 1u /* a flag of create_ruleset that asks for the version */
+#define VERSION_PLEASE 1u /* flag: create_ruleset returns the version of Landlock */
 #define VERSION_WITH_NET 4
 
 /* Rights to files, with the kernel's numbers. */
@@ -40,14 +40,14 @@ enum {
 	 TRUNCATE)
 
 enum { TCP_BIND = 1 << 0, TCP_CONNECT = 1 << 1 }; /* since VERSION_WITH_NET */
-/* Since version 6. Signals could be restricted too, but then the signal would be lost by which the
- * kernel ends children with this process. */
+/* Known since version 6. Landlock could restrict signals too. But then the signal by which the
+ * kernel ends children with this process would be lost. */
 enum { SCOPE_ABSTRACT_SOCKETS = 1 << 0 };
 
 enum { RULE_TREE = 1 };
 
 struct ruleset {
-	uint64_t files, net, scoped; /* what is refused unless a rule allows it */
+	uint64_t files, net, scoped; /* rights that are refused unless a rule allows them */
 };
 
 struct tree_rule {
@@ -81,7 +81,8 @@ int isolate_landlock_version(struct error *err)
 int isolate_landlock(const struct isolate_reach *reach, struct error *err)
 {
 	int version = isolate_landlock_version(err);
-	/* All rights that the kernel knows, up to those that this file knows. */
+	/* All rights that both the kernel and this file know: the 13 of version 1, and later
+	 * ones. */
 	struct ruleset all = {.files = (1u << 13) - 1};
 
 	if (version < 0)
@@ -112,8 +113,8 @@ int isolate_landlock(const struct isolate_reach *reach, struct error *err)
 	return enter_domain(rules, err);
 }
 
-/* A domain without rights to files does not restrict mounts (security/landlock/fs.c of Linux, since
- * 6.7): bwrap can make its root in it. */
+/* Refuses TCP only. A domain that refuses no rights to files does not restrict mounts either
+ * (security/landlock/fs.c of Linux, since 6.7). So bwrap can still make its root. */
 int isolate_tcp(struct error *err)
 {
 	const struct ruleset net = {.net = TCP_BIND | TCP_CONNECT};

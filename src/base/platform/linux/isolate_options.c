@@ -3,7 +3,7 @@
 #include "base/command_line.h"
 #include "base/platform/linux/isolate.h"
 
-/* The greatest number of 32 bits means "nobody" to the kernel. */
+/* Refuses the greatest number of 32 bits, with which setresuid() would leave the user unchanged. */
 int option_uid(void *field, const char *value, struct error *err)
 {
 	struct isolate_identity *who = field;

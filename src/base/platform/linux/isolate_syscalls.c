@@ -30,15 +30,15 @@ int isolate_syscalls(const struct isolate_syscall *allowed, size_t count, struct
 	for (size_t i = 0; i < count; i++) {
 		rc = seccomp_rule_add_array(filter, SCMP_ACT_ALLOW, allowed[i].number,
 					    isolate_condition_count(&allowed[i]), allowed[i].only);
-		/* -EDOM means that this architecture has no such call. */
+		/* -EDOM says that this architecture has no such system call. */
 		if (rc < 0 && rc != -EDOM)
 			return error_errno(err, -rc, "seccomp rule (%s)", allowed[i].reason);
 	}
 	rc = seccomp_load(filter);
 	if (rc < 0)
 		return error_errno(err, -rc, "load the system call filter");
-	/* The filter is not freed: that may give memory back by calls that are forbidden now. The
-	 * process keeps the few KiB until it ends. */
+	/* The filter is not freed: free() may use system calls that are forbidden now. The process
+	 * keeps these few KiB until it ends. */
 	return 0;
 }
 #endif

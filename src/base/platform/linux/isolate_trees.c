@@ -26,7 +26,7 @@
 
 struct clones {
 	const struct isolate_reach *reach;
-	int fds[TREES_MAX]; /* mounts of the trees that are not attached anywhere yet */
+	int fds[TREES_MAX]; /* a mount of each tree, which is attached to no directory yet */
 };
 
 static bool is_one_file(int a, int b)
@@ -37,8 +37,9 @@ static bool is_one_file(int a, int b)
 	       one.st_ino == other.st_ino;
 }
 
-/* Clones a tree by its name: its descriptor belongs to a mount outside of this process's
- * namespace. */
+/* Returns a clone of the tree's mount, or -1. The clone is made by the name of the tree, since the
+ * descriptor belongs to a mount outside of this process's namespace. ERR_CONFLICT if the name
+ * belongs to another file by now. */
 static int clone_tree(const struct isolate_tree *tree, struct error *err)
 {
 	char link[32], name[PATH_MAX] = "";
@@ -73,7 +74,7 @@ static int make_place(const char *path, struct error *err)
 		       : 0;
 }
 
-/* Mounts a tree's clone in the present directory. */
+/* Mounts the clone of a tree below the working directory, at the path of the tree. */
 static int plant_tree(const struct isolate_tree *tree, int clone, struct error *err)
 {
 	const char *place = tree->path + strspn(tree->path, "/");
@@ -90,7 +91,7 @@ static int plant_tree(const struct isolate_tree *tree, int clone, struct error *
 		flags |= MS_RDONLY;
 	if (mount(NULL, place, NULL, flags, NULL) < 0 || statvfs(place, &fs) < 0)
 		return error_errno(err, errno, "mount %s", tree->path);
-	/* A kernel before 5.10 does not know the flag, and ignores it. */
+	/* A kernel before 5.10 ignores MS_NOSYMFOLLOW, so the result is checked. */
 	return fs.f_flag & NO_SYMLINKS ? 0
 				       : error_set(err, ERR_UNAVAILABLE, "the kernel is too old");
 }

@@ -11,14 +11,15 @@
 
 #include "base/cleanup.h"
 
-/* The most that the kernel puts into one datagram of a dump. */
+/* The most bytes that the kernel puts into one datagram of a dump. */
 #define DATAGRAM_BYTES 32768
-/* The alignment of attributes behind this struct. */
+/* Rounds up to a multiple of four, at which each message and attribute begins. */
 #define ALIGN(n) (((n) + 3) & ~(size_t)3)
 
-/* --- what is said ---------------------------------------------------------------------------- */
+/* --- requests -------------------------------------------------------------------------------- */
 
-/* Appends data and padding: the next attribute must begin at a multiple of four. */
+/* Appends data and padding up to a multiple of four. Marks the message as overfull if it lacks
+ * room. */
 static void append_padded(struct netlink_message *message, const void *data, size_t len)
 {
 	size_t padded = ALIGN(len);
@@ -86,7 +87,7 @@ void netlink_nest_end(struct netlink_message *message, size_t nest)
 	memcpy(message->bytes + nest, &head, sizeof(head));
 }
 
-/* --- what is heard --------------------------------------------------------------------------- */
+/* --- replies --------------------------------------------------------------------------------- */
 
 static void skip_padded(struct netlink_bytes *bytes, size_t len)
 {
@@ -153,10 +154,10 @@ bool netlink_u32(struct netlink_bytes attributes, uint16_t type, uint32_t *out)
 	return true;
 }
 
-/* --- a conversation -------------------------------------------------------------------------- */
+/* --- requests and their replies -------------------------------------------------------------- */
 
-/* Finds the kernel's sentence. It follows the errno and the request's head, or the whole
- * request. */
+/* Finds the sentence by which the kernel explains an error; *out stays unchanged if there is none.
+ * In the reply, it follows the errno and a copy of the request, or of the request's head alone. */
 static void find_sentence(const struct netlink_reply *reply, struct netlink_bytes *out)
 {
 	struct netlink_bytes rest = reply->body;
@@ -172,7 +173,8 @@ static void find_sentence(const struct netlink_reply *reply, struct netlink_byte
 	(void)netlink_attribute(rest, NLMSGERR_ATTR_MSG, out);
 }
 
-/* Returns 0, or fails with the kernel's errno and sentence. */
+/* Returns 0 if the kernel has done the request. Else returns -1; err gets the errno and the
+ * sentence of the kernel, or ERR_IO if the reply is too short. */
 static int take_verdict(const struct netlink_reply *reply, struct error *err)
 {
 	struct netlink_bytes sentence = {0};
@@ -222,7 +224,8 @@ int netlink_open(int protocol, struct error *err)
 
 	if (fd < 0)
 		return error_errno(err, errno, "netlink");
-	/* Asks for sentences beside an errno, without the request; older kernels have none. */
+	/* Asks the kernel to explain an error by a sentence, and to leave out the copy of the
+	 * request. Older kernels can do neither. */
 	(void)setsockopt(fd, SOL_NETLINK, NETLINK_EXT_ACK, &on, sizeof(on));
 	(void)setsockopt(fd, SOL_NETLINK, NETLINK_CAP_ACK, &on, sizeof(on));
 	return steal_fd(&fd);
@@ -248,8 +251,9 @@ static int post_message(int fd, struct netlink_message *message, uint16_t flags,
 	return 0;
 }
 
-/* Reads the kernel's answer without waiting: the kernel has answered before sendto() returned, and
- * continues a dump whenever a part of it is read. */
+/* Reads one datagram of the kernel's answer without waiting. The kernel has answered before
+ * sendto() returned, and adds the next part of a dump when a part is read. Returns 1 if more must
+ * be read, 0 at the end of the answer, -1 on failure. */
 static int hear_kernel(int fd, uint32_t sequence, netlink_take_fn *take, void *data,
 		       struct error *err)
 {

@@ -3,7 +3,8 @@
 
 #include <sys/socket.h>
 
-/* Since Linux 6.16; the number on all supported architectures. Older headers do not define it. */
+/* This option exists since Linux 6.16, and older headers do not define it. Its number is the same
+ * on all supported architectures. */
 #ifndef SO_PASSRIGHTS
 #define SO_PASSRIGHTS 83
 #endif

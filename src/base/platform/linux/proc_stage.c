@@ -15,10 +15,10 @@
 #include "base/cleanup.h"
 #include "base/platform/linux/userns_held.h"
 
-/* Room for the directory itself and the names of its items. */
+/* The size is room for the directory itself and the names of its items. */
 #define STAGE_OPTIONS "mode=0755,size=64k"
 
-/* --- the owner's other name ------------------------------------------------------------------- */
+/* --- an owner that is mapped ------------------------------------------------------------------ */
 
 struct renaming {
 	const struct stat *st;
@@ -39,7 +39,7 @@ static int write_owner(pid_t pid, const void *data, struct error *err)
 
 /* --- in the parent ---------------------------------------------------------------------------- */
 
-/* Returns whether everybody has the rights that are needed. */
+/* Returns whether everybody may read the file and, unless read_only, write to it. */
 static bool is_open_to_all(const struct stat *st, bool read_only)
 {
 	mode_t wanted = read_only ? S_IROTH : S_IROTH | S_IWOTH;
@@ -76,8 +76,8 @@ int proc_stage_add(struct proc_stage *stage, int fd, bool read_only, uid_t owner
 		return error_set(err, ERR_INVALID, "a machine takes at most %d files",
 				 PROC_STAGE_MAX);
 	if (owner && !S_ISDIR(st.st_mode) && !is_open_to_all(&st, read_only)) {
-		/* A user namespace that maps the file's owner to the other user, and no one
-		 * else. */
+		/* The user namespace maps the owner and the group of the file to the number
+		 * `owner`, and nobody else. */
 		const struct renaming renaming = {&st, owner};
 
 		item.userns_fd = userns_held(write_owner, &renaming, "the owner of a file", err);
@@ -131,8 +131,8 @@ static int enter_namespaces(const struct proc_stage *stage)
 				 write_text("/proc/self/uid_map", stage->uid_map) < 0 ||
 				 write_text("/proc/self/gid_map", stage->gid_map) < 0))
 		return -1;
-	/* Mounts of this namespace do not reach the host; an unmount on the host still takes effect
-	 * here. */
+	/* MS_SLAVE: mounts of this namespace do not appear on the host, but an unmount on the host
+	 * takes effect in this namespace too. */
 	return mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL) < 0 ||
 			       mount("microagent", PROC_STAGE, "tmpfs", MS_NOSUID, STAGE_OPTIONS) <
 				       0
@@ -140,8 +140,8 @@ static int enter_namespaces(const struct proc_stage *stage)
 		       : 0;
 }
 
-/* Makes a mount of only that name, and checks that it is that very file; -1 with errno on
- * failure. */
+/* Returns a new mount of only the item's path, or -1 with errno. ESTALE: the path leads to another
+ * file than when the item was added. */
 static int clone_mount(const struct proc_stage_item *item)
 {
 	autoclose int fd = open_tree(AT_FDCWD, item->path,
@@ -151,13 +151,13 @@ static int clone_mount(const struct proc_stage_item *item)
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return -1;
 	if (st.st_dev != item->device || st.st_ino != item->inode) {
-		errno = ESTALE; /* the name belongs to another file now */
+		errno = ESTALE;
 		return -1;
 	}
 	return steal_fd(&fd);
 }
 
-/* Writes the digits without printf(), which is not allowed here. */
+/* Does the same as proc_stage_name(), without printf(), which is not async-signal-safe. */
 static void place_name(size_t n, char out[PROC_STAGE_NAME])
 {
 	static const char front[] = PROC_STAGE "/";

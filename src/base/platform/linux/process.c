@@ -66,7 +66,8 @@ int process_end_with(pid_t parent)
 {
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
 		return -1;
-	/* If the parent ended before, this process has another parent now. */
+	/* If the parent ended before prctl(), this process has another parent now, and gets no
+	 * signal. */
 	if (getppid() != parent) {
 		errno = ESRCH;
 		return -1;
@@ -89,7 +90,8 @@ int process_own_program(char out[PATH_MAX])
 	return 0;
 }
 
-/* Reads the umask without umask(), which would also change it: other threads would see that. */
+/* Reads the umask from /proc: umask() would also change it, and other threads would see that.
+ * Returns 077 if /proc does not show it. */
 mode_t process_umask(void)
 {
 	static const char key[] = "\nUmask:";

@@ -30,13 +30,13 @@ pid_t process_parent(pid_t pid)
 	autofile FILE *f = fopen(path, "re");
 	size_t n = f ? fread(text, 1, sizeof(text) - 1, f) : 0;
 	text[n] = '\0';
-	/* The line is "pid (any name) state ppid ...": the name may hold anything, so the search
-	 * begins at the last ')'. */
+	/* The line is "PID (NAME) STATE PPID ...". The name may have any bytes, so the fields are
+	 * looked for behind the last ')'. */
 	const char *end = strrchr(text, ')');
 	return end && strlen(end) > 4 ? (pid_t)strtol(end + 4, NULL, 10) : 0;
 }
 
-/* Reads field 22 of /proc/PID/stat: clock ticks since the boot. */
+/* Reads field 22 of /proc/PID/stat: the clock ticks from the boot to the start of the process. */
 int process_start_time(pid_t pid, uint64_t *began, struct error *err)
 {
 	autobuf struct buf stat = BUF_INIT(4096);
@@ -47,13 +47,13 @@ int process_start_time(pid_t pid, uint64_t *began, struct error *err)
 		return error_set(err, ERR_NOT_FOUND, "no process has the pid %d", (int)pid);
 	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
 	if (path_read_file_at(AT_FDCWD, path, &stat, err) < 0) {
-		/* ESRCH: the process ended between open and read */
+		/* ESRCH: the process ended after the file was opened. */
 		if (err && err->errnum == ESRCH)
 			err->code = ERR_NOT_FOUND;
 		return -1;
 	}
-	/* Field 2 is the name in brackets, which may hold blanks and brackets: fields are counted
-	 * from its end. */
+	/* Field 2 is the name in brackets, which may have blanks and brackets itself. So the later
+	 * fields are counted from the last ')'. */
 	field = strrchr(buf_string(&stat), ')');
 	for (int i = 2; field && i < 22; i++)
 		if ((field = strchr(field, ' ')))
@@ -64,7 +64,7 @@ int process_start_time(pid_t pid, uint64_t *began, struct error *err)
 	return 0;
 }
 
-/* Returns a line of smaps_rollup in bytes; 0 if there is none. */
+/* Returns the number in a line of smaps_rollup, in bytes; 0 if the line is missing. */
 static uint64_t rollup_line(const char *text, const char *name)
 {
 	const char *line = strstr(text, name);
@@ -147,7 +147,8 @@ int process_each(process_fn *fn, void *data, struct error *err)
 
 /* --- open files ------------------------------------------------------------------------------- */
 
-/* Returns whether a file has the name. The kernel adds a mark if the file has lost its name. */
+/* Returns whether the last component of an open file's path is name. If the file has lost its name,
+ * the kernel adds " (deleted)". */
 static bool is_named(const char *last, const char *name)
 {
 	size_t len = strlen(name);
@@ -170,7 +171,7 @@ static bool look_at_file(int fds, const char *number, const char *name, char pat
 	slash = strrchr(path, '/');
 	if (!slash || (name && !is_named(slash + 1, name)))
 		return false;
-	/* The permissions of the link are those with which the file was opened. */
+	/* The permissions of the link show whether the file was opened to read or write. */
 	if (fstatat(fds, number, &link, AT_SYMLINK_NOFOLLOW) < 0 ||
 	    statx(fds, number, AT_STATX_DONT_SYNC, STATX_INO, &file) < 0)
 		return false;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Of libmd; the header is in Debian's libmd-dev. */
+/* The functions are in libmd. Debian has its header in libmd-dev. */
 #include <sha256.h>
 
 #include "base/sha256.h"

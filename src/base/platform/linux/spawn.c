@@ -20,7 +20,7 @@
 #include "base/cleanup.h"
 #include "base/platform/linux/proc_stage.h"
 
-/* The filter, whose rows follow its head in memory. */
+/* A system call filter: its head, and its instructions behind the head in the same memory. */
 struct spawn_rights {
 	struct sock_fprog filter;
 	struct sock_filter code[];
@@ -55,7 +55,8 @@ int spawn_prepare(const struct proc_spec *spec, struct spawn_rights **out, struc
 	return 0;
 }
 
-/* Explains why a file that could be opened here cannot be shown in the child's namespaces. */
+/* Explains why file n of the stage, which could be opened here, cannot be shown in the child's
+ * namespaces. Returns -1. */
 int spawn_explain_stage(const struct proc_stage *stage, size_t n, int errnum, struct error *err)
 {
 	const struct proc_stage_item *item = n < stage->count ? &stage->items[n] : NULL;
@@ -72,7 +73,8 @@ int spawn_explain_stage(const struct proc_stage *stage, size_t n, int errnum, st
 
 /* --- in the child ----------------------------------------------------------------------------- */
 
-/* Forks as fork() does, but with another parent. It is used only by programs without threads. */
+/* Forks. If for_parent, the parent of the new process is the parent of this process. Only programs
+ * without threads may use that. */
 pid_t spawn_fork(bool for_parent)
 {
 	return for_parent ? (pid_t)syscall(SYS_clone, CLONE_PARENT | SIGCHLD, NULL, NULL, NULL, 0)
@@ -80,16 +82,19 @@ pid_t spawn_fork(bool for_parent)
 }
 
 /*
- * Mounts the directory on its place. An earlier descriptor cannot be mounted in a new mount
- * namespace, since it belongs to a mount of the old one. The working directory can, since the
- * kernel moves it to the new one.
+ * Mounts the directory at bind_at, in a new mount namespace. A descriptor from before cannot be
+ * mounted in the new namespace, since it belongs to a mount of the old one. The working directory
+ * can be mounted, since the kernel moves it to the new namespace. So the caller has made the
+ * directory its working directory.
  *
- * Later mounts on the host do not appear in the directory: it is made private before it is made
- * read-only, so that a mount that appeared in between becomes read-only too. The other mounts still
- * follow the host: otherwise they would stay in use here after the host has unmounted them.
+ * Unless bind_follows, later mounts on the host do not appear in the directory. The directory is
+ * made private before it is made read-only: so a mount that the host makes at the last moment
+ * becomes read-only too. The other mounts of the namespace still follow the host. Otherwise they
+ * would stay in use in the namespace after the host has unmounted them.
  *
- * If later mounts are wanted (bind_follows), the directory itself has only the places for them. It
- * is read-only whatever the mounts are: it lies where the host keeps its records, often in memory.
+ * If bind_follows, later mounts appear, and the directory itself has only the places for them. The
+ * directory is then read-only even if the mounts in it are not: it is on the host's own file system
+ * for records, which is often in memory.
  */
 static int bind_directory(const struct proc_spec *spec)
 {
@@ -110,7 +115,7 @@ static int bind_directory(const struct proc_spec *spec)
 int spawn_enter(const struct proc_spec *spec, enum spawn_step *step, size_t *item)
 {
 	*step = SPAWN_USERNS;
-	/* Must come before the namespace is entered, where this process has fewer rights. */
+	/* Must come before setns(): in the user namespace, this process has fewer rights. */
 	if (spec->bind_at && fchdir(spec->bind_fd) < 0)
 		return -1;
 	if (spec->userns_fd > 0 && setns(spec->userns_fd, CLONE_NEWUSER) < 0)
@@ -134,8 +139,9 @@ int spawn_change_user(const struct proc_spec *spec)
 	return setresuid(spec->uid, spec->uid, spec->uid);
 }
 
-/* Set after the change of user, which clears it. If the parent ended before, this process has
- * another parent now. */
+/* Asks the kernel to kill this process when its parent ends. The caller has changed the user
+ * before, since that change would clear the setting. If the parent has ended already, this process
+ * has another parent now, and ends at once. */
 int spawn_end_with(pid_t parent)
 {
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)

@@ -14,9 +14,9 @@
 
 #include "base/cleanup.h"
 
-/* Starts a child that holds a new user namespace until it is killed. The child begins in it, so
- * that the caller need not wait until the child runs. A raw system call, because the C library's
- * fork() takes no flags. */
+/* Starts a child that holds a new user namespace until the child is killed. The child is in the
+ * namespace from its start, so the caller need not wait until the child runs. This is a raw system
+ * call, because the C library's fork() takes no flags. */
 static pid_t hold_namespace(void)
 {
 	pid_t parent = getpid();

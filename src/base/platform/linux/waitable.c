@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Linux has its own kind of descriptor for each of these. */
+/* Each descriptor of waitable.h is of a kind that Linux has for this purpose: eventfd, signalfd,
+ * timerfd or epoll. */
 #include "base/platform/waitable.h"
 
 #include <errno.h>
@@ -22,7 +23,7 @@ void wake_raise(int wake)
 	const uint64_t one = 1;
 	int saved = errno;
 
-	/* This fails only after wake was raised 2^64 times. */
+	/* write() fails only if wake was raised 2^64 times and never cleared. */
 	(void)!write(wake, &one, sizeof(one));
 	errno = saved;
 }
@@ -76,7 +77,8 @@ int any_fd_add(int any, int fd)
 	return epoll_ctl(any, EPOLL_CTL_ADD, fd, &event) < 0 && errno != EEXIST ? -1 : 0;
 }
 
-/* Sets a timer far in the future, which is cancelled when the wall clock is set. */
+/* Sets a timer far in the future. The kernel cancels it when the wall clock is set, which makes fd
+ * readable. */
 static int arm_far_timer(int fd)
 {
 	const struct itimerspec far = {.it_value.tv_sec = INT32_MAX};
