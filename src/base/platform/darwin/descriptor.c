@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Only open() makes a descriptor O_CLOEXEC at once. For other calls there are two steps, and a
- * program that another thread starts in between may inherit the descriptor. Programs that this code
- * starts inherit only what was asked for (proc_spawn.c).
+ * Only open() makes a descriptor O_CLOEXEC at once. Other calls make the descriptor first, and the
+ * flag is set by a second call. A program that another thread starts between the two calls may
+ * inherit the descriptor. Programs that proc_spawn.c starts inherit only the descriptors that they
+ * are meant to have.
  *
  * sun_path holds 103 bytes, less than the path of many a state directory, and no path leads through
  * a descriptor. So a thread goes to the directory by itself: pthread_fchdir_np(), which libSystem
  * exports and its own fts(3) uses, changes only the working directory of the calling thread.
  *
- * Compiled and linked for macOS, never run on one.
+ * This file was compiled and linked for macOS, but never run there.
  */
 #include "base/platform/descriptor.h"
 
@@ -29,7 +30,7 @@
 
 #define CHUNK 65536
 
-int pthread_fchdir_np(int fd); /* -1: back to the process's directory */
+int pthread_fchdir_np(int fd); /* fd -1: returns the thread to the process's directory */
 
 static int fail_on(int fd)
 {
@@ -99,7 +100,7 @@ int descriptor_accept(int listener, struct sockaddr_storage *peer, bool nonblock
 	return fd < 0 ? -1 : quiet_socket(fd, nonblock);
 }
 
-/* Uses SO_REUSEADDR, since remains of earlier connections would keep the port. */
+/* Uses SO_REUSEADDR: without it, remains of earlier connections would keep the port. */
 int descriptor_bind_port(int fd, const struct sockaddr *address, socklen_t len)
 {
 	int on = 1;
@@ -109,9 +110,10 @@ int descriptor_bind_port(int fd, const struct sockaddr *address, socklen_t len)
 	return bind(fd, address, len);
 }
 
-/* A socket that is bound and does not listen refuses by itself, and nobody else can bind its port
- * (in_pcbbind() in bsd/netinet/in_pcb.c of xnu). Listening cannot be ended: shutdown() of a socket
- * that is not connected fails with ENOTCONN (soshutdown() in bsd/kern/uipc_socket.c). */
+/* Does nothing for a socket that is bound and does not listen: it refuses connections, and nobody
+ * else can bind its port (in_pcbbind() in bsd/netinet/in_pcb.c of xnu). Fails for a socket that
+ * listens, since nothing ends that: shutdown() of a socket that is not connected fails with
+ * ENOTCONN (soshutdown() in bsd/kern/uipc_socket.c). */
 int descriptor_hold_port(int fd)
 {
 	int listens = 0;
@@ -189,8 +191,7 @@ int descriptor_null(void)
 	return open("/dev/null", O_RDWR | O_CLOEXEC);
 }
 
-/* Makes the file in the user's own directory for temporary files; it has no name once it is
- * open. */
+/* Makes a file in the user's own directory for temporary files, and removes its name at once. */
 int descriptor_memory(const char *name)
 {
 	char path[PATH_MAX];
@@ -223,7 +224,8 @@ int descriptor_poll(struct pollfd *fds, size_t count, uint64_t deadline_ns)
 	const struct timespec *left = fd_time_left(deadline_ns, &time);
 	int64_t ms = -1;
 
-	/* Rounded up, so that poll() is not called again and again in the last millisecond. */
+	/* The milliseconds are rounded up. Otherwise poll() would be called again and again in the
+	 * last millisecond. */
 	if (left)
 		ms = left->tv_sec >= INT_MAX / 1000
 			     ? INT_MAX
@@ -232,7 +234,7 @@ int descriptor_poll(struct pollfd *fds, size_t count, uint64_t deadline_ns)
 	return poll(fds, (nfds_t)count, (int)ms);
 }
 
-/* sendfile() works only with sockets. */
+/* Reads and writes, since sendfile() of macOS sends only to sockets. */
 ssize_t descriptor_send_file(int to, int from, off_t *at, size_t len)
 {
 	uint8_t chunk[CHUNK];
@@ -274,7 +276,8 @@ int descriptor_bind_at(int sock, int dirfd, const char *name)
 
 	if (call_in_directory(sock, dirfd, name, bind) < 0)
 		return -1;
-	/* Until listen() nobody can connect, whatever mode the umask has left. */
+	/* The umask may have left too many rights for a moment. That does no harm, since nobody can
+	 * connect before listen(). */
 	if (fchmodat(dirfd, name, S_IRUSR | S_IWUSR, 0) == 0)
 		return 0;
 	why = errno;
@@ -283,8 +286,9 @@ int descriptor_bind_at(int sock, int dirfd, const char *name)
 	return -1;
 }
 
-/* macOS cannot connect to a descriptor. The name may become a link between the check and the
- * connection, but no program with fewer rights than this one writes to the directory. */
+/* Connects by the name, since macOS cannot connect to a descriptor. After the check, the name may
+ * become a link. That does no harm: no program with fewer rights than this one writes to the
+ * directory. */
 int descriptor_connect_at(int sock, int dirfd, const char *name)
 {
 	struct stat st;

@@ -4,7 +4,8 @@
  * a disk from being unmounted). A directory reports that its entries have changed, but not how, and
  * reports no writes to its files. So for DIR_WATCH_WRITTEN each file has a descriptor of its own,
  * and new files get theirs when the directory has changed. A kqueue does not say which descriptors
- * belong to it, so there is a list. Compiled and linked for macOS, never run on one.
+ * belong to it, so there is a list. This file was compiled and linked for macOS, but never run
+ * there.
  */
 #include "base/platform/dir_watch.h"
 
@@ -27,7 +28,7 @@ struct place {
 	struct place *next;
 	int watch;
 	int fd;
-	int number; /* number of the directory: its descriptor */
+	int number; /* the descriptor of the directory, which is its number for the caller */
 	bool scans; /* a directory whose files are watched too */
 	ino_t ino;  /* the inode of a file; 0: a directory */
 };

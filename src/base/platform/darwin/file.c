@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Files on APFS. Compiled and linked for macOS, never run on one; the facts are from open(2),
- * clonefile(2), rename(2) and fcntl(2). */
+/* Files on APFS. This file was compiled and linked for macOS, but never run there. Its facts are
+ * from open(2), clonefile(2), rename(2) and fcntl(2). */
 #include "base/platform/file.h"
 
 #include <errno.h>
@@ -44,7 +44,7 @@ static bool is_of_disk(int fd, dev_t dev)
 	return fstat(fd, &st) == 0 && st.st_dev == dev;
 }
 
-/* Opens one component: a name that is no link, on that disk. */
+/* Opens one component of a path. Fails if the component is a link or is not on the disk dev. */
 static int open_step(int dir, const char *name, int flags, dev_t dev)
 {
 	autoclose int fd = openat(dir, name, flags | O_NOFOLLOW);
@@ -54,7 +54,7 @@ static int open_step(int dir, const char *name, int flags, dev_t dev)
 	return is_of_disk(fd, dev) ? steal_fd(&fd) : fail_with(EXDEV);
 }
 
-/* Opens a path step by step, since no call promises all of this at once. */
+/* Opens a path component by component, since no single call refuses links, ".." and other disks. */
 static int open_below(int dirfd, const char *path, int flags)
 {
 	autoclose int at = -1;
@@ -113,8 +113,8 @@ ssize_t file_path(int fd, char *out, size_t size)
 	return snprintf(out, size, "%s", path);
 }
 
-/* Opens the file by its path, and only if the path still leads to the same file: /dev/fd/N would
- * share the offset. */
+/* Opens the file by its path, and only if the path still leads to the same file. /dev/fd/N is not
+ * used: the new descriptor would share the offset of fd. */
 int file_reopen(int fd, int flags)
 {
 	char path[PATH_MAX];
@@ -169,7 +169,7 @@ void file_let_go(int fd)
 
 /* --- files without a name --------------------------------------------------------------------- */
 
-/* There are no such files: a file that has lost its last name cannot get one again. */
+/* Always fails: on macOS, a file that has lost its last name cannot get one again. */
 int file_open_nameless(int dirfd, int access)
 {
 	(void)dirfd, (void)access;
@@ -190,9 +190,10 @@ int file_clone_into(int from, int to)
 	return fail_with(ENOTSUP);
 }
 
-/* Opens a clone for writing. It has the mode and the flags of its original (clonefile(2)): a base
- * may forbid to write or remove it. The user that makes the clone owns it, like any file
- * (CLONE_NOOWNERCOPY). */
+/* Opens a clone for writing. A clone has the mode and the flags of its original (clonefile(2)),
+ * which may forbid to write to the clone or to remove it. So both are changed first. That is
+ * allowed, since the user that makes a clone owns it (CLONE_NOOWNERCOPY). On failure the clone is
+ * removed. */
 static int open_clone(int dirfd, const char *name)
 {
 	autoclose int clone = openat(dirfd, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kqueue. Compiled and linked for macOS, never run on one.
+ * Waits by kqueue. This file was compiled and linked for macOS, but never run there.
  *
  * A descriptor has up to two filters here where epoll has one entry: EVFILT_READ for LOOP_IN and
  * LOOP_RDHUP, EVFILT_WRITE for LOOP_OUT, and both for LOOP_HUP. Their events of one wait are
- * combined, since a watch is called once in a round. The facts are from kqueue(2): an end is
- * EV_EOF, with a socket's error in fflags; a filter that is EV_CLEAR reports changes. There is
- * nothing for LOOP_PRI.
+ * combined, since a watch is called once in a round. These facts are from kqueue(2): EV_EOF reports
+ * an end, with the error of a socket in fflags; a filter with EV_CLEAR reports only changes. No
+ * filter reports LOOP_PRI.
  *
- * Each filter reports the end of its own direction, perhaps not in the same wait as the other one.
- * So poll(2) is asked whether the other direction is over too: it then reports POLLHUP
+ * Each filter reports the end of its own direction. The two filters may report in different waits.
+ * So when one direction is over, poll(2) is asked about the other: it reports POLLHUP if that is
+ * over too
  * (poll_callback() in bsd/kern/sys_generic.c of https://github.com/apple-oss-distributions/xnu).
  */
 #include "base/platform/poller.h"
@@ -58,7 +59,7 @@ void poller_free(struct poller *p)
 static const struct {
 	int16_t filter;
 	uint32_t ready; /* the event for which the filter waits */
-	uint32_t ends;	/* the ends that it reports too */
+	uint32_t ends;	/* the ends that the filter reports too */
 } filters[] = {
 	{EVFILT_READ, LOOP_IN, LOOP_RDHUP | LOOP_HUP},
 	{EVFILT_WRITE, LOOP_OUT, LOOP_HUP},
@@ -69,8 +70,8 @@ static bool has_filter(size_t which, uint32_t events)
 	return events & (filters[which].ready | filters[which].ends);
 }
 
-/* Returns whether a filter reports changes. A watch that waits only for an end must not get endless
- * reports of data that come before it. */
+/* Returns whether a filter must report only changes: for LOOP_EDGE, and for a watch that waits only
+ * for an end. Such a watch would else get endless reports of the data before the end. */
 static bool tells_changes(size_t which, uint32_t events)
 {
 	return events & LOOP_EDGE || !(events & filters[which].ready);
@@ -93,8 +94,8 @@ static int add_changes(struct kevent *out, int fd, size_t which, uint32_t from, 
 	return n;
 }
 
-/* Returns whether a file never blocks. kqueue accepts some such files, but at its end a file would
- * not count as ready any more. */
+/* Returns whether a file never blocks, so that kqueue is not used for it. kqueue accepts some such
+ * files, but would not report a file as ready when all of it has been read. */
 static bool never_blocks(int fd)
 {
 	struct stat st;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Facts from libproc(3) and sysctl(3) about any process of this user. Compiled and linked for
- * macOS, never run on one. */
+/* Facts from libproc(3) and sysctl(3) about any process of this user. This file was compiled and
+ * linked for macOS, but never run there. */
 #include <errno.h>
 #include <libproc.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 #include "base/cleanup.h"
 #include "base/platform/process.h"
 
-/* Room for processes that start between the question for their number and the answer. */
+/* Room for processes that start after the system was asked how many there are. */
 #define MORE_PROCESSES 64
 
 static int read_bsd_info(pid_t pid, struct proc_bsdinfo *out)
@@ -29,7 +29,7 @@ pid_t process_parent(pid_t pid)
 	return read_bsd_info(pid, &info) < 0 ? 0 : (pid_t)info.pbi_ppid;
 }
 
-/* Stores the start in microseconds of the wall clock as it was at that time. */
+/* Stores the time at which the process started, in microseconds of the wall clock of that time. */
 int process_start_time(pid_t pid, uint64_t *began, struct error *err)
 {
 	struct proc_bsdinfo info;
@@ -40,7 +40,7 @@ int process_start_time(pid_t pid, uint64_t *began, struct error *err)
 	return 0;
 }
 
-/* Measures memory. No documented call tells which pages of another process belong only to it. */
+/* Always fails: no documented call tells which pages of a process belong to it alone. */
 int process_memory(pid_t pid, struct process_memory *out, struct error *err)
 {
 	(void)pid;
@@ -61,8 +61,8 @@ int process_boot_id(char out[37], struct error *err)
 	return 0;
 }
 
-/* Reads KERN_PROCARGS2: an int that counts the arguments, the path of the program, NULs, the
- * arguments. */
+/* Appends the arguments from the bytes of KERN_PROCARGS2. These bytes are an int, which counts the
+ * arguments, then the path of the program, one or more NULs, and the arguments. */
 static int put_arguments(const char *bytes, size_t size, struct buf *out)
 {
 	const char *at = bytes + sizeof(int), *end = bytes + size;

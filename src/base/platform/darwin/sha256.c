@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Of CommonCrypto, a part of libSystem: CC_SHA256(3cc) of macOS. */
+/* The functions are in CommonCrypto, a part of libSystem: CC_SHA256(3cc) of macOS. */
 #include <CommonCrypto/CommonDigest.h>
 
 #include "base/sha256.h"
 
 _Static_assert(sizeof(CC_SHA256_CTX) <= sizeof(struct sha256), "room for the state");
 
-/* The most bytes of one call, which takes a length of 32 bits. */
+/* The most bytes that are passed in one call: the length has only 32 bits. */
 #define PIECE ((size_t)1 << 30)
 
 void sha256_init(struct sha256 *sha)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * There are no namespaces, and the system cannot end a process with its parent. So a process that
- * must end with its parent gets a keeper: a process that is nobody's child, holds no descriptor,
- * and waits until one of the two ends. Compiled and linked for macOS, never run on one.
+ * must end with its parent gets a keeper. The keeper is a process that is a child of neither, holds
+ * no descriptor of theirs, and waits until the process or its parent ends. This file was compiled
+ * and linked for macOS, but never run there.
  */
 #include "base/platform/spawn.h"
 
@@ -68,8 +69,9 @@ int spawn_change_user(const struct proc_spec *spec)
 	return setuid(spec->uid);
 }
 
-/* Waits by kqueue(2), which reports the end of a process to any process. It refuses to watch a
- * process that has ended already. */
+/* Runs the keeper: waits until parent or child has ended, and kills child if parent has ended.
+ * kqueue(2) reports the end of a process to any process. It refuses to watch a process that has
+ * ended already. */
 static void keep_with(pid_t parent, pid_t child) __attribute__((noreturn));
 static void keep_with(pid_t parent, pid_t child)
 {
@@ -93,8 +95,8 @@ static void keep_with(pid_t parent, pid_t child)
 	_exit(0);
 }
 
-/* Starts the keeper through a process in between, so that the program has no child that it does not
- * know. */
+/* Starts a process that starts the keeper and ends. So the keeper is no child of the new program,
+ * which would not know it. */
 int spawn_end_with(pid_t parent)
 {
 	pid_t child = getpid(), between = fork();
@@ -127,7 +129,8 @@ int spawn_give_up(const struct spawn_rights *rights)
 	return 0;
 }
 
-/* execvP() takes a PATH as its argument; it takes the environment from the global variable. */
+/* Sets the environment before execvP(), which takes it from the global variable, and takes the
+ * PATH as an argument. */
 void spawn_exec(const char *program, char *const *argv, char *const *envp)
 {
 	const char *path = getenv("PATH");

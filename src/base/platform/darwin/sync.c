@@ -5,8 +5,8 @@
 #include <unistd.h>
 
 /* Uses F_FULLFSYNC, which makes the drive write everything: after fsync() the drive may still lose
- * data that it has not written (fcntl(2) and fsync(2) of macOS). Not every file system supports
- * it. */
+ * data that it has not written (fcntl(2) and fsync(2) of macOS). If the file system does not
+ * support F_FULLFSYNC, uses fsync(). */
 int file_sync(int fd)
 {
 	return fcntl(fd, F_FULLFSYNC) == 0 ? 0 : fsync(fd);

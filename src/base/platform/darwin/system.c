@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Compiled and linked for macOS, never run on one. */
+/* This file was compiled and linked for macOS, but never run there. */
 #include "base/platform/system.h"
 
 #include <errno.h>
@@ -42,7 +42,7 @@ int memory_of_host(uint64_t *total, uint64_t *available, struct error *err)
 	if (sysctlbyname("hw.memsize", &all, &size, NULL, 0) < 0)
 		return error_errno(err, errno, "hw.memsize");
 	*total = all;
-	/* Inactive memory is given up before anything is swapped out. */
+	/* Inactive memory counts as available: the system reuses it before it swaps. */
 	*available = ((uint64_t)pages.free_count + pages.inactive_count + pages.purgeable_count) *
 		     (uint64_t)getpagesize();
 	return 0;
@@ -60,8 +60,8 @@ const char *system_getenv(const char *name)
 	return issetugid() ? NULL : getenv(name);
 }
 
-/* Uses clock_gettime_nsec_np(3): the first clock stands still while the system sleeps, the second
- * does not. */
+/* Reads CLOCK_UPTIME_RAW, which stands still while the system sleeps. CLOCK_MONOTONIC_RAW goes on
+ * then (clock_gettime_nsec_np(3)). */
 uint64_t system_awake_ns(void)
 {
 	return clock_gettime_nsec_np(CLOCK_UPTIME_RAW);

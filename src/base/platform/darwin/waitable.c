@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Each is a kqueue with one filter. A kqueue is itself a descriptor that can be waited for. The
- * clock is the exception: notifyd reports it. Compiled and linked for macOS, never run on one. The
- * facts are from kqueue(2); fork() does not pass on a kqueue.
+ * Each descriptor of waitable.h is a kqueue, which can be waited for like any descriptor. The
+ * exception is the descriptor for the wall clock, to which notifyd writes. A child that fork()
+ * makes does not get the kqueues. The facts are from kqueue(2). This file was compiled and linked
+ * for macOS, but never run there.
  */
 #include "base/platform/waitable.h"
 
@@ -15,7 +16,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 
-#define OWN_IDENT 0 /* the number of a filter that stands for nothing else */
+#define OWN_IDENT 0 /* the number of a filter that is for no descriptor, signal or process */
 
 static int change_kqueue(int queue, uintptr_t ident, int16_t filter, uint16_t flags,
 			 uint32_t fflags, int64_t data)
@@ -37,7 +38,7 @@ static int open_kqueue(uintptr_t ident, int16_t filter, uint16_t flags, uint32_t
 	return steal_fd(&queue);
 }
 
-/* Takes an event. Returns 1 if there was one. */
+/* Takes an event without waiting. Returns 1 if there was one, 0 if not, -1 on failure. */
 static int take_event(int queue, struct kevent *out)
 {
 	const struct timespec now = {0};
@@ -94,8 +95,9 @@ int any_fd_add(int any, int fd)
 
 /*
  * Opens a descriptor for signals. EVFILT_SIGNAL reports each signal that is sent, even if it is
- * blocked or ignored, but no signal that was pending before: for that a user event with its number
- * is triggered. The signal stays pending until sigwait() takes it.
+ * blocked or ignored. It does not report a signal that was pending before: for each such signal, a
+ * user event with the number of the signal is triggered. A blocked signal stays pending until
+ * sigwait() takes it.
  */
 int signal_fd_open(const sigset_t *set)
 {
@@ -150,7 +152,7 @@ int signal_fd_take(int fd)
 		if (is_thrown_away(signal))
 			return signal;
 	}
-	return 0; /* another descriptor for the same signal took it */
+	return 0; /* no event is left, or the signal was taken by another descriptor for it */
 }
 
 /* --- the clock -------------------------------------------------------------------------------- */
@@ -174,7 +176,7 @@ int clock_set_fd_open(void)
 	return -1;
 }
 
-/* Reads the tokens, one for each time that the clock was set. */
+/* Reads the tokens in fd. notifyd writes one token each time the clock is set. */
 int clock_set_fd_take(int fd)
 {
 	int token, any = 0;
