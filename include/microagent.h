@@ -314,10 +314,10 @@ struct microagent_run_options {
 
 /*
  * Makes a machine for one command, boots it, runs the command, and ends the machine again. options
- * may be NULL. If spec->command is NULL, the command is what the image has of an entrypoint and
- * default arguments; ERR_INVALID if the image has neither. Returns when everything has ended, also
- * after a cancel. If the calling process dies in any way, the machine ends too. A command that
- * exits with another code than 0 is no error here.
+ * may be NULL. If spec->command is NULL, the command is the image's entrypoint, followed by the
+ * image's default arguments. The image may lack one of the two; ERR_INVALID if it has neither.
+ * Returns when everything has ended, also after a cancel. If the calling process dies in any way,
+ * the machine ends too. A command that exits with another code than 0 is no error here.
  */
 int microagent_run(struct microagent *agent, const struct microagent_spec *spec,
 		   const struct microagent_run_options *options,
@@ -417,8 +417,8 @@ struct microagent_copy {
 	const char *user; /* the user of the guest with whose rights files are read or written in
 			   * the guest; NULL: the image's user, or uid 1000 if the image names
 			   * none */
-	/* Is called when something was left out: a device, or a link that leads out of what is
-	 * copied. May be NULL. */
+	/* Is called for each entry that was left out: path is the entry, relative to the root of
+	 * the copy, and why is the reason, like "permission denied". May be NULL. */
 	void (*skipped)(void *data, const char *path, const char *why);
 	void *data;
 	/* Is called for every chunk, with the number of bytes of files' contents that were copied

@@ -33,7 +33,7 @@ int microagent_base_check_name(const char *word, struct error *err);
 
 /* The kinds of lines that are reported while a base is provisioned. */
 enum microagent_base_line {
-	MICROAGENT_BASE_DOING,	/* what is done now, like "booting" */
+	MICROAGENT_BASE_DOING,	/* the present work, like "booting" */
 	MICROAGENT_BASE_STEP,	/* a line that the script printed with "### " at its beginning,
 				 * without these characters */
 	MICROAGENT_BASE_OUTPUT, /* any other line of the script's stdout or stderr, or a part of a
@@ -483,8 +483,8 @@ struct microagent_pool_spec {
  * sessions one after the other, and only uses processors and disks while nothing else needs them.
  * This process makes no session within two seconds of a claim, and none for which the host has no
  * room. Its log is <state>/pool/<base>/filler.log. Sessions beyond the size, and sessions that
- * differ from what is asked for now, are destroyed. ERR_INVALID if the size is more than this host
- * can ever have.
+ * differ from this spec, are destroyed. ERR_INVALID if the size is more than this host can ever
+ * have.
  */
 int microagent_pool_set(struct microagent *agent, const struct microagent_pool_spec *spec,
 			struct error *err);

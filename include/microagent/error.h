@@ -84,8 +84,8 @@ enum error_reason {
 	REASON_KERNEL_MISSING, /* the kernel that a workspace was prepared with */
 	REASON_NO_INITRD,
 	REASON_INITRD_MISSING, /* the initrd that a workspace was prepared with */
-	REASON_INITRD_OLD,     /* its agent cannot do what was asked */
-	REASON_INITRD_OTHER,   /* its agent is of another build */
+	REASON_INITRD_OLD,     /* the agent in the initrd cannot do what was asked */
+	REASON_INITRD_OTHER,   /* the agent in the initrd is of another build */
 	REASON_NO_IMAGE,
 	REASON_NOT_AN_IMAGE,
 	REASON_IMAGE_TOO_SMALL, /* the imported files do not fit into the image */

@@ -36,7 +36,7 @@ const struct contract_backend *backend_usual(void);
  * system. */
 char *backend_find_supervisor(const struct contract_backend *backend, struct error *err);
 
-/* --- request.c: what is said to the supervisor ----------------------------------------------- */
+/* --- request.c: requests to the supervisor --------------------------------------------------- */
 
 /* Returns the new request {"command","identity","config"}. name and config may be NULL: the request
  * then lacks identity or config. Takes over config, also on failure. A workspace that has an event

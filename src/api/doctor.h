@@ -37,7 +37,7 @@ struct doctor_check {
 	const char *backend; /* the check is for hosts of this backend; NULL: for all hosts */
 };
 
-/* --- linux, darwin: what is asked of that system --------------------------------------------- */
+/* --- linux, darwin: the checks of one operating system --------------------------------------- */
 
 extern const struct doctor_check doctor_system_checks[];
 extern const size_t doctor_system_check_count;

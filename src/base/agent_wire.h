@@ -27,10 +27,10 @@
  * before any workload runs. The streams are then carried over this connection, as packets
  * (base/packet.h). */
 #define LINK_PORT 1023
-/* The socket in a workspace with a link by which streams go over the link, so that one direction
- * can be closed. It leads only to the guest's agent and to the guest's published ports, while
- * vsock.sock leads to all ports. The socket has the second name until the agent has said that it
- * serves the link. */
+/* The name of a socket in a workspace that has a link. Streams through this socket go over the
+ * link, so that one direction of a stream can be closed. The socket leads only to the guest's agent
+ * and to the guest's published ports, while vsock.sock leads to all ports. The socket has the
+ * name AGENT_SOCK_EARLY until the agent has said that it serves the link. */
 #define AGENT_SOCK "agent.sock"
 #define AGENT_SOCK_EARLY AGENT_SOCK ".early"
 /* The vsock port PUBLISH_PORT_FIRST + P of the guest stands for its published TCP port P. */
@@ -46,8 +46,8 @@
  * the reset is a power-off: all file systems have been written to the disk. */
 #define ORDERLY_END_LINE "the machine ends in order"
 
-/* A request in the envelope form of which no agent knows the operation: every agent answers with
- * one line, a refusal, which shows that the agent is there. */
+/* A request in the envelope form, whose operation no agent knows. So every agent refuses it with
+ * one line, which shows that the agent is there. */
 #define AGENT_PING "{\"op\":\"ping\",\"payload\":{}}\n"
 
 enum agent_frame { AGENT_FRAME_STDIN = 1, AGENT_FRAME_STDOUT = 2, AGENT_FRAME_STDERR = 3 };

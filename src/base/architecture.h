@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 
-/* ARCHITECTURE_COUNT stands for a file that names no architecture, or another one than these
+/* ARCHITECTURE_COUNT stands for a file that names no architecture, or names neither of these
  * two. */
 enum architecture { ARCHITECTURE_AMD64, ARCHITECTURE_ARM64, ARCHITECTURE_COUNT };
 
@@ -42,8 +42,8 @@ int architecture_read_kernel(int fd, bool *is_kernel, enum architecture *out, st
 /* The words of a message for a file that is no kernel. */
 #define NO_KERNEL_WORDS "neither a bzImage, an ELF image nor an arm64 Image"
 /* Fails with ERR_INVALID (REASON_NOT_A_KERNEL, without a subject) for a file that is surely no
- * kernel, and with ERR_UNSUPPORTED (REASON_OTHER_ARCHITECTURE) if the kernel is for the other one
- * of the two architectures. Two kinds of file are accepted, because only a VMM can judge them: an
+ * kernel, and with ERR_UNSUPPORTED (REASON_OTHER_ARCHITECTURE) if the kernel is for the other
+ * architecture of the two. Two kinds of file are accepted, because only a VMM can judge them: an
  * ELF image of any further architecture (a PVH kernel is a 32-bit image), and, for an arm64
  * machine, a compressed arm64 Image. */
 int architecture_check_kernel(int fd, enum architecture machine, struct error *err);

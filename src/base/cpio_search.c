@@ -77,8 +77,8 @@ static int read_entry(const struct archive *in, uint64_t at, struct entry *out, 
 	return 1;
 }
 
-/* Skips the zeros between two archives, of which there may be any number. Returns the offset of the
- * next archive, or of the end. */
+/* Skips the zeros between two archives. There may be any number of zeros. Returns the offset of the
+ * next archive, or of the end of the file. */
 static uint64_t skip_zeroes(const struct archive *in, uint64_t at)
 {
 	char block[4096];

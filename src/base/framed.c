@@ -163,7 +163,8 @@ static void framed_read(struct framed *f)
 		return;
 	}
 	f->ended = n == 0;
-	/* The limit is a whole message, and what is read in one call together with its end. */
+	/* The buffer has room for a whole message, and for the bytes behind the message that the
+	 * same read() returns. */
 	f->in.limit = FRAME_HEADER + f->most + READ_CHUNK;
 	if (buf_append(&f->in, chunk, (size_t)n, NULL) < 0) {
 		framed_lose(f, "out of memory");

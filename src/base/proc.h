@@ -50,9 +50,9 @@ struct proc_spec {
 	 * also works if the directory was renamed. NULL: nothing is mounted. */
 	const char *bind_at;
 	int bind_fd;
-	bool bind_follows;   /* what is mounted below the directory later appears too; the directory
-			      * itself is read-only, but what is mounted in it is not */
-	bool bind_read_only; /* the directory is read-only, with all that is mounted below it */
+	bool bind_follows;   /* later mounts below the directory appear for the child too; the
+			      * directory itself is read-only, the mounts below it are not */
+	bool bind_read_only; /* the directory and all mounts below it are read-only */
 	/* The child sees files under other names, in namespaces of its own (proc_stage.h). Cannot
 	 * be used with userns_fd. NULL: none. */
 	const struct proc_stage *stage;

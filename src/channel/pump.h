@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The pump: moves bytes between the caller's descriptors and a command in the guest, until the
- * command has ended. If a reader on either side is slow, the writer has to wait: at most a frame or
- * two are held in between.
+ * command has ended. If a reader on either side is slow, the writer has to wait: the pump holds at
+ * most a frame or two.
  */
 #ifndef CHANNEL_PUMP_H
 #define CHANNEL_PUMP_H

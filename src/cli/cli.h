@@ -279,7 +279,7 @@ struct progress {
 	uint64_t drawn_ns; /* when the line was last drawn; it is drawn at most ten times a
 			    * second */
 	uint64_t done, total;
-	char what[80];	 /* what is done: "building the kernel" */
+	char what[80];	 /* the present work, like "building the kernel" */
 	char detail[80]; /* the last line of output, or the present file */
 };
 #define PROGRESS_INIT       \

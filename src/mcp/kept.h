@@ -30,7 +30,7 @@ void mcp_kept_free(struct mcp_kept *kept);
 
 /* Writes the address of an output. session is NULL for a command of `run`. */
 void kept_uri(const char *session, unsigned number, bool is_stderr, char out[KEPT_URI_ROOM]);
-/* Keeps what was captured of a stream, and takes over its bytes. */
+/* Keeps the captured output of a stream, and takes over the bytes. */
 int kept_add(struct mcp_kept *kept, const char *session, const char *uri,
 	     struct captured_stream *stream, struct error *err);
 /* Drops all output of that session. */

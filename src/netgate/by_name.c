@@ -138,8 +138,8 @@ static bool await_answer(struct gate *g, struct flow *flow, const struct segment
 
 	if (is_called_again(flow, syn))
 		return true;
-	/* The words of an earlier connection began at the same sequence number. So what passt sends
-	 * for that connection would look like what it sends for this one. */
+	/* The words of an earlier connection began at the same sequence number. So the frames of
+	 * passt for the earlier connection could not be told from the frames for the new one. */
 	if (flow->has_said && syn->sequence + 1 == flow->said)
 		return g->egress.dry;
 	if (anew && !g->egress.dry && !call_anew(g, flow, frame, len))

@@ -81,7 +81,7 @@ static enum opening read_client_hello(struct bytes hello, struct host_name *name
 /* --- the records ----------------------------------------------------------------------------- */
 
 /* Joins the contents of the records to one message. Returns false at a record that is malformed or
- * does not belong to the handshake; out then has what was before it. */
+ * does not belong to the handshake; out then has the contents of the records before that one. */
 static bool join_records(struct bytes stream, uint8_t *out, size_t *len)
 {
 	*len = 0;

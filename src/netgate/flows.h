@@ -38,12 +38,12 @@ enum flow_state {
 };
 
 /* The state of the line by which the supervisor is told of a flow. If the flow is judged by its
- * first words, its line is sent when the words are known, since only then it is known which rule
- * lets the flow through. */
+ * first words, its line is sent when the words are known, since the words decide which rule lets
+ * the flow through. */
 enum flow_line {
 	LINE_TOLD,
 	LINE_WAITS,  /* the line waits for the first words */
-	LINE_SILENT, /* a line was sent that says that there were no words; words may still come */
+	LINE_SILENT, /* a line was sent, which says that no words had come; words may still come */
 };
 
 struct flow {

@@ -38,7 +38,7 @@ enum verdict {
 	VERDICT_REFUSE, /* the destination is shut */
 	VERDICT_PASS,
 	VERDICT_RESOLVER, /* a TCP frame that is to be redirected to the resolver */
-	/* Only if by_name is set: */
+	/* The following verdicts are given only if by_name is set. */
 	VERDICT_QUESTION, /* a question of DNS */
 	VERDICT_PUBLIC	  /* a public destination, which a name may open */
 };

@@ -51,7 +51,7 @@ pid_t process_parent(pid_t pid);
 /* Stores when a process began, in a unit of the system. No other process of this boot has the same
  * pid and start time. ERR_NOT_FOUND if there is no such process. */
 int process_start_time(pid_t pid, uint64_t *began, struct error *err);
-/* Stores an id of 36 characters and a NUL, which is another one at each boot of this system. */
+/* Stores the id of this boot: 36 characters and a NUL. Each boot of the system has a new id. */
 int process_boot_id(char out[37], struct error *err);
 /* Appends the arguments of a process to out, each with a NUL behind it. Returns -1 if this process
  * may not see them, or if they exceed out->limit. */

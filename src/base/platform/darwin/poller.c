@@ -9,9 +9,9 @@
  * filter reports LOOP_PRI.
  *
  * Each filter reports the end of its own direction. The two filters may report in different waits.
- * So when one direction is over, poll(2) is asked about the other: it reports POLLHUP if that is
- * over too
- * (poll_callback() in bsd/kern/sys_generic.c of https://github.com/apple-oss-distributions/xnu).
+ * So when one direction is over, poll(2) is asked about the other. poll(2) reports POLLHUP if that
+ * one is over too (poll_callback() in bsd/kern/sys_generic.c of
+ * https://github.com/apple-oss-distributions/xnu).
  */
 #include "base/platform/poller.h"
 
