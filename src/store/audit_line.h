@@ -14,18 +14,19 @@
 #define AUDIT_EVENT_DESTROYED "session.destroyed"
 #define AUDIT_SUBSYSTEM "audit"
 
-/* The pattern of the name of a security log. */
+/* The pattern of the name of a security log, in which each 0 stands for a digit of the day. */
 #define SECURITY_PATTERN "security-0000-00-00.log"
 
 void audit_digest(const void *bytes, size_t len, uint8_t out[AUDIT_DIGEST]);
+/* Reads a digest from its hexadecimal digits. Returns false if the text is no digest. */
 bool audit_unhex(const char *hex, uint8_t out[AUDIT_DIGEST]);
 /* Computes the digest that the first line is chained to. */
 void audit_root(const char *session, const char *nonce, uint8_t out[AUDIT_DIGEST]);
 
 /* Writes the workspace's id without ".bundle". */
 void audit_name_session(const struct workspace *ws, char out[AUDIT_SESSION_ROOM]);
-/* Returns <state>/<name>, where <state> is the state directory whose sessions/ has the workspace.
- * The caller frees the string. */
+/* Returns the path of the file `name` in the state directory whose sessions/ has the workspace. The
+ * caller frees the path. */
 char *audit_state_path(const struct workspace *ws, const char *name, struct error *err);
 
 /* audit_place.c: removes anything that has the log's name in the directory and is no regular file.
@@ -55,8 +56,8 @@ char *audit_line_text(const struct audit *audit, const struct audit_event *event
 int audit_note_aside(const struct workspace *ws, const struct audit_event *event,
 		     struct error *err);
 
-/* audit_telemetry.c: appends a digest of what was told since the last digest. It is called before
- * the log is closed. The line says that the digest is late. */
+/* audit_telemetry.c: appends a line with a digest of what the guest told since the last digest. The
+ * line says that the digest is late. It is called before the log is closed. */
 int audit_vouch_telemetry(const struct workspace *ws, struct audit *audit, struct error *err);
 
 /* security_log.c: appends the digest of the line that was just written to the audit log. */

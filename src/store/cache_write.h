@@ -11,13 +11,13 @@
 
 #include "base/error.h"
 
-/* The directories in which an entry is made (scratch) and published (dir). The paths are for
- * messages. */
+/* The directory in which an entry is made (scratch), and the one to which it is moved (dir). */
 struct cache_writing {
-	const char *dir, *scratch;
+	const char *dir, *scratch; /* the paths, for messages */
 	int dir_fd, scratch_fd;
 };
 
+/* Removes the record of an entry. Returns success if there is no such record. */
 int cache_withdraw(const struct cache_writing *w, const char *name, struct error *err);
 /* Moves scratch/<file> to <dir>/<name><suffix>. The file is made read-only, because every workspace
  * shares it, and it is synced to the disk before the move. */

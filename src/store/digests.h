@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A memory of the digests of files: digests/ in the cache directory. A file is known by its device,
- * inode, size, mtime and ctime. The memory takes no file that changed within the last seconds,
- * since a further change in the same tick of the clock would go unnoticed. The functions of this
- * header compute no digest.
+ * inode, size, mtime and ctime. A caller should not remember the digest of a file that changed
+ * within the last seconds (see `settled`): a further change in the same tick of the clock would
+ * leave the same times, and go unnoticed. The functions of this header compute no digest.
  */
 #ifndef STORE_DIGESTS_H
 #define STORE_DIGESTS_H
@@ -19,7 +19,8 @@ enum digest_part { DIGEST_FILE, DIGEST_INIT };
 
 struct digest_key {
 	char text[168];
-	bool settled; /* the file is so old that a later change cannot leave the same times */
+	/* The last change of the file is so long ago that a further change gives it other times. */
+	bool settled;
 };
 
 /* Makes the key of the file behind fd as the file is now. */
@@ -27,15 +28,18 @@ int digest_key(int fd, enum digest_part part, struct digest_key *out, struct err
 bool digest_key_equal(const struct digest_key *a, const struct digest_key *b);
 /* Returns whether text is 64 lower-case hexadecimal digits. Returns false for NULL. */
 bool digest_is_valid(const char *text);
+/* Writes the remembered digest of the key to out. Returns false if none is remembered, and leaves
+ * out unchanged then. */
 bool digest_recall(const struct digest_key *key, char out[DIGEST_TEXT]);
-/* Remembers a digest. If the memory cannot be written, the only cost is time at the next look. */
+/* Remembers a digest. A failure is not reported: the digest is only computed again the next time.
+ */
 void digest_remember(const struct digest_key *key, const char *digest);
 /*
  * Remembers the digest of a copy if the digest of its source is remembered. clone_fd is an exact
  * copy of the file behind from_fd. The caller has just made the copy in a new file that nobody else
- * has had open. `before` is the source's key from before the copy began. It must still be the
- * source's key, so that the source did not change during the copy. The digest is remembered
- * although the copy is young, since only its maker can have written to it.
+ * has had open. `before` is the source's key from before the copy began. If the source has another
+ * key now, it changed during the copy, and nothing is remembered. The digest is remembered although
+ * the copy is young, since only its maker can have written to it.
  */
 void digest_remember_clone(const struct digest_key *before, int from_fd, int clone_fd);
 

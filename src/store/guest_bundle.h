@@ -9,10 +9,10 @@
  *
  * The import trusts nothing in a bundle. A name must be one that the cache allows. Each file is
  * copied first, and the digest is computed from the copy. A kernel must be of the stated
- * architecture. The cache must be readable with each record. Everything is checked before anything
- * is published. The digests in the manifest prove that the files belong to the manifest. The
- * manifest itself is known by its own digest: the maker tells that digest, and the importer may
- * require it.
+ * architecture. Each record must be one that the cache can read. Everything is checked before
+ * anything is published. The digests in the manifest prove that the files belong to the manifest.
+ * The manifest is recognised by its own digest, which guest_bundle_make() tells and
+ * guest_bundle_import() may require.
  */
 #ifndef STORE_GUEST_BUNDLE_H
 #define STORE_GUEST_BUNDLE_H
@@ -25,25 +25,28 @@
 
 #define GUEST_BUNDLE_DIGEST 65 /* with its NUL */
 
-/* The contents of a new bundle: names of the cache, or kinds. Without names, the defaults. Each
- * entry is for machines of the architecture; ARCHITECTURE_COUNT: each architecture for which the
- * cache has the entry. */
+/* The contents of a new bundle. */
 struct guest_bundle_spec {
+	/* Names in the cache, or kinds of kernels. If no kernel is named, the default kernel is
+	 * taken; the same holds for images. */
 	const char *const *kernels, *const *images;
 	size_t kernel_count, image_count;
+	/* The architecture of the machines. ARCHITECTURE_COUNT: every architecture for which the
+	 * cache has the entry. */
 	enum architecture architecture;
 };
 
 /* The means by which a caller watches and cancels work that takes seconds. */
 struct guest_bundle_watch {
-	/* Readable: the work is given up with ERR_UNAVAILABLE, and nothing is left; -1: never. */
+	/* A descriptor. When it becomes readable, the work is given up with ERR_UNAVAILABLE, and
+	 * what was made is removed. -1: the work is never given up. */
 	int cancel;
 	void (*at)(void *data, const char *file); /* called with the present file at each MiB */
 	void *data;
 };
 
-/* Makes the bundle's directory, which must not exist yet. *out is {"path", "sha256" of the
- * manifest, "entries"}. */
+/* Makes the bundle's directory, which must not exist yet. *out is an object: "path", "sha256" (the
+ * digest of the manifest) and "entries". The caller releases *out. */
 int guest_bundle_make(const char *dir, const struct guest_bundle_spec *spec,
 		      const struct guest_bundle_watch *watch, json_t **out, struct error *err);
 /* Imports the entries of the bundle for that architecture. sha256 is the digest that the manifest

@@ -15,8 +15,8 @@
 #define BUNDLE_MANIFEST_BYTES (1u << 20)
 #define BUNDLE_FORMAT 1
 
-/* A file of an entry: its name is <name><suffix>, and `digest` is the member of the record with the
- * file's digest. */
+/* A file of an entry: its name is <name><suffix>, and `digest` names the member of the record that
+ * has the file's digest. */
 struct bundle_file {
 	const char *suffix, *digest;
 	enum cache_part part;
@@ -32,13 +32,15 @@ int bundle_look(const struct guest_bundle_watch *watch, const char *file, struct
 /* Computes the digest of a whole open file from its beginning. file is the name for the watcher. */
 int bundle_hash(int fd, const struct guest_bundle_watch *watch, const char *file,
 		char out[SHA256_TEXT], struct error *err);
-/* Returns the record of an entry of the cache. `path` below `dir` is the record's file without
- * ".json". */
+/* Reads the record of an entry of the cache. `path` is the path of the record's file below `dir`,
+ * without ".json". The caller releases the result. */
 json_t *bundle_record(int dir, const char *path, struct error *err);
-/* Returns an entry of the answer: {"part", "name", "architecture", "sha256"}. */
+/* Returns one of the answer's "entries": an object with "part", "name", "architecture" and
+ * "sha256". The caller releases it. */
 json_t *bundle_tell(enum cache_part part, const char *name, const json_t *record,
 		    struct error *err);
-/* Returns the answer. entries is borrowed. */
+/* Returns the answer of making or importing a bundle (guest_bundle.h). entries stays the caller's.
+ * The caller releases the result. */
 json_t *bundle_answer(const char *path, const char sha256[SHA256_TEXT], json_t *entries,
 		      struct error *err);
 

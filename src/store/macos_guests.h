@@ -5,10 +5,10 @@
 
 #include "store/store.h"
 
-/* Checks that one more macOS guest may run. ERR_UNAVAILABLE: as many guests of the state directory
- * run as a Mac may run at once, and the message names them. The guest named `except` is not counted
- * (NULL: all are counted). Only the framework counts the guests of other state directories, at the
- * boot. */
+/* Checks that one more macOS guest may run. ERR_UNAVAILABLE: the state directory already has as
+ * many running macOS guests as a Mac may run at once. The message names them. The guest named
+ * `except` is not counted (NULL: all are counted). The guests of other state directories are not
+ * counted: only the framework counts them, when the guest boots. */
 int macos_guests_check_room(const struct state_dir *dir, const char *except, struct error *err);
 
 #endif

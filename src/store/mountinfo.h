@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The mounts that this process sees. They show that several paths lead to the same directory: a
- * bind mount shows a directory that has a place of its own in its file system.
+ * The mounts that this process sees. They tell whether two paths lead to the same directory: a bind
+ * mount shows a directory at a second path, but the path within the file system is the same.
  */
 #ifndef STORE_MOUNTINFO_H
 #define STORE_MOUNTINFO_H
@@ -14,8 +14,8 @@
 struct mount_row {
 	unsigned id;
 	unsigned long device; /* number of the file system, only for comparing */
-	char *root;	      /* the directory of the file system that is mounted */
-	char *point;	      /* the path on which it is mounted */
+	char *root;	      /* the mounted directory, as a path within its file system */
+	char *point;	      /* the path on which that directory is mounted */
 	char *type;	      /* "ext4" */
 };
 
@@ -28,10 +28,10 @@ int mountinfo_read(struct mountinfo *out, struct error *err);
 void mountinfo_free(struct mountinfo *mounts); /* accepts a zeroed one */
 void mountinfo_free_row(struct mount_row *row);
 
-/* Returns the mount through which fd was opened. */
+/* Returns the mount through which fd was opened. NULL with an error. */
 const struct mount_row *mountinfo_of(const struct mountinfo *mounts, int fd, struct error *err);
-/* Returns the path within the file system for a path that lies on that mount. The caller frees the
- * path. */
+/* Returns the path within the file system for a path that lies on the mount `row`. The caller frees
+ * the path. */
 char *mountinfo_inner(const struct mount_row *row, const char *path, struct error *err);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Finding the user's machine that has a port of this host. No program of the system shows a port
- * that is held but not listened on, so the records of the machines are read. */
+/* Finding the user's machine that has a port of this host. A machine can hold a port without
+ * listening on it, and no tool of the system shows such a port. So the records of the machines are
+ * read. */
 #ifndef STORE_PORT_HOLDER_H
 #define STORE_PORT_HOLDER_H
 
@@ -14,12 +15,13 @@ struct port_holder {
 	/* The machine's entry of config.network.portForwards; the caller releases it. */
 	json_t *published;
 };
-/* Looks at every running machine of the user, in any state directory. The machine whose live
- * supervisor calls this is left out. forward is an entry that could not be published. Returns false
- * if no holder is known, and leaves out unchanged then. */
+/* Looks for the machine that holds the port of `forward`, an entry that could not be published.
+ * Looks at every running machine of the user, in any state directory, except the machine whose live
+ * supervisor calls this function. Returns false if no holder is found, and leaves *out unchanged
+ * then. */
 bool port_holder_find(const json_t *forward, struct port_holder *out);
-/* Returns the entry by which this workspace holds the port while it runs; NULL if there is none.
- * The caller releases the entry. */
+/* Returns the entry of the workspace's config whose port excludes the port of `forward` while the
+ * workspace runs; NULL if there is none. The caller releases the entry. */
 json_t *port_holder_entry(const struct workspace *ws, const json_t *forward);
 
 #endif

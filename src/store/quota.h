@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The quota of a session's disk: how many bytes of the host's disk the session's clone of the base
- * may use alone, as session.json says, and how many bytes the clone uses alone now.
+ * The quota of a session's disk. The disk is a clone of the base, and shares blocks of the host's
+ * disk with it. session.json records how many bytes the clone may have that it shares with no other
+ * file. The functions that count tell how many such bytes the clone has now.
  */
 #ifndef STORE_QUOTA_H
 #define STORE_QUOTA_H
@@ -11,37 +12,42 @@
 #include "base/error.h"
 #include "store/store.h"
 
-/* The quota in session.json, in bytes: how much the disk may grow, and how much of the disk was
- * copied from the base. Copied bytes are no growth. Only a clone that is a full copy has copied
- * bytes. */
+/* The quota that session.json records. */
 struct quota {
-	uint64_t bytes; /* 0: the workspace is no session, or the session is older than quotas */
+	/* Bytes by which the disk may grow. 0: the workspace is no session, or the session was made
+	 * by a version without quotas. */
+	uint64_t bytes;
+	/* Bytes that were copied from the base, which are no growth. Only a clone that is a full
+	 * copy has such bytes. */
 	uint64_t copied;
 };
+/* Reads the quota. Both numbers are 0 if the workspace is no session. */
 int quota_read(const struct workspace *ws, struct quota *out, struct error *err);
-/* Returns the part of a count that is growth. */
+/* Returns the part of the counted bytes that is growth: those beyond the copied bytes. */
 uint64_t quota_beyond(uint64_t copied, uint64_t counted);
-/* Writes the quota into session.json. The caller holds the lease, or holds the command lock where
- * nobody holds the lease. ERR_NOT_FOUND: the workspace is no session. */
+/* Writes the quota into session.json. The caller holds the lease. If nobody holds the lease, the
+ * caller holds the command lock instead. ERR_NOT_FOUND: the workspace is no session. */
 int quota_write(const struct workspace *ws, uint64_t bytes, struct error *err);
 
-/* A count of the bytes that a file shares with other files, which is under way. A zeroed count
- * starts at the beginning of the file. */
+/* A count that is under way. A zeroed count starts at the beginning of the file. */
 struct quota_count {
-	uint64_t at, shared; /* bytes */
+	/* The offset up to which the file was counted, and the bytes before that offset which the
+	 * file shares with other files. */
+	uint64_t at, shared;
 };
 
 /*
  * Counts the allocated bytes that a file shares with no other file. Makes at most `calls` calls of
- * the kernel, each for some hundred extents. Returns 1 if *bytes has the result and the count
- * begins anew; 0 if the caller must call again to go on; -1 with an error. The count misses what is
- * written meanwhile to the part that was already counted.
+ * the kernel, each for some hundred extents. Returns 1 if *bytes has the result; the next call then
+ * begins a new count. Returns 0 if the count is not complete, and the caller must call again to go
+ * on. Returns -1 with an error. The count misses what is written meanwhile to the part that was
+ * already counted.
  */
 int quota_count(int fd, struct quota_count *count, uint64_t calls, uint64_t *bytes,
 		struct error *err);
-/* Counts the allocated bytes that a file shares with no other file, all in one call. Where the file
- * system shares blocks between files, the time grows with the number of the file's extents.
- * Elsewhere it takes almost no time. */
+/* Counts the allocated bytes that a file shares with no other file, all in one call. If the file
+ * system can share blocks between files, the time grows with the number of the file's extents.
+ * Otherwise the call takes almost no time. */
 int quota_grown(int fd, uint64_t *bytes, struct error *err);
 
 #endif

@@ -15,13 +15,13 @@ struct share_place {
 extern const struct share_place share_places[];
 
 /*
- * Types of file systems that have no files but the kernel's own tables, devices and switches; NULL
- * ends the list. Each mount of such a type may be a file system by itself, so its place tells
- * nothing.
+ * Types of file systems that have only the kernel's own tables, devices and switches, and no files
+ * of users. NULL ends the list. Each mount of such a type may be a new file system, so a directory
+ * cannot be recognised by its path in the file system; the type decides.
  */
 extern const char *const share_kernel_types[];
 
-/* Stores of keys below a home that only this system has; NULL ends the list. */
+/* Stores of keys that only this operating system has, as paths below a home. NULL ends the list. */
 extern const char *const share_system_keys[];
 
 /* Receives a path. The first -1 ends the calls. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The parts of the rules of rules.h. Each part refuses with ERR_INVALID. */
+/* The parts of the rules that rules.h describes. A part that refuses a directory returns -1 with
+ * ERR_INVALID. */
 #ifndef STORE_SHARE_PARTS_H
 #define STORE_SHARE_PARTS_H
 
@@ -10,7 +11,7 @@
 #include "store/share/rules.h"
 #include "store/spot.h"
 
-/* Directories that were checked on the ways of way.c. */
+/* A directory that way.c has already checked on the way to some path. */
 struct share_looked_dir {
 	dev_t device;
 	ino_t inode;
@@ -24,20 +25,21 @@ struct share_looked {
 };
 void share_looked_free(struct share_looked *looked);
 
+/* What the parts need to judge one shared directory. */
 struct judge {
 	const struct share_wish *wish;
-	const struct spot *spot;
+	const struct spot *spot; /* the shared directory */
 	const struct mountinfo *mounts;
 	struct share_looked *looked;
 };
 
 /* places.c: refuses the system's own directories, and the kernel's own file systems. */
 int share_rules_system(const struct judge *judge, struct error *err);
-/* Refuses a directory that holds the home of a user of this host, or our own home. */
+/* Refuses a directory that holds the home of a user of this host, or $HOME. */
 int share_rules_homes(const struct judge *judge, struct error *err);
-/* Refuses the stores of our keys, and our home. */
+/* Refuses the stores of the user's keys, and the user's home. */
 int share_rules_keys(const struct judge *judge, struct error *err);
-/* own.c: refuses state directories, caches, and the programs that run now. */
+/* own.c: refuses state directories, caches, and directories of programs that run now. */
 int share_rules_own(const struct judge *judge, struct error *err);
 
 /* --- what the parts are made of -------------------------------------------------------------- */
@@ -53,14 +55,15 @@ struct share_rule {
 };
 int share_rule_apply(const struct judge *judge, const struct share_rule *rule, struct error *err);
 
-/* The influence that a guest with write access to the shared directory has on where a path leads.
- */
+/* How a guest that can write to the shared directory could change where a path leads. */
 struct share_way {
-	bool ends_in_share; /* the path ends in the shared directory, or will end there */
-	/* Name is a link; else the path enters the shared directory and leaves it again. */
+	/* The path ends in the shared directory. If the path does not exist yet: it would end in
+	 * that directory. */
+	bool ends_in_share;
+	/* `name` is a link; else the path enters the shared directory and leaves it again. */
 	bool by_link;
-	char *name; /* the name that the guest could replace; or NULL */
-	/* The mount below the directory that shows a part of the path; or NULL. */
+	char *name; /* the name that the guest could replace; NULL: there is none */
+	/* The mount below the shared directory that shows a part of the path; NULL: none does. */
 	const struct mount_row *row;
 };
 /* Follows the path name by name, as far as it exists. A relative path starts at the working
@@ -69,8 +72,8 @@ int share_way_look(const struct judge *judge, const char *path, struct share_way
 		   struct error *err);
 void share_way_free(struct share_way *way);
 #define auto_share_way __attribute__((cleanup(share_way_free)))
-/* Refuses if the guest could replace a name on the way to `path` and `path` does not end in the
- * shared directory. `what` describes the path in words. */
+/* Refuses the shared directory if the guest could replace a name on the way to `path`, and `path`
+ * does not end in the shared directory. `what` describes the path in words. */
 int share_way_apply(const struct judge *judge, const char *path, const char *what,
 		    struct error *err);
 

@@ -1,30 +1,32 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The rules that say which directories of the host may be shared with a guest. The rules are the
- * same wherever a directory is named. They refuse these directories:
+ * The rules that say which directories of the host may be shared with a guest. The same rules hold
+ * for every command and request that names a directory. They refuse these directories:
  *
  * - The system's own: / /home /usr and the like themselves; /etc and the like with everything below
  *   (places.c has the table); and directories that hold somebody's home.
  * - File systems that the kernel makes up (proc, sysfs and the like), wherever they are mounted.
  * - State directories and caches of microagent, everything in them, and directories that hold them:
- *   a guest that could write there would be its own supervisor. Upwards they are found by their
- *   markers, downwards by what is known (own_dirs.h); no tree is walked.
+ *   a guest that could write to them would decide for its own supervisor. Those above the shared
+ *   directory are found by their markers, those below it by the known paths (own_dirs.h). No tree
+ * is searched.
  * - Directories that hold the programs and libraries that run now, or a directory of PATH, unless
  *   the share is read-only.
  * - Stores of keys, everything in them, directories that hold them, and our own home, unless
  *   `anyway`.
- * - Directories that hold a name on the way to a directory of the last three groups, for example a
- *   link, unless the share is read-only (way.c).
+ * - Directories that hold a name on the way to a directory of the three groups before, for example
+ * a link, unless the share is read-only (way.c).
  *
  * Directories are compared as directories and not as names: by device and inode, and by their
  * places in their file systems. So neither a link nor a bind mount leads around a rule. A refused
  * directory may not be mounted below the shared one either.
  *
- * A directory of another user is refused, since nobody else's id means anything in a share. Another
- * user also cannot decide which directory is meant by a link on the way to it (own_links.h).
+ * A directory of another user is refused, since in a share only the user's own id has a meaning.
+ * Another user also cannot decide which directory a path means, by a link on the way to that
+ * directory (own_links.h).
  *
- * The directory that was checked is the one that is used: the result is a descriptor, and no name
- * is resolved again.
+ * The directory that was checked is the one that is used: the functions return a descriptor, and
+ * the path is not resolved again.
  */
 #ifndef STORE_SHARE_RULES_H
 #define STORE_SHARE_RULES_H
@@ -40,21 +42,21 @@ struct share_wish {
 	 * the default one. */
 	const char *state_dir;
 	bool read_only;
-	bool anyway;		/* a store of keys and the home are allowed too */
-	bool direct;		/* no link may be on the way: another user or guest could set one */
+	bool anyway; /* a store of keys and the user's home are allowed too */
+	bool direct; /* no link is followed: another user or a guest could have made it */
 	const json_t *programs; /* paths of the programs that the backend runs */
 };
-/* Returns whether a config's share that the guest may write to holds the path. The guest could put
- * a link on the way to such a path, so the path is opened `direct`. Only the texts of the paths,
- * which are absolute, are compared. */
+/* Returns whether the path lies in a share to which the guest may write. `shares` is a list of
+ * shares as in a config. The guest could put a link on the way to such a path, so the caller opens
+ * the path with `direct`. Only the texts of the paths, which are absolute, are compared. */
 bool share_is_within(const char *path, const json_t *shares);
 /*
  * Opens wish->path (O_PATH) if it may be shared. ERR_INVALID, ERR_DENIED and ERR_NOT_FOUND name the
- * path and the next step; REASON_SHARE_OF_KEYS where `anyway` would help.
+ * path and the next step. The reason is REASON_SHARE_OF_KEYS if `anyway` would help.
  */
 int share_dir_open(const struct share_wish *wish, struct error *err);
-/* Opens a directory from which this process itself copies with its own rights. Any user may own the
- * directory. The descriptor is for reading. */
+/* Opens a directory for reading, from which this process itself will copy. The rules hold, but any
+ * user may own the directory. */
 int share_dir_open_ours(const struct share_wish *wish, struct error *err);
 
 #endif
