@@ -55,8 +55,8 @@ void core_refuse(struct core *core, const struct refusal *refusal)
 {
 	unsigned at = (core->refusals_at + core->refusals_count) % core->refusals_size;
 
-	/* This cannot happen (see core.h). If it did, losing a refusal would be better than
-	 * breaking memory. */
+	/* A full ring cannot happen (see core.h). If it did, to lose a refusal would be better than
+	 * to overwrite memory. */
 	if (core->refusals_count == core->refusals_size)
 		return;
 	core->refusals[at] = *refusal;
@@ -86,7 +86,7 @@ void core_guest_ended(struct core *core, struct stream *s)
 	stream_unqueue(&core->table, s);
 	s->state = STREAM_DRAINING;
 	s->readable = false;
-	/* A program that still writes learns at once that nobody reads. */
+	/* A program of the host that still writes learns at once that nobody reads. */
 	shutdown(s->fd, SHUT_RD);
 }
 
@@ -164,8 +164,9 @@ static bool awaits_answer(const struct stream *s)
 	return s->state == STREAM_REQUESTED && s->client;
 }
 
-/* Forgets all streams that the guest knows. Host clients whose line has not come yet stay, since
- * the guest has not heard of them. */
+/* Ends all streams that have ports, and all refusals that wait. With but_requests a stream that
+ * awaits the guest's answer stays, and is as if its REQUEST was not sent yet. Streams of host
+ * clients whose line has not come yet always stay, since the guest does not know them. */
 static void forget_guest(struct core *core, bool but_requests)
 {
 	for (unsigned i = 0; i < core->table.fresh; i++) {

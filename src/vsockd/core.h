@@ -2,22 +2,23 @@
 /*
  * The vsock core: streams between Unix sockets of the host and ports of the guest.
  *
- * The core knows packets, ports, credit and the host's sockets. It knows nothing of rings or of
+ * The core knows packets, ports, credit and the host's sockets. It knows nothing about rings and
  * vhost-user. A face (device.h, port.h) brings the guest's packets to the core (core_input) and
  * fetches the packets for the guest (core_output). epoll tells the core what happened to the host's
- * sockets. The core stores bytes only if it must: a packet's payload goes from the guest's memory
- * into the host's socket. The core keeps only what the socket does not take, in a buffer of exactly
- * the bytes that were promised to the guest. The host's bytes stay in the host's socket until the
- * guest has room and credit for them, and are then read directly into the guest's room.
+ * sockets. The core stores bytes only if it must. It writes a packet's payload from the guest's
+ * memory directly to the host's socket, and keeps only the bytes that the socket does not take. The
+ * buffer of a stream has exactly the size that was promised to the guest. The host's bytes stay in
+ * the host's socket until the guest has room and credit for them, and are then read directly into
+ * the guest's memory.
  *
- * Everything that waits is a mark on a stream. Each stream that has something for the guest is once
- * in one queue, from which it gets one turn at a time. So a busy stream delays another one by a
- * turn, and nothing grows.
+ * Work that waits is noted in its stream. One queue has each stream that has something for the
+ * guest, and has each such stream only once. A stream at the front of the queue gets one turn. So a
+ * busy stream delays another stream by one turn, and the queue needs no memory.
  *
- * Only refusals (RST) are remembered without a stream. A refusal has two possible causes. One is a
- * packet of the guest, and no packet is taken while CORE_REFUSALS are waiting (core_accepts). The
- * other is the end of a stream that the guest knows, so above CORE_REFUSALS there is room for one
- * refusal of each stream.
+ * Only a refusal (RST) is remembered without a stream. A refusal has one of two causes. One cause
+ * is a packet of the guest, but no packet is taken while CORE_REFUSALS are waiting (core_accepts).
+ * The other cause is the end of a stream that the guest knows. So there is room for CORE_REFUSALS
+ * refusals, and for one more of each stream.
  */
 #ifndef VSOCKD_CORE_H
 #define VSOCKD_CORE_H
@@ -33,10 +34,10 @@
 #include "vsockd/stream.h"
 
 #define CORE_SLOTS 16	  /* the most packets in one turn */
-#define CORE_REFUSALS 256 /* if so many are waiting, no packet is taken */
+#define CORE_REFUSALS 256 /* while so many refusals are waiting, no packet is taken */
 #define CORE_IOV 1024
-/* The range of host ports for connections that the host began. A guest may dial the ports below
- * it. */
+/* The range of the host's ports for connections that the host begins. The guest may dial only ports
+ * below this range. */
 #define CORE_PORT_FIRST (UINT32_C(1) << 30)
 #define CORE_PORT_LAST ((UINT32_C(1) << 31) - 1)
 #define CORE_SOCKET_PATH 108
@@ -44,19 +45,21 @@
 /* A port of the host that the guest may dial. */
 struct host_port {
 	uint32_t port;
-	char path[CORE_SOCKET_PATH]; /* the path that connect() takes; empty: there is no socket */
+	char path[CORE_SOCKET_PATH]; /* the path for connect(); empty: there is no socket */
 };
 
 struct core_config {
 	uint64_t guest_cid;
 	unsigned streams;
-	uint32_t stream_bytes; /* buffer of a stream, and the credit the guest gets; a power of 2 */
-	uint64_t line_ns;      /* ns to wait for the client's CONNECT line */
-	uint64_t answer_ns;    /* ns to wait for the guest's answer to a REQUEST */
-	uint64_t close_ns;     /* ns to wait for the guest's RST after both directions have ended */
+	/* Bytes of a stream's buffer, which are also the credit that the guest gets; a power of 2.
+	 */
+	uint32_t stream_bytes;
+	uint64_t line_ns;   /* ns to wait for the client's CONNECT line */
+	uint64_t answer_ns; /* ns to wait for the guest's answer to a REQUEST */
+	uint64_t close_ns;  /* ns to wait for the guest's RST after both directions have ended */
 	const struct host_port *ports;
 	unsigned nports;
-	int listen_fd; /* where host clients connect; watched by the core. -1: none */
+	int listen_fd; /* the listener for host clients, which the core watches; -1: none */
 	int epfd;
 	struct log *log;
 };
@@ -76,10 +79,12 @@ struct core {
 	unsigned refusals_size;
 	unsigned refusals_at;
 	unsigned refusals_count;
-	bool linked;	   /* there is a driver; without a driver nobody would answer a REQUEST */
-	bool awaits_agent; /* the guest's end of the port has been lost, and another one may come */
+	bool linked;	   /* the guest has a driver or an agent that would answer a REQUEST */
+	bool awaits_agent; /* the guest's end of the port was lost, and a new end may come */
 	uint32_t next_port;
-	uint64_t accept_again; /* ns, when to accept again; 0: the listener is being watched */
+	/* The monotonic time, in ns, at which the listener is watched again after accept() failed;
+	 * 0: the listener is watched. */
+	uint64_t accept_again;
 	struct iovec iov[CORE_IOV];
 };
 
@@ -87,37 +92,44 @@ struct core {
 int core_init(struct core *core, const struct core_config *config, struct error *err);
 void core_free(struct core *core);
 
-/* Returns true if core_input() may be called. If not, the guest must first fetch packets that wait
- * for it. */
+/* Returns true if core_input() may be called. If not, too many refusals are waiting, and the face
+ * must first give packets to the guest with core_output(). */
 bool core_accepts(const struct core *core);
-/* Handles one packet of the guest. If payload is longer than the header says, the rest is ignored;
- * if it is shorter, the packet is refused. The bytes of payload are not needed after the return. */
+/* Handles one packet of the guest. If payload is longer than the packet's header says, the rest is
+ * ignored; if payload is shorter, the stream ends. The bytes of payload are not needed after the
+ * return. */
 void core_input(struct core *core, const struct packet *packet, struct span *payload);
 /* Returns how many slots the next core_output() can use; 0 if there is nothing for the guest. */
 unsigned core_wants(const struct core *core);
-/* Puts packets for the guest into up to n slots of more than PACKET_HEADER bytes each, and sets
- * their lengths, which include the header. Returns how many slots were filled, from the first one
- * on; 0 if there is nothing for the guest. */
+/* Puts packets for the guest into up to n slots. Each slot must have room for more than
+ * PACKET_HEADER bytes. lengths[i] is set to the length of the packet in slots[i], including its
+ * header. Returns how many slots were filled, from slots[0] on; 0 if there was nothing for the
+ * guest. */
 unsigned core_output(struct core *core, struct span *slots, unsigned n, uint32_t *lengths);
 
-/* Handle an event of epoll for POLL_LISTEN and for POLL_STREAM. */
+/* Functions that handle an event of epoll for POLL_LISTEN, and for POLL_STREAM. */
 void core_listen_event(struct core *core);
 void core_stream_event(struct core *core, union poll_ref ref, uint32_t events);
 
-/* Returns when core_expire() is to be called, in ns of clock_mono_ns(); UINT64_MAX for never. */
+/* Returns the time at which core_expire() must be called, in ns of clock_mono_ns(); UINT64_MAX: it
+ * need not be called. */
 uint64_t core_deadline(const struct core *core);
+/* Ends the streams whose deadline has passed, and watches the listener again if it is time. */
 void core_expire(struct core *core, uint64_t now);
 
-/* Tells the core that a driver has come (true), or that the device has been reset (false), after
- * which the guest knows no stream. Bytes that the guest had sent are still given to the host. */
+/* Tells the core that a driver has come (true), or that the device was reset (false). After a reset
+ * the guest knows no stream, so all streams with the guest end. Bytes that the guest has already
+ * sent are still given to the host. */
 void core_link(struct core *core, bool linked);
-/* Tells the core that the guest's end of a port may have died, and that another end may come. All
- * streams end but those that await the guest's answer: core_link() requests these again, or they
- * end at their deadline. The same holds for streams that clients request in the meantime. */
+/* Tells the core that the guest's end of the port may have died, and that a new end may come. All
+ * streams with the guest end, except those that await the guest's answer to a REQUEST. The next
+ * core_link(true) sends the REQUEST of such a stream again; if it comes too late, the stream ends
+ * at its deadline. The same holds for a stream that a client requests before the new end comes. */
 void core_lose_agent(struct core *core);
 /* Accepts no further host clients. */
 void core_stop_listening(struct core *core);
-/* Returns true if bytes of the guest still wait for a reader on the host. */
+/* Returns true if a stream has ended for the guest, and its last bytes still wait for a reader on
+ * the host. */
 bool core_draining(const struct core *core);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The host's sockets: clients and their CONNECT lines, connections to listeners, and bytes of the
- * guest. */
+/* The host's sockets: host clients and their CONNECT lines, connections to the sockets of listed
+ * ports, and the bytes of the guest that are written to these sockets. */
 #include <assert.h>
 #include <errno.h>
 #include <stddef.h>
@@ -23,7 +23,8 @@ static_assert(sizeof(((struct sockaddr_un *)0)->sun_path) == CORE_SOCKET_PATH, "
 
 /* --- clients --------------------------------------------------------------------------------- */
 
-/* Parses "CONNECT <port>\n" of len bytes, newline included. Any other form is refused. */
+/* Parses the line "CONNECT <port>\n" of len bytes, including the newline. Returns false for a line
+ * of any other form. */
 static bool parse_connect_line(const char *line, size_t len, uint32_t *port)
 {
 	static const char word[] = "CONNECT ";
@@ -43,8 +44,8 @@ static bool parse_connect_line(const char *line, size_t len, uint32_t *port)
 	return true;
 }
 
-/* Returns a host port that is not in use with that guest port. Port numbers count on, so that late
- * packets of an old stream do not meet a new stream. */
+/* Returns a port of the host that no stream has together with that port of the guest. Each call
+ * goes on to a higher number, so that late packets of an old stream do not reach a new stream. */
 static uint32_t allocate_port(struct core *core, uint32_t guest_port)
 {
 	uint32_t port;
@@ -56,8 +57,8 @@ static uint32_t allocate_port(struct core *core, uint32_t guest_port)
 	return port;
 }
 
-/* Reads the line, or with MSG_PEEK only looks at it. The caller looks first, so that bytes after
- * the newline stay in the socket as payload. */
+/* Reads the line, or with MSG_PEEK only looks at it. The caller looks first, and then reads only up
+ * to the newline, so that the bytes after the newline stay in the socket as payload. */
 static ssize_t receive_connect_line(const struct stream *s, char *line, size_t len, int flags)
 {
 	struct iovec iov = {.iov_base = line, .iov_len = len};
@@ -74,7 +75,8 @@ static void read_line(struct core *core, struct stream *s)
 	size_t len = newline ? (size_t)(newline - line) + 1 : 0;
 	uint32_t port;
 
-	/* The line is incomplete: wait for more, unless none can come or it is too long already. */
+	/* If the line is incomplete, the next event brings more bytes, unless the client has hung
+	 * up or the line is too long already. */
 	if (!newline && !s->hung_up &&
 	    ((got < 0 && errno == EAGAIN) || (got > 0 && (size_t)got < sizeof(line))))
 		return;
@@ -143,8 +145,8 @@ void core_listen_event(struct core *core)
 		else if (errno == EAGAIN)
 			return;
 		else if (errno != EINTR && errno != ECONNABORTED) {
-			/* There are no descriptors or no memory: the listener would call without
-			 * end, so it is left alone for a while. */
+			/* There are no descriptors or no memory. The listener would give an event
+			 * in every round, so it is not watched for a second. */
 			log_limited(core->config.log, "accept: %s", strerror(errno));
 			poll_remove(core->config.epfd, core->config.listen_fd);
 			core->accept_again = clock_mono_ns() + NS_PER_S;
@@ -166,7 +168,7 @@ int host_dial(struct core *core, const struct host_port *port)
 	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0)
 		return -1;
-	/* A Unix socket connects at once or, with a full backlog, not at all. */
+	/* A Unix socket connects at once or, if the listener's queue is full, not at all. */
 	if (connect(fd, (const struct sockaddr *)&addr, sizeof(addr)) < 0) {
 		log_limited(core->config.log, "the listener of host port %u: %s", port->port,
 			    strerror(errno));
@@ -178,8 +180,8 @@ int host_dial(struct core *core, const struct host_port *port)
 
 /* --- bytes of the guest ---------------------------------------------------------------------- */
 
-/* Watches for room in the socket only while something waits for it. Otherwise every read of the
- * client would wake the daemon. */
+/* Watches for room in the host's socket only while bytes wait for room. Otherwise every read of the
+ * host's program would wake the daemon. */
 static void watch_room(struct core *core, struct stream *s)
 {
 	bool wanted = stream_buffered(s) > 0;
@@ -197,15 +199,16 @@ static void drop_buffered(struct stream *s)
 	s->fwd_cnt = s->rx_cnt;
 }
 
-/* Tells the guest its credit again if many bytes have been forwarded since it was last told. */
+/* Notes that the guest must be told its credit, if many bytes were forwarded since the last time.
+ */
 static void consider_credit(const struct core *core, struct stream *s)
 {
 	if (s->named && s->fwd_cnt - s->told >= core->table.buffer_bytes / 4)
 		s->want |= WANT_CREDIT;
 }
 
-/* Returns how many bytes the socket took. A failure other than "full" means that it will never take
- * more. */
+/* Writes bytes to the host's socket, and returns how many the socket took. An error other than a
+ * full socket means that the socket will never take more, and sets host_gone. */
 static size_t write_host(struct stream *s, struct iovec *iov, unsigned n)
 {
 	struct msghdr m = {.msg_iov = iov, .msg_iovlen = n};
@@ -216,8 +219,8 @@ static size_t write_host(struct stream *s, struct iovec *iov, unsigned n)
 	return done > 0 ? (size_t)done : 0;
 }
 
-/* Fills iov with the one or two pieces of the buffer that begin at count `from` and have len
- * bytes. */
+/* Fills iov with the one or two pieces of the stream's buffer that have the len bytes from count
+ * `from` on. Returns the number of pieces. If there is only one, iov[1] is empty. */
 static unsigned buffer_pieces(const struct core *core, const struct stream *s, uint32_t from,
 			      uint32_t len, struct iovec iov[2])
 {
@@ -286,7 +289,7 @@ static void stream_happened(struct core *core, struct stream *s, uint32_t events
 	if (events & (EPOLLHUP | EPOLLERR))
 		s->host_gone = true;
 	if (s->host_gone && s->state < STREAM_OPEN) {
-		/* The client is gone before the answer, so nobody would read it. */
+		/* The client is gone before the guest's answer, so nobody would read the answer. */
 		core_abort(core, s);
 		return;
 	}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Handles packets of the guest. The header is in the daemon's memory by now; only the payload is
- * still guest memory. */
+/* Handles packets of the guest. The packet's header was copied into the daemon's memory before;
+ * only the payload is still in guest memory. */
 #include <assert.h>
 #include <stddef.h>
 #include <sys/socket.h>
@@ -9,8 +9,8 @@
 #include "vsockd/core.h"
 #include "vsockd/core_parts.h"
 
-/* Answers with an RST to the address that the packet names as its sender. An RST itself gets no
- * answer, since otherwise the two ends could go on for ever. */
+/* Answers with an RST to the address that the packet names as its sender. An RST gets no answer:
+ * otherwise the two ends could answer each other for ever. */
 static void refuse_packet(struct core *core, const struct packet *p)
 {
 	const struct refusal r = {.src_cid = p->dst_cid,
@@ -24,9 +24,9 @@ static void refuse_packet(struct core *core, const struct packet *p)
 }
 
 /*
- * Takes in what the guest says about its buffer. Packets of two threads of the guest may have
- * overtaken each other, so an old count is allowed. A count of more bytes than were sent is
- * nonsense and is ignored, which costs only the guest's own credit.
+ * Stores what the guest says about its buffer. Packets of two threads of the guest may have
+ * overtaken each other, so a count may be older than the stored count; it is ignored. A count of
+ * more bytes than were sent is wrong and is ignored too, which costs only the guest's own credit.
  */
 static void take_credit(struct stream *s, const struct packet *p)
 {
@@ -69,7 +69,7 @@ static bool open_from_guest(struct core *core, const struct packet *p)
 	return true;
 }
 
-/* --- packets of known streams: one function each, true if the packet was legal --------------- */
+/* --- packets of known streams: one function for each operation, true if the packet was legal - */
 
 typedef bool op_fn(struct core *core, struct stream *s, const struct packet *p,
 		   struct span *payload);
@@ -87,7 +87,7 @@ static bool op_response(struct core *core, struct stream *s, const struct packet
 			struct span *payload)
 {
 	(void)p, (void)payload;
-	/* An answer to a request that was not sent yet is a guess. */
+	/* An answer to a REQUEST that was not sent yet is a guess of the guest. */
 	if (s->state != STREAM_REQUESTED || !s->known)
 		return false;
 	s->state = STREAM_OPEN;
@@ -131,7 +131,8 @@ static bool op_shutdown(struct core *core, struct stream *s, const struct packet
 
 static bool op_rw(struct core *core, struct stream *s, const struct packet *p, struct span *payload)
 {
-	/* The host has closed, and the guest did not know it yet. */
+	/* The host has closed the stream, and the guest did not know this when it sent the packet.
+	 */
 	if (s->state == STREAM_CLOSING)
 		return true;
 	if (s->state != STREAM_OPEN || s->guest_shut & SHUT_SEND)
@@ -145,7 +146,7 @@ static bool op_rw(struct core *core, struct stream *s, const struct packet *p, s
 	return true;
 }
 
-/* Does nothing: take_credit() has handled the packet's counts before. */
+/* Does nothing: core_input() has already handled the packet's counts. */
 static bool op_credit_update(struct core *core, struct stream *s, const struct packet *p,
 			     struct span *payload)
 {

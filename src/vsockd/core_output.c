@@ -11,7 +11,7 @@ uint32_t output_credit(const struct stream *s)
 {
 	uint32_t flying = s->tx_cnt - s->peer_fwd;
 
-	/* A guest may make its buffer smaller than the bytes that are under way. */
+	/* A guest may make its buffer smaller than the number of bytes that are under way. */
 	return s->peer_alloc > flying ? s->peer_alloc - flying : 0;
 }
 
@@ -22,7 +22,8 @@ static bool has_data(const struct stream *s)
 	       !(s->guest_shut & SHUT_RECEIVE);
 }
 
-/* Returns the directions whose end the guest has not been told yet; 0 if there is none. */
+/* Returns the SHUT_ flags that the guest must be told: those of all directions that have ended.
+ * Returns 0 if the guest knows them all. */
 static unsigned shut_due(const struct stream *s)
 {
 	unsigned over = (s->host_eof ? SHUT_SEND : 0) | (s->host_gone ? SHUT_RECEIVE : 0);
@@ -39,7 +40,7 @@ bool output_due(const struct stream *s)
 	return s->want || shut_due(s) || (has_data(s) && (output_credit(s) || !s->asked));
 }
 
-/* Writes one packet's header into the slot; its payload is there already. */
+/* Writes the header of a packet into the slot. The packet's payload is in the slot already. */
 static void put_header(const struct core *core, struct stream *s, struct span *slot,
 		       enum packet_op op, unsigned flags, uint32_t len)
 {
@@ -85,9 +86,9 @@ static ssize_t read_host(struct core *core, struct stream *s, const struct span 
 				     &niov);
 	m.msg_iovlen = niov;
 	got = recvmsg(s->fd, &m, MSG_DONTWAIT);
-	/* Fewer bytes than there was room for mean that the socket is empty, and an event will tell
-	 * of more. There are two exceptions. Near the end (hung_up), the event came already. And
-	 * the read ends early if the client passed descriptors (which the kernel closes, since
+	/* Fewer bytes than there was room for mean that the socket is empty, and an event will
+	 * announce more bytes. There are two exceptions. After hung_up no further event will come.
+	 * And a read ends early if the client passed descriptors (which the kernel closes, since
 	 * nobody takes them). */
 	if (got < 0 || ((size_t)got < *room && !s->hung_up && !(m.msg_flags & MSG_CTRUNC)))
 		s->readable = false;
@@ -127,9 +128,9 @@ static unsigned put_data(struct core *core, struct stream *s, struct span *slots
 	return i;
 }
 
-/* Gives a stream one turn: the packet that opens it, its bytes, their end, and the credit if no
- * other packet has carried that. Returns how many slots the turn took; 0 if there was nothing to
- * send. */
+/* Gives a stream one turn. The turn sends the first of these that the stream has: the packet that
+ * opens the stream, its bytes, a SHUTDOWN, the credit (unless another packet had it), a question
+ * for credit. Returns how many slots the turn filled; 0 if there was nothing to send. */
 static unsigned output_stream(struct core *core, struct stream *s, struct span *slots, unsigned n,
 			      uint32_t *lengths)
 {
@@ -199,7 +200,7 @@ unsigned core_output(struct core *core, struct span *slots, unsigned n, uint32_t
 
 	if (core->refusals_count)
 		return output_refusal(core, slots, lengths);
-	/* A stream that had nothing to send does not return to the queue, so the loop ends. */
+	/* A stream that has nothing to send does not return to the queue, so the loop ends. */
 	while (!filled && core->table.ready.head != STREAM_NONE) {
 		struct stream *s = &core->table.streams[core->table.ready.head];
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The functions that the files of the core share. core.c and core_output.c are one unit in two
- * files: settling a stream asks what is due to the guest, and sending what is due settles the
- * stream again.
+ * The functions that the files of the core share. core.c and core_output.c need each other:
+ * core_settle() asks whether a stream has something for the guest (output_due()), and core_output()
+ * settles each stream after its turn.
  */
 #ifndef VSOCKD_CORE_PARTS_H
 #define VSOCKD_CORE_PARTS_H
@@ -11,36 +11,40 @@
 
 /* --- core.c ---------------------------------------------------------------------------------- */
 
-/* Stores an RST that is to be sent. */
+/* Stores an RST, which core_output() sends to the guest. */
 void core_refuse(struct core *core, const struct refusal *refusal);
-/* Ends the stream at once for both sides. If the guest knows the stream, it gets an RST. */
+/* Ends and releases the stream at once. If the guest knows the stream, the guest gets an RST. */
 void core_abort(struct core *core, struct stream *s);
-/* Ends the guest's side of the stream: its ports become free, and what the guest sent is still
- * delivered. */
+/* Ends the guest's side of the stream. The stream's ports become free. If bytes of the guest wait
+ * for the host's reader, the stream is kept until they are delivered; else it is released. */
 void core_guest_ended(struct core *core, struct stream *s);
-/* Must be called when anything about a stream has changed. Closes the stream if it is over, and
- * queues it if it has something for the guest. May release the stream. */
+/* Closes the host's side of the stream if both directions are over, and queues the stream if it has
+ * something for the guest. Must be called when anything about a stream has changed. May release the
+ * stream. */
 void core_settle(struct core *core, struct stream *s);
 union poll_ref core_ref(const struct core *core, const struct stream *s);
 
 /* --- core_host.c ----------------------------------------------------------------------------- */
 
-/* Writes payload to the host's socket, and keeps what the socket does not take. The credit ensures
- * that there is room for that. */
+/* Writes payload to the host's socket, and keeps in the stream's buffer what the socket does not
+ * take. The caller has checked that payload is not longer than the guest's credit, so the buffer
+ * has room.
+ */
 void host_send(struct core *core, struct stream *s, struct span *payload);
-/* Writes the kept bytes to the socket. When none is left, passes on the end of the guest's
- * bytes. */
+/* Writes the kept bytes to the host's socket. When none is left, and the guest has said that it
+ * sends no more, shuts the socket down for writing. */
 void host_flush(struct core *core, struct stream *s);
-/* Connects to the port's socket. Returns a new non-blocking descriptor; -1 on failure. */
+/* Connects to the port's socket. Returns a new non-blocking descriptor, or -1 without an error: the
+ * log has the reason. */
 int host_dial(struct core *core, const struct host_port *port);
-/* Watches a new stream's descriptor. */
+/* Begins to watch the descriptor of a new stream. Returns 0, or -1 with errno. */
 int host_watch(struct core *core, struct stream *s);
 /* Sends "OK <port>\n" to the client. */
 void host_answer(struct core *core, struct stream *s);
 
 /* --- core_output.c --------------------------------------------------------------------------- */
 
-/* Returns how many bytes the guest has room for. */
+/* Returns how many more bytes the guest has said that it has room for. */
 uint32_t output_credit(const struct stream *s);
 /* Returns true if the stream has something for the guest. */
 bool output_due(const struct stream *s);

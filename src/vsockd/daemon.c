@@ -74,7 +74,8 @@ int daemon_init(struct daemon *d, struct core_config *config, const struct daemo
 
 /* --- events: one function for each type of descriptor ---------------------------------------- */
 
-/* Begins the end. No host clients are accepted any more: nobody would answer them. */
+/* Begins the end of the daemon. Host clients are not accepted any more: nobody would answer them.
+ */
 static void begin_end(struct daemon *d)
 {
 	device_disconnect(&d->device);
@@ -109,8 +110,8 @@ static int on_vhost(struct daemon *d, union poll_ref ref, uint32_t events, struc
 	return d->connected ? read_vhost_link(d, err) : 0;
 }
 
-/* Accepts one connection and closes the listener, since only one is allowed. Returns 0 if there is
- * none yet. */
+/* Accepts one connection and closes the listener, since only one connection is allowed. Returns 1
+ * if *out has the connection, 0 if there is none yet, -1 with an error. */
 static int accept_one(int *listener, int *out, struct error *err)
 {
 	/* cppcheck-suppress nullPointer ; accept4() allows it */
@@ -133,8 +134,8 @@ static int on_vhost_listen(struct daemon *d, union poll_ref ref, uint32_t events
 	return accepted > 0 ? watch_link(d, fd, err) : accepted;
 }
 
-/* Accepts the guest's port. PID 1 of the guest connects before any workload of the guest runs;
- * later connections are refused. */
+/* Accepts the guest's connection that is used as the port. The agent of the guest connects before
+ * any workload of the guest runs, and no later connection is accepted. */
 static int on_port_listen(struct daemon *d, union poll_ref ref, uint32_t events, struct error *err)
 {
 	int accepted = accept_one(&d->port_listen, &d->port.fd, err);
@@ -143,16 +144,16 @@ static int on_port_listen(struct daemon *d, union poll_ref ref, uint32_t events,
 	return accepted > 0 ? watch_port(d, err) : accepted;
 }
 
-/* Does nothing, since the rings are looked at after every round. The eventfd is never read: the
- * watch is edge-triggered, so its count does not matter, and the count cannot overflow within the
- * age of the universe. */
+/* Does nothing, since daemon_run() looks at the rings after every round. The eventfd is never read:
+ * the watch is edge-triggered, so the eventfd's count does not matter, and its 64 bits never
+ * overflow. */
 static int on_kick(struct daemon *d, union poll_ref ref, uint32_t events, struct error *err)
 {
 	(void)d, (void)ref, (void)events, (void)err;
 	return 0;
 }
 
-/* Notes the event; like the rings, the port is looked at after every round. */
+/* Notes the event. daemon_run() looks at the port after every round. */
 static int on_port(struct daemon *d, union poll_ref ref, uint32_t events, struct error *err)
 {
 	(void)ref, (void)err;
@@ -197,8 +198,8 @@ static uint64_t next_deadline(const struct daemon *d)
 	return first;
 }
 
-/* Returns the time for epoll_wait() in ms, rounded up so that the deadline has passed
- * afterwards. */
+/* Returns the time for epoll_wait() in ms. It is rounded up, so that the deadline has passed when
+ * epoll_wait() returns. */
 static int daemon_wait_ms(const struct daemon *d, bool more)
 {
 	uint64_t deadline = next_deadline(d), now, ms;
@@ -280,7 +281,7 @@ int daemon_run(struct daemon *d, struct error *err)
 	while (!over(d)) {
 		if (wait_and_dispatch(d, more, err) < 0)
 			return -1;
-		/* Without a deadline the time is not needed. */
+		/* If there is no deadline, the clock need not be read. */
 		if (core_deadline(&d->core) != UINT64_MAX)
 			core_expire(&d->core, clock_mono_ns());
 		more = pump_face(d);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The event loop: hands events of epoll to the core and to its face. */
+/* The event loop, which hands events of epoll to the core and to its face. */
 #ifndef VSOCKD_DAEMON_H
 #define VSOCKD_DAEMON_H
 
@@ -13,41 +13,45 @@
 #include "vsockd/port.h"
 #include "vsockd/vhost_link.h"
 
-/* How the guest is reached: one of these descriptors; the others are -1. */
+/* The descriptor by which the guest is reached. One of the four is set, and the others are -1. */
 struct daemon_face {
-	int vhost_fd; /* the connection of the front-end */
-	int vhost_listen;
-	int port_fd;
-	int port_listen; /* where the guest makes the connection that serves as the port */
+	int vhost_fd;	  /* the connection of the front-end */
+	int vhost_listen; /* a listener, to which the front-end will connect */
+	int port_fd;	  /* the connection to the guest's port */
+	int port_listen;  /* a listener; the guest's connection to it is used as the port */
 };
 
 struct daemon {
 	int epfd;
-	int vhost_listen; /* -1 when the front-end has connected */
-	int port_listen;  /* -1 when the port has connected */
+	int vhost_listen; /* -1: none, or the front-end has connected */
+	int port_listen;  /* -1: none, or the port has connected */
 	bool connected;	  /* the front-end's connection is open */
-	bool link_again;  /* the link may have more messages, without a further event */
-	uint64_t end;	  /* ns, when the daemon ends, since the front-end is gone; 0: not yet */
-	uint64_t drain_ns;
-	int idle_ms;
-	int busy_fd;  /* -1: nobody is told */
-	bool busy;    /* what was told last: whether the host has a stream */
-	bool began;   /* the guest was seen, and this was told */
-	bool trimmed; /* nothing has happened since guest memory was last released */
+	bool link_again;  /* the link may have more messages, which no event will announce */
+	/* The monotonic time at which the daemon ends, in ns, since the guest's VMM has closed the
+	 * connection; 0: the connection is not closed. */
+	uint64_t end;
+	uint64_t
+		drain_ns; /* ns to deliver the guest's last bytes after the connection has closed */
+	int idle_ms;	  /* ms without an event, after which guest memory is released */
+	int busy_fd;	  /* the eventfd for the messages of vsockd_tells.h; -1: none */
+	bool busy;	  /* the last message said that the host has a stream */
+	bool began;	  /* the message that the guest was seen has been sent */
+	bool trimmed;	  /* nothing has happened since guest memory was last released */
 	struct log *log;
 	struct core core;
 	struct device device;
 	struct vhost_link link;
-	struct port port; /* the other face; fd -1: there are rings, or it is awaited */
+	struct port
+		port; /* the other face; fd -1: the device is used, or no port has connected yet */
 };
 
-/* Sets up the daemon. Fills in config->epfd and config->log. */
+/* Sets up the daemon and watches its descriptors. Sets config->epfd and config->log. */
 int daemon_init(struct daemon *daemon, struct core_config *config, const struct daemon_face *face,
 		struct log *log, struct error *err);
-/* Sends the messages of vsockd_tells.h to an eventfd from now on. */
+/* Makes the daemon write the messages of vsockd_tells.h to the eventfd fd from now on. */
 void daemon_tell_busy(struct daemon *daemon, int fd);
-/* Runs until the guest's VMM has ended the connection, and then until all that the guest sent has
- * been delivered or drain_ns have passed. */
+/* Runs until the guest's VMM has closed the connection. After that, runs until all bytes of the
+ * guest were delivered, but at most drain_ns. Returns 0, or -1 with an error. */
 int daemon_run(struct daemon *daemon, struct error *err);
 
 #endif

@@ -6,7 +6,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-/* Limits of one device_pump(). */
+/* The most packets, and the most calls of core_output(), of one device_pump(). */
 #define PUMP_INPUTS 128
 #define PUMP_OUTPUTS 64
 
@@ -22,7 +22,7 @@ void device_init(struct device *device, struct core *core, uint64_t guest_cid, i
 
 static void close_kick(struct device *device, struct ring *ring)
 {
-	/* The front-end has the same eventfd open: closing it here would not end the watch. */
+	/* The front-end has the same eventfd open, so only to close it would not end the watch. */
 	if (ring->kick >= 0) {
 		poll_remove(device->epfd, ring->kick);
 		close(ring->kick);
@@ -97,7 +97,7 @@ static void interrupt(const struct ring *ring)
 {
 	static const uint64_t one = 1;
 
-	/* A full eventfd has not been read yet, so the guest will get the call anyway. */
+	/* If the eventfd is full, an earlier call was not read yet, and the guest will get that. */
 	if (ring->call >= 0 && write(ring->call, &one, sizeof(one)) < 0)
 		return;
 }
@@ -110,14 +110,15 @@ void device_started(struct device *device)
 		return;
 	device->running = true;
 	core_link(device->core, true);
-	/* A call may have been lost while a paused machine's interrupts were not connected. */
+	/* While the machine was paused, its interrupts were not connected, and a call may have been
+	 * lost. */
 	interrupt(&device->rings[QUEUE_RX]);
 	interrupt(&device->rings[QUEUE_TX]);
 }
 
 /* --- the guest's packets --------------------------------------------------------------------- */
 
-/* Returns how many packets were used up, at most `most`. */
+/* Handles up to `most` packets of the guest. Returns how many chains were taken and given back. */
 static unsigned take_inputs(struct device *device, unsigned most)
 {
 	struct ring *ring = &device->rings[QUEUE_TX];
@@ -147,8 +148,9 @@ static unsigned take_inputs(struct device *device, unsigned most)
 	return n;
 }
 
-/* Handles packets of the guest. Kicks are off while there is work. They are turned on before the
- * last look, so that no packet that comes in between is missed. */
+/* Handles packets of the guest. Returns true if there may be more. The guest is told not to kick
+ * while there is work. When the ring is empty, the guest is told to kick again, and then the ring
+ * is looked at once more: a packet that came before the guest knew this would not be announced. */
 static bool pump_inputs(struct device *device)
 {
 	struct ring *ring = &device->rings[QUEUE_TX];
@@ -206,7 +208,8 @@ static void take_slots(struct device *device, struct ring *ring, unsigned wanted
 	}
 }
 
-/* Calls core_output() once. Returns false if there was nothing to send, or no room. */
+/* Calls core_output() once. Returns false if there was nothing to send, or the guest had no room.
+ */
 static bool output_batch(struct device *device, struct ring *ring)
 {
 	unsigned wanted = core_wants(device->core), filled;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The vhost-user device: the core with two rings before it. The front-end's messages (vhost_user.h)
- * set the device up; this part moves packets.
+ * The vhost-user device, which is the first face of the core: the guest's packets come and go over
+ * two rings. The front-end's messages (vhost_user.h) set the device up. The functions of this
+ * header move packets.
  */
 #ifndef VSOCKD_DEVICE_H
 #define VSOCKD_DEVICE_H
@@ -21,36 +22,39 @@ struct device {
 	struct log *log;
 	int epfd;
 	uint64_t guest_cid;
-	uint64_t features;	    /* those that the driver has accepted */
-	uint64_t protocol_features; /* those that the front-end has accepted */
+	uint64_t features;	    /* the features that the driver has accepted */
+	uint64_t protocol_features; /* the protocol features that the front-end has accepted */
 	struct memory memory;
 	struct ring rings[QUEUE_COUNT];
-	bool running; /* both rings work, or worked until they were stopped */
-	bool told_broken;
+	bool running;	  /* both rings have begun to work, and neither was stopped since */
+	bool told_broken; /* the log has a line that a ring is broken */
 	struct iovec iov[RING_MAX];
 };
 
 void device_init(struct device *device, struct core *core, uint64_t guest_cid, int epfd,
 		 struct log *log);
-/* Sets the rings back to their first state and ends the core's streams. Handles first what the
- * guest has sent. */
+/* Handles what the guest has sent. Then sets the rings back to their first state, and ends the
+ * core's streams. */
 void device_reset(struct device *device);
 /* Resets the device when the front-end is gone, and releases everything that the front-end gave. */
 void device_disconnect(struct device *device);
 
-/* Set new descriptors of a ring; -1: none. Both functions take over fd. */
+/* Functions that set the kick or call descriptor of a ring and close the old one. fd -1: the ring
+ * has no such descriptor. Both functions take over fd. */
 int device_set_kick(struct device *device, unsigned queue, int fd, struct error *err);
 void device_set_call(struct device *device, unsigned queue, int fd);
-/* Handles what the driver has left in the ring, then stops the ring. Returns the ring's base. */
+/* Handles the packets that the driver has left in the ring QUEUE_TX. Then stops the ring. Returns
+ * the ring's base. */
 uint16_t device_stop_ring(struct device *device, unsigned queue);
-/* Lets the ring go on from a base. When a paused machine goes on, that is the base at which the
- * ring was stopped. A base of 0 means a new driver, for which the streams of the old driver are
- * meaningless. Only here can the two cases be told apart, so a machine that reboots keeps its
- * streams until the new driver comes. */
+/* Sets the base from which the ring goes on. A paused machine goes on from the base at which the
+ * ring was stopped, and the streams continue. Any other base means that a new driver has come: it
+ * does not know the streams of the old driver, and the streams end. The two cases differ only in
+ * this base. So a machine that reboots keeps its streams until the new driver comes. */
 int device_set_base(struct device *device, unsigned queue, uint32_t base, struct error *err);
-/* Must be called when a ring or the memory has changed. Looks up the parts of the ring again. */
+/* Looks up the parts of the ring again. Must be called when the ring or the memory has changed. */
 int device_map_ring(struct device *device, unsigned queue, struct error *err);
-/* Must be called when rings may have begun to work. */
+/* Tells the core and the guest if both rings work now and did not before. Must be called whenever
+ * the rings may have begun to work. */
 void device_started(struct device *device);
 
 /* Moves a bounded number of packets both ways. Returns true if there is more to do. */

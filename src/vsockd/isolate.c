@@ -1,24 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Theory of isolation. When isolation begins, everything is open: the listeners, the front-end's
- * connection, epoll. From then on the daemon only moves bytes between descriptors that it has or is
- * given, and connects to the sockets of the listed ports. The stages take everything else away:
+ * The isolation of the daemon. When it begins, all descriptors are open: the listeners, the
+ * front-end's connection, epoll. From then on the daemon only moves bytes between descriptors that
+ * it has or is given, and connects to the sockets of the listed ports. The stages take away the
+ * rights to do anything else:
  *
  *   core dumps   RLIMIT_CORE 0: guest memory is mapped here.
  *   identity     --uid and --gid, if root was asked to change.
- *   namespaces   user (unless the rights are there without), mount, net, ipc, uts. No pid
- *                namespace: it would need a second process, and the system calls that reach a
- *                process by its number are gone after the last stage.
+ *   namespaces   user (not for root, who has the rights without it), mount, net, ipc, uts. No pid
+ *                namespace: it would need a second process, and after the last stage no system
+ *                call is allowed that reaches a process by its number.
  *   root         an empty read-only tmpfs, in which only the sockets of the listed ports are bound,
- *                each named by its port number. Only connect("1024") is left of the file system.
+ *                each named by its port number. All that the daemon can still do with the file
+ *                system is for example connect("1024").
  *   capabilities all sets empty, also the bounding set; no_new_privs.
- *   TCP          Landlock, if the kernel has it for ports: no socket that comes from elsewhere
- *                is connected again.
+ *   TCP          Landlock, if the kernel has its rules for ports: the daemon cannot connect a TCP
+ *                socket, also not one that another process has given to it.
  *   system calls seccomp.c.
  *
- * A container or a distribution may refuse namespaces. Then the daemon ends. With --unconfined it
- * goes on: descriptors that were opened before reach the sockets, and the other stages hold alone,
- * as main() says.
+ * A container or a distribution may refuse namespaces. Then the daemon ends, unless --unconfined is
+ * given. With --unconfined it reaches the sockets through descriptors that were opened before, and
+ * has only the other stages. The daemon prints a line that says this.
  */
 #include "vsockd/isolate.h"
 
@@ -38,8 +40,9 @@
 
 /* --- root ------------------------------------------------------------------------------------- */
 
-/* Makes a mount of the socket at path that is attached nowhere yet. Returns its descriptor; -1 with
- * ERR_NOT_FOUND if there is no socket. */
+/* Makes a mount of the socket at path, which is not attached to any directory yet. Returns the
+ * descriptor of the mount, or -1 with an error. ERR_NOT_FOUND: path does not exist. ERR_INVALID: it
+ * is no socket. */
 static int detach_socket(const char *path, struct error *err)
 {
 	autoclose int fd = open_tree(AT_FDCWD, path, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
@@ -103,8 +106,9 @@ static int enter_root(const struct isolate_config *c, struct error *err)
 
 /* --- all of it -------------------------------------------------------------------------------- */
 
-/* Isolates the daemon with its own rights. held has a descriptor of each socket, which is used if
- * there are no namespaces. */
+/* Isolates the daemon with the rights that it has after its change of identity. held[i] is a
+ * descriptor of the socket of port i, or -1. If there are no namespaces, the daemon keeps these
+ * descriptors and reaches the sockets by them, and held[i] is set to -1. */
 static int isolate_as_user(const struct isolate_config *c, int *held, struct error *no_namespaces,
 			   struct error *err)
 {
@@ -132,15 +136,16 @@ static int isolate_files(const struct isolate_config *c, struct error *no_namesp
 	autofree int *held = NULL;
 	int rc;
 
-	/* For root the namespaces come before the rights are given up: only the owner may enter the
-	 * sockets' directory. */
+	/* Root makes the namespaces before it changes its identity: the new user may not be allowed
+	 * to enter the directory of the sockets. */
 	if (geteuid() == 0 && isolate_namespaces(false, NULL) == 0 && enter_root(c, NULL) == 0)
 		return isolate_become(&c->identity, err);
 	held = calloc(c->nports + 1, sizeof(*held));
 	if (!held)
 		return error_errno(err, errno, "memory");
-	/* Opened before the change of identity: the new user may reach the socket, but not its
-	 * name. A descriptor also has no limit of length. -1: there is no socket. */
+	/* The sockets are opened before the change of identity, since the new user may be allowed
+	 * to connect to a socket but not to enter its directory. The path of a descriptor is also
+	 * always short enough for connect(). -1: there is no socket. */
 	for (unsigned i = 0; i < c->nports; i++)
 		held[i] = open(c->targets[i], O_PATH | O_NOFOLLOW | O_CLOEXEC);
 	rc = isolate_as_user(c, held, no_namespaces, err);

@@ -9,20 +9,20 @@
 
 struct isolate_config {
 	struct isolate_identity identity;
-	bool unconfined; /* go on without namespaces if there are none */
-	/* The sockets that must stay reachable: ports[i] belongs to targets[i], an absolute path of
-	 * any length. isolate() sets ports[i].path to the path that connect() takes from inside;
-	 * the path stays empty if there is no socket. */
+	bool unconfined; /* if namespaces cannot be made, isolate() succeeds without them */
+	/* The sockets that must stay reachable. targets[i] is the absolute path, of any length, of
+	 * the socket of ports[i]. isolate() sets ports[i].path to the path that connect() takes
+	 * after the isolation. If there is no such socket, this path stays empty. */
 	struct host_port *ports;
 	const char *const *targets;
 	unsigned nports;
 };
 
-/* Goes through all stages but the last. If namespaces are not available, fails with
- * ERR_UNAVAILABLE; if unconfined is set, it goes on without namespaces instead and puts the reason
- * into *no_namespaces. Otherwise the code of *no_namespaces is ERR_NONE. */
+/* Goes through all stages except the last. ERR_UNAVAILABLE: namespaces cannot be made. If
+ * unconfined is set, this is no error: the function goes on without namespaces, and *no_namespaces
+ * has the reason. If there are namespaces, the code of *no_namespaces is ERR_NONE. */
 int isolate(const struct isolate_config *config, struct error *no_namespaces, struct error *err);
-/* Goes through the last stage (seccomp.c): a system call that the event loop does not need then
+/* Goes through the last stage (seccomp.c). After it a system call that the event loop does not need
  * kills the process. */
 int isolate_to_loop(struct error *err);
 

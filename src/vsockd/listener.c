@@ -14,7 +14,7 @@
 #include "base/fd.h"
 #include "base/path.h"
 
-/* Returns true if no process listens at the socket any more, which is tested by connecting. */
+/* Returns true if the file is a socket at which no process listens: a connection is refused. */
 static bool is_dead_socket(int dirfd, const char *name)
 {
 	struct error why = {0};

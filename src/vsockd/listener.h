@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The listening and connected sockets that the daemon is given or makes. */
+/* The listening and connected sockets that the daemon makes or inherits. */
 #ifndef VSOCKD_LISTENER_H
 #define VSOCKD_LISTENER_H
 
@@ -7,12 +7,13 @@
 
 #include "base/error.h"
 
-/* Listens at path, with mode 0600. Replaces the socket of a daemon that has ended. Returns a
- * non-blocking descriptor; -1 with an error, which is ERR_CONFLICT if another process listens
- * there. */
+/* Makes a socket at path, with mode 0600, and listens at it. Replaces a socket at which no process
+ * listens any more. Returns a non-blocking descriptor, or -1 with an error. ERR_CONFLICT: another
+ * process listens at path, or the file at path is no socket. */
 int listener_open(const char *path, struct error *err);
-/* Checks that an inherited descriptor is a Unix stream socket, and that it is listening or not, as
- * `listens` says. Makes it non-blocking. */
+/* Checks that an inherited descriptor is a stream socket, and whether it listens: with `listens` it
+ * must, without `listens` it must not (else ERR_INVALID). Makes the descriptor non-blocking and
+ * close-on-exec. */
 int listener_check(int fd, bool listens, struct error *err);
 
 #endif

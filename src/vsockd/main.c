@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* microagent-vsockd: opens everything, isolates itself, and serves one front-end. */
+/* microagent-vsockd: the program opens all descriptors, isolates itself, and serves one guest. */
 #include <errno.h>
 #include <malloc.h>
 #include <signal.h>
@@ -19,8 +19,8 @@
 #include "vsockd/options.h"
 
 #define PROGRAM "microagent-vsockd"
-/* Descriptors besides those of streams: standard streams, epoll, listeners, the link, rings,
- * descriptors in messages, and those that stand for long paths. */
+/* The number of descriptors that are not of streams: the standard streams, epoll, the listeners,
+ * the link, the rings, descriptors in messages, and the sockets of listed ports (isolate.c). */
 #define OTHER_DESCRIPTORS UINT64_C(96)
 
 static const char capabilities[] =
@@ -65,7 +65,8 @@ static int open_all(const struct options *o, struct opened *opened, struct error
 	return 0;
 }
 
-/* Returns how many streams the limit of descriptors allows, at most LIMIT_VSOCK_STREAMS. */
+/* Raises the limit of open files. Returns how many streams it allows, at most LIMIT_VSOCK_STREAMS.
+ */
 static unsigned allow_streams(void)
 {
 	uint64_t streams = limit_get(LIMIT_VSOCK_STREAMS), files;

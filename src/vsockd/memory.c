@@ -45,8 +45,9 @@ static int check_table(const struct memory_region *r, unsigned n, struct error *
 }
 
 /*
- * Maps a region from the descriptor's start: with huge pages an offset would have to be a multiple
- * of a page size that the daemon does not know. NORESERVE, since the memory belongs to the guest.
+ * Maps a region, from offset 0 of the descriptor: for huge pages another offset would have to be a
+ * multiple of a page size that the daemon does not know. NORESERVE, since the memory belongs to the
+ * guest.
  */
 static int map_region(const struct memory_region *r, int fd, uint8_t **map, struct error *err)
 {

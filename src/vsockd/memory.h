@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The guest's memory as the front-end shares it: at most MEMORY_REGIONS mapped pieces of
- * descriptors. A pointer into the memory comes only from the two accessors below, and is valid for
- * the number of bytes that the accessor states. A new table is checked completely before it
- * replaces the old one.
+ * The guest's memory as the front-end shares it: at most MEMORY_REGIONS regions, each of which is
+ * mapped from a descriptor. A pointer into the memory comes only from the two accessors
+ * memory_guest() and memory_user(), and is valid for the number of bytes that the accessor states.
+ * A new table of regions is checked completely before it replaces the old one.
  */
 #ifndef VSOCKD_MEMORY_H
 #define VSOCKD_MEMORY_H
@@ -32,21 +32,25 @@ struct memory {
 	} region[MEMORY_REGIONS];
 };
 
-/* Maps regions[i] from fds[i]; the caller keeps the descriptors. Refuses an empty region, sums that
- * wrap, regions that overlap in either address space, and a descriptor shorter than its region. On
- * failure the old table stays. */
+/* Replaces the table: maps regions[i] from fds[i]. The caller closes the descriptors. ERR_INVALID:
+ * there are too many regions, a region is empty, a sum wraps, two regions overlap in one of the two
+ * address spaces, or a descriptor is shorter than its region. After an error the old table is still
+ * valid. */
 int memory_set(struct memory *memory, const struct memory_region *regions, const int *fds,
 	       unsigned n, struct error *err);
+/* Unmaps all regions. */
 void memory_clear(struct memory *memory);
-/* Releases the pages that were touched. The pages stay the guest's, and are mapped again when they
- * are needed. So an idle device is small, however many bytes have passed through it. */
+/* Removes all pages of the guest's memory from the mappings of this process. The guest keeps their
+ * contents, and a page is mapped again when it is needed. So an idle device needs little memory,
+ * however many bytes have passed through it. */
 void memory_trim(const struct memory *memory);
 
-/* Returns the byte at a guest-physical address; NULL if the address is outside the memory or len is
- * 0. *run is how many bytes from there on (at least 1, at most len) lie in one piece. */
+/* Returns a pointer to a guest-physical address; NULL if the address is outside the memory, or len
+ * is 0. Sets *run to the number of bytes (at least 1, at most len) for which the pointer is valid.
+ */
 void *memory_guest(const struct memory *memory, uint64_t guest, uint64_t len, uint64_t *run);
-/* Returns len bytes in one piece at an address of the front-end's process; NULL if they are not
- * there. */
+/* Returns a pointer to an address of the front-end's process, valid for len bytes; NULL if these
+ * bytes are not all in one region. */
 void *memory_user(const struct memory *memory, uint64_t user, uint64_t len);
 
 #endif

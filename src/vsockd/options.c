@@ -13,14 +13,14 @@
 #include "base/packet.h"
 #include "base/path.h"
 
-/* Sets the CID: 0 to 2 are reserved, and a CID has 32 bits. */
+/* Sets the guest's CID. The numbers 0 to 2 and the highest number of 32 bits are reserved. */
 static int set_guest_cid(void *field, const char *value, struct error *err)
 {
 	return command_line_number(value, PACKET_HOST_CID + 1, UINT32_MAX - 1, field, err);
 }
 
-/* Adds a port, given as P or P=PATH. A missing path is filled in at the end, when --vsock-socket is
- * known. */
+/* Adds a port, given as P or P=PATH. A missing path is filled in by fill_targets(), when
+ * --vsock-socket is known. */
 static int add_host_port(void *field, const char *value, struct error *err)
 {
 	struct options *o = field;

@@ -11,12 +11,14 @@
 #include "vsockd/core.h"
 
 struct options {
-	bool help, version, capabilities; /* only this information is to be printed */
-	bool unconfined;		  /* go on without namespaces if there are none */
-	const char *vhost_socket;	  /* NULL: vhost_fd is used */
-	int vhost_fd;			  /* -1: none */
-	int port_fd;			  /* -1: none */
-	int link_fd;			  /* -1: none */
+	bool help, version, capabilities; /* the program only prints this and ends */
+	bool unconfined;		  /* the program works without namespaces if it must */
+	/* One of these four is given. NULL or -1: not given. */
+	const char *vhost_socket;
+	int vhost_fd;
+	int port_fd;
+	int link_fd;
+	/* One of these two is given. */
 	const char *vsock_socket;
 	int vsock_fd;
 	int lease_fd;
@@ -24,12 +26,12 @@ struct options {
 	uint64_t guest_cid;
 	struct isolate_identity identity;
 	struct host_port *ports; /* nports entries, whose paths are empty */
-	char **targets;		 /* absolute paths, one for each of ports */
+	char **targets;		 /* targets[i] is the absolute path of the socket of ports[i] */
 	unsigned nports;
 };
 
 int options_parse(struct options *options, int argc, char **argv, struct error *err);
 void options_free(struct options *options);
-void options_help(void); /* on stdout */
+void options_help(void); /* prints the help to stdout */
 
 #endif

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A thin layer over epoll. base/loop.h allocates for every watch, but this daemon must allocate
- * nothing after its start. The 64 bits of an event say what it belongs to.
+ * A thin layer over epoll. base/loop.h allocates memory for every watch, but this daemon must
+ * allocate nothing after its start. The 64 bits of data in an event say which descriptor it is
+ * about.
  *
- * Everything but listeners is watched edge-triggered: an event says that something has changed, and
- * code that cannot use the event at once must remember it. So a stream costs one epoll_ctl() in its
- * life, and kicks cost no read().
+ * Listeners are watched level-triggered, everything else edge-triggered: an event says only once
+ * that something has changed, so code that cannot use the event at once must remember it. In return
+ * a stream mostly needs one epoll_ctl() in its life, and a kick needs no read().
  */
 #ifndef VSOCKD_POLL_H
 #define VSOCKD_POLL_H
@@ -14,11 +15,11 @@
 
 enum poll_type {
 	POLL_VHOST,	   /* the front-end's connection */
-	POLL_VHOST_LISTEN, /* the front-end is awaited here */
-	POLL_PORT_LISTEN,  /* the guest's one connection is awaited here */
-	POLL_KICK,	   /* index: the queue */
-	POLL_LISTEN,	   /* host clients */
-	POLL_STREAM,	   /* index: the stream */
+	POLL_VHOST_LISTEN, /* the listener at which the front-end is awaited */
+	POLL_PORT_LISTEN,  /* the listener at which the guest's one connection is awaited */
+	POLL_KICK,	   /* the eventfd of a kick; index: the queue */
+	POLL_LISTEN,	   /* the listener for host clients */
+	POLL_STREAM,	   /* the host's socket of a stream; index: the stream */
 	POLL_PORT,	   /* QEMU's socket to the guest's port */
 	POLL_TYPE_COUNT
 };
@@ -27,14 +28,17 @@ union poll_ref {
 	uint64_t all;
 	struct {
 		uint32_t index;
-		uint16_t generation; /* differs from an earlier stream's of the same index */
+		/* The generation of the stream. An earlier stream with the same index had another.
+		 */
+		uint16_t generation;
 		uint16_t type;
 	};
 };
 
-/* These functions return 0, or -1 with errno for epoll_ctl()'s reasons. Closing a descriptor ends
- * its watch unless another process holds the same open file. So an eventfd that the front-end sent
- * must be removed before it is closed. */
+/* Functions that begin, change and end the watch of a descriptor. The first two return 0, or -1
+ * with the errno of epoll_ctl(). Closing a descriptor ends its watch only if no other process has
+ * the same open file. The front-end keeps an eventfd that it sent, so the watch of such an eventfd
+ * must be removed before the eventfd is closed. */
 int poll_add(int epfd, int fd, uint32_t events, union poll_ref ref);
 int poll_change(int epfd, int fd, uint32_t events, union poll_ref ref);
 void poll_remove(int epfd, int fd);

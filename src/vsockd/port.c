@@ -6,7 +6,7 @@
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
-/* Limits of one port_pump(). */
+/* The most steps in each direction of one port_pump(). */
 #define PUMP_INPUTS 128
 #define PUMP_OUTPUTS 16
 
@@ -45,14 +45,14 @@ static uint32_t bytes_there(const struct port *port)
 	return port->in_end - port->in_at;
 }
 
-/* Takes the next packet, or a byte that begins none. Returns false if the packet is not
- * complete. */
+/* Handles the next packet, or drops one byte at which no packet begins. Returns false if the next
+ * packet is not complete. */
 static bool take_port_packet(struct port *port)
 {
 	struct packet packet;
 
-	/* Go to where a packet of the link may begin, which its type alone tells: a guest may send
-	 * noise for long. */
+	/* This loop drops bytes up to where a HELLO may begin. It looks only at the type of the
+	 * packet, which is fast, since a guest may send very many bytes that are no packets. */
 	while (port->astray && bytes_there(port) >= PACKET_HEADER &&
 	       !packet_may_be_link(port->in + port->in_at))
 		port->in_at++;
@@ -60,7 +60,7 @@ static bool take_port_packet(struct port *port)
 		return false;
 	packet_decode(port->in + port->in_at, &packet);
 	if (packet_is_link(&packet, LINK_HELLO)) {
-		/* A peer that begins anew knows no stream. */
+		/* A guest's end that begins anew knows no stream. */
 		port->number = packet_link_number(&packet);
 		port->astray = false;
 		port->greets = true;
@@ -89,7 +89,7 @@ static bool take_port_packet(struct port *port)
 	return true;
 }
 
-/* Reads what has come. Returns false if nothing has. */
+/* Reads the bytes that have come. Returns false if none have come. */
 static bool fill_input(struct port *port)
 {
 	struct iovec iov;
@@ -134,8 +134,8 @@ static bool pump_port_inputs(struct port *port)
 
 /* --- packets for the guest ------------------------------------------------------------------- */
 
-/* Sends what is left. What the socket does not take stays, and nothing new is composed before that
- * has gone. */
+/* Sends the bytes in port->unsent. Returns true if all are sent. Otherwise the rest stays, and no
+ * new packet is composed before the rest is sent. */
 static bool send_unsent(struct port *port)
 {
 	struct msghdr m = {.msg_iov = port->unsent.iov, .msg_iovlen = port->unsent.n};

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The second face: the core behind a byte stream. The stream is a Unix socket that QEMU connects to
- * a virtio-serial port of the guest. base/packet.h describes the protocol on it.
+ * The second face of the core: the guest's packets come and go over a byte stream. The byte stream
+ * is a Unix socket that QEMU connects to a virtio-serial port of the guest, or the guest's
+ * connection to
+ * --link-fd. base/packet.h describes the protocol of the byte stream.
  *
- * The guest controls all bytes that arrive. A packet is taken when it is complete, and its length
- * is checked before its bytes are awaited. Bytes that cannot be a packet end the streams, and then
- * only a HELLO counts.
+ * The guest controls all bytes that arrive. A packet is handled when it is complete, and its length
+ * is checked before the rest of its bytes is awaited. If bytes cannot be a packet, all streams end,
+ * and the bytes that follow are ignored up to the next HELLO.
  */
 #ifndef VSOCKD_PORT_H
 #define VSOCKD_PORT_H
@@ -26,28 +28,31 @@ struct port {
 	int fd;	       /* -1: none */
 	bool readable; /* the socket may have bytes, or its end */
 	bool writable;
-	bool hung_up; /* read on to the end: no event will announce it */
-	bool heard;   /* bytes have come */
+	/* The other end has shut down. The socket must be read until its end, since no further
+	 * event will come. */
+	bool hung_up;
+	bool heard; /* bytes have come */
 	bool ended;
-	bool astray;	   /* bytes are not taken for packets until a HELLO comes */
-	bool asks, greets; /* the next message to send is ASK, or WELCOME */
-	uint64_t guest_cid, number;
-	uint32_t in_at, in_end; /* the bytes that have come, in `in` */
+	bool astray; /* bytes are ignored until a HELLO comes */
+	/* ASK must be sent next; WELCOME must be sent next (if both are set, only WELCOME). */
+	bool asks, greets;
+	uint64_t guest_cid, number; /* number: that of the last HELLO, for the WELCOME */
+	uint32_t in_at, in_end;	    /* in[in_at..in_end) are bytes that came and are not handled */
 	struct iovec out[PORT_SLOTS];
-	struct span unsent; /* the part of out that is not sent yet */
+	struct span unsent; /* the part of `out` that is not sent yet */
 	uint8_t in[PORT_INPUT];
 	uint8_t slots[PORT_SLOTS][PACKET_WHOLE];
 };
 
-/* Sets the port up. fd is connected and non-blocking, and the caller keeps it. -1: there is no
- * connection yet, and nothing is to be done. */
+/* Sets the port up. fd is a connected and non-blocking socket, which the caller closes. fd -1:
+ * there is no connection yet, and port_pump() does nothing. */
 void port_init(struct port *port, struct core *core, uint64_t guest_cid, int fd, struct log *log);
-/* Handles an event of epoll, edge-triggered. */
+/* Notes an edge-triggered event of epoll for port_pump(). */
 void port_event(struct port *port, uint32_t events);
 /* Moves a bounded number of packets both ways. Returns true if there is more to do. */
 bool port_pump(struct port *port);
-/* Returns true if the other end is gone and the packets that it had sent completely have been
- * handled. */
+/* Returns true if the other end has closed the connection, or the connection has failed. The
+ * complete packets that were read before have been handled. */
 bool port_has_ended(const struct port *port);
 
 #endif

@@ -23,8 +23,8 @@ int ring_set_base(struct ring *ring, uint32_t base, struct error *err)
 	return 0;
 }
 
-/* Finds a part of a ring in one piece, aligned as the standard requires: atomic access depends on
- * that. */
+/* Finds a part of a ring in one piece. Returns NULL if the part is not in the memory, or not
+ * aligned as the standard requires: atomic access depends on the alignment. */
 static void *find_part(const struct memory *memory, uint64_t user, uint64_t len, unsigned align)
 {
 	void *p = memory_user(memory, user, len);
@@ -49,8 +49,8 @@ int ring_map(struct ring *ring, const struct memory *memory, struct error *err)
 	ring->used = used;
 	ring->broken = false;
 	ring->offered = ring->taken;
-	/* A ring that goes on after a pause may still have the flag that asks the guest not to
-	 * kick. */
+	/* If a ring goes on after a pause, the flag that asks the guest not to kick may still be
+	 * set. */
 	ring->quiet = false;
 	__atomic_store_n(&ring->used->flags, 0, __ATOMIC_RELAXED);
 	return 0;
@@ -73,14 +73,15 @@ static bool ring_waiting(struct ring *ring)
 {
 	if (ring->taken != ring->offered)
 		return true;
-	/* Acquire: what the guest wrote before the index is visible after it. */
+	/* Acquire: what the guest wrote before it wrote the index is visible after this read. */
 	ring->offered = le16toh(__atomic_load_n(&ring->avail->idx, __ATOMIC_ACQUIRE));
 	if ((uint16_t)(ring->offered - ring->given) > ring->num)
 		ring->broken = true;
 	return !ring->broken && ring->taken != ring->offered;
 }
 
-/* Adds guest memory at..at+len to iov; regions may split it. */
+/* Adds the guest memory at..at+len to iov, in one piece for each region. Returns false if a part is
+ * outside the memory, or iov is full. */
 static bool add_pieces(const struct memory *memory, uint64_t at, uint32_t len, struct iovec *iov,
 		       unsigned max, struct span *span)
 {
@@ -169,10 +170,13 @@ void ring_give(struct ring *ring, uint16_t head, uint32_t len)
 
 bool ring_publish(struct ring *ring)
 {
-	/* Release: the elements and the contents of the buffers are visible before the index. */
+	/* Release: the elements and the contents of the buffers are visible to the guest before the
+	 * index is. */
 	__atomic_store_n(&ring->used->idx, htole16(ring->given), __ATOMIC_RELEASE);
-	/* Full barrier: the guest turns interrupts on and then looks at the index; this side does
-	 * the reverse. */
+	/* Full barrier: the guest turns interrupts on and then reads the index. This side writes
+	 * the index and then reads whether interrupts are on. So one of the two sees what the other
+	 * wrote.
+	 */
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	return !(le16toh(__atomic_load_n(&ring->avail->flags, __ATOMIC_RELAXED)) &
 		 VRING_AVAIL_F_NO_INTERRUPT);

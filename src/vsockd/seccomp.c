@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The system calls of the event loop, each with its reason. There is no brk and no anonymous mmap,
- * since nothing is allocated after the start; no open; no new process; and no signal but the one
- * that ends the process.
+ * The system calls that the event loop may make, each with its reason. brk and anonymous mmap are
+ * not allowed, since nothing is allocated after the start. No call is allowed that opens a file,
+ * makes a process or sends a signal.
  *
- * A live supervisor that was taken over as well may hand sockets to vsockd and take sockets from
- * it. So vsockd makes no datagram socket, since such a socket sends to any address without
- * connect(). And vsockd sends nothing with MSG_FASTOPEN, with which a TCP socket connects although
- * Landlock refuses connect().
+ * If the live supervisor was taken over too, it may hand sockets to a vsockd that was taken over,
+ * and take sockets from it. So vsockd may make no datagram socket, since such a socket sends to any
+ * address without connect(). And vsockd may not send with MSG_FASTOPEN, with which a TCP socket
+ * connects although Landlock refuses connect().
  */
 #include <fcntl.h>
 #include <seccomp.h>

@@ -7,7 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* Maps anonymous memory, which costs nothing until it is touched. */
+/* Maps anonymous memory, which needs no real memory until it is touched. */
 static void *map_table(uint64_t bytes, struct error *err)
 {
 	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
@@ -17,7 +17,8 @@ static void *map_table(uint64_t bytes, struct error *err)
 		error_errno(err, errno, "memory for the streams");
 		return NULL;
 	}
-	/* One used byte must not cost a huge page. The call fails on kernels without huge pages. */
+	/* One used byte must not need a huge page. A failure is no error: kernels without huge
+	 * pages do not know this call. */
 	madvise(p, bytes, MADV_NOHUGEPAGE);
 	return p;
 }

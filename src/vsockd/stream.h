@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The table of streams. All streams are allocated at the start. A stream is found by its two ports,
- * and links between streams are indices. The table knows what a stream is, and core.h knows what to
- * do with one.
+ * and a link to another stream is an index. The table only stores streams; the core (core.h)
+ * decides what happens to them.
  */
 #ifndef VSOCKD_STREAM_H
 #define VSOCKD_STREAM_H
@@ -20,37 +20,38 @@
  * the states with ports.
  */
 enum stream_state {
-	/* Free: in no list, without descriptor. Only the generation has a meaning. */
+	/* The entry is free: it is in no list and has no descriptor. Only its generation is used.
+	 */
 	STREAM_FREE,
-	/* A host client's CONNECT line is awaited until a deadline. The stream has no ports and is
-	 * unknown to the guest. It becomes REQUESTED, or is closed. */
+	/* A host client's CONNECT line is awaited until a deadline. The stream has no ports, and
+	 * the guest does not know the stream. It becomes REQUESTED, or is closed. */
 	STREAM_LINE,
-	/* The guest's answer to our REQUEST is awaited until a deadline. The stream has ports. The
+	/* The guest's answer to a REQUEST is awaited until a deadline. The stream has ports. The
 	 * guest may only send RESPONSE or RST. The client's bytes stay in the client's socket. */
 	STREAM_REQUESTED,
 	/* Bytes flow. The stream has ports. Either direction may already have ended. */
 	STREAM_OPEN,
-	/* The host's side is closed. SHUTDOWN of both directions is sent or will be, and the
-	 * guest's RST is awaited until a deadline. The stream has ports and no descriptor. Bytes of
-	 * the guest are dropped. */
+	/* The host's side is closed. A SHUTDOWN of both directions is sent or waits to be sent, and
+	 * the guest's RST is awaited until a deadline. The stream has ports and no descriptor.
+	 * Bytes of the guest are dropped. */
 	STREAM_CLOSING,
-	/* The guest's side is over, and its ports are free for a new stream. Bytes that the guest
-	 * sent before are still to be given to the host's reader, which sets the pace. The stream
-	 * has no ports. */
+	/* The guest's side is over. The stream has no ports any more, so a new stream may have
+	 * them. Bytes that the guest sent before are still written to the host's socket, as fast as
+	 * the host reads them. */
 	STREAM_DRAINING,
 	STREAM_STATE_COUNT
 };
 
-/* The three deadlines. Each kind has one duration, so a list in order of arrival is in order of
- * time too. */
+/* The three kinds of deadlines. All deadlines of one kind have the same duration, so a list of them
+ * in the order in which they were set is also in the order in which they end. */
 enum stream_timer { TIMER_LINE, TIMER_ANSWER, TIMER_CLOSE, TIMER_COUNT, TIMER_NONE = TIMER_COUNT };
 
-/* The control packets that the guest is to get. */
+/* The control packets that must be sent to the guest. */
 enum stream_want {
 	WANT_REQUEST = 1,
 	WANT_RESPONSE = 2,
-	WANT_CREDIT = 4, /* tell the guest fwd_cnt: it asked, or much has changed */
-	WANT_ASK = 8,	 /* ask the guest for credit */
+	WANT_CREDIT = 4, /* a packet with fwd_cnt: the guest asked, or much has been taken */
+	WANT_ASK = 8,	 /* a question for credit */
 };
 
 struct link {
@@ -66,28 +67,30 @@ struct stream {
 	uint8_t state;	    /* enum stream_state */
 	uint8_t want;	    /* enum stream_want */
 	uint8_t timer;	    /* the timer list that the stream is in */
-	uint8_t guest_shut; /* SHUT_ flags the guest has sent */
-	uint8_t told_shut;  /* SHUT_ flags the guest has been sent */
-	bool named : 1;	    /* the table finds it by its ports */
+	uint8_t guest_shut; /* the SHUT_ flags that the guest has sent */
+	uint8_t told_shut;  /* the SHUT_ flags that were sent to the guest */
+	bool named : 1;	    /* the table finds the stream by its ports */
 	bool known : 1;	    /* the guest knows the stream, so the guest must be told when it ends */
 	bool readable : 1;  /* the host's socket may have bytes, or its end */
-	bool hung_up : 1;   /* the peer has shut down: read on to the end, no event tells of it */
-	bool host_eof : 1;  /* the host sends no more, and all it sent has been read */
-	bool host_gone : 1; /* the host takes no more */
-	bool host_shut : 1; /* we have told the host that the guest sends no more */
-	bool bulk : 1;	    /* the last read filled its room, so the next may be larger */
-	bool asked : 1;	    /* credit was asked for and none has come since */
-	bool queued : 1;    /* in the list of streams with something for the guest */
+	/* The host's end has shut down. The socket must be read until its end, since no further
+	 * event will come. */
+	bool hung_up : 1;
+	bool host_eof : 1;  /* the host sends no more, and all its bytes were read */
+	bool host_gone : 1; /* the host takes no more bytes */
+	bool host_shut : 1; /* the host was told that the guest sends no more */
+	bool bulk : 1;	    /* the last read filled its room, so the next read gets more room */
+	bool asked : 1;	    /* the guest was asked for credit, and has given none since */
+	bool queued : 1;    /* the stream is in the list of streams with something for the guest */
 	bool armed : 1;	    /* EPOLLOUT is watched */
-	bool client : 1;    /* the host began it; counted in clients */
-	bool touched : 1;   /* its buffer has been used and may hold memory */
-	/* Bytes from the guest. rx_cnt - fwd_cnt bytes are in the buffer, from fwd_cnt modulo its
-	 * size on. */
-	uint32_t rx_cnt;  /* bytes the guest has sent */
+	bool client : 1;    /* the host began the stream, which is counted in `clients` */
+	bool touched : 1;   /* the stream's buffer was used and may have memory */
+	/* Counts of bytes from the guest. The buffer has rx_cnt - fwd_cnt bytes, which begin at
+	 * offset fwd_cnt modulo the size of the buffer. */
+	uint32_t rx_cnt;  /* bytes that the guest has sent */
 	uint32_t fwd_cnt; /* bytes of rx_cnt that were given to the host's socket, or dropped */
-	uint32_t told;	  /* the value of fwd_cnt that the guest knows */
-	/* Bytes to the guest. */
-	uint32_t tx_cnt;     /* bytes we have sent */
+	uint32_t told;	  /* the value of fwd_cnt that the guest was last told */
+	/* Counts of bytes to the guest. */
+	uint32_t tx_cnt;     /* bytes that were sent to the guest */
 	uint32_t peer_fwd;   /* bytes of tx_cnt that the guest's application has taken */
 	uint32_t peer_alloc; /* bytes of buffer that the guest has for the stream */
 	uint16_t hash_next;
@@ -104,14 +107,14 @@ struct list {
 struct stream_table {
 	struct stream *streams;
 	uint16_t *buckets;
-	uint8_t *buffers;      /* of all streams, side by side; untouched pages cost nothing */
+	uint8_t *buffers;      /* the buffers of all streams; untouched pages need no memory */
 	uint32_t buffer_bytes; /* bytes of one stream's buffer; a power of two */
 	unsigned capacity;
 	unsigned bucket_mask;
-	unsigned fresh;	    /* the first entry never used: its page and later ones are untouched */
-	uint16_t free_head; /* entries that were used and released, linked by hash_next */
+	unsigned fresh;	    /* the first entry that was never used, as all later entries */
+	uint16_t free_head; /* the list of entries that were used and released, by hash_next */
 	unsigned used;
-	unsigned clients; /* streams in use that the host began and whose line has come */
+	unsigned clients; /* the number of streams that host clients have requested */
 	struct list ready;
 	struct list timers[TIMER_COUNT];
 };
@@ -119,9 +122,9 @@ struct stream_table {
 /* Allocates the table. capacity is at most STREAM_TABLE_MAX. */
 int stream_table_init(struct stream_table *t, unsigned capacity, uint32_t buffer_bytes,
 		      struct error *err);
-void stream_table_free(struct stream_table *t); /* closes no descriptors */
+void stream_table_free(struct stream_table *t); /* does not close the streams' descriptors */
 
-/* Returns a stream without ports in the state LINE; NULL if all streams are in use. */
+/* Returns a new stream in the state LINE, without ports; NULL if all streams are in use. */
 struct stream *stream_alloc(struct stream_table *t);
 /* Removes the stream from all lists, closes its descriptor and releases the memory of its
  * buffer. */
@@ -135,19 +138,21 @@ static inline uint8_t *stream_buffer(const struct stream_table *t, const struct 
 {
 	return t->buffers + (uint64_t)stream_index(t, s) * t->buffer_bytes;
 }
-/* Returns how many bytes of the guest the host has not taken yet. */
+/* Returns how many bytes of the guest the host's socket has not taken yet. */
 static inline uint32_t stream_buffered(const struct stream *s)
 {
 	return s->rx_cnt - s->fwd_cnt;
 }
 
 struct stream *stream_find(const struct stream_table *t, uint32_t host_port, uint32_t guest_port);
+/* Gives a stream its two ports, by which stream_find() finds it. No other stream may have them. */
 void stream_name(struct stream_table *t, struct stream *s, uint32_t host_port, uint32_t guest_port);
 void stream_unname(struct stream_table *t, struct stream *s);
 
 void stream_queue(struct stream_table *t, struct stream *s);
 void stream_unqueue(struct stream_table *t, struct stream *s);
-/* Moves the stream to the end of that timer's list; TIMER_NONE removes it from any list. */
+/* Sets the deadline (monotonic, ns) of the stream, and moves the stream to the end of the list of
+ * that timer. TIMER_NONE removes the stream from its list. */
 void stream_set_timer(struct stream_table *t, struct stream *s, enum stream_timer which,
 		      uint64_t deadline);
 

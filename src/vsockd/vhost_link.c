@@ -14,8 +14,8 @@ void vhost_link_init(struct vhost_link *link, int fd)
 	*link = (struct vhost_link){.fd = fd};
 }
 
-/* Keeps the descriptors of a message, and closes those that do not fit: no valid message has so
- * many. */
+/* Keeps up to VHOST_FDS descriptors of a message, and closes the others: no valid message has more.
+ */
 static void keep_fds(struct vhost_message *m, const struct cmsghdr *c)
 {
 	unsigned n = (unsigned)((c->cmsg_len - CMSG_LEN(0)) / sizeof(int));
@@ -31,8 +31,8 @@ static void keep_fds(struct vhost_message *m, const struct cmsghdr *c)
 	}
 }
 
-/* Reads at most the rest of the message, so that descriptors stay with the bytes they came with.
- * Returns the result of recvmsg(). */
+/* Reads at most the rest of the message, so that the descriptors of the next message are not read
+ * with this one. Returns the result of recvmsg(). */
 static ssize_t receive_part(struct vhost_link *link, void *to, size_t len)
 {
 	union {
@@ -54,8 +54,8 @@ static ssize_t receive_part(struct vhost_link *link, void *to, size_t len)
 	return got;
 }
 
-/* Reads until `want` bytes of the message are there. Returns 1 if they are; 0 at the end of the
- * connection; -1 with errno. */
+/* Reads until `want` bytes of the message have come. Returns 1 if they have, 0 at the end of the
+ * connection, or -1 with errno (EAGAIN: the rest has not come yet). */
 static int fill_message(struct vhost_link *link, uint32_t want)
 {
 	while (link->got < want) {
@@ -71,8 +71,8 @@ static int fill_message(struct vhost_link *link, uint32_t want)
 	return 1;
 }
 
-/* Reads a whole message. Returns 1 if it is there; 0 at the end of the connection; -1 with errno,
- * or with errno 0 and *err. */
+/* Reads a whole message. Returns 1 if it has come, 0 at the end of the connection, or -1 with
+ * errno. If errno is 0, *err is set. */
 static int read_message(struct vhost_link *link, struct error *err)
 {
 	int rc = fill_message(link, VHOST_HEADER);
@@ -96,12 +96,13 @@ int vhost_link_read(struct vhost_link *link, struct device *device, struct error
 		if (rc < 0 && errno == EAGAIN)
 			return 1;
 		if (rc <= 0) {
-			/* Descriptors of a message that never became complete. */
+			/* The loop closes the descriptors of a message that never became complete.
+			 */
 			for (unsigned k = 0; k < link->message.nfds; k++)
 				close(link->message.fds[k]);
 			link->message.nfds = 0;
 			link->got = 0;
-			/* If a front-end was killed, its connection has ended as usual. */
+			/* The connection of a front-end that was killed may end with ECONNRESET. */
 			if (rc == 0 || errno == ECONNRESET)
 				return 0;
 			return errno ? error_errno(err, errno, "read from the front-end") : -1;
@@ -111,8 +112,8 @@ int vhost_link_read(struct vhost_link *link, struct device *device, struct error
 			return -1;
 		struct iovec iov = {.iov_base = reply.bytes, .iov_len = reply.size};
 		const struct msghdr m = {.msg_iov = &iov, .msg_iovlen = 1};
-		/* Answers are short, and the front-end waits for each: a socket that does not take
-		 * an answer belongs to no front-end. */
+		/* Answers are short, and the front-end waits for each answer. So the socket has
+		 * room, unless the other end does not follow the protocol. */
 		if (reply.size && sendmsg(link->fd, &m, MSG_DONTWAIT | MSG_NOSIGNAL) != reply.size)
 			return error_errno(err, errno, "answer the front-end");
 	}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The front-end's connection: reads whole messages with their descriptors, and writes the
- * answers. */
+/* The front-end's connection. Its functions read whole messages with their descriptors, and write
+ * the answers. */
 #ifndef VSOCKD_VHOST_LINK_H
 #define VSOCKD_VHOST_LINK_H
 
@@ -11,12 +11,13 @@ struct vhost_link {
 	int fd;			      /* non-blocking */
 	struct vhost_message message; /* the message that is being read */
 	uint8_t header[VHOST_HEADER];
-	uint32_t got; /* bytes of the message that have been read, header included */
+	uint32_t got; /* bytes of the message that were read, including its header */
 };
 
 void vhost_link_init(struct vhost_link *link, int fd);
-/* Handles a bounded number of the messages that have come. Returns 1 if all have been handled; 2 if
- * there may be more; 0 if the connection has ended; -1 with an error if it cannot go on. */
+/* Reads and handles a bounded number of messages. Returns 1 if no complete message is left, 2 if
+ * there may be more messages, 0 if the connection has ended, or -1 with an error. After an error
+ * the connection cannot be used any more. */
 int vhost_link_read(struct vhost_link *link, struct device *device, struct error *err);
 
 #endif

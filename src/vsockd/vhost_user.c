@@ -40,7 +40,7 @@ enum vhost_request {
 
 #define VRING_INDEX 0xffu
 #define VRING_NO_FD 0x100u
-/* The event queue belongs to the front-end; messages may name it, and then nothing is done. */
+/* The event queue, which the front-end handles itself. If a message names it, nothing is done. */
 #define QUEUE_EVENT 2
 #define QUEUES_MENTIONED 3
 
@@ -97,8 +97,8 @@ static int take_fd(struct vhost_message *m)
 
 /* --- the requests ---------------------------------------------------------------------------- */
 
-/* Handles a message. A function for messages that name a queue is not called for the event queue,
- * unless it answers. */
+/* Handles a message. If the message names the event queue, the function is called only if it makes
+ * the answer itself. */
 typedef int request_fn(struct device *device, struct vhost_message *m, struct vhost_reply *reply,
 		       struct error *err);
 
@@ -132,8 +132,9 @@ static int set_protocol_features(struct device *device, struct vhost_message *m,
 	return 0;
 }
 
-/* Accepts a message that needs no action. Nothing is owned, and errors are not reported to a call
- * descriptor: the chain is given back instead. */
+/* Accepts a message that needs no action. This daemon keeps no record of an owner (SET_OWNER). It
+ * does not report errors of a ring to a descriptor (SET_VRING_ERR), but gives the bad chain back.
+ */
 static int accept_only(struct device *device, struct vhost_message *m, struct vhost_reply *reply,
 		       struct error *err)
 {
@@ -163,8 +164,8 @@ static int set_mem_table(struct device *device, struct vhost_message *m, struct 
 	memcpy(regions, m->payload + 8, n * sizeof(regions[0]));
 	if (memory_set(&device->memory, regions, m->fds, n, err) < 0)
 		return -1;
-	/* Looks up the rings' addresses again. The new table must also contain the rings that
-	 * run. */
+	/* The addresses of the rings are looked up again. The new table must contain each ring that
+	 * is running. */
 	for (unsigned i = 0; i < QUEUE_COUNT; i++)
 		ring_unmap(&device->rings[i]);
 	for (unsigned i = 0; i < QUEUE_COUNT; i++)
@@ -241,8 +242,8 @@ static int set_vring_call(struct device *device, struct vhost_message *m, struct
 
 	(void)reply;
 	device_set_call(device, index, fd);
-	/* QEMU's own eventfds never block. A front-end that makes one block again delays only its
-	 * own guest's device. */
+	/* QEMU's own eventfds never block. If a front-end makes this eventfd block again, it delays
+	 * only the device of its own guest. */
 	if (fd >= 0 && fcntl(fd, F_SETFL, O_NONBLOCK) < 0)
 		return error_errno(err, errno, "the interrupt of queue %u", index);
 	return 0;
@@ -278,14 +279,14 @@ enum queue_at { QUEUE_NOT_NAMED, QUEUE_IN_32, QUEUE_IN_64 };
 
 static const struct request_row {
 	const char *name; /* NULL: an unknown message */
-	request_fn *fn;	  /* NULL: the answer is always ... */
-	uint64_t answer;  /* ... this value */
-	uint32_t min;	  /* least bytes of payload */
-	uint32_t max;
-	enum queue_at queue; /* where the payload names a queue */
-	bool fd_for_queue;   /* one descriptor, unless the payload says that there is none */
-	bool stopped;	     /* the queue must not be in use */
-	bool replies;	     /* the function makes an answer itself */
+	request_fn *fn;	  /* NULL: the answer is always the value of `answer` */
+	uint64_t answer;
+	uint32_t min;	     /* the least bytes of payload */
+	uint32_t max;	     /* the most bytes of payload */
+	enum queue_at queue; /* which part of the payload is the number of a queue */
+	bool fd_for_queue;   /* has one descriptor, unless the payload says that there is none */
+	bool stopped;	     /* allowed only while the queue is not in use */
+	bool replies;	     /* the message always gets an answer, which the row or `fn` makes */
 } requests[] = {
 	[VHOST_GET_FEATURES] = {.name = "GET_FEATURES", .answer = FEATURES, .replies = true},
 	[VHOST_SET_FEATURES] = {.name = "SET_FEATURES", .fn = set_features, .min = 8, .max = 8},
@@ -385,7 +386,7 @@ static uint32_t message_queue(const struct request_row *row, const struct vhost_
 	return row->queue == QUEUE_IN_32 ? get32(m, 0) : (uint32_t)get64(m, 0) & VRING_INDEX;
 }
 
-/* Checks that size, queue and descriptors match the row. */
+/* Checks that the size, the queue and the descriptors of the message are as its row says. */
 static int check_message(const struct device *device, const struct request_row *row,
 			 const struct vhost_message *m, struct error *err)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The vhost-user messages. Each has a function, and a table that finds the function also says how
- * long a message may be and how many descriptors it may carry. This part gets whole messages, as
+ * The vhost-user messages. Each message has a row in a table, with the function that handles it,
+ * how long it may be, and how many descriptors it may have. These functions get whole messages, as
  * bytes and descriptors; vhost_link.h reads them from the socket.
  */
 #ifndef VSOCKD_VHOST_USER_H
@@ -22,21 +22,23 @@ struct vhost_message {
 	uint32_t flags;
 	uint32_t size; /* bytes of the payload */
 	uint8_t payload[VHOST_PAYLOAD];
-	int fds[VHOST_FDS]; /* vhost_user_handle() closes them unless it keeps one */
+	int fds[VHOST_FDS]; /* vhost_user_handle() takes them over */
 	unsigned nfds;
 };
 
 /* The answer to a message; if size is 0, there is no answer. */
 struct vhost_reply {
 	uint8_t bytes[VHOST_HEADER + VHOST_PAYLOAD];
-	uint32_t size; /* header included */
+	uint32_t size; /* bytes, including the header */
 };
 
-/* Reads the header's three numbers. Refuses a wrong version and a payload that is too long. */
+/* Reads the header's three numbers. ERR_INVALID: the version is wrong, the message is an answer, or
+ * the payload is too long. */
 int vhost_user_header(const uint8_t raw[VHOST_HEADER], struct vhost_message *message,
 		      struct error *err);
-/* Carries the message out. Fails if the message is wrong and no answer can tell the front-end so;
- * the connection is then useless. All descriptors of the message are used or closed. */
+/* Handles the message and makes the answer. A wrong message is an error only if the front-end
+ * awaits no answer that could tell it this; the connection cannot be used any more then. All
+ * descriptors of the message are kept for the device or closed, also after an error. */
 int vhost_user_handle(struct device *device, struct vhost_message *message,
 		      struct vhost_reply *reply, struct error *err);
 
