@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a backend can do, asked of the same functions that do or refuse it. */
+/* What a backend can do. The answer comes from the same functions that do or refuse something. */
 #ifndef SUPERVISOR_CAPABILITIES_H
 #define SUPERVISOR_CAPABILITIES_H
 
@@ -7,14 +7,16 @@
 #include "contract/state.h"
 
 /* Returns {"backend","commands":[],"networks":[],"features":[],"refusals":[]}. built[i] says
- * whether command i has a function here. Returns NULL if there is no memory. */
+ * whether this program has a function for command i. The caller releases the result. Returns NULL
+ * with an error if there is no memory. */
 json_t *capabilities_json(const struct backend *backend, const bool built[COMMAND_COUNT],
 			  struct error *err);
-/* Refuses a config that asks for something that this backend cannot give on any host
- * (ERR_UNSUPPORTED). Pure. */
+/* Checks that the config asks for nothing that this backend cannot do on any host. ERR_UNSUPPORTED:
+ * it does. Pure. */
 int capabilities_refuse(const struct backend *backend, const struct config *config,
 			struct error *err);
-/* Refuses what capabilities_refuse() refuses, and what the backend's check() refuses. */
+/* Checks the config with capabilities_refuse(), and then with the backend's check() for this
+ * host. */
 int capabilities_check(const struct backend *backend, const struct config *config,
 		       struct error *err);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The options that a caller gives beside the request on stdin: descriptors and wishes. */
+/* The options of the command line, which a caller gives beside the request on stdin. */
 #ifndef SUPERVISOR_OPTIONS_H
 #define SUPERVISOR_OPTIONS_H
 
@@ -9,33 +9,35 @@
 #include "base/error.h"
 
 struct options {
-	int lifeline_fd;       /* run, start: the VM ends when it ends; -1: none */
-	int events_fd;	       /* gets each event as it is recorded, one a line; -1: none */
+	int lifeline_fd;       /* run, start: the VM is ended when this pipe ends; -1: none */
+	int events_fd;	       /* gets a line for each event that is recorded; -1: none */
 	bool attach;	       /* the workload waits for a client on the agent's port */
-	bool remove;	       /* the workspace is removed when all has ended */
+	bool remove;	       /* the workspace is removed when everything has ended */
 	bool capabilities;     /* print what this backend can do, and read no request */
 	bool macos;	       /* make the files of a macOS guest, by a job on stdin */
-	bool reader;	       /* the root disk is only read (VM_READ) */
-	bool writer;	       /* files are put on the root disk (VM_WRITE) */
+	bool reader;	       /* the machine only reads its root disk (VM_READ) */
+	bool writer;	       /* the machine puts files on its root disk (VM_WRITE) */
 	bool save;	       /* start: the machine can be saved */
-	const char *template;  /* start: directory of the template to restore from */
-	bool own_memory;       /* with template: own memory, so that it can get a share */
+	const char *template;  /* start: the directory of the template to restore; or NULL */
+	bool own_memory;       /* template: the machine has its own memory, and can get shares */
 	int containers_fd;     /* start: the directory of containers; -1: none */
-	int links_fd, taps_fd; /* start: list of cards, first of their taps; -1: none */
-	int loopback_fd;       /* start: the listener of a loopback; -1: none */
-	int64_t cell_number;   /* start: if the caller has its own pid namespace; 0: none */
+	int links_fd, taps_fd; /* start: the list of cards, the first of their taps; -1: none */
+	int loopback_fd;       /* start: the listener on a loopback; -1: none */
+	/* start: the number in the names of cells, if the caller has its own pid namespace; 0: the
+	 * pid of the live supervisor. */
+	int64_t cell_number;
 	bool keep_quarantined; /* kill and delete refuse a quarantined workspace */
-	bool recorded;	       /* prepare, start, console: the config is the recorded one */
-	bool full;	       /* inspect hashes the root file system anew */
+	bool recorded;	       /* prepare, start, console: use the config that is recorded */
+	bool full;	       /* inspect: hash the root file system anew */
 	bool help, version;
-	const char *live; /* this process is the live supervisor of this <stateDir>/<runtimeID> */
+	const char *live; /* be the live supervisor of this <stateDir>/<runtimeID>; or NULL */
 };
 
 /* Reads the options. Checks that each descriptor is open and makes it close-on-exec. ERR_INVALID
  * names the option. */
 int options_parse(int argc, char **argv, struct options *out, struct error *err);
 void options_help(const char *program); /* prints the help on stdout */
-/* The word in front of the label in the live supervisor's command line. */
+/* The text in the live supervisor's command line before its <stateDir>/<runtimeID>. */
 extern const char options_live_prefix[];
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a backend can do and cannot do, found from the rows of what it refuses. Pure. */
+/* What a backend can do and cannot do, which follows from its rows of refusals. Pure. */
 #ifndef SUPERVISOR_REFUSALS_H
 #define SUPERVISOR_REFUSALS_H
 
@@ -10,13 +10,14 @@
 #include "base/error.h"
 #include "contract/state.h"
 
-/* Returns ERR_UNSUPPORTED for the first row that the config asks for, or for a field that only
- * QEMU's backend has. backend is the name of the backend that has these rows. The last row has no
- * field. */
+/* Checks that the config asks for nothing that the rows refuse, and has no field that only QEMU's
+ * backend knows. ERR_UNSUPPORTED names the first such field. backend is the name of the backend
+ * that has these rows. A row without a field ends the rows. */
 int refusals_check(const char *backend, const struct backend_refusal *refusals,
 		   const struct config *config, struct error *err);
 /* Returns {"backend","commands":[],"networks":[],"features":[],"refusals":[]}. built[i] says
- * whether command i has a function here. Returns NULL if there is no memory. */
+ * whether this program has a function for command i. The caller releases the result. Returns NULL
+ * with an error if there is no memory. */
 json_t *refusals_capabilities(const char *name, const struct backend_refusal *refusals,
 			      const bool built[COMMAND_COUNT], struct error *err);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The supervisor executable. It reads one request document on stdin, writes one answer on stdout,
- * and ends. After start and run the live supervisor (live.h) goes on. Each command has a file of
- * its own.
+ * The supervisor program. It reads one request from stdin, writes one answer to stdout, and ends.
+ * The commands start and run also make a live supervisor (live.h), which keeps the machine. Each
+ * command has a file of its own.
  */
 #ifndef SUPERVISOR_SUPERVISOR_H
 #define SUPERVISOR_SUPERVISOR_H
@@ -20,12 +20,12 @@ struct call {
 	const struct backend *backend;
 	const struct options *options;
 	const struct request *request;
-	uint64_t begun_ns; /* start of the process, by the monotonic clock */
+	uint64_t begun_ns; /* the monotonic time at which the process began */
 };
 
-/* The function of one command. It fills in what the command has to say; response_build() decides
- * which blocks reach stdout. If it fails and response->event is set, that event goes into the
- * failing answer. */
+/* The function of one command. It fills in the response; response_build() decides which of its
+ * blocks are written to stdout. If the function fails and has set response->event, the answer has
+ * the error and that event. */
 typedef int command_fn(const struct call *call, struct response *response, struct error *err);
 
 command_fn cmd_host, cmd_check, cmd_prepare, cmd_start, cmd_console, cmd_inspect, cmd_stop,

@@ -8,22 +8,23 @@
 #include "contract/response.h"
 #include "supervisor/commands/record.h"
 
-/* Adds the blocks mediation, artifacts and network to the response, as far as the config declares
- * them. */
+/* Adds the blocks mediation, artifacts and network to the response, each only if the config has
+ * it. */
 int answer_declared(const struct config *config, struct response *response, struct error *err);
 /* Adds readiness, as it is observed now, and result if result.json exists. */
 int answer_live(const struct record *record, const struct config *config, struct response *response,
 		struct error *err);
 
-/* Returns {guestReady, shellReady, resultReady, mediationReady}. For a running workspace shellReady
- * is found by an agent's round trip that is made now. Nothing is started in the guest for it. */
+/* Returns {guestReady, shellReady, resultReady, mediationReady}, which the caller releases. For a
+ * running workspace, the function asks the guest's agent now whether shellReady is true. The agent
+ * starts no process for it. */
 json_t *readiness_json(const struct record *record, const struct config *config, struct error *err);
 
-/* Waits until the live supervisor, if there is one, has looked at this process. A supervisor looks
- * at each process that opens a file of its machine. It can tell whose the process is only while the
- * process runs (live/watch_opens.h). A command that has opened such a file and ends without this
- * wait would be a stranger in the audit log. Do not call this under the command lock: the wait may
- * take LIMIT_CONTROL_REQUEST_MS. */
+/* Waits until the live supervisor, if there is one, has looked at this process. A live supervisor
+ * looks at each process that opens a file of its machine, and can see which program the process
+ * runs only while the process lives (live/watch_opens.h). If a command opens such a file and ends
+ * without this wait, the audit log names an unknown process. Must not be called under the command
+ * lock, since the wait may take LIMIT_CONTROL_REQUEST_MS. */
 void await_look(const struct record *record);
 
 #endif

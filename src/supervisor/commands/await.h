@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* How start and run wait for their live supervisor, and the answer that they make from its
+/* How the commands start and run wait for their live supervisor, and make their answer of its
  * report. */
 #ifndef SUPERVISOR_AWAIT_H
 #define SUPERVISOR_AWAIT_H
@@ -9,13 +9,14 @@
 #include "supervisor/commands/record.h"
 
 /*
- * Reads the live supervisor's report from the descriptor `report`. start reads until `running`; run
- * reads until everything has ended. Fills event, readiness and result of the response. If the live
- * supervisor dies without a report, the end is recorded all the same, and with --remove the
- * workspace is removed.
+ * Reads the live supervisor's report from the descriptor `report`. start reads until the state is
+ * `running`; run reads until everything has ended. Fills in event, readiness and result of the
+ * response. If the live supervisor dies without a last line, this function records the end, and
+ * with --remove removes the workspace.
  *
- * told: ends when run is told to end (told_to_end.h); -1: none. When told or the caller's lifeline
- * ends, the live supervisor ends a run. It is killed if it does not.
+ * told is a pipe that ends when run is told to end (told_to_end.h); -1: none. When told or the
+ * caller's lifeline ends, the live supervisor must end the machine of a run. If it does not in
+ * time, it is killed.
  */
 int await_live(struct record *record, int report, int told, enum accelerator accelerator,
 	       struct response *response, struct error *err);

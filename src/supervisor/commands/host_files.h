@@ -4,8 +4,9 @@
 
 #include "base/error.h"
 
-/* Returns what keeps a live supervisor from the files of this host: a name of isolate_files_name().
- * why is set unless both ways work. */
+/* Returns by what a live supervisor is kept from the files of this host: a name of
+ * isolate_files_name(). *why says why one of the two ways, or both, do not work; it is not set if
+ * both work. */
 const char *host_files(struct error *why);
 
 #endif

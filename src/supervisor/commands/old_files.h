@@ -5,19 +5,20 @@
 
 #include "store/store.h"
 
-/* Checks the old files. ERR_IO names the first file that is damaged. That file may be the only
- * trace of what happened, so nothing is put in its place. */
+/* Checks the old files. ERR_IO names the first file that is damaged. The caller must not replace
+ * such a file, since it may be the only trace of what happened. */
 int old_files_check(const struct workspace *ws, struct error *err);
 
-/* Keeps a copy of the manifest, which is about to be replaced. *kept says whether there is a
+/* Keeps a copy of the manifest, which will be replaced. Sets *kept to whether there is a
  * manifest. */
 int old_files_keep_manifest(const struct workspace *ws, bool *kept, struct error *err);
-/* Puts the kept manifest back; this needs no room on the disk. If kept is false, removes the
- * manifest. */
+/* Puts the kept manifest back, which needs no room on the disk. If kept is false, there was no
+ * manifest, and the function removes the new one. */
 void old_files_restore_manifest(const struct workspace *ws, bool kept);
 void old_files_drop_manifest(const struct workspace *ws);
 
-/* Removes the files that an earlier VM left: result, process list, digest and console. */
+/* Removes the files that an earlier VM has left: those of its result, processes, digest and
+ * console. */
 int old_files_remove(const struct workspace *ws, struct error *err);
 
 #endif

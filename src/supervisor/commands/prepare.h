@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The work of the command prepare, also for a run in a directory that is not prepared. */
+/* The work of the command prepare, which the command run does too if the workspace is not
+ * prepared. */
 #ifndef SUPERVISOR_PREPARE_H
 #define SUPERVISOR_PREPARE_H
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Repairs stale records. A record is stale if its state says that a VM lives, but the live
- * supervisor ended without recording how. (It was killed, or the host was rebooted.) Everything of
- * the workspace ended with it. The next command records `failed` and cleans up. A workspace that
- * was quarantined stays quarantined.
+ * supervisor was killed, or the host was rebooted, before the end was recorded. All processes of
+ * the workspace have ended with the live supervisor. The next command records `failed` and cleans
+ * up. A workspace that was quarantined stays quarantined.
  */
 #ifndef SUPERVISOR_SETTLE_H
 #define SUPERVISOR_SETTLE_H
@@ -13,32 +13,34 @@
 #include "base/error.h"
 #include "supervisor/commands/record.h"
 
-/* Loads the record. If it is stale, ends the remaining processes, removes the sockets and records
- * `failed`, or `quarantined` once more. A machine that lives and has no event.json, because
- * somebody has removed the file, counts as `running`, without an event. Called under the command
- * lock. */
+/* Loads the record. If the record is stale, ends the processes that are left, removes the sockets,
+ * and records `failed`; or `quarantined` once more. If a machine lives and its event.json is
+ * missing, which somebody must have removed, the state is `running`, and there is no event. Called
+ * under the command lock. ERR_IO: the lease is damaged, and nothing is known to live. */
 int settle(struct record *record, struct error *err);
-/* Does the work of settle(). reason: why the machine ended, if the caller knows it; else NULL. */
+/* Works like settle(). reason says why the machine has ended, for the event; NULL: not known. */
 int settle_for(struct record *record, const char *reason, struct error *err);
-/* Does the work of settle() for a command that ends a machine or cuts it off. It does not believe
- * the records of a live supervisor, which may have been taken over. A machine that lives also
- * counts as `running` while its event cannot be read. ERR_CONFLICT: the workspace belongs to
- * another backend. */
+/* Works like settle(), for a command that ends a machine or cuts it off. A live supervisor that was
+ * taken over may have damaged its records, so a machine that lives also counts as `running` if its
+ * event cannot be read. ERR_CONFLICT: the workspace belongs to another backend. */
 int settle_to_end(struct record *record, struct error *err);
-/* Returns whether the machine is known to be cut off, whatever is recorded
- * (store/quarantine_proof.c). If the backend has no broker, the live supervisor is believed. */
+/* Returns whether a proof says that the machine is cut off (store/quarantine_proof.c). The records
+ * are no such proof. If the backend has no broker, there are no proofs, and the function returns
+ * true. */
 bool settle_proves_cut(const struct record *record);
-/* Refuses kill and delete with --keep-quarantined: ERR_CONFLICT if the workspace is in quarantine.
- * A machine that lives and is not known to be cut off is not in quarantine. */
+/* Checks the option --keep-quarantined of kill and delete. ERR_CONFLICT: the option is given, and
+ * the workspace is in quarantine. A machine that lives without a proof that it is cut off does not
+ * count as one in quarantine. */
 int settle_refuse_quarantined(const struct record *record, struct error *err);
-/* Does the work of settle(), called without the command lock. Takes the lock only for a record that
- * is stale. */
+/* Works like settle(), but is called without the command lock. Takes the lock only if the record is
+ * stale. */
 int settle_if_stale(struct record *record, struct error *err);
-/* Returns whether the lease is damaged, as why says, and no process of the workspace is known to
- * live. */
+/* Returns whether the lease is damaged and no process of the workspace is known to live. If the
+ * lease is damaged, *why is set. */
 bool settle_finds_damaged_lease(const struct record *record, struct error *why);
-/* Returns whether a process that goes on holds the lease. If the VM has ended, or its supervisor
- * was killed, waits for its last moments first. */
+/* Returns whether a process holds the lease and goes on to do so. If the live supervisor was
+ * killed, first ends the processes that are left. If the VM has ended, first waits LIMIT_ENDING_MS
+ * for the processes that are just ending. */
 bool settle_finds_life(const struct record *record);
 
 #endif

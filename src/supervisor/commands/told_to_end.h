@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The end of the command run by SIGTERM. run still gives its answer as always. */
+/* The end of the command run by SIGTERM. run still gives its answer. */
 #ifndef SUPERVISOR_TOLD_TO_END_H
 #define SUPERVISOR_TOLD_TO_END_H
 
@@ -7,11 +7,12 @@
 
 #include "base/error.h"
 
-/* Begins to handle SIGTERM. *lifeline: the writing end of the machine's lifeline, which the signal
- * closes. *line_end: its reading end, which the live supervisor gets too. */
+/* Makes the machine's lifeline, and begins to handle SIGTERM. The signal writes a byte to
+ * *lifeline, the writing end, and closes it. *line_end is the reading end, which the live
+ * supervisor gets too. */
 int told_begin(int *lifeline, int *line_end, struct error *err);
-bool told_is(void);
-int told_say(struct error *err); /* always returns -1 */
+bool told_is(void);		 /* returns whether SIGTERM has come */
+int told_say(struct error *err); /* sets the error that says so, and returns -1 */
 void told_close(int *line_end);	 /* accepts -1 */
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The report of the live supervisor to the command that waits for it. It is a sequence of JSON
- * objects, one a line, through a pipe. The end of the pipe also says that the live supervisor has
+ * The report of the live supervisor to the command that waits for it. The report is a sequence of
+ * JSON objects, one in each line, through a pipe. When the pipe ends, the live supervisor has
  * ended.
  *
  *   {"event": {...}}                                        an event was recorded
@@ -16,26 +16,27 @@
 #include "base/buf.h"
 #include "base/error.h"
 
-/* Writes one line. Waits at most a few seconds for a slow reader. It is no error if the reader has
- * gone. fd is non-blocking. */
+/* Writes one line to fd, which is non-blocking. Waits at most a few seconds for a slow reader. A
+ * failure is not reported: the reader may have gone. */
 void report_send(int fd, const json_t *line);
+/* Returns the line for an event that was recorded. The caller releases it. */
 json_t *report_event(const json_t *event);
-/* Returns the last line. An error->code of ERR_NONE means that there is no error. event and result
- * may be NULL. */
+/* Returns the last line. If error->code is ERR_NONE, the line has no error. event and result may be
+ * NULL. The caller releases the line. */
 json_t *report_final(const json_t *event, const json_t *result, const struct error *error);
 
 #define REPORT_LIFELINES 2
 struct report_reader {
 	int fd;
-	/* Pipes or sockets whose end is waited for too; -1: none. When one has ended, all become
-	 * -1. */
+	/* Pipes or sockets whose end report_next() awaits too; -1: none. When one of them has
+	 * ended, all are set to -1. */
 	int lifelines[REPORT_LIFELINES];
 	struct buf in;
 };
 enum report_got {
-	REPORT_NONE = -1, /* ERR_TIMEOUT at the deadline, or a broken line */
+	REPORT_NONE = -1, /* an error: the deadline passed (ERR_TIMEOUT), or a line is broken */
 	REPORT_ENDED,	  /* the live supervisor has ended */
-	REPORT_LINE,	  /* *line is the next one (new reference) */
+	REPORT_LINE,	  /* *line is the next line, which the caller releases */
 	REPORT_CUT	  /* a lifeline has ended, and the report goes on */
 };
 /* Waits for the next line of the report. deadline_ns is monotonic; UINT64_MAX: no deadline. */

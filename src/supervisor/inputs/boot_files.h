@@ -16,9 +16,10 @@
 #include "channel/hasher.h"
 #include "contract/request.h"
 
-/* The kinds of boot files. A file that does not exist for this guest has no path. BOOT_INIT is the
+/* The kinds of boot files. A kind that this guest does not have has no path. BOOT_INIT is the
  * microagent-init in the initrd: it has the path of the initrd and no descriptor. BOOT_BASE is the
- * disk below BOOT_ROOTFS if that is a layer. A guest writes to BOOT_AUXILIARY and BOOT_ROOTFS. */
+ * disk below BOOT_ROOTFS, if BOOT_ROOTFS is a layer. A guest writes to BOOT_AUXILIARY and
+ * BOOT_ROOTFS. */
 enum boot_file {
 	BOOT_KERNEL,
 	BOOT_INITRD,
@@ -33,77 +34,84 @@ enum boot_file {
 
 struct boot_files {
 	bool ram_root; /* BOOT_ROOTFS is an initramfs; BOOT_INITRD is beside the kernel */
-	bool unpacked; /* the kernel was unpacked from the config's kernel */
-	bool beside;   /* BOOT_INITRD is beside the kernel or in the cache; the config names none */
+	bool unpacked; /* BOOT_KERNEL was unpacked from the kernel that the config names */
+	/* The config names no initrd: BOOT_INITRD lies beside the kernel, or in the cache. */
+	bool beside;
 	struct {
-		char *path;		  /* NULL: there is none */
-		int fd;			  /* -1: could not be opened */
-		char sha256[DIGEST_TEXT]; /* "": not hashed */
-		struct error error;	  /* why there is no fd or no digest */
+		char *path;		  /* NULL: this guest has no such file */
+		int fd;			  /* -1: the file could not be opened */
+		char sha256[DIGEST_TEXT]; /* "": the file was not hashed */
+		struct error error;	  /* why fd is -1, or the digest is not known */
 	} file[BOOT_FILE_COUNT];
-	struct digest_key rootfs_key; /* file attributes when it was hashed */
-	bool rootfs_started; /* a guest has written to it: its digest is told, not compared */
-	/* When the root file system had that digest, RFC 3339; "": the digest is of now. */
+	struct digest_key rootfs_key; /* the key of the root file system when it was hashed */
+	/* A guest may have written to the root file system. Its digest is told, not compared. */
+	bool rootfs_started;
+	/* The time at which the root file system had its digest, RFC 3339; "": it has it now. */
 	char rootfs_observed_at[CLOCK_TEXT];
 };
 
 /* What the root file system is opened for. A guest writes to its root file system. */
 enum rootfs_use {
-	ROOTFS_LOOK,  /* to look at a recorded one; it may be read-only by now */
+	ROOTFS_LOOK,  /* to look at a recorded file, which may be read-only now; opened for reading
+		       */
 	ROOTFS_CHECK, /* to check that a VM can use it: refused if read-only, opened for reading */
 	ROOTFS_BOOT,  /* for a VM: refused if read-only, opened for writing */
-	/* For a reader or writer of another machine's disk. The caller has followed the links in
-	 * its path; no link is followed here. */
+	/* For a machine that reads or writes the disk of another machine. The caller has followed
+	 * the links in the path, and no further link is followed. */
 	ROOTFS_OTHERS_LOOK,
 	ROOTFS_OTHERS_WRITE,
 };
 
-/* How to find the initrd of a kernel that has none beside it: in the cache. */
+/* What happens if a kernel has no initrd beside it. Such a kernel uses an initrd of the cache. */
 enum initrd_use {
-	INITRD_FIND, /* nothing is written: an initrd that does not exist yet has no path, and
-		      * BOOT_INIT has the path of the microagent-init that it would be made
-		      * from */
-	INITRD_MAKE,
+	/* Nothing is written. If the cache has no such initrd yet, BOOT_INITRD has no path, and
+	 * BOOT_INIT has the path of the microagent-init of which the initrd would be made. */
+	INITRD_FIND,
+	INITRD_MAKE, /* if the cache has no such initrd yet, it is made */
 };
 
-/* Opens the files that the config names and hashes all except the root file system. If the backend
- * takes no packed kernel, opens K.vmlinux for a packed kernel K. A problem with a file is kept with
- * the file and is no failure here; boot_files_require() reports it. */
+/* Opens the files that the config names, and hashes all except the root file system. If the backend
+ * takes no packed kernel, opens K.vmlinux in the place of a packed kernel K. A problem with a file
+ * is no error of this function: it is stored with the file, and boot_files_require() reports it. */
 int boot_files_open(const struct config *config, const struct backend *backend, enum rootfs_use use,
 		    enum initrd_use initrd, struct boot_files *out, struct error *err);
 /*
- * Hashes the root file system too, unless it could not be opened, or has not changed since it was
- * hashed. Called before the lock, since it may take long, and again under the lock, where no other
- * process writes. So the digest belongs to the moment of the state.
+ * Hashes the root file system, unless it could not be opened, or has not changed since it was
+ * hashed. A command calls this before it takes the command lock, since it may take long. It calls
+ * this again under the lock, when no other process writes to the file, so that the digest and the
+ * state are of the same moment.
  */
 void boot_files_hash_rootfs(struct boot_files *files);
-/* Takes the root file system, and the disk below it, for as long as they are open (store/taken.h).
- * If the guest does not write to it (read_only), others may read it too. */
+/* Takes the root file system, and the disk below it, for as long as they are open
+ * (store/taken.h). read_only: the guest does not write to the root file system, and other
+ * machines may read it too. */
 int boot_files_take(const struct boot_files *files, bool read_only, struct error *err);
 void boot_files_close(struct boot_files *files); /* accepts a zeroed one */
-/* Returns an error for the first file that is missing, unreadable or not what it must be. The error
- * names its config field. */
+/* Checks that all files could be opened and are what they must be. The error is about the first
+ * file that is not, and names the field of the config. */
 int boot_files_require(const struct boot_files *files, struct error *err);
 
-/* Returns what prepare records: {kernel: {path, sha256}, initrd, init, base?, rootfs}. */
+/* Returns the artifacts that prepare records: {kernel: {path, sha256}, initrd, init, base?,
+ * rootfs}, in which each member is like that of kernel. The caller releases them. */
 json_t *boot_files_record(const struct boot_files *files, struct error *err);
 /*
- * Returns the verification block, which compares the present files with the recorded ones (NULL:
- * nothing is recorded). It is {ok, imageRef?, resolvedRef?, imageDigest?, kernel, initrd, init,
- * base?, rootfs, divergence[]}. A root file system that a guest has written to is told and not
- * compared. Its digest is `sha256` if it is of now, else `lastSHA256`.
+ * Returns the verification block, which compares the present files with the recorded ones. recorded
+ * NULL: nothing is recorded. The block is {ok, imageRef?, resolvedRef?, imageDigest?, kernel,
+ * initrd, init, base?, rootfs, divergence[]}. A root file system to which a guest may have written
+ * is not compared; the block only tells its digest, as `sha256` if it has this digest now, else as
+ * `lastSHA256`. The caller releases the block.
  */
 json_t *boot_files_verify(const struct boot_files *files, const json_t *image,
 			  const json_t *recorded, struct error *err);
-/* Adds a divergence of something that is no boot file to the block, which is not ok then. Where
- * error is given, it says why there is no digest, and actual is not told. */
+/* Adds a divergence of an artifact that is no boot file to the block, and sets its `ok` to false.
+ * If error is given, it says why the present digest is not known, and actual is ignored. */
 int verification_add_divergence(json_t *verification, const char *artifact, const char *expected,
 				const char *actual, const struct error *error, struct error *err);
-/* Called when a guest gets the disk. Makes the digest of the root file system in the block the last
- * digest, as of the time `when` (RFC 3339). A digest that is the last one already stays as it
- * is. */
+/* Turns the present digest of the root file system in the block (`sha256`) into its last digest
+ * (`lastSHA256`), of the time `when` (RFC 3339). Changes nothing if the block has a last digest
+ * already. Called when a guest gets the disk. */
 int verification_hand_over_rootfs(json_t *verification, const char *when, struct error *err);
-/* Returns ERR_CONFLICT, which names the first divergence, if the verification block is not ok. */
+/* Checks that the verification block is ok. ERR_CONFLICT names the first divergence. */
 int verification_require(const json_t *verification, struct error *err);
 
 #endif

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The archives of config.bundles. Each becomes a disk, bundle-<name>.ext4 in the workspace's
- * directory. prepare makes the disk (by microagent-artifact, before any lock), and start attaches
- * it read-only.
+ * The archives of config.bundles. The command prepare makes a disk of each archive: the file
+ * bundle-<name>.ext4 in the workspace's directory. It runs microagent-artifact for this, before it
+ * takes any lock. The command start attaches the disk read-only.
  *
- * prepare records the digests of both. The archive is not needed any more, and may be another one
- * for the next workspace. So its digest only tells what the disk was made from. The guest gets the
- * disk, and no guest can write to it. At every start the disk must be the one that prepare made.
+ * prepare records the digests of the archive and of the disk. The archive is not needed any more
+ * after this, and may have other contents when the next workspace is prepared. So its digest only
+ * tells from what the disk was made. No guest can write to the disk, so at every start the disk
+ * must be as prepare made it.
  */
 #ifndef SUPERVISOR_BUNDLES_H
 #define SUPERVISOR_BUNDLES_H
@@ -21,14 +22,15 @@
 #include "supervisor/inputs/disks.h"
 
 struct bundle {
-	int fd;			   /* the disk; -1: see error */
-	char archive[DIGEST_TEXT]; /* "": not known */
-	char disk[DIGEST_TEXT];
-	struct error error; /* why there is no fd or no digest of the disk */
+	int fd;			   /* the disk; -1: it could not be opened */
+	char archive[DIGEST_TEXT]; /* the digest of the archive; "": not known */
+	char disk[DIGEST_TEXT];	   /* the digest of the disk */
+	struct error error;	   /* why fd is -1, or the digest of the disk is not known */
 };
 
 #define BUNDLE_FILE_NAME 160
-/* Writes the name of the disk in the workspace's directory. bundle: an entry of config.bundles. */
+/* Writes the name of the disk in the workspace's directory. bundle is an entry of
+ * config.bundles. */
 void bundle_file_name(const json_t *bundle, char out[BUNDLE_FILE_NAME]);
 
 /* The bundles, in the order of config.bundles. */
@@ -43,7 +45,8 @@ struct bundle_list {
 
 /* Checks that each archive can be read. Errors name the field. */
 int bundles_check(const struct config *config, struct error *err);
-/* Builds the disks on the file system of the state directory, without a name in any directory. */
+/* Makes the disks on the file system of the state directory. The files have no name in any
+ * directory yet. */
 int bundles_build(const struct config *config, const struct state_dir *dir, struct bundle_list *out,
 		  struct error *err);
 /* Puts the disks into the workspace's directory, in place of the disks of an earlier prepare. */
@@ -51,22 +54,23 @@ int bundles_place(const struct config *config, const struct bundle_list *list,
 		  const struct workspace *ws, struct error *err);
 void bundles_close(struct bundle_list *list); /* accepts an empty one */
 
-/* Opens the disks that prepare made and takes their digests. A problem with a disk is kept with it
- * and is no failure here; bundles_attach() reports it. */
+/* Opens the disks that prepare made and computes their digests. A problem with a disk is no error
+ * of this function: it is stored in bundle.error, and bundles_attach() reports it. */
 int bundles_open(const struct config *config, const struct workspace *ws, struct bundle_list *out,
 		 struct error *err);
-/* Moves the bundles' disks to the end of the other list. */
+/* Moves the bundles' disks to the end of `disks`. */
 int bundles_attach(const struct config *config, struct bundle_list *list, struct disk_list *disks,
 		   struct error *err);
 
-/* Adds to what prepare records: bundles: [{name, path, sha256, diskSHA256}]. Adds nothing if there
- * are no bundles. */
+/* Adds the member "bundles", [{name, path, sha256, diskSHA256}], to `artifacts`, which prepare
+ * records. Adds nothing if there are no bundles. */
 int bundles_record(const struct config *config, const struct bundle_list *list, json_t *artifacts,
 		   struct error *err);
 /*
- * Adds to the verification block: bundles: [{name, path, sha256, recordedSHA256}] of the disks, and
- * a divergence "bundle:NAME" for each disk that is not the recorded one. A bundle without a record
- * (no prepare, or an earlier version prepared it) is left out.
+ * Adds the member "bundles", [{name, path, sha256, recordedSHA256}] of the disks, to the
+ * verification block. Adds a divergence "bundle:NAME" for each disk that is not as recorded. A
+ * bundle that has no record (the workspace was not prepared, or an earlier version prepared it) is
+ * left out.
  */
 int bundles_verify(const struct config *config, const struct bundle_list *list,
 		   const struct workspace *ws, const json_t *artifacts, json_t *verification,

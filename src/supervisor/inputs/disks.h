@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The disks of a workspace beside its root, in the order in which the guest gets them. start opens
- * them once and hands them on by descriptor. So the VM has the same disks that were checked.
+ * The disks of a workspace beside its root, in the order in which the guest gets them. The command
+ * start opens each disk once, and gives the descriptor to the live supervisor. So the VM has the
+ * same disks that were checked.
  *
- * Two running workspaces never write to the same file: see store/taken.h.
+ * If one running workspace writes to a file, no other one has that file: see store/taken.h.
  */
 #ifndef SUPERVISOR_DISKS_H
 #define SUPERVISOR_DISKS_H
@@ -17,8 +18,8 @@
 #include "contract/request.h"
 
 struct disk {
-	char serial[VM_SERIAL_SIZE]; /* the guest finds the disk by it */
-	char *name;		     /* for people */
+	char serial[VM_SERIAL_SIZE]; /* the serial number, by which the guest finds the disk */
+	char *name;		     /* a name for messages */
 	char *mountpoint;
 	bool read_only;
 	int fd;
@@ -34,19 +35,21 @@ struct disk_list {
 	}
 
 enum disk_use {
-	DISK_CHECK, /* to check that a VM can use it: opened for reading */
+	DISK_CHECK, /* to check that a VM can use the disk, which is opened for reading */
 	DISK_BOOT,  /* for a VM */
 };
 
 /*
- * Opens config.disks. rootfs_fd is the root disk (-1: none); no other disk may be the same file.
- * Errors name the field and the file, and then out is unchanged.
+ * Opens config.disks. rootfs_fd is the root disk (-1: none). No disk may be the file of the root.
+ * Two disks may be the same file only if both are read-only. An error names the field and the file,
+ * and leaves out unchanged.
  */
 int disks_open(const struct config *config, int rootfs_fd, enum disk_use use, struct disk_list *out,
 	       struct error *err);
-/* Takes the disks of config.disks (store/taken.h). The list must not have other disks yet. */
+/* Takes the disks of config.disks (store/taken.h). The list must have these disks and no others
+ * yet. */
 int disks_take(const struct config *config, const struct disk_list *list, struct error *err);
-/* Appends a disk and takes over fd, also if it fails. Copies serial and name. */
+/* Appends a disk and takes over fd, also if it fails. Copies the texts. */
 int disks_add(struct disk_list *list, const char *serial, const char *name, const char *mountpoint,
 	      bool read_only, int fd, struct error *err);
 void disks_close(struct disk_list *list); /* accepts an empty one */

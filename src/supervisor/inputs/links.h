@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Network cards whose taps the caller of start has made. They replace the config's card. */
+/* Network cards whose taps the caller of start has made. The machine has these cards instead of the
+ * config's card. */
 #ifndef SUPERVISOR_LINKS_H
 #define SUPERVISOR_LINKS_H
 
@@ -8,10 +9,10 @@
 #include "base/error.h"
 #include "supervisor/options.h"
 
-/* Reads options->links_fd: {"interfaces":[{"mac",..},..]}, which the guest is told
- * (docs/agent-protocol.md). If it is -1 there are no cards, and *out is unchanged. The taps have
- * the numbers from taps_fd on, one for each card; they become close-on-exec. *out is a new
- * reference. */
+/* Reads the list of cards from options->links_fd: {"interfaces":[{"mac",..},..]}. The guest is told
+ * this list (docs/agent-protocol.md). The descriptors from options->taps_fd on are the taps, one
+ * for each card; the function makes them close-on-exec. The caller releases *out. If links_fd is
+ * -1, there are no such cards, and *out is unchanged. */
 int links_read(const struct options *options, json_t **out, struct error *err);
 
 #endif

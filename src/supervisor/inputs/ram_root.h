@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A root file system in memory. If the config has initrdPath and no rootfsPath, the initial RAM
- * disk is the root, and the guest changes nothing that lasts. The kernel unpacks the segments of an
- * initramfs one after the other into one tree. So our own segment, put last, brings /init and the
- * modules of the kernel.
+ * A root file system in memory. If the config has initrdPath and no rootfsPath, the file at
+ * initrdPath is the root, and all changes of the guest are lost at its end. The kernel unpacks the
+ * segments of an initramfs one after the other into one tree. So the initrd of microagent, which is
+ * appended as the last segment, adds /init and the modules of the kernel.
  */
 #ifndef SUPERVISOR_RAM_ROOT_H
 #define SUPERVISOR_RAM_ROOT_H
@@ -12,10 +12,11 @@
 
 #include "base/error.h"
 
-/* Checks the file. ERR_INVALID: it is no initramfs, or it is too large for the guest, which must
- * hold it twice in memory while it unpacks it. */
+/* Checks the file. ERR_INVALID: it is no initramfs, or it is too large: while the guest unpacks it,
+ * the guest's memory must hold it twice. */
 int ram_root_check(int fd, int64_t memory_mib, struct error *err);
-/* Returns a descriptor of a file in memory that has both files, one after the other. */
+/* Makes a file in memory that has the root's file and then the initrd, and returns its
+ * descriptor. */
 int ram_root_join(int root_fd, int initrd_fd, struct error *err);
 
 #endif

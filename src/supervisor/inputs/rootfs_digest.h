@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The digest of the root file system. Until a guest gets the file system, the digest is the one
- * that prepare recorded, or somebody has changed the file. From then on the guest writes to it. The
- * digest is of now if nothing of the workspace lives and the disk has not changed since it was
- * hashed, which the memory of digests knows (store/digests.h). The guard of a machine that has
- * ended in order has the disk hashed, and so does an inspect that was asked for it. Otherwise the
- * last digest is told, with its time: that of such an inspect or of a start (rootfs.json).
+ * The digest of the root file system. Before a guest gets the file system, the digest must be the
+ * one that prepare recorded; otherwise somebody has changed the file. After that the guest writes
+ * to the file. The present digest is known if nothing of the workspace lives, and the disk has not
+ * changed since it was hashed, as the memory of digests tells (store/digests.h). The disk is hashed
+ * by the guard of a machine that has ended in order, and by the command inspect if it is asked to.
+ * If the present digest is not known, the last digest is told with its time: the time of such an
+ * inspect, or of a start (rootfs.json).
  */
 #ifndef SUPERVISOR_ROOTFS_DIGEST_H
 #define SUPERVISOR_ROOTFS_DIGEST_H
@@ -17,34 +18,37 @@
 #include "supervisor/inputs/boot_files.h"
 #include "supervisor/inputs/manifest.h"
 
-/* Returns whether the root file system must be as it was recorded, for a workspace in this
- * state. */
+/* Returns whether the root file system must have the digest that prepare recorded. `state` is the
+ * state of the workspace. */
 bool rootfs_is_enforced(const struct workspace *ws, enum state state);
-/* Puts the recorded digest of a started workspace in this state, and its time, into files. Hashes
- * nothing. */
+/* Puts the digest of a workspace that was started into `files`: the present digest if the memory of
+ * digests knows it, else the last recorded digest and its time. `state` is the state of the
+ * workspace. Hashes nothing. */
 int rootfs_digest_recall(const struct workspace *ws, const struct manifest *manifest,
 			 enum state state, struct boot_files *files, struct error *err);
-/* Takes a new digest of a started workspace in this state, records it as the last digest, and puts
- * it into files. */
+/* Computes a new digest of a workspace that was started and is in this state. Records it as the
+ * last digest, and puts it into `files`. */
 int rootfs_digest_renew(const struct workspace *ws, enum state state, struct boot_files *files,
 			struct error *err);
-/* Records the recalled digest as the last digest. Called when the disk is about to change. */
+/* Records the digest in `files` as the last digest. Called when the disk is about to change. */
 void rootfs_digest_keep(const struct workspace *ws, const struct boot_files *files);
 
-/* Says whether this is the first time that a guest gets the root file system. */
+/* Whether this is the first time that a guest gets the root file system. */
 struct first_start {
 	bool is_first;
 	struct timespec modified; /* the file's mtime before the start */
 };
-/* Called right before the VM is made. Records the digest of prepare as the last one; this record
- * says that the disk is the guest's own (workspace_was_started()). fd: the root file system. */
+/* Records the digest of prepare as the last digest. This record says that a guest may have changed
+ * the disk (workspace_was_started()). Called right before the VM is made. fd is the root file
+ * system. */
 int rootfs_hand_over(const struct workspace *ws, const struct manifest *manifest, int fd,
 		     struct first_start *out, struct error *err);
 /* Writes the time of the last recorded digest (RFC 3339). Writes the present time if none is
  * recorded, as in a workspace that was removed meanwhile. */
 void rootfs_digest_time(const struct workspace *ws, char out[CLOCK_TEXT]);
-/* Called when the VM has ended. If nothing was written to the file, for example since the VMM could
- * not start, the recorded digest is enforced again. */
+/* Removes the record of rootfs_hand_over() if nothing was written to the file, for example because
+ * the VMM could not start: the digest of prepare is enforced again then. Called when the VM has
+ * ended. */
 void rootfs_take_back(const struct workspace *ws, int fd, struct first_start *first);
 
 #endif

@@ -8,14 +8,15 @@
 #include "contract/request.h"
 
 /*
- * Opens each directory of config.shares, by the rules of store/share/rules.h. The error names field
- * and path of the first one that may not be shared. fds has room for as many descriptors, each -1
- * before. The caller also closes those that are open after a failure.
+ * Opens each directory of config.shares, by the rules of store/share/rules.h. The error names the
+ * field and the path of the first directory that may not be shared. fds has room for a descriptor
+ * of each share, and each is -1 before the call. The caller closes the descriptors, also after an
+ * error.
  */
 int shares_open(const struct config *config, const struct backend *backend, int *fds,
 		struct error *err);
-/* Checks the directories as shares_open() does, and leaves nothing open. For a caller that refuses
- * early what is opened later. */
+/* Checks the directories as shares_open() does, and leaves nothing open. A command calls this to
+ * refuse early the directories that its live supervisor would refuse later. */
 int shares_check(const struct config *config, const struct backend *backend, struct error *err);
 
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Serves console.sock: the serial console, raw bytes both ways, for one client at a time. A client
- * that comes while another one is connected is closed at once. A client sees what the guest says
- * from then on (serial.log has the rest). The VM never waits for a client. Up to
- * LIMIT_CONSOLE_BYTES that a client does not read are kept; more is lost. A guest that does not
- * read makes its client wait.
+ * Serves console.sock: the serial console, raw bytes both ways, for one client at a time. If a
+ * client connects while another client is connected, the new connection is closed at once. A client
+ * gets what the guest writes after the client has connected; serial.log also has what the guest
+ * wrote before. The VM never waits for a client. Up to LIMIT_CONSOLE_BYTES are kept for a client
+ * that does not read, and further bytes are lost. If the guest does not read, the client must wait.
  */
 #ifndef SUPERVISOR_CONSOLE_H
 #define SUPERVISOR_CONSOLE_H
@@ -20,16 +20,18 @@
 
 struct console;
 
-/* Gives bytes to the guest. Returns how many were taken; if fewer than given, console_room()
- * follows. */
+/* Gives bytes to the guest. Returns how many bytes were taken. If not all were taken,
+ * console_room() is called when there is room again. */
 typedef size_t console_input_fn(void *data, const uint8_t *bytes, size_t len);
 
 /* Makes the console. Takes over listen_fd, also if it fails. */
 struct console *console_new(struct loop *loop, int listen_fd, console_input_fn *input, void *data,
 			    struct log *log, struct error *err);
-/* All accept NULL. */
+/* These three functions accept NULL. console_output() gives the guest's bytes to the client.
+ * console_room() says that the guest can take bytes again. console_free() must not be called in the
+ * input function. */
 void console_output(struct console *console, const uint8_t *bytes, size_t len);
 void console_room(struct console *console);
-void console_free(struct console *console); /* not in the input function */
+void console_free(struct console *console);
 
 #endif

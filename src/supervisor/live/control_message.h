@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The messages of the guest control stream: JSON objects with a "type". The guest's messages are
- * hostile until they are decoded here. The host's messages are made here. Pure.
+ * The messages of the guest control stream: JSON objects with a "type". Functions of this header
+ * decode the guest's messages, which are not trusted, and make the host's messages. Pure.
  */
 #ifndef SUPERVISOR_CONTROL_MESSAGE_H
 #define SUPERVISOR_CONTROL_MESSAGE_H
@@ -16,7 +16,7 @@
 #include "base/port_set.h"
 #include "contract/request.h"
 
-#define CONTROL_PROTOCOL 1 /* the one version spoken here */
+#define CONTROL_PROTOCOL 1 /* the only version of the protocol that the host has */
 
 enum control_type {
 	CONTROL_HELLO,
@@ -33,78 +33,79 @@ enum control_type {
 	CONTROL_SETTLED,
 	CONTROL_TELEMETRY_STATUS,
 	CONTROL_ENDING,
-	CONTROL_UNKNOWN, /* from a newer guest: ignored */
+	CONTROL_UNKNOWN, /* any other type, from a newer guest, which is ignored */
 };
 
 struct control_hello {
 	const char *version; /* version of the guest's software; borrowed from the message */
 	const char *boot_id;
 	int64_t generation;
-	bool restored; /* it was restored, and must be made another machine */
-	bool linked;   /* its agent also serves the link */
+	bool restored; /* the guest was restored, and must be made another machine */
+	bool linked;   /* the guest's agent also serves the link (base/packet.h) */
 };
 
-/* The TCP ports that have a server in the guest, by the guest's word. */
+/* The TCP ports that have a server in the guest, as the guest says. */
 struct control_listening {
 	bool told; /* false: the guest cannot tell, or has not told yet */
 	struct port_set ports;
 };
 
-/* The longest payload that a guest may send before it is ready, or if it has no result to give. */
+/* The longest payload, in bytes, that a guest may send before it is ready, or if no result may
+ * come. */
 #define CONTROL_SMALL_MAX 65536u
-/* Returns the length of the longest result: both streams in base64 and the keys around them. */
+/* Returns the length, in bytes, of the longest result: both streams in base64, and the keys. */
 size_t control_result_max(void);
 
-/* Decodes a message. Returns a new reference, or NULL with ERR_INVALID. Refuses a message that
- * would need much memory. */
+/* Decodes a message, and sets *type. The caller releases the result. Returns NULL with ERR_INVALID
+ * if the message is wrong, or would need too much memory. */
 json_t *control_decode(const uint8_t *payload, size_t len, enum control_type *type,
 		       struct error *err);
 /* Reads a hello. ERR_UNSUPPORTED: guest and host have no protocol version in common. */
 int control_read_hello(const json_t *message, struct control_hello *out, struct error *err);
 
-/* Reads exec-started or exec-finished. Returns what goes into the audit log: a new object, marked
- * as the guest's word. ERR_INVALID: the message is wrong or too long. */
+/* Reads exec-started or exec-finished. Returns the data for the audit log, marked with
+ * "origin":"guest", which the caller releases. ERR_INVALID: the message is wrong or too long. */
 json_t *control_read_exec(const json_t *message, enum control_type type, struct error *err);
-/* Reads exec-lost. Returns what goes into an audit.gap: a new object, marked as the guest's
- * word. */
+/* Reads exec-lost. Returns the data for an audit.gap, marked with "origin":"guest", which the
+ * caller releases. ERR_INVALID: the message is wrong. */
 json_t *control_read_lost(const json_t *message, struct error *err);
 
 /* Reads the ports of a message "listening". A message without ports leaves out->told false.
  * ERR_INVALID: the ports are no list, the list is too long, or an entry is no port. */
 int control_read_listening(const json_t *message, struct control_listening *out, struct error *err);
 
-/* Returns the run config without the time; control_stamp() adds the time. If the config has no
- * hostname, it is derived from runtime_id. */
+/* Returns the message with the run config, without the time; control_stamp() adds the time. If the
+ * config has no hostname, control_hostname() makes one of runtime_id. */
 json_t *control_config(const struct config *config, const char *runtime_id, bool attach,
 		       struct error *err);
-/* Puts the present wall time into the message. Called just before sending. */
+/* Puts the present wall time into the message. Called just before the message is sent. */
 int control_stamp(json_t *message, struct error *err);
 json_t *control_time(struct error *err);
 json_t *control_power_off(struct error *err);
-/* Returns a message that asks for mounts. shares: [{tag, path, mountpoint, mode}]. The guest is not
- * told the path. */
+/* Returns a message that asks the guest to mount shares. shares is [{tag, path, mountpoint, mode}];
+ * the message does not have the path. */
 json_t *control_mount(const json_t *shares, struct error *err);
 
-/* Return the message for the guest when one more port is published, or when a port is published no
- * more. */
+/* Functions that return the message that one more port is published, and the message that a port is
+ * not published any more. */
 json_t *control_publish(const json_t *forward, struct error *err);
 json_t *control_unpublish(const json_t *forward, struct error *err);
-/* Returns a message that asks a template machine to get ready to be saved. goes_on: the machine
- * goes on after that. */
+/* Returns a message that asks a guest to get its machine ready to be saved. goes_on: the machine
+ * goes on after the save. */
 json_t *control_quiesce(bool goes_on, struct error *err);
-/* Returns a message that asks the guest of a machine that is about to be killed to tell what it has
- * not told yet. */
+/* Returns a message that asks the guest of a machine that will be killed to send the reports that
+ * it has not sent yet. */
 json_t *control_settle(struct error *err);
-/* Adds to a config that the machine may be saved, and that its guest takes a new config when it
- * comes back as another machine. */
+/* Adds to a config that the machine may be saved, and that a guest which is restored from the save
+ * must take a new config. */
 int control_put_template(json_t *message, struct error *err);
-/* Adds to the config of a restored guest what makes it a machine of its own. The values are drawn
- * anew at each call. */
+/* Adds to the config of a restored guest the values that make it another machine than the saved
+ * one. The values are new random ones at each call. */
 int control_put_renew(json_t *message, struct error *err);
 
-/* Makes a hostname from runtime_id: lower case, at most 63 characters, each run of other characters
- * than letters and digits becomes one '-'. It is "microagent" if nothing is left. out needs 64
- * bytes. */
+/* Makes a hostname of runtime_id: at most 63 characters, in lower case, with one '-' for each
+ * sequence of characters that are no letters or digits. The hostname is "microagent" if nothing is
+ * left. */
 void control_hostname(const char *runtime_id, char out[64]);
 
 #endif

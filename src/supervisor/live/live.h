@@ -1,29 +1,29 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The live supervisor: the process that owns the one VM of a running workspace. start and run start
- * it. It has one loop and one thread. While it lives, only it records events, and all that it knows
- * is in the workspace's files. It ends, and the lease with it, when the VM and every companion have
- * ended. If it dies, they die.
+ * The live supervisor: the process that owns the one VM of a running workspace. The commands start
+ * and run make it. It has one loop and one thread. While it lives, only it records events, and it
+ * keeps all its records in the workspace's files. It ends when the VM and every companion have
+ * ended, and gives back the lease. If it dies, its guard ends the VM and the companions.
  *
- *   live.c         from the ticket to the loop, and out of it
- *   live_record.c  events, runtime.json, reports, and what a full disk holds back
+ *   live.c         the steps from the ticket to the loop, and from the loop to the end
+ *   live_record.c  events, runtime.json, reports, and records that wait for room on the disk
  *   live_guest.c   the control stream: ready, result, time
- *   live_vm.c      the VM: serial console, its companions, its end
- *   live_pause.c   a VM that stands still: a full disk, a quota that is reached
- *   live_ask.c     what others ask of it: requests, lifelines, signals, the boot deadline
+ *   live_vm.c      the VM: its serial console, its companions, its end
+ *   live_pause.c   a paused VM: a full disk, a quota that is reached
+ *   live_ask.c     requests, lifelines and signals, and the boot deadline
  *   live_share.c   a shared directory for a guest that runs
  *   live_network.c changes of the network while the machine runs
  *   live_quota.c   how much a session's disk may grow
  *   live_term.c    when a session ends
  *   live_balloon.c     how much memory the guest may have
- *   live_quarantine.c  every channel is cut, and the VM goes on
+ *   live_quarantine.c  a quarantine: every channel is cut, and the VM goes on
  *   live_audit.c, live_observe.c   the audit log of a session, and its events
  *   live_cgroup.c  the cgroup of the workspace
  *   live_end.c     how the machine is ended, and what the end meant
- *   linux/live_guard.c    the parent process, which ends everything that is left
+ *   linux/live_guard.c    the guard, which ends everything that is left
  *   linux/live_broker.c   the broker, and its duties
  *   linux/live_confine.c  how the live supervisor gives up its rights
- *   darwin/live_rights.c  the parts of these that macOS does not have
+ *   darwin/live_rights.c  stands for the last three on macOS, which does not have them
  */
 #ifndef SUPERVISOR_LIVE_H
 #define SUPERVISOR_LIVE_H
@@ -57,52 +57,52 @@ struct live_observe;
 struct network_change;
 struct readiness;
 
-/* The state of the shares that a running guest gets. given is NULL before any is asked for. why is
- * set while they are taken back. */
+/* The shares that a running guest gets. given is NULL before any is asked for. why is set while the
+ * shares are taken back after a failure. */
 struct live_share {
-	bool pluggable, from_start; /* by the config */
+	bool pluggable, from_start; /* the config allows shares later; it has shares */
 	json_t *given;		    /* [{tag, path, mountpoint, mode}] */
 	struct control_client *client;
 	struct loop_watch *timer;
 	struct error why;
 };
 
-/* How much a session's disk may grow. All numbers are bytes of the host's disk that belong only to
- * the session. */
+/* How much a session's disk may grow. All numbers are bytes. */
 struct live_quota {
-	uint64_t bytes;	 /* 0: there is no quota */
-	uint64_t copied; /* not counted, since it came from the base */
-	uint64_t disk;	 /* size of the disk, as the guest sees it */
-	uint64_t length; /* length of a layer's file; 0: it is no layer */
-	uint64_t room;	 /* what the backend lets, or may let, the layer use of it */
-	uint64_t at;	 /* its size at the last PAUSE_IN_DOUBT; 0: there was none */
-	uint64_t wanted; /* new quota that client waits for */
+	uint64_t bytes;	 /* the quota: how much the disk may grow; 0: there is no quota */
+	uint64_t copied; /* bytes that were copied from the base, which are no growth */
+	uint64_t disk;	 /* the size of the disk, as the guest sees it */
+	uint64_t length; /* the length of the layer's file; 0: the disk is no layer */
+	uint64_t room; /* the most bytes of that file that the backend lets, or may let, be used */
+	uint64_t at;   /* the growth of the layer at the last PAUSE_IN_DOUBT; 0: there was none */
+	uint64_t wanted; /* the new quota for which the client waits */
 	struct control_client *client;
 	struct loop_watch *timer;
-	struct quota_count count; /* a count under way, of a disk that is no layer */
-	uint64_t grown;		  /* by the last count */
-	bool answering;		  /* the client is told grown, and nothing else */
+	struct quota_count count; /* the count that is under way, of a disk that is no layer */
+	uint64_t grown;		  /* the result of the last complete count */
+	bool answering;		  /* the client waits only for the result of a count */
 };
 
-/* The reasons why the VM stands still (live_pause.c). */
+/* The reasons why the VM is paused (live_pause.c). */
 enum pause {
-	PAUSE_NONE,	/* it does not */
+	PAUSE_NONE,	/* the VM is not paused */
 	PAUSE_FOR_ROOM, /* the host's disk is full */
-	PAUSE_IN_DOUBT, /* the host's disk was full, or the quota is reached */
+	PAUSE_IN_DOUBT, /* a write found no room on the host's disk or in the quota */
 	PAUSE_AT_QUOTA
 };
+
 struct live_pause {
 	enum pause why;
-	uint64_t from_ns; /* since when, by clock_boot_ns() */
+	uint64_t from_ns; /* the time at which the pause began, by clock_boot_ns() */
 	bool asked;	  /* the VMM was asked for a pause and has not answered yet */
 };
 
-/* A change of the machine's network that is under way. of is NULL if there is none. */
+/* A change of the machine's network that is under way. of NULL: no change is under way. */
 struct live_change {
 	const struct network_change *of;
-	struct control_client *client; /* waits for it */
+	struct control_client *client; /* the client that waits for the change */
 	json_t *document;	       /* workspace.json with the change */
-	json_t *before, *after;	       /* config.network */
+	json_t *before, *after;	       /* config.network without and with the change */
 	struct loop_watch *timer;
 };
 
@@ -110,21 +110,20 @@ struct live_change {
 struct live_term {
 	struct term term;
 	bool streams;	       /* the host has streams to the guest */
-	uint64_t commands;     /* how many run, by the guest's word */
-	uint64_t idle_from_ns; /* monotonic */
+	uint64_t commands;     /* the number of commands that run, as the guest says */
+	uint64_t idle_from_ns; /* the monotonic time at which the last use ended */
 	bool over;	       /* the session is over, and is destroyed at the end */
-	bool held;	       /* a client has a connection of control.sock as lifeline */
+	bool held;	       /* a client has a connection of control.sock as its lifeline */
 	struct loop_watch *timer;
 };
 
-/* How far two clocks of the host are ahead of clock_mono_ns(). */
+/* How far clock_real_ns() and clock_boot_ns() are ahead of clock_mono_ns(). */
 struct live_clocks {
-	int64_t real_ns, asleep_ns; /* clock_real_ns(), clock_boot_ns() */
+	int64_t real_ns, asleep_ns;
 };
-
 /* The guest's clock, and the changes of time that the guest does not notice by itself. */
 struct live_time {
-	int fd; /* says that the wall clock was set or the host slept */
+	int fd; /* becomes readable when the wall clock was set or the host slept */
 	struct loop_watch *watch, *timer;
 	struct live_clocks clocks;
 };
@@ -136,7 +135,7 @@ struct live {
 	struct workspace ws;
 	struct log log;
 	const char *label; /* <stateDir>/<runtimeID> */
-	char *title;	   /* where the command line is in memory; title_room: its length */
+	char *title;	   /* the place of the command line in memory, of title_room bytes */
 	size_t title_room;
 	struct loop *loop;
 	struct vm *vm;
@@ -145,47 +144,46 @@ struct live {
 	struct serial_log serial;
 	struct last_words words;
 	struct cgroup cgroup;
-	int proof_fd; /* in the broker: from cut_proof_open() */
-	pid_t guard;  /* our parent, while it lives */
+	int proof_fd; /* only in the broker: the descriptor of cut_proof_open() */
+	pid_t guard;  /* the guard, which is the parent of this process while it lives */
 	struct proc broker;
 	struct console *console;
 	struct channels *channels;
 	struct readiness *readiness;
-	struct live_audit *audit;     /* NULL: it is no session */
-	struct live_observe *observe; /* the same */
-	json_t *runtime;	      /* runtime.json as last written */
+	struct live_audit *audit;     /* NULL: the workspace has no audit log */
+	struct live_observe *observe; /* NULL: the same */
+	json_t *runtime;	      /* runtime.json as it was last written */
 
 	struct outcome outcome;
-	enum state state; /* last one recorded, or that waits for room on the disk */
+	enum state state; /* the last state that was recorded, or that waits for room on the disk */
 	json_t *last_event;
 	json_t *asked_by; /* requestID and role of the present request's caller; NULL: start's */
-	json_t *result;	  /* until it is in result.json */
-	json_t *pending;  /* events that the disk had no room for, oldest first */
-	json_t *severed;  /* names of the channels that a quarantine has cut; NULL before one */
-	struct control_client *quarantine_client; /* waits for the end of a quarantine */
-	struct control_client *balloon_client;	  /* waits for the answer to a balloon request */
-	struct control_client *save_client;	  /* waits for the machine to be saved */
-	bool saving, forking;			  /* a save or a fork is under way; saving stays set
-						   * after a save */
+	json_t *result;	  /* the workload's result, until it is in result.json */
+	json_t *pending;  /* events for which the disk had no room, the oldest first */
+	json_t *severed;  /* the channels that a quarantine has cut; NULL: no quarantine */
+	struct control_client *quarantine_client; /* the client that waits for a quarantine */
+	struct control_client *balloon_client;	  /* the client that waits for a balloon request */
+	struct control_client *save_client;	  /* the client that waits for a save */
+	bool saving, forking; /* a save or a fork is under way; saving stays set after a save */
 	struct live_share share;
 	struct live_change change;
 	struct live_quota quota;
 	struct live_pause pause;
 	struct live_term term;
-	int64_t memory_mib; /* memory that the VM was booted with */
+	int64_t memory_mib; /* the memory with which the VM was booted */
 	bool ram_root;	    /* LIVE_ROOTFS is an initramfs */
 	struct first_start first_start;
-	bool settling;	   /* the guest tells the rest, and is killed then */
+	bool settling;	   /* the guest sends its last reports, and is killed afterwards */
 	bool over;	   /* the end was recorded and reported */
 	bool at_rest;	   /* the guest has ended in order, and its disk stays */
-	char boot_id[37];  /* given to a restored guest; "": it has its own */
+	char boot_id[37];  /* the boot id given to a restored guest; "": the guest has its own */
 	bool guest_ending; /* the guest said that it ends the machine in order */
 	struct live_time time;
 
-	bool awaits_kernel; /* as far as is known, the machine is in its firmware */
+	bool awaits_kernel; /* the machine has firmware, and its kernel has given no sign yet */
 	struct loop_watch *boot_timer, *end_timer, *disk_timer, *lost_timer, *workload_timer;
-	struct loop_watch *save_timer; /* waits for the guest's word */
-	struct loop_watch *siblings;   /* waits for processes that ask for the template's memory */
+	struct loop_watch *save_timer; /* the time that the guest has to get ready for a save */
+	struct loop_watch *siblings; /* the socket for processes that want the template's memory */
 	struct loop_watch *directory_timer;
 	struct loop_watch *lifelines[2];
 };
@@ -193,16 +191,16 @@ struct live {
 /* The exit code by which a live supervisor tells its guard that the guest has ended in order and
  * that its root file system stays. */
 #define LIVE_EXIT_AT_REST 16
-/* Runs the live supervisor to its end. label: <stateDir>/<runtimeID>. argv0 is where the command
- * line is in memory; the command line then shows the label. Returns the exit code: 0, 1, or
+/* Runs the live supervisor to its end. label is <stateDir>/<runtimeID>. argv0 is the place of the
+ * command line in memory, which is overwritten to show the label. Returns the exit code: 0, 1, or
  * LIVE_EXIT_AT_REST. */
 int live_main(const struct backend *backend, char *argv0, const char *label);
 
-/* Stops giving the memory that the machine was restored with to further machines. Does nothing if
- * it was not begun. */
+/* Gives the memory from which the machine was restored to no further machines. Does nothing if it
+ * was given to none. */
 void live_siblings_end(struct live *live);
 
-/* Sets what ps shows of this process. */
+/* Sets the command line that ps shows of this process. */
 void live_set_title(const struct live *live, const char *role);
 
 /* linux/live_guard.c: forks, and returns only in the child, which is the live supervisor. The
@@ -211,16 +209,16 @@ int live_guard_begin(struct live *live, struct error *err);
 
 /* live_record.c */
 void live_record(struct live *live, enum state state, const char *detail);
-/* Records something that a person should know and that does not change the state. While the VM is
- * paused, this is only a line of the log: the last event says that the VM is paused, and why. */
+/* Records an event with the present state, for something that a person should know. While the VM is
+ * paused or ends, it only writes a line to the log: the last event must go on to say why. */
 void live_remark(struct live *live, const char *text);
-/* Events that are recorded from now on belong to this request of control.sock, if the request names
- * its caller. */
+/* Gives the events that are recorded from now on the identity of this request of control.sock, if
+ * the request names its caller. */
 void live_asked_by(struct live *live, const json_t *request);
-/* Ends live_asked_by(): what the machine does from now on, it does by itself. */
+/* Ends live_asked_by(): no request causes the events that are recorded from now on. */
 void live_asked_by_nobody(struct live *live);
-/* Tries again to write the events that the disk had no room for. Returns true if none waits any
- * more. */
+/* Tries again to write the events for which the disk had no room. Returns true if no event waits
+ * any more. */
 bool live_record_pending(struct live *live);
 /* Reserves room on the disk for the last records. The end of the machine frees it together with the
  * sockets. */
@@ -228,11 +226,13 @@ void live_reserve(struct live *live);
 /* Frees half of the reserved room, for records that are written while the disk is full and the VM
  * is paused. */
 void live_reserve_some_back(struct live *live);
-/* Write runtime.json from what is known. A mark is a monotonic time under timings. */
+/* Functions that write runtime.json. live_mark() first adds the present monotonic time to
+ * `timings`, under this name. */
 void live_mark(struct live *live, const char *name);
 void live_runtime_write(struct live *live);
 int live_runtime_begin(struct live *live, struct error *err);
-/* Takes over the VM's own facts, and adds start times to processes that have only a pid. */
+/* Adds the backend's facts about the VM to runtime.json, and adds a start time to each process that
+ * has only a pid. */
 void live_runtime_describe(struct live *live);
 void live_keep_result(struct live *live, json_t *result);
 
@@ -243,30 +243,30 @@ int live_control_begin(struct live *live, int listen_fd, const struct config *co
 /* live_time.c */
 int live_time_begin(struct live *live, struct error *err);
 void live_time_end(struct live *live);
-/* Lets the VM go on. The VM has stood still since from_ns of clock_boot_ns(). Tells the guest the
- * time, since the guest's clock has stood still too. */
+/* Lets a paused VM go on, and tells the guest the time, since the guest's clock has stood still
+ * too. from_ns is the time by clock_boot_ns() at which the pause began. */
 int live_time_resume(struct live *live, uint64_t from_ns, struct error *err);
-/* Lets a saved VM go on, and tells the guest the time. The VM has stood still since stopped_ns of
- * clock_mono_ns(); 0: it does not stand still. */
+/* Lets a saved VM go on, and tells the guest the time. stopped_ns is the time by clock_mono_ns() at
+ * which the VM was stopped; 0: it was not stopped. */
 int live_resume_saved(struct live *live, uint64_t stopped_ns, struct error *err);
 
 /* live_vm.c */
 int live_console_begin(struct live *live, const struct config *config, struct error *err);
-extern const struct vm_events live_vm_events; /* the user of the struct sets data */
+extern const struct vm_events live_vm_events; /* who copies it sets the member data */
 
 /* live_pause.c */
-/* Handles the VM's event disk_full: a write to the disk with this serial found no room, and the VM
- * stands still. */
+/* Handles the VM's event disk_full: a write to the disk with this serial found no room, and the VMM
+ * has paused the VM. */
 void live_disk_full(void *data, const char *serial, const char *reason);
-/* Pauses the VM. Its disk is no layer and has reached its quota. */
+/* Pauses the VM, whose disk is no layer and has reached its quota. */
 void live_pause_for_quota(struct live *live);
-/* Lets a VM that stands still at its quota go on. */
+/* Lets a VM go on that is paused at its quota. */
 void live_quota_raised(struct live *live);
 
 /* live_ask.c */
 int live_ask_begin(struct live *live, struct error *err);
-/* Notes a sign of the guest's kernel, of any kind. Only the first sign counts. Under KVM the boot
- * deadline is counted from then on. */
+/* Notes a sign that the guest's kernel runs. Only the first sign counts. Under KVM the boot
+ * deadline is counted from this first sign. */
 void live_kernel_began(struct live *live, const char *sign);
 control_sock_fn live_request;
 
@@ -274,31 +274,33 @@ control_sock_fn live_request;
 int live_balloon(struct live *live, const json_t *request, struct control_client *client,
 		 struct error *err);
 
-/* live_save.c: live_save() does {"command":"save"}, for a machine that was started for it; the
- * machine stands still from then on. live_fork() does {"command":"fork"}, for a machine that was
- * restored; that machine goes on. */
+/* live_save.c: live_save() does {"command":"save"}, for a machine that was started with the option
+ * `save`; the machine does not run any more afterwards. live_fork() does {"command":"fork"}, for a
+ * machine that was restored; the machine goes on afterwards. */
 int live_save(struct live *live, const json_t *request, struct control_client *client,
 	      struct error *err);
 int live_fork(struct live *live, const json_t *request, struct control_client *client,
 	      struct error *err);
-/* Writes a line of the audit log on what was made from the saved machine. */
+/* {"command":"note","what","name","more"?}: writes the line of the audit log about an event that a
+ * command tells (audit_told_line()). */
 int live_note(struct live *live, const json_t *request, struct control_client *client,
 	      struct error *err);
 void live_quiesced(struct live *live, const char *why); /* the guest has answered */
-/* Tells the client that waits for a save that it fails. how: what happened to the machine. */
+/* Tells the client that waits for a save that the save has failed. how says what happened to the
+ * machine. */
 void live_save_cut(struct live *live, const char *how);
 
 /* live_quota.c */
 /* Reads the quota of session.json, before the boot. Does nothing if the workspace is no session. */
 int live_quota_begin(struct live *live, struct error *err);
-/* Returns whether this disk can be without room while the host has some. */
+/* Returns whether the quota, and not only the host's disk, bounds the writes to this disk. */
 bool live_quota_bounds(const struct live *live, const char *serial);
-/* Returns whether the disk has grown to its quota. */
+/* Returns whether the layer has grown to its quota, or close to it. */
 bool live_quota_is_met(struct live *live);
-/* Called when the disk has no room although the host has some and the quota is not reached. Returns
- * true if this happened before, and the disk has not grown since. */
+/* Called when a write to the layer found no room although the host's disk has room and the quota is
+ * not reached. Returns true if this happened before, and the layer has not grown since. */
 bool live_quota_is_met_again(struct live *live);
-/* Returns how many bytes of the host's disk belong only to the session; 0 if that is unknown. */
+/* Returns how many bytes the session's disk has grown; 0 if this is not known. */
 uint64_t live_quota_grown(const struct live *live);
 /* The quota as a text: in MiB if that is exact, otherwise in bytes. */
 struct quota_text {
@@ -314,21 +316,21 @@ int live_quota(struct live *live, const json_t *request, struct control_client *
 /* live_term.c */
 /* Called before the boot. ERR_CONFLICT: the session is over. */
 int live_term_begin(struct live *live, struct error *err);
-/* Begins and records the session's lifetime, if it has one that has not begun. */
+/* Begins and records the session's lifetime, if the session has a lifetime that has not begun. */
 int live_term_begin_lifetime(struct live *live, struct error *err);
 void live_term_ready(struct live *live);
 void live_term_streams(struct live *live, bool any);
 void live_term_command(struct live *live, bool began);
-/* Looks whether the session is over. Called when the wall clock was set. */
+/* Checks whether the session is over. Called when the wall clock was set. */
 void live_term_look(struct live *live);
-/* {"command":"session-term","lifetimeSeconds"?:N,"idleSeconds"?:N}: gives an end to a member of a
- * pool when it is claimed. Until then the member has none. */
+/* {"command":"session-term","lifetimeSeconds"?:N,"idleSeconds"?:N}: gives a member of a pool its
+ * lifetime and idle time when it is claimed. Before this the member has none. */
 int live_term_set(struct live *live, const json_t *request, struct control_client *client,
 		  struct error *err);
 
-/* {"command":"session-hold"}: makes the connection a lifeline of the session for the client. The
- * session is destroyed when the connection ends. If a byte came before, the session goes on without
- * it. */
+/* {"command":"session-hold"}: makes the connection a lifeline, so that the session is destroyed
+ * when the connection ends. If the client sends a byte before the end, the session goes on without
+ * this lifeline. */
 int live_term_hold(struct live *live, const json_t *request, struct control_client *client,
 		   struct error *err);
 /* Called when a lifeline of the session has ended. Destroys the session, also if it is not ready
@@ -338,25 +340,27 @@ void live_term_orphan(struct live *live);
 /* live_share.c: {"command":"share-attach","shares":[{...}]} */
 int live_share(struct live *live, const json_t *request, struct control_client *client,
 	       struct error *err);
-/* The guest has mounted the shares; or said is the reason why it has not. */
+/* Handles the guest's answer. said NULL: the guest has mounted the shares; else the reason why
+ * not. */
 void live_share_mounted(struct live *live, const char *said);
 
-/* Tells the client that waits for a directory that it fails. how: what happened to the machine
- * ("was quarantined"). */
+/* Tells the client that waits for a share that its request has failed. how says what happened to
+ * the machine ("was quarantined"). */
 void live_share_cut(struct live *live, const char *how);
 
 /* live_network.c: {"command":"network","change":"allow"|"deny","rule":TEXT}, or "publish"
  * (with a listener) and "unpublish" with "forward":{...} */
 int live_network(struct live *live, const json_t *request, struct control_client *client,
 		 struct error *err);
-/* The guest listens for a published port; or said is the reason why it does not. */
+/* Handles the guest's answer. said NULL: the guest listens for the published port; else the reason
+ * why not. */
 void live_published(struct live *live, const char *said);
-/* Tells the client that waits for a change of the network that it fails. how: as for
- * live_share_cut(). */
+/* Tells the client that waits for a change of the network that its request has failed. how is as
+ * for live_share_cut(). */
 void live_network_cut(struct live *live, const char *how);
 
 /* live_quarantine.c */
-/* Begins a quarantine. The client gets its answer when the quarantine is proven and recorded, or
+/* Begins a quarantine. The client gets its answer when the quarantine was proven and recorded, or
  * has failed. */
 int live_quarantine(struct live *live, const json_t *request, struct control_client *client,
 		    struct error *err);
@@ -364,30 +368,33 @@ void live_severed(void *data, const json_t *names, const struct error *why); /* 
 /* Finishes a quarantine that is under way when the VM has ended. */
 void live_quarantine_over(struct live *live);
 
-/* live_cgroup.c: makes the cgroup. Everything of the workspace is in it, this process until the
- * end. */
+/* live_cgroup.c: makes the workspace's cgroup and moves this process into it. All processes of the
+ * workspace are in it, and this process is until the end. */
 int live_cgroup_begin(struct live *live, const struct config *config, struct error *err);
-/* Kills what is left in the cgroup, and removes it. If that fails, a line in the log says so, and
- * the next command does it. */
+/* Kills what is left in the cgroup, and removes the cgroup. If this fails, a line in the log says
+ * so, and the next command does it. */
 void live_cgroup_end(struct live *live);
 
 /* live_end.c */
-/* Asks the guest to end or ends the machine by force, by the intent that stands then. cause: for
- * INTENT_FAILED, else NULL. */
+/* Begins the end of the machine for this reason. The intent that stands (intent_after()) decides
+ * whether the guest is asked to switch itself off, or the machine is ended by force. cause is given
+ * for INTENT_FAILED, else NULL. */
 void live_end(struct live *live, enum intent intent, const struct error *cause);
-/* End the machine by a failure. The last lines of the serial log are added to the text. */
+/* Functions that end the machine because of a failure. The last lines of the serial log are added
+ * to the text. */
 void live_fail(struct live *live, enum error_code code, const char *text);
 void live_fail_for(struct live *live, enum error_code code, enum error_reason reason,
 		   const char *text);
-/* Kills a paused guest, in the cases in which another guest would be asked to switch itself off. */
+/* Kills a paused machine that must end. A guest that runs would be asked to switch itself off, but
+ * a paused guest cannot do this. */
 void live_cannot_power_off(struct live *live);
-/* Called when the guest has told everything, and can be killed. */
+/* Called when the guest has sent its last reports, and can be killed. */
 void live_settled(struct live *live);
 /* Called when the workload's result has come. */
 void live_done(struct live *live);
 
-/* linux/live_broker.c: forks the broker. This is the last step before the first byte of the guest
- * is read. */
+/* linux/live_broker.c: forks the broker. This is the last step before this process reads the first
+ * byte of the guest. */
 int live_broker_begin(struct live *live, struct error *err);
 /* linux/live_quarantine_proof.c. live_cut_note_sockets() is called before the broker is forked,
  * when the sockets of the workspace are bound. It puts a descriptor for each of them into keep, and
@@ -404,8 +411,8 @@ int live_confine(struct live *live, struct error *err);
 /* live_end.c */
 #define LIVE_STUCK "processes of the VM did not end after a kill"
 extern const struct broker_duty live_remove_duty; /* its data is the live */
-/* Records how the machine ended, tells the waiting command, removes what must not stay, and stops
- * the loop. A second call does nothing. */
+/* Records how the machine ended, tells this to the command that waits, removes the files that must
+ * not stay, and stops the loop. A second call does nothing. */
 void live_over(struct live *live, enum vm_end end, const char *detail);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Turns a line of netgate's (netgate/tell.h) into an event of the audit log. netgate reads what a
- * guest writes. So any line is allowed here; it becomes an event, or none.
+ * Turns a line of netgate (netgate/tell.h) into an event of the audit log. netgate reads what a
+ * guest writes and may have been taken over, so the line may be anything. A line of no known form
+ * gives the event "net.unlisted", which has the line itself.
  */
 #ifndef SUPERVISOR_NET_LINE_H
 #define SUPERVISOR_NET_LINE_H
@@ -12,7 +13,7 @@
 struct net_event {
 	const char *name; /* "net.refused" */
 	bool warning;
-	json_t *data; /* new reference; NULL without memory */
+	json_t *data; /* the caller releases it; NULL: there was no memory */
 };
 
 struct net_event net_line_read(const char *line);

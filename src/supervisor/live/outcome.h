@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Finds what the end of a VM means. From what was asked of the VM, what its guest reported, and how
- * the VMM says that it ended, follows the state that is recorded. Pure.
+ * Finds what the end of a VM means: which state is recorded. This follows from what was asked of
+ * the VM, what its guest has reported, and how the VM ended, as the VMM says. Pure.
  */
 #ifndef SUPERVISOR_OUTCOME_H
 #define SUPERVISOR_OUTCOME_H
@@ -14,26 +14,26 @@
 #include "base/error.h"
 #include "contract/state.h"
 
-/* Why the VM is being ended. The first intent that ends the VM by force stays. A milder intent that
- * came before gives way to it. */
+/* Why the VM is ended. The first intent that ends the VM by force is kept. It replaces an earlier
+ * intent that only asked the guest to end. */
 enum intent {
-	INTENT_NONE,	    /* the VM goes on */
-	INTENT_DONE,	    /* the workload's result is there */
-	INTENT_HALT,	    /* asked to halt */
-	INTENT_STOP,	    /* asked to stop */
-	INTENT_KILL,	    /* asked to kill */
-	INTENT_CALLER_GONE, /* a lifeline ended */
-	INTENT_RUN_TOLD,    /* SIGTERM to the command run, which writes so to the lifeline */
-	INTENT_SIGNAL,	    /* SIGTERM to the live supervisor */
-	INTENT_FAILED,	    /* something broke: cause says what */
+	INTENT_NONE,	    /* the VM is not ended */
+	INTENT_DONE,	    /* the workload's result has come */
+	INTENT_HALT,	    /* the command halt */
+	INTENT_STOP,	    /* the command stop */
+	INTENT_KILL,	    /* the command kill */
+	INTENT_CALLER_GONE, /* a lifeline has ended */
+	INTENT_RUN_TOLD,    /* the command run got SIGTERM, and has written this to the lifeline */
+	INTENT_SIGNAL,	    /* the live supervisor got SIGTERM */
+	INTENT_FAILED,	    /* something has failed: outcome.cause says what */
 	INTENT_COUNT
 };
 /* Returns whether the intent ends the VM at once instead of asking the guest. */
 bool intent_is_forced(enum intent intent);
-/* Returns the intent that stands when `next` comes while `present` is under way. */
+/* Returns the intent that is kept if `next` comes after `present`. */
 enum intent intent_after(enum intent present, enum intent next);
 
-/* The beginning of the detail of a quarantine without a running machine. */
+/* The beginning of the detail of the event of a quarantine, if no machine was running. */
 #define NO_MACHINE "no machine was running"
 /* The beginning of the detail of two events: of an end that was not the guest's own, and of the
  * answer to halt if there was nothing to halt. */
@@ -44,39 +44,38 @@ enum intent intent_after(enum intent present, enum intent next);
 #define KILLED "killed"
 /* The text of run's answer, and of its event, if SIGTERM told run to end. */
 #define RUN_TOLD "run was told to end by SIGTERM"
-/* The text for a live supervisor that a command has killed. */
+/* The text if a command has killed the live supervisor. */
 #define LIVE_KILLED "the live supervisor did not answer and was killed"
-/* The text for a VM that was killed because its cut could not be proven. */
+/* The text if it could not be proven that a machine is cut off, and the machine was killed. */
 #define QUARANTINE_FAILED "quarantine failed and the machine was killed"
-/* The text for a VM that could not be killed either. */
+/* The text if such a machine could not be killed either. */
 #define QUARANTINE_FAILED_ALIVE \
 	"quarantine failed, and processes of the workspace are still alive although they were to be killed"
 
 struct outcome {
 	enum intent intent;
-	struct error cause; /* INTENT_FAILED */
+	struct error cause; /* the failure, with INTENT_FAILED */
 	bool ready;	    /* the guest had reported ready */
 	bool workload;	    /* the config has a command */
-	bool has_result;
-	/* these and start_error: only with has_result */
+	bool has_result;    /* the next four members are set */
 	int exit_code;
-	bool timed_out;		 /* timeout_seconds passed */
-	int64_t timeout_seconds; /* time limit of the workload; 0: none */
-	char start_error[256];	 /* why the workload never ran; "" if it ran */
+	bool timed_out;		 /* the workload took longer than timeout_seconds */
+	int64_t timeout_seconds; /* the time limit of the workload; 0: none */
+	char start_error[256];	 /* why the workload did not run; "": it ran */
 
-	bool quarantined; /* every channel was cut before */
-	/* Why a graceful end that was asked for had to be forced; NULL if it was not forced. */
+	bool quarantined; /* the machine was in quarantine when it ended */
+	/* Why the VM was ended by force although the guest was asked to end; NULL: it was not. */
 	const char *forced_why;
 };
 
-/* Returns the state to be recorded. Writes its detail ("" for none). If the VM broke, sets *failure
- * with a code; otherwise failure->code stays ERR_NONE. */
+/* Returns the state that must be recorded, and writes its detail ("": none). If the VM has failed,
+ * sets *failure; otherwise failure->code stays ERR_NONE. */
 enum state outcome_state(const struct outcome *outcome, enum vm_end end, const char *end_detail,
 			 char *detail, size_t detail_size, struct error *failure);
 
-/* Writes to out what later events repeat about the end: that it was unclean, or a failure. So a
- * later state cannot make the end look orderly. state and detail: of the latest event. Writes "" if
- * the end was in order. */
+/* Writes to out the text about the end of a machine that the detail of later events must repeat, so
+ * that a later state does not hide that the end was unclean or a failure. state and detail are of
+ * the latest event. Writes "" if the end was in order. */
 void outcome_carry(enum state state, const char *detail, char *out, size_t size);
 
 #endif

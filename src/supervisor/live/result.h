@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Makes the result of a workload: from the guest's message, which is hostile, to the document for
- * result.json and for answers. Pure.
+ * Makes the document with the result of a workload, for result.json and for answers, of the guest's
+ * message, which is not trusted. Pure.
  *
- * stdout and stderr are text. If the bytes were not UTF-8 (or held NUL), the text has U+FFFD in
- * their place, and stdoutBase64 or stderrBase64 has the exact bytes.
+ * stdout and stderr are text. If the bytes are not UTF-8 or have a NUL, the text has U+FFFD in the
+ * place of the bad bytes, and stdoutBase64 or stderrBase64 has the exact bytes.
  */
 #ifndef SUPERVISOR_RESULT_H
 #define SUPERVISOR_RESULT_H
@@ -13,8 +13,9 @@
 
 #include "base/error.h"
 
-/* Returns the document as a new reference, or NULL with ERR_INVALID that names the field. path: of
- * result.json. *exit_code is 0..255. */
+/* Returns the document, which the caller releases, and sets *exit_code to 0..255. Returns NULL with
+ * ERR_INVALID if the message is wrong; the error names the field. path is the path of result.json,
+ * which the document has too. */
 json_t *result_from_message(const json_t *message, const json_t *identity, const char *backend,
 			    const char *path, int *exit_code, struct error *err);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A round trip to the agent, which shows whether shellReady is true. No process is started in the
- * guest for it. */
+/* A probe whether shellReady is true: a request to the guest's agent, which must answer. The agent
+ * starts no process for it. */
 #ifndef SUPERVISOR_SHELL_PROBE_H
 #define SUPERVISOR_SHELL_PROBE_H
 
@@ -11,7 +11,8 @@
 
 struct shell_probe;
 
-/* Called once, from the loop. why is NULL if the agent has answered. The probe is freed already. */
+/* Called once, from the loop. why NULL: the agent has answered; else the reason why not. The probe
+ * was freed before the call. */
 typedef void shell_probed_fn(void *data, const struct error *why);
 
 struct shell_probe *shell_probe_new(struct loop *loop, int workspace_fd, uint64_t deadline_ns,

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Writes telemetry.jsonl of a session: what the guest's own tracing tells, one JSON object a line
- * with the host's time of its arrival. It is the guest's word, and at most LIMIT_TELEMETRY_BYTES
- * are kept. What comes above that is counted. The audit log gets the digest of the file from time
- * to time, so that what was told once cannot be changed later.
+ * Writes telemetry.jsonl of a session: the records of the guest's own tracing, one JSON object in
+ * each line, with the host's time at which it came. The records are only the guest's word. The file
+ * has at most LIMIT_TELEMETRY_BYTES; further records are only counted. From time to time the digest
+ * of the file is written to the audit log, so that nobody can change a record later.
  *
  * The message of the control stream is
  * {"type":"telemetry","format":1,"records":[{...}...],"lost"?:N}. It has at most TELEMETRY_RECORDS
- * objects. lost counts the records that the guest itself had to drop before them.
+ * records. lost is the number of records that the guest had to drop before these.
  */
 #ifndef SUPERVISOR_TELEMETRY_LOG_H
 #define SUPERVISOR_TELEMETRY_LOG_H
@@ -24,24 +24,26 @@
 #define TELEMETRY_RECORDS 128
 
 struct telemetry_log {
-	int dir, fd; /* dir is borrowed; fd -1: not begun */
+	int dir, fd; /* the owner of dir closes it; fd -1: no record has come yet */
 	uint64_t bytes, records, dropped;
-	struct sha256 sha; /* digest of the bytes in the file */
-	bool changed;	   /* since the last digest */
+	struct sha256 sha; /* the digest of the bytes in the file */
+	bool changed;	   /* records came or were dropped since the last telemetry_digest() */
 };
 
-/* Returns 0 if the message is well formed; otherwise -1 with ERR_INVALID. */
+/* Checks that the message is well formed. ERR_INVALID: it is not. */
 int telemetry_check(const json_t *message, struct error *err);
-/* Reads a telemetry-status. Returns what goes into the audit log: a new object, marked as the
- * guest's word. *whole: whether everything is traced. ERR_INVALID: the message is wrong. */
+/* Reads a telemetry-status. Returns the data for the audit log, marked with "origin":"guest", which
+ * the caller releases. Sets *whole to whether everything is traced. ERR_INVALID: the message is
+ * wrong. */
 json_t *telemetry_read_status(const json_t *message, bool *whole, struct error *err);
-/* Begins the log. dir: the workspace's directory. The file is made, or continued, when the first
+/* Begins the log. dir is the workspace's directory. The file is made, or continued, when the first
  * record comes. */
 void telemetry_open(struct telemetry_log *log, int dir);
-/* Writes the records of a checked message. If this fails (no room), they count as dropped. */
+/* Writes the records of a checked message. If this fails, for example because there is no room, the
+ * records count as dropped. */
 int telemetry_take(struct telemetry_log *log, const json_t *message, struct error *err);
-/* Returns {"bytes","sha256","records","dropped"} if something came since the last call, else
- * NULL. */
+/* Returns {"bytes","sha256","records","dropped"}, which the caller releases, if something has
+ * changed since the last call, else NULL. */
 json_t *telemetry_digest(struct telemetry_log *log);
 void telemetry_close(struct telemetry_log *log);
 

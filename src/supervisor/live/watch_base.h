@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Watches the base under a running session's layer, which must stay as it was hashed. Between two
- * starts the digest of the base is compared. While the session runs, it is watched whether the file
- * was replaced or written, or got other rights. */
+/* Watches the base below a running session's layer. The base must stay as it was when it was
+ * hashed. Each start compares the digest of the base. While the session runs, this watch looks
+ * whether the base's file was replaced or written, or got another owner or mode. */
 #ifndef SUPERVISOR_WATCH_BASE_H
 #define SUPERVISOR_WATCH_BASE_H
 
@@ -12,16 +12,17 @@
 
 struct watch_base {
 	char *path;
-	const char *told; /* the last difference that was told */
+	const char *told; /* the last difference that was returned */
 	struct stat was;
 };
 
-/* The broker's part. If there is a broker, it does the look: a process that has given up its rights
- * may not be able to reach the file. Its data is the watch, or NULL. */
+/* The broker's duty for a watch. If there is a broker, the broker looks at the file: a process
+ * that has given up its rights may not be able to reach the file. The duty's data is the watch, or
+ * NULL. */
 extern const struct broker_duty watch_base_duty;
 int watch_base_begin(struct watch_base *watch, const char *path, struct error *err);
-/* Returns what is different: "is gone", "was replaced"... Each difference is told once, and again
- * when it gets worse. NULL: there is nothing new. */
+/* Returns what is different now: "is gone", "was replaced"... NULL: there is nothing new. A
+ * difference is returned only once, until another one takes its place. */
 const char *watch_base_look(struct watch_base *watch);
 void watch_base_end(struct watch_base *watch); /* accepts a zeroed one */
 

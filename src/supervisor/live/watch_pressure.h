@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Tells the host's memory pressure, at most once in LIMIT_PRESSURE_AGAIN_MS. On Linux a trigger of
- * the kernel's pressure stall information fires when tasks have waited for memory for
- * LIMIT_PRESSURE_US within two seconds. On macOS the kernel tells it. */
+/* Reports that the host has too little memory, at most once in LIMIT_PRESSURE_AGAIN_MS. On Linux
+ * the kernel reports this (pressure stall information) if tasks have waited for memory for
+ * LIMIT_PRESSURE_US within two seconds. On macOS the kernel has such a report too. */
 #ifndef SUPERVISOR_WATCH_PRESSURE_H
 #define SUPERVISOR_WATCH_PRESSURE_H
 
@@ -10,8 +10,9 @@
 #include "base/error.h"
 #include "base/loop.h"
 
-/* Called for pressure. what: {"some":"avg10=...", "full":...} as in Linux, {"level":"warning"} or
- * "critical" on macOS; the function takes it over. */
+/* Called for a report. what is {"some":"avg10=...", "full":...} on Linux, and {"level":"warning"}
+ * or
+ * {"level":"critical"} on macOS. The function takes it over. */
 typedef void watch_pressure_fn(void *data, json_t *what);
 
 struct watch_pressure;

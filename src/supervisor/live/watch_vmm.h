@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Finds children and sockets that a VMM should not have, from outside, in /proc. A VMM in its cell
- * starts nothing and connects to nothing. So anything new there is the work of an attacker who has
- * taken the VMM over. What the VMM has while it is trusted (until its guest is ready) is
- * remembered.
+ * Finds children and sockets that a VMM should not have, by a look into /proc. A VMM in its cell
+ * starts no process and makes no connection. So a new child or socket of the VMM shows that an
+ * attacker has taken the VMM over. The VMM is trusted until its guest is ready, and what it has up
+ * to then is remembered as expected.
  */
 #ifndef SUPERVISOR_WATCH_VMM_H
 #define SUPERVISOR_WATCH_VMM_H
@@ -21,24 +21,26 @@
 #define WATCH_VMM_CHILDREN 32
 
 struct watch_vmm {
-	struct proc vmm; /* its pidfd is the caller's; -1 if the broker looks */
-	/* The VMM has its own vsock device. Then each connection to the guest makes a new socket,
-	 * which means nothing. So only children are looked at. */
+	struct proc vmm; /* the caller closes its pidfd, which is -1 if the broker looks */
+	/* The VMM has its own vsock device. So each connection to the guest makes a new socket of
+	 * the VMM, and only children are looked at. */
 	bool own_sockets;
-	unsigned long long sockets[WATCH_VMM_SOCKETS];
+	unsigned long long sockets[WATCH_VMM_SOCKETS]; /* the inodes of known sockets */
 	size_t socket_count;
-	pid_t children[WATCH_VMM_CHILDREN]; /* children that were told */
+	pid_t children[WATCH_VMM_CHILDREN]; /* the known children */
 	size_t child_count;
-	unsigned allowed; /* how many expected sockets may still come */
+	unsigned allowed; /* how many new sockets are still expected */
 };
 
-/* The broker's part, which does the other two calls if there is a broker: only a process with the
- * right to look into the VMM sees what the VMM has. Its data is a struct watch_vmm of the VMM. */
+/* The broker's duty for a watch. If there is a broker, the broker does the work of the two
+ * functions below: only a process with the right to look into the VMM sees what the VMM has. The
+ * duty's data is a struct watch_vmm of the VMM. */
 extern const struct broker_duty watch_vmm_duty;
-/* Remembers what the process has now as expected. */
+/* Remembers the children and sockets that the VMM has now as expected. */
 int watch_vmm_expect(struct watch_vmm *watch, const struct proc *vmm, struct error *err);
-/* Returns what is new since: an array, empty or with {"what":"child","pid","exe"?} and
- * {"what":"socket","inode"}, each told once. NULL: it cannot be known. */
+/* Returns an array of what is new, each returned only once: {"what":"child","pid","exe"?} and
+ * {"what":"socket","inode"}. The array is empty if nothing is new. The caller releases it. Returns
+ * NULL with an error if the VMM cannot be looked at. */
 json_t *watch_vmm_look(struct watch_vmm *watch, struct error *err);
 
 #endif

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Templates: machines that are made to be saved, and machines that are restored from them. A
+ * Machines that are made to be saved, and machines that are restored from what was saved. A
  * template is a directory with template.json, ram, state, and the disk that belongs to them. A
- * session has a copy of that disk (session/bases). Facts say what the saved machine depends on. If
- * one of the facts is different now, or a file has changed, the machine boots cold.
+ * session has a copy of that disk (session/bases). The facts in template.json say what the saved
+ * machine depends on. If one of the facts is different now, or a file has changed, the machine is
+ * not restored but boots.
  */
 #ifndef SUPERVISOR_TEMPLATE_H
 #define SUPERVISOR_TEMPLATE_H
@@ -28,26 +29,30 @@
 struct template
 {
 	enum vm_origin origin;
-	int ram_fd;		 /* -1: with VM_COLD, or if the memory is in the state */
-	int state_fd;		 /* this and the next: only with VM_RESTORED */
-	int siblings_fd;	 /* template_siblings.h; -1: without a ram_fd */
-	bool has_card;		 /* VM_RESTORED: with a network card in the state */
-	char card_mac[MAC_TEXT]; /* the address that the guest knows of it; "": its own */
-	json_t *facts;		 /* for a machine that can be saved */
-	char why[256];		 /* why VM_COLD and not VM_RESTORED; "": no restore was asked for */
+	int ram_fd;		 /* the memory; -1: VM_COLD, or the memory is in the state */
+	int state_fd;		 /* the state, for VM_RESTORED; else -1 */
+	int siblings_fd;	 /* the socket of template_siblings.h; -1: none */
+	bool has_card;		 /* VM_RESTORED: the state has a network card */
+	char card_mac[MAC_TEXT]; /* the address by which the guest knows the card; "": the card's
+				    own */
+	json_t *facts;		 /* the facts of a machine that can be saved; NULL: it cannot */
+	/* Why the origin is VM_COLD although a restore was asked for; "": none was asked for, or
+	 * the machine is restored. */
+	char why[256];
 };
 #define TEMPLATE_NONE                                                              \
 	{                                                                          \
 		.origin = VM_COLD, .ram_fd = -1, .state_fd = -1, .siblings_fd = -1 \
 	}
 
-/* Begins a template for a machine of the config that will be saved. Hashes the files. */
+/* Begins a template: makes the memory and the facts for a machine that will be saved. Hashes the
+ * files. */
 int template_begin(const struct backend *backend, const struct config *config,
 		   enum accelerator accelerator, const struct boot_files *files,
 		   struct template *out, struct error *err);
-/* Opens the template in the directory. If the machine cannot be restored, out->why is the reason;
- * that is no error. Hashes the root disk if it was not hashed. own: the machine gets memory of its
- * own. */
+/* Opens the template in the directory. It is no error if the machine cannot be restored from it:
+ * out->why is the reason then. Hashes the root disk if it was not hashed yet. own: the machine gets
+ * its own memory, and does not share the template's with other machines. */
 void template_open(const char *directory, bool own, const struct backend *backend,
 		   const struct config *config, enum accelerator accelerator,
 		   struct boot_files *files, struct template *out);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Shares one memory of a template between all machines that are restored from it. The command that
- * starts the first machine fills the memory and opens a socket in the template's directory. Each
- * live supervisor of such a machine has both, the memory and the socket. It gives them to the
- * command that starts the next machine. When the last live supervisor ends, both are gone, and
- * nothing answers at the socket's name.
+ * Shares one memory of a template between all machines that are restored from the template. The
+ * command that starts the first machine fills the memory, and opens a socket in the template's
+ * directory. Each live supervisor of such a machine has both the memory and the socket, and gives
+ * them to the command that starts the next machine. When the last of these live supervisors ends,
+ * the memory is gone, and nothing answers at the socket.
  *
- * A live supervisor may have been taken over by its guest. So what it gives is taken only if it is
- * the same memory that a command has filled, and the same socket that the command has opened. A
- * record says which these are, and no live supervisor can write it.
+ * A live supervisor may have been taken over by its guest. So a command takes a memory and a socket
+ * only if they are the same that an earlier command has filled and opened. A record says which they
+ * are, and no live supervisor can write this record.
  */
 #ifndef SUPERVISOR_TEMPLATE_SIBLINGS_H
 #define SUPERVISOR_TEMPLATE_SIBLINGS_H
@@ -16,15 +16,15 @@
 #include "base/error.h"
 
 struct template_memory {
-	int ram_fd;	 /* sealed */
-	int siblings_fd; /* listening, non-blocking */
+	int ram_fd;	 /* the memory, which is sealed */
+	int siblings_fd; /* the socket, which listens and is non-blocking */
 };
 
-/* Takes or makes the shared memory. dir: the template's directory. file: its verified memory on the
- * disk. */
+/* Takes the shared memory from a live supervisor that has it, or makes it. dir is the template's
+ * directory. file is the template's memory on the disk, which the caller has verified. */
 int template_memory_share(int dir, int file, struct template_memory *out, struct error *err);
-/* Gives both to a process that has connected; gives nothing if it has gone again. Returns -1 if no
- * process can connect any more. */
+/* Gives both descriptors to a process that has connected to the socket; does nothing if it has gone
+ * again. Returns -1 if no process can connect any more, else 0. */
 int template_memory_give(int siblings_fd, int ram_fd);
 
 #endif
