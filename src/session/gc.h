@@ -14,9 +14,9 @@ struct gc {
 
 /* Appends {name, why} to one of the lists. */
 int gc_note(json_t *list, const char *name, const char *why, struct error *err);
-/* Notes something that could not be removed. The removal of the other things goes on. */
+/* Notes that a thing could not be removed, and why. The caller goes on with the other things. */
 int gc_leave(struct gc *gc, const char *name, const struct error *why, struct error *err);
-/* Runs last: by then the removed sessions have no tokens. */
+/* Cleans up the pools. Called last, when the sessions that were removed have no tokens any more. */
 int gc_pools(struct gc *gc, struct error *err);
 
 #endif

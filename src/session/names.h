@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Names of the things in a state directory, for the completion of names on a command line. These
- * functions ask nobody, wait for nothing, record nothing and remove nothing, unlike the functions
- * that list the same things. They return arrays of strings. They leave out what cannot be read, and
- * they may return NULL.
+ * Names of the things in a state directory, for the completion of names on a command line. Unlike
+ * the functions that list the same things, these functions ask no other process, wait for nothing,
+ * record nothing and remove nothing. They return arrays of strings, which the caller releases. They
+ * leave out what cannot be read, and they may return NULL.
  */
 #ifndef SESSION_NAMES_H
 #define SESSION_NAMES_H

@@ -4,16 +4,18 @@
  *
  *   metadata.json  what it is made of, with digests (schema/base.json)
  *   disk.img       raw ext4
- *   overlay.qcow2  an empty layer over the disk, to be copied where the file system has no reflinks
+ *   overlay.qcow2  an empty layer over the disk, which a session copies if the file system has no
+ *                  reflinks
  *   provision.log  the log of the provisioning, if there was one
  *
  * A base whose guest is macOS has no layer and no kernel. It has the files of contract/macos.h and
  *
- *   restore.ipsw   the restore image that it was installed from, for a later installation
+ *   restore.ipsw   the restore image from which macOS was installed, for a later installation
  *
  * A base is made under another name and renamed when it is sealed, so a bundle under its final name
  * is whole. A process that makes a session of a base holds a shared flock on the base's directory
- * meanwhile. A process that deletes a base holds an exclusive flock and then looks for sessions.
+ * during this time. A process that deletes a base first takes an exclusive flock, and then looks
+ * for sessions of the base.
  */
 #ifndef SESSION_BASE_H
 #define SESSION_BASE_H
@@ -37,10 +39,10 @@
 /* The name of a base in its parts, for example "web", 3 and "web-v3". */
 struct base_name {
 	char name[BASE_NAME_MAX + 1];
-	unsigned version; /* 0: the newest */
+	unsigned version; /* 0: the name has no version, and means the newest */
 	char full[BASE_NAME_MAX + 16];
 };
-/* Parses "web-v3" or "web". ERR_INVALID: word is neither. */
+/* Parses a name like "web-v3" or "web". ERR_INVALID: word is no such name. */
 int base_name_parse(const char *word, struct base_name *out, struct error *err);
 /* Checks that word names one version of a base, as "web-v3" does; else ERR_INVALID. A word that
  * passes is a single component of a path, and neither "." nor "..", so it leads to no other
@@ -62,8 +64,8 @@ struct base {
 
 /* The ways to open a base. BASE_EXCLUSIVE: to be deleted, whatever state it is in. */
 enum base_use { BASE_SHARED, BASE_EXCLUSIVE };
-/* Opens a base. ERR_NOT_FOUND names the base and the existing ones. ERR_CONFLICT: another process
- * works on the base. */
+/* Opens a base and locks it. ERR_NOT_FOUND names the base and the bases that exist. ERR_CONFLICT:
+ * another process works on the base. */
 int base_open(const struct microagent *agent, const char *word, enum base_use use, struct base *out,
 	      struct error *err);
 void base_close(struct base *base); /* accepts BASE_NONE */
@@ -73,21 +75,22 @@ void base_close(struct base *base); /* accepts BASE_NONE */
 unsigned base_newest(const struct state_dir *dir, const char *name);
 
 /*
- * A file of a base that must not change. The initrd is none of these files: it carries this host's
- * own software, which an upgrade replaces for old and new bases. metadata.json says which initrd
- * the base had when it was sealed, and a verification says whether it has been refreshed since.
+ * A file of a base that must not change. The initrd is no such file: it has software of this host,
+ * which an upgrade replaces, also for bases that exist. metadata.json says which initrd the base
+ * had when it was sealed, and a verification says whether the initrd was replaced after that.
  */
 struct base_file {
 	const char *label; /* "disk", "kernel", "layer"... */
-	char *path;	   /* NULL: the base has none */
-	/* The recorded digest; NULL: recorded by a version without this digest. */
+	char *path;	   /* NULL: the base has no such file */
+	/* The recorded digest; NULL: an earlier version, which recorded none, has sealed the
+	 * base. */
 	const char *sha256;
 };
 enum {
 	BASE_FILE_DISK,
-	BASE_FILE_KERNEL, /* this file and the next: not if the guest is macOS */
+	BASE_FILE_KERNEL, /* a base whose guest is macOS has no kernel and no layer */
 	BASE_FILE_LAYER,
-	BASE_FILE_AUXILIARY, /* this file and the next ones: only if the guest is macOS */
+	BASE_FILE_AUXILIARY, /* only a base whose guest is macOS has this file and the next ones */
 	BASE_FILE_MODEL,
 	BASE_FILE_IDENTIFIER,
 	BASE_FILE_IPSW,
@@ -100,20 +103,23 @@ bool base_is_macos(const struct base *base);
 /* Returns "amd64" or "arm64", the architecture of everything that is made of the base. A base that
  * was sealed before there were several architectures is for amd64. */
 const char *base_architecture(const struct base *base);
-/* Returns the machine for a session or other thing that is made of the base. It is the machine that
- * was asked for, with the base's architecture, and with the base's memory and processors if none
- * were asked for. */
+/* Returns the size and kind of the machine for a session that is made of the base: those that were
+ * asked for, with the base's architecture. If no memory or processors were asked for, they are the
+ * base's. */
 struct microagent_machine base_machine(const struct base *base,
 				       const struct microagent_machine *asked);
-/* Returns the names of the image that the base was made of (contract/provenance.h), as a new
- * reference. Returns an empty object if the base was made of a file without a recorded digest. */
+/* Returns the names of the image of which the base was made (contract/provenance.h). Returns an
+ * empty object if the base was made of a file without a recorded digest. The caller releases the
+ * result. */
 json_t *base_provenance(const struct base *base, struct error *err);
-/* Checks the digests of all files but the restore image, which no session is made of. ERR_CONFLICT
- * names the first file whose digest is not the recorded one. ERR_IO: a file cannot be read. Digests
- * are remembered, so the check is quick unless a file was touched. */
+/* Checks the digests of all files except the restore image, since no session is made of that.
+ * ERR_CONFLICT names the first file whose digest is not the recorded one. ERR_IO: a file cannot
+ * be read. Digests are remembered (store/digests.h), so the check is fast unless a file has
+ * changed. */
 int base_check(const struct base *base, struct error *err);
 
-/* Removes the flag that lets nobody change sealed files from all files of a bundle. */
+/* Clears the flag by which nobody can change a file (file_set_immutable()) on all files of a
+ * bundle. */
 void base_clear_immutable(int dir);
 
 /* Removes the bundle of a base that was opened to be deleted. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A base in the making, shared by the files that make it. */
+/* A base in the making. The files that make a base share this header. */
 #ifndef SESSION_BASE_MAKING_H
 #define SESSION_BASE_MAKING_H
 
@@ -22,27 +22,28 @@ struct making {
 	struct cache_kernel kernel;
 	struct cache_image image;
 	json_t *provisioning; /* what was done to the image; NULL: nothing */
-	json_t *macos;	      /* the guest's version and needs (macos/macos.h); NULL: a Linux */
-	/* The fetched restore image; NULL: it is the user's, or there is none. */
+	json_t *macos;	      /* the version and needs of a macOS guest; NULL: the guest is Linux */
+	/* The path of the restore image that was fetched; NULL: none was fetched. */
 	char *fetched;
 	char *fetched_from; /* the address at Apple of `fetched`; NULL if `fetched` is NULL */
 };
 
 /* --- base_seal.c ----------------------------------------------------------------------------- */
 
-/* Gives the directory its final name. *base is the metadata with "path". */
+/* Seals the base and gives its directory the final name. *base is the metadata with "path", which
+ * the caller releases. */
 int base_seal(struct making *m, json_t **base, struct error *err);
 
-/* Seals a file, so that nobody writes to it any more. Stores its state and digest. */
+/* Makes a file read-only and syncs it. Sets *st and digest to its attributes and its digest. */
 int base_seal_file(int dir, const char *name, struct stat *st, char digest[DIGEST_TEXT],
 		   struct error *err);
-/* Remembers the digest of a file although the file is young, because only its maker has had the
- * file. digest NULL: the digest is not known. */
+/* Remembers the digest of a file in store/digests.h. The file is young, but only its maker has had
+ * it open, so its digest is sure. digest NULL: the digest is not known, and nothing is done. */
 void base_remember_sealed(int dir, const char *file, const char *digest);
 
-/* Sets or clears the flag that lets nobody change a file. This works if the file system has the
- * flag and this process may set it. The file's mode protects it everywhere. linux/immutable.c,
- * darwin/immutable.c */
+/* Sets or clears the flag by which nobody can change a file. A failure is no error: the file system
+ * may have no such flag, or this process may not set it. The file's mode protects the file in any
+ * case. linux/immutable.c, darwin/immutable.c */
 void file_set_immutable(int fd, bool on);
 
 /* --- provision.c ----------------------------------------------------------------------------- */
@@ -50,13 +51,13 @@ void file_set_immutable(int fd, bool on);
 /* Returns whether the spec asks for more than the unchanged image. */
 bool provision_is_asked(const struct microagent_base_spec *spec);
 /*
- * Boots a machine on the disk in the making, makes it do what the spec says, and switches it off.
- * Afterwards only BASE_LOG and m->provisioning are left of it. The message of a failure names the
- * log, which is in <state>/logs then.
+ * Boots a machine on the disk in the making, does in it what the spec says, and shuts it down.
+ * Afterwards only BASE_LOG and m->provisioning tell of the machine. After a failure the log is kept
+ * in <state>/logs, and the error names it.
  */
 int provision(struct making *m, struct error *err);
-/* Waits for the end of the processes of a killed provisioning that may still live. This must be
- * done before dir is removed. */
+/* Waits until the processes of a provisioning that was killed have ended. Must be called before dir
+ * is removed. */
 void provision_wait_gone(const char *dir);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A provisioning, shared by the files that do it. */
+/* A provisioning. The files that do it share this header. */
 #ifndef SESSION_PROVISION_H
 #define SESSION_PROVISION_H
 
@@ -29,15 +29,15 @@ struct provisioning {
 
 /* --- provision_machine.c --------------------------------------------------------------------- */
 
-/* Returns a handle of the state directory in dir, for machines of the same kind as those of `of`.
- */
+/* Returns a handle of the state directory in dir, for machines of the same kind as those of
+ * `of`. */
 struct microagent *provision_agent(const struct microagent *of, const char *dir, struct error *err);
 int provision_boot(struct provisioning *p, struct error *err);
-/* Changes an error that says that the guest is gone: the error says afterwards what became of the
- * machine. Returns -1. */
+/* If *err says that the connection to the guest is lost, replaces it by an error that says how the
+ * machine ended. Returns -1. */
 int provision_explain_lost(struct supervisor_run *supervisor, struct error *err);
-/* Shuts the machine down. ERR_IO: the machine did not power off by itself, so the disk is not fit
- * to be sealed. */
+/* Shuts the machine down. ERR_IO: the machine did not power off by itself, so the disk may not be
+ * sealed. */
 int provision_shut_down(struct provisioning *p, struct error *err);
 
 /* --- provision_guest.c ----------------------------------------------------------------------- */
@@ -46,8 +46,8 @@ int provision_shut_down(struct provisioning *p, struct error *err);
 int provision_helper(struct provisioning *p, const char *verb, struct error *err);
 int provision_stage_in_guest(struct provisioning *p, struct error *err);
 int provision_run_script(struct provisioning *p, struct error *err);
-/* Runs the script in a macOS guest. The agent there takes no files, so the script's text is an
- * argument of sh. */
+/* Runs the script in a macOS guest. The agent of such a guest takes no files, so the script's text
+ * is an argument of sh. */
 int provision_run_in_macos(struct provisioning *p, struct error *err);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Copying the script and the files of a provisioning before anything is done with them, so that the
- * recorded ones are those that are used. */
+/* The stage: copies of the script and the files of a provisioning. They are made first, and only
+ * the copies are hashed and used, so the recorded digests are those of what was used. */
 #ifndef SESSION_PROVISION_STAGE_H
 #define SESSION_PROVISION_STAGE_H
 

@@ -11,8 +11,8 @@
 
 /* Returns whether word names something to be fetched, and not a file. */
 bool ipsw_is_url(const char *word);
-/* Checks an address. ERR_INVALID: it is not https://HOST.cdn-apple.com/PATH/NAME.ipsw. name gets
- * the last part of the address. */
+/* Checks an address, and sets name to its last part. ERR_INVALID: the address does not have the
+ * form https://HOST.cdn-apple.com/PATH/NAME.ipsw. */
 int ipsw_url_check(const char *url, char name[IPSW_NAME_MAX + 1], struct error *err);
 
 #endif

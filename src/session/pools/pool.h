@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The parts that keep a pool and give out its members: its record, its filler, and the ends of its
- * members. */
+/* The parts of a pool that keep its members ready and give them out: its record, its filler,
+ * claims, and the ends of members. sessions/tokens.h describes a pool. */
 #ifndef SESSION_POOL_H
 #define SESSION_POOL_H
 
@@ -18,22 +18,23 @@ struct pool_record {
 	int64_t size, memory_mib, cpus;
 	char network[16], backend[24];
 };
-/* Reads the record of a pool. ERR_NOT_FOUND: no sessions are kept ready. */
+/* Reads the record of a pool. ERR_NOT_FOUND: there is no record, so no sessions are kept ready. */
 int pool_read(const struct pool *pool, struct pool_record *out, struct error *err);
 int pool_write(const struct pool *pool, const struct pool_record *record, struct error *err);
 
 /* --- pool_end.c: members that nobody gets ---------------------------------------------------- */
 
-/* Ends a member whose machine has ended, and destroys it. Returns 1 if it did, 0 if another process
- * was first; -1 with an error. If the other process was first only with the destruction, the member
- * stays in POOL_ENDING. */
+/* Moves the token of a member whose machine has ended to POOL_ENDING, and destroys the member.
+ * Returns 1 if this process did both, 0 if another process was first, or -1 with an error. If the
+ * other process was first only with the destruction, the token stays in POOL_ENDING. */
 int pool_discard(const struct microagent *agent, const struct pool *pool, const char *name,
 		 struct error *err);
-/* Destroys a member that is ending, and returns when it is gone. Waits for another process that is
- * destroying the member. */
+/* Destroys a member whose token is in POOL_ENDING, and returns when the member is gone. If another
+ * process is destroying the member, waits for that process. */
 int pool_finish_one(const struct microagent *agent, const struct pool *pool, const char *name,
 		    struct error *err);
-/* Destroys all members that are ending. If it fails, the members that can be destroyed are gone. */
+/* Destroys all members whose tokens are in POOL_ENDING. If it fails for one, it still destroys the
+ * others. */
 int pool_finish(const struct microagent *agent, const struct pool *pool, struct error *err);
 /* Ends and destroys members until `left` members remain. */
 int pool_shrink(const struct microagent *agent, const struct pool *pool, size_t left,
@@ -43,11 +44,12 @@ int pool_drain(const struct microagent *agent, const struct pool *pool, struct e
 
 /* --- pool_claim.c ---------------------------------------------------------------------------- */
 
-/* Returns 1 if the member's machine runs, 0 if it has ended or does not exist; -1 if this cannot be
- * seen now. */
+/* Returns 1 if the member's machine runs, 0 if it has ended or does not exist, or -1 if this is not
+ * known now. */
 int pool_member_lives(const struct microagent *agent, const char *name);
-/* Checks whether one of the waiting members could have the spec's directory. The errors are those
- * of a session that is made with it, so a request is refused before any member is claimed. */
+/* Checks that a waiting member could get the spec's directories. A request is refused by this
+ * before any member is claimed. The errors are the same as for a session that is made with these
+ * directories. */
 int pool_check_share(const struct microagent *agent, const struct pool *pool,
 		     const struct microagent_session_spec *spec, struct error *err);
 
@@ -55,7 +57,7 @@ int pool_check_share(const struct microagent *agent, const struct pool *pool,
 
 struct pool_asked;
 struct pool_asking {
-	size_t count; /* members that were asked and have not answered */
+	size_t count; /* the number of members that were asked and have not answered */
 	struct pool_asked *asked;
 	struct pollfd *fds;
 };
@@ -63,12 +65,13 @@ struct pool_asking {
 int pool_asking_begin(struct pool_asking *asking, size_t most, struct error *err);
 void pool_asking_end(struct pool_asking *asking); /* accepts a zeroed one */
 #define auto_asking __attribute__((cleanup(pool_asking_end)))
-/* Asks the member's agent for a sign of life. name is borrowed. */
+/* Sends a request to the member's agent, which shows by its answer that it lives. name must stay
+ * valid until pool_asking_end(). */
 void pool_ask(const struct microagent *agent, struct pool_asking *asking, const char *name);
-/* Returns the next member that has answered, and stops waiting for that member. Returns NULL if
- * none has answered until the deadline, or if no member is left that could. */
+/* Waits for the next answer, and returns the name of the member that has sent it. Returns NULL if
+ * no answer came until the deadline (monotonic), or if no member is left that could answer. */
 const char *pool_asking_wait(struct pool_asking *asking, uint64_t deadline_ns);
-/* Returns the i-th of the `count` members that were asked and have not answered. */
+/* Returns the name of member i (from 0) of the `count` members that have not answered. */
 const char *pool_asking_silent(const struct pool_asking *asking, size_t i);
 
 /* Texts in filler.log that pool_status.c looks for. */
@@ -77,38 +80,40 @@ const char *pool_asking_silent(const struct pool_asking *asking, size_t i);
 
 /* --- pool_filler.c: the process that fills --------------------------------------------------- */
 
-/* Makes this process the filler while the returned descriptor, or a copy of it in another process,
- * is open. ERR_CONFLICT: another process is the filler. */
+/* Takes the lock of the filler, and returns its descriptor. The lock is held while the descriptor,
+ * or a copy of it in another process, is open. ERR_CONFLICT: another process is the filler. */
 int pool_filler_lock(const struct pool *pool, struct error *err);
-/* Writes which process has the lock now, for pool_filler_end(). */
+/* Writes the number of this process into the lock's file, for pool_filler_end(). */
 int pool_filler_sign(int lock, struct error *err);
 /* Starts a filler in the background, unless the pool has one. */
 int pool_filler_start(const struct microagent *agent, const struct pool *pool, struct error *err);
-/* Kills the filler, and returns when it is gone. A session that it was making stays marked for
- * sessions_sweep(). */
+/* Kills the filler, and returns when it has ended. A session that the filler was making stays
+ * marked, and sessions_sweep() removes it. */
 int pool_filler_end(const struct pool *pool, struct error *err);
 
 /* --- pool_room.c: what the host has left ----------------------------------------------------- */
 
-/* Checks that the host has room for one more member now; ERR_UNAVAILABLE if not. members is the
- * number of members of all pools together. takes_mib is the result of pool_member_takes(). */
+/* Checks that the host has room for one more member now. ERR_UNAVAILABLE: it has not. members is
+ * the number of members of all pools together. takes_mib is the result of pool_member_takes(). */
 int pool_room(const struct pool *pool, const struct pool_record *record, size_t members,
 	      int64_t takes_mib, struct error *err);
 /* Returns the least memory of all members of a pool together, in MiB. */
 int64_t pool_mib(const struct pool_record *record);
-/* Checks the size of a pool. ERR_INVALID: this host could never fill the pool. `others` is the
- * number of members of other pools, and others_mib is the least memory of these members. */
+/* Checks the size of a pool. ERR_INVALID: the pool is too large for this host. `others` is the
+ * number of members of other pools, and others_mib is the least memory of all these members
+ * together. */
 int pool_check_size(const struct pool_record *record, size_t others, int64_t others_mib,
 		    struct error *err);
-/* Returns the memory of the host, in MiB, that the largest waiting member uses alone with all its
- * processes together. Returns 0 if no member waits, or if the memory cannot be seen, as on a Mac.
- */
+/* Returns how many MiB of the host's memory all processes of a waiting member use together and
+ * share with no other process, for the member with the largest number. Returns 0 if no member
+ * waits, or if the number is not known, as on a Mac. */
 int64_t pool_member_takes(const struct microagent *agent, const struct pool *pool);
 
 /* --- linux/pool_idle.c, darwin/pool_idle.c: the filler's priority ----------------------------- */
 
-/* Makes this process use processors and disks only when nobody else wants them. This applies to its
- * children too if their priority can be raised again later; *raise says so. */
+/* Gives this process the lowest priority, so that it uses processors and disks only when no other
+ * process wants them. Sets *raise if its children get this priority too; pool_raise() can then
+ * raise it again. */
 void pool_go_idle(bool *raise);
 /* Gives every process of a session the usual priority again. */
 void pool_raise(const struct workspace *ws);

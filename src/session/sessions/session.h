@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Functions that the files of the sessions' part of libmicroagent share. */
+/* Functions that the files of libmicroagent about sessions share. */
 #ifndef SESSION_SESSION_H
 #define SESSION_SESSION_H
 
@@ -20,8 +20,8 @@
  * "copy", SESSION_LAYER for "overlay". */
 #define SESSION_RAW "rootfs.ext4"
 #define SESSION_LAYER "rootfs.qcow2"
-/* The "guest" of a session's record if the guest is macOS; its disk is that of contract/macos.h. A
- * Linux session has no "guest". */
+/* The member "guest" of a session's record if the guest is macOS. The disk of such a session is
+ * that of contract/macos.h. The record of a Linux session has no "guest". */
 #define SESSION_MACOS "macos"
 /* "session-2026-05-10T14-22-00Z-a7f3" and NUL. */
 #define SESSION_NAME_ROOM 40
@@ -31,15 +31,17 @@ struct microagent_session {
 	struct microagent *agent; /* the handle of <state>/sessions; this session owns it */
 	char name[SESSION_NAME_ROOM];
 	char id[SESSION_ID_ROOM];    /* the runtimeID: the name with .bundle */
-	json_t *record;		     /* session.json; fixed once handed out */
+	json_t *record;		     /* session.json; not changed once the user has the session */
 	_Atomic int64_t quota_bytes; /* the recorded quota of the disk; 0: none */
-	double clone_ms, claim_ms;   /* times of this handle; 0: it did not do that */
-	_Atomic double boot_ms;	     /* the same; read while another thread boots */
+	/* How long this handle took to clone and to claim the session; 0: it did not do this. */
+	double clone_ms, claim_ms;
+	/* How long this handle took to boot; 0: not yet. Another thread may boot meanwhile. */
+	_Atomic double boot_ms;
 	/* The session ends with this handle, also while it is being made. */
 	bool owned;
-	/* The session ends with this pipe while it is made or owned; -1: none. */
+	/* A pipe: while the session is made or owned, it ends with this pipe; -1: none. */
 	int lifeline;
-	/* The mark of the making; -1: none, or another process has it. */
+	/* The mark that the session is unfinished (api/unfinished.c); -1: this process has none. */
 	int mark;
 	/* Only one thread at a time may use agent: a thread that boots, destroys or connects holds
 	 * this lock. */
@@ -68,23 +70,24 @@ int session_read_record(struct microagent_session *session, struct error *err);
 /* Returns whether the session is owned and has no machine yet whose lifeline this process could
  * hold. */
 bool session_waits_owned(const struct microagent_session *session);
-/* Ends the making of the session. From here on it continues without us unless it is owned. */
+/* Ends the making of the session. From here on the session goes on when this process ends, unless
+ * it is owned. */
 void session_made(struct microagent_session *session);
 
 /* --- session.c ------------------------------------------------------------------------------- */
 
-/* The source of a session, as session.json says it. */
+/* The sources of a session, by their names in session.json. */
 #define SESSION_NEW "new"
 #define SESSION_POOL "pool"
 #define SESSION_FORK "fork"
-/* Draws random names until fn has made the session. fn fails with ERR_CONFLICT and EEXIST if a
- * session of that name exists. */
+/* Calls fn with random names until fn has made the session. fn fails with ERR_CONFLICT and the
+ * errno EEXIST if a session of that name exists. */
 typedef int session_named_fn(struct microagent_session *session, void *data, struct error *err);
 int session_draw_name(struct microagent_session *session, session_named_fn *fn, void *data,
 		      struct error *err);
-/* Clones and prepares a session. It is marked as in the making until session_made(): if this
- * process dies before, the next sweep removes the session, whatever state it has by then. If the
- * function fails, nothing is left. */
+/* Clones and prepares a session. The session is marked as unfinished until session_made(): if this
+ * process dies before, the next sweep removes the session, whatever its state is. If the function
+ * fails, nothing is left. */
 int session_make(const struct microagent *agent, const struct base *base,
 		 const struct microagent_session_spec *spec, const char *source,
 		 struct microagent_session **out, struct error *err);
@@ -92,13 +95,12 @@ int session_make(const struct microagent *agent, const struct base *base,
 int session_make_booted(const struct microagent *agent, const struct base *base,
 			const struct microagent_session_spec *spec, const char *source,
 			struct microagent_session **out, struct error *err);
-/* Destroys a session that could not be made. err says why it was not made. A session that is in
- * quarantine by now stays, like any other session, and err says that too. If the end fails
- * otherwise, the session stays marked for the next sweep. */
+/* Destroys a session that could not be made. err says why it was not made. If the session is in
+ * quarantine meanwhile, it is kept, and err says this too. If it cannot be destroyed for another
+ * reason, it stays marked, and the next sweep removes it. */
 void session_unmake(struct microagent_session *session, struct error *err);
 
-/* Opens the spec's base and makes a session of it by fn, which is session_make() or another
- * function. */
+/* Opens the spec's base and calls fn to make a session of the base. */
 typedef int session_maker(struct microagent *agent, const struct base *base,
 			  const struct microagent_session_spec *spec,
 			  struct microagent_session **out, struct error *err);
@@ -110,33 +112,34 @@ int session_make_with(struct microagent *agent, const struct microagent_session_
 
 /* --- destroy.c ------------------------------------------------------------------------------- */
 
-/* Destroys a session, which may be recorded or not. Returns 1 if another process is destroying it
- * just now. That process may fail, so what tells of the session is kept until the session is gone.
- */
+/* Destroys a session, which may have a record or not. Returns 0, or -1 with an error, or 1 if
+ * another process is destroying the session now. That process may fail, so the caller keeps what it
+ * knows about the session (for example its token) until the session is gone. */
 int session_remove(struct microagent_session *session, struct error *err);
-/* Destroys a session for a caller that already holds the mark of the session's ending. Returns 1 if
- * another process removes the rest of it. */
+/* Destroys a session for a caller that already holds the mark of the session's end. Returns like
+ * session_remove(). */
 int session_end_marked(struct microagent_session *session, struct error *err);
-/* Writes the mark that stands for the ending of the session of that name, for unfinished_mark(). */
+/* Writes the name of the mark that the session of that name is being destroyed, for
+ * unfinished_mark(). */
 #define SESSION_MARK_ROOM (SESSION_ID_ROOM + 8)
 void session_ending_mark(const char *name, char out[SESSION_MARK_ROOM]);
-/* Writes the id of the session whose ending the mark stands for. Returns false if the mark is no
- * such mark. */
+/* Writes the id of the session that such a mark is about. Returns false if `mark` is no such
+ * mark. */
 bool session_ending_id(const char *mark, char id[SESSION_ID_ROOM]);
 
 /* --- sweep.c --------------------------------------------------------------------------------- */
 
-/* Removes sessions that were in the making when their makers died, and sessions that were being
- * destroyed. Appends {"name","why"} for each to removed, or to left if the session cannot be
- * removed; both may be NULL. Costs nothing if there is nothing to remove. */
+/* Removes sessions whose makers died before they were finished, and sessions whose destruction was
+ * interrupted. Appends {"name","why"} of each to removed, or to left if the session cannot be
+ * removed; both may be NULL. Takes almost no time if there is nothing to remove. */
 void sessions_sweep(const struct microagent *agent, json_t *removed, json_t *left);
 
 /* --- naming.c -------------------------------------------------------------------------------- */
 
 /* Makes a name from the present time, in UTC, with four random hexadecimal digits. */
 int session_name_new(char out[SESSION_NAME_ROOM], struct error *err);
-/* Parses the name of a session. A name with ".bundle" behind it is accepted too. ERR_INVALID: no
- * session can have that name. */
+/* Parses the name of a session. The name may end with ".bundle". ERR_INVALID: no session can have
+ * that name. */
 int session_name_parse(const char *word, char out[SESSION_NAME_ROOM], struct error *err);
 /* Parses the name of anything that has an audit log: a session, or the machine of a container of
  * microagent-oci. */
@@ -149,59 +152,63 @@ bool session_name_of_id(const char *id, char out[SESSION_NAME_ROOM]);
 
 /* Returns the file of the session's disk if the disk is no layer. */
 const char *session_disk(const json_t *record);
-/* Changes "share" in a record to "shares". Earlier versions wrote "share", of one directory, into
- * session.json and runtime.json. */
+/* Replaces the member "share" of a record by "shares". Earlier versions wrote "share", with one
+ * directory, into session.json and runtime.json. */
 void session_shares_of_before(json_t *record);
-/* Settles on the session's record (store/record_digest.h), so that no other record is accepted from
- * here on. A record of an earlier version has no digest yet, and is accepted as it is. */
+/* Settles on the session's record (store/record_digest.h): from here on no other record is
+ * accepted. A record of an earlier version has no digest yet, and is accepted as it is. */
 int session_record_settle(const struct microagent_session *session, struct error *err);
-/* Reads a session's record in its directory. ERR_NOT_FOUND: there is none. ERR_IO: the record is
- * damaged, or no command has recorded this value. */
+/* Reads a session's record from its directory. The caller releases it. ERR_NOT_FOUND: there is no
+ * record. ERR_IO: the record is damaged, or no command has recorded this value. */
 json_t *session_record_read(const struct workspace *ws, struct error *err);
 
 /* --- clone.c --------------------------------------------------------------------------------- */
 
-/* Makes <state>/sessions/<id> with the disk cloned from base and session.json in it, but does not
- * prepare it. *config is the config to prepare it with. If the function fails, nothing is left. The
- * caller has set session->agent, name and id. */
+/* Makes <state>/sessions/<id> with session.json and the disk, which is cloned from the base, but
+ * does not prepare the session. *config is the config with which the caller prepares it, and
+ * releases. If the function fails, nothing is left. The caller has set session->agent, name and
+ * id. */
 int session_clone(struct microagent_session *session, const struct base *base,
 		  const struct microagent_session_spec *spec, const char *source,
 		  struct creation *made, json_t **config, struct error *err);
 
-/* Begins the audit log of a session that has been prepared and that nobody else knows yet. */
+/* Begins the audit log of a session that was prepared and that no other process knows yet. */
 int session_audit_begin(const struct microagent_session *session, const struct base *base,
 			const struct workspace *ws, struct error *err);
 
 /* --- restoring.c ----------------------------------------------------------------------------- */
 
-/* The beginning of a session: its base's template, by the digest of the template's record; or the
- * reason why the session cannot use the template that its base has. */
+/* How a session begins. `template` is the digest of the record of the base's template, if the
+ * session is restored from it. `cold` is the reason if the base has a template that the session
+ * cannot use. */
 struct origin {
 	char template[DIGEST_TEXT], cold[256];
 };
 /* Finds the template for a session whose quota is known. Returns a descriptor of the template's
- * disk, with which the session's disk begins; -1 if the session must boot. */
+ * disk, of which the session's disk must be a copy; -1 if the session must boot. */
 int session_find_template(const struct microagent_session *session, const struct base *base,
 			  const struct microagent_session_spec *spec, struct origin *out);
 /* Puts "template" or "cold" into a session.json. */
 int session_put_origin(const struct origin *origin, json_t *record, struct error *err);
 /* Starts a session like microagent_start(), but from its template if it has one. */
 int session_start(struct microagent_session *session, struct error *err);
-/* Starts a session like session_start(), with a few options. A NULL ends the options. A session
- * that is in the making or owned gets a new lifeline, which replaces the one before. */
+/* Starts a session like session_start(), with a few options for the supervisor. A NULL ends the
+ * options. A session that is unfinished or owned gets a new lifeline, which replaces the present
+ * one. */
 int session_start_with(struct microagent_session *session, const char *const *options,
 		       struct error *err);
-/* Puts "boot" into entry if it is known: how the session's machine began when it ran last. */
+/* Puts "boot" into entry, which says whether the session's machine was booted or restored when it
+ * last began. Does nothing if this is not known. */
 int session_boot_told(const struct workspace *ws, json_t *entry, struct error *err);
 
 /* --- quota.c --------------------------------------------------------------------------------- */
 
-/* Computes the quota of a session of the base. ERR_INVALID: no disk can have the quota in the spec.
- */
+/* Computes the quota of a session of the base. ERR_INVALID: no disk can have the quota in the
+ * spec. */
 int session_quota_of(const struct base *base, const struct microagent_session_spec *spec,
 		     int64_t *bytes, struct error *err);
-/* Puts "quotaBytes" and "grownBytes" of an existing session into entry, as far as they are known.
- */
+/* Puts "quotaBytes" and "grownBytes" of an existing session into entry, each only if it is
+ * known. */
 int session_quota_told(const struct workspace *ws, const json_t *record, json_t *entry,
 		       struct error *err);
 
@@ -209,32 +216,34 @@ int session_quota_told(const struct workspace *ws, const json_t *record, json_t 
 
 /* Returns whether the spec names a directory to share. */
 bool session_has_share(const struct microagent_session_spec *spec);
-/* Returns the spec's shared directories in the form of a config, as a new reference. */
+/* Returns the spec's shared directories in the form of config.shares. The caller releases the
+ * result. */
 json_t *session_shares(const struct microagent_session_spec *spec, struct error *err);
-/* Returns whether a running machine can be given all of the spec's directories. */
+/* Returns whether all of the spec's directories can be given to a machine that already runs. */
 bool session_can_be_given(const struct microagent *agent,
 			  const struct microagent_session_spec *spec);
-/* Puts the spec's shared directories, or the spare port for later ones, into the config. */
+/* Puts the spec's shared directories into the config. If there are none, hotplug asks for the spare
+ * port by which a running machine can get shares. */
 int session_share_put(json_t *config, const struct microagent_session_spec *spec, bool hotplug,
 		      struct error *err);
 /* Copies the shares of the config into session.json. later: the machine gets the shares when it
- * runs, and they are removed from the config. */
+ * runs already, so they are removed from the config. */
 int session_share_record(json_t *record, json_t *config, bool later, struct error *err);
-/* Returns what people are told of shares, [{path, mountpoint, mode, anyway?}], as a new reference.
- */
+/* Returns the shares as users are told them: [{path, mountpoint, mode, anyway?}]. The caller
+ * releases the result. */
 json_t *session_shares_told(const json_t *shares);
-/* Gives the spec's directories to a member of a pool, which was made without any. They are recorded
- * as if the member had them from the start. */
+/* Gives the spec's directories to a member of a pool, which was made without shares. They are
+ * recorded as if the session had them from its beginning. */
 int session_share_claimed(struct microagent_session *session,
 			  const struct microagent_session_spec *spec, struct error *err);
 
 /* --- term.c ---------------------------------------------------------------------------------- */
 
-/* Returns whether the end of the session of that id has come, and nothing of it lives that would
- * destroy it. dir is the directory of all sessions. why is the text of term_text(). */
+/* Returns whether the end of the session with that id has come, and no live supervisor lives that
+ * would destroy it. dir is the directory of all sessions. why gets the text of term_text(). */
 bool session_over_in(const struct state_dir *dir, const char *id, char why[TERM_TEXT]);
-/* Returns the same as session_over_in(). Sets *next to the time at which this session must be
- * checked again, if that is sooner than *next. */
+/* Returns the same as session_over_in(). If this session must be checked again before the time
+ * *next, sets *next to that earlier time. */
 bool session_over_by(const struct state_dir *dir, const char *id, char why[TERM_TEXT],
 		     int64_t *next);
 /* Destroys the session if session_over_in() is true for it, and fails with ERR_NOT_FOUND then. */
@@ -243,30 +252,30 @@ int session_refuse_over(const struct microagent *agent, struct microagent_sessio
 /* Puts "detail" and "reason" into entry if the end of the session has come. */
 int session_term_told(const struct state_dir *dir, const struct workspace *ws, json_t *entry,
 		      struct error *err);
-/* Gives the end that the spec asks for to a member of a pool. */
+/* Gives a claimed member of a pool the lifetime and idle time that the spec asks for. */
 int session_term_claimed(struct microagent_session *session,
 			 const struct microagent_session_spec *spec, struct error *err);
 
 /* --- ends.c ---------------------------------------------------------------------------------- */
 
-/* Notes that a session was given that end, after the session's record has it. */
+/* Notes that a session was given an end. The session's record must have this end already. */
 int session_ends_note(const struct state_dir *dir, const struct term *term, struct error *err);
-/* Returns true if no session's end can have come by now. A session whose supervisor was killed
- * within the last SESSION_ENDS_MS may be an exception. */
+/* Returns true if no session's end can have come yet, so that the sessions need not be checked. The
+ * exception is a session whose supervisor was killed within the last SESSION_ENDS_MS. */
 bool session_ends_later(const struct state_dir *dir);
-/* Functions that begin and end a check of all sessions. No session is given an end in between.
- * session_ends_begin() returns a descriptor for session_ends_done(); -1 if other processes cannot
- * be kept out. next is the time at which all sessions must be checked again. */
+/* Functions that begin and end a check of all sessions. Between the two calls no process can give a
+ * session an end. session_ends_begin() returns a descriptor for session_ends_done(), or -1 if other
+ * processes cannot be kept out. next is the time at which all sessions must be checked again. */
 int session_ends_begin(const struct state_dir *dir);
 void session_ends_done(int fd, int64_t next);
 
-/* Makes a running session end with this process from now on, until the session is released. */
+/* Makes a running session end when this process ends, until the session is released. */
 int session_hold(struct microagent_session *session, struct error *err);
 
 /* --- telemetry.c ----------------------------------------------------------------------------- */
 
 /* Opens the session's telemetry.jsonl, in the session's directory or in the archive. *fd is -1 if
- * the session has none. */
+ * there is no such file. */
 int session_telemetry_open(const struct microagent *agent, const char *name, int *fd,
 			   struct error *err);
 

@@ -3,15 +3,15 @@
  * The template of a base: a saved machine of the base, from which the base's sessions are restored.
  * It is in <bundle>/template:
  *
- *   template.json  what it was made with, with digests (schema/template.json)
- *   ram, state     the machine's memory and its devices, which the supervisor restores
- *   disk.qcow2     the layer over the base's disk that belongs to them: a session has a copy of it
- *   warm.log       what was said meanwhile
- *   siblings*      files of the supervisors that restore from it
+ *   template.json  what the template was made with, with digests (schema/template.json)
+ *   ram, state     the memory and the devices of the machine, which the supervisor restores
+ *   disk.qcow2     the layer over the base's disk of the same moment; a session gets a copy of it
+ *   warm.log       the log of the making
+ *   siblings*      files of the supervisors that restore machines from the template
  *
- * A process that makes or drops a template has <bundle>/.warming with an exclusive flock on it. The
- * flock ends with the process, and a .warming that nobody holds is swept. The template gets its
- * name by a rename.
+ * A process that makes or drops a template has the directory <bundle>/.warming and an exclusive
+ * flock on it. The flock ends with the process, and a .warming without a flock is swept. The
+ * template is made in this directory and then renamed.
  */
 #ifndef SESSION_TEMPLATE_H
 #define SESSION_TEMPLATE_H
@@ -42,35 +42,36 @@ struct base_template {
 	{                  \
 		.fd = -1   \
 	}
-/* Opens the template of a base. Returns 1 if the base has one, 0 if it has none; -1 with an error
- * if the template is damaged. */
+/* Opens the template of a base. Returns 1 if the base has a template, 0 if it has none, or -1 with
+ * an error if the template is damaged. */
 int base_template_open(const struct base *base, struct base_template *out, struct error *err);
 void base_template_close(struct base_template *of); /* accepts BASE_TEMPLATE_NONE */
 #define auto_template __attribute__((cleanup(base_template_close)))
 /* Returns a descriptor of the template's disk, after a check that the disk is the saved one. */
 int base_template_disk(const struct base_template *of, struct error *err);
-/* Returns what `base show` says of the template: {createdAt, run?, memoryMiB, cpuCount, bytes,
- * residentBytes, sha256, facts}, or {error}. Returns NULL with err unchanged if the base has none.
- */
+/* Returns what `base show` tells about the template: {createdAt, run?, memoryMiB, cpuCount, bytes,
+ * residentBytes, sha256, facts}, or {error}. The caller releases it. Returns NULL if the base has
+ * no template. */
 json_t *base_template_told(const struct base *base);
 
 /* --- base_list.c ---------------------------------------------------------------------------------
  */
 
-/* Returns what `base show` says of a base: its metadata with its path and its template. The
- * metadata is taken from *base. */
+/* Returns what `base show` tells about a base: its metadata with its path and its template. Takes
+ * the metadata out of *base. The caller releases the result. */
 json_t *base_tell(struct base *base, struct error *err);
 
 /* --- template_place.c: who is at work on one ---------------------------------------------------
  */
 
-/* Takes the place of the base for making or dropping its template. The place is empty, and belongs
- * to the caller until warming_end(). Returns a descriptor. ERR_CONFLICT: another process has it. */
+/* Makes the directory .warming of the base and locks it, to make or drop the base's template. The
+ * directory is empty, and belongs to the caller until warming_end(). Returns a descriptor of it.
+ * ERR_CONFLICT: another process has it. */
 int warming_begin(const struct base *base, struct error *err);
-/* Removes the place with everything in it. */
+/* Removes the directory .warming with everything in it. */
 void warming_end(const struct base *base, int warming);
-/* Removes, for every base, what a process that died left in this place. Appends the name of each
- * such base to removed, which may be NULL. */
+/* Removes, in every base, the .warming of a process that died. Appends the name of each such base
+ * to removed, which may be NULL. */
 void templates_sweep(const struct microagent *agent, json_t *removed);
 
 #endif

@@ -18,17 +18,17 @@ struct warming {
 	struct supervisor_run supervisor;
 	struct microagent_cancel cancel;
 	struct provision_log log;
-	json_t *saved; /* what the supervisor says that it has saved */
+	json_t *saved; /* the supervisor's report of what it has saved */
 };
 
-/* Boots a machine like that of a session which is restored from the template. Its disk is `file`, a
- * file below .warming. option is for the supervisor. */
+/* Boots a machine that is like the machine of a session which will be restored from the template.
+ * Its disk is `file`, a file below .warming. option is an option for the supervisor. */
 int warming_boot(struct warming *w, const char *file, const char *option, struct error *err);
 void warming_end_machine(struct warming *w);
 
 /* --- template_trial.c ------------------------------------------------------------------------ */
 
-/* Tests whether a machine can be restored from the sealed template and runs commands. */
+/* Tests whether a machine can be restored from the sealed template, and then runs commands. */
 int template_try(struct warming *w, struct error *err);
 
 #endif
