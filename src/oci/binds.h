@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the containers of a machine see of the host: <root>/.shares/<machine>. This directory is a
- * shared mount of its own, so the machine also sees what is mounted below it later. For each
- * container it has <guest>/rootfs, and <guest>/<n> for a volume or a single file.
+ * The directory with what the containers of a machine see of the host: <root>/.shares/<machine>. It
+ * is a mount with shared propagation, so the machine also sees what is mounted below it later. It
+ * has <guest>/rootfs for each container, and <guest>/<n> for each volume or single file.
  *
- * Each of these is a clone of the mounts at its source. What is mounted below the source later
- * appears in the clone too, unless the clone is BIND_VOLUME_APART or read-only: a later mount has
- * the flags of its origin, so it would be writable. What is unmounted in a clone stays mounted at
- * its source, with everything below it.
+ * Each of these is a clone of the mounts at its source. A later mount below the source appears in
+ * the clone too, unless the clone is BIND_VOLUME_APART or read-only: a later mount keeps its own
+ * flags, and could be writable in a read-only clone. If a mount is unmounted in a clone, it stays
+ * mounted at the source, with everything below it.
  */
 #ifndef OCI_BINDS_H
 #define OCI_BINDS_H
@@ -16,27 +16,28 @@
 
 #include "base/error.h"
 
-/* Opens the directory, and makes it if it is missing. Returns a descriptor; -1 on failure. */
+/* Opens the directory `share`, and makes it if it is missing. Returns a descriptor, or -1 with an
+ * error. */
 int binds_open(const char *share, struct error *err);
 
 enum bind_kind {
-	BIND_ROOT,	  /* set-user-ID programs work */
-	BIND_VOLUME,	  /* nosuid, nodev */
-	BIND_VOLUME_APART /* like BIND_VOLUME, without later mounts below its source */
+	BIND_ROOT,	  /* a root, in which set-user-ID programs work */
+	BIND_VOLUME,	  /* a volume, mounted nosuid and nodev */
+	BIND_VOLUME_APART /* a volume that does not get later mounts below its source */
 };
 struct bind_options {
 	enum bind_kind kind;
-	bool recursive; /* with the mounts that are below its source now, like rbind */
+	bool recursive; /* clone the mounts below the source too, like rbind */
 	bool read_only;
 };
-/* Mounts the file or directory of source (a descriptor, O_PATH) at <share>/<guest>/<name>. */
+/* Mounts a file or directory at <share>/<guest>/<name>. source is its descriptor (O_PATH). */
 int binds_add(const char *share, const char *guest, const char *name, int source,
 	      const struct bind_options *options, struct error *err);
-/* Removes everything of a container, whichever process put it there: a process that makes a
- * container may be killed at any step. */
+/* Removes <share>/<guest> with all mounts in it, also those of a process that was killed while it
+ * made the container. A failure is not reported. */
 void binds_remove(const char *share, const char *guest);
-/* Removes the directory of a machine that is gone. Nothing sees any more what its containers left
- * there. */
+/* Removes the directory of a machine that has ended, with all that its containers have left in
+ * it. */
 void binds_close(const char *share);
 
 #endif

@@ -6,11 +6,12 @@
 #include "oci/config/config.h"
 #include "oci/oci.h"
 
-/* Reads <bundle>/config.json. *document is a new reference, from which config borrows. Refuses a
- * config with a field that cannot be honoured, and logs the fields that are ignored. */
+/* Reads <bundle>/config.json. The caller releases *document, after config is not used any more.
+ * ERR_UNSUPPORTED: the config has a field that cannot be honoured. Logs the fields that are
+ * ignored. */
 int bundle_read(const struct oci *oci, const char *bundle, json_t **document,
 		struct oci_config *config, struct error *err);
-/* Reads a document at a path, which may be a pipe's; "-" means stdin. */
+/* Reads a document from the file or pipe at path; "-" means stdin. The caller releases it. */
 json_t *bundle_document(const char *path, struct error *err);
 /* Returns the notes for the decoders; they go to the log. */
 struct oci_notes bundle_notes(const struct oci *oci);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Describes a container to the guest, from its config. guest/container/contained.h has the
- * shape. */
+/* Functions that make the description of a container for the guest, from its config.
+ * guest/container/contained.h has the form of the description. */
 #ifndef OCI_DESCRIBE_H
 #define OCI_DESCRIBE_H
 
@@ -14,19 +14,21 @@ struct describe {
 	const struct oci_config *config;
 	const char *guest; /* the container's name in the guest */
 	bool of_pod;
-	const char *sandbox; /* the first container of the machine; NULL: this one */
-	pid_t sandbox_pid;   /* its namespaces may be named in a config */
+	const char *sandbox; /* the first container of the machine; NULL: this container */
+	pid_t sandbox_pid;   /* the pid of its stand-in: a config may name its namespaces */
 	const char *share;   /* the directory of binds.h */
 	const char *bundle;  /* absolute */
 };
 
-/* Returns {"container":{...},"process":{...}}. Mounts what the container needs of the host. */
+/* Returns {"container":{...},"process":{...}}, which the caller releases. Mounts the directories
+ * and files of the host that the container needs below the share. */
 json_t *describe_container(const struct describe *describe, struct error *err);
-/* Describes a further command; guest is the container's name there. seccomp is the config's filter,
- * or NULL. */
+/* Returns the description of a further command in a container, which the caller releases. guest is
+ * the container's name in the guest. seccomp is the config's filter; NULL: none. */
 json_t *describe_command(const struct oci_process *process, const json_t *seccomp,
 			 const char *guest, struct error *err);
-/* Returns limits as files of cgroup v2: {"memory.max":"1048576",...}. */
+/* Returns the limits as names and contents of files of cgroup v2: {"memory.max":"1048576",...}. The
+ * caller releases the result. */
 json_t *describe_limits(const struct oci_resources *resources, struct error *err);
 
 /* Puts a list of strings into object; NULL counts as an empty list. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Parses options like runc's command line (urfave/cli): one dash or two, "--x V" and "--x=V", and
- * "--x=true" for an option without value. The first other word ends the global options. It also
- * ends the options of a command that takes any words; options of other commands may also follow
- * words. "--" ends all options.
+ * Parses options as runc's command line does (urfave/cli): with one dash or two, as "--x V" and
+ * "--x=V", and as "--x=true" for an option without a value. The first word that is no option ends
+ * the global options. If a command takes any words (OCI_WORDS_ANY), its first word also ends its
+ * options; other commands may have options after words. "--" ends all options.
  */
 #ifndef OCI_FLAGS_H
 #define OCI_FLAGS_H
@@ -16,10 +16,10 @@
 enum flag_kind {
 	FLAG_GIVEN,	/* bool */
 	FLAG_TEXT,	/* const char * */
-	FLAG_TEXTS,	/* struct flag_texts; each use adds one */
+	FLAG_TEXTS,	/* struct flag_texts; each use of the option adds a text */
 	FLAG_NUMBER,	/* int64_t, at least 0 */
 	FLAG_PRESERVED, /* a number of descriptors, which must be 0 */
-	FLAG_IGNORED,	/* takes no value */
+	FLAG_IGNORED,	/* an option that is ignored and takes no value */
 	FLAG_IGNORED_TEXT
 };
 
@@ -36,10 +36,10 @@ struct flag {
 	void *at;
 };
 
-/* Parses the global options and moves *words past them. Fails with ERR_INVALID. */
+/* Parses the global options, and moves *words behind them. ERR_INVALID: an option is wrong. */
 int flags_parse(const struct flag *flags, size_t count, char ***words, struct error *err);
-/* Parses the options of oci->command and removes them from words. Checks that as many words are
- * left as the command takes. */
+/* Parses the options of oci->command, and removes them from words. Checks that the number of words
+ * that are left is one that the command takes. */
 int flags_parse_command(const struct oci *oci, const struct flag *flags, size_t count, char **words,
 			struct error *err);
 

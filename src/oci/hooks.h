@@ -8,12 +8,12 @@
 #include "oci/config/config.h"
 #include "oci/oci.h"
 
-/* Runs the hooks of that kind in their order on the host. Each hook gets state on stdin. Fails at
- * the first hook that fails or lasts longer than its timeout. */
+/* Runs the hooks of that kind on the host, in their order. Each hook gets the state on its stdin.
+ * Fails with the first hook that fails or takes longer than its timeout, and runs no later hook. */
 int hooks_run(const struct oci_config *config, enum oci_hook_kind kind, const json_t *state,
 	      struct error *err);
 /* Runs the hooks of a kind for which the specification says that a failure is only a warning. After
- * a failure the next hook is run. */
+ * a failure, logs the warning and runs the next hook. */
 void hooks_try(const struct oci *oci, const struct oci_config *config, enum oci_hook_kind kind,
 	       const json_t *state);
 

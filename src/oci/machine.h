@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Decides which machine a container gets (its own or its pod's), how large the machine is, and
- * which kernel it has. */
+/* Functions that decide which machine a container gets (its own or its pod's), how large that
+ * machine is, and which kernel it has. */
 #ifndef OCI_MACHINE_H
 #define OCI_MACHINE_H
 
@@ -14,18 +14,18 @@
 /* Returns the id of the pod's first container, which may be this one; NULL if the container has no
  * pod. */
 const char *machine_sandbox(const struct oci_config *config);
-/* Returns true if the container belongs to a pod, as the first one or another. */
+/* Returns true if the container belongs to a pod, as its first container or as a later one. */
 bool machine_is_of_pod(const struct oci_config *config);
 /* Returns the "boot" part of a stand-in's ticket. ERR_INVALID names the annotation. */
 json_t *machine_boot(const struct oci *oci, const char *id, const struct oci_config *config,
 		     const char *share, struct error *err);
 
-/* Returns a ticket (standin_main.c) without the parts that only a container's first process has.
- * Takes over the reference of contained. */
+/* Returns a ticket (standin_impl.h) without the members that only a container's first process has.
+ * The caller releases it. Takes over contained. */
 json_t *standin_ticket(const struct oci *oci, const char *id, const char *machine,
 		       const struct oci_process *process, json_t *contained, struct error *err);
 
-/* Puts into a ticket where the host has the container's root. */
+/* Puts the path of the container's root on the host into a ticket. */
 int put_rootfs(json_t *ticket, const char *share, const char *guest, struct error *err);
 
 #endif

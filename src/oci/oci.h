@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What every command of microagent-oci knows, and the list of commands. */
+/* The global options, which every command of microagent-oci has, and the list of commands. */
 #ifndef OCI_OCI_H
 #define OCI_OCI_H
 
@@ -16,30 +16,32 @@
 struct oci_command;
 struct oci {
 	const struct oci_command *command; /* the command that is run */
-	const char *root;		   /* where the records are; absolute */
+	const char *root;		   /* the absolute path of the directory of all records */
 	const char *log;		   /* NULL: none */
 	const char *log_format;		   /* NULL: text */
 	bool debug;
-	bool mute;    /* stderr belongs to the container */
-	int log_fd;   /* from oci_log_keep(); 0: none */
+	bool mute;    /* no line is written to stderr, which the container has */
+	int log_fd;   /* the descriptor of oci_log_keep(); 0: none */
 	bool systemd; /* cgroupsPath has the form of systemd */
 };
 
-/* Runs a command. words are the words after the command's name and end with NULL. Returns the exit
- * code; -1 with an error. */
+/* Runs a command. words has the words after the command's name, and ends with NULL. Returns the
+ * exit code, or -1 with an error. */
 typedef int oci_command_fn(const struct oci *oci, char **words, struct error *err);
 
 struct oci_command {
 	const char *name, *summary;
 	oci_command_fn *run;
-	size_t least, most; /* how many words it takes, besides options */
+	size_t least, most; /* the bounds of the number of words that are no options */
 };
-#define OCI_WORDS_ANY SIZE_MAX /* the words after the first are a command line of their own */
+/* A value of `most`: the words after the first are another program's command line. */
+#define OCI_WORDS_ANY SIZE_MAX
 
 oci_command_fn cmd_create, cmd_run, cmd_start, cmd_state, cmd_list, cmd_kill, cmd_delete, cmd_exec,
 	cmd_ps, cmd_pause, cmd_resume, cmd_update, cmd_events, cmd_features, cmd_quarantine;
 
-/* Opens the log once, for a process that will not find it by its name later. */
+/* Opens the log once and keeps it open. A process calls this before it gives up access to the
+ * file. */
 void oci_log_keep(struct oci *oci);
 /* Writes a line to the log, in the form that engines read. An error also goes to stderr. level is
  * "error", "warning", "info" or "debug"; "debug" is written only with --debug. */

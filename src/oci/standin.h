@@ -3,16 +3,16 @@
  * The processes of a container on the host.
  *
  * The stand-in is the process that an engine takes for the container's process, or for the process
- * of a command in it. It has the engine's stdin, stdout and stderr, or a terminal. It is the client
- * of one request to the guest's agent, and ends with the guest's exit code. It is alone in a pid
- * namespace, it is in the network namespace of the config, and its root is the container's. So a
- * program that looks at the stand-in (podman top and cp, nsenter, CNI) sees what a container shows,
- * and nothing of the host.
+ * of a command in the container. It has the engine's stdin, stdout and stderr, or a terminal. It
+ * makes one request to the guest's agent, and ends with the exit code of the guest's process. It is
+ * alone in a pid namespace, it is in the network namespace of the config, and its root is the
+ * container's root. So a program that looks at the stand-in (podman top and cp, nsenter, CNI) sees
+ * a container and nothing of the host.
  *
- * The keeper has the machine. It is PID 1 of a pid namespace, in which all processes of the machine
- * are started, and in which the stand-in's namespace is too. It ends the machine when the stand-in
- * ends, in whatever way, and when the keeper ends, everything ends. The containers of a pod share
- * the keeper of the first one.
+ * The keeper has the machine. It is PID 1 of a pid namespace in which all processes of the machine
+ * are started; the stand-in's pid namespace is a child of it. The keeper ends the machine when the
+ * stand-in ends, in whatever way. When the keeper ends, all these processes end. The containers of
+ * a pod share the keeper of the pod's first container.
  *
  *   create                        keeper                      stand-in
  *   standin_start()       ---->   waits              ---->    waits
@@ -41,45 +41,48 @@ struct standin_spec {
 	const char *title; /* STANDIN_TITLE or KEEPER_TITLE */
 	const char *id;
 	const json_t *ticket; /* standin_impl.h describes it */
-	const int *fds;	      /* three: the process's stdin, stdout and stderr */
-	bool terminal;	      /* fds[0] is a terminal, which becomes the process's own */
+	const int *fds;	      /* three descriptors: the process's stdin, stdout and stderr */
+	bool terminal;	      /* fds[0] is a terminal, which the process gets as its own */
 	int network;	      /* the network namespace to join; -1: the caller's */
-	bool own_network;     /* join a new network namespace */
-	int within;	      /* pidfd of a keeper whose network to join; -1: none */
+	bool own_network;     /* the process gets a new network namespace */
+	int within; /* the pidfd of a keeper, whose network and pids are joined; -1: none */
 };
 
 struct standin {
 	pid_t pid;
 	int pidfd;
-	int channel; /* to the process */
+	int channel; /* a socket to the process */
 };
 #define STANDIN_NONE                       \
 	{                                  \
 		.pidfd = -1, .channel = -1 \
 	}
 
-/* Starts a child of this process, which outlives this process. The child waits for standin_go(). */
+/* Starts a child of this process, which may outlive this process. The child waits for
+ * standin_go(). */
 int standin_start(const struct standin_spec *spec, struct standin *out, struct error *err);
-/* Lets the process go on. with is the pidfd of the process for whose end a keeper waits; -1:
- * none. */
+/* Lets the process go on. with is for a keeper: the pidfd of the process with whose end the keeper
+ * ends; -1: none. */
 int standin_go(struct standin *standin, int with, struct error *err);
+/* Waits for the process's report. Returns 0 if the process has done its work, or -1 with the error
+ * that it reports. */
 int standin_hear(struct standin *standin, struct error *err);
 /* Kills the process with SIGKILL and reaps it. Accepts STANDIN_NONE. */
 void standin_end(struct standin *standin);
-/* Ends a keeper whose stand-in has ended. First gives the keeper time to end by itself, because it
- * then gives the links back. */
+/* Ends a keeper whose stand-in has ended. First waits for a while that the keeper ends by itself,
+ * since it then removes the taps from the links. */
 void standin_release(struct standin *keeper);
 void standin_close(struct standin *standin); /* the process goes on */
-/* Blocks the signals to this process, for standin_await(). Returns a signalfd. A command in the
- * foreground calls it before its program can run, since a program that has seen the first output
- * may send a signal. A stand-in and a hook are started without this mask. */
+/* Blocks the signals to this process, and returns a signalfd for standin_await(). A command in the
+ * foreground calls this before the container's program can run, since whoever sees the first output
+ * may send a signal at once. A stand-in and a hook are started without this mask. */
 int standin_hold_signals(struct error *err);
-/* Waits until the stand-in has ended. Returns its exit code, or 128 plus the signal's number.
- * Passes to the stand-in the signals that arrive at `signals`, which standin_hold_signals()
- * returned. */
+/* Waits until the stand-in has ended. Returns its exit code, or 128 plus the number of the signal
+ * that has ended it. Passes the signals that come to `signals`, the result of
+ * standin_hold_signals(), to the stand-in. */
 int standin_await(const struct standin *standin, int signals, struct error *err);
 
-/* The programs that standin_start() executes. */
+/* The main functions of a stand-in and of a keeper, which standin_start() executes. */
 int standin_main(void);
 int keeper_main(void);
 
@@ -94,19 +97,21 @@ enum standin_word {
 	STANDIN_ASK = '?',
 	STANDIN_SIGNAL = 0x80 /* plus a signal's number */
 };
-/* Sends a word to a stand-in or a keeper; dir is the directory of the record. START returns when
- * the program runs, or fails with the reason. QUARANTINE returns when the machine is cut off, which
- * is proven, or is gone. ASK says whether the machine is cut off. Words about the machine go to its
- * keeper, since the machine's records have the numbers of the keeper's pid namespace. Fails with
- * ERR_TIMEOUT if the process that should answer does not run on. */
+/* Sends a word to a stand-in or a keeper, and waits for its answer. dir is the directory of the
+ * record. START returns when the program runs, or fails with the reason why it does not. QUARANTINE
+ * returns when it is proven that the machine is cut off, or when the machine is gone. ASK fails
+ * unless the machine is cut off. A word about the machine goes to the keeper, since the machine's
+ * records have pids of the keeper's pid namespace. ERR_TIMEOUT: the process
+ * does not answer in time, for example because a signal has stopped it. */
 int standin_ask(int dir, enum standin_word word, struct error *err);
-/* Sends the container's first process a signal that a stand-in cannot hand on. */
+/* Sends a signal to the container's first process that a stand-in cannot hand on. */
 int standin_ask_signal(int dir, int number, struct error *err);
-/* Returns true if a stand-in hands the signal on. A stand-in cannot catch STOP. It does not catch
- * signals by which the kernel tells a process of its own faults or of its terminal. */
+/* Returns true if a stand-in hands the signal on to the guest. A stand-in cannot catch STOP and
+ * KILL. It does not catch the signals by which the kernel tells a process about its own faults or
+ * about its terminal. */
 bool standin_hands_on(int number);
-/* Sends a word from within the record's directory, for a process that may have no /proc, which
- * standin_ask() uses. */
+/* Sends a word like standin_ask(), from a process whose working directory is the record's. It needs
+ * no /proc, and standin_ask() does. */
 int standin_ask_here(enum standin_word word, struct error *err);
 
 #endif

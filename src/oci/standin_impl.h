@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Shared by both sides of the stand-in and the keeper. */
+/* What the process that starts a stand-in or a keeper shares with the started process. */
 #ifndef OCI_STANDIN_IMPL_H
 #define OCI_STANDIN_IMPL_H
 
@@ -13,27 +13,36 @@
 enum standin_fd { STANDIN_FD_TICKET = 3, STANDIN_FD_CHANNEL, STANDIN_FD_END };
 
 /*
- * The ticket of a stand-in and of a keeper: {"id", "record": its directory, "" for a command,
- * "log", "logFormat", "debug", "machines", "machine", "holder": the record of the container whose
- * keeper has the machine (not for a command), "rootfs": the container's root as the host has it,
- * "boot": how the machine is made, if it is this container's own:
- * {"memoryMiB","cpus","kernel"?,"seed","share"}, "first": it makes the container, "args", "cwd",
- * "terminal", "rlimits"?, "contained": as the guest takes it}
+ * The ticket of a stand-in and of a keeper is an object with these members:
+ *
+ *   id                          the container's id
+ *   record                      the directory of the container's record; "" for a command
+ *   log, logFormat, debug       the global options of these names
+ *   machines, machine           the directory of all machines, the name of this one
+ *   holder                      the record of the container whose keeper has the machine; not for a
+ *                               command
+ *   rootfs                      the path of the container's root on the host
+ *   boot                        how the machine is made, if it is this container's own:
+ *                               {"memoryMiB","cpus","kernel"?,"seed","share"}
+ *   first                       true: the process makes the container
+ *   args, cwd, terminal, rlimits?
+ *   contained                   the description of the container or command for the guest
  */
 
-/* What a stand-in or a keeper has been handed. */
+/* What a stand-in or a keeper has got from the process that started it. */
 struct handed {
-	struct oci oci; /* only the log is set */
+	struct oci oci; /* only the members about the log are set */
 	json_t *ticket;
-	int32_t pid; /* the process's own pid on the host */
-	int with;    /* as in standin_go(); -1: none */
+	int32_t pid; /* the pid of this process, as the host sees it */
+	int with;    /* the pidfd of standin_go(); -1: none */
 };
 /* Reads the ticket. */
 int handed_read(struct handed *out, struct error *err);
-/* Returns when the creating command says to go on. If that command has ended, nobody needs this
- * process: it then exits. */
+/* Waits until the command that creates the container calls standin_go(). If that command has ended,
+ * nobody needs this process, and it exits. */
 void handed_await(struct handed *handed);
-/* Reports to the creating command: done (NULL), or why not. */
+/* Reports to the command that creates the container. why NULL: this process has done its work; else
+ * the reason why not. */
 void handed_report(const struct error *why);
 /* Sends a report of the same form to a process that asked through a socket. */
 void handed_answer(int fd, const struct error *why);

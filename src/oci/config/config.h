@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The contents of a config.json of the OCI runtime specification, as plain structs. Strings and
- * json_t that are not marked as owned are borrowed from the document, which must outlive the
- * struct. A wrong type is ERR_INVALID with the JSON path. Only the fields that are used are decoded
- * here. fields.h says what happens with each field, and which values are refused.
+ * The contents of a config.json of the OCI runtime specification, as plain structs. Members that
+ * are marked as owned are freed with the struct. All other strings and json_t belong to the
+ * document, which must outlive the struct. A value of a wrong type gives ERR_INVALID with its JSON
+ * path. Only the fields that are used are decoded. fields.h says what happens with each field, and
+ * which values are refused.
  */
 #ifndef OCI_CONFIG_CONFIG_H
 #define OCI_CONFIG_CONFIG_H
@@ -16,13 +17,13 @@
 #include "base/error.h"
 #include "base/json.h"
 
-/* A JSON path of a config, cut at the end if it is longer. */
+/* Room for a JSON path of a config. A longer path is cut at its end. */
 #define OCI_PATH 512
 
-/* The receiver of notes about what is not an error. The pointer to it may be NULL, and tell may be
- * NULL. */
+/* The receiver of notes about things that are no errors. A pointer to this struct may be NULL, and
+ * so may tell. */
 struct oci_notes {
-	/* Tells a note. warning: it is for everybody; otherwise it is for debugging. */
+	/* Receives a note. warning: the note is for every user; else it is for debugging. */
 	void (*tell)(void *arg, bool warning, const char *text);
 	void *arg;
 };
@@ -30,9 +31,10 @@ void oci_note(const struct oci_notes *notes, bool warning, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
 /*
- * Loads a document like json_load_strict(), with two differences, since engines are written in Go:
- * null counts as absent, and unsigned integers of 64 bits are accepted (RLIM_INFINITY is one;
- * jansson has no integers above INT64_MAX). The decoders need documents that this function loaded.
+ * Loads a document like json_load_strict(), with two differences, since engines are written in Go.
+ * A null counts as absent. Unsigned integers of 64 bits are accepted (RLIM_INFINITY is one),
+ * although jansson has no integers above INT64_MAX. The decoders need a document that was loaded by
+ * this function.
  */
 json_t *oci_load(const void *data, size_t len, struct error *err);
 /* Reads a number like json_get_int(), from a document of oci_load(). */
@@ -57,7 +59,7 @@ struct oci_process {
 	uint32_t *groups; /* owned */
 	size_t ngroups;
 	int umask;				    /* -1: not given */
-	uint64_t capabilities[OCI_CAPABILITY_SETS]; /* bit n: CAP number n; absent: none */
+	uint64_t capabilities[OCI_CAPABILITY_SETS]; /* bit n stands for capability n */
 	bool no_new_privileges;
 	bool has_oom_score_adj;
 	int oom_score_adj;
@@ -79,18 +81,19 @@ int oci_capability_number(const char *name);
 struct oci_mount {
 	const char *destination, *source, *type; /* source and type: NULL if not given */
 	bool is_bind, recursive;
-	/* Set for a bind on /dev/shm. virtiofs could share the host's memory with nobody, so the
-	 * guest makes a tmpfs of its own there. */
+	/* The mount is a bind on /dev/shm. Processes of the host and of the guest cannot share such
+	 * memory through virtiofs, so the guest makes its own tmpfs on /dev/shm. */
 	bool is_shm;
-	bool read_only;	     /* set as MS_RDONLY in flags too */
+	bool read_only;	     /* flags has MS_RDONLY too */
 	unsigned long flags; /* MS_* flags for mount(2), without MS_BIND and MS_REC */
-	/* MS_PRIVATE or MS_UNBINDABLE; also MS_SHARED or MS_SLAVE if the mount is no bind; each
-	 * with or without MS_REC; otherwise 0 */
+	/* MS_PRIVATE or MS_UNBINDABLE, or, if the mount is no bind, MS_SHARED or MS_SLAVE; each
+	 * with or without MS_REC. 0: none of them. */
 	unsigned long propagation;
-	char *data;	      /* the other options, "a,b=c"; owned; "" if there are none */
+	char *data;	      /* the other options, "a,b=c"; owned; "": none */
 	const char **options; /* all options as written; owned, ends with NULL */
 };
-/* Returns an option that has a meaning here, in the order of the names; NULL after the last one. */
+/* Returns the name of the option of mounts at index, of all options that this program knows, sorted
+ * by name; NULL after the last one. */
 const char *oci_mount_option(size_t index);
 
 enum oci_namespace_type {
@@ -110,13 +113,13 @@ struct oci_namespace {
 	const char *path; /* absolute; NULL: a new namespace */
 };
 
-/* The value of a limit that is not given. For memory, shares, quota, period and pids, 0 counts as
- * not given too, as in runc. */
+/* The value of a limit that is not given. For memory, shares, quota, period and pids, the decoder
+ * takes 0 as not given too, as runc does. */
 #define OCI_UNSAID INT64_MIN
 struct oci_resources {
-	/* In bytes; -1: unlimited. memory_swap limits memory and swap together. */
+	/* Bytes; -1: unlimited. memory_swap limits memory and swap together. */
 	int64_t memory_limit, memory_swap, memory_reservation;
-	int64_t cpu_shares, cpu_period; /* cgroup v1's 2..262144; microseconds */
+	int64_t cpu_shares, cpu_period; /* shares of cgroup v1: 2..262144; microseconds */
 	int64_t cpu_quota;		/* microseconds of each period; -1: unlimited */
 	const char *cpus, *mems;	/* lists such as "0-3,7"; NULL: not given */
 	int64_t pids_limit;		/* -1: unlimited */
@@ -151,8 +154,8 @@ enum oci_hook_kind {
 extern const char *const oci_hook_names[OCI_HOOK_KINDS];
 struct oci_hook {
 	const char *path;	  /* absolute */
-	const char **args, **env; /* owned, end with NULL; no args: the path is the only one */
-	unsigned timeout;	  /* seconds; 0: none */
+	const char **args, **env; /* owned, end with NULL; empty args: only the path is passed */
+	unsigned timeout;	  /* seconds; 0: no bound */
 };
 struct oci_hooks {
 	struct oci_hook *items;

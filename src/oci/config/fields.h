@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What happens with each field of a config.json: the table of fields, and the refusals that follow
- * from it. */
+/* The table that says what happens with each field of a config.json, and the checks by this
+ * table. */
 #ifndef OCI_CONFIG_FIELDS_H
 #define OCI_CONFIG_FIELDS_H
 
@@ -17,24 +17,25 @@
 #define OCI_MEMORY_ANNOTATION "io.microagent.memory-mib"
 #define OCI_CPUS_ANNOTATION "io.microagent.cpus"
 #define OCI_KERNEL_ANNOTATION "io.microagent.kernel" /* a name in the cache */
-/* "ignore": mounts that ask for shared or slave propagation are made without it. */
+/* "ignore": a mount that asks for shared or slave propagation is made without it. */
 #define OCI_PROPAGATION_ANNOTATION "io.microagent.propagation"
-/* "overlay": what a container writes to its root stays in the machine. "virtiofs": the default. */
+/* "overlay": what a container writes to its root stays in the machine. "virtiofs", the default: it
+ * is written to the container's root on the host. */
 #define OCI_ROOTFS_ANNOTATION "io.microagent.rootfs"
 
 enum oci_verdict {
-	OCI_HONOURED, /* on the host */
-	OCI_GUEST,    /* by the guest */
+	OCI_HONOURED, /* done on the host */
+	OCI_GUEST,    /* done by the guest */
 	OCI_REFUSED,
 	OCI_IGNORED,
 };
 
 struct oci_field {
-	/* A path such as "mounts[].source", which stands for every item of the list. ".*" at the
-	 * end stands for everything below. */
+	/* The JSON path of the field, such as "mounts[].source", where [] stands for every item of
+	 * the list. ".*" at the end stands for all fields below. */
 	const char *path;
 	enum oci_verdict verdict;
-	bool warned;	  /* for an ignored field: a warning, since a person may miss it */
+	bool warned;	  /* an ignored field gives a warning, since users may need its effect */
 	const char *text; /* how the field is honoured, or why it is not */
 	const char *next; /* for a refused field: what to do instead */
 };
@@ -46,24 +47,24 @@ const struct oci_field *oci_field_at(size_t index);
 const struct oci_field *oci_field_find(const char *path);
 
 /*
- * Checks all fields of a config. ERR_UNSUPPORTED, with the JSON path, the reason and the next step,
- * names the first refused field that is not empty, or an unknown version. Empty are null, 0, false,
- * "", and lists and objects of these. Ignored fields are noted. Unknown fields are neither refused
- * nor noted: the specification says to ignore them. The document may have any shape that oci_load()
- * accepts.
+ * Checks all fields of a config. ERR_UNSUPPORTED: a field that is refused is not empty, or the
+ * version is not known; the error has the JSON path of the first such field, the reason and the
+ * next step. A field is empty if its value is null, 0, false, "", or a list or object of such
+ * values. Ignored fields are noted. Unknown fields are neither refused nor noted: the specification
+ * says that they must be ignored. The document may have any shape that oci_load() accepts.
  */
 int oci_fields_check(const json_t *document, const struct oci_notes *notes, struct error *err);
 /* Checks the fields of a value that stands alone: a process ("process") or resources
  * ("linux.resources"). */
 int oci_fields_check_below(const json_t *value, const char *path, const struct oci_notes *notes,
 			   struct error *err);
-/* Checks the values of a config that oci_config_decode() has decoded. Fails with ERR_UNSUPPORTED
- * for the first value that is refused although its field is honoured; the error has the JSON path,
- * the reason and the next step. */
+/* Checks the values of a config that oci_config_decode() has decoded. ERR_UNSUPPORTED: a value is
+ * refused although its field is honoured; the error has the JSON path of the first such value, the
+ * reason and the next step. */
 int oci_config_check(const struct oci_config *config, const struct oci_notes *notes,
 		     struct error *err);
-/* Checks the source of mounts[index]. mode: the mode of the source, from fstat(). Fails with
- * ERR_UNSUPPORTED unless the source is a directory, a regular file or shared memory. */
+/* Checks the source of mounts[index]. mode is the mode of the source, from fstat().
+ * ERR_UNSUPPORTED: the source is no directory, no regular file and no shared memory. */
 int oci_mount_source_check(const struct oci_mount *mount, size_t index, mode_t mode,
 			   struct error *err);
 
