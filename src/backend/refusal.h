@@ -9,16 +9,15 @@
 
 #define REFUSAL_PATH 64
 
-/* Stands in the place of `asks`: a config asks for the thing by having the field. */
+/* The value of `asks` if a config asks for the thing just by having the field. */
 #define ASKS_BY_FIELD NULL
 
-/* A row that names something which a config can ask for, and which a backend cannot give on any
- * host. The contract lists the rows. */
+/* A row about something that a config can ask for, and that a backend cannot do on any host. */
 struct backend_refusal {
 	const char *field;	/* path of the field in the config: "limits.netBytesPerSecond" */
-	const char *limitation; /* one sentence: what the VMM, or its systems, cannot do */
-	/* Returns whether the config asks for it. path holds the field, and the function may make
-	 * path more exact. */
+	const char *limitation; /* a sentence that says what the VMM, or its host, cannot do */
+	/* Returns whether the config asks for the thing. path has the field, and the function may
+	 * make it more exact, for example with the index of an entry. */
 	bool (*asks)(const struct config *config, char path[REFUSAL_PATH]);
 };
 

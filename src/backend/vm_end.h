@@ -2,13 +2,13 @@
 #ifndef BACKEND_VM_END_H
 #define BACKEND_VM_END_H
 
-/* How a VM ended, by the word of its VMM. */
+/* How a VM has ended, as its VMM says. */
 enum vm_end {
 	VM_END_POWERED_OFF, /* the guest switched itself off */
-	VM_END_RESET,	    /* panic or reboot of the guest */
-	VM_END_KILLED,	    /* we ended it */
+	VM_END_RESET,	    /* the guest panicked or rebooted */
+	VM_END_KILLED,	    /* the supervisor has killed it */
 	VM_END_CRASHED,	    /* the VMM died or misbehaved by itself */
-	VM_END_STOPPED	    /* it stood still without our asking; we have ended the VMM */
+	VM_END_STOPPED	    /* the VMM has stopped it without being asked, and was killed */
 };
 
 #endif

@@ -9,25 +9,25 @@
 #include "backend/parts/programs.h"
 #include "base/error.h"
 
-/* The version that Firecracker says it has. Zeroed: it says nothing that is known. */
+/* The version that Firecracker tells. All 0: it tells none, or none of a known form. */
 struct fc_version {
 	char text[64]; /* "1.14.0" */
 	int major, minor, patch;
 	/*
-	 * It is not Firecracker but the stand-in that tests use, which emulates. The stand-in needs
-	 * no KVM, and more files in its cell: an array of paths. Its second line says so; the real
-	 * one has no second line: "microagent stand-in: PATH:PATH".
+	 * NULL for the real Firecracker. Tests use a stand-in, which emulates and needs no KVM. It
+	 * needs more files in its cell, and this is the array of their paths. The stand-in prints a
+	 * second line with them: "microagent stand-in: PATH:PATH".
 	 */
 	json_t *stand_in;
 };
 
-/* Finds Firecracker: MICROAGENT_FIRECRACKER, else firecracker in PATH, else in libexec beside our
- * bin. The result is malloc'd. */
+/* Returns the path of Firecracker: $MICROAGENT_FIRECRACKER, else firecracker in PATH, else in the
+ * libexec beside the bin of microagent. The caller frees the path. */
 char *fc_find(struct error *err);
-extern program_finder *const fc_binaries[]; /* NULL at the end */
+extern program_finder *const fc_binaries[]; /* NULL ends the list */
 /* Checks the executable. ERR_UNAVAILABLE: it is for another architecture, is too old, has a known
- * defect or does not say its version. What a good one said is remembered (host_facts.h), since
- * asking takes a fifth of the time of a start. */
+ * defect or does not tell its version. The answer of a good one is remembered (host_facts.h), since
+ * to ask takes a fifth of the time of a start. */
 int fc_check(const char *path, struct fc_version *out, struct error *err);
 void fc_check_forget(void);
 void fc_version_free(struct fc_version *version);

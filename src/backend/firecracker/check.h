@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Checks for the parts of a config that Firecracker cannot do or has no room for. Pure. */
+/* Checks of a config for what Firecracker cannot do or has no room for. Pure. */
 #ifndef BACKEND_FIRECRACKER_CHECK_H
 #define BACKEND_FIRECRACKER_CHECK_H
 
@@ -8,7 +8,8 @@
 #define FC_OWN_MACHINES "Firecracker runs machines of the host's own architecture, by KVM"
 
 extern const struct backend_refusal fc_refusals[];
-/* Returns ERR_INVALID, or ERR_UNSUPPORTED for too many listeners. The error names the field and the
+/* Checks that the config asks for no more than a machine has room for. ERR_UNSUPPORTED: it has too
+ * many listeners. ERR_INVALID: it has too much of something else. The error names the field and the
  * number. */
 int fc_check_bounds(const struct config *config, struct error *err);
 

@@ -30,37 +30,37 @@ struct fc_balloon {
 
 #define FC_METRICS_FILE "metrics.json" /* a file of the workspace */
 struct fc_metrics {
-	int fd; /* a FIFO, which Firecracker opens by name; -1 */
+	int fd; /* a FIFO, which Firecracker opens by name; -1: none */
 	int workspace_fd;
 	struct log *log;
 	struct loop *loop;
 	struct loop_watch *watch;
 	struct loop_watch *timer; /* runs until the next metrics may be kept */
 	struct buf line;
-	bool cut;	   /* the line was too long */
-	struct buf newest; /* the newest whole line, not kept yet */
+	bool cut;	   /* the present line is too long */
+	struct buf newest; /* the newest whole line, which is not written to the file yet */
 };
 
 struct firecracker {
-	struct vm vm; /* first: a struct vm of this backend is the beginning of one of these */
+	struct vm vm; /* the first member, so that fc_of() can cast a struct vm */
 	struct api *api;
-	json_t *requests; /* calls to be made before it runs */
-	size_t next;	  /* index of the next request */
-	bool started;	  /* all requests were answered: stdout is the guest's from now on */
+	json_t *requests; /* the calls that describe the machine and start it */
+	size_t next;	  /* the index of the next request */
+	bool started;	  /* all requests were answered, and stdout has the guest's output */
 	int64_t memory_mib;
 	enum architecture architecture;
 	struct loop_watch *connect_timer;
 	uint64_t connect_deadline_ns;
-	struct loop_watch *close_timer; /* its API is closed, and the VM goes on */
+	struct loop_watch *close_timer; /* set while the API is closed and the VM goes on */
 	struct error closed_why;
 	struct fc_waiting pausing;
 	struct fc_balloon balloon;
-	struct stderr_log own_log; /* lines of its logger */
-	struct stderr_log early;   /* what Firecracker says on stdout before the guest does */
+	struct stderr_log own_log; /* the lines of Firecracker's logger */
+	struct stderr_log early;   /* Firecracker's lines on stdout, before `started` */
 	int log_fd;		   /* a FIFO, which Firecracker opens by name */
 	struct fc_metrics metrics;
 
-	bool connected; /* in the broker: the one connection to the API was given out */
+	bool connected; /* only in the broker: the only connection to the API was given out */
 
 	int stdin_fd, stdout_fd; /* the serial console */
 	struct loop_watch *stdin_watch, *stdout_watch;
@@ -88,15 +88,16 @@ int fc_start(struct firecracker *fc, const struct vm_boot *boot, const struct fc
 
 /* sockets.c: makes VM_RUN_DIR, which the cell sees as FC_RUN, and the names in it. */
 int fc_run_open(struct firecracker *fc, const struct vm_boot *boot, struct error *err);
-/* Connects to the API; by the broker if there is one. ERR_NOT_FOUND: the API does not exist yet. */
+/* Connects to the API, through the broker if there is one. Returns a descriptor. ERR_NOT_FOUND:
+ * Firecracker has not made the socket yet. */
 int fc_run_connect(struct firecracker *fc, struct error *err);
-/* Moves the guest's vsock, which Firecracker has bound by now, to <workspace>/vsock.sock. */
+/* Moves the socket of the guest's vsock, which Firecracker has made, to <workspace>/vsock.sock. */
 int fc_run_place_vsock(const struct firecracker *fc, struct error *err);
-/* Starts vsockd behind the link, with a socket for clients that has no name yet. Called before the
+/* Starts vsockd for the link, with a socket for clients that has no name yet. Called before the
  * broker is forked. */
 int fc_run_start_link(struct firecracker *fc, const struct vm_boot *boot, struct error *err);
-/* Called when the guest's agent serves the link. Gives that socket the name
- * <workspace>/agent.sock. */
+/* Gives that socket the name <workspace>/agent.sock. Called when the guest's agent serves the
+ * link. */
 int fc_linked(struct vm *vm, struct error *err);
 extern const struct broker_duty fc_socket_duty; /* its data is the vm */
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The calls that tell Firecracker about a machine before it starts: bodies and their order.
- * Pure. */
+/* The calls of Firecracker's API that describe a machine and start it: their bodies and their
+ * order. Pure. */
 #ifndef BACKEND_FIRECRACKER_REQUESTS_H
 #define BACKEND_FIRECRACKER_REQUESTS_H
 
@@ -20,16 +20,17 @@
 #define FC_METRICS_NAME "metrics"
 #define FC_TAP "tap0"
 
-/* The number of disks beside the root. Each device has an interrupt to itself, and x86-64 has 19:
- * the root, the card, the vsock, the entropy and the balloon take five, VMGenID one, and VMClock
- * one since 1.15. arm64 has 96, but the number of disks is the same, so that a config fits both.
+/* The most disks beside the root. Each device needs its own interrupt, and x86-64 has 19 of them.
+ * The root, the card, the vsock, the entropy device and the balloon take five, VMGenID takes one,
+ * and VMClock takes one since 1.15. arm64 has 96 interrupts, but the same bound, so that a config
+ * fits both.
  * https://github.com/firecracker-microvm/firecracker/blob/v1.15.1/src/vmm/src/arch/x86_64/layout.rs
  * (GSI_LEGACY_NUM; for arm64 in arch/aarch64), src/vmm/src/device_manager/acpi.rs */
 #define FC_DISKS_MAX 12
 #define FC_CPUS_MAX 32
 
-/* Returns the requests as [{path, body}]. Each is a PUT; the last one starts the machine. mac: ""
- * for no card. Returns NULL if there is no memory. */
+/* Returns the requests as [{path, body}], which the caller releases. Each is a PUT, and the last
+ * one starts the machine. mac "": the machine has no card. Returns NULL if there is no memory. */
 json_t *requests_of(const struct vm_boot *boot, const char *mac);
 
 /* Writes the path of a disk in the cell: "/disk/rootfs". */

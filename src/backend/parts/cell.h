@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The cell in which a program of others (QEMU, later virtiofsd) runs: a bubblewrap with its own
- * user, pid, mount, net, ipc and uts namespaces, and a read-only root with only the files that the
- * program needs. The program is PID 1 of its pid namespace, so that nothing that it starts outlives
- * it.
+ * The cell in which a program that is not part of microagent (QEMU, virtiofsd) runs: a bubblewrap
+ * with its own user, pid, mount, net, ipc and uts namespaces, and a read-only root with only the
+ * files that the program needs. The program is PID 1 of its pid namespace, so all processes that it
+ * starts end with it.
  *
- * If root makes the cell, the cell also has a user id of its own: CELL_FIRST_ID plus the pid of the
+ * If root makes the cell, the cell also has its own user id: CELL_FIRST_ID plus the pid of the
  * calling process. The group id is the same number. A live supervisor owns exactly one VM, and its
- * pid is unique while it lives. So no two VMs share an id, and no id has to be recorded. Nothing
- * else uses the range (uids 1879048192 to 2147483647 are unused by systemd, containers and the
- * distributions). If the id is not mapped into our user namespace, "nobody" (65534) is taken. In a
- * namespace that maps no other user, our own id is kept. The id owns no file: all that the program
- * reads or writes comes as a descriptor.
+ * pid is unique while it lives. So no two VMs share an id, and no id must be recorded. Nothing else
+ * uses these numbers (systemd, containers and the distributions leave the uids 1879048192 to
+ * 2147483647 unused). If the id is not mapped into the user namespace of this process, the id is
+ * that of "nobody" (65534). If the namespace maps no other user at all, the cell keeps the id of
+ * this process. The cell's id owns no file: the program gets all files that it reads or writes as
+ * descriptors.
  *
  * If the config says so (confinement "seccomp"), the VMM runs in no cell, and only its system call
  * filters confine it.
@@ -27,11 +28,12 @@
 #include "base/proc.h"
 
 #define CELL_FIRST_ID 1900000000u
-#define CELL_LAST_ID (CELL_FIRST_ID + 4194304u) /* the kernel's highest pid */
+#define CELL_LAST_ID (CELL_FIRST_ID + 4194304u) /* plus the highest pid of the kernel */
 #define CELL_NOBODY 65534u
 #define CELL_TUN "/dev/net/tun"
 
-/* A read-only file of the cell with the bytes of fd, from position 0. Moves fd's position. */
+/* A read-only file of the cell, with the bytes of fd from position 0. The position of fd is
+ * changed. */
 struct cell_data {
 	int fd;
 	const char *path;
@@ -44,9 +46,9 @@ struct cell_share {
 	bool read_only;
 };
 
-/* A file or directory of the host, given by descriptor, with a path in the cell. The path shows
- * exactly what the descriptor is open on. If root makes the cell, a file looks as if the cell's
- * user owned it. */
+/* A file or directory of the host, given by its descriptor, and its path in the cell. The path
+ * shows exactly the file that the descriptor has open. If root makes the cell, the file looks as if
+ * the cell's user owned it. */
 struct cell_file {
 	int fd;
 	const char *path;
@@ -54,33 +56,35 @@ struct cell_file {
 };
 
 struct cell_spec {
-	const char *bwrap;	      /* path; NULL: no cell, as the config wants */
-	const char *program;	      /* absolute, argv[0]; NULL: one of the files */
-	const char *const *argv;      /* of the program */
-	const char *const *readable;  /* host paths to show, if they exist; NULL-terminated */
-	const char *device;	      /* what becomes /dev/kvm, or NULL */
-	bool tun;		      /* the cell has /dev/net/tun */
-	bool proc;		      /* the cell has /proc */
-	const struct cell_data *data; /* made files; ignored without bwrap */
+	const char *bwrap;	 /* the path of bwrap; NULL: the config wants no cell */
+	const char *program;	 /* the absolute path; NULL: the program is one of `files` */
+	const char *const *argv; /* the arguments of the program, from argv[0] on */
+	const char *const
+		*readable;  /* paths of the host that the cell sees if they exist; NULL ends */
+	const char *device; /* the device that the cell has as /dev/kvm; or NULL */
+	bool tun;	    /* the cell has /dev/net/tun */
+	bool proc;	    /* the cell has /proc */
+	const struct cell_data *data; /* files that are made; ignored without bwrap */
 	size_t ndata;
 	const struct cell_file *files; /* only with bwrap */
 	size_t nfiles;
-	const struct proc_fd *fds; /* to: 2 for stderr, then 3, 4... */
+	const struct proc_fd *fds; /* `to` is 2 for stderr, then 3, 4... */
 	size_t nfds;
-	/* The next two are for a program in a user namespace that was made before. */
-	const char *const *capabilities; /* what its root keeps; NULL: no such namespace */
-	const struct cell_share *share;	 /* a directory to show, with /proc; or NULL */
-	/* The environment of the program besides cell_environment, which bwrap has too: NAME,
-	 * VALUE, ..., with NULL at the end. NULL: nothing. */
+	/* The next two are for a program in a user namespace that the caller has made. */
+	const char *const
+		*capabilities;		/* what the program's root keeps; NULL: no such namespace */
+	const struct cell_share *share; /* a directory that the cell sees; or NULL */
+	/* What is added to cell_environment for the program and for bwrap: NAME, VALUE, ..., with
+	 * NULL at the end. NULL: nothing. */
 	const char *const *environment;
-	int filter; /* file with a compiled system call filter; 0: only its own one */
+	int filter; /* a file with a compiled system call filter; 0: there is none */
 };
 
 struct cell {
-	struct proc monitor;  /* our child: bwrap, or without a cell the program */
-	pid_t pid;	      /* of the program in our numbering */
-	int pidfd;	      /* of the program */
-	int info_fd, hold_fd; /* while it is being made; -1 else */
+	struct proc monitor;  /* the child of this process: bwrap, or without a cell the program */
+	pid_t pid;	      /* the program's pid in the pid namespace of this process */
+	int pidfd;	      /* the program's pidfd */
+	int info_fd, hold_fd; /* bwrap's pipes while the cell is made; else -1 */
 	bool confined;
 };
 #define CELL_NONE                                                               \
@@ -88,13 +92,13 @@ struct cell {
 		.monitor = PROC_NONE, .pidfd = -1, .info_fd = -1, .hold_fd = -1 \
 	}
 
-/* Starts to make the cell. Returns while the cell is still being made; the program is held back. */
+/* Starts to make the cell, and returns before it is complete. The program does not run yet. */
 int cell_spawn(const struct cell_spec *spec, struct cell *out, struct error *err);
-/* Waits (at most LIMIT_CELL_MS) until the program's process exists, and opens its pidfd. Then its
- * namespaces exist, and it does nothing yet. After a failure call cell_end(). */
+/* Waits (at most LIMIT_CELL_MS) until the program's process exists, and opens its pidfd. Its
+ * namespaces exist then, and it does not run yet. After an error the caller calls cell_end(). */
 int cell_await(struct cell *cell, struct error *err);
-/* Lets the program run. Calls cell_await() first if that was not done. Without bwrap the program
- * runs already. After a failure call cell_end(). */
+/* Lets the program run. Calls cell_await() first if the caller has not. Without bwrap the program
+ * runs already. After an error the caller calls cell_end(). */
 int cell_release(struct cell *cell, struct error *err);
 /* Sends SIGKILL to the program. When the program has ended, the monitor ends by itself. Does not
  * wait. */
@@ -103,20 +107,21 @@ void cell_kill(const struct cell *cell);
  * as CELL_NONE. */
 void cell_end(struct cell *cell);
 
-/* The environment in a cell. A program of others needs nothing of our environment. */
+/* The environment in a cell. The program gets nothing of the environment of this process. */
 extern const char *const cell_environment[];
 
 /* Returns whether every user may pass through the directories of path, which is absolute. The
  * cell's user may be any user. */
 bool cell_is_reachable(const char *path);
 
-/* Sets a number that is used in place of our pid. A pid from another pid namespace than the host's
- * is not unique. Called before the first cell. */
+/* Sets a number that is used in place of this process's pid. This is needed in a pid namespace
+ * other than the host's, since another process may have the same pid there. Called before the first
+ * cell. */
 void cell_number(pid_t number);
-/* Returns the user id for the cells of this process; 0: our own id is kept, as always if we are not
- * root. */
+/* Returns the user id for the cells of this process. 0: the cells keep the id of this process,
+ * which is always so if it is not root. */
 uid_t cell_id(void);
-/* Returns whether id is mapped, as user and as group, into our namespace. */
+/* Returns whether id is mapped, as user and as group, into the namespace of this process. */
 bool cell_id_is_usable(unsigned long id);
 /* Returns whether id is in a uid_map or gid_map text ("inside outside count" lines). */
 bool cell_id_is_mapped(const char *map, unsigned long id);

@@ -6,11 +6,11 @@
 #include "backend/parts/cell.h"
 #include "base/argv.h"
 
-/* The numbers of our own descriptors in bwrap, after all of spec->fds. */
+/* The numbers of the descriptors that bwrap itself gets, which follow those of spec->fds. */
 struct cell_numbers {
 	int info, hold; /* --info-fd, --block-fd */
 	int filter;	/* --seccomp */
-	int data;	/* the first of spec->ndata */
+	int data;	/* the first descriptor of spec->data */
 };
 struct cell_numbers cell_numbers(const struct cell_spec *spec);
 void cell_arguments(const struct cell_spec *spec, struct argv *argv);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The companions of one VM: the processes beside a VMM (vsockd...). They are our children, in the
- * order in which they were started. Each has a name, its stderr goes to the log, and its death has
- * a meaning. Their owner is told of every end, and decides.
+ * The companions of one VM: the processes beside its VMM (vsockd...). They are children of this
+ * process, and are listed in the order in which they were started. Each has a name, and its stderr
+ * goes to the log. Their owner is told about the end of each, and decides what this means for the
+ * VM.
  */
 #ifndef BACKEND_PARTS_COMPANION_H
 #define BACKEND_PARTS_COMPANION_H
@@ -24,14 +25,14 @@ struct companion {
 	struct companions *all;
 	struct companion *next;
 	char name[COMPANION_NAME];
-	bool fatal; /* the VM is useless without it */
+	bool fatal; /* the VM cannot work without this companion */
 
 	struct proc proc;
-	pid_t pid; /* kept for describe(); 0: never started */
+	pid_t pid; /* kept for describe(); 0: it was never started */
 	struct loop_watch *watch;
-	bool gone;     /* ended and reaped, or never started */
-	bool settled;  /* we wished its end, or its end was told */
-	int code;      /* exit code once gone; 128+signal */
+	bool gone;     /* it has ended and was reaped, or was never started */
+	bool settled;  /* this process has ended it, or its end was told to the owner */
+	int code;      /* the exit code when `gone`; 128+signal if a signal ended it */
 	int stderr_fd; /* the child's end until it is started; else -1 */
 	struct stderr_log stderr_log;
 };
@@ -50,20 +51,21 @@ struct companion *companion_add(struct companions *all, const char *name, bool f
 				struct error *err);
 /* Starts the companion. spec is as for proc_spawn(); stderr is added to its descriptors. */
 int companion_start(struct companion *companion, const struct proc_spec *spec, struct error *err);
-/* Takes over a process that was started elsewhere, as our child, with the stderr of this
- * companion. */
+/* Takes over a process that the broker has started as a child of this process, with the stderr of
+ * this companion. */
 void companion_adopt(struct companion *companion, const struct proc *proc);
-/* Sends SIGKILL and marks the end as our wish. `ended` follows. Does not wait. */
+/* Sends SIGKILL and sets `settled`. Does not wait. `ended` is called when the companion has
+ * ended. */
 void companion_end(struct companion *companion);
 
 /* Kills, reaps and frees the companion. `ended` is not called. */
 void companion_drop(struct companion *companion);
 
-/* Begin to watch for the end of one companion, or of all that were started. */
+/* Functions that begin to watch for the end of one companion, or of all that were started. */
 int companion_watch(struct companion *companion, struct error *err);
 int companions_watch(struct companions *all, struct error *err);
-bool companions_gone(const struct companions *all); /* whether all have gone */
-/* Returns the first companion whose end is neither our wish nor told yet; NULL: there is none. */
+bool companions_gone(const struct companions *all); /* whether all are `gone` */
+/* Returns the first companion that is `gone` and not `settled`; NULL: there is none. */
 struct companion *companions_lost(const struct companions *all);
 void companions_end(struct companions *all); /* calls companion_end() for each */
 /* Reads the rest of each companion's stderr. */

@@ -6,12 +6,14 @@
 #include "base/error.h"
 
 /*
- * Returns the path of the bwrap to use (malloc'd). It is tested by making a cell around true(1). A
- * success is remembered per boot of the host; a failure never. Returns NULL with ERR_UNAVAILABLE
- * that names the missing package or the setting of the host.
+ * Returns the path of bwrap, after a test in which it makes a cell for true(1). The caller frees
+ * the path. A success is remembered until the host boots again; a failure is never remembered.
+ * Returns NULL with an error. ERR_UNAVAILABLE names the missing package, or the setting of the host
+ * that forbids cells.
  */
 char *confinement_bwrap(struct error *err);
-/* Called when a cell failed that should have worked: the next confinement_bwrap() tries again. */
+/* Forgets the success, so that the next confinement_bwrap() tests again. Called when a cell
+ * failed. */
 void confinement_forget(void);
 
 #endif

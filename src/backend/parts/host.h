@@ -6,7 +6,7 @@
 #include "backend/backend.h"
 #include "backend/parts/kvm_probe.h"
 
-/* Each of these refuses what the config asks for and this host lacks. The error names the field. */
+/* Functions that check that this host has what the config asks for. The error names the field. */
 int host_check_cell(const struct config *config, struct error *err);
 int host_check_shares(const struct config *config, struct error *err);
 int host_check_network(const struct config *config, struct error *err);
@@ -14,7 +14,7 @@ int host_check_network(const struct config *config, struct error *err);
 /* Fills *facts for a machine that boots the default kernel of the cache, and the fields of *host
  * about KVM. */
 int host_find_kvm(struct backend_host *host, struct kvm_facts *facts, struct error *err);
-/* These fill the fields of *host about confinement and about networks. */
+/* Functions that fill the fields of *host about confinement, and about networks. */
 void host_find_confinement(struct backend_host *host);
 void host_find_networks(struct backend_host *host);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The file <cache>/host.json: facts about this host that were found by trying. They are valid until
- * the host boots again. Each part also names the thing that it was tried with. So a new /dev/kvm
- * node (after its modules were loaded again) or another bwrap is tried anew.
+ * The file <cache>/host.json: facts about this host that were found by a trial. They are valid
+ * until the host boots again. Each fact also has the identity of the file with which the trial was
+ * made. So a new /dev/kvm (after its modules were loaded again) or another bwrap is tried anew.
  */
 #ifndef BACKEND_PARTS_HOST_FACTS_H
 #define BACKEND_PARTS_HOST_FACTS_H
@@ -12,17 +12,16 @@
 #define HOST_THING_TEXT 128
 
 struct host_facts {
-	char kvm_node[HOST_THING_TEXT]; /* what was tried; "": nothing is known */
-	char kvm_verdict[16];		/* a word of kvm_probe.c */
+	char kvm_node[HOST_THING_TEXT]; /* host_thing() of /dev/kvm; "": nothing is known */
+	char kvm_verdict[16];		/* the name of a verdict (kvm_probe.c) */
 	char kvm_reason[256];
-	uint32_t kvm_untaken;		   /* KVM_UNTAKEN_* (kvm_loop.h) */
-	uint32_t tsc_khz;		   /* 0: not measured */
-	char cell_bwrap[HOST_THING_TEXT];  /* host_thing() of a bwrap that made a cell; "" else */
-	char vmm_program[HOST_THING_TEXT]; /* host_thing() of a VMM that was asked for its version
-					    */
-	char vmm_said[2048];
-	char share_program[HOST_THING_TEXT]; /* host_thing() of a virtiofsd */
-	char share_said[256];
+	uint32_t kvm_untaken;		     /* KVM_UNTAKEN_* (kvm_loop.h) */
+	uint32_t tsc_khz;		     /* 0: not measured */
+	char cell_bwrap[HOST_THING_TEXT];    /* host_thing() of a bwrap that made a cell; or "" */
+	char vmm_program[HOST_THING_TEXT];   /* host_thing() of a VMM; or "" */
+	char vmm_said[2048];		     /* its answer to the question for its version */
+	char share_program[HOST_THING_TEXT]; /* host_thing() of a virtiofsd; or "" */
+	char share_said[256];		     /* its answer to the question for its version */
 };
 
 /* Writes an identity of the file at path: device, inode and time; "absent" if there is no file. */
@@ -30,7 +29,7 @@ void host_thing(const char *path, char out[HOST_THING_TEXT]);
 /* Reads all that is remembered for this boot. Writes zeroes if nothing is remembered, or if the
  * file cannot be trusted: it belongs to another user, others can write to it, or it is bad JSON. */
 void host_facts_load(struct host_facts *out);
-/* Replaces what is remembered. A failure is ignored: without a cache things are tried again. */
+/* Replaces what is remembered. A failure is ignored: the trials are only made again. */
 void host_facts_store(const struct host_facts *facts);
 
 #endif

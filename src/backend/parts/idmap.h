@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The user namespace in which a virtiofsd serves a shared directory. Two ids of the guest mean
- * something on the host. The id of the guest's agent (1000) is the user who started the workspace,
- * so that each can change and remove what the other makes. The guest's root is a subordinate id
- * that owns nothing else. If root shares, that id owns nothing in another directory either. No
- * other id is mapped: such a file belongs to "nobody" in the guest, and no file can be given away.
+ * The user namespace in which a virtiofsd serves a shared directory. Two ids of the guest are
+ * mapped to ids of the host. The id 1000, which the guest's commands have, is the user who started
+ * the workspace, so the user and the guest can change and remove each other's files. The guest's
+ * root is a subordinate id that owns no other file; if root shares a directory, each directory has
+ * another such id. No other id is mapped: a file of such an id belongs to "nobody" in the guest,
+ * and no file can be given to it.
  *
- * The namespace is made before the cell, and not by bwrap. Under bwrap no id could be mapped any
- * more: newuidmap(1), which an ordinary user needs, is set-user-ID.
+ * The namespace is made before the cell, and not by bwrap. An ordinary user needs newuidmap(1) to
+ * map ids; it is set-user-ID, and would not work under bwrap.
  */
 #ifndef BACKEND_PARTS_IDMAP_H
 #define BACKEND_PARTS_IDMAP_H
@@ -25,14 +26,15 @@ struct idmap {
 	gid_t agent_gid, root_gid;
 };
 
-/* Finds the ids for our own user and the directory to be shared (-1: finds whether there can be a
- * share). ERR_UNAVAILABLE with the next step: there are no subordinate ids, or no newuidmap. */
+/* Finds the ids for the user of this process and the directory `dir`, which will be shared. dir -1:
+ * only checks whether a directory could be shared. ERR_UNAVAILABLE: there are no subordinate ids,
+ * or there is no newuidmap; the message has the next step. */
 int idmap_find(int dir, struct idmap *out, struct error *err);
 /* Returns the id that root gives to the guest's root in this directory. */
 unsigned long idmap_own(const struct stat *dir);
 /* Makes a user namespace that maps every id to itself, for the root file systems of containers. */
 int idmap_identity_namespace(int *fd, struct error *err);
-/* Makes a new user namespace with this map. Our own user may enter it as its root. */
+/* Makes a new user namespace with this map. The user of this process may enter it as its root. */
 int idmap_namespace(const struct idmap *map, int *fd, struct error *err);
 
 #endif

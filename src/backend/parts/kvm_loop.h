@@ -10,22 +10,22 @@
 
 #define KVM_LOOP_ITERATIONS 1000000
 
-/* A set of bits. This bit: the MSR IA32_ARCH_CAPABILITIES (0x10a) cannot be set to the value that
- * KVM itself gives for it. */
+/* A bit of the set KVM_UNTAKEN_*: the MSR IA32_ARCH_CAPABILITIES (0x10a) cannot be set to the value
+ * that KVM itself gives for it. */
 #define KVM_UNTAKEN_ARCH_CAPABILITIES 1u
 
 struct kvm_loop_result {
-	bool finished;	  /* false: no run came to its end */
-	uint64_t best_ns; /* the shortest thread CPU time of a run */
-	unsigned untaken; /* KVM_UNTAKEN_*: a VMM that asks for these fails */
+	bool finished;	  /* a run came to its end */
+	uint64_t best_ns; /* the shortest CPU time of the thread for a run */
+	unsigned untaken; /* KVM_UNTAKEN_*: a VMM that wants one of these fails */
 };
 
 /*
- * Runs the loop up to three times, each for at most limit_ns of CPU time. ERR_IO: KVM failed; the
- * message names the step.
+ * Runs the loop up to three times, each time for at most limit_ns of CPU time. ERR_IO: KVM has
+ * failed; the message names the step.
  *
- * Takes SIGPROF and ITIMER_PROF: for a process of its own. KVM may hang, so that process needs a
- * deadline too.
+ * The function uses SIGPROF and ITIMER_PROF, so it needs its own process. KVM may hang, so that
+ * process needs a deadline too.
  */
 int kvm_loop_run(int kvm_fd, uint64_t limit_ns, struct kvm_loop_result *out, struct error *err);
 

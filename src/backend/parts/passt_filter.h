@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The filter for the sockets that passt can make. passt is in the host's network. A daemon with an
- * abstract socket there may trust every process with the user's id.
+ * The filter for the sockets that passt can make. passt is in the host's network namespace. A
+ * daemon of the host may have an abstract socket in this namespace, and may trust every process
+ * with the user's id.
  *
  * socket() makes only the sockets that TCP, UDP and ICMP need, and NETLINK_ROUTE, by which passt
- * reads addresses and routes when it starts. Every other family is EAFNOSUPPORT, as on a kernel
- * that does not have it. passt tries AF_UNIX once, for the host's log, and works without it. Its
- * connection to netgate is given to it. It cannot make a socket pair. io_uring, which makes sockets
- * without a system call for each, is ENOSYS.
+ * reads addresses and routes when it starts. Every other family gives EAFNOSUPPORT, as on a kernel
+ * that does not have it. passt tries AF_UNIX once, for the host's log, and works without it. passt
+ * gets its connection to netgate as a descriptor. It cannot make a socket pair. io_uring, which
+ * makes sockets without a system call for each, gives ENOSYS.
  *
- * The filter holds from passt's first instruction. passt installs another filter itself once it has
- * started.
+ * The filter is in force from passt's first instruction. passt itself installs another filter after
+ * its start.
  */
 #ifndef BACKEND_PARTS_PASST_FILTER_H
 #define BACKEND_PARTS_PASST_FILTER_H

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Finds the programs that are started beside a VMM. All results are malloc'd, absolute paths. */
+/* Finds the programs that are started beside a VMM. All results are absolute paths, which the
+ * caller frees. */
 #ifndef BACKEND_PARTS_PROGRAMS_H
 #define BACKEND_PARTS_PROGRAMS_H
 
@@ -11,22 +12,23 @@ typedef char *program_finder(struct error *err);
 
 /* Finds bwrap in PATH. ERR_UNAVAILABLE names the package. */
 char *program_bwrap(struct error *err);
-/* Finds true(1), for trying a cell. */
+/* Finds true(1), for the test of a cell. */
 char *program_true(struct error *err);
 /* Finds a program by name: "newuidmap" or "newgidmap". */
 char *program_newidmap(const char *name, struct error *err);
-/* Finds a virtiofsd, of any kind (virtiofsd.h): $MICROAGENT_VIRTIOFSD, else the one in Rust or the
- * one that QEMU had until 7.2, at the paths of the distributions. ERR_UNAVAILABLE names the
+/* Finds a virtiofsd of any kind (virtiofsd.h): $MICROAGENT_VIRTIOFSD, else the one in Rust, else
+ * the one of QEMU up to 7.2, at the paths of the distributions. ERR_UNAVAILABLE names the
  * packages. */
 char *program_virtiofsd(struct error *err);
-/* Find our own programs beside the running executable, else in PATH. */
+/* Functions that find programs of microagent: beside the running executable, else in PATH. */
 char *program_vsockd(struct error *err);
 char *program_netgate(struct error *err);
 /* Finds passt in PATH. ERR_UNAVAILABLE names the package. */
 char *program_passt(struct error *err);
 
-/* Returns an array of the paths of all these programs and of the VMM's programs, whose finders end
- * with NULL. A program that is not installed is left out. Returns NULL if there is no memory. */
+/* Returns an array of the paths of all these programs and of the VMM's programs. NULL ends the
+ * finders of the latter. A program that is not installed is left out. The caller releases the
+ * array. Returns NULL if there is no memory. */
 json_t *programs_here(program_finder *const *vmm);
 
 #endif

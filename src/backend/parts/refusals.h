@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Rows for what no backend of this system can give, and functions that several backends use in
+/* Rows about what no backend of this system can do, and functions that several backends use in
  * their rows. Pure. */
 #ifndef BACKEND_PARTS_REFUSALS_H
 #define BACKEND_PARTS_REFUSALS_H
@@ -24,7 +24,7 @@
 			refusal_of_bridge_rate                                                \
 	}
 
-/* Rows for ports above 2^30 - 1. The host's own connections use the numbers from there on. */
+/* Rows about ports above 2^30 - 1. The host's own connections use the numbers from 2^30 on. */
 #define REFUSED_HIGH_LISTENER(limitation)                                     \
 	{                                                                     \
 		"vsockListeners[].port", limitation, refusal_of_high_listener \

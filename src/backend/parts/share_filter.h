@@ -3,26 +3,26 @@
  * The system call filter of a program that serves a shared directory.
  *
  * Such a program cannot give a file a set-user-ID bit, a set-group-ID bit or a capability, for any
- * user. A file that the guest's uid 1000 makes there belongs on the host to the user who started
- * the workspace. If the file had such a bit, everyone who can start it could get into that user's
- * account. A capability on a file of root is a right of root. It holds in the namespace in which
- * the id that it names is root (security.capability, capabilities(7)). If root starts the machine,
- * uid 1000 of the share's namespace is the host's root.
+ * user. On the host, a file that the guest's uid 1000 makes in the share belongs to the user who
+ * started the workspace. If the file had such a bit, everyone who can execute it would get the
+ * rights of that user. A capability of a file that belongs to root is a right of root. It is valid
+ * in the namespace in which the id that it names is root (security.capability, capabilities(7)). If
+ * root starts the machine, uid 1000 of the share's namespace is the host's root.
  *
- * The calls that give a file its mode are refused if one of the bits is in it (EPERM). So are all
- * calls that set or remove an attribute, which a share does not have. The filter cannot look into
- * openat2 and io_uring, so they do not exist (ENOSYS). A filter sees only the mode, and not the
- * file: chmod also refuses a directory's set-group-ID bit. mkdir(2) ignores this bit, and a
- * directory that inherits the bit keeps it. The kernel removes the bits that a file already has at
- * the first write.
+ * Calls that give a file its mode are refused (EPERM) if the mode has one of these bits. All calls
+ * that set or remove an extended attribute are refused too; a share has no such attributes. The
+ * filter cannot look into the arguments of openat2 and io_uring, so these give ENOSYS. A filter
+ * sees only the mode and not the file, so chmod also refuses the set-group-ID bit of a directory.
+ * mkdir(2) ignores this bit, and a directory that inherits the bit keeps it. The kernel removes the
+ * bits of an existing file at the first write.
  *
- * In a directory of containers the files have the modes and capabilities of their images, and these
- * two rules do not hold.
+ * In a directory of containers the files have the modes and capabilities of their images, and the
+ * rules of the two paragraphs before do not apply.
  *
- * In both cases no socket and no namespace can be made. A socket could be handed on to the VMM and
- * the live supervisor. In a new user namespace the program would have all capabilities. No socket
- * can be bound or connected, not even by MSG_FASTOPEN: the program may be handed a socket of the
- * host's network.
+ * In both cases the program can make no socket and no namespace. It could hand a socket to the VMM
+ * and to the live supervisor. In a new user namespace it would have all capabilities. It can bind
+ * or connect no socket, not even by MSG_FASTOPEN, since another process may have handed it a socket
+ * of the host's network.
  */
 #ifndef BACKEND_PARTS_SHARE_FILTER_H
 #define BACKEND_PARTS_SHARE_FILTER_H
@@ -31,8 +31,8 @@
 
 #include "base/error.h"
 
-/* Makes the compiled filter as a file, positioned at its beginning, for bwrap's --seccomp.
- * containers: the directory is one of containers. The caller closes *fd. */
+/* Makes a file with the compiled filter, positioned at its beginning, for bwrap's --seccomp.
+ * containers: the directory is a directory of containers. The caller closes *fd. */
 int share_filter_open(bool containers, int *fd, struct error *err);
 
 #endif

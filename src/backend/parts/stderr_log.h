@@ -13,21 +13,21 @@
 struct stderr_log {
 	struct loop_watch *watch;
 	struct log *log;  /* may be NULL */
-	const char *name; /* of the child */
+	const char *name; /* the child's name */
 	int fd;
 	size_t len;
 	char line[STDERR_LINE]; /* the present line; longer lines are cut into pieces */
-	char last[STDERR_LINE]; /* the last whole line; or "" */
+	char last[STDERR_LINE]; /* the last whole line; "": none */
 };
 
-/* Makes a pipe; *write_end is for the child. s must stay at its address. */
+/* Makes a pipe. *write_end is the end for the child, which the caller closes. *s must not be
+ * moved. */
 int stderr_log_open(struct stderr_log *s, struct loop *loop, const char *name, struct log *log,
 		    int *write_end, struct error *err);
-/* Does the same with a given descriptor in place of a pipe. Takes over fd, which is
- * non-blocking. */
+/* Works like stderr_log_open(), but reads from fd, which is non-blocking, and takes it over. */
 int stderr_log_adopt(struct stderr_log *s, struct loop *loop, const char *name, struct log *log,
 		     int fd, struct error *err);
-/* Takes bytes that came another way. */
+/* Takes bytes of the child that the caller has read. */
 void stderr_log_take(struct stderr_log *s, const char *bytes, size_t n);
 /* Reads what can be read now. */
 void stderr_log_drain(struct stderr_log *s);

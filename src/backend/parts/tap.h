@@ -7,16 +7,16 @@
 
 #include "base/error.h"
 
-/* Opens a tap on the bridge and returns its descriptor. ERR_UNAVAILABLE or ERR_DENIED in the cases
- * in which tap_check() fails. */
+/* Opens a tap on the bridge and returns its descriptor. The errors are those of tap_check(). */
 int tap_open(const char *bridge, struct error *err);
-/* Checks whether a tap could be opened, without opening it: the bridge, /dev/net/tun,
- * CAP_NET_ADMIN. bridge NULL: any bridge. */
+/* Checks whether a tap could be opened, without opening one. ERR_UNAVAILABLE: there is no such
+ * bridge (bridge NULL: no bridge is checked), or no /dev/net/tun. ERR_DENIED: this process has no
+ * CAP_NET_ADMIN. */
 int tap_check(const char *bridge, struct error *err);
-/* Takes the interface of a tap down. Then no frame passes in either direction, even if some process
- * has the tap open and goes on using it. control: a socket of the tap's network namespace; -1: it
- * is our own namespace. Returns false if the interface is still up, or if fd is no tap of that
- * namespace. */
+/* Takes the interface of a tap down. After this no frame passes in either direction, also if a
+ * process still has the tap open and uses it. control is a socket of the tap's network namespace;
+ * -1: the tap is in the namespace of this process. Returns false if the interface is still up, or
+ * if fd is no tap of that namespace. */
 bool tap_take_down(int fd, int control);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The parts that every VM has, with any VMM: the VMM's process in its cell, the companions beside
- * it, and what they and the guest reach. The struct of a backend begins with this struct. The
- * backend tells the VMM what to do, and handles what the VMM says.
+ * The parts that every VM has, with any VMM: the VMM's process in its cell, its companions, and the
+ * channels of the VMM, the companions and the guest. The struct of a backend begins with this
+ * struct. The backend itself tells the VMM what to do, and handles what the VMM says.
  *
  * The processes are:
  *   supervisor ── bwrap (monitor) ── VMM (program, PID 1 of its pid namespace)
@@ -10,9 +10,9 @@
  * Without namespaces the VMM is the supervisor's own child, and monitor and program are the same
  * process.
  *
- * When one of them ends, the others end too. The VMM's end closes the connections of its
- * companions. The end of a companion is told to the owner, which kills the VM. `ended` is told when
- * the program has ended and all children have been reaped.
+ * If one of these processes ends, the others end too. When the VMM ends, the connections of its
+ * companions close, and they end. When a companion ends, `companion_lost` tells the owner, which
+ * kills the VM. `ended` is called when the program has ended and all children were reaped.
  */
 #ifndef BACKEND_PARTS_VM_H
 #define BACKEND_PARTS_VM_H
@@ -37,26 +37,28 @@
 /* The guest's network card and what is behind it. */
 struct vm_net {
 	enum network_mode mode;
-	char mac[MAC_TEXT]; /* "" when isolated */
+	char mac[MAC_TEXT]; /* "": the machine has no card */
 	const char *detail; /* a text for a person, or NULL */
-	int netgate_fd;	    /* SOCK_SEQPACKET: we send addresses, netgate sends lines; -1 */
-	int routes_fd;	    /* readable when the host's addresses have changed; -1 */
-	int table_fd;	    /* socket that asks for the addresses; -1 */
-	int control_fd;	    /* socket of the cell's network, if the tap is there; -1 */
+	/* A SOCK_SEQPACKET socket, by which netgate gets the host's addresses and sends its lines;
+	 * -1: none. */
+	int netgate_fd;
+	int routes_fd;	/* becomes readable when the host's addresses have changed; -1: none */
+	int table_fd;	/* the socket of host_routes_open(); -1: none */
+	int control_fd; /* a socket of the cell's network, if that has the tap; -1: it has none */
 	struct loop_watch *netgate_watch, *routes_watch;
 };
 
 /* What differs between the VMM programs. */
 struct vmm_kind {
-	const char *name;		 /* for a person */
-	program_finder *const *binaries; /* its executables; NULL at the end */
-	/* Reads what the VMM said last. Called when the VMM has ended. */
+	const char *name;		 /* the VMM's name, for a person */
+	program_finder *const *binaries; /* the finders of its executables; NULL ends the list */
+	/* Reads what the VMM has written last. Called when the VMM has ended. */
 	void (*drain)(struct vm *vm);
-	/* Returns the VMM's last line of stderr, in other words if those are clearer to a
-	 * person. */
+	/* Returns what the VMM's last line of stderr means: other words if these are clearer to a
+	 * person, else the line itself. */
 	const char *(*meaning)(const char *said);
-	/* Makes the VMM let go of the host's side of the network card, whatever the guest does.
-	 * NULL: the VMM does not need to be told. */
+	/* Makes the VMM close the host's side of the network card, whatever the guest does. NULL:
+	 * this is not needed. */
 	int (*unplug_net)(struct vm *vm, struct error *err);
 	/* The VMM listens on its own sockets, whose names are in VM_RUN_DIR and the workspace. */
 	bool binds_sockets;
@@ -72,19 +74,20 @@ struct vm {
 
 	struct cell cell;
 	pid_t monitor_pid; /* kept for describe() */
-	int exit_code;	   /* exit code once gone; 128+signal */
+	int exit_code; /* the exit code when the VMM has ended; 128+signal if a signal ended it */
 	struct loop_watch *monitor_watch, *program_watch;
 	struct companions companions;
 	char *label;		    /* from vm_boot, like the next two descriptors */
-	int workspace_fd, lease_fd; /* the broker takes them only from here */
+	int workspace_fd, lease_fd; /* the broker uses these, and none that it is sent */
 	struct vm_net net;
-	size_t links;	 /* cards with a tap of the caller */
-	int read_fds[2]; /* kernel and initrd, held against writing (file_hold()); -1: read
-			  * already */
+	size_t links; /* the number of cards with a tap of the caller */
+	/* Kernel and initrd, to which nobody can write while they are held (file_hold()); -1: the
+	 * VMM has read the file. */
+	int read_fds[2];
 
 	struct loop_watch *busy_watch;
-	int busy_fd; /* vsockd's eventfd; -1 */
-	bool busy;   /* what vsockd last told */
+	int busy_fd; /* vsockd's eventfd; -1: none */
+	bool busy;   /* vsockd's last message: the host has a stream */
 
 	bool unfiltered; /* the VMM may make all system calls (vmm_filter.h) */
 	bool pluggable;	 /* the machine has a spare port */
@@ -94,20 +97,20 @@ struct vm {
 	bool killing;	   /* vm_kill() was called */
 	bool severing;	   /* vm_sever() was called */
 	bool cut;	   /* the companions were killed for a quarantine */
-	bool quarantined;  /* in the broker: nothing was left when it was asked */
-	bool proc_removed; /* in the broker: it was asked to remove /proc from the cell */
+	bool quarantined;  /* only in the broker: it has found that the VM is cut off */
+	bool proc_removed; /* only in the broker: it has removed /proc from the cell */
 	bool overdue;	   /* the VMM said long ago that it ends, and has not ended */
-	bool end_told;	   /* the VMM said how it ends */
-	enum vm_end end;   /* how it ends */
+	bool end_told;	   /* the VMM has said how it ends */
+	enum vm_end end;   /* how the VMM ends */
 	char detail[256];
 	struct stderr_log vmm_stderr;
-	/* Ends processes that should end by themselves and do not. */
+	/* The time that processes have to end by themselves; then they are killed. */
 	struct loop_watch *grace_timer;
 
-	unsigned long long kept[VM_KEPT_MAX]; /* inodes of the kept sockets */
+	unsigned long long kept[VM_KEPT_MAX]; /* the inodes of the sockets that the VMM keeps */
 	size_t kept_count;
-	struct sockaddr_un kept_peer; /* the peer of a kept connection */
-	socklen_t kept_peer_len;      /* 0: none */
+	struct sockaddr_un kept_peer; /* the name of the other end of a connection that it keeps */
+	socklen_t kept_peer_len;      /* 0: there is no such connection */
 	struct loop_watch *sever_timer;
 	uint64_t sever_deadline_ns;
 	struct descendants severed; /* processes that the companions had started */
@@ -120,21 +123,21 @@ int vm_open(struct vm *vm, const struct vmm_kind *kind, struct loop *loop,
 void vm_close(struct vm *vm);
 /* Notes the VMM's end of a channel that the VMM keeps in quarantine. */
 int vm_keep(struct vm *vm, int vmm_end, struct error *err);
-/* Notes a connection that the VMM will accept and keeps in quarantine. Our end gets a name here,
- * before it connects. */
+/* Notes a connection that the VMM will accept, and keeps in quarantine. our_end is this process's
+ * end of it, which this function gives a name before it connects. */
 int vm_keep_accepted(struct vm *vm, int our_end, struct error *err);
 /* Lets the program in the cell run, when all companions run, and begins to watch for ends. */
 int vm_release(struct vm *vm, struct error *err);
 
 /* vm_vsockd.c */
 enum vsockd_face { VSOCKD_VHOST, VSOCKD_PORT, VSOCKD_LINK };
-/* The descriptors stay the caller's. */
+/* The descriptors for vsockd. The caller closes them. */
 struct vsockd_ends {
 	enum vsockd_face face;
-	int guest;   /* connected to the VMM; for a link: where the guest will connect */
+	int guest;   /* a socket that is connected to the VMM; VSOCKD_LINK: the guest's listener */
 	int clients; /* the socket to which clients of the host connect */
 };
-/* Starts vsockd. Over a link the guest can dial no port of the host. */
+/* Starts vsockd. With VSOCKD_LINK the guest can dial no port of the host. */
 int vm_start_vsockd(struct vm *vm, const struct vm_boot *boot, const struct vsockd_ends *ends,
 		    struct error *err);
 
@@ -146,31 +149,32 @@ struct vm_share_ends {
 
 /* vm_share.c */
 int vm_open_share(int workspace_fd, struct vm_share_ends *ends, struct error *err);
-/* Starts the virtiofsd of the share and returns it; NULL with an error if it fails. */
+/* Starts the virtiofsd of the share and returns it. Returns NULL with an error. */
 struct companion *vm_start_share(struct vm *vm, const struct vm_share *share,
 				 const struct vm_share_ends *ends, struct error *err);
-/* Starts a virtiofsd for a running guest, by the broker if there is one. number: the place of the
- * directory in the pass. *vmm_end is the VMM's end. */
+/* Starts a virtiofsd for a running guest, through the broker if there is one. number is the
+ * place of the directory in the pass (store/share/pass.h). *vmm_end is the VMM's end of the
+ * connection. */
 struct companion *vm_start_plug(struct vm *vm, const struct vm_share *share, size_t number,
 				int *vmm_end, struct error *err);
 extern const struct broker_duty vm_share_duty; /* its data: the vm */
-/* Starts a virtiofsd for each of the config's shares. ends: one for each share. */
+/* Starts a virtiofsd for each of the config's shares. ends[i] is for share i. */
 int vm_start_shares(struct vm *vm, const struct vm_boot *boot, const struct vm_share_ends *ends,
 		    struct error *err);
 
-/* vm_net.c: vm_net_open() makes the VMM's end of the network, and vm_start_net() starts what is
- * behind it. The caller closes both ends; -1: there is none. */
+/* vm_net.c: vm_net_open() makes the two ends of the VMM's network, and vm_start_net() starts the
+ * companions that have the other end. The caller closes both ends; -1: there is no such end. */
 int vm_net_open(struct vm *vm, const struct vm_boot *boot, int *vmm_end, int *gate_end,
 		struct error *err);
 int vm_start_net(struct vm *vm, const struct vm_boot *boot, int gate_end, struct error *err);
-/* For a VMM that opens a tap by name in its cell's own network. vm_start_net_in_cell() takes the
- * place of the two functions above. It is called between the start of the cell and vm_release().
- * vm_net_prepare() is called before everything else. */
+/* Functions for a VMM that opens a tap by name in its cell's own network, in place of vm_net_open()
+ * and vm_start_net(). vm_net_prepare() is called first of all. vm_start_net_in_cell() is called
+ * after the start of the cell and before vm_release(). */
 void vm_net_prepare(struct vm *vm, const struct vm_boot *boot);
 int vm_start_net_in_cell(struct vm *vm, const struct vm_boot *boot, const char *tap,
 			 struct error *err);
 json_t *vm_net_describe(const struct vm *vm);
-/* Does the work of struct backend's `egress`. */
+/* Does the work of `egress` of struct backend. */
 int vm_net_egress(struct vm *vm, bool allow, const char *rule, struct error *err);
 void vm_net_close(struct vm *vm);
 
@@ -180,8 +184,8 @@ int vm_end_all(struct vm *vm, struct error *err);
 size_t vm_broker_fds(const struct vm *vm, int fds[VM_BROKER_FDS]);
 extern const struct broker_duty vm_sever_duty; /* its data: the vm */
 
-/* Removes /proc from the VMM's cell, when the VMM has opened everything that it needed a name
- * for. */
+/* Removes /proc from the VMM's cell. Called when the VMM has opened all files that it opens by
+ * name. */
 int vm_remove_proc(const struct vm *vm, struct error *err);
 extern const struct broker_duty vm_proc_duty; /* its data: the vm */
 
@@ -189,14 +193,14 @@ extern const struct broker_duty vm_proc_duty; /* its data: the vm */
 int vm_watch(struct vm *vm, struct error *err);
 void vm_on_companion(void *data, struct companion *companion); /* data is the vm */
 bool vm_is_alive(const struct vm *vm);			       /* whether the VMM is alive now */
-/* Notes how the VMM says that it ends. The first word counts. */
+/* Notes how the VMM says that it ends. Only the first call counts. */
 void vm_tell_end(struct vm *vm, enum vm_end end, const char *detail);
-/* Notes that the VMM is ready. From now on the kernel kills the VMM before us if the host's memory
- * runs out. */
+/* Notes that the VMM is ready. From now on, if the host's memory runs out, the kernel kills the VMM
+ * before this process. */
 void vm_speaks(struct vm *vm);
-/* Notes that the VMM has read kernel and initrd: they may be written to again. */
+/* Notes that the VMM has read kernel and initrd, so that others may write to these files again. */
 void vm_has_read(struct vm *vm);
-/* Gives processes that should end by themselves LIMIT_VMM_END_MS for it. */
+/* Gives the processes LIMIT_VMM_END_MS to end by themselves; then they are killed. */
 void vm_grace(struct vm *vm);
 void vm_kill(struct vm *vm); /* accepts NULL */
 json_t *vm_describe(const struct vm *vm);

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* Finds what a VMM holds that leads out of its machine. */
+/* Finds the descriptors of a VMM that lead out of its machine. */
 #ifndef BACKEND_PARTS_VM_HELD_H
 #define BACKEND_PARTS_VM_HELD_H
 
 #include "backend/parts/vm.h"
 
-/* Stops the VMM and the processes that it has started, which are in below. Until vm_thaw() they
- * make, take and move nothing. ERR_TIMEOUT: they have not stopped within LIMIT_SEVER_STOP_MS, and
- * go on. ERR_NOT_FOUND: the VMM has ended. */
+/* Stops the VMM and the processes that it has started, and adds these processes to below. Until
+ * vm_thaw() they cannot open, receive or pass on a descriptor. ERR_TIMEOUT: they have not stopped
+ * within LIMIT_SEVER_STOP_MS, and go on. ERR_NOT_FOUND: the VMM has ended. */
 int vm_freeze(const struct vm *vm, struct descendants *below, struct error *err);
 void vm_thaw(const struct vm *vm, struct descendants *below);
 
-/* Looks for what a VMM that is being severed still holds, and cuts it. Returns 0 if nothing is
- * left, 1 if something is left (err says what); -1 with an error if it cannot be known. */
+/* Looks for such descriptors of a VMM that is being severed, and cuts their connections. Returns 0
+ * if nothing is left, 1 if something is left (err says what), or -1 with an error if this is not
+ * known. */
 int vm_held(const struct vm *vm, struct error *err);
 
 #endif

@@ -9,12 +9,12 @@
 #include "base/error.h"
 #include "contract/request.h"
 
-/* Resolves `wanted` by the facts. ACCELERATOR_AUTO never fails. ACCELERATOR_KVM is ERR_UNAVAILABLE
- * if kvm_can_serve() says no. */
+/* Sets *out to the accelerator for `wanted`, by the facts, and reason to why. Never fails for
+ * ACCELERATOR_AUTO. ERR_UNAVAILABLE: ACCELERATOR_KVM is wanted, and kvm_can_serve() says no. */
 int accelerator_choose(enum accelerator wanted, const struct kvm_facts *facts,
 		       enum accelerator *out, char reason[256], struct error *err);
-/* Resolves `wanted` for a machine of another architecture than the host's. Such a machine can only
- * be emulated. */
+/* Works like accelerator_choose(), for a machine of another architecture than the host's. Such a
+ * machine can only be emulated. */
 int accelerator_foreign(enum accelerator wanted, enum architecture machine, enum accelerator *out,
 			char reason[256], struct error *err);
 /* Returns the processor for QEMU's -cpu if it is not the usual one of the accelerator

@@ -7,14 +7,16 @@
 #include "base/architecture.h"
 #include "base/error.h"
 
-/* Finds QEMU for the architecture and returns its absolute path, malloc'd. It is $MICROAGENT_QEMU,
- * or $MICROAGENT_QEMU_ARM64 or $MICROAGENT_QEMU_AMD64 for machines of another architecture than the
- * host's. Each is the path of a binary; the cell has no shell for a script. If the variable is not
- * set, it is qemu-system-<architecture> in PATH. ERR_UNAVAILABLE names the package. */
+/* Returns the absolute path of QEMU for machines of this architecture. The caller frees it. For the
+ * host's own architecture, the variable MICROAGENT_QEMU names QEMU; for another one,
+ * MICROAGENT_QEMU_ARM64 or MICROAGENT_QEMU_AMD64. The variable must name a binary and no script,
+ * since the cell has no shell. If the variable is not set, QEMU is qemu-system-<architecture> in
+ * PATH. ERR_UNAVAILABLE: there is no QEMU; the message names the package. */
 char *binary_find(enum architecture architecture, struct error *err);
-/* The finders for all architectures; NULL at the end. */
+/* The finders for all architectures. NULL ends the list. */
 extern program_finder *const binary_finders[];
-/* Returns the version, "7.2.22 (Debian ...)", malloc'd; NULL if the program does not say it. */
+/* Returns the version, for example "7.2.22 (Debian ...)", which the caller frees; NULL if the
+ * program does not tell it. */
 char *binary_version(const char *path);
 
 #endif

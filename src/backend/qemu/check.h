@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Checks for the parts of a config that QEMU's machines cannot do or have no room for. Pure. */
+/* Checks of a config for what QEMU's machines cannot do or have no room for. Pure. */
 #ifndef BACKEND_QEMU_CHECK_H
 #define BACKEND_QEMU_CHECK_H
 
@@ -7,10 +7,11 @@
 #include "base/architecture.h"
 
 extern const struct backend_refusal qemu_refusals[];
-/* Returns ERR_INVALID, or ERR_UNSUPPORTED for too many listeners. The error names the field and the
+/* Checks that the config asks for no more than a machine has room for. ERR_UNSUPPORTED: it has too
+ * many listeners. ERR_INVALID: it has too much of something else. The error names the field and the
  * number. */
 int check_bounds(const struct config *config, struct error *err);
-/* Returns ERR_UNSUPPORTED for machines that cannot run on this host. */
+/* Checks that machines of this architecture can run on this host. ERR_UNSUPPORTED: they cannot. */
 int check_architecture(enum architecture machine, struct error *err);
 
 #endif

@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: MIT */
-/* The rows that QEMU's command line depends on: machines by architecture, accelerator and
- * purpose. */
+/* The table of QEMU's machines. A row says what an architecture, an accelerator and a purpose mean
+ * for QEMU's command line. */
 #ifndef BACKEND_QEMU_MACHINE_ROW_H
 #define BACKEND_QEMU_MACHINE_ROW_H
 
 #include "backend/qemu/command_line.h"
 
-/* The host's processor without support for virtual machines in the guest. KVM's emulation of VMX
- * and SVM is code that no agent needs, and that a hostile guest would attack. */
+/* The host's processor, without support for virtual machines inside the guest. For such support KVM
+ * emulates VMX and SVM, with code that a hostile guest could attack and no AI agent needs. */
 #define CPU_KVM_AMD64 "host,-vmx,-svm"
 
 struct machine_row {
 	const char *machine;
 	const char *accel;
 	const char *cpu;
-	const char *bus;	   /* suffix of every virtio device's name */
-	bool qboot;		   /* that firmware can start its kernel */
-	const char *other;	   /* added to machine for another firmware; or NULL */
-	const char *const *extra;  /* further words, or NULL */
-	const char *const *append; /* kernel command line */
+	const char *bus;	   /* the suffix in the name of every virtio device */
+	bool qboot;		   /* the firmware qboot can start the kernel of this machine */
+	const char *other;	   /* added to `machine` if another firmware is used; or NULL */
+	const char *const *extra;  /* further words of QEMU's command line; or NULL */
+	const char *const *append; /* words of the kernel's command line */
 };
 
-/* Returns the row; NULL: there is no such machine. */
+/* Returns the row of such a machine; NULL: there is no such machine. */
 const struct machine_row *machine_row_find(enum architecture architecture,
 					   enum accelerator accelerator, enum purpose purpose);
 

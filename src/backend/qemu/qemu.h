@@ -20,14 +20,15 @@ struct qemu_balloon {
 	struct loop_watch *timer;
 };
 
-/* How much QEMU has of a shared directory: nothing; a connection to the virtiofsd under a name; a
- * character device for it; a device that the guest may see. */
+/* What QEMU has for a shared directory already. SLOT_SERVER: nothing; SLOT_DESCRIPTOR: a descriptor
+ * of the connection to the virtiofsd, under a name; SLOT_CHARDEV: also a character device for this
+ * connection; SLOT_DEVICE: also a device, which the guest may see. */
 enum slot_has { SLOT_SERVER, SLOT_DESCRIPTOR, SLOT_CHARDEV, SLOT_DEVICE };
 
 /* A device function of the spare port. */
 struct qemu_slot {
-	struct companion *server; /* NULL: we have ended it */
-	int qemu_fd;		  /* QEMU's connection to the server until QEMU has it; -1 */
+	struct companion *server; /* the virtiofsd; NULL: it was ended by this process */
+	int qemu_fd;		  /* QEMU's end of the connection, until QEMU has it; else -1 */
 	char tag[64];
 	enum slot_has has;
 	bool leaving; /* the guest was asked to release its device */
@@ -36,9 +37,9 @@ struct qemu_slot {
 /* The shared directories that were given to the running guest. Zeroed: none. */
 struct qemu_plug {
 	struct qemu_slot slots[PLUGS_MAX];
-	size_t count, at; /* at: the slot being attached, from the last to the first */
+	size_t count, at; /* at: the slot that is attached now; the last slot is attached first */
 	bool leaving;
-	struct error why; /* why it fails */
+	struct error why; /* why the directories could not be given */
 	vm_share_fn *fn;
 	void *data;
 	struct loop_watch *timer;
@@ -59,30 +60,31 @@ struct qemu_saving {
 };
 
 struct qemu {
-	struct vm vm; /* first: a struct vm of this backend is the beginning of one of these */
+	struct vm vm; /* the first member, so that qemu_of() can cast a struct vm */
 	struct qmp *qmp;
 	enum architecture architecture;
-	bool emulated;	    /* by TCG */
-	int64_t memory_mib; /* memory that it was booted with */
+	bool emulated;	    /* the machine is emulated by TCG */
+	int64_t memory_mib; /* the memory with which the machine was booted */
 	struct qemu_balloon balloon;
 	struct qemu_plug plug;
 	struct qemu_waiter room, pausing;
 	struct qemu_saving saving;
 	enum vm_origin origin;
-	int state_fd; /* the state until it is loaded; -1 */
+	int state_fd; /* the state to restore, until QEMU has loaded it; else -1 */
 	enum machine_ram ram;
-	bool card_due;	/* the card is plugged when the restored machine runs */
-	bool ram_apart; /* its state has no memory in it */
-	bool begun;	/* with the memory in the state: the VM was told to go on */
+	bool card_due;	/* the card must be plugged when the restored machine runs */
+	bool ram_apart; /* the state does not have the memory */
+	bool begun;	/* the restored machine, whose state has the memory, was told to go on */
 	bool paused;	/* a disk is full, or qemu_pause() was called */
-	bool looking;	/* QEMU was asked why it stands still, after looked_at of our resumes */
+	/* QEMU was asked why the machine stands still, when it had been resumed looked_at times. */
+	bool looking;
 	unsigned looked_at, resumes;
 
 	int serial_fd, console_fd; /* ttyS0 and hvc0, which share a log */
 	struct loop_watch *serial_watch, *console_watch;
-	bool hvc_spoke; /* hvc0 spoke last: what is typed goes there */
-	bool hvc_typed; /* the line that is being typed went to hvc0 */
-	bool in_line;	/* the end of that line is not typed yet */
+	bool hvc_spoke; /* the last output came from hvc0, so the next typed line goes to hvc0 */
+	bool hvc_typed; /* the line that is being typed goes to hvc0 */
+	bool in_line;	/* the end of that line was not typed yet */
 };
 static_assert(offsetof(struct qemu, vm) == 0, "qemu_of() is a cast");
 
@@ -91,12 +93,12 @@ static inline struct qemu *qemu_of(struct vm *vm)
 	return (struct qemu *)vm;
 }
 
-/* The ends of channels for QEMU and its companions, until these are started. */
+/* The ends of channels for QEMU and its companions, which this process has until it starts them. */
 struct qemu_ends {
 	struct vm_share_ends shares[MACHINE_EXTRAS_MAX];
 	size_t share_count;
 	int qmp, serial, console, vsock_qemu, vsock_vsockd;
-	int net_qemu, net_gate; /* -1: no such network */
+	int net_qemu, net_gate; /* -1: the machine has no such network */
 	int qemu_stderr;
 };
 
@@ -121,10 +123,10 @@ int qemu_layer_room(struct vm *vm, uint64_t bytes, vm_done_fn *fn, void *data, s
 /* save_restore.c */
 int qemu_save(struct vm *vm, int state_fd, vm_saved_fn *fn, void *data, struct error *err);
 void qemu_on_migration(struct qemu *qemu, const json_t *body);
-/* Called when QEMU has opened its memory. Takes away what QEMU must not have, and loads the
- * state. */
+/* Removes what QEMU may not have any more, and loads the state. Called when QEMU has opened the
+ * file of its memory. */
 void qemu_begin_saved(struct qemu *qemu);
-void qemu_plug_card(struct qemu *qemu); /* when the VM runs and needs a card */
+void qemu_plug_card(struct qemu *qemu); /* called when the restored VM runs and card_due is set */
 /* facts.c */
 int qemu_save_facts(const struct config *config, enum accelerator accelerator, json_t *facts,
 		    struct error *err);

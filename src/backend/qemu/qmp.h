@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A client of the QEMU machine protocol on a connected socket, driven by the loop. QEMU is treated
- * as hostile, since a guest may have escaped into it. Lines, their number per wake-up and what is
- * kept of them are bounded. A breach of the protocol ends the connection, and nothing else.
+ * A client of the QEMU machine protocol (QMP) on a connected socket, driven by the loop. QEMU is
+ * not trusted, since a guest may have escaped into it. The length of a line, the number of lines in
+ * one round of the loop, and the bytes that are kept are bounded. A breach of the protocol ends
+ * only the connection.
  */
 #ifndef BACKEND_QEMU_QMP_H
 #define BACKEND_QEMU_QMP_H
@@ -15,18 +16,19 @@
 struct qmp;
 
 struct qmp_events {
-	/* Capabilities are negotiated. Commands that were sent before go out now. */
+	/* Called when the capabilities are negotiated. Commands that qmp_send() has kept are sent
+	 * now. */
 	void (*ready)(void *data);
-	/* An event; body is an object or NULL, borrowed. */
+	/* Called for an event. body is an object, which is valid during the call, or NULL. */
 	void (*event)(void *data, const char *name, const json_t *body);
-	/* The connection has ended and nothing more will come. why is NULL if QEMU closed the
-	 * connection. Called once, after all outstanding replies (each with an error). */
+	/* Called once, when the connection has ended. Before this each command without an answer
+	 * has got an error as its answer. why is NULL if QEMU has closed the connection. */
 	void (*closed)(void *data, const struct error *why);
 	void *data;
 };
 
-/* Called with the answer to one command: result (borrowed), or why (ERR_TIMEOUT, ERR_IO), never
- * both. */
+/* Called with the answer to one command: either result, which is valid during the call, or why
+ * (ERR_TIMEOUT, ERR_IO). The other one is NULL. */
 typedef void qmp_reply_fn(void *data, const json_t *result, const struct error *why);
 
 /* Makes a client. Takes over fd, also if it fails. The greeting must come within
@@ -34,17 +36,17 @@ typedef void qmp_reply_fn(void *data, const json_t *result, const struct error *
 struct qmp *qmp_new(struct loop *loop, int fd, const struct qmp_events *events, struct error *err);
 /*
  * Sends a command, or keeps it until the connection is ready. Takes over arguments (an object or
- * NULL), also if it fails. reply may be NULL. Otherwise it is called exactly once, from the loop,
- * within LIMIT_QMP_MS, or never if qmp_free() comes first. ERR_UNAVAILABLE: the connection has
- * ended, or too many commands are outstanding.
+ * NULL), also if it fails. reply may be NULL. If not, it is called exactly once, from the loop,
+ * within LIMIT_QMP_MS; it is never called if qmp_free() is called before. ERR_UNAVAILABLE: the
+ * connection has ended, or too many commands have no answer yet.
  */
 int qmp_send(struct qmp *qmp, const char *command, json_t *arguments, qmp_reply_fn *reply,
 	     void *data, struct error *err);
-/* Sends a command with a descriptor; QEMU gets a copy of it (getfd). ERR_UNAVAILABLE: the
- * connection is not ready yet, or QEMU has not read what was sent before. */
+/* Sends a command with a descriptor, of which QEMU gets a copy (getfd). ERR_UNAVAILABLE: the
+ * connection is not ready yet, or QEMU has not read the earlier commands. */
 int qmp_send_fd(struct qmp *qmp, const char *command, json_t *arguments, int fd,
 		qmp_reply_fn *reply, void *data, struct error *err);
-/* Reads the rest of the socket, as the loop would. For the time after QEMU's end. */
+/* Reads the rest of the socket, as the loop would. Called when QEMU has ended. */
 void qmp_drain(struct qmp *qmp);
 /* Closes the connection and frees the client. Accepts NULL. May be called from any callback. */
 void qmp_free(struct qmp *qmp);

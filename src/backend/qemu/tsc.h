@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Measures the frequency of the host's time-stamp counter, which TCG gives to its guests
+/* Measures the frequency of the host's time-stamp counter. TCG shows this counter to its guests
  * unchanged. */
 #ifndef BACKEND_QEMU_TSC_H
 #define BACKEND_QEMU_TSC_H
 
 #include <stdint.h>
 
-/* Returns the frequency in kHz, measured for about 20 ms against CLOCK_MONOTONIC_RAW; it is right
- * to about 10 ppm. Returns 0 on a processor without such a counter. */
+/* Returns the frequency in kHz. Measures for about 20 ms against CLOCK_MONOTONIC_RAW; the error is
+ * about 10 ppm. Returns 0 on a processor without such a counter. */
 uint32_t tsc_measure_khz(void);
 
 #endif
