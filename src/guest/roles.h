@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The roles of the program. One file is all of the project's software in the guest, and a process's
- * argv[0] says what the process is. The kernel starts the first one as "/init". Each function
- * returns the exit code of its process, if it returns.
+ * The roles of the program. All of microagent's software in the guest is one file, and argv[0] of a
+ * process says which role the process has. The kernel starts the first process as "/init". Each
+ * function returns the exit code of its process, if it returns at all.
  */
 #ifndef GUEST_ROLES_H
 #define GUEST_ROLES_H
 
 #define ROLE_INIT "/init" /* in the initramfs: finds the root, becomes PID 1 of it */
-/* Words for this program on the kernel's command line (after "--"), at most one of them. reader:
- * the root disk is mounted to be read from outside, and nothing of it runs. console: a shell is
- * kept on the console. */
+/* Words for this program on the kernel's command line (after "--"), of which at most one is given.
+ * reader: the root disk is mounted so that the host can read it, and no program on it runs.
+ * console: a shell runs on the console. */
 #define READER_WORD "reader"
 #define CONSOLE_WORD "console"
 #define READER_ROOT "/disk"
-/* A variable in the environment of a reader's agent: users are those of the disk. */
+/* A variable in the environment of a reader's agent. It says that the users are those of the
+ * disk. */
 #define READER_ENVIRONMENT "MICROAGENT_READER"
 #define ROLE_AGENT "microagent-agent"	  /* the child of PID 1 that talks to the host */
 #define ROLE_COPYOUT "microagent-copyout" /* argv[1]: the file to write to stdout */
@@ -30,16 +31,16 @@
 
 /* The descriptors that PID 1 gives to the agent. */
 enum agent_fd {
-	AGENT_FD_LISTEN = 3, /* vsock port 2222, or the virtio-serial port instead */
-	AGENT_FD_INIT,	     /* to PID 1, for the single bytes below */
-	AGENT_FD_PROGRAM,    /* this program, whatever file the root file system has */
+	AGENT_FD_LISTEN = 3, /* the listener of vsock port 2222, or the virtio-serial port */
+	AGENT_FD_INIT,	     /* a socket to PID 1, for the bytes INIT_... */
+	AGENT_FD_PROGRAM,    /* the file of this program, which the root file system may not have */
 	AGENT_FD_LINK,	     /* the link to the host; closed if there is none */
 	AGENT_FD_COUNT
 };
 
 /* The bytes that the agent and PID 1 send to each other. */
 #define INIT_POWER_OFF 'o' /* the agent asks for the end of the machine */
-#define INIT_STOPPING 's'  /* PID 1 has sent SIGTERM to all: finish and exit */
+#define INIT_STOPPING 's'  /* PID 1 has sent SIGTERM to all processes: the agent must exit soon */
 
 int role_init(int argc, char **argv);
 int role_agent(int argc, char **argv);

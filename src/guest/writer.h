@@ -21,12 +21,12 @@ struct writer {
 	struct buf text;
 	struct error *err;
 	bool failed;
-	bool begun; /* a member or item comes before the next one */
+	bool begun; /* the next member or item needs a comma in front */
 };
 
 struct writer writer_begin(struct error *err);
-/* Put a member. Keys are plain ASCII without quotes. Bytes that are not UTF-8, and NUL, become
- * U+FFFD. */
+/* Functions that put a member. Keys are plain ASCII without quotes. Bytes that are not UTF-8, and
+ * NUL, become U+FFFD. writer_if_true() puts nothing if value is false. */
 void writer_bytes(struct writer *w, const char *key, const void *bytes, size_t len);
 void writer_text(struct writer *w, const char *key, const char *text);
 void writer_number(struct writer *w, const char *key, int64_t number);
@@ -35,8 +35,8 @@ void writer_if_true(struct writer *w, const char *key, bool value);
 void writer_base64(struct writer *w, const char *key, const void *bytes, size_t len);
 /* Puts a value that is JSON already. */
 void writer_raw(struct writer *w, const char *key, const char *value);
-/* Put a list of objects or of strings. Members between open_item and close_item belong to that
- * item. */
+/* Functions that put a list of objects or of strings. Members that are put between
+ * writer_open_item() and writer_close_item() belong to that item. */
 void writer_open_list(struct writer *w, const char *key);
 void writer_open_item(struct writer *w);
 void writer_close_item(struct writer *w);

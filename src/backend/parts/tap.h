@@ -9,9 +9,10 @@
 
 /* Opens a tap on the bridge and returns its descriptor. The errors are those of tap_check(). */
 int tap_open(const char *bridge, struct error *err);
-/* Checks whether a tap could be opened, without opening one. ERR_UNAVAILABLE: there is no such
- * bridge (bridge NULL: no bridge is checked), or no /dev/net/tun. ERR_DENIED: this process has no
- * CAP_NET_ADMIN. */
+/* Checks whether a tap could be opened, without opening one. ERR_INVALID: `bridge` is no name of an
+ * interface, or the interface is no bridge. ERR_NOT_FOUND: there is no such interface.
+ * ERR_UNAVAILABLE: there is no /dev/net/tun. ERR_DENIED: this process has no CAP_NET_ADMIN. bridge
+ * NULL: no bridge is checked. */
 int tap_check(const char *bridge, struct error *err);
 /* Takes the interface of a tap down. After this no frame passes in either direction, also if a
  * process still has the tap open and uses it. control is a socket of the tap's network namespace;

@@ -23,24 +23,23 @@ struct machine {
 	int (*set_hostname)(const char *name, struct error *err);
 	/* Sets the clock. Small corrections are left out unless exact is set. */
 	void (*set_time)(int64_t realtime_ns, bool exact);
-	/* Gives a restored machine a new identity. *more: attach() still has to do a part of
-	 * that. */
+	/* Gives a restored machine a new identity. Sets *more if attach() must do a part of
+	 * this. */
 	int (*renew)(const struct config_renew *renew, bool *more, struct error *err);
-	/* Mounts what the config names, after what renew() has left. It may block, so it runs in a
-	 * child process. */
+	/* Does the part that renew() has left, and then mounts what the config names. It may block,
+	 * so it runs in a child process. */
 	int (*attach)(json_t *config, struct error *err);
 	/* Makes the machine's files fit to be saved and writes them back. It may block like
 	 * attach(). */
 	int (*quiesce)(json_t *unused, struct error *err);
-	/* Opens the config's published ports to the host. mux is the way to the host; NULL for
-	 * vsock. */
+	/* Opens the config's published ports to the host, through mux; NULL: through vsock. */
 	int (*publish)(struct loop *loop, struct mux *mux, const json_t *publishes, int program_fd,
 		       struct error *err);
 	/* Finds the ports at which servers listen, and the events that say when to look again:
 	 * listening.h. */
 	int (*listening)(struct port_set *out, struct error *err);
 	struct listening_events *(*listening_events)(struct error *err);
-	/* Sends `out` records of what is done on the machine: tracer_run(). */
+	/* Writes records of what is done on the machine to `out`: tracer_run(). */
 	void (*trace)(int out);
 	/* Asks PID 1 to end the machine. */
 	void (*power_off)(void *data);
@@ -58,13 +57,14 @@ struct agent {
 	struct watched_ports ports;
 	struct guest_config config;
 	bool configured;
-	bool back;		    /* restored: a config must make it another machine */
-	struct apply *apply;	    /* the child that mounts, or that writes back */
-	struct telemetry telemetry; /* zeroed: the config does not ask for telemetry */
+	bool back;	     /* the machine was restored, and waits for a config with `renew` */
+	struct apply *apply; /* the child that mounts, or that writes files back */
+	struct telemetry telemetry; /* all 0: the config does not ask for telemetry */
 	bool applied;
 	bool stopping;
-	bool told_late; /* a result was sent after stopping began: wait until it is read */
-	bool farewell;	/* all has ended or been killed: only last messages are waited for */
+	bool told_late; /* a result was sent after stopping began, and the host must read it first
+			 */
+	bool farewell;	/* all commands have ended, and only the last messages must be sent */
 	struct loop_watch *deadline;
 	bool done;
 };
@@ -75,14 +75,13 @@ int agent_init(struct agent *agent, struct loop *loop, const struct machine *mac
 /* Begins the control stream and says hello. fd is connected to the host; it is taken over. */
 int agent_control(struct agent *agent, int fd, struct error *err);
 void agent_control_carried(struct agent *agent, struct mux_stream *stream);
-/* Handles a new host. Returns true if the machine is a new one too, because it had been saved: the
- * control stream must then be dialled anew, and there the agent says that the machine was
- * restored. */
+/* Handles that another host serves the machine. Returns true if the machine was saved and restored:
+ * the caller must then dial the control stream anew, on which the agent says this. */
 bool agent_is_back(struct agent *agent);
-/* Ends what runs within the grace time, and then sets done. To be called when all processes have
- * had their SIGTERM. */
+/* Gives the running commands the grace time to end, kills those that are left, and then sets done.
+ * Called when PID 1 has sent SIGTERM to all processes. */
 void agent_stop(struct agent *agent);
-/* To be called after every round of the loop. */
+/* Does the work between two rounds of the loop. Must be called after every round. */
 void agent_settle(struct agent *agent);
 void agent_free(struct agent *agent);
 

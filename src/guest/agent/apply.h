@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Child processes for one piece of work that may block: a mount whose other side does not answer
- * must not hold up the agent. */
+/* Runs work that may block in a child process: if the server of a mount does not answer, the agent
+ * must not wait for it. */
 #ifndef GUEST_APPLY_H
 #define GUEST_APPLY_H
 
@@ -16,7 +16,8 @@ struct apply;
 struct apply *apply_start(struct loop *loop, int (*work)(json_t *arg, struct error *err),
 			  json_t *arg, void (*done)(void *data, const char *error), void *data,
 			  struct error *err);
-/* Kills the child. Accepts NULL. To be called from done, or instead of waiting for done. */
+/* Kills the child if it still runs, and frees *apply. Accepts NULL. Must be called in done or
+ * before. */
 void apply_free(struct apply *apply);
 
 #endif

@@ -11,8 +11,9 @@
  *   resumable.c     a streaming call whose job belongs to an exec that waits for its client to
  *                   come back
  *
- * A function that starts a call returns -1 for a breach of the protocol, or without memory: the
- * caller then closes the connection. A command that cannot be started is answered as such.
+ * A function that starts a call returns -1 for a breach of the protocol, or if there is no memory;
+ * the caller then closes the connection. If a command cannot be started, the function returns 0,
+ * and the client gets an answer that says so.
  */
 #ifndef GUEST_CALL_H
 #define GUEST_CALL_H
@@ -24,7 +25,7 @@
 /* Makes a call and adds it to the connection. Returns NULL without memory. */
 struct call *call_new(struct conn *conn, const struct call_kind *kind, const char *id,
 		      uint64_t number, struct error *err);
-/* Opens a window of the call's own, which the client respects. */
+/* Opens the call's own window for stdin (stdin_window.h). The client must support it. */
 void call_open_window(struct call *call);
 /* Tells the client that the command could not be started, and frees the call. */
 void call_unstarted(struct call *call, const char *why);
@@ -40,19 +41,19 @@ void call_say_start(struct call *call, pid_t pid, const char *exec);
  * due. */
 void call_say_taken(struct call *call);
 
-/* Takes a frame of stdin. The part that the connection counts has been taken already. Returns 1 if
- * all of it is taken; 0 if there is no room; -1 for a breach: the client has sent more than its
- * window holds. */
+/* Takes a frame of stdin. conn->stdin_taken bytes of the frame were taken by earlier calls. Returns
+ * 1 if the whole frame is taken, 0 if there is no room for the rest, or -1 with an error if the
+ * client has sent more than its window allows. */
 int call_take_stdin(struct call *call, const uint8_t *bytes, size_t len, struct error *err);
 void call_close_stdin(struct call *call);
 
-/* Functions for the table of a kind that has nothing of its own to do. */
+/* The usual functions for struct call_kind. */
 char *call_answer_exit(struct call *call, const struct job_end *end, struct error *err);
 int call_event(struct call *call, const struct request *request, struct error *err);
 void call_input_ended(struct call *call);
 void call_drained(struct call *call);
 void call_abandon(struct call *call);
-/* Such a function for the table of its job's owner; data is the call. */
+/* The usual function for `ended` of struct job_owner. data is the call. */
 void call_job_ended(void *data, const struct job_end *end);
 
 #endif

@@ -9,22 +9,25 @@ struct capture {
 	struct call call;
 	struct captured output;
 	size_t most[JOB_STREAMS], most_together; /* the most bytes that are kept */
-	bool dropping;				 /* space() had no room: further output is lost */
-	bool stdin_whole;			 /* stdin_bytes has all of the stdin */
-	struct buf stdin_bytes;			 /* stdin still to be written */
+	bool dropping;		/* no room is left, and further output is dropped */
+	bool stdin_whole;	/* stdin_bytes has the stdin up to its end */
+	struct buf stdin_bytes; /* the part of stdin that is not written yet */
 };
 
-/* Start an exec of the envelope form, and an exec of the frame form without a stream. */
+/* Functions that start an exec of the envelope form, and an exec of the frame form without a
+ * stream. */
 int capture_envelope(struct conn *conn, struct request *request, struct error *err);
 int capture_frame(struct conn *conn, struct request *request, struct error *err);
 
-/* For a kind whose struct begins with a struct capture. Its job's owner and its table use these
- * functions, and capture_begun() follows the start. */
+/* Functions for another kind of calls, whose struct begins with a struct capture. Its struct
+ * call_kind has capture_drop(), the owner of its job is capture_owner, and it calls capture_begun()
+ * after the start of the job. */
 struct capture *capture_new(struct conn *conn, const struct call_kind *kind, const char *id,
 			    uint64_t number, struct error *err);
 extern const struct job_owner capture_owner;
 void capture_drop(struct call *call);
-/* Says why there is no job (why), or gives the job the request's stdin, which is taken over. */
+/* If the job could not be started (why), answers the client with the reason. Else gives the job the
+ * request's stdin, which is taken over. */
 void capture_begun(struct capture *capture, struct request *request, const struct error *why);
 
 #endif

@@ -9,12 +9,12 @@
 #include "guest/agent/call.h"
 
 int call_stream(struct conn *conn, struct request *request, struct error *err);
-/* The table through which a job informs such a call. Calls with another job can use it too. */
+/* The functions by which a job calls such a call. Other kinds of calls can use them too. */
 extern const struct job_owner call_stream_owner;
 
-/* Returns where len bytes of output can be put in the connection's queue; NULL without memory. */
+/* Returns memory in the connection's queue for len bytes of output; NULL if there is no memory. */
 uint8_t *call_stream_reserve(struct call *call, size_t len);
-/* Makes a frame of len bytes that were put there. */
+/* Makes a frame of the len bytes that the caller has put into that memory. */
 void call_stream_commit(struct call *call, enum job_stream stream, size_t len);
 
 #endif

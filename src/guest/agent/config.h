@@ -25,22 +25,22 @@ enum host_message {
 	HOST_UNKNOWN
 };
 
-/* What gives a restored machine a new identity. */
+/* The values that give a restored machine a new identity. */
 struct config_renew {
 	uint8_t entropy[RENEW_ENTROPY];
 	const char *boot_id, *machine_id; /* a UUID, and 32 hexadecimal digits */
 };
 
 struct guest_config {
-	json_t *doc;	      /* owns what the other members borrow */
-	const char *hostname; /* NULL: keep the kernel's */
+	json_t *doc;	      /* the document, to which texts and JSON of other members belong */
+	const char *hostname; /* NULL: the kernel's name is kept */
 	bool has_command;
 	struct request workload; /* its doc is a reference to the same document */
 	bool attach;
-	bool telemetry; /* commands are traced, and the host is told */
-	bool audit;	/* the host wants to be told of commands */
-	bool template;	/* the machine may be saved, and come back as another machine */
-	bool renews; /* the machine was restored: renew has what makes it differ from its template */
+	bool telemetry; /* commands are traced, and the host gets the records */
+	bool audit;	/* the host wants a message about each command */
+	bool template;	/* the machine may be saved, and restored as another machine */
+	bool renews;	/* the machine was restored, and `renew` has its new identity */
 	struct config_renew renew;
 	json_t *env;		/* NULL: none */
 	json_t *disks, *shares; /* arrays, or NULL */
@@ -63,8 +63,8 @@ struct config_disk {
 	bool read_only;
 };
 int config_disk_decode(json_t *item, struct config_disk *out, struct error *err);
-/* Finds the TCP port of a published port of the config. 0 means any port, which each connection
- * names. */
+/* Reads the TCP port of the guest from a published port of the config. 0 means any port: each
+ * connection then names its port. */
 int config_publish_decode(json_t *item, uint16_t *guest_port, struct error *err);
 
 /* A shared directory of the config. */

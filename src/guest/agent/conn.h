@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A connection to the agent, and what it knows of the calls on it. A call is one request that runs,
- * from the start of its job to its answer; call.h has what calls do.
+ * A connection to the agent, and the calls on it. A call is one request, from the start of its job
+ * to its answer; call.h has the functions of calls.
  *
- * The connection's first byte chooses its form. The form handles what arrives, and starts the
- * calls. A call sends its messages (conn_say), or puts frames into the connection's queue itself.
- * It makes the connection go on if the connection waited for the call (conn_go_on). In the other
- * direction, the connection tells a call what happens to it through the table of the call's kind. A
- * connection knows no kind.
+ * The first byte of the connection chooses its form. The form handles the bytes that come, and
+ * starts the calls. A call sends its messages with conn_say(), or puts frames into the connection's
+ * queue itself. If the connection waits for a call, the call lets it go on with conn_go_on(). The
+ * connection calls a call only through the functions of the call's kind.
  *
  * Envelope form: requests come one after the other, until the client sends no more or is idle for
- * long. Buffered frames: the agent closes after the answer if nothing more was asked. A connection
- * that has streamed stays until the client closes it. If a client goes away, its commands are
- * killed, except resumable ones, and its terminals are hung up.
+ * long. Frame form: if no request wanted a stream, the agent closes the connection after the last
+ * answer; else the connection is open until the client closes it. If a client goes away, its
+ * commands are killed, except resumable ones, and its terminals are hung up.
  */
 #ifndef GUEST_CONN_H
 #define GUEST_CONN_H
@@ -39,9 +38,9 @@ struct workload;
 struct conn_form {
 	enum limit most; /* the most bytes of one message */
 	int (*send)(struct framed *wire, const char *text, struct error *err);
-	/* Handles what has arrived. Returns true if there may be more to do. */
+	/* Handles the bytes that have come. Returns true if there may be more to do. */
 	bool (*step)(struct conn *conn);
-	/* Returns true if more is to be read now; NULL: always. */
+	/* Returns true if more bytes may be read now; NULL: always. */
 	bool (*may_read)(const struct conn *conn);
 	bool repeats; /* after an answer another request may come */
 };
@@ -63,39 +62,39 @@ struct conn {
 	struct list_link link;
 	struct framed wire;
 	const struct conn_form *form;
-	struct loop_watch *idle; /* until the first request; if the form repeats, until the next */
-	struct list calls;	 /* the newest first */
+	/* The time for the first request, and, if the form repeats, for each next one. */
+	struct loop_watch *idle;
+	struct list calls; /* the newest first */
 	size_t ncalls;
 	struct envelope_scan scan;
-	size_t stdin_taken; /* bytes taken of the frame at the front of the queue */
+	size_t stdin_taken; /* the bytes that were taken of the first frame of the input */
 	bool waiting;	    /* the connection waits for room in a command's stdin */
-	bool held;	    /* an envelope arrived while a terminal is open */
-	bool streaming;	    /* there was a streaming request, or a terminal */
-	bool closing;	    /* close when everything is sent */
+	bool held;	    /* a request of the envelope form has come while a terminal is open */
+	bool streaming;	    /* a request wanted a stream or a terminal */
+	bool closing;	    /* the connection is closed when everything is sent */
 	bool dead;
-	bool busy;  /* its messages are being handled */
-	bool asked; /* there was a request */
-	/* Called when the connection has closed. It is for the workload whose client the connection
-	 * is or was. */
+	bool busy;  /* the messages of the connection are being handled */
+	bool asked; /* a request has come */
+	/* Called when the connection has closed. The workload sets it for its client. */
 	void (*closed)(void *data);
 	void *closed_data;
 };
 
 struct call_kind {
-	size_t size; /* size of the struct that begins with a struct call */
-	/* Returns the client's message at the end. NULL: no memory. */
+	size_t size; /* the size of the kind's struct, which begins with a struct call */
+	/* Returns the message to the client about the end; NULL if there is no memory. */
 	char *(*answer)(struct call *call, const struct job_end *end, struct error *err);
 	/* Handles an event of the client about the call; NULL if the form has no events. */
 	int (*event)(struct call *call, const struct request *request, struct error *err);
-	/* Called when the client will send no more at all; NULL if it could send no stdin
-	 * anyway. */
+	/* Called when the client has shut down its side of the connection; NULL: the call takes no
+	 * stdin. */
 	void (*input_ended)(struct call *call);
-	/* Called when the connection has room again. */
+	/* Called when the connection has room for output again. */
 	void (*drained)(struct call *call);
-	/* Called when the connection is gone and the call is off it. Decides what happens to the
-	 * command, and frees the call. */
+	/* Called when the connection has ended, and the call was removed from it. Decides what
+	 * happens to the command, and frees the call. */
 	void (*abandon)(struct call *call);
-	/* Frees what the call holds beyond a struct call; NULL: nothing. */
+	/* Frees what the kind's struct has beyond the struct call; NULL: nothing. */
 	void (*drop)(struct call *call);
 };
 
@@ -139,8 +138,8 @@ void conn_remove(struct conn *conn, struct call *call);
 /* Queues a message in the form of the connection, and frees text. NULL (no memory) ends the
  * connection. */
 void conn_say(struct conn *conn, char *text);
-/* Goes on with what has arrived. To be called when a command's stdin has room, or when a command
- * ended. */
+/* Goes on to handle the bytes that have come. Must be called when a command's stdin has room again,
+ * or a command has ended. */
 void conn_go_on(struct conn *conn);
 
 #endif

@@ -14,24 +14,24 @@ struct exec_context {
 	const char *etc; /* "/etc" except in tests */
 	struct user_cache users;
 	struct containers containers;
-	json_t *env;	/* a reference to the run config's; NULL: none */
+	json_t *env;	/* the environment of the run config, a reference; NULL: none */
 	bool may_block; /* the machine has shares: see spawn.h */
-	bool traced;	/* commands are to be traced */
-	int program_fd; /* this program, for its work as another user; -1: not available */
+	bool traced;	/* commands must be traced */
+	int program_fd; /* the file of this program, to run it as another user; -1: none */
 };
 
 /* Starts the request's command. Returns NULL with the reason if the request has a problem, or the
  * command could not even be forked (the client then gets exit code 125). */
 struct job *exec_start(struct exec_context *context, const struct request *request,
 		       const struct job_owner *owner, void *data, struct error *err);
-/* Starts this program for files, which the request's command must name. The connection becomes its
- * stdin and stdout, and is left to it. The process has no owner, and ends when the connection
- * ends. */
+/* Starts this program in the role microagent-files, which the request's command must name. The
+ * process gets the connection as its stdin and stdout, and the agent does not use the connection
+ * any more. The process has no owner, and ends when the connection ends. */
 int exec_hand_over(struct exec_context *context, const struct request *request, int connection,
 		   struct error *err);
-/* Starts a job of this program itself as the request's user. argv[0] is one of roles.h. On failure
- * the job says why on stderr, with exit code 1. It is another process, since a share without a
- * server may hold it for ever. */
+/* Starts a job that runs this program as the request's user. argv[0] is a role of roles.h. If the
+ * work fails, the job writes the reason to stderr and ends with exit code 1. The work needs another
+ * process, since a file of a share without a server may block it for ever. */
 struct job *exec_file(struct exec_context *context, const struct request *request,
 		      const char *const *argv, const struct job_owner *owner, void *data,
 		      struct error *err);

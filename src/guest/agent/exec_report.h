@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tells the host of the commands that it has run here, if its config asks for that: a message
- * `exec-started` and a message `exec-finished` for each command, over the control stream. The
- * messages are limited. Of a long command line only the beginning is told. Above LIMIT_AUDIT_EXECS
- * commands a second, only the number of further commands is told, in a message `exec-lost` within
- * about a second.
+ * Reports each command to the host, if the config asks for this: by the messages `exec-started` and
+ * `exec-finished`, over the control stream. Of a long command line only the beginning is sent.
+ * Above LIMIT_AUDIT_EXECS commands in a second, only the number of further commands is sent, in a
+ * message `exec-lost` within about a second.
  */
 #ifndef GUEST_EXEC_REPORT_H
 #define GUEST_EXEC_REPORT_H
@@ -19,19 +18,19 @@ struct exec_report {
 	const struct job_table *table;
 	struct framed *control;
 	bool on;
-	uint64_t since; /* commands up to this number belonged to another host, or to none */
+	uint64_t since; /* commands up to this number are not reported: an earlier host ran them */
 	uint64_t window_ns;
 	unsigned in_window;
-	uint64_t lost; /* commands not told of since the last such number was sent */
+	uint64_t lost; /* the number of commands for the next `exec-lost` */
 	struct loop *loop;
 	struct loop_watch *lost_timer;
 };
 
-/* Sets the report up as table->witness. Nothing is told until on is set. */
+/* Sets the report up as table->witness. Nothing is reported until on is set. */
 void exec_report_begin(struct exec_report *report, struct job_table *table, struct framed *control);
-/* Tells now how many commands were not told of. */
+/* Sends `exec-lost` now, if commands were not reported. */
 void exec_report_settle(struct exec_report *report);
-/* Tells nothing of the commands until now, and nothing more until on is set. */
+/* Forgets the commands up to now, and reports nothing until on is set. */
 void exec_report_begin_anew(struct exec_report *report);
 
 #endif

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The guest's end of vsock packets over a virtio-serial port, or over one vsock connection. It
- * carries streams to and from the host inside the agent's own loop, if there is no vsock device, or
- * if the device does not hand on the end of one side. base/packet.h has the protocol; vsockd/port.h
- * is the other end.
+ * The guest's end of vsock packets over a virtio-serial port, or over one vsock connection. The mux
+ * carries streams to and from the host in the agent's own loop. It is used if there is no vsock
+ * device, or if the device does not pass on that one side of a connection has ended. base/packet.h
+ * has the protocol; vsockd/port.h is the host's end.
  *
- * A framed connection uses a stream through mux_carrier. Packets are put together in chunks. The
- * kernel takes each chunk completely or not at all, so a process that is killed during a write
- * leaves no half packet. Payload goes from where the port was read directly to the stream's reader,
- * and is kept only if there is no reader. Never more is kept than the room that was promised to the
- * host.
+ * A framed connection uses a stream through mux_carrier. Packets are collected in chunks. The
+ * kernel takes a chunk as a whole or not at all, so a process that is killed during a write leaves
+ * no half packet. Payload goes from the buffer of the port directly to the stream's reader, and is
+ * stored only if there is no reader. The stored bytes are never more than the room that was
+ * promised to the host.
  */
 #ifndef GUEST_MUX_H
 #define GUEST_MUX_H
@@ -24,7 +24,7 @@
 #include "base/loop.h"
 #include "base/packet.h"
 
-#define MUX_CREDIT 262144 /* bytes that may be unread in a stream */
+#define MUX_CREDIT 262144 /* the most unread bytes of a stream */
 #define MUX_CHUNKS 4
 #define MUX_BUCKETS 64
 #define MUX_INPUT (4 * PACKET_WHOLE)
@@ -76,8 +76,8 @@ struct mux {
  * Returns NULL on failure. */
 struct mux *mux_open(struct loop *loop, int fd, bool splits, struct error *err);
 void mux_free(struct mux *mux); /* only when nobody holds a stream any more; accepts NULL */
-/* Calls anew from now on when a host has welcomed the agent that is not the host of before, or that
- * knows nothing of it: all earlier streams are then over. */
+/* Sets anew, which is called when a host welcomes the agent and does not know the agent's earlier
+ * streams, for example since it is another host. All earlier streams have ended then. */
 void mux_watch_host(struct mux *mux, void (*anew)(void *data), void *data);
 /* Adds a listener, which the caller keeps. */
 void mux_listen(struct mux *mux, struct mux_listener *listener);

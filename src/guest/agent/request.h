@@ -3,10 +3,10 @@
  * Decodes requests to the agent. The functions are pure: bytes in, struct out. There are two wire
  * forms, which a connection's first byte tells apart, and both result in the same struct.
  *
- * A message that cannot be told from noise (no JSON, no op, no request number) is a breach of the
- * protocol: decoding fails and the connection ends. A request that is understood but asks for
- * something wrong is decoded, and `problem` says what is wrong; it is answered like a command that
- * could not be started. Unknown keys are ignored.
+ * A message that is no JSON, or has no op or no request number, is a breach of the protocol: it
+ * cannot be decoded, and the connection ends. A request that asks for something wrong is decoded,
+ * and `problem` says what is wrong; it is answered like a command that could not be started.
+ * Unknown keys are ignored.
  */
 #ifndef GUEST_REQUEST_H
 #define GUEST_REQUEST_H
@@ -23,20 +23,20 @@
 
 enum request_kind {
 	REQUEST_EXEC,	 /* in both forms */
-	REQUEST_COPYOUT, /* the next ones: in the envelope form only */
+	REQUEST_COPYOUT, /* this and the next: only in the envelope form */
 	REQUEST_WRITE,
 	REQUEST_LIST,
 	REQUEST_STAT,
 	REQUEST_PTY,
 	REQUEST_UNKNOWN_OP,
-	REQUEST_ATTACH, /* the next ones: in the frame form only */
+	REQUEST_ATTACH, /* this and the next: only in the frame form */
 	REQUEST_SIGNAL,
 	REQUEST_RESIZE,
 	REQUEST_STDIN_CLOSE,
 	REQUEST_CANCEL,
 	REQUEST_ACK,
 	REQUEST_RELEASE,
-	REQUEST_START, /* of a container that is made */
+	REQUEST_START, /* starts a container that was made and is held */
 	REQUEST_KIND_COUNT
 };
 
@@ -55,10 +55,10 @@ struct request {
 
 	const char *op;	 /* for UNKNOWN_OP */
 	const char *id;	 /* for EXEC in the frame form */
-	uint64_t number; /* of the request that it makes or is about; 0: none */
+	uint64_t number; /* of this request, or of the one that it is about; 0: none */
 
-	const char *exec;  /* for ATTACH and EXEC; NULL: none given */
-	uint64_t grace_ms; /* for EXEC: how long it may be without a client; 0: not at all */
+	const char *exec;  /* for ATTACH and EXEC: the exec's id; NULL: none given */
+	uint64_t grace_ms; /* for EXEC: how long it may live without a client; 0: not at all */
 	uint64_t offsets[REQUEST_STREAMS]; /* for ATTACH, ACK */
 
 	/* For EXEC; ATTACH uses only terminal: */
@@ -90,8 +90,9 @@ int request_decode_workload(json_t *config, struct request *out, struct error *e
 void request_free(struct request *request); /* accepts a zeroed struct */
 
 /*
- * Finds the end of one JSON value in the stream of the envelope form, where a newline or nothing at
- * all separates values. It takes the bytes that are there, and goes on where it stopped.
+ * Finds the end of one JSON value in the stream of the envelope form, in which a newline or nothing
+ * at all separates values. Each call looks at the new bytes, and goes on where the last call has
+ * stopped.
  */
 struct envelope_scan {
 	size_t at; /* bytes that were looked at */

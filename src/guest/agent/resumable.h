@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An exec that outlives its connection. It has an id. What it writes is counted, and kept until the
- * client has acknowledged it. What it has taken of its stdin is counted too. So a client whose
- * connection broke can attach again, and neither side loses or doubles a byte.
+ * An exec that goes on when its connection ends. It has an id. Its output is counted, and kept
+ * until the client has acknowledged it. The bytes of stdin that it has taken are counted too. So a
+ * client whose connection broke can attach again, and no byte is lost or comes twice on either
+ * side.
  *
  *   attached   a call of some connection is its client; if another client attaches, the first
  *              client is told and the newest has the exec: the older connection is most likely a

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The output of a resumable exec that its client has not acknowledged, addressed by offsets from
- * the command's first byte of output. A ring grows as it fills. It may always grow to
- * LIMIT_RING_BYTES. It may grow to LIMIT_RING_MOST_BYTES as long as all rings together stay within
- * LIMIT_RING_POOL_BYTES above that.
+ * The output of a resumable exec that its client has not acknowledged. An offset counts from the
+ * command's first byte of output. A ring grows when it is full. It may always grow to
+ * LIMIT_RING_BYTES. It may grow to LIMIT_RING_MOST_BYTES if all rings together use no more than
+ * LIMIT_RING_POOL_BYTES beyond their LIMIT_RING_BYTES.
  */
 #ifndef GUEST_RING_H
 #define GUEST_RING_H
@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What all rings have taken beyond their guaranteed room, in bytes. */
+/* The bytes that all rings together use beyond their LIMIT_RING_BYTES. */
 struct ring_pool {
 	size_t used;
 };
@@ -24,15 +24,16 @@ struct ring {
 	uint64_t start, end; /* offsets: of the oldest kept byte, and after the newest */
 };
 
-/* Returns where bytes may be put now, and in *room how many; NULL if the ring is full or without
- * memory. */
+/* Returns memory into which bytes may be put now, and sets *room to its length. Returns NULL if the
+ * ring is full, or there is no memory. */
 uint8_t *ring_space(struct ring *ring, size_t *room);
-/* Adds len bytes that were put there. */
+/* Adds the len bytes that the caller has put into that memory. */
 void ring_commit(struct ring *ring, size_t len);
 /* Returns the bytes that lie in one piece from offset on (start <= offset <= end); *len is 0 at the
  * end. */
 const uint8_t *ring_at(const struct ring *ring, uint64_t offset, size_t *len);
-/* Drops what is before offset (<= end). Does nothing if that was dropped already. */
+/* Drops the bytes before offset, which is at most `end`. Does nothing if they were dropped
+ * already. */
 void ring_forget(struct ring *ring, uint64_t offset);
 void ring_free(struct ring *ring);
 

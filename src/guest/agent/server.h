@@ -19,9 +19,9 @@ struct server {
 	struct loop_watch *listen_watch;
 	struct mux *mux; /* NULL: none */
 	struct mux_listener mux_listener;
-	bool full;	  /* no descriptor for another connection, until something has ended */
-	size_t full_jobs; /* how many commands lived at that time */
-	size_t most_jobs; /* the most commands at once since memory was given back */
+	bool full; /* no descriptor is left for a connection, until a connection or job ends */
+	size_t full_jobs; /* the number of commands when `full` was set */
+	size_t most_jobs; /* the most commands at a time since memory was last given back */
 	struct conns conns;
 };
 
@@ -34,7 +34,7 @@ int server_listen(struct server *server, int fd, struct error *err);
 void server_listen_carried(struct server *server, struct mux *mux);
 /* Serves an accepted stream socket of any kind; takes over fd. */
 int server_adopt(struct server *server, int fd, struct error *err);
-/* Frees what has ended. To be called between rounds of the loop. */
+/* Frees connections and jobs that have ended. Must be called between rounds of the loop. */
 void server_sweep(struct server *server);
 void server_stop_listening(struct server *server);
 /* Listens through the mux again, after a stop. */

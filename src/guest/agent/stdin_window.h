@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The receiver's end of the flow control for a command's stdin. The sender's end is the client's
- * channel/stdin_credit. The client sends at most LIMIT_STDIN_WINDOW_BYTES beyond the offset that it
- * was told the command has taken. What the command has not taken is kept here, so that the
- * connection can be read whatever the command does. Bytes are counted from the first one.
+ * The agent's side of the flow control for a command's stdin; channel/stdin_credit is the client's
+ * side. The agent tells the client how many bytes of stdin the command has taken, and the client
+ * sends at most LIMIT_STDIN_WINDOW_BYTES more than that. Bytes that the command has not taken are
+ * kept in the window, so that the agent can go on to read the connection. An offset counts from the
+ * first byte of stdin.
  */
 #ifndef GUEST_STDIN_WINDOW_H
 #define GUEST_STDIN_WINDOW_H
@@ -25,7 +26,7 @@ struct stdin_window {
 };
 
 void stdin_window_open(struct stdin_window *window);
-/* Drops what waits; the client still has it. Accepts a zeroed struct. */
+/* Drops the waiting bytes, which the client still has. Accepts a zeroed struct. */
 void stdin_window_drop(struct stdin_window *window);
 
 /* In the functions below, job is NULL if the command has ended: bytes for it are dropped, and count
@@ -33,12 +34,12 @@ void stdin_window_drop(struct stdin_window *window);
 /* Takes all of the bytes. ERR_INVALID: the window would hold more than it may. */
 int stdin_window_put(struct stdin_window *window, struct job *job, const void *bytes, size_t len,
 		     struct error *err);
-/* Adds the end after what waits. A second call does nothing: a terminal must not get its end
- * twice. */
+/* Closes the command's stdin after the waiting bytes. A second call does nothing: a terminal must
+ * not get its end-of-file character twice. */
 void stdin_window_close(struct stdin_window *window, struct job *job);
 /* Gives waiting bytes to the command. To be called when it has room again, or has ended. */
 void stdin_window_feed(struct stdin_window *window, struct job *job);
-/* Returns true if the caller is to send `taken` to the client now. */
+/* Returns true if the caller must send `taken` to the client now. */
 bool stdin_window_is_due(struct stdin_window *window);
 
 #endif

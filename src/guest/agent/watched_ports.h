@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Tells the host at which of the published ports a server listens: a message `listening` before
- * `ready`, and one each time that the ports change. Nothing is looked at while no port is
- * published.
+ * `ready`, and one each time that the ports change. While no port is published, the agent does not
+ * look at the ports.
  *
- * The kernel's events say when to look. There is a look at once, so that the host knows the change
- * before the program that started the server does. Two more looks follow, since an event comes a
- * moment before the change. However often servers come and go, there is at most one look in
- * LIMIT_LISTENING_MS. Without events from the kernel there is a look each LIMIT_LISTENING_LOOK_MS.
+ * At an event of the kernel (listening.h) the agent looks at the ports at once, so that the host
+ * knows the change as early as the program that started the server. It looks twice more, since an
+ * event comes a moment before the change. However often servers come and go, the agent looks at
+ * most once in LIMIT_LISTENING_MS. Without events of the kernel it looks each
+ * LIMIT_LISTENING_LOOK_MS.
  */
 #ifndef GUEST_WATCHED_PORTS_H
 #define GUEST_WATCHED_PORTS_H
@@ -27,21 +28,21 @@ struct watched_ports {
 	struct loop *loop;
 	const struct machine *machine;
 	struct framed *control;
-	struct port_set wanted; /* the ports that the host is told of */
-	struct port_set told;
-	bool has_told;			 /* the host has been told anything */
-	bool told_known;		 /* the host was told the set `told` */
-	bool asked;			 /* events have been asked for */
-	struct listening_events *events; /* NULL: not yet, or the kernel has none */
+	struct port_set wanted;		 /* the published ports */
+	struct port_set told;		 /* the ports of the last message */
+	bool has_told;			 /* a message was sent */
+	bool told_known;		 /* the last message had ports: the set `told` */
+	bool asked;			 /* the agent has asked the kernel for events */
+	struct listening_events *events; /* NULL: not asked for yet, or the kernel has none */
 	struct loop_watch *event_watch, *timer;
 	uint64_t looked_ns;
-	bool fresh; /* an event has come: there is one more look later */
+	bool fresh; /* an event has come, so the agent looks once more later */
 };
 
 void watched_ports_init(struct watched_ports *w, struct loop *loop, const struct machine *machine,
 			struct framed *control);
-/* Begin and stop to tell of ports. publishes belongs to a decoded message of the host, or is
- * NULL. */
+/* Functions that add published ports, and that remove them. publishes is a member of a decoded
+ * message of the host, or NULL. */
 void watched_ports_add(struct watched_ports *w, const json_t *publishes);
 void watched_ports_remove(struct watched_ports *w, const json_t *publishes);
 /* Looks at the ports and tells the host. */

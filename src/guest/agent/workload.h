@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The run config's command. Its result goes to the host once, over the control stream, with the
- * first bytes of each stream. With `attach` the command starts when a client attaches, and streams
- * to that client. If the client goes away, the command runs on, and its output beyond the kept
- * bytes is dropped. If the workload has a client, its result is held back until the client has been
- * told the exit and has closed its connection, so that the host does not end the machine before the
- * last bytes are out.
+ * The run config's command. Its result is sent to the host once, over the control stream, with the
+ * first bytes of stdout and stderr. With `attach` the command starts when a client attaches, and
+ * its output is sent to this client. If the client goes away, the command goes on, and only the
+ * bytes for the result are kept of its output. If there is a client, the result is sent only when
+ * the client was told the exit and has closed its connection, so that the host does not end the
+ * machine before the client has the last bytes.
  *
- *   NONE     no command in the config
- *   WAITING  for a client to attach
- *   RUNNING
- *   HELD     ended; the client has been told and has not closed yet
- *   OVER     the result has been handed over
+ *   NONE     the config has no command
+ *   WAITING  the command waits for a client
+ *   RUNNING  the command runs
+ *   HELD     the command has ended, and the client was told and has not closed its connection yet
+ *   OVER     the result was sent
  */
 #ifndef GUEST_WORKLOAD_H
 #define GUEST_WORKLOAD_H
@@ -44,12 +44,12 @@ struct workload {
 
 /* Starts the command, or lets it wait for a client. Takes over the request's contents. */
 void workload_begin(struct workload *workload, struct request *request, bool attach, size_t keep);
-/* Makes the connection the client of the command by a call on it, and starts the command if it
- * waits. The exit, or a failure to start, is told to the call. Fails with ERR_CONFLICT if there is
- * no command, it is over, or it has a client. */
+/* Makes a call on the connection, which becomes the command's client, and starts the command if it
+ * waits for a client. The call is told the exit, or why the command could not be started.
+ * ERR_CONFLICT: there is no command, it is over, or it has a client already. */
 int workload_attach(struct workload *workload, struct conn *conn, const struct request *request,
 		    struct error *err);
-/* Hands over a held result now, because the machine is about to end. */
+/* Sends a result that is held back now, since the machine will end. */
 void workload_release(struct workload *workload);
 void workload_free(struct workload *workload);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Decodes what a request says of a container: a container to be made, or one to run a command in.
- * The host has read the OCI config. The request has what this kernel takes: numbers of mount(2) and
- * capset(2), names of cgroup files, a compiled filter. The functions are pure.
+ * Decodes the part of a request about a container, which is to be made, or in which a command is to
+ * be run. The host has read the OCI config, so the request has values for this kernel: numbers of
+ * mount(2) and capset(2), names of cgroup files, a compiled filter. The functions are pure.
  *
  *   "process": {"env":[..], "uid":N, "gid":N, "groups":[..], "umask":N, "capabilities":{"bounding":
  *     MASK, "effective":.., "inheritable":.., "permitted":.., "ambient":..}, "noNewPrivileges":B,
@@ -40,7 +40,7 @@ enum capability_set {
 /* The exact properties of the program's process. Strings and arrays are borrowed from the document,
  * except those that contained_free() frees. */
 struct contained_process {
-	const char **env; /* as given; ends with NULL, with room for one more */
+	const char **env; /* ends with NULL, and has room for one more variable */
 	uint32_t uid, gid;
 	uint32_t *groups;
 	size_t ngroups;
@@ -95,12 +95,12 @@ struct contained_plan {
 
 struct contained {
 	const char *id;
-	bool make; /* plan is set; otherwise a command in an existing container */
+	bool make; /* the container is made, by `plan`; else a command is run in an existing one */
 	struct contained_process process;
 	struct contained_plan plan;
 };
 
-/* Decodes a request. *out is NULL if the request says nothing of a container. */
+/* Decodes a request. *out is NULL if the request is about no container. */
 int contained_decode(json_t *request, struct contained **out, struct error *err);
 void contained_free(struct contained *contained); /* accepts NULL */
 

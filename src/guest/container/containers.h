@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The containers of this guest. A container lives as long as its first process; when that process
- * ends, everything in the container ends (its own pid namespace, or its cgroup). The owner of a
- * container is the connection that asked for its first process: when that connection breaks, the
- * container ends.
+ * The containers of this guest. A container lives as long as its first process. When that process
+ * ends, all processes of the container end: they are in its own pid namespace, or are killed by its
+ * cgroup. A container belongs to the connection whose request has made it: when that connection
+ * ends, the container ends.
  */
 #ifndef GUEST_CONTAINERS_H
 #define GUEST_CONTAINERS_H
@@ -18,8 +18,9 @@ struct containers {
 };
 
 void containers_init(struct containers *all, struct job_table *jobs);
-/* Starts a job that makes a container, and that waits when everything is set up; or a job in an
- * existing container. spec says what is to be run and how, except for what `contained` says. */
+/* Starts a job. If contained->make is set, the job makes a container and waits in the state HELD
+ * when all is set up; else it runs a command in an existing container. spec has the rest of what
+ * the job is. */
 struct job *containers_start(struct containers *all, const struct contained *contained,
 			     const struct job_spec *spec, const struct job_owner *owner, void *data,
 			     struct error *err);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A record of bytes for each file, which the process that looks at files sends to the agent. The
- * process belongs to the requesting user, who may have replaced it, so the agent reads records like
- * any bytes from outside. The functions are pure.
+ * The record of a file, as bytes, which a process that looks at files sends to the agent. This
+ * process runs as the user of the request and may have been taken over by that user, so the agent
+ * does not trust the records. The functions are pure.
  *
  *   length of the name (2 bytes), size (8), st_mode (4), modification time in seconds (8), name
  *
- * All numbers are big-endian. A name of no bytes, with nothing after it, says that there are more
- * files than were told.
+ * All numbers are big-endian. A length of 0, with nothing after it, says that there are more files
+ * than records.
  */
 #ifndef GUEST_FILE_RECORD_H
 #define GUEST_FILE_RECORD_H
@@ -20,8 +20,8 @@
 #include "base/error.h"
 
 struct file_record {
-	const uint8_t *name; /* borrowed; len bytes, without a NUL after them */
-	uint16_t len;	     /* 0: there are more files than were told */
+	const uint8_t *name; /* len bytes of the input, without a NUL at the end */
+	uint16_t len;	     /* 0: there are more files than records */
 	uint64_t size;
 	uint32_t mode; /* st_mode */
 	int64_t modified;

@@ -7,8 +7,8 @@
 
 /*
  * Writes the file system of the path words[0] back, freezes it, prints "frozen\n", and thaws it at
- * the end of stdin. The file system is thawed after LIMIT_FREEZE_MS in any case, also if this
- * process is killed. That is an error, since a copy made during this time may be torn.
+ * the end of stdin. If stdin has not ended after LIMIT_FREEZE_MS, or this process is killed, the
+ * file system is thawed too. This is an error, since a copy that is being made may be inconsistent.
  */
 int freeze_until_told(char **words, struct error *err);
 

@@ -6,11 +6,10 @@
 #include "base/error.h"
 
 /*
- * Sends what `path` names below the directory `root` to stdout, like tree_send(). It is read with
- * the rights of this process, which are those of root, until a link on the way belongs to another
- * user. From there on it is read with the rights of that user alone, as root's own /etc/passwd and
- * /etc/group define the user. Otherwise a link could make the host receive a file that the link's
- * maker may not read.
+ * Sends the file or directory at `path` below the directory `root` to stdout, like tree_send().
+ * This process is root's. If a link on the way belongs to another user, it gives up root's rights,
+ * and goes on with only the rights of that user, as /etc/passwd and /etc/group of root define them.
+ * Otherwise a user could make a link by which the host gets a file that this user may not read.
  */
 int output_send(const char *root, const char *path, struct error *err);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Finds what a path names, one component after the other. It is for a process with more rights than
- * the users who may have made links on the way: before it follows a link, it asks the caller's rule
- * about the link's owner.
+ * Finds the file or directory that a path names, one component after the other. This is for a
+ * process that has more rights than the users who may have made links on the way: before a link is
+ * followed, the caller's rule is asked.
  */
 #ifndef GUEST_WALK_H
 #define GUEST_WALK_H
@@ -24,7 +24,7 @@ struct walk_rule {
 
 struct walked {
 	int fd;		     /* O_PATH; the caller closes it */
-	char path[PATH_MAX]; /* below the root, without any link, beginning with "/" */
+	char path[PATH_MAX]; /* the path below the root, without links; begins with "/" */
 };
 
 /* Walks a path. No link and no ".." leads out of root, which is an open directory. Finds files, and
@@ -32,9 +32,9 @@ struct walked {
 int walk_path(int root, const char *path, const struct walk_rule *rule, struct walked *out,
 	      struct error *err);
 
-/* Opens the directory that a path of a config names, for a mount by root, and makes it if it is
- * missing. Refuses a link that another user made or could have put there: that user would choose
- * what root mounts over. */
+/* Opens the directory of a mountpoint of the config, and makes it if it is missing. Refuses a link
+ * that another user has made, or could have put in its place: that user could decide over which
+ * directory root mounts. */
 int walk_mountpoint(const char *path, struct walked *out, struct error *err);
 
 #endif

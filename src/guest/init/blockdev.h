@@ -10,12 +10,14 @@
 
 #define BLOCKDEV_NAME 32
 
-/* Finds the device ("vda") whose /sys/block/<name>/serial is this. Waits for it with the kernel's
- * uevents, and fails with ERR_NOT_FOUND at the deadline. sys is "/sys" except in tests. */
+/* Finds the name of the device ("vda") that has this serial number in /sys/block/<name>/serial. If
+ * there is none yet, waits for the kernel's uevents until the deadline. ERR_NOT_FOUND: the deadline
+ * passed. sys is "/sys" except in tests. */
 int blockdev_find(const char *sys, const char *serial, uint64_t deadline_ns,
 		  char name[BLOCKDEV_NAME], struct error *err);
-/* Finds the disk at that place in the VMM's order, which begins with 0: the virtio disk of that
- * letter, or else the disk of that unit on the SCSI controller. */
+/* Finds the disk number `place`, from 0, in the VMM's order: the virtio disk with that letter
+ * ("vda" is 0), or else the disk of that unit of the SCSI controller. Returns false if there is
+ * none. */
 bool blockdev_at(const char *sys, int place, char name[BLOCKDEV_NAME]);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A shell of root on the kernel's console, if the host's config asks for one. It is a child of PID
- * 1, so that it is there even if the agent is not. When it ends, another one is started.
+ * A shell of root on the kernel's console, if the host's config asks for it. The shell is a child
+ * of PID 1, so that it works even if the agent does not. When the shell ends, a new one is started.
  */
 #ifndef GUEST_CONSOLE_SHELL_H
 #define GUEST_CONSOLE_SHELL_H

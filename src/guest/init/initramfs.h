@@ -4,12 +4,13 @@
 
 #include "base/error.h"
 
-/* Goes from the initramfs to the root file system, with everything mounted there. The caller is the
- * kernel's first process. *program_fd is this program's file, which has no name any more. */
+/* Switches from the initramfs to the root file system, and mounts the guest's file systems in it.
+ * The caller is the kernel's first process. *program_fd is the file of this program, which has no
+ * name any more. */
 int initramfs_leave(int *program_fd, struct error *err);
 
-/* Stays in the initramfs for a reader: the root disk is mounted at READER_ROOT, and nothing of it
- * is used. */
+/* Prepares a reader, which stays in the initramfs: mounts the root disk at READER_ROOT, and uses no
+ * program of it. */
 int initramfs_stay(int *program_fd, struct error *err);
 
 #endif

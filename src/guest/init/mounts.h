@@ -8,8 +8,8 @@
 /* Mounts proc, sysfs and devtmpfs in the initramfs, and opens the console as descriptors 0, 1 and
  * 2. */
 int mounts_early(struct error *err);
-/* Opens the console again as those descriptors: the first time its driver may not have been there
- * yet. */
+/* Opens the console again as descriptors 0, 1 and 2: at mounts_early() its driver may not have been
+ * loaded yet. */
 int mounts_console(struct error *err);
 /* Undoes mounts_early(), before the root is switched. */
 void mounts_early_end(void);
@@ -17,8 +17,8 @@ void mounts_early_end(void);
  * If a mount fails, a line on the console says so and the guest goes on: the machine is useful
  * without it. */
 void mounts_root(void);
-/* Writes every block file system back and makes it read-only, the last mounted first. It never
- * calls sync(), which a share without a server would hold for ever. */
+/* Writes every file system on a block device back and makes it read-only, the last mounted first.
+ * Never calls sync(), which would wait for ever for a share whose server is gone. */
 void mounts_end(void);
 /* Writes all changed data to the disks; the file systems stay as they are. */
 int mounts_write_back(struct error *err);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A cgroup v2 for each command, so that its whole tree can be killed at once, whatever sessions its
- * members have made. If there is no cgroup v2, only the processes of the command's session can be
- * found.
+ * A cgroup v2 for each command, so that all of its processes can be killed at once, whatever
+ * sessions they have made. If there is no cgroup v2, only the processes of the command's session
+ * can be found.
  *
- * Making and removing a cgroup costs more than the rest of a small request. So a cgroup that is
- * empty when its command ends is used again, unless it was killed. Children left in the background
- * keep theirs; such cgroups are looked at again when later commands end.
+ * To make and remove a cgroup takes longer than the rest of a small request. So a cgroup that is
+ * empty when its command ends is used for another command, unless it was killed. If children are
+ * left in the background, they keep the cgroup, and the agent checks such cgroups again when later
+ * commands end.
  */
 #ifndef GUEST_CGROUP_H
 #define GUEST_CGROUP_H
@@ -22,10 +23,12 @@
 
 /* The cgroup of one command: none, or from cgroup_take(). */
 struct cgroup {
-	uint64_t name; /* 0: none */
-	int fd;	       /* for spawn_spec.cgroup_fd; -1: none */
-	int events_fd; /* its cgroup.events; -1: none */
-	bool killed;   /* newer kernels then also kill what clone3() puts into it later */
+	uint64_t name; /* 0: there is no cgroup */
+	int fd;	       /* the descriptor for spawn_spec.cgroup_fd; -1: none */
+	int events_fd; /* the file cgroup.events; -1: none */
+	/* The cgroup was killed, and is not used again: newer kernels also kill a process that
+	 * clone3() starts in it later. */
+	bool killed;
 };
 #define CGROUP_NONE                       \
 	{                                 \
@@ -46,9 +49,9 @@ struct cgroup_tree {
 		.dirfd = -1 \
 	}
 
-/* Opens the tree. mount is where cgroup v2 is mounted ("/sys/fs/cgroup"). Ends whatever an earlier
- * agent left there, and makes the first spare cgroup. Without cgroup v2, or without the right to
- * use it, the tree stays empty; that is no error. */
+/* Opens the tree. mount is the path at which cgroup v2 is mounted ("/sys/fs/cgroup"). Kills the
+ * processes that an earlier agent has left in the tree, and makes the first spare cgroup. It is no
+ * error if there is no cgroup v2, or no right to use it: the tree then has no cgroups. */
 void cgroup_tree_open(struct cgroup_tree *tree, const char *mount);
 /* Makes a tree in the cgroup of a container (dirfd, which is taken over). */
 void cgroup_tree_in(struct cgroup_tree *tree, int dirfd);
@@ -59,7 +62,8 @@ void cgroup_take(struct cgroup_tree *tree, struct cgroup *out);
 void cgroup_kill(struct cgroup *cgroup, pid_t session);
 /* Sends SIGKILL to every command's tree, also to processes left in the background. */
 void cgroup_kill_all(struct cgroup_tree *tree);
-/* Returns the cgroup of a command that has ended; *cgroup becomes none. */
+/* Gives the cgroup of a command that has ended back to the tree, and sets *cgroup to
+ * CGROUP_NONE. */
 void cgroup_release(struct cgroup_tree *tree, struct cgroup *cgroup);
 
 #endif

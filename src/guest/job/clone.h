@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Calls clone3() with a pidfd and, if there is one, directly into a cgroup. So no process of a
- * command is ever outside its cgroup. Nothing has to be moved, which would cost a grace period of
- * the kernel.
+ * Calls clone3(), which also gives a pidfd and, if there is a cgroup, starts the child in it. So no
+ * process of a command is ever outside the command's cgroup. And no process must be moved, which
+ * would take long in the kernel (an RCU grace period).
  */
 #ifndef GUEST_CLONE_H
 #define GUEST_CLONE_H
@@ -10,15 +10,16 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* Forks a child that shares nothing. namespaces are those (CLONE_NEW...) that the child gets of its
- * own. Returns the child's pid; 0 in the child; -errno on failure. */
+/* Forks a child that shares nothing with this process. namespaces (CLONE_NEW...) are those of which
+ * the child gets new ones. cgroup_fd -1: no cgroup. Returns the child's pid, 0 in the child, or
+ * -errno. */
 pid_t clone_fork(uint64_t namespaces, int cgroup_fd, int *pidfd);
 
 /*
- * Starts a child that runs entry(data), which must not return, on the parent's memory and stack.
- * The parent stands still until the child has executed a program or ended. No page table is copied,
- * which is a third of the cost of a small command. Returns -errno on failure; -ENOSYS if this
- * processor is not supported.
+ * Starts a child that runs entry(data), which must not return, on the memory and stack of this
+ * process. This process is stopped until the child has executed a program or ended. No page table
+ * is copied, which saves a third of the time of a small command. Returns the child's pid, or
+ * -errno; -ENOSYS: this processor is not supported.
  */
 pid_t clone_vfork(int cgroup_fd, int *pidfd, void (*entry)(void *data), void *data);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The environment of a command: the agent's few defaults, the run config's, the request's. Later
- * ones win. */
+/* The environment of a command: the agent's few defaults, then that of the run config, then that of
+ * the request. A later value of a variable replaces an earlier one. */
 #ifndef GUEST_ENVIRON_H
 #define GUEST_ENVIRON_H
 

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A job is one command from fork to its end. It knows processes, pipes, terminals and time. Its
- * owner knows where the output goes, and in what form.
+ * A job is one command from fork to its end. It handles processes, pipes, terminals and time. Its
+ * owner decides where the output goes, and in what form. The states of a job:
  *
- *   STARTING  forked; exec has neither succeeded nor failed yet
- *   HELD      in its container, everything is set up, and it waits for job_release()
- *   RUNNING   the program runs; output flows, stdin is taken
+ *   STARTING  the child was forked; exec has neither succeeded nor failed yet
+ *   HELD      the child has set up everything in its container, and waits for job_release()
+ *   RUNNING   the program runs, its output is read, and its stdin is written
  *   DRAINING  the program has ended and was reaped; what is left in its pipes is read. A child that
- *             the program left behind may hold the pipes open: after LIMIT_EXEC_DRAIN_MS only the
- *             bytes that were in the pipes at the program's end are still waited for.
- *   ENDED     the owner has been told; the object is freed after the present round of the loop
+ *             the program has left behind may keep the pipes open. So after LIMIT_EXEC_DRAIN_MS
+ * only the bytes that were in the pipes at the program's end are still read. ENDED     the owner
+ * was told the end; the job is freed after the present round of the loop
  *
- * No function here calls the owner directly: only the loop does. So an owner may call any function
- * at any time, and after job_abandon() the owner is not called any more.
+ * The owner is called only from the loop, never from a function of this header. So an owner may
+ * call any function at any time. After job_abandon() the owner is not called any more.
  */
 #ifndef GUEST_JOB_H
 #define GUEST_JOB_H
@@ -33,38 +33,40 @@ enum job_stream { JOB_STDOUT, JOB_STDERR, JOB_STREAMS };
 
 /* How a job ended. */
 struct job_end {
-	int exit_code; /* 124 timed out, 125-127 never ran, 128+n by signal n, else the program's */
-	int signal;    /* 0: none */
+	/* 124: it timed out; 125 to 127: it never ran; 128+n: signal n has ended it; else the exit
+	 * code of the program. */
+	int exit_code;
+	int signal; /* the signal that has ended the program; 0: none */
 	bool timed_out;
-	bool killed; /* by a timeout or job_kill() */
+	bool killed; /* it was killed by a timeout or job_kill() */
 	int64_t elapsed_ms;
-	int64_t started_ns, ended_ns; /* wall clock, ns */
-	char start_error[512];	      /* "" if the program ran */
+	int64_t started_ns, ended_ns; /* the times by the wall clock, in ns */
+	char start_error[512];	      /* why the program never ran; "": it ran */
 };
 
-/* Returns the end of a command that never ran; why becomes its start_error. */
+/* Returns the end of a command that never ran. why becomes its start_error. */
 struct job_end job_end_unstarted(const char *why);
 
 struct job_owner {
-	/* Called when HELD begins. NULL if the job is never held. */
+	/* Called when the state HELD begins. NULL: the job is never held. */
 	void (*held)(void *data);
 	/* Called when exec has succeeded, unless job_is_running() was true at once. */
 	void (*started)(void *data, pid_t pid);
-	/* Returns where output may be put now, and in *room how much; NULL: nowhere until
-	 * job_resume(). */
+	/* Returns the memory into which output may be put now, and sets *room to its length. NULL:
+	 * the owner takes no output until job_resume(). */
 	uint8_t *(*space)(void *data, enum job_stream stream, size_t *room);
-	/* Called directly after space(), when len bytes were put there. */
+	/* Called directly after space(), when len bytes were put into that memory. */
 	void (*output)(void *data, enum job_stream stream, size_t len);
-	/* Called when job_write_stdin() took less than all and may take more now; also after
-	 * stdin's end. */
+	/* Called when job_write_stdin() did not take all bytes and may take more now, and also when
+	 * the command has closed its stdin. */
 	void (*stdin_room)(void *data);
-	/* The last call. All output has been given. */
+	/* Called last, when all output was given. */
 	void (*ended)(void *data, const struct job_end *end);
 };
 
 struct job_spec;
 struct spawn_inside;
-/* A receiver that is told of every command of a table, besides its owner. */
+/* A receiver that is told about every command of a table, beside the command's owner. */
 struct job_witness {
 	/* Called at the start. number is the number of the command in this table, from 1. Returns
 	 * true if ended is to be called too. */
@@ -78,19 +80,21 @@ struct job_spec {
 	const char *const *envp;
 	const char *cwd; /* NULL: the home directory, or / */
 	const struct user *user;
-	bool stdin_open; /* else stdin is /dev/null; a terminal is always open */
-	int connection;	 /* above 2: becomes stdin and stdout (stderr: /dev/null); 0: none */
+	bool stdin_open; /* the owner writes stdin; else it is /dev/null. Ignored for a terminal. */
+	/* A descriptor above 2 that the program gets as stdin and stdout, with /dev/null as stderr;
+	 * 0: none. */
+	int connection;
 	bool terminal;
 	uint16_t rows, columns;
-	uint64_t timeout_ms;	       /* 0: none */
-	int program_fd;		       /* -1, or the file to execute instead of argv[0] */
+	uint64_t timeout_ms;	       /* 0: no bound */
+	int program_fd;		       /* the file to execute instead of argv[0]; -1: none */
 	bool may_block, traced;	       /* see spawn.h */
 	const struct rlimits *rlimits; /* NULL: none asked for */
 	/* For a command in a container; otherwise zero. */
 	const struct spawn_inside *inside; /* used during job_start() */
-	struct cgroup_tree *cgroups;	   /* used instead of the table's */
-	const struct cgroup *cgroup;	   /* used instead of one from a tree */
-	void (*gone)(void *data);	   /* releases what was borrowed; called after `ended` */
+	struct cgroup_tree *cgroups;	   /* used instead of the table's tree */
+	const struct cgroup *cgroup;	   /* used instead of a cgroup of a tree */
+	void (*gone)(void *data); /* called after `ended`, when the job uses these no more */
 	void *gone_data;
 };
 
@@ -116,7 +120,7 @@ int job_table_init(struct job_table *table, struct loop *loop, const char *cgrou
 void job_table_hang_up(struct job_table *table);
 /* Sends SIGKILL to everything. */
 void job_table_kill(struct job_table *table);
-/* Frees ended jobs. To be called between rounds of the loop. */
+/* Frees the jobs that have ended. Must be called between rounds of the loop. */
 void job_table_sweep(struct job_table *table);
 void job_table_free(struct job_table *table); /* kills the jobs that live */
 
@@ -127,7 +131,7 @@ pid_t job_pid(const struct job *job);
 bool job_is_running(const struct job *job);
 /* Lets a job in the state HELD go on. */
 void job_release(struct job *job);
-/* To be called when the owner's space() would give room again. */
+/* Reads output again. Must be called when the owner's space() has room again. */
 void job_resume(struct job *job);
 /* Writes to the command's stdin. Returns how many bytes were taken; fewer than len mean that stdin
  * is full for now. If the command has closed its stdin, all bytes are taken and dropped. */
@@ -135,18 +139,18 @@ size_t job_write_stdin(struct job *job, const void *bytes, size_t len);
 /* Closes stdin after all bytes that were taken have been written. A terminal gets its end-of-file
  * character. */
 void job_close_stdin(struct job *job);
-/* Sends a signal: to the command's process group; on a terminal to the group in the foreground; in
- * a container to the command's process alone. */
+/* Sends a signal to the command's process group; if the command has a terminal, to the group in the
+ * foreground; if it is in a container, only to the command's process. */
 void job_signal(struct job *job, int signal);
 void job_resize(struct job *job, uint16_t rows, uint16_t columns);
-/* Kills the whole tree at once. The end is told as for every job. Does nothing if the job has
- * ended. */
+/* Kills all processes of the command at once. `ended` is called as for every job. Does nothing if
+ * the job has ended. */
 void job_kill(struct job *job);
-/* Kills the job, and takes its owner away. */
+/* Kills the job. Its owner is not called any more. */
 void job_abandon(struct job *job);
-/* Closes the job's terminal and takes its owner away: the job gets SIGHUP. If the program is still
- * there after LIMIT_HANG_UP_MS, its whole tree is killed. Other processes that ignore the SIGHUP
- * live on. */
+/* Closes the job's terminal, which sends SIGHUP to the job. Its owner is not called any more. If
+ * the program has not ended after LIMIT_HANG_UP_MS, all processes of the command are killed. If the
+ * program has ended, other processes of the command that ignore the SIGHUP live on. */
 void job_hang_up(struct job *job);
 
 #endif

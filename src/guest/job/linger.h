@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Pipes of commands that have ended and told so, to which a child in the background still writes.
- * Closing a pipe would kill the child by SIGPIPE, but such children live on: what they write is
- * read and dropped.
+ * Pipes of commands whose end was told, but to which a child in the background may still write. If
+ * the agent closed such a pipe, SIGPIPE would kill the child. So the agent keeps the pipe open, and
+ * reads and drops what the child writes.
  */
 #ifndef GUEST_LINGER_H
 #define GUEST_LINGER_H
 
 #include "guest/job/job.h"
 
-/* Takes over fd (non-blocking). If there are LIMIT_AGENT_LINGERING already, closes it instead. */
+/* Adds a pipe and takes over fd, which is non-blocking. If there are LIMIT_AGENT_LINGERING pipes
+ * already, only closes fd. */
 void linger_add(struct job_table *table, int fd);
 void linger_free_all(struct job_table *table);
 

@@ -11,7 +11,7 @@
 /* The size of a terminal if the request names none. */
 #define PTY_ROWS 24
 #define PTY_COLUMNS 80
-#define PTY_SIZE_MAX UINT16_MAX /* most rows or columns */
+#define PTY_SIZE_MAX UINT16_MAX /* the most rows or columns */
 
 struct pty {
 	int master; /* non-blocking */
@@ -19,7 +19,8 @@ struct pty {
 };
 
 #define PTY_MULTIPLEXER "/dev/ptmx"
-/* Opens a pseudo-terminal. ptmx is the path of a multiplexer; a container has its own. */
+/* Opens a pseudo-terminal. ptmx is the path of a multiplexer: PTY_MULTIPLEXER, or that of a
+ * container. */
 int pty_open(const char *ptmx, uint16_t rows, uint16_t columns, uid_t owner, struct pty *out,
 	     struct error *err);
 int pty_resize(int master, uint16_t rows, uint16_t columns, struct error *err);

@@ -2,8 +2,8 @@
 /*
  * The resource limits that a request asks for (setrlimit): {"nofile":{"soft":N,"hard":N}, ...}.
  *
- * The command's process sets them while it is still root. A client that may ask the agent may also
- * ask for root, so the kernel alone decides how far a limit can be raised.
+ * The command's process sets the limits while it is still root. A client of the agent may also ask
+ * for root, so only the kernel bounds how far a limit can be raised.
  */
 #ifndef GUEST_RLIMITS_H
 #define GUEST_RLIMITS_H
@@ -29,9 +29,10 @@ struct rlimits {
 /* Decodes wanted, the object or NULL. ERR_INVALID names a wrong limit or value; path is the
  * object's name in messages. */
 int rlimits_decode(json_t *wanted, const char *path, struct rlimits *out, struct error *err);
-/* Sets the limits of this process. A soft limit that is not asked for stays, but is lowered to the
- * hard limit. A soft limit above the present hard limit raises the hard limit too. Returns 0; -1
- * with errno, and *resource is the limit that was refused. Safe between vfork and exec. */
+/* Sets the limits of this process. A soft limit that is not asked for is kept, or lowered to the
+ * new hard limit. A soft limit above the present hard limit raises the hard limit too. Returns 0,
+ * or -1 with errno and *resource, the limit that was refused. May be called between vfork and
+ * exec. */
 int rlimits_apply(const struct rlimits *limits, int *resource);
 /* Returns the name of a limit, such as "nofile"; "?" for an unknown number. */
 const char *rlimits_name(int resource);

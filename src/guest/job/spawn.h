@@ -2,12 +2,12 @@
 /*
  * Forks and executes one command.
  *
- * Between fork and exec the child is already the command's user, and touches the command's
- * directory and file. Usually the child uses the agent's memory, and the agent stands still
- * meanwhile (vfork), which costs least. Then whatever holds up the child holds up the agent. A
- * share whose server is gone does so; a machine that has shares therefore sets may_block and pays
- * for a fork. A SIGSTOP from a process of the same user in the instant before exec does so too: a
- * hostile workload then loses its own agent and nobody else's (PID 1 still ends the machine).
+ * Between fork and exec the child is already the command's user, and opens the command's directory
+ * and file. Usually the child uses the agent's memory, and the agent is stopped until exec (vfork),
+ * which is fastest. But if something stops the child, it stops the agent too. A share whose server
+ * is gone can do this, so a machine that has shares sets may_block, and the child is forked. A
+ * SIGSTOP from a process of the same user just before exec can do this too: a hostile workload then
+ * loses only the agent of its own machine, and PID 1 can still end the machine.
  */
 #ifndef GUEST_SPAWN_H
 #define GUEST_SPAWN_H
@@ -24,14 +24,17 @@
 #define SPAWN_DESCRIPTORS 4
 
 /*
- * How a command gets into a container: steps of the child, which is forked for it. On failure each
- * step puts the reason into err. data is the child's own copy.
+ * How a command gets into a container: the steps of the child, which is always forked for this. If
+ * a step fails, it sets err to the reason. data is the child's own copy.
  */
 struct spawn_inside {
-	uint64_t namespaces; /* CLONE_NEW... of the child's own namespaces, from its start */
-	int pid_namespace;   /* a pidfd whose process is in it; -1: the agent's, or its own */
-	/* The descriptors that enter() uses. The child has them until enter() has returned, and no
-	 * other descriptor of the agent. */
+	uint64_t namespaces; /* CLONE_NEW...: the child is started in new namespaces of these types
+			      */
+	/* The pidfd of a process in the pid namespace that the child gets; -1: the agent's, or a
+	 * new one. */
+	int pid_namespace;
+	/* The descriptors that enter() uses. The child has them until enter() has returned, and has
+	 * no other descriptor of the agent. */
 	const int *descriptors;
 	size_t ndescriptors; /* at most SPAWN_DESCRIPTORS */
 	bool hold;	     /* the child waits for spawn_release() when all is set up */
@@ -49,18 +52,18 @@ struct spawn_spec {
 	const char *const *envp;
 	const char *cwd;	 /* NULL: the user's home directory, or / if there is none */
 	const struct user *user; /* NULL: the agent's own user */
-	int fds[3];		 /* all above 2; become 0, 1 and 2 */
-	bool terminal;		 /* fds[0] is a terminal for the session; inside: one is made */
-	int cgroup_fd;		 /* -1: none */
-	int program_fd;		 /* a file to execute; -1: argv[0] names the program */
-	bool may_block;		 /* see the top of this file */
-	bool traced;		 /* gets a login uid, by which kaudit_link.h finds it */
+	int fds[3];	/* the descriptors for 0, 1 and 2 of the program; all are above 2 */
+	bool terminal;	/* fds[0] is the session's terminal; `inside` opens its own */
+	int cgroup_fd;	/* -1: no cgroup */
+	int program_fd; /* a file to execute; -1: argv[0] names the program */
+	bool may_block; /* see the top of this file */
+	bool traced;	/* the command gets a login uid (kaudit_link.h) */
 	const struct rlimits *rlimits;	   /* NULL: the usual limits */
 	const struct spawn_inside *inside; /* NULL: no container; else user and cwd are unused */
 };
 
-/* The step of the child that failed. ENTERED is no failure: the child is in its container, and
- * waits. */
+/* The step of the child that has failed. SPAWN_ENTERED is no failure: the child is in its
+ * container, and waits for spawn_release(). */
 enum spawn_step {
 	SPAWN_NONE,
 	SPAWN_SESSION,
@@ -74,42 +77,42 @@ enum spawn_step {
 struct spawn_failure {
 	int step;
 	int errnum;
-	int resource;	/* for RLIMIT: the limit */
-	char text[256]; /* for INSIDE: the whole message */
+	int resource;	/* for SPAWN_RLIMIT: the limit */
+	char text[256]; /* for SPAWN_INSIDE: the whole message */
 };
 
 /*
- * Starts a command. On success there is a child. *status_fd is -1 if its fate is known: *failure
- * then says it, with step NONE for a program that runs. Otherwise *status_fd is non-blocking. It
- * reaches its end if exec succeeds; if exec fails, it first yields a struct spawn_failure. In the
- * command all signals are unblocked and have their default action, provided that this process
- * ignores no signal but SIGPIPE and handles none.
+ * Starts a command. Returns 0 if there is a child. If *status_fd is -1, the exec is done already:
+ * failure->step is SPAWN_NONE if the program runs, else the step that has failed. Otherwise
+ * *status_fd is a non-blocking descriptor for spawn_hear(). In the command all signals are
+ * unblocked and have their default action, if this process ignores no signal except SIGPIPE and
+ * handles none.
  */
 int spawn_start(const struct spawn_spec *spec, struct proc *out, int *status_fd,
 		struct spawn_failure *failure, struct error *err);
 
 /*
- * Reads what the child says through status_fd. Returns 1 if *out is a failure, or ENTERED with the
- * master of the container's terminal in *master (else -1); 0 if there is nothing yet; -1 if the
- * child is past its exec, or gone.
+ * Reads what the child reports through status_fd. Returns 1 if *out is a failure, or has the step
+ * SPAWN_ENTERED; *master is then the master of the container's terminal, or -1. Returns 0 if there
+ * is no report yet. Returns -1 if the exec has succeeded, or the child has ended.
  */
 int spawn_hear(int status_fd, struct spawn_failure *out, int *master);
 /* Lets a child that waits go on. */
 int spawn_release(int status_fd, struct error *err);
 
 /*
- * Makes path the working directory if it lies below the root of this process, and returns 0. Returns
- * -1 with errno otherwise; the working directory is then "/" if path led out of the root (EXDEV), or
- * as it was. A path can lead out of the root because chdir() also follows the links fd, cwd and root
- * of /proc/PID, which may end in another mount namespace, and a working directory outlives execve()
- * (CVE-2024-21626 of runc).
+ * Makes path the working directory if it lies below the root of this process. Returns 0, or -1 with
+ * errno. After EXDEV (path leads out of the root) the working directory is "/", after any other
+ * error it is unchanged. A path can lead out of the root because chdir() also follows the links fd,
+ * cwd and root of /proc/PID, which may end in another mount namespace; and a program keeps its
+ * working directory at execve() (CVE-2024-21626 of runc).
  */
 int spawn_enter_directory(const char *path);
 /* Sets err to the meaning of errnum from spawn_enter_directory() for path. Returns -1. */
 int spawn_explain_directory(const char *path, int errnum, struct error *err);
 
-/* Returns the exit code for the failure: 127 not found, 126 not executable, 125 anything else. err
- * names what was asked for. */
+/* Returns the exit code for the failure: 127 if the program was not found, 126 if it cannot be
+ * executed, else 125. Sets err to the message. */
 int spawn_explain(const struct spawn_failure *failure, const char *program, const char *cwd,
 		  const struct user *user, struct error *err);
 

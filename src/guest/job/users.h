@@ -37,8 +37,8 @@ struct user {
  */
 int user_resolve(const char *etc, const char *spec, struct user *out, struct error *err);
 
-/* Gives this process, which runs as root, the ids and groups of that user for good, and with that
- * no capabilities. Returns 0; -1 with errno. */
+/* Gives this process, which runs as root, the ids and groups of that user for ever, which also
+ * takes away its capabilities. Returns 0, or -1 with errno. */
 int user_become(const struct user *user);
 
 #endif

@@ -25,11 +25,12 @@ struct dhcp_answer {
 	struct network network; /* address, netmask, gateway, dns, mtu */
 };
 
-/* Makes the payload of a UDP datagram to port 67. offer is what is asked for; NULL in a DISCOVER.
- * Returns the length. */
+/* Makes the payload of a UDP datagram to port 67, and returns its length. offer is the offer that a
+ * REQUEST accepts; NULL for a DISCOVER. */
 size_t dhcp_make(uint8_t out[DHCP_MESSAGE_MAX], enum dhcp_kind kind, uint32_t transaction,
 		 const uint8_t mac[6], const struct dhcp_answer *offer);
-/* Reads an answer. ERR_INVALID for anything but an answer to that transaction of that card. */
+/* Reads an answer. ERR_INVALID: the bytes are no answer, or the answer is for another transaction
+ * or card. */
 int dhcp_read(const uint8_t *bytes, size_t len, uint32_t transaction, const uint8_t mac[6],
 	      struct dhcp_answer *out, struct error *err);
 /* Asks a server and fills in what it gives, within LIMIT_GUEST_DHCP_MS. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Finds the TCP ports at which servers listen, in the caller's network namespace and at any
- * address, and the event that says when this may have changed.
+ * Finds the TCP ports at which servers listen, at any address in the network namespace of this
+ * process, and gets events from the kernel when these ports may have changed.
  */
 #ifndef GUEST_LISTENING_H
 #define GUEST_LISTENING_H
@@ -12,11 +12,11 @@
 /* Finds the ports of this moment. On failure *out is unchanged. */
 int listening_ports(struct port_set *out, struct error *err);
 
-/* Events for every socket of the system that begins or ends to listen, in any network namespace. An
- * event comes as the change begins: a look at once may be a moment too early. */
+/* A source of events, one for every socket that begins or ends to listen, in any network namespace.
+ * An event comes when the change begins, so listening_ports() may not find the change at once. */
 struct listening_events;
-/* Returns NULL if the kernel has no such events, or refuses them. Needs root's rights and Linux
- * 5.8. */
+/* Opens the source. Needs root's rights and Linux 5.8. Returns NULL with an error if the kernel has
+ * no such events, or refuses them. */
 struct listening_events *listening_events_open(struct error *err);
 /* Returns a descriptor that is readable if something has happened since listening_events_take(). */
 int listening_events_fd(const struct listening_events *events);

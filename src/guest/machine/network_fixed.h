@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sets up cards like links of the host, if the run config's "network" has "interfaces"
- * (docs/agent-protocol.md has the fields). A MAC address finds each card of the guest. The card
- * gets the given name, MTU, addresses, routes and neighbours. No other route is made, and no
- * address waits for the check whether another machine has it.
+ * Configures cards like links of the host, if the run config's "network" has "interfaces"
+ * (docs/agent-protocol.md has the fields). Each card is found by its MAC address, and gets the
+ * given name, MTU, addresses, routes and neighbours. No other route is made. An address can be used
+ * at once: the kernel does not first check whether another machine has it.
  */
 #ifndef GUEST_NETWORK_FIXED_H
 #define GUEST_NETWORK_FIXED_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reads what the kernel was told when it configured the card by itself ("ip=dhcp" on its command
- * line). It is in /proc/net/pnp, as the kernel's Documentation/admin-guide/nfs/nfsroot.rst
+ * Reads the answer that the kernel got when it configured the card by itself ("ip=dhcp" on its
+ * command line). /proc/net/pnp has it, as the kernel's Documentation/admin-guide/nfs/nfsroot.rst
  * describes:
  *
  * 	#PROTO: DHCP		or "#MANUAL" if it has asked nobody

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Published ports. Each has a vsock port of the guest, which is 65536 higher, and whose connections
- * lead to the guest's TCP port. If any port is published, vsock port 65536 serves it, whose
- * connections name the TCP port first. With vsock a separate process does the work: the agent
- * listens before any workload can, hands the sockets to the process, and starts it again if it
- * dies. With a mux, through which every byte goes anyway, the agent does the work itself.
+ * Published ports. For TCP port P the guest has vsock port 65536+P, whose connections lead to P. If
+ * the config publishes any port, the guest has vsock port 65536, and each connection to it first
+ * names its TCP port. With vsock a separate process does the work: the agent listens before any
+ * workload can, gives the listening sockets to this process, and starts it again if it dies. With a
+ * mux the agent does the work itself, since every byte goes through the agent anyway.
  */
 #ifndef GUEST_PUBLISH_H
 #define GUEST_PUBLISH_H

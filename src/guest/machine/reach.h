@@ -15,12 +15,12 @@ struct reach_port {
 };
 
 /* Begins to connect. data is a struct reach_port, which the caller keeps. done is called once, from
- * the loop. Returns NULL without memory. */
+ * the loop. Returns NULL if there is no memory. */
 void *reach_port(void *data, reached_fn *done, void *done_data, struct error *err);
-void reach_give_up(void *attempt); /* only before done was called */
+void reach_give_up(void *attempt); /* must not be called after done */
 
-/* Begins to connect to the port that the host first names on fd: two bytes in network order, after
- * which the stream begins. The caller keeps fd; data is the loop. */
+/* Begins to connect to a port that the host names on fd: in two bytes in network order, before the
+ * bytes of the stream. The caller closes fd. data is the loop. */
 void *reach_told(void *data, int fd, reached_fn *done, void *done_data, struct error *err);
 void reach_told_give_up(void *attempt);
 

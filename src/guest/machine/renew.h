@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Makes a restored machine different from its siblings: the kernel's random numbers, the boot id,
- * and the files that must belong to one machine alone.
+ * Makes a restored machine different from other machines of the same template: its random numbers,
+ * its boot id, and the files that only one machine may have.
  *
  * The image's own ssh-keygen makes a host key for ssh, which takes a tenth of a second or more. So
- * this is done only if there were keys, in a separate process, and for one kind: ed25519 costs the
- * least, and every client of the last ten years takes it; an RSA key would take seconds. Keys of
- * other kinds are removed, since a key that siblings share is worse than none.
+ * a key is made only if the image had keys, in a separate process, and only of the kind ed25519: it
+ * takes the least time, and every client of the last ten years accepts it. An RSA key would take
+ * seconds. Keys of other kinds are removed, since a key that several machines share is worse than
+ * no key.
  */
 #ifndef GUEST_RENEW_H
 #define GUEST_RENEW_H
@@ -16,11 +17,12 @@
 #include "base/error.h"
 #include "guest/agent/config.h"
 
-/* Does what can be done before the machine is saved, so that it costs the siblings nothing. */
+/* Does the part that can be done before the machine is saved, so that restored machines need not do
+ * it. */
 int renew_prepare(struct error *err);
-/* Renews the machine. *more: renew_host_keys() must be called, which may block. */
+/* Renews the machine. Sets *more if renew_host_keys() must be called too; that may block. */
 int renew_machine(const struct config_renew *renew, bool *more, struct error *err);
-/* Parts of renew_machine(): files below root, an open directory. */
+/* Parts of renew_machine(), for files below root, which is an open directory. */
 int renew_drop_seeds(int root, struct error *err);
 int renew_ids(int root, const char *machine_id, struct error *err);
 /* Removes all host keys below root. *any: there were some. */

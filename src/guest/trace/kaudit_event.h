@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Puts events of the kernel's audit together from their records. The records of one event have one
- * serial number; records of events on several processors come mixed. An event ends with a record of
- * its own. If that record was lost, the event is handed on, as far as it is known, when its place
- * is needed. It is pure, and its memory is bounded whatever comes.
+ * Puts events of the kernel's audit together from their records. All records of an event have the
+ * same serial number; records of several events may come mixed. A special record ends an event. If
+ * that record was lost, the event is handed on incomplete when another event needs its place. The
+ * functions are pure, and their memory is bounded, whatever the records are.
  */
 #ifndef GUEST_KAUDIT_EVENT_H
 #define GUEST_KAUDIT_EVENT_H
@@ -13,14 +13,14 @@
 
 #include "base/buf.h"
 
-/* The keys of the agent's rules (kaudit_link.c), with which the kernel marks the events. All but
- * the first two name a way in which open's flags are given. */
+/* The keys of the agent's rules (kaudit_link.c), with which the kernel marks the events. The last
+ * four also say where a call that opens a file has its flags. */
 #define KAUDIT_KEY_EXEC "exec"
 #define KAUDIT_KEY_CONNECT "connect"
 #define KAUDIT_KEY_OPEN "open"	     /* in the second argument */
-#define KAUDIT_KEY_OPENAT "openat"   /* in the third */
-#define KAUDIT_KEY_OPENAT2 "openat2" /* in a record of their own */
-#define KAUDIT_KEY_CREAT "creat"     /* not at all */
+#define KAUDIT_KEY_OPENAT "openat"   /* in the third argument */
+#define KAUDIT_KEY_OPENAT2 "openat2" /* in another record of the event */
+#define KAUDIT_KEY_CREAT "creat"     /* nowhere: it has no flags */
 
 /* About how many bytes of JSON, and how many words, are kept of an argv. */
 #define KAUDIT_ARGV_BYTES 32768
@@ -58,21 +58,21 @@ struct kaudit_event {
 
 /*
  * Counts events that the kernel made and that never came. The kernel numbers events, but does not
- * always count those that it drops on the way: without `audit=1` on its command line, a record that
- * twice found the agent's socket full is lost without notice. Zeroed: none seen yet.
+ * always count the events that it drops: without `audit=1` on its command line, a record that twice
+ * found the agent's socket full is lost and not counted. All 0: no event has come yet.
  */
 struct kaudit_serials {
 	bool begun;
-	uint64_t settled; /* for events up to here it is known which have come */
-	uint64_t mark;	  /* the highest number at the last settling */
+	uint64_t settled; /* the events up to this number were counted */
+	uint64_t mark;	  /* the highest number at the last kaudit_events_settle() */
 	uint64_t highest;
 	uint64_t seen, seen_later; /* events seen up to the mark, and above it */
 };
 
 struct kaudit_events {
 	struct kaudit_event open[KAUDIT_EVENTS];
-	/* Events that were begun and lack what they tell of, or that never came. The owner reads
-	 * and clears it. */
+	/* The number of events that lack a needed record, or that never came. The owner reads and
+	 * clears it. */
 	uint64_t lost;
 	struct kaudit_serials serials;
 	void (*done)(void *data, const struct kaudit_event *event);
@@ -82,8 +82,9 @@ struct kaudit_events {
 /* Takes a record. type is its netlink message type. Skips records that are not of the agent's
  * rules. */
 void kaudit_events_take(struct kaudit_events *events, unsigned type, const char *text, size_t len);
-/* Counts the events that were expected at the last call and have not come until now. Events of one
- * processor may overtake those of another, so calls must be about a second apart. */
+/* Counts the events whose numbers were below the highest at the last call, and that have not come
+ * since. An event of one processor may come after a later event of another, so calls must be about
+ * a second apart. */
 void kaudit_events_settle(struct kaudit_events *events);
 /* Hands on the events that wait for their end. */
 void kaudit_events_flush(struct kaudit_events *events);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The kernel's audit: the agent's rules, and the kernel's records through netlink. Only one process
- * of a machine can receive them, which is this one. From then on no other process, not even root,
- * can change what is recorded, until the machine ends. Nothing ever waits for this process: records
- * for which it is too slow are dropped and counted by the kernel.
+ * of a machine can receive the records, and that is this one. Once it receives them, no other
+ * process, not even root's, can change what is recorded, until the machine ends. Nothing ever waits
+ * for this process: if it is too slow, the kernel drops records and counts them.
  *
- * What is recorded are processes that have a login uid (see spawn.h), which are those that the host
- * runs and their descendants: every exec, every open for writing, every connect to an IP address.
+ * Only processes that have a login uid are recorded (see spawn.h): those that the host runs, and
+ * their descendants. Of these the kernel records every exec, every open for writing, and every
+ * connect to an IP address.
  */
 #ifndef GUEST_KAUDIT_LINK_H
 #define GUEST_KAUDIT_LINK_H
@@ -20,19 +21,19 @@
 struct kaudit_link {
 	int fd;
 	uint64_t lost;	      /* records that the kernel dropped; the owner reads and clears it */
-	uint32_t seen_lost;   /* the kernel's last count */
-	unsigned next, count; /* of the records that were fetched at once */
+	uint32_t seen_lost;   /* the kernel's last count of lost records */
+	unsigned next, count; /* the next one, and the number, of the records read in one call */
 };
 
 /* Begins the recording. ERR_UNSUPPORTED: this kernel has no audit, or another process receives
  * it. */
 int kaudit_link_open(struct kaudit_link *link, struct error *err);
-/* Returns the text and type of the next record; false if there is none now. text is valid until the
- * next call. */
+/* Returns true with the text and type of the next record; false if there is none now. text is valid
+ * until the next call. */
 bool kaudit_link_next(struct kaudit_link *link, unsigned *type, const char **text, size_t *len);
-/* Asks how many records were lost; the answer comes among the records, and goes to `lost`. If the
- * kernel has disconnected this process because it was slow, the process connects again when the
- * answer comes. */
+/* Asks the kernel how many records were lost. The answer comes among the records, and is added to
+ * `lost`. If the kernel has disconnected this process because it was slow, this process connects
+ * again when the answer comes. */
 void kaudit_link_ask(struct kaudit_link *link);
 void kaudit_link_close(struct kaudit_link *link);
 

@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Borrowed bytes without a NUL at the end. */
+/* A part of a text that the caller keeps, without a NUL at the end. */
 struct kaudit_span {
 	const char *at;
 	size_t len;
@@ -29,11 +29,13 @@ bool kaudit_header(struct kaudit_span text, struct kaudit_stamp *out, struct kau
 /* Takes the next field off *rest. Skips words without '='. Returns false at the end. */
 bool kaudit_field(struct kaudit_span *rest, struct kaudit_span *key, struct kaudit_span *value);
 bool kaudit_is(struct kaudit_span span, const char *text);
-/* Return true if the whole span is a number (of that base). */
+/* Functions that read the whole span as a number (of that base, or of base 10). They return false
+ * if it is no such number. */
 bool kaudit_unsigned(struct kaudit_span span, int base, uint64_t *out);
 bool kaudit_signed(struct kaudit_span span, int64_t *out);
-/* Decodes a value from a program: quoted, hexadecimal, or (null), which means nothing. Returns the
- * number of bytes written, at most room; -1 if it is none of these, or longer. */
+/* Decodes a value from a program: quoted, hexadecimal, or (null), which means an empty value.
+ * Returns the number of bytes written, or -1 if the value has none of these forms, or is longer
+ * than room. */
 long kaudit_decode(struct kaudit_span value, uint8_t *out, size_t room);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Makes messages for the control stream from events:
- * {"type":"telemetry","format":1,"records":[...],"lost"?:N}. The records per second are limited.
- * Further ones are counted in `lost`, like those that were dropped earlier. It is pure except for
- * the clock.
+ * {"type":"telemetry","format":1,"records":[...],"lost"?:N}. The number of records in a second is
+ * limited. Further records are counted in `lost`, together with records that were dropped before
+ * they came here. The functions are pure except that they read the clock.
  */
 #ifndef GUEST_TELEMETRY_BATCH_H
 #define GUEST_TELEMETRY_BATCH_H
@@ -30,7 +30,7 @@ struct telemetry_batch {
 /* Returns false for devices and pipes, which every shell script opens to write: they are not
  * files. */
 bool telemetry_is_of_interest(const struct kaudit_event *event);
-/* Return a record as JSON; NULL without memory. */
+/* Functions that return a record as JSON, which the caller frees; NULL if there is no memory. */
 char *telemetry_record(const struct kaudit_event *event);
 char *telemetry_written_record(const struct written_file *file);
 

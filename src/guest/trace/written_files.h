@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Finds large files that were written: when a file that was open for writing is closed, its size is
- * told if it is at least LIMIT_TELEMETRY_WRITE_BYTES (fanotify). The kernel names a process and a
- * file, but not whether the process is traced. So a file counts only if kaudit has told that a
- * traced process opened it to write.
+ * Finds large files that were written: files of at least LIMIT_TELEMETRY_WRITE_BYTES that were open
+ * for writing and are closed (fanotify). For each the kernel names the process and the file, but
+ * does not say whether the process is traced. So a file counts only if kaudit has reported that a
+ * traced process opened it for writing.
  */
 #ifndef GUEST_WRITTEN_FILES_H
 #define GUEST_WRITTEN_FILES_H
@@ -29,10 +29,10 @@ struct written_file {
 };
 
 struct written_files {
-	int fd;	    /* fanotify; -1: none */
-	int mounts; /* its POLLPRI means: there is another file system */
+	int fd;	    /* the descriptor of fanotify; -1: none */
+	int mounts; /* a descriptor; POLLPRI on it means that the mounts have changed */
 	uint64_t least;
-	uint64_t lost; /* closings that were lost; the owner reads and clears it */
+	uint64_t lost; /* the number of lost events; the owner reads and clears it */
 	struct {
 		dev_t dev;
 		ino_t inode;
@@ -47,7 +47,7 @@ int written_files_begin(struct written_files *files, struct error *err);
 void written_files_mark(struct written_files *files);
 /* Notes that a traced process opens the file to write. */
 void written_files_opened(struct written_files *files, dev_t dev, ino_t inode);
-/* Reads the closings that there are now into `closed`. Returns false if `closed` is full. */
+/* Reads the events that have come into `closed`. Returns false if `closed` is full. */
 bool written_files_read(struct written_files *files);
 /* Returns true if a traced process opened the file in `closed`. */
 bool written_files_is_ours(const struct written_files *files, const struct written_file *file);
