@@ -50,12 +50,12 @@ void machine_warn(const struct cli *cli, const struct machine_values *values);
 
 /* Option rows for every command that makes machines with a network. The values of such a command
  * have a field `egress`. */
-#define EGRESS_NAMES(type)                                                                           \
-	{                                                                                            \
-		"egress", 0, CLI_OPTION_LIST, offsetof(type, egress.names), "HOST[:PORT,...]",       \
-			"the one host that nat may reach, or *.HOST for all below it; may be given " \
-			"again",                                                                     \
-			0, 0                                                                         \
+#define EGRESS_NAMES(type)                                                                     \
+	{                                                                                      \
+		"egress", 0, CLI_OPTION_LIST, offsetof(type, egress.names), "HOST[:PORT,...]", \
+			"let nat reach only HOST, or *.HOST for all below it; may be given "   \
+			"again",                                                               \
+			0, 0                                                                   \
 	}
 #define EGRESS_FROM(type)                                                                     \
 	{                                                                                     \
