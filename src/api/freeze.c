@@ -81,8 +81,13 @@ int transfer_frozen(const struct transfer *transfer, const char *path,
 	char word[7];
 	pthread_t thread;
 
-	if (notes < 0 || fd_pipe(told, err) < 0 || fd_pipe(said, err) < 0)
+	if (notes < 0 || fd_pipe(told, err) < 0)
 		return -1;
+	if (fd_pipe(said, err) < 0) {
+		close(told[0]);
+		close(told[1]);
+		return -1;
+	}
 	autoclose int tell = told[1], hear = said[0];
 	f.call = (struct call){transfer, command, told[0], said[1], notes, {0}};
 	status = pthread_create(&thread, NULL, freeze, &f);
@@ -101,10 +106,8 @@ int transfer_frozen(const struct transfer *transfer, const char *path,
 		status = work(data, err);
 	close(steal_fd(&tell)); /* closing thaws the file system */
 	pthread_join(thread, NULL);
-	if (f.status < 0) {
-		*err = f.error;
-		return -1;
-	}
+	if (f.status < 0)
+		return error_copy(err, &f.error);
 	if (f.call.outcome.end == MICROAGENT_EXITED && f.call.outcome.exit_code != 0)
 		return take_notes(&f.call, err);
 	return status;

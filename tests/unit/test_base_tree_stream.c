@@ -235,6 +235,31 @@ static void what_costs_its_sender_nothing_ends(void **state)
 	}
 }
 
+/* A tree that ends before each of its directories ended is not put in its place. */
+static void an_open_directory_is_no_end(void **state)
+{
+	const struct scratch *s = *state;
+	struct tree_target target = {.dir = s->fd, .name = "open"};
+
+	for (int ends = 0; ends <= 2; ends++) {
+		struct tree_line line = {.cancel = -1};
+		struct error err = {0};
+
+		line.fd = new_stream();
+		put(line.fd, TREE_DIR, "", "");
+		put(line.fd, TREE_DIR, "a", "");
+		for (int i = 0; i < ends; i++)
+			put(line.fd, TREE_DIR_END, i == 0 ? "a" : "", "");
+		put(line.fd, TREE_END, "", "");
+		lseek(line.fd, 0, SEEK_SET);
+		assert_int_equal(tree_receive(&line, &target, NULL, &err), ends == 2 ? 0 : -1);
+		assert_int_equal(strstr(err.msg, "damaged") != NULL, ends < 2);
+		assert_int_equal(exists(s, "open"), ends == 2);
+		assert_no_temporary(s);
+		close(line.fd);
+	}
+}
+
 static void the_umask_holds(void **state)
 {
 	const struct scratch *s = *state;
@@ -620,6 +645,7 @@ int main(void)
 		scratch_test(many_receive_at_once),
 		scratch_test(a_file_without_a_name),
 		scratch_test(what_costs_its_sender_nothing_ends),
+		scratch_test(an_open_directory_is_no_end),
 		scratch_test(hostile_entries),
 		scratch_test(hostile_links),
 		scratch_test(broken_streams),

@@ -443,7 +443,7 @@ static int receive_rest(struct receiver *r, struct error *err)
 			return -1;
 		switch (r->entry.type) {
 		case TREE_END:
-			return 0;
+			return r->open == 0 ? 0 : tree_damaged(err);
 		case TREE_ERROR:
 			return tree_error_of(&r->entry, err);
 		case TREE_SKIPPED:

@@ -178,6 +178,10 @@ static int send_link(struct sender *s, int dir, const char *name, const struct s
 	char target[TREE_PATH_MAX + 1];
 	ssize_t n = readlinkat(dir, name, target, sizeof(target) - 1);
 
+	if (n < 0 && errno == ENOENT)
+		return 0; /* it was removed meanwhile */
+	if (n < 0 && errno == EINVAL)
+		return skip_entry(s, "changed while it was read", err);
 	if (n < 0)
 		return error_errno(err, errno, "%.300s", s->entry.path);
 	target[n] = '\0';

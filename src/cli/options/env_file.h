@@ -15,7 +15,7 @@ void env_list_free(struct env_list *list); /* accepts a zeroed one */
 
 /* Reads the variables of each file, and then adds the words of `given`, which replace variables of
  * the same name. The files have the format of docker's --env-file; docs/microagent-run.1.scd has
- * rules. A mistake in a file is the user's error (exit 2). No message shows text that may be a
+ * the rules. A mistake in a file is the user's error (exit 2). No message shows text that may be a
  * secret. The caller frees list, also after a failure. */
 int env_list_fill(struct cli *cli, const struct cli_words *files, const struct cli_words *given,
 		  struct env_list *list, struct error *err);

@@ -96,9 +96,10 @@ mode_t process_umask(void)
 {
 	static const char key[] = "\nUmask:";
 	autobuf struct buf text = BUF_INIT(65536);
-	const char *found = NULL;
+	const char *status = NULL, *found;
 
 	if (path_read_file_at(AT_FDCWD, "/proc/thread-self/status", &text, NULL) == 0)
-		found = strstr(buf_string(&text), key);
+		status = buf_string(&text);
+	found = status ? strstr(status, key) : NULL;
 	return found ? (mode_t)strtoul(found + strlen(key), NULL, 8) & 0777 : 077;
 }

@@ -54,7 +54,8 @@ int process_start_time(pid_t pid, uint64_t *began, struct error *err)
 	}
 	/* Field 2 is the name in brackets, which may have blanks and brackets itself. So the later
 	 * fields are counted from the last ')'. */
-	field = strrchr(buf_string(&stat), ')');
+	field = buf_string(&stat);
+	field = field ? strrchr(field, ')') : NULL;
 	for (int i = 2; field && i < 22; i++)
 		if ((field = strchr(field, ' ')))
 			field++;
