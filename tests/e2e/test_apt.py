@@ -11,7 +11,7 @@ import test_kernel_image
 from conftest import BIN
 
 cache = test_kernel_image.cache
-TAKES_A_FILE = "--from FILE takes one that is here"
+TAKES_A_FILE = "--from FILE takes a package that is here"
 foreign = pytest.mark.skipif(os.uname().machine == "aarch64", reason="this host is arm64 itself, and has lists of its own")
 
 

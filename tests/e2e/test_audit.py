@@ -628,7 +628,7 @@ def telemetry_is_vouched_for(place, name):
                                        "confirmedBytes": confirmed, **({} if what in ("whole", "grown") else {"line": line})}
         said = place("audit", "verify", name).stdout
         assert {"whole": "telemetry.jsonl is whole", "grown": "closes the log, and telemetry.jsonl has 3 bytes behind"}.get(
-            what, f"telemetry.jsonl is {what}: it is not what line {line} has the digest of") in said
+            what, f"telemetry.jsonl is {what}: it does not have the digest that line {line} of the log has for it") in said
 
 
 @pytest.mark.parametrize("data, size", [
@@ -760,7 +760,7 @@ def test_stray_entries_beside_the_security_logs(place):
         assert answer["verdict"] == "closed" and answer["confirmed"] == answer["lines"]
         assert {entry["path"]: entry["why"] for entry in answer["passedOver"]} == {path: why for path, (_, why) in strays_there.items()}
         said = place("audit", "verify", name, check=0).stdout
-        assert all(f"{path} is called as a security log and was passed over: {why}: move it out of there" in said
+        assert all(f"{path} has the name of a security log, but was not read: {why}: move it to another place" in said
                    for path, (_, why) in strays_there.items()), said
         place("session", "gc", check=0)
     finally:
@@ -802,7 +802,7 @@ def test_files_that_are_sparse(place):
     answer = json.loads(place("--json", "audit", "verify", long_told, check=1).stdout)
     schema_check.validate("cli-audit-verify", answer)
     assert not answer["ok"] and answer["telemetry"]["verdict"] == "altered" and answer["telemetry"]["bytes"] == SPARSE
-    assert f"is longer ({SPARSE} bytes) than microagent writes it" in place("audit", "verify", long_told, check=1).stdout
+    assert f"it has more bytes ({SPARSE}) than microagent writes" in place("audit", "verify", long_told, check=1).stdout
     shown = place("audit", "show", long_log, check=1)
     assert f"{bundle(place, long_log)}/audit.log: the file has {SPARSE} bytes" in shown.stderr and not shown.stdout
     told = place("audit", "telemetry", long_told, check=1)

@@ -83,7 +83,7 @@ def run_job(host, how, *words, typed=b""):
 def test_a_signal_ends_it(vm, words, stop, end):
     lines, screen = run_job(vm, "term", *words, typed=b"typed\n")
     assert lines == [f"stopped by {stop}", f"ended with {end}"], (lines, screen)
-    assert ("the terminal is another job's, and this one was told to end" in screen) == (words[0] == "connect"), screen
+    assert ("another job has the terminal, and this command was told to end" in screen) == (words[0] == "connect"), screen
     assert "cat" not in vm("exec", "vm", "--", "ps", check=0).stdout
 
 

@@ -212,7 +212,7 @@ def test_a_dash_is_no_target(host):
     host("create", "w", *SMALL, "--output", "out=/etc/passwd", check=0)
     for words in (("artifacts", "get", "w", "out", "-"), ("cp", "w:/etc/passwd", "-"), ("cp", "-", "w:/workspace/f")):
         said = fails(host, 2, *words)
-        assert '"-" is no file here: `microagent exec NAME -- cat /PATH` prints one' in said, said
+        assert '"-" does not mean stdin or stdout here: `microagent exec NAME -- cat /PATH` prints a file' in said, said
     assert not Path("-").exists()
     host("delete", "w", check=0)
 
@@ -240,7 +240,7 @@ def test_options_that_are_empty_or_no_such_word(host):
     for option, word in (("--mediation", "1=x"), ("--vsock", "x"), ("--publish", "x")):
         assert fails(host, 2, "session", "create", "--base", "web", option, word).startswith(f'microagent: {option}: "{word}" is not ')
     for words in (("run", "--mediation-optional", "--", "true"), ("session", "create", "--base", "web", "--mediation-optional")):
-        assert fails(host, 2, *words) == "microagent: --mediation-optional goes with --mediation\n"
+        assert fails(host, 2, *words) == "microagent: --mediation-optional needs --mediation\n"
 
 
 @pytest.mark.parametrize("words,text", [

@@ -107,7 +107,7 @@ def test_send_prints_the_output_and_gives_the_code(vm):
 
 
 @pytest.mark.parametrize("words,said", [
-    (("vm",), "stdin is no terminal"), (("vm", "--serial", "--send", "x"), "--serial"),
+    (("vm",), "stdin is not a terminal"), (("vm", "--serial", "--send", "x"), "--serial"),
     (("vm", "--serial", "--user", "root"), "--serial"), (("vm", "--timeout", 3), "--timeout")])
 def test_words_that_do_not_go_together(vm, words, said):
     done = vm("connect", *words, check=2)

@@ -103,7 +103,7 @@ def test_machines_go_on_when_another_version_is_installed(versions):
     # The kernel's initrd is still of the other version, and its agent still works.
     host("start", "box", check=0)
     assert host("exec", "box", "--", "cat", "/work/file", check=0).stdout == "kept\n"
-    assert "not of this build: `microagent kernel refresh`" in host("run", "--", "true", check=0).stderr
+    assert "from another build of microagent: `microagent kernel refresh`" in host("run", "--", "true", check=0).stderr
     for words in (("stop", "box"), ("delete", "box"), ("session", "destroy", session), ("base", "delete", "web-v1")):
         host(*words, check=0)
 

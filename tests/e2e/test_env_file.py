@@ -47,12 +47,12 @@ def test_the_command_has_it(host):
 
 
 @pytest.mark.parametrize("content,text", [
-    (b"A=1\n\n=2\n", "notes.env:3: a variable without a name"),
-    (b"A=1\n# c\nB AD=secret\n", "notes.env:3: a blank in the name of a variable"),
-    (b"WORD OTHER\n", "notes.env:1: a blank in the name of a variable"),
-    (b"A=1\nB=\xff\n", "notes.env:2: not UTF-8"),
-    (b"A=1\nB=se\0cret\n", "notes.env:2: a NUL byte"),
-    (b"A=1\nB=" + b"x" * 131070 + b"\n", "notes.env:2: longer than the 131071 bytes that a variable can have"),
+    (b"A=1\n\n=2\n", "notes.env:3: the variable has no name"),
+    (b"A=1\n# c\nB AD=secret\n", "notes.env:3: the variable's name has a blank in it"),
+    (b"WORD OTHER\n", "notes.env:1: the variable's name has a blank in it"),
+    (b"A=1\nB=\xff\n", "notes.env:2: the line is not UTF-8"),
+    (b"A=1\nB=se\0cret\n", "notes.env:2: the line has a NUL byte"),
+    (b"A=1\nB=" + b"x" * 131070 + b"\n", "notes.env:2: the variable is longer than the limit of 131071 bytes"),
     (b"# " + b"x" * 1048576, "--env-file notes.env: more than the limit of 1048576 bytes"),
 ], ids=["no-name", "blank", "blank-alone", "utf-8", "nul", "long-line", "long-file"])
 @pytest.mark.parametrize("words", COMMANDS, ids=["create", "run"])

@@ -362,7 +362,7 @@ def test_its_directories_come_back(web):
     told = web.json("session", "share", name, given, "--at", "/given")["shares"]
     for _ in range(2):
         done = web("session", "restore", name, "before", check=0)
-        assert "is not on" not in done.stderr, done
+        assert "could not be shared on" not in done.stderr, done
         listed, = [one for one in web.json("session", "list")["sessions"] if one["name"] == name]
         assert listed["shares"] == told and listed["boot"] == {"how": "restored"}
         run(web, name, "date +%N >> /given/new")
@@ -380,11 +380,11 @@ def test_its_directories_come_back(web):
         done = web("--json", "session", "restore", name, "before", check=0)
         web.wrap = wrap
         assert virtiofsd.PROGRAM.rsplit("/", 1)[1] in json.loads(done.stdout)["snapshot"]["unshared"], done
-        assert f"{given} is not on /given" in done.stderr and f"microagent session share {name} {given}:/given:rw` gives it again" in done.stderr, done
+        assert f"{given} could not be shared on /given" in done.stderr and f"microagent session share {name} {given}:/given:rw` shares it again" in done.stderr, done
         assert [line["path"] for line in audited(web, name, "share.missing")] == [str(given)]
         run(web, name, "echo here")
-        # The next machine has the directories, though the last one had not.
-        assert "is not on" not in web("session", "restore", name, "before", check=0).stderr
+        # The next one has them, though the last had not.
+        assert "could not be shared on" not in web("session", "restore", name, "before", check=0).stderr
         run(web, name, "grep . /given/new")
     web("session", "destroy", name, check=0)
     assert len(list(given.iterdir())) == 1
@@ -441,7 +441,7 @@ def test_an_upgrade_of_the_guest_agent(web, renewed):
     for one, point, kept in ((name, "first", "first\n"), (child["name"], "here", "second\n")):
         done = web("session", "restore", one, point, check=0)
         assert done.stdout == f"{one}: booted from the disk of {point}\n"
-        assert "warning: what ran in it is lost, and it was booted from the snapshot's disk: " \
+        assert "warning: the processes of the session are lost, and it was booted from the snapshot's disk: " \
             "the template was made with another initrd, and so guest agent" in done.stderr, done.stderr
         assert run(web, one, "cat /home/agent/file") == kept
         assert audited(web, one, "session.restored") == [{"snapshot": point}]

@@ -153,7 +153,7 @@ def test_without_a_cell(host, cache):
         host.wrap = NO_NAMESPACES
         assert refused(SETTING).startswith("no namespaces here (bwrap: ")
     done = host("image", "import", *SIZE, "--unconfined", "box", layout, check=0)
-    assert "skopeo runs in no cell" in done.stderr
+    assert "skopeo runs without a cell" in done.stderr
     assert set(listing(cache)) == {"f"}
 
 

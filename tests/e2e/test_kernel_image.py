@@ -419,7 +419,7 @@ def test_for_which_kvm_a_kernel_is_said_to_be_built(host, cache):
     assert said == "told is installed; it is built for a paravirtual KVM (kvm_pvm)\n"
     assert is_for_pvm(host, cache, "told") and not is_for_pvm(host, cache, "mine")
     done = host("kernel", "install", "--for-pvm", check=2)
-    assert "--for-pvm goes with --from" in done.stderr
+    assert "--for-pvm needs --from" in done.stderr
     arm64 = host.base / "Image"
     arm64.write_bytes(bytes(0x38) + b"ARM\x64" + bytes(4096))
     answer = host.json("kernel", "install", "--from", arm64, "--name", "other", "--for-pvm", check=1)

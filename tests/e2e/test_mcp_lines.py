@@ -122,10 +122,10 @@ def test_wrong_options(host):
     for tool, why in (("exec", "neither a base nor a session is given"), ("session_create", "no base is given"),
                       ("session_fork", "no base is given"), ("copy_in", "neither a base nor a session is given")):
         assert f"the tool {tool} cannot be offered: {why}" in refused_words(host, "--tools", f"run,{tool}", code=1)
-    assert "names none" in refused_words(host, "--tools", ",")
+    assert "names no tool" in refused_words(host, "--tools", ",")
     assert 'must be isolated or nat, and is "bridged"' in refused_words(host, "--network", "bridged")
-    assert "--allow goes with --network nat" in refused_words(host, "--allow", "10.0.0.0/8")
-    assert "--egress goes with --network nat" in refused_words(host, "--egress", "pypi.org")
+    assert "--allow needs --network nat" in refused_words(host, "--allow", "10.0.0.0/8")
+    assert "--egress needs --network nat" in refused_words(host, "--egress", "pypi.org")
     assert "--egress: " in refused_words(host, "--network", "nat", "--egress", "https://pypi.org")
     assert "--allow 10.0.0.1/8 must be an IPv4 prefix" in refused_words(host, "--network", "nat", "--allow", "10.0.0.1/8")
     assert f"{host.base}/none: No such" in refused_words(host, "--network", "nat", "--egress-from", host.base / "none", code=1)
@@ -135,7 +135,7 @@ def test_wrong_options(host):
     (host.base / "files" / "below").mkdir(parents=True, exist_ok=True)
     said = refused_words(host, "--files", host.base / "way" / "below", code=1)
     assert f"a symbolic link is on the way to {host.base}/way/below, and none is followed there" in said
-    assert "--files-anyway belongs to --files" in refused_words(host, "--files-anyway")
+    assert "--files-anyway needs --files" in refused_words(host, "--files-anyway")
     assert "there is no session" in refused_words(host, "--session", "session-2026-05-10T14-22-00Z-a7f3", code=1)
     assert 'there is no base "nonesuch"' in refused_words(host, "--base", "nonesuch", code=1)
     refused_words(host, "extra")
@@ -181,7 +181,7 @@ def test_files_of_others(host):
         server.ask("server/discover")
     with Server(host, "--files", home / ".ssh", "--files-anyway", env=env, stderr=subprocess.PIPE) as server:
         server.ask("server/discover")
-        assert b"warning: --files-anyway: whatever keys are below" in server.child.stderr.readline()
+        assert b"warning: --files-anyway: the model can read all keys below" in server.child.stderr.readline()
     host("base", "delete", "web-v1", check=0)
 
 

@@ -183,8 +183,8 @@ def test_a_signal_at_once_makes_nothing(host):
 
 
 @pytest.mark.parametrize("program,said", [
-    (None, "microagent: microagent-perf, which measures, is neither beside microagent nor in PATH: the Debian package python3-microagent brings it\n"),
-    ("#!/nonexistent/python3\n", "microagent: {} is a Python program, and what runs it is not here: the Debian package python3 brings /usr/bin/python3\n"),
+    (None, "microagent: microagent-perf, the program that measures, is neither beside microagent nor in PATH: the Debian package python3-microagent brings it\n"),
+    ("#!/nonexistent/python3\n", "microagent: {} is a Python program, but Python is not installed: the Debian package python3 brings /usr/bin/python3\n"),
 ])
 def test_what_it_needs(host, program, said):
     alone = host.base / "alone"

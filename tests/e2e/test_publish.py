@@ -500,8 +500,8 @@ def refusals_of_a_running_machine(host, port):
                        (("unpublish", "w", str(port + 1)), f'workspace "w": it publishes no port at 127.0.0.1:{port + 1}\nmicroagent: hint: `microagent network w` shows those it publishes\n'),
                        (("publish", "nobody", f"{port}:80"), 'no workspace "nobody"'),
                        (("allow", "w", "pypi.org"), "its network has no list of names, and is given none while it runs: --egress gives it one when it is made"),
-                       (("allow", "w"), "allow, deny, publish or unpublish with NAME and what"),
-                       (("open", "w", "x"), "allow, deny, publish or unpublish with NAME and what")):
+                       (("allow", "w"), "allow, deny, publish or unpublish with NAME and WHAT"),
+                       (("open", "w", "x"), "allow, deny, publish or unpublish with NAME and WHAT")):
         done = host("network", *words)
         assert done.returncode in (1, 2, 75) and why in done.stderr, (words, done)
     assert host("network", "publish", "w", f"0.0.0.0:{port}:{V6}").returncode != 0
@@ -559,7 +559,7 @@ def test_a_port_of_a_running_machine(host):
             assert read_all(stream) == b""  # its connections end, in one way or the other
     assert "published" in host("network", "w").stdout and str(second) not in host("network", "w").stdout
     assert changes(host)[:2] + changes(host)[-1:] == [f"network: 127.0.0.1:{first} leads to port {V4}", f"network: [::1]:{second} leads to port {V4}",
-                             f"network: [::1]:{second} is published no more"]
+                             f"network: [::1]:{second} is no longer published"]
     host("stop", "w", check=0)
     server.communicate()
     assert is_free(first)

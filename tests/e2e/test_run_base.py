@@ -143,14 +143,14 @@ def test_no_such_base(clean):
 def test_what_does_not_go_with_a_base(clean, words):
     ran = clean(*RUN, *words, "--", "true")
     assert ran.returncode == 2
-    assert f"{words[0]} does not go with --base" in ran.stderr
+    assert f"{words[0]} and --base exclude each other" in ran.stderr
 
 
 @pytest.mark.parametrize("words", [("--cold",), ("--tty",), ("--cwd", "/"), ("--disk-quota", "64")], ids=lambda words: words[0])
 def test_what_goes_with_a_base_alone(clean, words):
     ran = clean("run", *words, "--", "true")
     assert ran.returncode == 2
-    assert f"{words[0]} goes with --base" in ran.stderr
+    assert f"{words[0]} needs --base" in ran.stderr
 
 
 def test_no_command(clean):

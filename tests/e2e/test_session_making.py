@@ -63,7 +63,7 @@ def test_an_answer_that_cannot_be_written(place):
             done = place.popen(*words, stdout=full)
             err = done.communicate(timeout=120)[1].decode()
         assert done.returncode == 1 and "cannot write to stdout: No space left on device" in err, err
-        assert err.count("cannot write") == 1 and "was destroyed again: its name could not be told" in err
+        assert err.count("cannot write") == 1 and "was destroyed again, because its name could not be printed" in err
         assert_nothing(place)
     reader, writer = os.pipe()
     os.close(reader)

@@ -373,7 +373,7 @@ def check_several(host, name):
     before = told_shares(host, name)
     for words, text in (
             ((one, two), "cannot both be on /workspace: DIR:/PLACE says where one is"),
-            ((one, f"{two}:/two", "--ro"), "belong to one DIR that names no place"),
+            ((one, f"{two}:/two", "--ro"), "need one DIR without a place"),
             ((*(f"{one}:/{i}" for i in range(9)),), "a machine is given from 1 to 8 directories"),
             ((f"{one}:/a", f"{two}:/a"), "two have the mountpoint /a"),
             ((f"{one}:/a", "/etc:/b"), "nothing of /etc is shared"),
@@ -443,7 +443,7 @@ def test_from_the_start(ours):
              "--share-cache", "always", *timeout)
     assert f"{ref} is the store of keys {ref}" in ours(*words, env={"GNUPGHOME": str(ref)}, check=2).stderr
     made = ours("--json", *words, "--share-anyway", env={"GNUPGHOME": str(ref)}, check=0)
-    assert "the guest has them" in made.stderr
+    assert "the guest can read all keys in the shared directories" in made.stderr
     created = json.loads(made.stdout)
     name, told = created["name"], {"path": str(ref), "mountpoint": "/ref", "mode": "ro", "anyway": True, "direct": True}
     assert [e["severity"] for e in events(ours, name, "share.added")] == ["WARNING"]
@@ -533,7 +533,7 @@ def test_they_come_back(ours):
     ours("stop", name, check=0)
     check_log(added + gone)
     assert listed(ours, name) == told and "shares" not in record(ours, name)
-    assert "is not on" not in ours("start", name, check=0).stderr
+    assert "could not be shared on" not in ours("start", name, check=0).stderr
     assert sh(ours, name, "echo two > /workspace/two; ! touch /ref/x; cat /workspace/one") == "one\n"
     assert (given / "two").read_text() == "two\n" and not list(ref.iterdir())
     assert virtiofsd.cache_word("none") in words_of(servers(ours, name)[1]) and listed(ours, name) == told
@@ -558,7 +558,7 @@ def test_they_come_back(ours):
         done = ours("start", name, check=0)
         said = f"{given}:/workspace:rw {ref}:/ref:ro,cache=none"
         assert f"warning: {given} is not on /workspace, and what is written there is lost: " in done.stderr, done.stderr
-        assert f"warning: {ref} is not on /ref" in done.stderr and f"`microagent session share {name} {said}` gives it again" in done.stderr
+        assert f"warning: {ref} could not be shared on /ref" in done.stderr and f"`microagent session share {name} {said}` shares it again" in done.stderr
         assert listed(ours, name) is None and not servers(ours, name)
         check_log((added + gone) * 2 + [("share.missing", data) for _, data in gone])
         assert {line["severity"] for line in events(ours, name, "share.missing")} == {"WARNING"}

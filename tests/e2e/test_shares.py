@@ -558,9 +558,9 @@ def test_keys_are_shared_only_aloud(host):
     # For people: refused with the next step, and accepted with a warning.
     said = host("create", "w", "--share", f"{ssh}:/a", check=2, env=env).stderr
     assert "is the store of keys" in said and "--share-anyway gives it to the guest with all its keys" in said
-    assert "--share-anyway belongs to --share" in host("create", "w", "--share-anyway", check=2).stderr
+    assert "--share-anyway needs --share" in host("create", "w", "--share-anyway", check=2).stderr
     made = host("create", "w", "--share", f"{ssh}:/a:ro", "--share-anyway", check=0, env=env)
-    assert "warning: --share-anyway: whatever keys are in what is shared, the guest has them" in made.stderr
+    assert "warning: --share-anyway: the guest can read all keys in the shared directories" in made.stderr
     assert host.json("status", "w")["sharedAnyway"][0]["path"] == str(ssh)
     host("delete", "w", check=0)
     host.supervisor(request("inspect", sparse(host)))
@@ -579,7 +579,7 @@ def test_a_base_with_a_user_of_its_own(host):
     host("image", "import", "bob", layout.path, check=0)
     host("base", "create", "bob", "--image", "bob", check=0)
     warning = ('commands of base bob-v1 run as its user "bob", and in the shared directory you are uid 1000 alone: '
-               "`microagent session exec --user 1000` runs those that work there")
+               "`microagent session exec --user 1000` runs a command that works there")
     made = host("session", "create", "--base", "bob", "--network", "isolated", check=0)
     assert "bob" not in made.stderr
     name = made.stdout.strip()

@@ -126,9 +126,9 @@ def test_create_warm(host):
     made = host.json("base", "create", "web", "--warm", "--run", "echo one", "--run", "echo two")
     assert made["template"]["run"] == [["sh", "-c", "echo one"], ["sh", "-c", "echo two"]]
     said = host("base", "create", "web", "--run", "true", check=2).stderr
-    assert "--run belongs to --warm" in said
+    assert "--run needs --warm" in said
     failed = host("base", "create", "web", "--warm", "--run", "exit 3", check=1).stderr
-    assert "base web-v2 is made, and not warm: " in failed and '"sh -c exit 3" ended with exit code 3' in failed, failed
+    assert "base web-v2 is made, but its template is not: " in failed and '"sh -c exit 3" ended with exit code 3' in failed, failed
     assert "template" not in host.json("base", "show", "web-v2")
     for name in ("web-v1", "web-v2"):
         host("base", "delete", name, check=0)

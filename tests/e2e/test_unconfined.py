@@ -82,14 +82,14 @@ def test_without_namespaces(host):
     assert "confinement" not in host.json("status", "w") and not host.processes()
 
     done = host("start", "w", "--prepare", "--unconfined", check=0)
-    assert "the VMM runs in no cell" in done.stderr
+    assert "the VMM runs without a cell" in done.stderr
     facts = json.loads((host.state / "w" / "runtime.json").read_text())
     assert facts["confinement"] == "seccomp" and status(facts["pid"]).get("Seccomp_filters", "2") == "2"
     assert json.loads((host.state / "w" / "workspace.json").read_text())["config"]["confinement"] == "seccomp"
     assert host.json("status", "w")["confinement"] == "seccomp"
     assert "seccomp" in host("status", "w", check=0).stdout
     entry, = host.json("list")["workspaces"]
-    assert entry["confinement"] == "seccomp" and "in no cell" in host("list", check=0).stdout
+    assert entry["confinement"] == "seccomp" and "without a cell" in host("list", check=0).stdout
     assert host("exec", "w", "--", "echo", "here", check=0).stdout == "here\n"
     host("kill", "w", check=0)
     assert "confinement" not in host.json("list")["workspaces"][0]
@@ -111,10 +111,10 @@ def test_a_session_of_its_own_will(place):
     """If a cell is possible, the option is still obeyed, with a warning."""
     skip_vmm_outside_of_a_cell()
     made = place("--json", "session", "create", "--base", "web", "--network", "isolated", "--unconfined", check=0)
-    assert "the VMM runs in no cell" in json.loads(made.stderr.splitlines()[0])["warning"]
+    assert "the VMM runs without a cell" in json.loads(made.stderr.splitlines()[0])["warning"]
     name = json.loads(made.stdout)["name"]
     entry, = place.json("session", "list")["sessions"]
-    assert entry["confinement"] == "seccomp" and "in no cell" in place("session", "list", check=0).stdout
+    assert entry["confinement"] == "seccomp" and "without a cell" in place("session", "list", check=0).stdout
     told, = events(place, name, "vmm.unconfined")
     assert (told["severity"], told["data"]) == ("CRITICAL", {"confinement": "seccomp"})
     place("session", "destroy", name, check=0)

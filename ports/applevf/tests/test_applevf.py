@@ -178,7 +178,7 @@ def test_balloon(vf):
     answer = vf.balloon(384)
     assert answer == {"ok": True, "balloon": {"memoryMiB": 512, "actualMiB": None}}
     wait_until(lambda: int(vf.exec("sh", "-c", "grep MemTotal /proc/meminfo | tr -dc 0-9")) < 400 << 10, "the balloon in the guest")
-    assert "what it gave up is not told" in vf.host("balloon", "w", 500, check=0).stdout
+    assert "how much it gave up is not known" in vf.host("balloon", "w", 500, check=0).stdout
 
 
 def test_a_balloon_out_of_bounds(vf):
@@ -299,7 +299,7 @@ def test_a_directory_for_a_machine_that_runs(vf):
     made = vf.host("session", "create", "--base", "web", "--network", "isolated", check=0)
     name = made.stdout.strip()
     copied = vf.host.json("session", "list")["sessions"][0]["clone"] == "copy"  # a file system without reflinks
-    assert ("its disk is a whole copy of the base's" in made.stderr) == copied
+    assert ("the session's disk is a full copy of the base's disk" in made.stderr) == copied
     assert vf.host("session", "exec", name, "--", "ls", "/workspace").stdout == ""
     vf.host("session", "share", name, place, check=0)
     assert vf.host("session", "exec", name, "--", "cat", "/workspace/host", check=0).stdout == "of the host\n"

@@ -127,8 +127,8 @@ def test_an_agent_that_cannot_be_put_there(mac):
     mac.refused(mac.base(put=mac.ipsw), f"{mac.ipsw}: Permission denied")
     done = mac.host("base", "create", "mac", "--backend", "apple-vf", "--size", 16, "--from-ipsw", mac.ipsw, env={"PATH": "/nonexistent"})
     mac.refused(done, "microagent-put-macos-agent")
-    assert not mac.calls("install")  # it would have been needed only hours later
-    assert "--put-agent belongs to --from-ipsw" in mac.host("base", "create", "x", "--put-agent", mac.put).stderr
+    assert not mac.calls("install")  # hours before it would have been wanted
+    assert "--put-agent needs --from-ipsw" in mac.host("base", "create", "x", "--put-agent", mac.put).stderr
 
 
 def at_a_terminal(mac):
@@ -175,7 +175,7 @@ def test_what_goes_with_a_restore_image(mac):
     for option in (["--image", "busybox"], ["--from-oci", "x"], ["--kernel", "x"], ["--arch", "arm64"], ["--stage", "/etc/passwd"],
                    ["--allow", "10.0.0.0/8"], ["--accelerator", "tcg"], ["--unconfined"]):
         done = mac.base(*option)
-        assert done.returncode == 2 and f"--from-ipsw makes a base of macOS: leave out {option[0]}" in done.stderr, done.stderr
+        assert done.returncode == 2 and f"--from-ipsw makes a base of macOS, which takes no {option[0]}" in done.stderr, done.stderr
     assert not mac.host.state.exists()
 
 
@@ -341,7 +341,7 @@ def test_a_session_is_a_machine_of_its_own(based):
     host, bundle = based.host, based.host.state / "bases" / "mac-v1.bundle"
     done = host("session", "create", "--base", "mac", "--network", "isolated", check=0)
     name = done.stdout.strip()
-    assert "its disk is a whole copy of the base's" in done.stderr
+    assert "the session's disk is a full copy of the base's disk" in done.stderr
     own = host.state / "sessions" / f"{name}.bundle"
     assert host.json("base", "show", "mac")["source"] == {"kind": "ipsw", "ref": str(based.ipsw)}
     config = json.loads((own / "workspace.json").read_text())["config"]

@@ -139,8 +139,10 @@ static int run_bundle_import(struct cli *cli, const void *values, const struct c
 	if (guest_check_arch(cli, v->arch, err) < 0)
 		return -1;
 	if (v->sha256 && (strlen(v->sha256) != 64 || strspn(v->sha256, "0123456789abcdef") != 64))
-		return cli_usage(cli, err, "--sha256 \"%s\" is no digest: 64 digits of 0-9 and a-f",
-				 v->sha256);
+		return cli_usage(
+			cli, err,
+			"--sha256 \"%s\" is not a digest: a digest has 64 digits of 0-9 and a-f",
+			v->sha256);
 	if (wanted == ARCHITECTURE_COUNT)
 		wanted = architecture_of_host();
 	if (begin_watching(&watching, "looking at the bundle", err) < 0)
@@ -155,7 +157,7 @@ static int run_bundle_import(struct cli *cli, const void *values, const struct c
 
 static const struct cli_option make_options[] = {
 	GUEST_ARCH(struct guest_bundle_values,
-		   "of the machines it is for: amd64 or arm64 (default: all that is there)"),
+		   "architecture of the machines: amd64 or arm64 (default: all in the cache)"),
 	{.name = "kernel",
 	 .kind = CLI_OPTION_LIST,
 	 .offset = BUNDLE(kernels),
@@ -171,7 +173,7 @@ static const struct cli_option make_options[] = {
 
 static const struct cli_option import_options[] = {
 	GUEST_ARCH(struct guest_bundle_values,
-		   "take what is for amd64 or arm64 (default: for this host's)"),
+		   "architecture to take: amd64 or arm64 (default: this host's)"),
 	{.name = "sha256",
 	 .kind = CLI_OPTION_STRING,
 	 .offset = BUNDLE(sha256),
@@ -194,9 +196,9 @@ static const struct cli_command bundle_make = {
 static const struct cli_command bundle_import = {
 	.name = "import",
 	.args = "DIR",
-	.summary = "copy the kernels and images of a bundle into the cache",
+	.summary = "take the kernels and images of such a directory into the cache",
 	.help = "Each file is copied, and the copy is compared with the manifest. If one differs,\n"
-		"nothing is taken. No other program is needed.\n",
+		"nothing is taken. It needs no other program.\n",
 	.options = import_options,
 	.values_size = sizeof(struct guest_bundle_values),
 	.min_args = 1,
@@ -209,7 +211,7 @@ static const struct cli_command *const bundle_commands[] = {&bundle_make, &bundl
 const struct cli_command cli_guest_bundle = {
 	.name = "guest-bundle",
 	.args = "COMMAND",
-	.summary = "kernels and images for a host that builds none, such as a Mac",
+	.summary = "kernels and images for a host that cannot build them, such as a Mac",
 	.group = CLI_GROUP_HOST,
 	.sub = bundle_commands,
 };

@@ -222,7 +222,7 @@ static int run_import(struct cli *cli, const void *values, const struct cli_word
 	if (v->unconfined) {
 		guest_warn(
 			cli,
-			"skopeo runs in no cell, as you: what the image's bytes can do to it, they can do to you");
+			"skopeo runs without a cell and with your rights: an image that takes over skopeo can do all that you can do");
 		words[n++] = "--unconfined";
 	}
 	words[n++] = "--"; /* a word with a "-" at its beginning is no option behind this */
@@ -244,34 +244,34 @@ static int run_remove(struct cli *cli, const void *values, const struct cli_word
 	words[n++] = "--";
 	words[n] = args->items[0];
 	if (!path_is_safe_basename(args->items[0]))
-		return cli_usage(cli, err, "\"%s\" is no name of an image", args->items[0]);
+		return cli_usage(cli, err, "\"%s\" cannot be an image's name", args->items[0]);
 	return artifact_become(cli, words, err);
 }
 
 #define IMAGE_ARCH(text) GUEST_ARCH(struct image_values, text)
 
 static const struct cli_option named_options[] = {
-	IMAGE_ARCH("of NAME, where there is one of each: amd64 or arm64"),
+	IMAGE_ARCH("architecture of NAME, if there are both: amd64 or arm64"),
 	{0},
 };
 
 static const struct cli_option import_options[] = {
-	IMAGE_ARCH("of its machines: amd64 or arm64 (default: this host's)"),
+	IMAGE_ARCH("architecture of its machines: amd64 or arm64 (default: this host's)"),
 	{"size", 0, CLI_OPTION_INT, offsetof(struct image_values, size), "MIB",
 	 "size of the disk (default: the contents plus 1024, at most 4096)", 1, INT64_C(16) << 20},
 	{"rebuild", 0, CLI_OPTION_FLAG, offsetof(struct image_values, rebuild), NULL,
-	 "import the image again even if the cache has it", 0, 0},
+	 "import it even if it is there already", 0, 0},
 	{"unconfined", 0, CLI_OPTION_FLAG, offsetof(struct image_values, unconfined), NULL,
-	 "let skopeo run without a cell, if the host can make none", 0, 0},
+	 "run skopeo without a cell, if the host can make none", 0, 0},
 	{0},
 };
 
 static const struct cli_option build_options[] = {
-	IMAGE_ARCH("of its machines: amd64 or arm64 (default: this host's)"),
+	IMAGE_ARCH("architecture of its machines: amd64 or arm64 (default: this host's)"),
 	{.name = "rebuild",
 	 .kind = CLI_OPTION_FLAG,
 	 .offset = offsetof(struct image_values, rebuild),
-	 .help = "build again even if the cache has it"},
+	 .help = "build it even if it is there already"},
 	{0},
 };
 
@@ -296,10 +296,10 @@ static const struct cli_command image_build = {
 	.name = "build",
 	.args = "busybox|debian",
 	.summary = "make an image",
-	.help = "busybox: one static program with many names; takes seconds, needs no root. It is the\n"
-		"default. debian: Debian with python3, git, gcc and make, by mmdebstrap; takes\n"
-		"minutes. For an ordinary user it needs newuidmap (uidmap) and a range in\n"
-		"/etc/subuid.\n",
+	.help = "busybox: one static program with many names. It takes seconds and needs no root. It\n"
+		"is the default.\n"
+		"debian: Debian with python3, git, gcc and make, made by mmdebstrap. It takes minutes.\n"
+		"An ordinary user needs newuidmap (uidmap) and a range in /etc/subuid for it.\n",
 	.options = build_options,
 	.values_size = sizeof(struct image_values),
 	.min_args = 1,
@@ -311,10 +311,10 @@ static const struct cli_command image_import = {
 	.name = "import",
 	.args = "NEW REF",
 	.summary = "make an image from an image of the OCI or of Docker",
-	.help = "REF is an OCI layout (a directory), an archive of one or of `docker save`, each with\n"
-		":TAG behind it if it holds several images; or an image of a registry, like\n"
-		"docker.io/library/debian:12. skopeo fetches the image, and any user may do it. An\n"
-		"image that the cache has already is not fetched again.\n",
+	.help = "REF is an OCI layout (a directory) or an archive (of a layout, or of `docker save`), with\n"
+		":TAG behind it if it holds several images; or it is a registry's image, like\n"
+		"docker.io/library/debian:12. skopeo fetches it; this needs no root. An image that is\n"
+		"there already is not fetched again.\n",
 	.options = import_options,
 	.values_size = sizeof(struct image_values),
 	.min_args = 2,
@@ -326,7 +326,7 @@ static const struct cli_command image_remove = {
 	.name = "remove",
 	.args = "IMAGE",
 	.summary = "remove an image from the cache",
-	.help = "Workspaces keep their own copies of the image.\n",
+	.help = "Workspaces have their own copies and are not affected.\n",
 	.options = named_options,
 	.values_size = sizeof(struct image_values),
 	.min_args = 1,

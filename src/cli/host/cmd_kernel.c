@@ -196,7 +196,7 @@ static int become_kernel_command(struct cli *cli, const char *command,
 	if (v->unconfined) {
 		guest_warn(
 			cli,
-			"what works on the package runs in no cell, as you: what its bytes can do to it, they can do to you");
+			"the programs that read the package run without a cell and with your rights: a package that takes them over can do all that you can do");
 		words[n++] = "--unconfined";
 	}
 	words[n] = NULL;
@@ -212,9 +212,9 @@ static int run_install(struct cli *cli, const void *values, const struct cli_wor
 
 	(void)args;
 	if (v->name && !v->from)
-		return cli_usage(cli, err, "--name goes with --from");
+		return cli_usage(cli, err, "--name needs --from");
 	if (v->for_pvm && !v->from)
-		return cli_usage(cli, err, "--for-pvm goes with --from");
+		return cli_usage(cli, err, "--for-pvm needs --from");
 	if (guest_check_arch(cli, v->arch, err) < 0)
 		return -1;
 	if (v->name && cache_kernel_check_name(v->name, guest_arch_wanted(v->arch), &why) < 0)
@@ -245,20 +245,21 @@ static int run_refresh(struct cli *cli, const void *values, const struct cli_wor
 
 #define OPTION(field) offsetof(struct kernel_values, field)
 
-#define KERNEL_UNCONFINED                                                                      \
-	{                                                                                      \
-		.name = "unconfined", .kind = CLI_OPTION_FLAG, .offset = OPTION(unconfined),   \
-		.help = "let programs work on FILE without a cell, if this host can make none" \
+#define KERNEL_UNCONFINED                                                                           \
+	{                                                                                           \
+		.name = "unconfined", .kind = CLI_OPTION_FLAG, .offset = OPTION(unconfined),        \
+		.help = "run the programs that read FILE without a cell, if the host can make none" \
 	}
 
 static const struct cli_option verify_options[] = {
-	GUEST_ARCH(struct kernel_values, "of NAME, where there is one of each: amd64 or arm64"),
+	GUEST_ARCH(struct kernel_values, "architecture of NAME, if there are both: amd64 or arm64"),
 	{0},
 };
 
 static const struct cli_option install_options[] = {
-	GUEST_ARCH(struct kernel_values,
-		   "of its machines: amd64 or arm64 (default: this host's, or what FILE says)"),
+	GUEST_ARCH(
+		struct kernel_values,
+		"architecture of its machines: amd64 or arm64 (default: FILE's, or this host's)"),
 	{.name = "from",
 	 .kind = CLI_OPTION_STRING,
 	 .offset = OPTION(from),
@@ -268,25 +269,26 @@ static const struct cli_option install_options[] = {
 	 .kind = CLI_OPTION_STRING,
 	 .offset = OPTION(name),
 	 .value = "NEW",
-	 .help = "name of a kernel file in the cache"},
+	 .help = "name in the cache, for a kernel file"},
 	{.name = "for-pvm",
 	 .kind = CLI_OPTION_FLAG,
 	 .offset = OPTION(for_pvm),
-	 .help = "FILE is built for a paravirtual KVM (kvm_pvm), even if it does not look so"},
+	 .help = "FILE is built for a paravirtual KVM (kvm_pvm), if microagent does not see that itself"},
 	{.name = "upgrade",
 	 .kind = CLI_OPTION_FLAG,
 	 .offset = OPTION(upgrade),
-	 .help = "look for a newer kernel even if there is one"},
+	 .help = "look for a newer one even if one is there"},
 	{.name = "rebuild",
 	 .kind = CLI_OPTION_FLAG,
 	 .offset = OPTION(rebuild),
-	 .help = "install the kernel again even if the cache has it"},
+	 .help = "install it even if it is there already"},
 	KERNEL_UNCONFINED,
 	{0},
 };
 
 static const struct cli_option build_options[] = {
-	GUEST_ARCH(struct kernel_values, "of its machines: amd64 or arm64 (default: this host's)"),
+	GUEST_ARCH(struct kernel_values,
+		   "architecture of its machines: amd64 or arm64 (default: this host's)"),
 	{.name = "from",
 	 .kind = CLI_OPTION_STRING,
 	 .offset = OPTION(from),
@@ -299,7 +301,7 @@ static const struct cli_option build_options[] = {
 	{.name = "rebuild",
 	 .kind = CLI_OPTION_FLAG,
 	 .offset = OPTION(rebuild),
-	 .help = "build again even if the cache has it"},
+	 .help = "build it even if it is there already"},
 	KERNEL_UNCONFINED,
 	{0},
 };
@@ -324,9 +326,9 @@ static const struct cli_command kernel_verify = {
 static const struct cli_command kernel_install = {
 	.name = "install",
 	.summary = "install Debian's cloud kernel, or one of yours",
-	.help = "apt fetches Debian's kernel. It is unpacked, and not installed on this host. If the\n"
-		"cache has one, nothing is fetched. A kernel file must have these built in: virtio\n"
-		"(mmio or PCI), block, console, vsock and ext4.\n",
+	.help = "apt fetches Debian's kernel. It is unpacked, and not installed on this host. If one is\n"
+		"in the cache nothing is fetched. A kernel file must have the drivers that it needs\n"
+		"built in: virtio (mmio or PCI), block, console, vsock and ext4.\n",
 	.options = install_options,
 	.values_size = sizeof(struct kernel_values),
 	.run = run_install,
@@ -335,9 +337,9 @@ static const struct cli_command kernel_install = {
 static const struct cli_command kernel_build = {
 	.name = "build",
 	.summary = "build the tuned kernel, which boots in a third of the time",
-	.help = "Builds from Debian's kernel source, which apt fetches. It takes about ten minutes on\n"
-		"two processors, and 4 GiB of space until it is done. The kernel becomes the default.\n"
-		"A build that was interrupted goes on from there.\n",
+	.help = "apt fetches Debian's kernel source. The build takes about ten minutes on two\n"
+		"processors, and 4 GiB of space until it ends. The kernel becomes the default. A build\n"
+		"that was interrupted goes on where it stopped.\n",
 	.options = build_options,
 	.values_size = sizeof(struct kernel_values),
 	.run = run_kernel_build,

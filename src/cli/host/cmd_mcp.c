@@ -24,23 +24,23 @@ struct mcp_values {
 
 static const struct cli_option mcp_command_options[] = {
 	{"tools", 0, CLI_OPTION_LIST, OPTION(tools), "TOOL[,TOOL...]",
-	 "tools to offer, like run,exec (default: all that the other options allow)", 0, 0},
+	 "tools that are offered, like run,exec (default: all that the other options allow)", 0, 0},
 	{"base", 0, CLI_OPTION_LIST, OPTION(base), "BASE",
-	 "base for sessions; the first is the default; may be given again", 0, 0},
+	 "a base for sessions; the first is the default; may be given again", 0, 0},
 	{"image", 0, CLI_OPTION_LIST, OPTION(image), "IMAGE",
-	 "image that `run` may use; the first is the default; may be given again", 0, 0},
+	 "an image that `run` may use; the first is the default; may be given again", 0, 0},
 	{"session", 0, CLI_OPTION_LIST, OPTION(session), "SESSION",
-	 "existing session that may be used and destroyed; may be given again", 0, 0},
+	 "an existing session that may be used and destroyed; may be given again", 0, 0},
 	GUEST_BACKEND(struct mcp_values),
 	{"network", 0, CLI_OPTION_STRING, OPTION(network), "isolated|nat",
-	 "widest network that a machine may have (default: isolated)", 0, 0},
+	 "the most that a machine may reach (default: isolated)", 0, 0},
 	{"allow", 0, CLI_OPTION_LIST, OPTION(allow), "PREFIX",
 	 "let nat reach these addresses too, like 192.168.1.0/24; may be given again", 0, 0},
 	GUEST_EGRESS(struct mcp_values),
 	{"files", 0, CLI_OPTION_STRING, OPTION(files), "DIR",
 	 "the only directory of this host to copy from and to (default: none)", 0, 0},
 	{"files-anyway", 0, CLI_OPTION_FLAG, OPTION(files_anyway), NULL,
-	 "allow --files DIR even if it is a store of keys, or the home", 0, 0},
+	 "even if DIR is a store of keys or the home directory", 0, 0},
 	{"memory", 0, CLI_OPTION_INT, OPTION(memory), "MIB",
 	 "memory of `run`, and the most that a session may ask for", 64, INT32_MAX},
 	{"cpus", 0, CLI_OPTION_INT, OPTION(cpus), "N",
@@ -48,10 +48,10 @@ static const struct cli_option mcp_command_options[] = {
 	{"max-sessions", 0, CLI_OPTION_INT, OPTION(max_sessions), "N",
 	 "machines at once (default: 4)", 1, 1000},
 	{"result-bytes", 0, CLI_OPTION_INT, OPTION(result_bytes), "BYTES",
-	 "bytes of each stream in an answer; the rest can be read later (default: 25600)", 1024,
+	 "the most of each stream in an answer; the rest can be read later (default: 25600)", 1024,
 	 1048576},
 	{"keep", 0, CLI_OPTION_FLAG, OPTION(keep), NULL,
-	 "keep the sessions that the server made when it ends", 0, 0},
+	 "keep the sessions that it made when it ends", 0, 0},
 	{NULL, 0, CLI_OPTION_FLAG, 0, NULL, NULL, 0, 0},
 };
 
@@ -82,7 +82,7 @@ static int split_tools(struct cli *cli, const struct cli_words *given, char **te
 			return cli_usage(cli, err, "--tools: %s", why.msg);
 		(*words)[count++] = word;
 	}
-	return count ? 0 : cli_usage(cli, err, "--tools names none");
+	return count ? 0 : cli_usage(cli, err, "--tools names no tool");
 }
 
 /* Checks the images at the start. An image that cannot run is a mistake of the person, and not an
@@ -104,18 +104,17 @@ static int check_mcp(struct cli *cli, const struct mcp_values *v, struct error *
 	bool is_nat = v->network && strcmp(v->network, "nat") == 0;
 
 	if (v->allow.count && !is_nat)
-		return cli_usage(cli, err, "--allow goes with --network nat");
+		return cli_usage(cli, err, "--allow needs --network nat");
 	if ((v->egress.names.count || v->egress.from.count || v->egress.dry_run) && !is_nat)
-		return cli_usage(cli, err, "--egress goes with --network nat");
+		return cli_usage(cli, err, "--egress needs --network nat");
 	if (v->files_anyway && !v->files)
-		return cli_usage(cli, err, "--files-anyway belongs to --files");
+		return cli_usage(cli, err, "--files-anyway needs --files");
 	for (size_t i = 0; i < v->base.count; i++)
 		if (guest_check_base(cli, v->base.items[i], err) < 0)
 			return -1;
 	guest_warn_allow(cli, v->network, &v->allow);
 	if (v->files_anyway)
-		cli_warn("--files-anyway: whatever keys are below %s, the model has them",
-			 v->files);
+		cli_warn("--files-anyway: the model can read all keys below %s", v->files);
 	if (guest_check_egress(cli, &v->egress, err) < 0)
 		return -1;
 	return guest_take_backend(cli, v->backend, err);
@@ -165,7 +164,7 @@ static int run_mcp(struct cli *cli, const void *values, const struct cli_words *
 		return -1;
 	if (cli->stdout_closed)
 		return error_set(err, ERR_INVALID,
-				 "stdout is closed, and nobody would be answered");
+				 "stdout is closed, so no answer could be written");
 	if (v->tools.count && split_tools(cli, &v->tools, &text, &tools, err) < 0)
 		return -1;
 	if (check_images(&v->image, err) < 0)
@@ -175,9 +174,9 @@ static int run_mcp(struct cli *cli, const void *values, const struct cli_words *
 
 const struct cli_command cli_mcp = {
 	.name = "mcp",
-	.summary = "offer machines to a model's client by the Model Context Protocol",
-	.help = "The options say what a model may do, and it cannot ask for more. Without --base and\n"
-		"--session it can only use `run`. What the server made is destroyed when stdin ends.\n",
+	.summary = "machines for a model's client, by the Model Context Protocol",
+	.help = "The options say what a model may do; it cannot ask for more. Without --base and\n"
+		"--session only `run` is offered. What it made is destroyed when stdin ends.\n",
 	.group = CLI_GROUP_RUN,
 	.options = mcp_command_options,
 	.values_size = sizeof(struct mcp_values),

@@ -43,7 +43,7 @@ static int become_program(const char *const *argv, struct error *err)
 		return -1;
 	return error_set(
 		err, ERR_NOT_FOUND,
-		"%s is a Python program, and what runs it is not here: the Debian package python3 brings /usr/bin/python3",
+		"%s is a Python program, but Python is not installed: the Debian package python3 brings /usr/bin/python3",
 		argv[0]);
 }
 
@@ -63,7 +63,7 @@ static int run_perf(struct cli *cli, const void *values, const struct cli_words 
 		return error_set(
 			err, ERR_NOT_FOUND,
 			PROGRAM
-			", which measures, is neither beside microagent nor in PATH: the Debian package python3-microagent brings it");
+			", the program that measures, is neither beside microagent nor in PATH: the Debian package python3-microagent brings it");
 	argv_add(&argv, program);
 	argv_add(&argv, cli->command->name);
 	if (cli->json)
@@ -83,13 +83,12 @@ static int run_perf(struct cli *cli, const void *values, const struct cli_words 
 
 static const struct cli_option perf_options[] = {
 	{"base", 0, CLI_OPTION_STRING, OPTION(base), "BASE",
-	 "measure sessions of this base (default: a base made from the busybox image)", 0, 0},
-	{"count", 'n', CLI_OPTION_INT, OPTION(count), "N", "how many times to measure", 1,
-	 COUNT_MAX},
-	{"output", 'o', CLI_OPTION_STRING, OPTION(picture), "FILE", "draw a picture (SVG) too", 0,
+	 "sessions of this base (default: a new one, made of the busybox image)", 0, 0},
+	{"count", 'n', CLI_OPTION_INT, OPTION(count), "N", "how often", 1, COUNT_MAX},
+	{"output", 'o', CLI_OPTION_STRING, OPTION(picture), "FILE", "draw a picture too (SVG)", 0,
 	 0},
 	{"network", 0, CLI_OPTION_STRING, OPTION(network), "nat|isolated",
-	 "what the machines reach (default: nat; isolated if restored)", 0, 0},
+	 "what they reach (default: nat; isolated if they are restored)", 0, 0},
 	GUEST_BACKEND(struct perf_values),
 	{NULL, 0, CLI_OPTION_FLAG, 0, NULL, NULL, 0, 0},
 };
@@ -105,18 +104,19 @@ static const struct cli_option perf_options[] = {
 	}
 
 PERF_COMMAND(boot, "where the time of a session's boot goes, up to its first command",
-	     "Five times, unless --count says otherwise. What is made for it is removed.\n");
+	     "It measures five times, or --count times. What it makes is removed again.\n");
 PERF_COMMAND(
-	restore, "the same of a session that is restored from its base's template",
-	"Ten times, unless --count says otherwise. Without --base one is made, and warmed; what\n"
-	"is made is removed.\n");
+	restore, "the same for a session that is restored from its base's template",
+	"It measures ten times, or --count times. Without --base it makes a base and warms it.\n"
+	"What it makes is removed again.\n");
 PERF_COMMAND(exec, "where the time of a command goes",
-	     "/bin/true a hundred times, unless --count says otherwise, in one session.\n");
+	     "It runs /bin/true a hundred times, or --count times, in one session.\n");
 PERF_COMMAND(claim, "the same for the first command of a session from the pool",
-	     "Five times, unless --count says otherwise, from a pool of its own.\n");
-PERF_COMMAND(footprint, "the memory of each process of a machine",
-	     "Of three machines, one after the other, unless --count says otherwise. Private is\n"
-	     "what a process has alone, shared what others have too.\n");
+	     "It measures five times, or --count times, from a pool of its own.\n");
+PERF_COMMAND(
+	footprint, "the memory of each process of a machine",
+	"It measures three machines, or --count machines, one after the other. Private memory\n"
+	"is what a process has alone; shared memory is what other processes have too.\n");
 
 static const struct cli_command *const perf_commands[] = {
 	&perf_boot_command,  &perf_restore_command,   &perf_exec_command,

@@ -44,13 +44,13 @@ static const char *wrong_in(const char *line, size_t len)
 	size_t name = strcspn(line, "=");
 
 	if (memchr(line, '\0', len))
-		return "a NUL byte";
+		return "the line has a NUL byte";
 	if (!utf8_is_whole(line, len))
-		return "not UTF-8";
+		return "the line is not UTF-8";
 	if (name == 0)
-		return "a variable without a name";
+		return "the variable has no name";
 	if (strcspn(line, BLANKS) < name)
-		return "a blank in the name of a variable";
+		return "the variable's name has a blank in it";
 	return NULL;
 }
 
@@ -96,7 +96,7 @@ static int read_env_line(struct cli *cli, const char *file, size_t number, const
 		return cli_usage(cli, err, "%s:%zu: %s", file, number, wrong);
 	if (len > most)
 		return cli_usage(cli, err,
-				 "%s:%zu: longer than the %zu bytes that a variable can have", file,
+				 "%s:%zu: the variable is longer than the limit of %zu bytes", file,
 				 number, most);
 	return add_variable(list, line, err);
 }

@@ -21,19 +21,19 @@ const struct cli_option guest_options[] = {
 	{"initrd", 0, CLI_OPTION_STRING, offsetof(struct guest_values, initrd), "FILE",
 	 "initrd to use instead of the one beside the kernel", 0, 0},
 	{"no-disk", 0, CLI_OPTION_FLAG, offsetof(struct guest_values, no_disk), NULL,
-	 "use no image: the root is in memory, unpacked from --initrd at each start", 0, 0},
+	 "no disk: the root is in memory, unpacked from --initrd at each start", 0, 0},
 	{"console", 0, CLI_OPTION_STRING, offsetof(struct guest_values, console), "shell",
-	 "keep a shell of root on the serial console, for `microagent connect --serial`", 0, 0},
+	 "run a root shell on the serial console, for `microagent connect --serial`", 0, 0},
 	{"profile", 0, CLI_OPTION_STRING, offsetof(struct guest_values, profile), "PROFILE",
 	 "name of a size (memory and processors); `microagent profiles` lists the names", 0, 0},
 	{"env", 'e', CLI_OPTION_LIST, offsetof(struct guest_values, env), "KEY=VALUE",
-	 "variable of the command; KEY alone takes yours; may be given again", 0, 0},
+	 "variable of the command; KEY alone takes your own; may be given again", 0, 0},
 	{"env-file", 0, CLI_OPTION_LIST, offsetof(struct guest_values, env_files), "FILE",
-	 "file of lines KEY=VALUE or KEY, which takes yours; --env wins over it", 0, 0},
+	 "file of such lines; KEY alone takes your own; --env wins over it", 0, 0},
 	{"user", 'u', CLI_OPTION_GUEST, offsetof(struct guest_values, user), "USER",
 	 "user who runs the command (default: the image's user, else uid 1000)", 0, 0},
 	{"bundle", 0, CLI_OPTION_LIST, offsetof(struct guest_values, bundles), "NAME=TAR:/DIR",
-	 "tar archive whose contents the guest has at DIR, read-only", 0, 0},
+	 "tar archive whose contents the guest finds in DIR, read-only", 0, 0},
 	{"output", 0, CLI_OPTION_LIST, offsetof(struct guest_values, outputs), "NAME=/PATH",
 	 "file or directory for `microagent artifacts get`", 0, 0},
 	{"timeout", 0, CLI_OPTION_INT, offsetof(struct guest_values, timeout), "SECONDS",
@@ -121,7 +121,7 @@ int guest_check_command(struct cli *cli, const char *const *command, struct erro
 		if (!utf8_is_whole(*command, strlen(*command)))
 			return cli_usage(
 				cli, err,
-				"\"%s\" in the command is not UTF-8, and nothing else can be said to a guest; a shell in it makes other bytes, printf '\\377' for one",
+				"\"%s\" in the command is not UTF-8, and only UTF-8 can be sent to a guest; a shell in the guest can make other bytes, for example by printf '\\377'",
 				*command);
 	return 0;
 }
@@ -131,7 +131,7 @@ int guest_check_path(struct cli *cli, const char *path, struct error *err)
 	if (!utf8_is_whole(path, strlen(path)))
 		return cli_usage(
 			cli, err,
-			"\"%s\" is not UTF-8, and no such name can be said to a guest; its directory can be copied, with all that is in it",
+			"\"%s\" is not UTF-8, and only names in UTF-8 can be sent to a guest; copy its whole directory instead",
 			path);
 	return 0;
 }
@@ -183,7 +183,7 @@ static int check_attached(struct cli *cli, const struct guest_values *values, st
 		return -1;
 	if ((values->machine.asked.share_anyway || values->machine.asked.share_git) &&
 	    !values->machine.shares.count)
-		return cli_usage(cli, err, "%s belongs to --share",
+		return cli_usage(cli, err, "%s needs --share",
 				 values->machine.asked.share_anyway ? "--share-anyway"
 								    : "--share-git");
 	return guest_check_words(cli, "--output", &values->outputs, microagent_check_output, err);
@@ -193,9 +193,9 @@ static int check_root(struct cli *cli, const struct guest_values *values, struct
 {
 	if (values->no_disk && !values->initrd)
 		return cli_usage(cli, err,
-				 "--no-disk goes with --initrd, which then holds the root");
+				 "--no-disk needs --initrd, which then holds the root file system");
 	if (values->no_disk && values->image)
-		return cli_usage(cli, err, "--no-disk does not go with --image");
+		return cli_usage(cli, err, "--no-disk and --image exclude each other");
 	if (guest_check_given(cli, "--image", values->image, err) < 0 ||
 	    guest_check_given(cli, "--initrd", values->initrd, err) < 0)
 		return -1;

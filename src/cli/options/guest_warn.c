@@ -49,13 +49,13 @@ void guest_warn_allow(const struct cli *cli, const char *network, const struct c
 		if (prefix_parse(allow->items[i], &prefix) == 0 && prefix.bits < WIDE_BITS)
 			guest_warn(
 				cli,
-				"--allow %.64s opens more than one network of this host's surroundings: name those that are needed",
+				"--allow %.64s opens more than one network near this host: allow only those that are needed",
 				allow->items[i]);
 }
 
 void guest_warn_shared_anyway(const struct cli *cli)
 {
-	guest_warn(cli, "--share-anyway: whatever keys are in what is shared, the guest has them");
+	guest_warn(cli, "--share-anyway: the guest can read all keys in the shared directories");
 }
 
 /* Returns whether one of the words shares exactly that directory. */
@@ -101,7 +101,7 @@ void guest_warn_unconfined(const struct cli *cli)
 {
 	guest_warn(
 		cli,
-		"the VMM runs in no cell, as you and under its seccomp filter alone: `microagent doctor` says what a cell needs");
+		"the VMM runs without a cell: it has your rights, and only its system call filter (seccomp) holds it: `microagent doctor` says what a cell needs");
 }
 
 void guest_unconfined(const struct cli *cli, struct microagent *agent)
@@ -123,7 +123,7 @@ void guest_warn_init(const struct cli *cli, const char *kernel, const char *arch
 	if (guest_init_compare(&found, NULL) == GUEST_INIT_OTHER)
 		guest_warn(
 			cli,
-			"the guest agent in %s is not of this build: `microagent kernel refresh` puts the present one in",
+			"the guest agent in %s is from another build of microagent: `microagent kernel refresh` puts the present one in",
 			found.initrd);
 	cache_kernel_free(&found);
 }

@@ -17,7 +17,7 @@ const struct machine_option machine_options[] = {
 	 RUN | BASE, "config.architecture"},
 	{GUEST_BACKEND(V), RUN | SESSION | BASE | POOL, NULL},
 	{{"accelerator", 0, CLI_OPTION_STRING, AT(asked.accelerator), "auto|kvm|tcg",
-	  "how the machine is run (default: auto)", 0, 0},
+	  "what runs its code (default: auto)", 0, 0},
 	 RUN | SESSION | BASE | WARM,
 	 "config.accelerator"},
 	{GUEST_UNCONFINED(V), RUN | SESSION | BASE | WARM, NULL},
@@ -30,7 +30,7 @@ const struct machine_option machine_options[] = {
 	 SESSION | POOL,
 	 "config.memoryMiB"},
 	{{"memory", 0, CLI_OPTION_INT, AT(asked.memory_mib), "MIB",
-	  "memory of the base's sessions (default: 256; for macOS what it needs)", 1, INT32_MAX},
+	  "memory of its sessions (default: 256; for macOS what it needs)", 1, INT32_MAX},
 	 BASE,
 	 "config.memoryMiB"},
 	{{"cpus", 0, CLI_OPTION_INT, AT(asked.cpus), "N",
@@ -42,7 +42,7 @@ const struct machine_option machine_options[] = {
 	 SESSION | POOL,
 	 "config.cpuCount"},
 	{{"cpus", 0, CLI_OPTION_INT, AT(asked.cpus), "N",
-	  "processors of the base's sessions (default: 1; for macOS what it needs)", 1, INT32_MAX},
+	  "processors of its sessions (default: 1; for macOS what it needs)", 1, INT32_MAX},
 	 BASE,
 	 "config.cpuCount"},
 	{{"disk-rate", 0, CLI_OPTION_SIZE, AT(asked.rates.disk_bytes), "SIZE",
@@ -50,7 +50,7 @@ const struct machine_option machine_options[] = {
 	 RUN | SESSION,
 	 "config.limits.diskBytesPerSecond"},
 	{{"disk-ops", 0, CLI_OPTION_INT, AT(asked.rates.disk_ops), "N",
-	  "most reads and writes a second of all disks together", 1, INT64_C(1000000000000)},
+	  "how many reads and writes its disks may do in a second", 1, INT64_C(1000000000000)},
 	 RUN | SESSION,
 	 "config.limits.diskOpsPerSecond"},
 	{{"net-rate", 0, CLI_OPTION_SIZE, AT(asked.rates.net_bytes), "SIZE",
@@ -86,15 +86,15 @@ const struct machine_option machine_options[] = {
 	 RUN | SESSION,
 	 "config.mediation"},
 	{{"mediation-optional", 0, CLI_OPTION_FLAG, AT(asked.mediation_optional), NULL,
-	  "the machine may do without the mediator", 0, 0},
+	  "the machine goes on if the mediator is not there", 0, 0},
 	 RUN | SESSION,
 	 NULL},
 	{{"vsock", 0, CLI_OPTION_LIST, AT(vsock), "PORT=HOST:PORT",
-	  "further vsock port of the guest that leads to HOST:PORT", 0, 0},
+	  "another vsock port that leads the guest to HOST:PORT", 0, 0},
 	 RUN | SESSION,
 	 "config.vsockListeners"},
 	{{"disk", 0, CLI_OPTION_LIST, AT(disks), "NAME=PATH:/DIR:ro|rw",
-	  "further disk, a raw ext4 image, mounted on DIR", 0, 0},
+	  "another disk, a raw ext4 image, mounted on DIR", 0, 0},
 	 RUN,
 	 "config.disks"},
 	{{"share", 0, CLI_OPTION_LIST, AT(shares), "DIR[:/PLACE[:OPTIONS]]",
@@ -137,7 +137,7 @@ static int check_channels(struct cli *cli, const struct machine_values *values, 
 	    guest_check_words(cli, "--vsock", &values->vsock, microagent_check_listener, err) < 0)
 		return -1;
 	if (values->asked.mediation_optional && !values->asked.mediation)
-		return cli_usage(cli, err, "--mediation-optional goes with --mediation");
+		return cli_usage(cli, err, "--mediation-optional needs --mediation");
 	return 0;
 }
 

@@ -57,21 +57,21 @@ void machine_warn(const struct cli *cli, const struct machine_values *values);
 			"again",                                                               \
 			0, 0                                                                   \
 	}
-#define EGRESS_FROM(type)                                                                     \
-	{                                                                                     \
-		"egress-from", 0, CLI_OPTION_LIST, offsetof(type, egress.from),               \
-			"npm|pypi|debian|github|FILE",                                        \
-			"let nat reach only the hosts of this list; may be given again", 0, 0 \
+#define EGRESS_FROM(type)                                                                         \
+	{                                                                                         \
+		"egress-from", 0, CLI_OPTION_LIST, offsetof(type, egress.from),                   \
+			"npm|pypi|debian|github|FILE", "the hosts of a list; may be given again", \
+			0, 0                                                                      \
 	}
 #define EGRESS_SNI(type)                                                                        \
 	{                                                                                       \
 		"egress-sni", 0, CLI_OPTION_STRING, offsetof(type, egress.sni), "required|off", \
-			"whether a TLS connection must name its host (default: required)", 0, 0 \
+			"whether TLS must name the host (default: required)", 0, 0              \
 	}
-#define EGRESS_DRY_RUN(type)                                                                    \
-	{                                                                                       \
-		"egress-dry-run", 0, CLI_OPTION_FLAG, offsetof(type, egress.dry_run), NULL,     \
-			"refuse nothing by these names, and report what would be refused", 0, 0 \
+#define EGRESS_DRY_RUN(type)                                                                \
+	{                                                                                   \
+		"egress-dry-run", 0, CLI_OPTION_FLAG, offsetof(type, egress.dry_run), NULL, \
+			"refuse nothing, but record what would be refused", 0, 0            \
 	}
 #define GUEST_EGRESS(type) \
 	EGRESS_NAMES(type), EGRESS_FROM(type), EGRESS_SNI(type), EGRESS_DRY_RUN(type)
@@ -91,8 +91,7 @@ void machine_warn(const struct cli *cli, const struct machine_values *values);
 		"unconfined", 0, CLI_OPTION_FLAG, offsetof(type, unconfined), NULL, \
 			"run QEMU without a cell, if this host can make none", 0, 0 \
 	}
-#define GUEST_SHARE_ANYWAY "share even a store of keys, or the home directory"
-#define GUEST_SHARE_GIT \
-	"share a git worktree with its repository's common part: hooks, config, all branches"
+#define GUEST_SHARE_ANYWAY "even if it is a store of keys or the home directory"
+#define GUEST_SHARE_GIT "with a git worktree also its repository: hooks, config, all branches"
 
 #endif

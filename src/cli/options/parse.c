@@ -13,9 +13,9 @@ static const struct cli_option global_options[] = {
 	{"json", 0, CLI_OPTION_FLAG, offsetof(struct cli, json), NULL,
 	 "print the answer as one JSON document", 0, 0},
 	{"state-dir", 0, CLI_OPTION_STRING, offsetof(struct cli, state_dir_option), "DIR",
-	 "directory of the workspaces (else $MICROAGENT_STATE_DIR, else ~/.microagent)", 0, 0},
+	 "where workspaces are kept (else $MICROAGENT_STATE_DIR, else ~/.microagent)", 0, 0},
 	{"help", 'h', CLI_OPTION_FLAG, offsetof(struct cli, help), NULL,
-	 "explain the command and do nothing", 0, 0},
+	 "print this help and do nothing", 0, 0},
 	{NULL, 0, CLI_OPTION_FLAG, 0, NULL, NULL, 0, 0},
 };
 const struct cli_command cli_any_command = {.options = global_options};
@@ -168,10 +168,9 @@ static int set_guest(struct parser *p, const struct cli_option *option, const ch
 	if (!*text)
 		return cli_usage(p->cli, err, "--%s: \"\" is empty", option->name);
 	if (!utf8_is_whole(text, strlen(text)))
-		return cli_usage(
-			p->cli, err,
-			"--%s: \"%s\" is not UTF-8, and nothing else can be said to a guest",
-			option->name, text);
+		return cli_usage(p->cli, err,
+				 "--%s: \"%s\" is not UTF-8, and only UTF-8 can be sent to a guest",
+				 option->name, text);
 	*out = text;
 	return 0;
 }
@@ -198,7 +197,7 @@ static int set_size(struct parser *p, const struct cli_option *option, const cha
 	    value < 1 || value > INT64_MAX >> shift)
 		return cli_usage(
 			p->cli, err,
-			"--%s must be a number of bytes, or one of K, M, G or T behind it, and is \"%s\"",
+			"--%s must be a number of bytes, or a number with K, M, G or T behind it, and is \"%s\"",
 			option->name, text);
 	*out = value << shift;
 	return 0;
@@ -227,7 +226,7 @@ static int set_duration(struct parser *p, const struct cli_option *option, const
 	if (end == text || !unit || (*end && end[1]) || *text < '0' || *text > '9')
 		return cli_usage(
 			p->cli, err,
-			"--%s must be a number of seconds, or one of s, m, h or d behind it, and is \"%s\"",
+			"--%s must be a number of seconds, or a number with s, m, h or d behind it, and is \"%s\"",
 			option->name, text);
 	*out = value * each;
 	return 0;

@@ -73,7 +73,7 @@ const struct hint hint_table[] = {
 	{REASON_NO_BASE, NULL, NULL,
 	 "`microagent base list` shows those that are there, `microagent base create {}` makes the next version of {}"},
 	{REASON_BASE_DAMAGED, NULL, NULL,
-	 "`microagent base create {} ...`, with what this one was made with, makes a new version"},
+	 "`microagent base create {} ...`, with the options that made this one, makes a new version"},
 	{REASON_BASE_VERSIONLESS, NULL, NULL, "`microagent base list` shows them"},
 	{REASON_BASE_OF_SESSION, NULL, NULL, "`microagent session destroy {}` first"},
 	{REASON_BASE_OF_POOL, NULL, NULL, "`microagent pool drain --base {}` first"},
@@ -134,7 +134,7 @@ const struct hint hint_table[] = {
 	{REASON_NO_CELL, NULL, "unconfined",
 	 "`microagent doctor` says more; --unconfined makes or starts a machine without a cell"},
 	{REASON_NO_CELL, NULL, NULL,
-	 "`microagent doctor` says more; `microagent start --prepare --unconfined {}` does without a cell, and then what reads its disk does too"},
+	 "`microagent doctor` says more; `microagent start --prepare --unconfined {}` starts it without a cell, and then its disk is read without one too"},
 	{REASON_GUEST_USER_DENIED, NULL, "user", "--user root does it with all rights"},
 	{REASON_SESSION_SHARES, NULL, NULL,
 	 "`microagent session create` without --share makes one that can be saved"},
@@ -148,8 +148,8 @@ const struct hint hint_table[] = {
 	{REASON_GUEST_SILENT, NULL, NULL,
 	 "`microagent status {}` shows its state, `microagent kill {}` ends it at once"},
 	{REASON_TOO_MANY_FILES, NULL, NULL,
-	 "ulimit -n shows how many files a program may have open here, ulimit -n 1024 allows more"},
-	{REASON_NO_PACKAGE, NULL, "from", "--from FILE takes one that is here"},
+	 "`ulimit -n` shows how many files a program may have open here, `ulimit -n 1024` allows more"},
+	{REASON_NO_PACKAGE, NULL, "from", "--from FILE takes a package that is here"},
 };
 const size_t hint_count = ARRAY_SIZE(hint_table);
 
@@ -250,7 +250,7 @@ static void loose_text(const json_t *entry, char out[HINT_ROOM])
 	if (guest_is_unconfined(entry))
 		cell = strcmp(json_text(entry, "confinement", ""), "unfiltered") == 0
 			       ? "no system call is refused to QEMU"
-			       : "in no cell";
+			       : "without a cell";
 	snprintf(out, HINT_ROOM, "%s%s%.200s", cell, *cell && *unlimited ? ", " : "", unlimited);
 }
 

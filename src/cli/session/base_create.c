@@ -56,7 +56,7 @@ static int warm_created(struct microagent *agent, const struct base_values *v,
 	json_t *warmed = NULL;
 
 	if (base_warm_in(agent, name, &v->run, &spec, &warmed, err) < 0)
-		return error_prefix(err, "base %s is made, and not warm", name);
+		return error_prefix(err, "base %s is made, but its template is not", name);
 	json_decref(*base);
 	*base = warmed;
 	return 0;
@@ -118,9 +118,10 @@ static int check_macos_values(struct cli *cli, const struct base_values *v, stru
 
 	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
 		if (others[i].given)
-			return cli_usage(cli, err,
-					 "--from-ipsw makes a base of macOS: leave out %s",
-					 others[i].name);
+			return cli_usage(
+				cli, err,
+				"--from-ipsw makes a base of macOS, which takes no %s: leave it out",
+				others[i].name);
 	return guest_take_backend(cli, v->machine.backend, err);
 }
 
@@ -130,9 +131,9 @@ static int check_values(struct cli *cli, const struct base_values *v, struct err
 	if (v->ipsw)
 		return check_macos_values(cli, v, err);
 	if (v->put_agent)
-		return cli_usage(cli, err, "--put-agent belongs to --from-ipsw");
+		return cli_usage(cli, err, "--put-agent needs --from-ipsw");
 	if (v->run.count && !v->warm)
-		return cli_usage(cli, err, "--run belongs to --warm");
+		return cli_usage(cli, err, "--run needs --warm");
 	if (((v->machine.asked.network || v->machine.asked.network_interface ||
 	      v->machine.allow.count || egress_option(v)) &&
 	     !is_provisioned(v)) ||
@@ -206,11 +207,11 @@ static const struct cli_option create_options[] = {
 	{"image", 0, CLI_OPTION_STRING, offsetof(struct base_values, image), "IMAGE",
 	 "name in the cache, or path of a raw ext4 file (default: busybox)", 0, 0},
 	{"from-oci", 0, CLI_OPTION_STRING, offsetof(struct base_values, oci), "REF",
-	 "image to import as `image import` does: a layout, an archive, or a registry's", 0, 0},
+	 "import this image, as `image import` does: a layout, an archive, or a registry's", 0, 0},
 	{"from-ipsw", 0, CLI_OPTION_STRING, offsetof(struct base_values, ipsw), "FILE|URL|latest",
 	 "macOS, on a Mac: a restore image, its address at Apple, or the newest", 0, 0},
 	{"put-agent", 0, CLI_OPTION_STRING, offsetof(struct base_values, put_agent), "PROGRAM",
-	 "puts the agent on the disk of macOS (default: microagent-put-macos-agent)", 0, 0},
+	 "program that puts the agent on macOS's disk (default: microagent-put-macos-agent)", 0, 0},
 	{"kernel", 0, CLI_OPTION_STRING, offsetof(struct base_values, kernel), "KERNEL",
 	 "name in the cache, or path (default: the tuned one, else Debian's)", 0, 0},
 	{"provision", 0, CLI_OPTION_STRING, offsetof(struct base_values, script), "SCRIPT",
@@ -223,7 +224,7 @@ static const struct cli_option create_options[] = {
 	{"warm", 0, CLI_OPTION_FLAG, offsetof(struct base_values, warm), NULL,
 	 "make the base's template too, as `base warm` does", 0, 0},
 	{"run", 0, CLI_OPTION_LIST, offsetof(struct base_values, run), "LINE",
-	 "line to run before --warm saves the machine, as of `base warm --run`", 0, 0},
+	 "for --warm, like --run of `base warm`", 0, 0},
 	{NULL, 0, CLI_OPTION_FLAG, 0, NULL, NULL, 0, 0},
 };
 
@@ -232,14 +233,14 @@ const struct cli_command base_create = {
 	.args = "BASE",
 	.summary = "make the next version of a base and seal it",
 	.help = "The version is NAME-v1, NAME-v2 and so on; NAME alone means the newest one.\n"
-		"With --provision, --stage or --size the image is booted once. Its file system grows,\n"
-		"the user `agent` is made, and SCRIPT is run. Then the right of `agent` to write\n"
-		"outside of /workspace, /tmp and his home is removed. Lines of SCRIPT's output that\n"
-		"begin with \"### \" name its steps. If SCRIPT fails there is no base, but a log.\n"
+		"With --provision, --stage or --size the image is booted once: its file system grows,\n"
+		"the user `agent` is made, SCRIPT is run, and then `agent` may write only in /workspace,\n"
+		"/tmp and its home. Lines of SCRIPT's output that begin with \"### \" name its steps. If\n"
+		"SCRIPT fails no base is made, and a log of it is kept.\n"
 		"Without these options the base is the image as it is, and nothing is booted.\n"
-		"With --from-ipsw the base is macOS. It is installed from Apple's restore image, gets\n"
-		"its agent from `PROGRAM DISK` on this host, and is booted once; sh -e then runs\n"
-		"SCRIPT.\n",
+		"With --from-ipsw the base is macOS: it is installed from Apple's restore image, which is\n"
+		"kept, `PROGRAM DISK` on this host puts the agent on its disk, and it is booted once. sh -e\n"
+		"runs SCRIPT then.\n",
 	.options = create_options,
 	.machine = MACHINE_OPTIONS_OF_BASE,
 	.values_size = sizeof(struct base_values),

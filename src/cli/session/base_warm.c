@@ -76,7 +76,7 @@ static int run_base_warm(struct cli *cli, const void *values, const struct cli_w
 
 static const struct cli_option warm_options[] = {
 	{"run", 0, CLI_OPTION_LIST, offsetof(struct base_values, run), "LINE",
-	 "line for the guest's shell before the machine is saved; may be given again", 0, 0},
+	 "a line for the guest's shell, run before the machine is saved; may be given again", 0, 0},
 	{NULL, 0, CLI_OPTION_FLAG, 0, NULL, NULL, 0, 0},
 };
 
@@ -84,11 +84,10 @@ const struct cli_command base_warm = {
 	.name = "warm",
 	.args = "BASE",
 	.summary = "save a booted machine of a base, for its sessions to begin from",
-	.help = "Boots a machine of the base, runs each LINE in it as its user, and saves its memory\n"
-		"and devices. `session create` with the base's memory and processors then restores\n"
-		"that machine instead of booting one. It boots with --cold, and if it is asked for\n"
-		"something that the saved machine does not have. `base show` describes the template,\n"
-		"and `base cool` removes it.\n",
+	.help = "A machine of the base is booted, the base's user runs each LINE in it, and its memory and\n"
+		"devices are saved. `session create` then restores that machine instead of booting one, if\n"
+		"memory and processors are the base's and no option asks for what the saved machine does\n"
+		"not have; --cold boots one. `base show` shows the template, `base cool` removes it.\n",
 	.options = warm_options,
 	.machine = MACHINE_OPTIONS_OF_WARM,
 	.values_size = sizeof(struct base_values),

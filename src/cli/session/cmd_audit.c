@@ -79,7 +79,7 @@ static void print_damaged(const char *line, size_t len)
 	if (len > 0 && line[len - 1] == '\n')
 		len--;
 	text = json_string_lossy(line, len < 200 ? len : 200);
-	printf("%-24s  %-8s  %-*s  ", "-", "-", EVENT_WIDTH, "not a line of it");
+	printf("%-24s  %-8s  %-*s  ", "-", "-", EVENT_WIDTH, "not a line of a log");
 	cli_print_safe(stdout, text ? json_string_value(text) : "");
 	putchar('\n');
 }
@@ -127,13 +127,13 @@ static void print_telemetry(const json_t *telemetry)
 	long long confirmed = log_number(telemetry, "confirmedBytes");
 
 	if (strcmp(verdict, "altered") == 0 && !json_object_get(telemetry, "line"))
-		printf("telemetry.jsonl is altered: it is no file, or is longer (%lld bytes) than microagent writes it\n",
+		printf("telemetry.jsonl is altered: it is not a regular file, or it has more bytes (%lld) than microagent writes\n",
 		       bytes);
 	else if (strcmp(verdict, "altered") == 0 || strcmp(verdict, "missing") == 0)
-		printf("telemetry.jsonl is %s: it is not what line %lld has the digest of\n",
+		printf("telemetry.jsonl is %s: it does not have the digest that line %lld of the log has for it\n",
 		       verdict, (long long)log_number(telemetry, "line"));
 	else if (bytes > confirmed)
-		printf("telemetry.jsonl is whole as far as the log has its digest, and has %lld bytes behind that\n",
+		printf("telemetry.jsonl is whole up to the last digest of it in the log; %lld bytes come after that\n",
 		       bytes - confirmed);
 	else if (bytes > 0)
 		printf("telemetry.jsonl is whole\n");
@@ -147,7 +147,7 @@ static void print_passed_over(const json_t *passed_over)
 	json_array_foreach(passed_over, i, entry)
 	{
 		cli_print_safe(stdout, json_text(entry, "path", "?"));
-		printf(" is called as a security log and was passed over: %s: move it out of there, or make it readable\n",
+		printf(" has the name of a security log, but was not read: %s: move it to another place, or make it readable\n",
 		       json_text(entry, "why", "?"));
 	}
 }
@@ -169,7 +169,7 @@ static void print_log_verdict(const json_t *answer)
 		printf("line %lld is the first without a digest in the security log: the security log was cut short, moved or removed, or could not be written\n",
 		       (long long)log_number(answer, "unconfirmedLine"));
 	if (log_number(answer, "lost") > 0)
-		printf("%lld events were not written down, as the log or the security log says\n",
+		printf("%lld events were not recorded, as the log or the security log says\n",
 		       (long long)log_number(answer, "lost"));
 	if (log_number(answer, "clockSetBack") > 0)
 		printf("the host's clock was set back %lld times\n",
@@ -242,7 +242,8 @@ static int run_audit_verify(struct cli *cli, const void *values, const struct cl
 	int code = -1;
 
 	if (v->all == (args->count > 0))
-		return cli_usage(cli, err, "NAME or --all says which logs to verify");
+		return cli_usage(cli, err,
+				 "NAME or --all is missing: it says which logs to verify");
 	agent = guest_open(cli, NULL, err);
 	if (!agent)
 		return -1;

@@ -179,7 +179,7 @@ static int run_base_cool(struct cli *cli, const void *values, const struct cli_w
 static const struct cli_command base_cool = {
 	.name = "cool",
 	.args = "BASE",
-	.summary = "remove the template that `base warm` has made",
+	.summary = "remove the template that `base warm` has saved",
 	.min_args = 1,
 	.max_args = 1,
 	.check_name = microagent_base_check_name,

@@ -24,7 +24,7 @@ static int require_base(struct cli *cli, const struct pool_values *v, struct err
 	if (!v->base)
 		return cli_usage(
 			cli, err,
-			"--base NAME says whose sessions; `microagent base list` shows what there is");
+			"--base NAME is missing: it names the base of the sessions; `microagent base list` shows the bases");
 	return guest_check_base(cli, v->base, err);
 }
 
@@ -63,11 +63,12 @@ static int run_set(struct cli *cli, const void *values, const struct cli_words *
 	if (!v->size)
 		return cli_usage(
 			cli, err,
-			"--size N says how many are kept ready, at least 1; `microagent pool drain` keeps none");
+			"--size N is missing: it says how many sessions are kept ready, at least 1; `microagent pool drain` keeps none");
 	agent = guest_open(cli, NULL, err);
 	if (!agent)
 		return -1;
-	snprintf(said, sizeof(said), "kept ready from now on; `%s pool status` shows how far it is",
+	snprintf(said, sizeof(said),
+		 "the sessions are kept ready from now on; `%s pool status` shows how many are",
 		 cli_itself(cli, itself));
 	return done(cli, agent, microagent_pool_set(agent, &spec, err), v->base, said, err);
 }
@@ -194,29 +195,28 @@ static int run_fill(struct cli *cli, const void *values, const struct cli_words 
 	}
 
 static const struct cli_option set_options[] = {
-	BASE_OPTION("BASE", "whose sessions: NAME is the newest version, NAME-vN that one"),
-	{"size", 0, CLI_OPTION_INT, OPTION(size), "N", "how many sessions are kept ready", 0,
-	 INT32_MAX},
+	BASE_OPTION("BASE", "base of the sessions: NAME is the newest version, NAME-vN that one"),
+	{"size", 0, CLI_OPTION_INT, OPTION(size), "N", "how many are kept ready", 0, INT32_MAX},
 	LAST_OPTION,
 };
 
 static const struct cli_option drain_options[] = {
-	BASE_OPTION("POOL", "whose pool: NAME is all its versions (default: every pool)"),
+	BASE_OPTION("POOL", "base of the pool: NAME is all its versions (default: every pool)"),
 	LAST_OPTION,
 };
 
 static const struct cli_option fill_options[] = {
-	BASE_OPTION("BASE-vN", "whose pool: NAME-vN"),
+	BASE_OPTION("BASE-vN", "base of the pool: NAME-vN"),
 	{"lock-fd", 0, CLI_OPTION_INT, OPTION(lock_fd), "FD",
-	 "descriptor with the pool's lock, for a caller that has it and starts a background filler",
-	 3, INT32_MAX},
+	 "run in the background with this descriptor, which holds the pool's lock; for programs", 3,
+	 INT32_MAX},
 	LAST_OPTION,
 };
 
 static const struct cli_command pool_set = {
 	.name = "set",
 	.summary = "keep a number of sessions of a base ready",
-	.help = "`microagent session create` then takes one of these sessions if it asks for the same\n"
+	.help = "`microagent session create` then takes one of them where it asks for the same\n"
 		"base, memory, processors, network and backend. They are made in the background.\n",
 	.options = set_options,
 	.machine = MACHINE_OPTIONS_OF_POOL,
@@ -241,8 +241,8 @@ static const struct cli_command pool_drain = {
 
 static const struct cli_command pool_fill = {
 	.name = "fill",
-	.summary = "make the missing sessions now, which otherwise happens by itself",
-	.help = "`pool set` and `session create` start this in the background. Run it by hand to see\n"
+	.summary = "make the sessions that are missing, which otherwise happens by itself",
+	.help = "`pool set` and `session create` start this in the background. Run it yourself to see\n"
 		"what it does, for example after a failure. It runs at idle priority.\n",
 	.options = fill_options,
 	.values_size = sizeof(struct pool_values),

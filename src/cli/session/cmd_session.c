@@ -39,7 +39,7 @@ void session_warn_made(const struct cli *cli, struct microagent *agent, const js
 	if (strcmp(json_text(session, "clone", ""), "copy") == 0)
 		guest_warn(
 			cli,
-			"its disk is a whole copy of the base's: where the state directory is on a file system with reflinks (XFS, Btrfs, APFS) it is a clone, made at once");
+			"the session's disk is a full copy of the base's disk, which takes time and space: on a file system with reflinks (XFS, Btrfs, APFS) it would be a clone");
 }
 
 /* Prints the name of a new session. If that fails, it destroys the session, because nobody can use
@@ -68,7 +68,7 @@ static int hand_out(struct cli *cli, struct microagent *agent, struct microagent
 	cli->stdout_errnum = why.errnum;
 	if (microagent_session_destroy(session, err) < 0)
 		return -1;
-	guest_warn(cli, "session %s was destroyed again: its name could not be told",
+	guest_warn(cli, "session %s was destroyed again, because its name could not be printed",
 		   json_text(described, "name", NULL));
 	return CLI_EXIT_OK;
 }
@@ -131,11 +131,11 @@ static int take_share_words(struct cli *cli, const struct session_values *v,
 	    (of_plain || v->machine.asked.share_anyway || v->machine.asked.share_git))
 		return cli_usage(
 			cli, err,
-			"--share-at, --share-ro, --share-cache, --share-timeout, --share-anyway and --share-git belong to --share DIR");
+			"--share-at, --share-ro, --share-cache, --share-timeout, --share-anyway and --share-git need --share DIR");
 	if (of_plain && !out->plain)
 		return cli_usage(
 			cli, err,
-			"--share-at, --share-ro, --share-cache and --share-timeout belong to one --share DIR that names no place; DIR:/PLACE has its own: DIR:/PLACE:ro,cache=none");
+			"--share-at, --share-ro, --share-cache and --share-timeout need one --share DIR without a place; where there is a place, write them behind it: DIR:/PLACE:ro,cache=none");
 	return 0;
 }
 
@@ -153,7 +153,7 @@ static int run_session_create(struct cli *cli, const void *values, const struct 
 	if (!v->base)
 		return cli_usage(
 			cli, err,
-			"--base NAME says what the session is a clone of; `microagent base list` shows what there is");
+			"--base NAME is missing: it names the base that the session is cloned from; `microagent base list` shows the bases");
 	if (guest_check_base(cli, v->base, err) < 0 || take_share_words(cli, v, &dirs, err) < 0 ||
 	    machine_check_values(cli, &v->machine, err) < 0)
 		return -1;
@@ -271,26 +271,26 @@ static int run_shell(struct cli *cli, const void *values, const struct cli_words
 
 static const struct cli_option create_options[] = {
 	{"base", 0, CLI_OPTION_STRING, OPTION(base), "BASE",
-	 "base to clone: NAME is its newest version, NAME-vN that version", 0, 0},
+	 "base that it is cloned from: NAME is the newest version, NAME-vN that one", 0, 0},
 	{"disk-quota", 0, CLI_OPTION_INT, OPTION(disk_quota), "MIB",
 	 "growth of the session's disk on this host (default: the size of the base's)", 1,
 	 INT32_MAX},
 	{"lifetime", 0, CLI_OPTION_DURATION, OPTION(lifetime), "TIME",
-	 "destroy the session this long after it was made, like 90s, 30m, 2h or 30d", 0, 0},
+	 "destroy it this long after it was made, like 90s, 30m, 2h or 30d", 0, 0},
 	{"idle", 0, CLI_OPTION_DURATION, OPTION(idle), "TIME",
-	 "destroy the session when nobody has used it for this long", 0, 0},
+	 "destroy it when nobody has used it for this long", 0, 0},
 	{"share-at", 0, CLI_OPTION_STRING, OPTION(share_at), "PATH",
-	 "place of the only shared directory in the session (default: /workspace)", 0, 0},
+	 "where the one shared directory is in the session (default: /workspace)", 0, 0},
 	{"share-ro", 0, CLI_OPTION_FLAG, OPTION(share_read_only), NULL,
-	 "the session cannot write to the directory", 0, 0},
+	 "the session cannot write to the shared directory", 0, 0},
 	{"share-cache", 0, CLI_OPTION_STRING, OPTION(share_cache), "auto|always|none",
-	 "what the guest caches of the directory (default: auto)", 0, 0},
+	 "what the guest keeps of it in memory (default: auto)", 0, 0},
 	{"share-timeout", 0, CLI_OPTION_INT, OPTION(share_timeout), "SECONDS",
-	 "how long the guest caches names and attributes (default: 1)", 1, 86400},
+	 "how long the guest keeps names and attributes (default: 1)", 1, 86400},
 	{"cold", 0, CLI_OPTION_FLAG, OPTION(cold), NULL,
-	 "boot the session, even if `base warm` has saved a machine to restore", 0, 0},
+	 "boot it, even if `base warm` has saved a machine to restore", 0, 0},
 	{"no-share", 0, CLI_OPTION_FLAG, OPTION(no_share), NULL,
-	 "share no directory, also not later by `session share`; boots faster", 0, 0},
+	 "no shared directory, now or later by `session share`: it boots faster", 0, 0},
 	{NULL, 0, CLI_OPTION_FLAG, 0, NULL, NULL, 0, 0},
 };
 
@@ -349,8 +349,8 @@ const struct cli_command cli_session = {
 	.name = "session",
 	.args = "COMMAND",
 	.summary = "machines for one task each, cloned from a base",
-	.help = "exec, connect, cp, ls, status, logs, stop, start and similar commands also take the\n"
-		"name of a session, if no workspace has that name.\n",
+	.help = "exec, connect, cp, ls, status, logs, stop, start and similar commands take a session's\n"
+		"name too, if no workspace has that name.\n",
 	.group = CLI_GROUP_RUN,
 	.sub = session_commands,
 };

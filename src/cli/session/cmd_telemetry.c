@@ -18,7 +18,9 @@ static void print_argv(const json_t *argv)
 	json_array_foreach(argv, i, word)
 	{
 		const char *text = json_string_value(word);
-		bool plain = text && *text && !strpbrk(text, " \t\r\n\"'\\$`*?()<>|&;");
+		bool plain = text && *text &&
+			     !strpbrk(text, " \t\r\n"
+					    "\"'\\$`*?()<>|&;");
 		autofree char *quoted = plain ? NULL : json_dumps(word, JSON_ENCODE_ANY);
 
 		if (i > 0)
@@ -88,8 +90,8 @@ const struct cli_command cli_audit_telemetry = {
 	.name = "telemetry",
 	.args = "SESSION",
 	.summary = "what ran in a session: programs, files, connections",
-	.help = "The guest says this, with the guest's time. Whoever is root in the guest can flood\n"
-		"it, or break into the guest's kernel.\n",
+	.help = "The guest says this, with the guest's times. Do not trust it: who is root in the guest can\n"
+		"flood it with events, or change its kernel.\n",
 	.min_args = 1,
 	.max_args = 1,
 	.check_name = microagent_audit_check_name,

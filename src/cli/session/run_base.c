@@ -25,7 +25,7 @@ static int check_without_base(struct cli *cli, const struct run_base *how, struc
 
 	for (size_t i = 0; i < ARRAY_SIZE(own); i++)
 		if (own[i].given)
-			return cli_usage(cli, err, "%s goes with --base", own[i].option);
+			return cli_usage(cli, err, "%s needs --base", own[i].option);
 	return 0;
 }
 
@@ -51,7 +51,8 @@ int run_base_check(struct cli *cli, const struct run_base *how, const struct gue
 		return check_without_base(cli, how, err);
 	for (size_t i = 0; i < ARRAY_SIZE(alien); i++) {
 		if (alien[i].given)
-			return cli_usage(cli, err, "%s does not go with --base", alien[i].option);
+			return cli_usage(cli, err, "%s and --base exclude each other",
+					 alien[i].option);
 	}
 	return guest_check_base(cli, how->base, err);
 }

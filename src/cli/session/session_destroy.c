@@ -76,13 +76,14 @@ static int run_destroy(struct cli *cli, const void *values, const struct cli_wor
 	const struct destroy_values *v = values;
 
 	if (v->all ? args->count > 0 : args->count == 0)
-		return cli_usage(cli, err, "NAME... or --all says which sessions to destroy");
+		return cli_usage(cli, err,
+				 "NAME... or --all is missing: it says which sessions to destroy");
 	return v->all ? destroy_every(cli, err) : each_run_sessions(cli, args, &destroy_named, err);
 }
 
 static const struct cli_option destroy_options[] = {
 	{"all", 0, CLI_OPTION_FLAG, offsetof(struct destroy_values, all), NULL,
-	 "all sessions except those that wait in a pool", 0, 0},
+	 "every session except those that wait in a pool", 0, 0},
 	{0},
 };
 

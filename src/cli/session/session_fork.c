@@ -59,7 +59,7 @@ static int print_children(const struct cli *cli, const char *parent, const json_
 			return error_errno(err, errno, "cannot write to stdout");
 	if (fflush(stdout) != 0)
 		return error_errno(err, errno, "cannot write to stdout");
-	cli_warn("%s stood still for %.0f ms", parent,
+	cli_warn("%s was paused for %.0f ms", parent,
 		 json_number_value(json_object_get(told, "pauseMs")));
 	return 0;
 }
@@ -72,7 +72,7 @@ static int take_back(struct cli *cli, const struct children *children, const str
 	for (int64_t i = 0; i < children->count; i++)
 		if (microagent_session_destroy(children->items[i], err) < 0)
 			return -1;
-	guest_warn(cli, "the children were destroyed again: their names could not be told");
+	guest_warn(cli, "the forks were destroyed again, because their names could not be printed");
 	return CLI_EXIT_OK;
 }
 
@@ -115,7 +115,8 @@ static int run_session_fork(struct cli *cli, const void *values, const struct cl
 	int code;
 
 	if (!v->on_fork && (v->user || v->timeout))
-		return cli_usage(cli, err, "--user and --timeout are of the command of --on-fork");
+		return cli_usage(cli, err,
+				 "--user and --timeout need --on-fork: they are for its command");
 	agent = guest_open(cli, &progress, err);
 	/* Before this program ends, the new sessions must be ended. */
 	if (!agent || signals_open_ending(&signals, err) < 0) {
@@ -137,7 +138,7 @@ static const struct cli_option fork_options[] = {
 	{"count", 0, CLI_OPTION_INT, offsetof(struct fork_values, count), "N",
 	 "how many new sessions to make (default: 1)", 1, 100},
 	{"on-fork", 0, CLI_OPTION_GUEST, offsetof(struct fork_values, on_fork), "LINE",
-	 "run LINE by sh -c in each new session first; if LINE fails in one, none is made", 0, 0},
+	 "run LINE by sh -c in each new session; if one fails, all are destroyed", 0, 0},
 	{"user", 'u', CLI_OPTION_GUEST, offsetof(struct fork_values, user), "USER",
 	 "user who runs LINE (default: the image's user, else uid 1000)", 0, 0},
 	{"timeout", 0, CLI_OPTION_INT, offsetof(struct fork_values, timeout), "SECONDS",
@@ -148,10 +149,10 @@ static const struct cli_option fork_options[] = {
 const struct cli_command session_fork = {
 	.name = "fork",
 	.args = "SESSION",
-	.summary = "make sessions that go on from where one is; prints their names",
-	.help = "Each new session gets new randomness of the kernel. The memory of its processes is a\n"
-		"copy: keys and the state of a random number generator (OpenSSL, Python's random) are\n"
-		"the same in all of them, unless LINE changes that.\n",
+	.summary = "new sessions that go on from where one is; prints their names",
+	.help = "The kernel of each gets new randomness, but the memory of its processes does not: keys,\n"
+		"and the state of a random number generator (OpenSSL, Python's random), are the same in\n"
+		"all of them, unless LINE changes that.\n",
 	.options = fork_options,
 	.values_size = sizeof(struct fork_values),
 	.min_args = 1,

@@ -87,7 +87,7 @@ static int run_gc(struct cli *cli, const void *values, const struct cli_words *a
 
 static const struct cli_option gc_options[] = {
 	{"archives-older", 0, CLI_OPTION_DURATION, offsetof(struct gc_values, archives_older),
-	 "AGE", "remove also the archives of sessions destroyed longer ago than this, like 30d", 0,
+	 "AGE", "also remove the archives of sessions destroyed longer ago than this, like 30d", 0,
 	 0},
 	{0},
 };
@@ -96,6 +96,6 @@ const struct cli_command session_gc = {
 	.name = "gc",
 	.options = gc_options,
 	.values_size = sizeof(struct gc_values),
-	.summary = "remove or record what a crash or a reboot has left",
+	.summary = "remove or record what a crash or a reboot left behind",
 	.run = run_gc,
 };

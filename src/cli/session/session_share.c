@@ -152,7 +152,7 @@ void session_warn_user(const struct cli *cli, const json_t *base)
 	if (user && !is_agent(user))
 		guest_warn(
 			cli,
-			"commands of base %.100s run as its user \"%.100s\", and in the shared directory you are uid 1000 alone: `microagent session exec --user 1000` runs those that work there",
+			"commands of base %.100s run as its user \"%.100s\", but only uid 1000 has your rights in the shared directory: `microagent session exec --user 1000` runs a command that works there",
 			json_text(base, "name", NULL), user);
 }
 
@@ -186,15 +186,16 @@ void session_warn_unshared(const struct cli *cli, const char *name, const json_t
 
 	json_array_foreach(shares, i, share)
 	{
-		guest_warn(cli,
-			   "%.200s is not on %.100s, and what is written there is lost: %.150s",
-			   json_text(share, "path", ""), json_text(share, "mountpoint", ""), why);
+		guest_warn(
+			cli,
+			"%.200s could not be shared on %.100s, and what is written there is lost: %.150s",
+			json_text(share, "path", ""), json_text(share, "mountpoint", ""), why);
 		anyway = anyway || json_is_true(json_object_get(share, "anyway"));
 		add_word(words, share);
 	}
 	if (!*words || strlen(words) == GIVES_ROOM - 1)
 		snprintf(words, sizeof(words), " DIR:/PLACE...");
-	guest_warn(cli, "`microagent session share %s%s%s` gives it again", name, words,
+	guest_warn(cli, "`microagent session share %s%s%s` shares it again", name, words,
 		   anyway ? " --share-anyway" : "");
 }
 
@@ -254,7 +255,7 @@ static int run_session_share(struct cli *cli, const void *values, const struct c
 	if (!dirs.plain && (v->read_only || v->at || v->cache || v->timeout))
 		return cli_usage(
 			cli, err,
-			"--ro, --at, --cache and --timeout belong to one DIR that names no place; DIR:/PLACE has its own: DIR:/PLACE:ro,cache=none");
+			"--ro, --at, --cache and --timeout need one DIR without a place; where there is a place, write them behind it: DIR:/PLACE:ro,cache=none");
 	agent = guest_open(cli, &progress, err);
 	if (!agent)
 		return -1;
@@ -278,18 +279,18 @@ static const struct cli_option options[] = {
 	{"at", 0, CLI_OPTION_STRING, offsetof(struct share_values, at), "PATH",
 	 "place of the directory in the session (default: /workspace)", 0, 0},
 	{"cache", 0, CLI_OPTION_STRING, offsetof(struct share_values, cache), "auto|always|none",
-	 "what the guest caches of the directory (default: auto)", 0, 0},
+	 "what the guest keeps of it in memory (default: auto)", 0, 0},
 	{"timeout", 0, CLI_OPTION_INT, offsetof(struct share_values, timeout), "SECONDS",
-	 "how long the guest caches names and attributes (default: 1)", 1, 86400},
+	 "how long the guest keeps names and attributes (default: 1)", 1, 86400},
 	{NULL, 0, CLI_OPTION_FLAG, 0, NULL, NULL, 0, 0},
 };
 
 const struct cli_command session_share = {
 	.name = "share",
 	.args = "SESSION DIR...",
-	.summary = "give a running session directories of this host, all at once",
-	.help = "DIR alone is on /workspace, or on --at. DIR:/PLACE[:OPTION,...] says where it is;\n"
-		"OPTION is ro, cache=POLICY or timeout=SECONDS.\n",
+	.summary = "share directories of this host with a running session",
+	.help = "All are shared, or none. DIR alone is on /workspace, or --at. DIR:/PLACE[:OPTION,...]\n"
+		"says where it is; options are ro, cache=POLICY and timeout=SECONDS.\n",
 	.options = options,
 	.values_size = sizeof(struct share_values),
 	.min_args = 2,

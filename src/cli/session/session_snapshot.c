@@ -71,7 +71,7 @@ static void say_point_kept(const struct cli *cli, const struct microagent_sessio
 			   const json_t *told)
 {
 	if (!cli->json)
-		printf("%s: snapshot %s has %lld MiB; it stood still for %.0f ms\n",
+		printf("%s: snapshot %s has %lld MiB; the session was paused for %.0f ms\n",
 		       microagent_session_name(session), json_text(told, "name", ""),
 		       point_mib(told, "stateBytes") + point_mib(told, "diskBytes"),
 		       json_number_value(json_object_get(told, "pauseMs")));
@@ -100,7 +100,7 @@ static void say_restored(const struct cli *cli, const struct microagent_session 
 	if (cold)
 		guest_warn(
 			cli,
-			"what ran in it is lost, and it was booted from the snapshot's disk: %.200s",
+			"the processes of the session are lost, and it was booted from the snapshot's disk: %.200s",
 			json_text(boot, "why", ""));
 	if (unshared) {
 		json_auto_t *described = microagent_session_describe(session, NULL);
@@ -178,7 +178,7 @@ static int print_snapshots(const json_t *snapshots, struct error *err)
 	cli_table_print(&table, stdout);
 	if (json_array_size(snapshots) == 0)
 		cli_warn(
-			"it has no snapshot: `microagent session snapshot NAME SNAPSHOT` makes one");
+			"the session has no snapshot: `microagent session snapshot NAME SNAPSHOT` makes one");
 	return CLI_EXIT_OK;
 }
 
@@ -205,7 +205,7 @@ static int run_snapshots(struct cli *cli, const void *values, const struct cli_w
 const struct cli_command session_snapshot = {
 	.name = "snapshot",
 	.args = "SESSION NEW",
-	.summary = "keep a session as it is now, with all that runs in it, by a name",
+	.summary = "keep a session as it is now, with all that runs in it, under a name",
 	.min_args = 2,
 	.max_args = 2,
 	.check_name = microagent_session_check_name,
@@ -215,7 +215,7 @@ const struct cli_command session_snapshot = {
 const struct cli_command session_restore = {
 	.name = "restore",
 	.args = "SESSION SNAPSHOT",
-	.summary = "let a session go on from a snapshot; later changes are lost",
+	.summary = "let a session go on from a snapshot; what it did since then is lost",
 	.min_args = 2,
 	.max_args = 2,
 	.check_name = microagent_session_check_name,

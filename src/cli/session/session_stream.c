@@ -151,7 +151,7 @@ static const struct cli_option stream_options[] = {
 	{"shell", 0, CLI_OPTION_FLAG, offsetof(struct stream_values, shell), NULL,
 	 "CMD is one line for the guest's sh", 0, 0},
 	{"env", 'e', CLI_OPTION_LIST, offsetof(struct stream_values, env), "KEY=VALUE",
-	 "variable of the command; KEY alone takes yours; may be given again", 0, 0},
+	 "variable of the command; KEY alone takes your own; may be given again", 0, 0},
 	{"cwd", 'w', CLI_OPTION_GUEST, offsetof(struct stream_values, cwd), "PATH",
 	 "working directory (default: the user's home, else /)", 0, 0},
 	{"user", 'u', CLI_OPTION_GUEST, offsetof(struct stream_values, user), "USER",
@@ -165,10 +165,9 @@ const struct cli_command session_stream = {
 	.name = "stream",
 	.args = "SESSION [--] CMD [WORD...]",
 	.summary = "run a command in a session and pass its output on line by line",
-	.help = "With --json each line is an object of its own, {\"stream\",\"line\"}, and the last one\n"
-		"is {\"exitCode\",\"elapsedMs\"}. A line that goes on in the next object of its stream,\n"
-		"or ends with the stream, has \"partial\". \"lineBase64\" has the exact bytes of a line\n"
-		"that is no text.\n",
+	.help = "With --json each line is an object of its own, {\"stream\",\"line\"}, and the last\n"
+		"one is {\"exitCode\",\"elapsedMs\"}. A line that goes on in the next object of its\n"
+		"stream, or has no end, has \"partial\"; one that is not text is exact in \"lineBase64\".\n",
 	.options = stream_options,
 	.values_size = sizeof(struct stream_values),
 	.min_args = 2,

@@ -23,7 +23,9 @@ int attend_check(struct cli *cli, const struct attend *how, struct error *err)
 			cli, err,
 			"--stdin and --interactive both say where stdin comes from: give one of them");
 	if (how->terminal && cli->json)
-		return cli_usage(cli, err, "--json: a terminal shows bytes and no document");
+		return cli_usage(
+			cli, err,
+			"--json does not work with a terminal, which shows bytes and not a document");
 	return 0;
 }
 
@@ -33,7 +35,7 @@ void attend_say_unread(const struct cli *cli, int64_t timeout)
 
 	error_set(&err, ERR_TIMEOUT,
 		  "the timeout of %" PRId64
-		  " s passed, and what nobody had read of the output was dropped",
+		  " s passed, and output that nobody had read was dropped",
 		  timeout);
 	if (cli_stderr_is_read())
 		cli_print_error(cli, &err, stderr);
@@ -48,7 +50,7 @@ int attend_exit_code(const struct cli *cli, const struct microagent_outcome *out
 	case MICROAGENT_CANCELLED:
 		if (outcome->unread && cli_stderr_is_read())
 			cli_warn(
-				"the command was ended, and what nobody had read of its output was dropped");
+				"the command was ended, and output that nobody had read was dropped");
 		return 128 + signal;
 	case MICROAGENT_DETACHED:
 		return CLI_EXIT_OK;

@@ -19,10 +19,10 @@ struct attend_input {
 #define ATTEND_INPUT_OPTIONS(values, member)                                                      \
 	{"interactive", 'i', CLI_OPTION_FLAG,                                                     \
 	 offsetof(values, member) + offsetof(struct attend_input, interactive), NULL,             \
-	 "give stdin to the command; without -i the command's stdin is empty", 0, 0},             \
+	 "pass stdin on to the command (default: its stdin is empty)", 0, 0},                 \
 	{"stdin", 0, CLI_OPTION_STRING,                                                           \
 	 offsetof(values, member) + offsetof(struct attend_input, file), "FILE",                  \
-	 "give this file to the command as its stdin", 0, 0}
+	 "pass this file to the command as its stdin", 0, 0}
 /* clang-format on */
 
 struct attend {

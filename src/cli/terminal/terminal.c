@@ -111,7 +111,7 @@ static int await_foreground(int fd, struct error *err)
 		     sigismember(&pending, SIGHUP) == 1))
 			return error_set(
 				err, ERR_CONFLICT,
-				"the terminal is another job's, and this one was told to end");
+				"another job has the terminal, and this command was told to end");
 		if (!job_stop(SIGTTOU))
 			break;
 	}

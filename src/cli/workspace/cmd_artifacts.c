@@ -107,8 +107,8 @@ const struct cli_command cli_artifacts = {
 	.name = "artifacts",
 	.args = "NAME | get NAME ARTIFACT TARGET",
 	.summary = "bundles and outputs that a workspace declares; fetch an output",
-	.help = "A machine that runs nothing of the workspace reads an output from the disk. If the\n"
-		"workspace runs, its file system is frozen while its disk is copied.\n",
+	.help = "An output is read from the disk by a machine that runs nothing of the workspace. If\n"
+		"the workspace runs, its file system is frozen while its disk is copied.\n",
 	.group = CLI_GROUP_OBSERVE,
 	.options = artifacts_options,
 	.values_size = sizeof(struct artifacts_values),

@@ -30,7 +30,7 @@ static int run_balloon(struct cli *cli, const void *values, const struct cli_wor
 	if (cli->json)
 		return cli_print_json(response, err);
 	if (json_is_null(json_object_get(json_object_get(response, "balloon"), "actualMiB")))
-		printf("%s: asked for %lld of %lld MiB; what it gave up is not told\n", name,
+		printf("%s: asked for %lld of %lld MiB; how much it gave up is not known\n", name,
 		       (long long)mib, number(response, "memoryMiB"));
 	else
 		printf("%s: %lld of %lld MiB\n", name, number(response, "actualMiB"),
@@ -42,9 +42,8 @@ const struct cli_command cli_balloon = {
 	.name = "balloon",
 	.args = "NAME MIB",
 	.summary = "set how much of its memory a running machine may have",
-	.help = "From 64 MiB to the memory that the machine was booted with. The host gets the memory\n"
-		"that the guest gives up. A guest gives only what it can spare, so the command prints\n"
-		"how much the guest has then.\n",
+	.help = "From 64 MiB to what the machine was booted with. The host gets back what the guest\n"
+		"gives up. A guest gives up what it can spare; what it then has is printed.\n",
 	.group = CLI_GROUP_LIFECYCLE,
 	.min_args = 2,
 	.max_args = 2,

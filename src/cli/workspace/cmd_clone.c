@@ -35,10 +35,9 @@ const struct cli_command cli_clone = {
 	.name = "clone",
 	.args = "NAME NEW",
 	.summary = "a new workspace with copies of a stopped one's disks",
-	.help = "The new workspace has the config of the source. Its writable disks are copied, disks\n"
-		"that are read-only are shared, and bundles are made again from their archives.\n"
-		"Published ports and shares are kept. So the two cannot run at once if a port is\n"
-		"published.\n",
+	.help = "The config is the source's. Writable disks are copied, read-only ones are used by both,\n"
+		"and bundles are made again from their archives. Published ports and shares are kept,\n"
+		"so the two cannot run at once if a port is published.\n",
 	.group = CLI_GROUP_LIFECYCLE,
 	.min_args = 2,
 	.max_args = 2,

@@ -170,11 +170,15 @@ static int check_connect_words(struct cli *cli, const struct connect_values *v, 
 			       struct error *err)
 {
 	if (v->serial && (v->send || v->user))
-		return cli_usage(cli, err, "--serial is nobody's shell: no --send and no --user");
+		return cli_usage(
+			cli, err,
+			"--serial does not work with --send or --user: the serial console is not a user's shell");
 	if (v->timeout && !v->send)
-		return cli_usage(cli, err, "--timeout is for --send");
+		return cli_usage(cli, err, "--timeout needs --send");
 	if (cli->json && !v->send)
-		return cli_usage(cli, err, "--json: a terminal shows bytes and no document");
+		return cli_usage(
+			cli, err,
+			"--json does not work with a terminal, which shows bytes and not a document");
 	return guest_check_name(cli, name, err);
 }
 
@@ -197,7 +201,7 @@ int connect_run(struct cli *cli, const struct connect_values *values, const char
 	if (connect.agent && !values->serial && !values->send && isatty(STDIN_FILENO) != 1) {
 		code = cli_usage(
 			cli, err,
-			"stdin is no terminal: `microagent %s %s --send LINE` runs one line, `microagent %s %s` a command",
+			"stdin is not a terminal: `microagent %s %s --send LINE` runs one line, `microagent %s %s` a command",
 			cli->words, name, exec, name);
 	} else if (connect.agent && signals_open_ending(&connect.signals, err) == 0) {
 		if (values->serial)
@@ -223,13 +227,13 @@ const struct cli_command cli_connect = {
 	.name = "connect",
 	.args = "NAME",
 	.summary = "a shell in a running workspace or session, or its serial console",
-	.help = "A login shell on a terminal of its own in the guest. The terminal follows the size\n"
-		"of the window. Ctrl-] detaches, which ends the shell. The exit code is the shell's.\n\n"
-		"With --serial: the serial console, to which the guest's kernel writes. In a\n"
-		"workspace that was made with --console shell a shell of root runs there. In any\n"
-		"other there is no login, and typed text goes to the program of the guest that reads\n"
-		"the console. It has one user at a time and shows new output only; `microagent logs`\n"
-		"has the rest.\n",
+	.help = "A login shell on a terminal of its own in the guest, which follows the size of your\n"
+		"window. Ctrl-] detaches, which ends the shell. The exit code is the shell's.\n\n"
+		"With --serial: the serial console, where the guest's kernel writes its messages. In a\n"
+		"workspace that was made with --console shell a root shell runs there. Else no shell\n"
+		"does, and what is typed reaches the program that reads the console in the guest. One\n"
+		"user at a time can have it. It shows what comes from now on; `microagent logs` has the\n"
+		"rest.\n",
 	.group = CLI_GROUP_RUN,
 	.options = connect_options,
 	.values_size = sizeof(struct connect_values),

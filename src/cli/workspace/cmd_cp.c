@@ -14,8 +14,8 @@ struct cp_values {
 
 static const struct cli_option cp_options[] = {
 	{"user", 'u', CLI_OPTION_GUEST, offsetof(struct cp_values, user), "USER",
-	 "user whose rights are used and who owns copies (default: the image's, else uid 1000)", 0,
-	 0},
+	 "user who reads, or writes and owns, the files (default: the image's user, else uid 1000)",
+	 0, 0},
 	{"limit", 0, CLI_OPTION_SIZE, offsetof(struct cp_values, limit), "SIZE", COPY_LIMIT_HELP, 0,
 	 0},
 	{NULL, 0, CLI_OPTION_FLAG, 0, NULL, NULL, 0, 0},
@@ -89,10 +89,10 @@ const struct cli_command cli_cp = {
 	.name = "cp",
 	.args = "NAME:/PATH TARGET | SOURCE NAME:/PATH",
 	.summary = "copy a file or a directory out of a workspace, or into it",
-	.help = "If the target is a directory, the copy gets its own name in it. A file is replaced\n"
-		"when the copy is complete; a symbolic link is not written through. A machine that\n"
-		"runs nothing of the workspace reads a workspace that is not running. Devices, and\n"
-		"links that lead out of what is copied, are left out.\n",
+	.help = "If the target is a directory, the copy is put into it under its own name. A file is\n"
+		"replaced when the copy is whole. A symbolic link is not followed to write. A workspace\n"
+		"that is not running is read by a machine that runs nothing of it. Devices, and links\n"
+		"that lead out of what is copied, are left out.\n",
 	.group = CLI_GROUP_RUN,
 	.options = cp_options,
 	.values_size = sizeof(struct cp_values),

@@ -25,8 +25,8 @@ const struct cli_command cli_delete = {
 	.name = "delete",
 	.args = "NAME...",
 	.summary = "remove a workspace and its disk",
-	.help = "A workspace that does not exist is no error. A workspace that runs is refused: use\n"
-		"`microagent stop` or `microagent kill` first.\n",
+	.help = "If there is no such workspace, that is a success. One that runs is refused:\n"
+		"`microagent stop` or `microagent kill` it first.\n",
 	.group = CLI_GROUP_LIFECYCLE,
 	.min_args = 1,
 	.max_args = SIZE_MAX,

@@ -12,11 +12,11 @@
 const struct cli_option exec_options[] = {
 	ATTEND_INPUT_OPTIONS(struct exec_values, input),
 	{"tty", 't', CLI_OPTION_FLAG, offsetof(struct exec_values, terminal), NULL,
-	 "run CMD on a terminal of the guest, joined to this one", 0, 0},
+	 "run it on a terminal in the guest, joined to yours", 0, 0},
 	{"shell", 0, CLI_OPTION_FLAG, offsetof(struct exec_values, shell), NULL,
 	 "CMD is one line for the guest's sh", 0, 0},
 	{"env", 'e', CLI_OPTION_LIST, offsetof(struct exec_values, env), "KEY=VALUE",
-	 "variable of the command; KEY alone takes yours; may be given again", 0, 0},
+	 "variable of the command; KEY alone takes your own; may be given again", 0, 0},
 	{"cwd", 'w', CLI_OPTION_GUEST, offsetof(struct exec_values, exec.cwd), "PATH",
 	 "working directory (default: the user's home, else /)", 0, 0},
 	{"user", 'u', CLI_OPTION_GUEST, offsetof(struct exec_values, exec.user), "USER",
@@ -108,12 +108,12 @@ const struct cli_command cli_exec = {
 	.args = "NAME [--] CMD [WORD...]",
 	.summary = "run one more command in a running workspace or session",
 	.help = "stdout and stderr are the command's, live and without limit; stdin only with -i. The\n"
-		"exit code is the command's, as with `microagent run`. With -t the command runs on a\n"
-		"terminal as large as this one, and gets all that is typed here, Ctrl-C too.\n\n"
-		"SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1 and SIGUSR2 go to the command. A second\n"
-		"SIGINT or SIGTERM kills it with everything that it started, and so does the end of\n"
-		"`microagent exec`. If the command ends by itself, its background processes live on.\n"
-		"With --json the output is kept (8 MiB each) and one object printed at the end.\n",
+		"exit code is the command's, as with `microagent run`. With -t it runs on a terminal\n"
+		"that is as large as yours; what you type goes to it, Ctrl-C too.\n\n"
+		"SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1 and SIGUSR2 go to the command; a second\n"
+		"SIGINT or SIGTERM kills it with everything it started. So does the end of this program,\n"
+		"however it ends. What a command leaves in the background when it ends by itself lives\n"
+		"on. With --json the output is kept (8 MiB each) and one object is printed at the end.\n",
 	.group = CLI_GROUP_RUN,
 	.options = exec_options,
 	.values_size = sizeof(struct exec_values),

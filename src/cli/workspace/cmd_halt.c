@@ -13,8 +13,8 @@ const struct cli_command cli_halt = {
 	.name = "halt",
 	.args = "NAME...",
 	.summary = "power a machine off and keep it for a later start",
-	.help = "As `microagent stop`, but recorded as `halted`. In quarantine it presses the power\n"
-		"button, since nothing else reaches the guest.\n",
+	.help = "As `microagent stop`, but recorded as `halted`. In quarantine it presses the machine's\n"
+		"power button, because nothing else reaches the guest.\n",
 	.group = CLI_GROUP_LIFECYCLE,
 	.min_args = 1,
 	.max_args = SIZE_MAX,

@@ -46,7 +46,7 @@ static int require_usual_size(off_t size, struct error *err)
 		return 0;
 	return error_set(
 		err, ERR_INVALID,
-		"serial.log has %lld bytes, and microagent keeps no more than %llu: it is not printed",
+		"serial.log has %lld bytes, but microagent writes no more than %llu: it is not printed",
 		(long long)size, (unsigned long long)kept);
 }
 
@@ -141,8 +141,9 @@ static int run_logs(struct cli *cli, const void *values, const struct cli_words 
 	int code = -1, watch, got;
 
 	if (v->follow && cli->json)
-		return cli_usage(cli, err,
-				 "--follow prints as it comes, --json one document: choose one");
+		return cli_usage(
+			cli, err,
+			"--follow and --json exclude each other: --follow prints lines as they come, --json prints one document");
 	if (guest_check_name(cli, args->items[0], err) < 0)
 		return -1;
 	logs.agent = guest_open_at(cli, NULL, args->items[0], id, err);

@@ -18,9 +18,9 @@ static const struct cli_option ls_options[] = {
 	{"long", 'l', CLI_OPTION_FLAG, offsetof(struct ls_values, is_long), NULL,
 	 "show mode, owner, size and time too", 0, 0},
 	{"directory", 'd', CLI_OPTION_FLAG, offsetof(struct ls_values, itself), NULL,
-	 "show the directory or link itself, and not its contents", 0, 0},
+	 "the directory or link itself, not its contents", 0, 0},
 	{"user", 'u', CLI_OPTION_GUEST, offsetof(struct ls_values, user), "USER",
-	 "user whose rights are used (default: the image's user, else uid 1000)", 0, 0},
+	 "user who reads it (default: the image's user, else uid 1000)", 0, 0},
 	{NULL, 0, CLI_OPTION_FLAG, 0, NULL, NULL, 0, 0},
 };
 

@@ -66,7 +66,7 @@ static int egress_rows(struct cli_table *table, const json_t *egress, struct err
 	    network_row(table, "sni", json_text(egress, "sni", NULL), err) < 0)
 		return -1;
 	return json_is_true(json_object_get(egress, "dryRun"))
-		       ? network_row(table, "dry run", "nothing of that is refused, but told", err)
+		       ? network_row(table, "dry run", "nothing is refused, only recorded", err)
 		       : 0;
 }
 
@@ -123,7 +123,7 @@ static const struct {
 	{"allow", MICROAGENT_NETWORK_ALLOW, "is allowed"},
 	{"deny", MICROAGENT_NETWORK_DENY, "is no longer allowed"},
 	{"publish", MICROAGENT_NETWORK_PUBLISH, "is published"},
-	{"unpublish", MICROAGENT_NETWORK_UNPUBLISH, "is published no more"},
+	{"unpublish", MICROAGENT_NETWORK_UNPUBLISH, "is no longer published"},
 };
 
 /* Changes the network. With --json it prints the new network, as the command without a change does.
@@ -162,18 +162,18 @@ static int run_network(struct cli *cli, const void *values, const struct cli_wor
 			return change_network(cli, i, args->items[1], args->items[2], err);
 	return cli_usage(
 		cli, err,
-		"it is `network NAME`, or allow, deny, publish or unpublish with NAME and what");
+		"network takes NAME, or allow, deny, publish or unpublish with NAME and WHAT");
 }
 
 const struct cli_command cli_network = {
 	.name = "network",
 	.args = "NAME | allow|deny|publish|unpublish NAME WHAT",
-	.summary = "show or change what a workspace reaches, and its addresses",
-	.help = "Shows the network as it was prepared. While the workspace runs it also shows the\n"
-		"guest's address, gateway and resolver.\n"
-		"allow and deny take HOST[:PORT,...] as --egress does, for a workspace that was made\n"
-		"with --egress. publish takes [HOST:]HOSTPORT:GUESTPORT as --publish does, and\n"
-		"unpublish takes [HOST:]HOSTPORT. The next start keeps these changes.\n",
+	.summary = "what a workspace can reach, and its addresses; and change this",
+	.help = "It shows what was prepared; while the workspace runs also the guest's address, gateway\n"
+		"and resolver.\n"
+		"allow and deny take HOST[:PORT,...], as --egress does; the workspace must have been\n"
+		"made with --egress. publish takes [HOST:]HOSTPORT:GUESTPORT, as --publish does;\n"
+		"unpublish takes [HOST:]HOSTPORT. A change also holds for the next start.\n",
 	.group = CLI_GROUP_OBSERVE,
 	.min_args = 1,
 	.max_args = 3,

@@ -15,10 +15,10 @@ const struct cli_command cli_quarantine = {
 	.summary = "cut every channel of a machine and let it go on",
 	.help = "Network, published ports, mediation, shares, commands and consoles end at once,\n"
 		"without asking the guest. The machine goes on with its memory and its disks, and its\n"
-		"serial log is still written. microagent looks from outside whether a channel is\n"
-		"left. If it cannot prove that none is left, it kills the machine. `microagent halt`,\n"
-		"`stop` or `kill` ends the quarantine; only then can the workspace be started again.\n"
-		"A workspace without a machine gets the state too, so that nobody starts it.\n",
+		"serial log is still written. A check from outside shows that nothing is left; a\n"
+		"machine that fails it is killed. `microagent halt`, `stop` or `kill` ends the\n"
+		"quarantine, and only then can the machine be started again. If no machine runs, the\n"
+		"state is recorded, so that nobody starts it.\n",
 	.group = CLI_GROUP_LIFECYCLE,
 	.min_args = 1,
 	.max_args = SIZE_MAX,

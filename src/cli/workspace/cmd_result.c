@@ -80,7 +80,7 @@ static int run_result(struct cli *cli, const void *values, const struct cli_word
 	if (!result)
 		return error_set(
 			err, ERR_NOT_FOUND,
-			"workspace \"%s\" has no result: its command has not ended, or it has none: `microagent status %s`",
+			"workspace \"%s\" has no result: its command has not ended, or it has no command: `microagent status %s`",
 			name, name);
 	return cli->json ? cli_print_json(response, err) : print_result(name, result, err);
 }
@@ -89,8 +89,8 @@ const struct cli_command cli_result = {
 	.name = "result",
 	.args = "NAME",
 	.summary = "exit code and output of a workspace's own command",
-	.help = "Shows the result of the command that the workspace was created with, after it has\n"
-		"ended. With --json: the supervisor's answer to `inspect`, which has it as `result`.\n",
+	.help = "It is the result of the command that the workspace was created with, once that has\n"
+		"ended. With --json: the supervisor's answer to `inspect`, with the field `result`.\n",
 	.group = CLI_GROUP_OBSERVE,
 	.min_args = 1,
 	.max_args = 1,

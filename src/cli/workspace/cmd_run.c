@@ -22,11 +22,11 @@ static const struct cli_option run_options[] = {
 	{"base", 0, CLI_OPTION_STRING, offsetof(struct run_values, base.base), "BASE",
 	 "run CMD in a session of this base, which is destroyed afterwards", 0, 0},
 	{"cold", 0, CLI_OPTION_FLAG, offsetof(struct run_values, base.cold), NULL,
-	 "with --base: boot, even if `base warm` has saved a machine to restore", 0, 0},
+	 "with --base: boot it, even if `base warm` has saved a machine to restore", 0, 0},
 	{"disk-quota", 0, CLI_OPTION_INT, offsetof(struct run_values, base.disk_quota), "MIB",
 	 "with --base: growth of the disk (default: the size of the base's)", 1, INT32_MAX},
 	{"tty", 't', CLI_OPTION_FLAG, offsetof(struct run_values, base.terminal), NULL,
-	 "with --base: run CMD on a terminal of the guest, joined to this one", 0, 0},
+	 "with --base: run it on a terminal in the guest, joined to yours", 0, 0},
 	{"cwd", 'w', CLI_OPTION_GUEST, offsetof(struct run_values, base.cwd), "PATH",
 	 "with --base: working directory (default: the user's home, else /)", 0, 0},
 	{NULL, 0, CLI_OPTION_FLAG, 0, NULL, NULL, 0, 0},
@@ -104,7 +104,7 @@ static int check_run(struct cli *cli, const struct run_values *v, const struct c
 	if (v->base.base && (v->keep || v->name))
 		return cli_usage(
 			cli, err,
-			"%s does not go with --base: `microagent session create` makes sessions that stay",
+			"%s and --base exclude each other: `microagent session create` makes sessions that stay",
 			v->keep ? "--keep" : "--name");
 	/* An image that the user names may contain a command. */
 	if (args->count == 0 && !v->guest.image)
@@ -143,14 +143,14 @@ const struct cli_command cli_run = {
 	.args = "[[--] CMD [WORD...]]",
 	.summary = "boot a machine, run a command in it, remove it",
 	.help = "stdout and stderr are the command's, live and without limit; stdin only with -i.\n"
-		"Options of microagent come before CMD; every word after CMD is the command's.\n"
-		"Without CMD the command of an imported image is run.\n\n"
-		"The exit code is the command's: 128+N if signal N killed it, 127 not found, 126 not\n"
-		"executable, 124 if --timeout passed; 125 if microagent failed. Signals go to the\n"
-		"command as with `microagent exec`. A second Ctrl-C or SIGTERM ends the machine.\n"
-		"Nothing of the machine stays.\n\n"
-		"With --base the machine is a session of that base. It is restored if `base warm` has\n"
-		"saved a machine, and takes the signals of `microagent session exec`.\n",
+		"Options of microagent come before CMD; every word after it is the command's. An\n"
+		"imported image may name a command, which is run if there is no CMD.\n\n"
+		"The exit code is the command's: 128+N when signal N killed it, 127 not found, 126\n"
+		"not executable, 124 when --timeout passed; 125 when microagent itself failed.\n"
+		"Signals go to the command as with `microagent exec`; a second Ctrl-C or SIGTERM\n"
+		"ends the machine. Nothing of it stays.\n\n"
+		"With --base the machine is a session of that base, restored if `base warm` has\n"
+		"saved one. Signals then act as with `microagent session exec`.\n",
 	.group = CLI_GROUP_RUN,
 	.options = run_options,
 	.shared = guest_options,

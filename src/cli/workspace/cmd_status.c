@@ -286,7 +286,7 @@ static int run_status(struct cli *cli, const void *values, const struct cli_word
 const struct cli_command cli_status = {
 	.name = "status",
 	.args = "NAME",
-	.summary = "what a workspace does, and whether it is as it was prepared",
+	.summary = "what a workspace is doing, and whether it is still as prepared",
 	.help = "With --json: the supervisor's whole answer to `inspect`.\n",
 	.group = CLI_GROUP_OBSERVE,
 	.options = status_options,

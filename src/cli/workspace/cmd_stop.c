@@ -13,9 +13,9 @@ const struct cli_command cli_stop = {
 	.name = "stop",
 	.args = "NAME...",
 	.summary = "power a workspace's machine off, in order",
-	.help = "The command ends, file systems are unmounted, and the machine powers off. A machine\n"
-		"that does not do so in time is killed. The disk stays: `microagent start` boots it\n"
-		"again.\n",
+	.help = "The command is ended, file systems are unmounted, the machine powers off. It is\n"
+		"killed if it does not do so within the deadline. The disk stays: `microagent start`\n"
+		"boots it again.\n",
 	.group = CLI_GROUP_LIFECYCLE,
 	.min_args = 1,
 	.max_args = SIZE_MAX,

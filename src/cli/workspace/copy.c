@@ -19,7 +19,7 @@ int copy_refuse_dash(struct cli *cli, const char *host_path, struct error *err)
 		return 0;
 	return cli_usage(
 		cli, err,
-		"\"-\" is no file here: `microagent exec NAME -- cat /PATH` prints one, `microagent exec -i NAME -- sh -c 'cat >/PATH'` writes one, and ./- is a file of that name");
+		"\"-\" does not mean stdin or stdout here: `microagent exec NAME -- cat /PATH` prints a file, `microagent exec -i NAME -- sh -c 'cat >/PATH'` writes one, and ./- is a file with the name \"-\"");
 }
 
 int copy_notes_init(struct copy_notes *notes, const struct cli *cli, struct progress *progress,
@@ -97,7 +97,7 @@ static int print_copied(const struct copy_notes *notes, struct error *err)
 
 	if (!notes->cli->json) {
 		if (notes->count > COPY_LINES_MAX)
-			cli_warn("%zu were left out in all; `--json` lists %d", notes->count,
+			cli_warn("%zu files were left out in all; `--json` lists %d", notes->count,
 				 COPY_LISTED_MAX);
 		return CLI_EXIT_OK;
 	}

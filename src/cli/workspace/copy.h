@@ -25,8 +25,8 @@ struct copy_notes {
 int copy_notes_init(struct copy_notes *notes, const struct cli *cli, struct progress *progress,
 		    struct error *err);
 #define COPY_LIMIT_HELP \
-	"copy no more than this, and nothing of what is more: bytes, or with K, M, G or T"
-/* Returns the options for the library, which refer to notes. limit: in bytes; 0: no limit. */
+	"refuse to copy more than this: bytes, or a number with K, M, G or T behind it"
+/* Makes the options for the library, which borrow notes. limit: in bytes, 0 for none. */
 struct microagent_copy copy_options(struct copy_notes *notes, const char *user, int64_t limit);
 /* Ends a copy. status and err are the results of the library. After success prints the files that
  * were left out (with --json {"ok":true,"skipped":[...],"skippedMore"?}), and returns the exit
