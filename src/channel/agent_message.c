@@ -144,7 +144,7 @@ int agent_message_stdin(struct buf *out, uint64_t request, const void *bytes, si
 	uint8_t header[AGENT_DATA_FRONT];
 
 	if (len > AGENT_STDIN_CHUNK)
-		return error_set(err, ERR_INTERNAL, "more than one frame of stdin at once");
+		return error_set(err, ERR_INTERNAL, "this is more stdin than one frame can have");
 	agent_data_front(header, AGENT_FRAME_STDIN, request, len);
 	if (!buf_reserve(out, sizeof(header) + len, err))
 		return -1;
@@ -194,7 +194,7 @@ static int read_start(const json_t *event, struct agent_message *out, struct err
 	if (json_get_string(event, "", "exec", JSON_OPTIONAL, &exec, err) < 0)
 		return -1;
 	if (strlen(exec) >= sizeof(out->exec))
-		return error_set(err, ERR_IO, "exec is longer than an id");
+		return error_set(err, ERR_IO, "the id of the exec is too long");
 	snprintf(out->exec, sizeof(out->exec), "%s", exec);
 	return read_offset(event, *exec ? JSON_REQUIRED : JSON_OPTIONAL, out, err);
 }
@@ -277,7 +277,7 @@ int agent_message_peek(const struct buf *in, struct agent_message *out, struct e
 	*out = (struct agent_message){.taken = FRAME_HEADER + len};
 	if (payload[0] >= AGENT_FRAME_STDIN && payload[0] <= AGENT_FRAME_STDERR) {
 		if (len < AGENT_DATA_HEADER || payload[0] == AGENT_FRAME_STDIN)
-			return error_set(err, ERR_IO, "the guest sent a data frame that is none");
+			return error_set(err, ERR_IO, "the guest sent a malformed data frame");
 		out->request = be64_get(payload + 1);
 		out->kind = payload[0] == AGENT_FRAME_STDOUT ? AGENT_MESSAGE_STDOUT
 							     : AGENT_MESSAGE_STDERR;

@@ -69,8 +69,8 @@ static int queue_request(struct calls *calls, struct agent_call *call,
 	int status;
 
 	if (calls->count == CALLS_MAX)
-		return error_set(err, ERR_UNAVAILABLE, "%zu requests are in flight already",
-				 CALLS_MAX);
+		return error_set(err, ERR_UNAVAILABLE,
+				 "%zu requests are not finished yet, which is the most", CALLS_MAX);
 	while (slot_of(calls, number)->number)
 		number++;
 	if (!exec)
@@ -229,10 +229,9 @@ static int output_item(struct calls *calls, const struct calls_slot *slot,
 		       struct error *err)
 {
 	if (!slot->started)
-		return error_set(
-			err, ERR_IO,
-			"the guest sent output of a request it was not asked: request %llu has not started",
-			(unsigned long long)message->request);
+		return error_set(err, ERR_IO,
+				 "the guest sent output for request %llu, which has not started",
+				 (unsigned long long)message->request);
 	item->kind = CALL_OUTPUT;
 	item->output =
 		message->kind == AGENT_MESSAGE_STDOUT ? MICROAGENT_STDOUT : MICROAGENT_STDERR;
@@ -268,7 +267,7 @@ static int created_item(const struct calls_slot *slot, struct call_item *item, s
 	if (slot->started || !slot->call || !slot->call->contained)
 		return error_set(
 			err, ERR_IO,
-			"bad message from the guest agent: a container that was not asked for");
+			"bad message from the guest agent: it names a container that was not asked for");
 	item->kind = CALL_CREATED;
 	return 1;
 }
@@ -281,13 +280,15 @@ static int start_item(struct calls *calls, struct calls_slot *slot,
 	bool again = slot->started;
 
 	if (again && !r->attaching)
-		return error_set(err, ERR_IO, "bad message from the guest agent: a second start");
+		return error_set(err, ERR_IO,
+				 "bad message from the guest agent: it reports a second start");
 	/* An agent of another version may not know resumption: then the call is an ordinary one. */
 	if (r->on && !message->exec[0] && !r->attaching)
 		resumption_free(r);
 	if (r->on && strcmp(message->exec, r->exec) != 0)
-		return error_set(err, ERR_IO,
-				 "bad message from the guest agent: the start of another exec");
+		return error_set(
+			err, ERR_IO,
+			"bad message from the guest agent: it reports the start of another exec");
 	if (take_stdin_offset(calls, slot, message, err) < 0 ||
 	    (r->on && resumption_start(r, &calls->out, err) < 0))
 		return -1;
@@ -305,8 +306,7 @@ static int take_let_go(struct calls *calls, const struct calls_slot *slot,
 
 	if (r->on && r->attaching && !slot->started && message->why.code == ERR_NOT_FOUND)
 		return resumption_ask_again(r, &calls->out, err);
-	return error_set(err, ERR_IO, "the guest agent has let go of the command: %s",
-			 message->why.msg);
+	return error_set(err, ERR_IO, "the guest agent gave up the command: %s", message->why.msg);
 }
 
 static int hear_message(struct calls *calls, const struct agent_message *message,
@@ -320,7 +320,7 @@ static int hear_message(struct calls *calls, const struct agent_message *message
 		return error_set(
 			err, ERR_IO,
 			message->bytes
-				? "the guest sent output of a request it was not asked: request %llu, which was not made or has ended"
+				? "the guest sent output for request %llu, which was not made or has ended"
 				: "bad message from the guest agent: it is about request %llu, which was not made or has ended",
 			(unsigned long long)message->request);
 	*item = (struct call_item){.call = slot->call};

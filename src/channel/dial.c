@@ -31,7 +31,7 @@ int dial_answer(const void *bytes, size_t len, struct error *err)
 
 	if (memcmp(bytes, ok, front) != 0 || (end && line <= strlen(ok) + 1) ||
 	    (!end && len >= ANSWER_MAX))
-		return error_set(err, ERR_IO, "vsock.sock answered with no OK line");
+		return error_set(err, ERR_IO, "vsock.sock did not answer with an OK line");
 	return (int)line;
 }
 

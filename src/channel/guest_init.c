@@ -16,8 +16,8 @@ enum guest_init guest_init_compare(const struct cache_kernel *kernel, struct err
 	char digest[DIGEST_TEXT];
 
 	if (!kernel->cached || !kernel->initrd || !*kernel->init_sha256) {
-		error_set(why, ERR_NOT_FOUND, "what is in the initrd of %s is not recorded",
-			  kernel->name);
+		error_set(why, ERR_NOT_FOUND,
+			  "there is no record of what the initrd of %s contains", kernel->name);
 		return GUEST_INIT_UNKNOWN;
 	}
 	/* The microagent-init that would be put into the kernel's initrd. */

@@ -42,7 +42,7 @@ static int look(struct own_initrd *own, enum architecture architecture, struct e
 	if (n < 0)
 		return error_errno(err, errno, "%s", own->init);
 	if (architecture_of_program(head, (size_t)n) != architecture)
-		return error_set(err, ERR_INVALID, "%s is no program for %s", own->init,
+		return error_set(err, ERR_INVALID, "%s is not a program for %s", own->init,
 				 architecture_name(architecture));
 	own->path = cache_initrd_find(own->init_sha256, &why);
 	return own->path || why.code == ERR_NOT_FOUND ? 0 : error_copy(err, &why);
@@ -52,7 +52,7 @@ static int explain(const char *kernel, struct error *why, struct error *err)
 {
 	error_prefix(
 		why,
-		"%s has no initrd beside it, which carries the guest's init, and none can be made for it",
+		"%s has no initrd beside it, which must carry the guest's init, and none can be made for it",
 		kernel);
 	why->errnum = 0; /* the missing file is not one that the caller named */
 	if (why->code == ERR_NOT_FOUND)

@@ -59,7 +59,7 @@ static int tell_holder(const char *name, const struct port_holder *holder, struc
 	json_decref(holder->published);
 	return error_set(
 		err, ERR_UNAVAILABLE,
-		"cannot publish %s: %s publishes %s, and has that port of IPv4 and IPv6 also while nothing listens there yet; stop it, or choose another port",
+		"cannot publish %s: %s publishes %s, and has that port of IPv4 and IPv6 even if nothing listens there yet; stop it, or choose another port",
 		name, holder->workspace, published);
 }
 
@@ -82,7 +82,7 @@ int publish_bind(const json_t *forward, struct error *err)
 	if (why == EADDRINUSE)
 		return error_set(
 			err, ERR_UNAVAILABLE,
-			"cannot publish %s: the port is taken; stop what listens there (ss -ltnp shows it) or is bound there, as another user's machine is before its server listens (ss -anp --bound-inactive, since Linux 6.8), wait a minute where a server has just ended, or choose another port",
+			"cannot publish %s: the port is taken; stop the program that has it (`ss -ltnp` shows one that listens, `ss -anp --bound-inactive` one that does not listen yet, since Linux 6.8), wait a minute if a server has just ended, or choose another port",
 			name);
 	if (why == EACCES || why == EPERM)
 		return error_set(
@@ -98,7 +98,7 @@ int publish_unguarded(const char *name, struct error *err)
 		return error_prefix(err, "cannot publish %s", name);
 	return error_set(
 		err, ERR_UNAVAILABLE,
-		"cannot publish %s: another program has that port of %s, which has to be free too, or other users could take over the port; stop that program (ss -tanp shows it, --bound-inactive too where it does not listen), wait a minute where it has just ended, or choose another port",
+		"cannot publish %s: another program has that port of %s, which must be free too, or other users could take over the port; stop that program (`ss -tanp` shows it, with --bound-inactive if it does not listen), wait a minute if it has just ended, or choose another port",
 		name, name[0] == '[' ? "IPv4" : "IPv6");
 }
 
@@ -137,7 +137,7 @@ int publish_check(const json_t *forwards, struct error *err)
 								  * link */
 			return error_set(
 				err, ERR_INVALID,
-				"config.network.portForwards[%zu].host must be an address of this host, and %s is none",
+				"config.network.portForwards[%zu].host must be an address of this host, and %s is not one",
 				i, host_of(forward));
 	}
 	return 0;

@@ -346,7 +346,7 @@ static int wait_slots(struct pump *p, struct pollfd slots[SLOT_COUNT], struct er
 					 (unsigned long long)p->patience_ms);
 		return error_set(
 			err, ERR_TIMEOUT,
-			"the guest agent has not told the end of the command, whose timeout of %lld s has passed",
+			"the guest agent has not reported the end of the command, whose timeout of %lld s has passed",
 			(long long)timeout_ms(p) / 1000);
 	}
 	/* The caller closes the connection next, which ends the command too. */
