@@ -140,9 +140,11 @@ static int has_archive(const struct workspace *ws, int archives, const char *ses
 		openat(archive, AUDIT_LOG, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	if (there >= 0 && (here < 0 || same_bytes(here, there)))
 		return 1;
-	return error_set(err, ERR_CONFLICT,
-			 "there is an archive of another %s: move it out of " ARCHIVE_DIR " first",
-			 session);
+	return error_set(
+		err, ERR_CONFLICT,
+		"there is already an archive of another session %s: move it out of " ARCHIVE_DIR
+		" first",
+		session);
 }
 
 static int make_archive(const struct workspace *ws, int archives, const char *session,

@@ -233,7 +233,7 @@ static void judge_line(const struct check *check, const struct audit_line *line,
 				     : "prev is not the digest of the line before");
 	else if (is_event(line, AUDIT_EVENT_CLOSED) &&
 		 (!json_is_integer(count) || (uint64_t)json_integer_value(count) != number))
-		snprintf(why, size, "it closes a log of another length");
+		snprintf(why, size, "it closes a log that has another length");
 }
 
 static void compare_with_security_log(struct check *check, uint64_t number)
@@ -268,7 +268,8 @@ static int check_line(void *data, const char *text, size_t len, struct error *er
 	if (check->over)
 		return 0;
 	if (check->report.verdict == AUDIT_CLOSED)
-		return bad(check, AUDIT_BROKEN, number, "it is behind the end of the log");
+		return bad(check, AUDIT_BROKEN, number,
+			   "it comes after the line that closes the log");
 	if (text[len - 1] != '\n' && len >= limit_get(LIMIT_AUDIT_LINE_BYTES))
 		return bad(check, AUDIT_BROKEN, number, "it is longer than a line can be");
 	object = json_load_strict(text, len, &problem);
@@ -276,7 +277,7 @@ static int check_line(void *data, const char *text, size_t len, struct error *er
 	if (read)
 		judge_line(check, &line, number, why, sizeof(why));
 	else
-		snprintf(why, sizeof(why), "it is no line of an audit log: %.150s", problem.msg);
+		snprintf(why, sizeof(why), "it is not a line of an audit log: %.150s", problem.msg);
 	/* This line decides about the line before: a crash that the writer noticed cut it short, or
 	 * not. */
 	if (read && !*why && is_event(&line, AUDIT_EVENT_TORN))

@@ -34,7 +34,7 @@ int audit_told_line(const struct workspace *ws, const char *what, const char *na
 	while (i < ARRAY_SIZE(rows) && strcmp(rows[i].what, what) != 0)
 		i++;
 	if (i == ARRAY_SIZE(rows) || strlen(name) > NAME_MAX_BYTES)
-		return error_set(err, ERR_INVALID, "nothing is noted of \"%.32s\"", what);
+		return error_set(err, ERR_INVALID, "the audit log has no note for \"%.32s\"", what);
 	audit_name_session(ws, session);
 	if ((strcmp(what, "forked") == 0 && json_put_string(told, "parent", session, err) < 0) ||
 	    json_put_string(told, rows[i].key, name, err) < 0)

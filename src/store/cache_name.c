@@ -103,7 +103,7 @@ static int refuse_others_name(const char *what, const char *name, enum architect
 {
 	return error_set(
 		err, ERR_INVALID,
-		"\"%.100s\" cannot be the name of %s for %s: its ending is another architecture's",
+		"\"%.100s\" cannot be the name of %s for %s: it ends like the names for another architecture",
 		name, what, architecture_name(architecture));
 }
 
@@ -112,14 +112,15 @@ int cache_image_check_name(const char *name, enum architecture architecture, str
 	size_t len = strlen(name);
 
 	if (is_entry_of(name, "busybox") || is_entry_of(name, "debian"))
-		return error_set(err, ERR_INVALID,
-				 "\"%s\" is the name of an image that is built: choose another",
-				 name);
+		return error_set(
+			err, ERR_INVALID,
+			"\"%s\" is the name of an image that microagent builds: choose another",
+			name);
 	if (len > 64 || strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789._-") != len ||
 	    !path_is_safe_basename(name) || strchr("._-", name[0]))
 		return error_set(
 			err, ERR_INVALID,
-			"\"%.100s\" cannot be the name of an image: at most 64 small letters, digits, \"-\", \"_\" and \".\", a letter or digit first",
+			"\"%.100s\" cannot be the name of an image, which has at most 64 small letters, digits, \"-\", \"_\" and \".\" and begins with a letter or digit",
 			name);
 	return is_others_name(name, architecture)
 		       ? refuse_others_name("an image", name, architecture, err)
@@ -145,8 +146,10 @@ static bool is_custom_kernel(const char *name)
 int cache_kernel_check_name(const char *name, enum architecture architecture, struct error *err)
 {
 	if (!is_custom_kernel(name))
-		return error_set(err, ERR_INVALID,
-				 "\"%.100s\" cannot be the name of a kernel: --name NAME", name);
+		return error_set(
+			err, ERR_INVALID,
+			"\"%.100s\" cannot be the name of a kernel: give another one by --name NAME",
+			name);
 	return is_others_name(name, architecture)
 		       ? refuse_others_name("a kernel", name, architecture, err)
 		       : 0;

@@ -17,7 +17,8 @@ static int refuse_in_ours(int dirfd, const char *path, struct error *err)
 	if (!ours)
 		return 0;
 	return error_set(err, ERR_DENIED,
-			 "%s is a link: a disk in a directory of microagent's is none", path);
+			 "%s is a link: a disk in a directory of microagent must be a file itself",
+			 path);
 }
 
 int disk_file_open(const char *path, int flags, bool direct, struct error *err)

@@ -46,7 +46,7 @@ static int decode_part(const char *text, enum cache_part *out, struct error *err
 			*out = (enum cache_part)i;
 			return 0;
 		}
-	return error_set(err, ERR_INVALID, "an entry of an unknown part");
+	return error_set(err, ERR_INVALID, "its part is unknown");
 }
 
 /* Checks that the name is allowed in the cache: for its architecture, and not the name of a file
@@ -60,12 +60,13 @@ static int check_entry_name(const struct bundle_entry *e, struct error *err)
 	if (!whole)
 		return -1;
 	if (!path_is_safe_basename(e->name) || e->name[0] == '.' || strcmp(whole, e->name) != 0)
-		return error_set(err, ERR_INVALID, "\"%.100s\" cannot be an entry for %s", e->name,
+		return error_set(err, ERR_INVALID,
+				 "\"%.100s\" cannot be the name of an entry for %s", e->name,
 				 architecture_name(e->architecture));
 	for (size_t i = 0; i < ARRAY_SIZE(ends); i++)
 		if (len >= strlen(ends[i]) && strcmp(e->name + len - strlen(ends[i]), ends[i]) == 0)
-			return error_set(err, ERR_INVALID, "\"%.100s\" cannot be an entry",
-					 e->name);
+			return error_set(err, ERR_INVALID,
+					 "\"%.100s\" cannot be the name of an entry", e->name);
 	return 0;
 }
 
@@ -84,7 +85,8 @@ static int decode_bundle_entry(json_t *object, struct bundle_entry *out, struct 
 		return -1;
 	e.architecture = architecture_from_name(architecture);
 	if (e.architecture == ARCHITECTURE_COUNT)
-		return error_set(err, ERR_UNSUPPORTED, "%.100s: an unknown architecture", e.name);
+		return error_set(err, ERR_UNSUPPORTED, "%.100s: its architecture is unknown",
+				 e.name);
 	if (check_entry_name(&e, err) < 0 || cache_record_check(e.part, e.name, e.record, err) < 0)
 		return -1;
 	*out = e;
@@ -100,7 +102,7 @@ static json_t *load_manifest(const struct taking *t, const char *sha256, char sh
 	int64_t format = 0;
 
 	if (path_read_file_at(t->dir_fd, BUNDLE_MANIFEST, &text, err) < 0) {
-		error_prefix(err, "no guest bundle");
+		error_prefix(err, "it is not a guest bundle");
 		return NULL;
 	}
 	sha256_init(&state);
@@ -108,8 +110,8 @@ static json_t *load_manifest(const struct taking *t, const char *sha256, char sh
 	sha256_final(&state, digest);
 	sha256_hex(digest, sha);
 	if (sha256 && strcmp(sha, sha256) != 0) {
-		error_set(err, ERR_INVALID, BUNDLE_MANIFEST ": its digest is %s, and not %.64s",
-			  sha, sha256);
+		error_set(err, ERR_INVALID, BUNDLE_MANIFEST ": its digest is %s, not %.64s", sha,
+			  sha256);
 		return NULL;
 	}
 	json_t *manifest = json_load_strict(buf_bytes(&text), text.len, err);
@@ -145,10 +147,10 @@ static int check_kernel_file(int fd, const struct bundle_entry *e, struct error 
 	if (architecture_read_kernel(fd, &is_kernel, &own, err) < 0)
 		return -1;
 	if (!is_kernel)
-		return error_set(err, ERR_INVALID, "it is no kernel");
+		return error_set(err, ERR_INVALID, "it is not a kernel");
 	if (own != ARCHITECTURE_COUNT && own != e->architecture)
 		return error_set(err, ERR_UNSUPPORTED,
-				 "it is a kernel for %s, and the manifest says %s",
+				 "it is a kernel for %s, but the manifest says %s",
 				 architecture_name(own), architecture_name(e->architecture));
 	return 0;
 }
@@ -165,15 +167,16 @@ static int check_copy(const struct taking *t, int fd, const struct bundle_file *
 	if (fstat(fd, &st) < 0)
 		return error_errno(err, errno, "size");
 	if (json_integer_value(json_object_get(said, "sizeBytes")) != (json_int_t)st.st_size)
-		return error_set(err, ERR_INVALID, "it is not as long as the manifest says");
+		return error_set(err, ERR_INVALID, "its size is not the one in the manifest");
 	if (e->part == CACHE_IMAGES && json_integer_value(size) != (json_int_t)st.st_size)
-		return error_set(err, ERR_INVALID, "it is not as long as its record says");
+		return error_set(err, ERR_INVALID, "its size is not the one in its record");
 	if (bundle_hash(fd, t->watch, json_text(said, "file", ""), sha, err) < 0)
 		return -1;
 	if (strcmp(sha, json_text(said, "sha256", "")) != 0)
-		return error_set(err, ERR_INVALID, "it is not what the manifest says: damaged");
+		return error_set(err, ERR_INVALID,
+				 "it is damaged: its digest is not the one in the manifest");
 	if (strcmp(sha, json_text(e->record, file->digest, "")) != 0)
-		return error_set(err, ERR_INVALID, "its digest is not that of its record");
+		return error_set(err, ERR_INVALID, "its digest is not the one in its record");
 	return e->part == CACHE_KERNELS && !*file->suffix ? check_kernel_file(fd, e, err) : 0;
 }
 
@@ -334,7 +337,7 @@ static int take_lock(int cache, const struct guest_bundle_watch *watch, struct e
 	while (flock_until(fd, LOCK_EX, clock_mono_ns() + LOOK_NS, "the cache", &why) < 0) {
 		if (why.code != ERR_TIMEOUT)
 			return error_copy(err, &why);
-		if (bundle_look(watch, "another command is at the cache", err) < 0)
+		if (bundle_look(watch, "another command is using the cache", err) < 0)
 			return -1;
 	}
 	return steal_fd(&fd);
@@ -412,9 +415,9 @@ int guest_bundle_import(const char *dir, enum architecture architecture, const c
 	json_t *answer = NULL;
 
 	if (t.dir_fd < 0 && errno == ENOTDIR)
-		return error_set(
-			err, ERR_INVALID,
-			"%s is no directory: what came as an archive is to be unpacked first", dir);
+		return error_set(err, ERR_INVALID,
+				 "%s is not a directory: if it is an archive, unpack it first",
+				 dir);
 	if (t.dir_fd < 0)
 		return error_errno(err, errno, "%s", dir);
 	if (open_taking(&t, err) == 0 && take_bundle(&t, sha256, sha, err) == 0)

@@ -42,7 +42,7 @@ static int pack_file(struct making *m, const struct bundle_file *file, const cha
 	if (bundle_hash(copy, m->watch, buf_string(&to), sha, err) < 0)
 		return error_prefix(err, "%s/%s", m->dir, buf_string(&to));
 	if (strcmp(sha, wanted) != 0)
-		return error_set(err, ERR_INVALID, "%s is not what the cache's record of it says",
+		return error_set(err, ERR_INVALID, "%s differs from the cache's record of it",
 				 from);
 	if (json_put_string(entry, "file", buf_string(&to), err) < 0 ||
 	    json_put(entry, "sizeBytes", json_integer(st.st_size), err) < 0 ||
@@ -108,8 +108,8 @@ static int pack_entry(struct making *m, enum cache_part part, const char *name, 
 
 static int not_of_cache(const char *name, struct error *err)
 {
-	return error_set(err, ERR_INVALID, "%s is no entry of the cache: a bundle is made of those",
-			 name);
+	return error_set(err, ERR_INVALID,
+			 "%s is not in the cache: a bundle is made of entries of the cache", name);
 }
 
 static int pack_kernel(struct making *m, const char *name, enum architecture architecture,
@@ -224,9 +224,10 @@ static int refuse_directory(const char *dir, int why, struct error *err)
 
 	if (why != EEXIST)
 		return error_errno(err, why, "%s", dir);
-	return error_set(err, ERR_CONFLICT, "%s is there already%s", dir,
-			 half ? ", half of a bundle whose making was killed: remove it"
-			      : ", and a bundle is made in a directory of its own");
+	return error_set(
+		err, ERR_CONFLICT, "%s is there already%s", dir,
+		half ? ": it is half of a bundle, and the command that made it was killed; remove it"
+		     : ": a bundle needs a new directory");
 }
 
 int guest_bundle_make(const char *dir, const struct guest_bundle_spec *spec,

@@ -111,7 +111,8 @@ int layer_write(int fd, uint64_t size, struct error *err)
 	uint8_t header[HEADER] = {0}, block[8];
 
 	if (size == 0 || clusters > CLUSTERS_MAX)
-		return error_set(err, ERR_UNSUPPORTED, "no layer for a disk of %llu bytes",
+		return error_set(err, ERR_UNSUPPORTED,
+				 "a layer cannot be made for a disk of %llu bytes",
 				 (unsigned long long)size);
 	be32_put(header + AT_MAGIC, MAGIC);
 	be32_put(header + AT_VERSION, VERSION);
@@ -153,14 +154,14 @@ int layer_check(int fd, uint64_t size, struct error *err)
 	if (n < HEADER || be32_get(header + AT_MAGIC) != MAGIC ||
 	    be32_get(header + AT_VERSION) != VERSION ||
 	    be32_get(header + AT_CLUSTER_BITS) != CLUSTER_BITS)
-		return error_set(err, ERR_INVALID, "no qcow2 layer as microagent makes them");
+		return error_set(err, ERR_INVALID, "it is not a qcow2 layer that microagent made");
 	if (!names_nothing(header))
 		return error_set(
 			err, ERR_INVALID,
-			"a qcow2 image with a file below it, a snapshot or a feature that no layer of microagent's has");
+			"it is a qcow2 image with a backing file, a snapshot or a feature that microagent's layers do not have");
 	if (be64_get(header + AT_SIZE) != in_sectors(size))
 		return error_set(err, ERR_INVALID,
-				 "a layer over a disk of %llu bytes, and the base has %llu",
+				 "it is a layer over a disk of %llu bytes, but the base has %llu",
 				 (unsigned long long)be64_get(header + AT_SIZE),
 				 (unsigned long long)size);
 	return 0;

@@ -249,7 +249,8 @@ int own_dir_open(const char *path, bool create, enum own_dir kind, const struct 
 	autoclose int fd = -1;
 
 	if (create && looked_at_only)
-		return error_set(err, ERR_DENIED, "%s %s is only looked at", name, path);
+		return error_set(err, ERR_DENIED, "%s %s cannot be made: this command only reads",
+				 name, path);
 	if (there < 0 && errno == ENOTDIR)
 		return error_set(err, ERR_INVALID, "%s %s: not a directory", name, path);
 	if (there < 0 && (errno != ENOENT || !create))

@@ -61,8 +61,8 @@ static int refuse_by_stranger(const struct way *way, const char *what, const cha
 static int refuse_link(const struct way *way, const char *name, const struct stat *st,
 		       struct error *err)
 {
-	static const char could[] = "who could have it lead elsewhere",
-			  next[] = "name what it leads to";
+	static const char could[] = "who could make it lead to another place",
+			  next[] = "name the target of the link";
 	autofree char *dir = spot_path_of(way->walk.at, err);
 	autofree char *link = dir ? path_join(dir, name, err) : NULL;
 	autofree char *what = NULL;
@@ -70,7 +70,7 @@ static int refuse_link(const struct way *way, const char *name, const struct sta
 	if (!link)
 		return -1;
 	if (!way->stranger.dir || !walk_trusts_link(way->walk.at, st)) {
-		error_set(err, ERR_DENIED, "%s is a link of user %u's, %s: %s", link,
+		error_set(err, ERR_DENIED, "%s is a link that user %u owns, %s: %s", link,
 			  (unsigned)st->st_uid, could, next);
 	} else {
 		if (asprintf(&what, "%s is a link", link) < 0)
@@ -96,7 +96,7 @@ static int follow_own(struct way *way, const char *name, own_links_rule *rule, s
 	if (way->direct)
 		return error_set(
 			err, ERR_DENIED,
-			"a symbolic link is on the way to %s, and none is followed there, since a guest could have made it: name the file that is meant",
+			"a symbolic link is on the way to %s, and it is not followed, because a guest could have made it: name the file without the link",
 			way->path);
 	if (walk_follow(&way->walk, name, &why) == 0)
 		return 1;
@@ -195,14 +195,14 @@ static int check_names(const struct way *way, int fd, struct error *err)
 	if (!stranger->dir && within.st_mode & S_ISVTX && within.st_mode & (S_IWGRP | S_IWOTH))
 		return error_set(
 			err, ERR_DENIED,
-			"%s has another name, and this one is in a directory in which any user can make one: copy it to a directory of your own",
+			"%s has a second name (a hard link), and any user can make such links in its directory: copy it to a directory of your own",
 			way->path);
 	if (!stranger->dir || (stranger->owns && stranger->user == (unsigned)st.st_uid))
 		return 0;
 	dir = spot_path_of(way->walk.at, err);
 	if (!dir)
 		return -1;
-	if (asprintf(&what, "%s has another name, and this one is", way->path) < 0)
+	if (asprintf(&what, "%s has a second name (a hard link), and this one is", way->path) < 0)
 		return error_errno(err, ENOMEM, "%s", way->path);
 	return refuse_by_stranger(way, what, dir, "who could have made it",
 				  "copy it to a directory of your own", err);

@@ -213,7 +213,7 @@ static int refuse_changed(const struct workspace *ws, const char *file, struct e
 	if (asprintf(&path, "%s/" LOCKS_DIR "/%s", ws->dir->path, name) < 0)
 		path = NULL;
 	error_set(err, ERR_CONFLICT,
-		  "%s/%s/%s was changed by something else than a command since a command wrote it",
+		  "%s/%s/%s was changed since microagent wrote it, and not by microagent",
 		  ws->dir->path, ws->id, file);
 	return error_reason(err, REASON_RECORD_CHANGED, path ? path : "");
 }

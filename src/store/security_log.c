@@ -176,8 +176,9 @@ static int append_text(struct audit *audit, char *text, enum store_sync sync, st
 				   audit->security_day);
 	/* The line is at least in the old file. */
 	if (audit->security_away)
-		return error_set(err, ERR_UNAVAILABLE, "%s/security-%s.log is not there",
-				 audit->logs, audit->security_day);
+		return error_set(err, ERR_UNAVAILABLE,
+				 "%s/security-%s.log is not in its place any more", audit->logs,
+				 audit->security_day);
 	return sync == STORE_SYNC ? sync_day(audit, err) : 0;
 }
 
@@ -255,7 +256,8 @@ static char *checked_line(const struct audit *audit, const char *text, size_t le
 		return NULL;
 	if (strcmp(session, audit->session) == 0 && !is_for_commands(event) && is_one_line(line))
 		return steal_ptr(&line);
-	error_set(err, ERR_DENIED, "no line of %s for the security log: \"%.64s\" of \"%.128s\"",
+	error_set(err, ERR_DENIED,
+		  "%s may not write this line to the security log: \"%.64s\" of \"%.128s\"",
 		  audit->session, event, session);
 	return NULL;
 }
@@ -269,7 +271,8 @@ static int serve_step(void *data, const struct broker_message *in, struct broker
 	autofree char *text = NULL;
 
 	if (in->len < sizeof(question))
-		return error_set(err, ERR_INVALID, "nothing is asked of the security log");
+		return error_set(err, ERR_INVALID,
+				 "the question about the security log is too short");
 	memcpy(&question, in->bytes, sizeof(question));
 	if (question.step == SECURITY_APPEND) {
 		text = checked_line(audit, in->bytes + sizeof(question), in->len - sizeof(question),
@@ -538,7 +541,7 @@ static const char *what_is_no_log(int dir, const char *name)
 	return S_ISDIR(st.st_mode)    ? "it is a directory"
 	       : S_ISLNK(st.st_mode)  ? "it is a symbolic link"
 	       : S_ISFIFO(st.st_mode) ? "it is a FIFO"
-				      : "it is no regular file";
+				      : "it is not a regular file";
 }
 
 /* Reads the log of a day. A name that is no readable log is added to passed_over, and the other
@@ -552,7 +555,7 @@ static int read_day(int dir, const char *logs, const char *name, audit_line_fn *
 		return note_passed_over(passed_over, logs, name, why, err);
 	autoclose int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0 && (errno == EACCES || errno == EPERM))
-		return note_passed_over(passed_over, logs, name, "it may not be read", err);
+		return note_passed_over(passed_over, logs, name, "you may not read it", err);
 	if (fd < 0)
 		return errno == ENOENT ? 0 : error_errno(err, errno, "%s/%s", logs, name);
 	/* No limit is set: no supervisor has the file open, and its size depends on the sessions of

@@ -72,7 +72,7 @@ int state_dir_check_place(const char *path, struct error *err)
 		return error_set(err, ERR_INVALID, "state directory %s: not a directory", path);
 	if (faccessat(AT_FDCWD, place, W_OK | X_OK, AT_EACCESS) == 0)
 		return 0;
-	return error_errno(err, errno, "state directory: %s: write into %s", path, place);
+	return error_errno(err, errno, "state directory: %s: cannot write into %s", path, place);
 }
 
 void state_dir_close(struct state_dir *dir)
@@ -111,13 +111,14 @@ char *state_dir_default(const char *option, struct error *err)
 	if (path && *path)
 		return path_absolute(path, err);
 	if (option) {
-		error_set(err, ERR_INVALID, "the state directory must not be an empty name");
+		error_set(err, ERR_INVALID, "the name of the state directory is empty");
 		return NULL;
 	}
 	home = home_dir();
 	if (home)
 		return path_join(home, ".microagent", err);
-	error_set(err, ERR_NOT_FOUND, "no home directory for the state; set MICROAGENT_STATE_DIR");
+	error_set(err, ERR_NOT_FOUND,
+		  "there is no home directory to keep the state in; set MICROAGENT_STATE_DIR");
 	return NULL;
 }
 

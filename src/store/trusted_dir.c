@@ -27,7 +27,7 @@ static int refuse_owner(const struct stat *st, const char *path, const char *wha
 {
 	return error_set(
 		err, ERR_DENIED,
-		"%s%s belongs to user %u, and this is user %u; choose a directory of your own",
+		"%s%s belongs to user %u, but you are user %u; choose a directory of your own",
 		path, what, (unsigned)st->st_uid, (unsigned)geteuid());
 }
 

@@ -65,7 +65,7 @@ static int refuse_foreign(int fd, const char *path, struct error *err)
 		return 0;
 	return error_set(
 		err, ERR_CONFLICT,
-		"%s is a directory of something else; choose another name or another state directory",
+		"%s is a directory that microagent did not make; choose another name or another state directory",
 		path);
 }
 
@@ -216,7 +216,7 @@ json_t *workspace_read(const struct workspace *ws, const char *file, struct erro
 	if (value && has_right_type(file, value))
 		return steal_ptr(&value);
 	if (value)
-		error_set(&why, ERR_IO, "not what is kept in this file");
+		error_set(&why, ERR_IO, "its contents are not what this file must contain");
 	workspace_damaged(ws, file, &why, err);
 	return NULL;
 }

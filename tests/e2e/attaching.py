@@ -45,15 +45,15 @@ def given(path, status, read_only=False):
 
 
 def check_passes(host, name, work):
-    """A directory is shared only by a pass that a command has written, and by the rules, whoever asks for it."""
-    none, found = "no command gives it a directory", os.stat(work)
+    """A directory is shared by a pass that a command has written, and by the rules, whoever asks for it."""
+    none, found = "no command is sharing a directory with it", os.stat(work)
     assert attach(host, name, work) == none
     assert attach(host, name, work, given(work, found)[:-1]) == none
-    assert attach(host, name, work, given(work, found), is_held=False) == none  # the command of this pass has died
-    # The pass is for reading only. The asker, who may have been taken over, asks for more.
-    assert attach(host, name, work, given(work, found, read_only=True)) == f"{work} was given to be read and not written"
+    assert attach(host, name, work, given(work, found), is_held=False) == none  # its command has died
+    # To be read alone, and the word of who asks, who may have been taken over, is another.
+    assert attach(host, name, work, given(work, found, read_only=True)) == f"{work} was shared read-only"
     assert "nothing of /etc is shared" in attach(host, name, work, given("/etc", os.stat("/etc")))
-    assert attach(host, name, work, given(work, os.stat("/"))) == f"{work} is not what it was"
+    assert attach(host, name, work, given(work, os.stat("/"))) == f"{work} was replaced by another directory"
     file = work / "file"
     file.touch()
     os.chown(file, host.uid, host.uid)

@@ -31,7 +31,7 @@ class Exchanged:
         self.way.rename(self.kept)
         self.way.symlink_to(self.victim)
         owned(self.way)
-        return f"{self.way} is a link of user {EVIL}'s, who could have it lead elsewhere: name what it leads to"
+        return f"{self.way} is a link that user {EVIL} owns, who could make it lead to another place: name the target of the link"
 
     def put_back(self):
         self.way.unlink()

@@ -138,7 +138,7 @@ def test_links_in_the_home_of_another_user(host):
     subprocess.run(["chown", "-hR", "4242:4242", home], check=True)
     own = {**host.env, "HOME": str(home)}
     del own["XDG_STATE_HOME"]
-    refused = f": {home} belongs to user 4242, and this is user 0; choose a directory of your own"
+    refused = f": {home} belongs to user 4242, but you are user 0; choose a directory of your own"
     for words, lacks in ((["create", "w", *SMALL], "MICROAGENT_STATE_DIR"), (["base", "create", "b"], "MICROAGENT_STATE_DIR"),
                          (["list"], "MICROAGENT_STATE_DIR"), (["image", "list"], "XDG_CACHE_HOME"),
                          (["image", "build", "busybox"], "XDG_CACHE_HOME")):

@@ -363,11 +363,11 @@ def test_another_user_leads_a_disk_nowhere_else(host):
     image.symlink_to(it.victim / "data.img")
     owned(image)
     done = host("start", "w")
-    assert done.returncode == 1 and f"{image} is a link of user {EVIL}'s, who could have it lead elsewhere" in done.stderr, done
+    assert done.returncode == 1 and f"{image} is a link that user {EVIL} owns, who could make it lead to another place" in done.stderr, done
     image.unlink()
     os.link(it.victim / "data.img", image)
     done = host("start", "w")
-    assert done.returncode == 1 and f"{image} has another name, and this one is below {it.home}, which belongs to user {EVIL}, who could" in done.stderr, done
+    assert done.returncode == 1 and f"{image} has a second name (a hard link), and this one is below {it.home}, which belongs to user {EVIL}, who could" in done.stderr, done
     assert not host.processes() and (it.victim / "data.img").read_bytes() == secret
     # In a directory like /tmp another user's link is refused too, in the place of a file of the user.
     open_place = host.base / "open"
@@ -375,7 +375,7 @@ def test_another_user_leads_a_disk_nowhere_else(host):
     open_place.chmod(0o1777)
     os.link(it.victim / "data.img", open_place / "data.img")
     done = host("create", "v", "--disk", f"data={open_place / 'data.img'}:/mnt/d:ro")
-    assert done.returncode == 1 and "data.img has another name, and this one is in a directory in which any user can make one" in done.stderr, done
+    assert done.returncode == 1 and "data.img has a second name (a hard link), and any user can make such links in its directory" in done.stderr, done
     (open_place / "data.img").unlink()
     image.unlink()
     (it.way / "kept").rename(image)

@@ -143,7 +143,7 @@ def test_a_damaged_record_of_a_kernel(host):
     cache, name = own_cache(host), default_kernel(host)["name"]
     record = cache / "kernels" / f"{name}.json"
     record.write_text("[]")
-    all_say(host, f"{record}: not an object", "remove that file, and `microagent kernel install` (or build) makes the kernel again",
+    all_say(host, f"{record}: it is not a JSON object", "remove that file, and `microagent kernel install` (or build) makes the kernel again",
             ("kernel", "list"))
     assert host.json("kernel", "list", check=1)["errorReason"] == "kernel-damaged"
 
@@ -233,7 +233,7 @@ def test_what_cannot_be_compared_is_told(host, other_agent):
     record.write_text(json.dumps(text))
     told = found()
     assert told["status"] == "degraded" and f"not known for kernels of {'amd64, arm64' if architecture == 'arm64' else 'arm64, amd64'}: " in told["detail"]
-    assert f"what is in the initrd of {name} is not recorded" in told["detail"]
+    assert f"there is no record of what the initrd of {name} contains" in told["detail"]
 
 
 def test_without_a_kernel_there_is_no_agent(host):

@@ -167,14 +167,14 @@ def test_one_byte_is_another(elsewhere, bundle, part, suffix):
         byte = file.read(1)
         file.seek(-1, os.SEEK_CUR)
         file.write(bytes([byte[0] ^ 1]))
-    refused(elsewhere, bundle, f"{bundle}/{part}/{name}{suffix}: it is not what the manifest says: damaged")
+    refused(elsewhere, bundle, f"{bundle}/{part}/{name}{suffix}: it is damaged: its digest is not the one in the manifest")
 
 
 def test_a_file_that_is_cut_off_or_missing(elsewhere, bundle):
     name = entry(json.loads((bundle / "manifest.json").read_text()), "images")["record"]["name"]
     image = own(bundle / "images" / f"{name}.ext4")
     os.truncate(image, image.stat().st_size - 1)
-    refused(elsewhere, bundle, "it is not as long as the manifest says")
+    refused(elsewhere, bundle, "its size is not the one in the manifest")
     image.unlink()
     refused(elsewhere, bundle, "No such file or directory")
     image.symlink_to("/etc/passwd")
@@ -196,7 +196,7 @@ def test_a_kernel_that_is_for_another_architecture(elsewhere, bundle):
     ours, theirs = (entry(manifest, "kernels", a)["files"][0]["file"] for a in (OWN, OTHER))
     shutil.copy(bundle / theirs, own(bundle / ours))
     edit(bundle, set_architecture)
-    refused(elsewhere, bundle, f"it is a kernel for {OTHER}, and the manifest says {OWN}")
+    refused(elsewhere, bundle, f"it is a kernel for {OTHER}, but the manifest says {OWN}")
 
 
 def drop(key):
@@ -206,18 +206,18 @@ def drop(key):
 WRONG = {
     "format": (lambda m: m.update(format=2), "format"),
     "entries": (lambda m: m.pop("entries"), "entries"),
-    "part": (lambda m: entry(m, "kernels").update(part="../x"), "an entry of an unknown part"),
+    "part": (lambda m: entry(m, "kernels").update(part="../x"), "its part is unknown"),
     "record": (drop("record"), "record"),
     "files": (drop("files"), "files"),
-    "a name that leads out": (lambda m: entry(m, "kernels")["record"].update(name="../../x"), "cannot be an entry"),
-    "a hidden name": (lambda m: entry(m, "kernels")["record"].update(name=".x"), "cannot be an entry"),
-    "the name of a file beside": (lambda m: entry(m, "kernels")["record"].update(name="x.initrd"), "cannot be an entry"),
-    "another's name": (lambda m: entry(m, "kernels", "arm64")["record"].update(name="x"), "cannot be an entry for arm64"),
-    "a third architecture": (lambda m: entry(m, "images")["record"].update(architecture="riscv64"), "an unknown architecture"),
-    "a digest of the record": (lambda m: entry(m, "images")["record"].update(sha256="0" * 64), "its digest is not that of its record"),
-    "a length of the record": (lambda m: entry(m, "images")["record"].update(sizeBytes=1), "it is not as long as its record says"),
+    "a name that leads out": (lambda m: entry(m, "kernels")["record"].update(name="../../x"), "cannot be the name of an entry"),
+    "a hidden name": (lambda m: entry(m, "kernels")["record"].update(name=".x"), "cannot be the name of an entry"),
+    "the name of a file beside": (lambda m: entry(m, "kernels")["record"].update(name="x.initrd"), "cannot be the name of an entry"),
+    "another's name": (lambda m: entry(m, "kernels", "arm64")["record"].update(name="x"), "cannot be the name of an entry for arm64"),
+    "a third architecture": (lambda m: entry(m, "images")["record"].update(architecture="riscv64"), "its architecture is unknown"),
+    "a digest of the record": (lambda m: entry(m, "images")["record"].update(sha256="0" * 64), "its digest is not the one in its record"),
+    "a length of the record": (lambda m: entry(m, "images")["record"].update(sizeBytes=1), "its size is not the one in its record"),
     "a record without a kind": (lambda m: entry(m, "kernels")["record"].pop("kind"), "kind"),
-    "a record without an initrd's digest": (lambda m: entry(m, "kernels")["record"].pop("initrdSha256"), "its digest is not that of its record"),
+    "a record without an initrd's digest": (lambda m: entry(m, "kernels")["record"].pop("initrdSha256"), "its digest is not the one in its record"),
     "no initrd": (lambda m: entry(m, "kernels").update(files=entry(m, "kernels")["files"][:1]), "the manifest has no"),
     "an entry twice": (lambda m: m["entries"].append(entry(m, "kernels")), "File exists"),
 }
@@ -237,15 +237,15 @@ def test_a_manifest_that_is_none(elsewhere, bundle, made, tmp_path):
     (bundle / "manifest.json").write_text("[]")
     refused(elsewhere, bundle, "manifest.json")
     (bundle / "manifest.json").unlink()
-    refused(elsewhere, bundle, f"guest bundle: {bundle}: no guest bundle: manifest.json: No such file or directory")
+    refused(elsewhere, bundle, f"guest bundle: {bundle}: it is not a guest bundle: manifest.json: No such file or directory")
     refused(elsewhere, tmp_path / "none", "none: No such file or directory")
     (tmp_path / "archive").write_bytes(b"x")
-    refused(elsewhere, tmp_path / "archive", "archive is no directory: what came as an archive is to be unpacked first")
+    refused(elsewhere, tmp_path / "archive", "archive is not a directory: if it is an archive, unpack it first")
 
 
 def test_what_cannot_be_made(host, tmp_path):
     place = tmp_path / "guest-bundle"
-    for words, text in [(("--kernel", "no-such"), "no-such"), (("--image", "/etc/passwd"), "a bundle is made of those"),
+    for words, text in [(("--kernel", "no-such"), "no-such"), (("--image", "/etc/passwd"), "a bundle is made of entries of the cache"),
                         (("--kernel", host.config()["kernelPath"] + ".initrd"), "")]:
         done = host("guest-bundle", "make", place, *words, check=1)
         assert text in done.stderr and not place.exists(), done.stderr
@@ -291,7 +291,7 @@ def test_an_entry_that_is_damaged_is_not_made(elsewhere, made, tmp_path):
     with open(initrd, "ab") as file:
         file.write(b"x")
     done = elsewhere("guest-bundle", "make", tmp_path / "new", check=1)
-    assert f"{initrd} is not what the cache's record of it says" in done.stderr and not (tmp_path / "new").exists()
+    assert f"{initrd} differs from the cache's record of it" in done.stderr and not (tmp_path / "new").exists()
 
 
 def test_make_replaces_no_directory_of_somebody(tmp_path):

@@ -188,7 +188,7 @@ def test_a_link_in_the_place_of_a_disk(host, which):
     path = "/data" if which == "disk" else "/etc"
     for words in (("start", "w"), ("clone", "w", "twin"), ("ls", f"w:{path}")):
         done = host(*words)
-        assert done.returncode == 1 and f"{own} is a link: a disk in a directory of microagent's is none" in done.stderr, (words, done)
+        assert done.returncode == 1 and f"{own} is a link: a disk in a directory of microagent must be a file itself" in done.stderr, (words, done)
     assert not (host.state / "twin").exists() and {file.name for file in own.parent.iterdir()} <= names
     assert (other.stat().st_mtime_ns, other.stat().st_size) == (before.st_mtime_ns, before.st_size)
     own.unlink()

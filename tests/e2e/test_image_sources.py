@@ -265,5 +265,5 @@ def test_names_that_are_none(host, cache):
     for name in ("busybox-arm64", "debian-arm64"):
         for words in ((), ("--arch", "arm64")):
             answer = host.json("image", "import", *SIZE, *words, name, ref, check=2)
-            assert answer["errorCode"] == "invalid" and "name of an image that is built" in answer["error"], answer
+            assert answer["errorCode"] == "invalid" and "name of an image that microagent builds" in answer["error"], answer
     assert_no_image(host, cache)

@@ -110,11 +110,11 @@ def test_a_changed_base_is_a_divergence(host, base):
 
 
 @pytest.mark.parametrize("options,size,words", [
-    (["-b", "base.ext4", "-F", "raw"], None, "a file below it"),
-    (["-o", "data_file=other.raw"], None, "a file below it"),
-    (["-o", "cluster_size=4k"], None, "no qcow2 layer"),
-    (["-o", "compat=0.10"], None, "no qcow2 layer"),
-    ([], 1 << 20, "and the base has"),
+    (["-b", "base.ext4", "-F", "raw"], None, "a backing file"),
+    (["-o", "data_file=other.raw"], None, "a backing file"),
+    (["-o", "cluster_size=4k"], None, "not a qcow2 layer"),
+    (["-o", "compat=0.10"], None, "not a qcow2 layer"),
+    ([], 1 << 20, "but the base has"),
 ])
 def test_layers_that_are_none(host, base, options, size, words):
     layer = host.base / "w.qcow2"

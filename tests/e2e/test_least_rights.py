@@ -246,7 +246,7 @@ def test_without_landlock(host):
     host("delete", "w", check=0)
 
 
-CHANGED = "was changed by something else than a command since a command wrote it"
+CHANGED = "was changed since microagent wrote it, and not by microagent"
 
 
 def test_a_record_that_no_command_wrote_gives_a_machine_nothing(host):

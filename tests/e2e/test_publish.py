@@ -247,8 +247,8 @@ def uploads_that_end_early(host, port, server):
     assert told == sorted(digest_of(data) for data in uploads + waiting)
 
 
-OTHER_FAMILY = ("cannot publish %s: another program has that port of IPv6, which has to be free too, or other users could take over the port; "
-                "stop that program (ss -tanp shows it, --bound-inactive too where it does not listen), wait a minute where it has just ended, or choose another port")
+OTHER_FAMILY = ("cannot publish %s: another program has that port of IPv6, which must be free too, or other users could take over the port; "
+                "stop that program (`ss -tanp` shows it, with --bound-inactive if it does not listen), wait a minute if it has just ended, or choose another port")
 
 
 @contextlib.contextmanager
@@ -281,7 +281,7 @@ def bound_port(host):
     host("delete", "second", check=0)
 
 
-HOLDER = 'workspace "w" of %s publishes 127.0.0.1:%s, and has that port of IPv4 and IPv6 also while nothing listens there yet; stop it, or choose another port'
+HOLDER = 'workspace "w" of %s publishes 127.0.0.1:%s, and has that port of IPv4 and IPv6 even if nothing listens there yet; stop it, or choose another port'
 
 
 OWN = ('cannot publish %s: workspace "w" itself publishes 127.0.0.1:%s, to port %s of the guest, and has that port of IPv4 and IPv6\n'
@@ -326,7 +326,7 @@ def a_port_that_nobody_listens_at(host):
         port = server.getsockname()[1]
         host("create", "second", *SMALL, "-p", f"{port}:1", check=0)
         said = host("start", "second", check=75).stderr
-    assert f"127.0.0.1:{port}: the port is taken; stop what listens there (ss -ltnp shows it" in said, said
+    assert f"127.0.0.1:{port}: the port is taken; stop the program that has it (`ss -ltnp` shows one that listens" in said, said
     host("delete", "second", check=0)
 
 

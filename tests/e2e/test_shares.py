@@ -609,7 +609,7 @@ def test_another_user_leads_a_share_nowhere_else(host):
         assert done.returncode == 1 and f"{it.way}/log: {why}" in done.stderr, done
     os.chown(it.way, 0, 0, follow_symlinks=False)
     done = host("start", "w")
-    assert f"{it.way}/log: {it.way} is a link in {it.home}, which belongs to user {EVIL}, who could have it lead elsewhere: name" in done.stderr, done
+    assert f"{it.way}/log: {it.way} is a link in {it.home}, which belongs to user {EVIL}, who could make it lead to another place: name" in done.stderr, done
     assert done.returncode == 1 and not host.processes() and not (host.state / "v").exists()
     assert [path.name for path in (it.victim / "log").iterdir()] == ["file"]
 
@@ -649,7 +649,7 @@ def linked_ways(base):
     (mine / "loop").symlink_to("loop")
     found = [(mine / "link", ""), (mine / "relative", ""), (mine / "twice", ""), (sticky / "link", ""), (group / "link", "" if os.getgid() == os.getuid() else f"{group}/link is a link in {group}, which other users can write to"),
              (mine / "loop", "Too many levels of symbolic links"),
-             (open_dir / "link", f"{open_dir}/link is a link in {open_dir}, which other users can write to: name what it leads to, or "
+             (open_dir / "link", f"{open_dir}/link is a link in {open_dir}, which other users can write to: name the target of the link, or "
                                  f"mend it with: chmod go-w {open_dir}")]
     if os.getuid() == 0:
         owned(theirs)
@@ -664,9 +664,9 @@ def linked_ways(base):
             found.append((listed / "link", f"{listed}/link is a link in {listed}, which other users can write to"))
         found += [
             (group_of_others / "link", f"{group_of_others}/link is a link in {group_of_others}, which other users can write to"),
-            (sticky / "theirs", f"{sticky}/theirs is a link of user {EVIL}'s, who could have it lead elsewhere"),
-            (theirs / "link", f"{theirs}/link is a link in {theirs}, which belongs to user {EVIL}, who could have it lead elsewhere"),
-            # A file system of the other user says who owns its files.
+            (sticky / "theirs", f"{sticky}/theirs is a link that user {EVIL} owns, who could make it lead to another place"),
+            (theirs / "link", f"{theirs}/link is a link in {theirs}, which belongs to user {EVIL}, who could make it lead to another place"),
+            # A file system of his says of whom its files are.
             (theirs / "own" / "link", f"{theirs}/own/link is a link below {theirs}, which belongs to user {EVIL}"),
         ]
     return found
@@ -743,7 +743,7 @@ def test_a_guest_chooses_nothing_of_another_machine(host):
     assert f"a symbolic link is on the way to {host.base}/own, and none is followed there" in done.stderr, done
     config = host.config(disks=[disk(host.base / "own", "/d", "ro")])
     code, answer, _ = host.supervisor(request("check", config))
-    assert code == 1 and "is a link: a disk in a directory of microagent's is none" in answer["error"], answer
+    assert code == 1 and "is a link: a disk in a directory of microagent must be a file itself" in answer["error"], answer
     for name in ("a", "b"):
         host("kill", name, check=0)
         host("delete", name, check=0)

@@ -65,8 +65,8 @@ def ways(it, beside):
         path.symlink_to(real)
         return given(path, user)
 
-    in_his = f"which belongs to user {NAMELESS}, who could have it lead elsewhere"
-    his = f"is a link of user {NAMELESS}'s, who could have it lead elsewhere"
+    in_his = f"which belongs to user {NAMELESS}, who could make it lead to another place"
+    his = f"is a link that user {NAMELESS} owns, who could make it lead to another place"
     return [
         (real, ""),
         (link(mine / "own", it.uid), ""),
@@ -99,7 +99,7 @@ def test_nobody_else_is_taken_for_root(inside):
         # Another name of the file itself, which the other user may have made.
         os.link(image, inside.base / "theirs" / "data.img")
         done = inside("create", "w", "--disk", f"data={inside.base}/theirs/data.img:/mnt/d:ro")
-        assert done.returncode == 1 and "theirs/data.img has another name, and this one is in" in done.stderr, done
+        assert done.returncode == 1 and "theirs/data.img has a second name (a hard link), and this one is in" in done.stderr, done
         # And where state is kept.
         (beside["theirs"] / "state").mkdir(mode=0o700)
         given(beside["theirs"] / "state", inside.uid)

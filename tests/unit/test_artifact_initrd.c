@@ -139,7 +139,7 @@ static void a_program_of_another_architecture_is_refused(void **state)
 	put_program(s, "init", PT_LOAD);
 	assert_int_equal(elf_require_static(scratch_path(s, "init"), other, &err), -1);
 	assert_code(err, ERR_INVALID);
-	assert_non_null(strstr(err.msg, "is no program for "));
+	assert_non_null(strstr(err.msg, "is not a program for "));
 	assert_non_null(strstr(err.msg, architecture_name(other)));
 }
 

@@ -122,7 +122,7 @@ static void what_is_null_or_empty_is_absent(void **state)
 
 static void a_configuration_of_other_types_is_refused(void **state)
 {
-	refuses_config(state, "[]", "not an object");
+	refuses_config(state, "[]", "it is not a JSON object");
 	refuses_config(state, "", "configuration");
 	refuses_config(state, "{} {}", "configuration");
 	refuses_config(state, "{" AMD64 ",\"config\":[]}", "config must be an object");
@@ -190,7 +190,7 @@ static void a_manifest_of_other_types_is_refused(void **state)
 	char digest[DIGEST_TEXT] = "", text[600];
 
 	refuses_manifest(state, "", "manifest");
-	refuses_manifest(state, "[]", "not an object");
+	refuses_manifest(state, "[]", "it is not a JSON object");
 	refuses_manifest(state, "{}", "config");
 	refuses_manifest(state, "{\"config\":7,\"layers\":[]}", "config");
 	refuses_manifest(state, "{\"config\":{},\"layers\":[]}", "digest");

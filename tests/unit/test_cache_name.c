@@ -47,8 +47,9 @@ static void names_of_built_images_are_nobody_s(void **state)
 
 			assert_non_null(name);
 			for (int k = 0; k <= ARCHITECTURE_COUNT; k++)
-				refuses_image_name(name, (enum architecture)k,
-						   "is the name of an image that is built");
+				refuses_image_name(
+					name, (enum architecture)k,
+					"is the name of an image that microagent builds");
 		}
 	assert_ok(cache_image_check_name("busybox-arm6", ARCHITECTURE_ARM64, &err));
 	assert_ok(cache_image_check_name("debian-12-arm64", ARCHITECTURE_ARM64, &err));

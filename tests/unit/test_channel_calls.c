@@ -206,10 +206,14 @@ static void test_breaches(void **state)
 		uint64_t request;
 		const char *because;
 	} rows[] = {
-		{"start", 1, "a second start"}, {"start", 3, "request 3"},
-		{"exit", 3, "request 3"},	{"exit", 257, "request 257"},
-		{NULL, 2, "2 has not started"}, {NULL, 3, "request 3"},
-		{NULL, 0, "request 0"},		{NULL, UINT64_MAX, "which"},
+		{"start", 1, "reports a second start"},
+		{"start", 3, "request 3"},
+		{"exit", 3, "request 3"},
+		{"exit", 257, "request 257"},
+		{NULL, 2, "2, which has not started"},
+		{NULL, 3, "request 3"},
+		{NULL, 0, "request 0"},
+		{NULL, UINT64_MAX, "which"},
 		{"error", 1, "reports"},
 	};
 

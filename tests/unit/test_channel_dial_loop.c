@@ -241,7 +241,7 @@ static void no_ok_line(void **state)
 		say(stage, fd, answers[i]);
 		assert_int_equal(stage->calls, 1);
 		assert_code(stage->why, ERR_IO);
-		assert_non_null(strstr(stage->why.msg, "no OK line"));
+		assert_non_null(strstr(stage->why.msg, "not answer with an OK line"));
 		stage->calls = 0;
 		close(fd);
 	}

@@ -270,7 +270,7 @@ static void test_lies(void **state)
 		 "\"conflict\"}",
 		 "has let go of the command: mine"},
 		{"{\"event\":\"detached\",\"request\":1,\"errorCode\":\"not-found\"}",
-		 "has let go of the command"},
+		 "gave up the command"},
 		{"{\"event\":\"detached\",\"request\":1,\"error\":\"x\"}", "errorCode"},
 		{"{\"event\":\"start\",\"request\":1,\"id\":\"1\",\"pid\":2}", "second start"},
 	};
@@ -297,7 +297,7 @@ static void test_lies_about_the_start(void **state)
 		{"known", "cannot have taken 3 bytes", 3},
 		{"known", "stdinOffset", -3},
 		{"a-name-that-is-longer-than-any-id-of-an-exec-may-be-in-this-protocol",
-		 "longer than an id", 0},
+		 "the id of the exec is too long", 0},
 	};
 
 	(void)state;

@@ -71,7 +71,7 @@ static void an_edited_line(void **state)
 	lines.text[2] = strdup("garbage");
 	put_lines(f, &lines);
 	report = verify_with(f, false);
-	expect_bad(&report, AUDIT_BROKEN, 3, "no line of an audit log");
+	expect_bad(&report, AUDIT_BROKEN, 3, "not a line of an audit log");
 	free_lines(&lines);
 }
 
@@ -143,7 +143,7 @@ static void behind_the_end(void **state)
 	audit_release(&audit);
 	append_raw(f, "{}\n");
 	report = verify(f);
-	expect_bad(&report, AUDIT_BROKEN, 7, "behind the end");
+	expect_bad(&report, AUDIT_BROKEN, 7, "after the line that closes the log");
 }
 
 /* Another process wrote to it while the writer had it. */
@@ -159,7 +159,7 @@ static void foreign_lines(void **state)
 	append_raw(f, "forged\n");
 	assert_int_equal(audit_append(&audit, &said, STORE_NO_SYNC, &err), 0);
 	report = verify(f);
-	expect_bad(&report, AUDIT_BROKEN, 6, "no line");
+	expect_bad(&report, AUDIT_BROKEN, 6, "not a line");
 	audit_release(&audit);
 }
 
@@ -226,7 +226,7 @@ static void a_long_line_loses_its_data(void **state)
 	assert_int_equal(report.verdict, AUDIT_OPEN);
 	append_raw(f, "\n");
 	report = verify(f);
-	expect_bad(&report, AUDIT_BROKEN, 7, "no line");
+	expect_bad(&report, AUDIT_BROKEN, 7, "not a line");
 }
 
 static void tell_digest(struct fixture *f, const char *text)
@@ -348,7 +348,7 @@ static void an_archive_of_another(void **state)
 	assert_int_equal(mkdir(archive_of(f, "agent-1"), 0700), 0);
 	assert_int_equal(audit_archive(&f->ws, &err), -1);
 	assert_int_equal(err.code, ERR_CONFLICT);
-	assert_non_null(strstr(err.msg, "there is an archive of another agent-1"));
+	assert_non_null(strstr(err.msg, "there is already an archive of another session agent-1"));
 }
 
 /* A thing that is no file is not written through, and not kept. */

@@ -55,7 +55,7 @@ static void a_torn_tail(void **state)
 	lines.text[1] = strdup("{\"ts\":\"20");
 	put_lines(f, &lines);
 	report = verify_with(f, false);
-	expect_bad(&report, AUDIT_BROKEN, 2, "no line");
+	expect_bad(&report, AUDIT_BROKEN, 2, "not a line");
 	free_lines(&lines);
 }
 
@@ -662,7 +662,7 @@ static void a_log_that_is_locked_for_a_moment(void **state)
 	assert_int_equal(read(ready[0], &byte, 1), 1);
 	/* Half a line would be a torn one. */
 	report = verify(f);
-	expect_bad(&report, AUDIT_BROKEN, 6, "no line");
+	expect_bad(&report, AUDIT_BROKEN, 6, "not a line");
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_int_equal(status, 0);
 	close(ready[0]);

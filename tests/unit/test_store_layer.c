@@ -77,11 +77,16 @@ static void foreign_files_are_refused(void **state)
 		uint8_t byte;
 		const char *words;
 	} changes[] = {
-		{0, 'X', "no qcow2 layer"}, {7, 2, "no qcow2 layer"},
-		{23, 12, "no qcow2 layer"}, {15, 104, "a file below it"},
-		{19, 9, "a file below it"}, {35, 1, "a file below it"},
-		{63, 1, "a file below it"}, {79, 4, "a file below it"}, /* an external data file */
-		{79, 8, "a file below it"}, {30, 1, "the base has 1048576"},
+		{0, 'X', "not a qcow2 layer"},
+		{7, 2, "no qcow2 layer"},
+		{23, 12, "not a qcow2 layer"},
+		{15, 104, "a backing file"},
+		{19, 9, "a backing file"},
+		{35, 1, "a file below it"},
+		{63, 1, "a backing file"},
+		{79, 4, "a file below it"}, /* an external data file */
+		{79, 8, "a backing file"},
+		{30, 1, "the base has 1048576"},
 	};
 	autoclose int fd = memfd_create("layer", MFD_CLOEXEC);
 

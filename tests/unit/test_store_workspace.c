@@ -77,7 +77,7 @@ static void a_foreign_directory_is_left_alone(void **state)
 
 	assert_int_equal(mkdir(at(f, "src"), 0700), 0);
 	put_file(f, "src/main.c", "x");
-	assert_open_fails(f, "src", true, ERR_CONFLICT, "directory of something else");
+	assert_open_fails(f, "src", true, ERR_CONFLICT, "directory that microagent did not make");
 	assert_int_equal(workspace_open(&f->dir, "src", false, &ws, &err), 0);
 	assert_int_equal(workspace_remove(&ws, &err), -1);
 	assert_int_equal(err.code, ERR_CONFLICT);

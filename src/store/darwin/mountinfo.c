@@ -73,7 +73,7 @@ const struct mount_row *mountinfo_of(const struct mountinfo *mounts, int fd, str
 	for (size_t i = 0; i < mounts->count; i++)
 		if (mounts->rows[i].id == (unsigned)fs.f_fsid.val[0])
 			return &mounts->rows[i];
-	error_set(err, ERR_IO, "what is mounted on %s is not among the mounts", fs.f_mntonname);
+	error_set(err, ERR_IO, "the list of mounts has no mount on %s", fs.f_mntonname);
 	return NULL;
 }
 

@@ -57,7 +57,7 @@ static int refuse(const struct judge *judge, const struct share_rule *rule, cons
 					 path)
 			     : error_set(
 				       err, ERR_INVALID,
-				       "nothing of %s is shared: copy what the task needs into a directory of yours and share that",
+				       "nothing in %s is ever shared: copy what the task needs into a directory of yours and share that",
 				       path);
 	if (alone)
 		return error_set(err, ERR_INVALID,
@@ -66,7 +66,7 @@ static int refuse(const struct judge *judge, const struct share_rule *rule, cons
 	if (is_itself || spot_holds(of, judge->spot))
 		return error_set(
 			err, ERR_INVALID,
-			"%s is in %s, of which nothing is shared: copy what the task needs into a directory of yours and share that",
+			"%s is in %s, and nothing in there is ever shared: copy what the task needs into a directory of yours and share that",
 			path, rule->what);
 	return error_set(err, ERR_INVALID, "%s holds %s: " SHARE_NEXT_STEP, path, rule->what);
 }
@@ -111,7 +111,7 @@ static int apply_kernel(const struct judge *judge, struct error *err)
 	if (is_of_kernel(row))
 		return error_set(
 			err, ERR_INVALID,
-			"%s is in the kernel's own file system %s, of which nothing is shared: copy what the task needs into a directory of yours and share that",
+			"%s is in the kernel's own file system %s, and nothing in there is ever shared: copy what the task needs into a directory of yours and share that",
 			judge->wish->path, row->type);
 	while ((row = spot_next_below(judge->spot, judge->mounts, &at)))
 		if (is_of_kernel(row))

@@ -33,7 +33,7 @@ static int check_rights(const char *path, const struct spot *spot, bool read_onl
 	if (!(spot->st.st_mode & S_IXOTH) && spot->st.st_gid != getegid())
 		return error_set(
 			err, ERR_DENIED,
-			"%s is closed to others and not of your own group (%u): `chmod o+x` opens it for what serves the share",
+			"%s is closed to other users, and its group is not your own group (%u): `chmod o+x` opens it for the program that serves the share",
 			path, (unsigned)getegid());
 	return 0;
 }
@@ -56,7 +56,7 @@ static int open_share_dir(const struct share_wish *wish, struct error *err)
 			return error_copy(err, &why);
 		return error_set(
 			err, ERR_INVALID,
-			"a symbolic link is on the way to %s, and none is followed there, since a guest could have made it: name the directory that is meant",
+			"a symbolic link is on the way to %s, and it is not followed, because a guest could have made it: name the directory without the link",
 			path);
 	}
 	if (fd >= 0 && fstat(fd, &st) == 0 && st.st_nlink > 0)

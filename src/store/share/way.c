@@ -159,7 +159,7 @@ int share_way_apply(const struct judge *judge, const char *path, const char *wha
 	if (way.row)
 		return error_set(
 			err, ERR_INVALID,
-			"%s has a part of the way to %s mounted in it, on %s: " SHARE_READ_ONLY,
+			"%s has a part of the path to %s mounted in it, on %s: " SHARE_READ_ONLY,
 			judge->wish->path, what, way.row->point);
 	return error_set(err, ERR_INVALID,
 			 "%s is reached by %s%s, which %s holds: " SHARE_READ_ONLY, what,
