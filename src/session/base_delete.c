@@ -31,7 +31,7 @@ static int refuse_used(struct microagent *agent, const struct base *base, struct
 	if ((pool_open(agent->state_path, base->name.full, &pool, &why) == 0 &&
 	     pool_read(&pool, &record, &why) == 0) ||
 	    why.code != ERR_NOT_FOUND) {
-		error_set(err, ERR_CONFLICT, "a pool of base %s is kept", base->name.full);
+		error_set(err, ERR_CONFLICT, "base %s has a pool", base->name.full);
 		return error_reason(err, REASON_BASE_OF_POOL, base->name.full);
 	}
 	answer = microagent_session_list(agent, err);
@@ -47,7 +47,7 @@ static int refuse_used(struct microagent *agent, const struct base *base, struct
 				  base->name.full);
 		else if (!of && is_unreadable(agent, name))
 			error_set(err, ERR_CONFLICT,
-				  "session %s may be made of base %s, its " SESSION_RECORD
+				  "session %s may be made of base %s: its " SESSION_RECORD
 				  " cannot be read",
 				  name, base->name.full);
 		else
@@ -65,7 +65,9 @@ int microagent_base_delete(struct microagent *agent, const char *word, struct er
 	if (base_name_parse(word, &name, err) < 0)
 		return -1;
 	if (!name.version) {
-		error_set(err, ERR_INVALID, "which version of %s? Its name ends in -vN", word);
+		error_set(err, ERR_INVALID,
+			  "%s is not one version of a base: the name of a version ends in -vN",
+			  word);
 		return error_reason(err, REASON_BASE_VERSIONLESS, word);
 	}
 	bases_sweep(agent, NULL);

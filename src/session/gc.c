@@ -70,9 +70,9 @@ static int gc_swept(struct gc *gc, struct error *err)
 	static const struct {
 		void (*sweep)(const struct microagent *agent, json_t *removed);
 		const char *why;
-	} rows[] = {{bases_sweep, "a base whose making or deletion broke off"},
-		    {templates_sweep, "a template whose making or dropping broke off"},
-		    {points_sweep, "a fork or a snapshot that broke off"}};
+	} rows[] = {{bases_sweep, "a base whose creation or deletion was interrupted"},
+		    {templates_sweep, "a template whose creation or removal was interrupted"},
+		    {points_sweep, "a fork or a snapshot that was interrupted"}};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		json_auto_t *names = json_array();
@@ -229,7 +229,7 @@ static bool is_lost_process(pid_t pid, const char *place, char name[SESSION_NAME
 	       errno == ENOENT;
 }
 
-#define LOST_DIRECTORY "its machine ran on without its directory"
+#define LOST_DIRECTORY "its machine still ran after its directory was removed"
 
 struct lost_search {
 	struct gc *gc;

@@ -56,7 +56,8 @@ static int gc_claimed(struct gc *gc, const struct pool *pool, struct error *err)
 		if (session_is_there(gc, word))
 			continue;
 		pool_forget(pool, word);
-		if (gc_note(gc->removed, word, "claimed from the pool, and gone since", err) < 0)
+		if (gc_note(gc->removed, word,
+			    "it was claimed from the pool, and its directory is gone", err) < 0)
 			return -1;
 	}
 	return names ? 0 : -1;
@@ -83,7 +84,7 @@ static int gc_ready(struct gc *gc, const struct pool *pool, struct error *err)
 	return names ? 0 : -1;
 }
 
-#define ENDING_BROKE_OFF "its destruction broke off"
+#define ENDING_BROKE_OFF "its destruction was interrupted"
 
 /* A process that destroys a member by its name, or that found it dead, works without the pool's
  * lock and holds the member's mark. This process has the mark now, so a token in ending/ was left
@@ -181,7 +182,8 @@ static int gc_unkept(struct gc *gc, const struct pool *pool, struct error *err)
 		return 0;
 	if (pool_drain(gc->agent, pool, &why) < 0)
 		return leave_pool(gc, pool->base, &why, err);
-	return note_pool(gc->removed, pool->base, "members of a pool that is not kept", err);
+	return note_pool(gc->removed, pool->base, "members of a pool that does not exist any more",
+			 err);
 }
 
 static bool base_is_gone(struct microagent *agent, const char *name)
@@ -201,7 +203,8 @@ static int gc_pool(struct gc *gc, const char *base, struct error *err)
 	if (base_is_gone(gc->agent, base)) {
 		return microagent_pool_drain(gc->agent, base, &why) < 0
 			       ? leave_pool(gc, base, &why, err)
-			       : note_pool(gc->removed, base, "a pool whose base is gone", err);
+			       : note_pool(gc->removed, base,
+					   "a pool whose base does not exist any more", err);
 	}
 	if (pool_open(gc->agent->state_path, base, &pool, NULL) < 0)
 		return 0;
@@ -217,8 +220,8 @@ static int gc_pool(struct gc *gc, const char *base, struct error *err)
 		if ((json_int_t)json_array_size(ready) < record.size && !pool_has_filler(&pool))
 			return pool_filler_start(gc->agent, &pool, err) < 0
 				       ? -1
-				       : note_pool(gc->adopted, base, "a pool without a filler",
-						   err);
+				       : note_pool(gc->adopted, base,
+						   "a pool that no process fills", err);
 	}
 	return 0;
 }

@@ -154,7 +154,7 @@ def test_an_altered_log(place):
     log.rename(log.with_suffix(".away"))
     answer = verdict(place, name)
     assert (answer["verdict"], answer["badLine"], answer["where"], answer["path"]) == ("broken", 1, "archive", str(log))
-    assert f"the log is gone, and the security log knows of {len(lines)} lines" in place("audit", "verify", name).stdout
+    assert f"the log is gone, but the security log has {len(lines)} lines" in place("audit", "verify", name).stdout
     log.with_suffix(".away").rename(log)
     log.write_bytes(whole[:-1])  # the security log knows that its newline was there
     assert verdict(place, name)["verdict"] == "broken"
@@ -165,7 +165,7 @@ def test_an_altered_log(place):
     day.write_bytes(kept.replace(vouched[-1], b""))  # an attacker who cuts off its end cuts off the digest too
     answer = json.loads(place("--json", "audit", "verify", name, check=1).stdout)
     assert (answer["verdict"], answer["confirmed"]) == ("unconfirmed", len(lines) - 1), answer
-    assert "it is archived, and its last line does not close it" in place("audit", "verify", name, check=1).stdout
+    assert "it is archived, but its last line does not close it" in place("audit", "verify", name, check=1).stdout
     day.write_bytes(kept)
     log.write_bytes(whole)
     assert verdict(place, name)["verdict"] == "closed"
@@ -200,7 +200,7 @@ def test_an_altered_log(place):
 
 
 def test_refusals(place):
-    for words, text, code in ((("verify", "../x"), "is no name of a session", 2), (("show", "x"), "is no name of a session", 2),
+    for words, text, code in ((("verify", "../x"), "is not a session's name", 2), (("show", "x"), "is not a session's name", 2),
                               (("verify", "session-2026-05-10T14-22-00Z-a7f3"), "there is no audit log of session", 1),
                               (("verify",), "NAME", 2)):
         done = place("audit", *words)
@@ -421,7 +421,7 @@ def test_a_security_log_that_loses_what_others_wrote(place):
     # No digest confirms the other log, though the security log of its day exists.
     answer = verdict(place, other)
     assert (answer["verdict"], answer["confirmed"], answer["unconfirmedLine"]) == ("unconfirmed", 0, 1), answer
-    assert f"{other}: unconfirmed: the security log of {today.name[9:19]} is there, and has none of its lines" in \
+    assert f"{other}: unconfirmed: the security log of {today.name[9:19]} exists, but has no line of this log" in \
         place("audit", "verify", other, check=1).stdout
     assert place("audit", "verify", "--all").returncode == 1
     # The security log was cut off, and then filled up again.
@@ -601,10 +601,10 @@ def test_no_telemetry(place):
         assert done.stdout == ""
         return done.stderr
 
-    assert said(guest.name) == (f"microagent: the guest of session {guest.name} has told nothing yet of what runs in it: "
-                                "what it tells comes within seconds\n")
+    assert said(guest.name) == (f"microagent: the guest of session {guest.name} has not reported yet what runs in it: "
+                                "a report comes within seconds\n")
     destroy(place, guest.name)
-    assert said(guest.name) == f"microagent: the guest of session {guest.name} told nothing of what ran in it\n"
+    assert said(guest.name) == f"microagent: the guest of session {guest.name} never reported what ran in it\n"
     unknown = "session-2020-01-01T00-00-00Z-aaaa"
     assert said(unknown).startswith(f"microagent: there is no telemetry of session {unknown}: there is no such session")
     assert "`microagent audit list` shows those that are there" in said(unknown)
@@ -770,7 +770,7 @@ def test_stray_entries_beside_the_security_logs(place):
 
 
 @pytest.mark.parametrize("put, what", ((put_directory, "a directory"), (put_dangling_link, "a symbolic link"),
-                                       (put_fifo, "no regular file")))
+                                       (put_fifo, "not a regular file")))
 def test_an_archived_log_that_is_no_file(place, put, what):
     name = create(place)
     destroy(place, name)

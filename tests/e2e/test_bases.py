@@ -337,7 +337,7 @@ def test_refusals(host):
             (("--provision", host.base / "none"), "none: No such file", 1),
             (("--provision", directory), "is a directory", 1),
             (("--stage", directory), "pack it into a tar archive", 1),
-            (("--stage", fifo), "is no regular file", 1),
+            (("--stage", fifo), "is not a regular file", 1),
             (("--stage", path, "--stage", twin), "another file called script.sh is staged already", 1),
             (("--size", "255"), "a disk of 255 MiB is too small: image", 2),
             (("--image", path, "--size", "300"), "is not a raw ext4 file system", 1),

@@ -146,8 +146,8 @@ def test_a_command_in_each_child(web):
     alive = {s["name"] for s in web.json("session", "list")["sessions"]}
     for words, code, what in ((("--on-fork", "echo no such seed >&2; exit 3"), 1, "its command ended with exit code 3: no such seed"),
                               (("--on-fork", "true", "-u", "nobody-here"), 1, "its command cannot be run: user \"nobody-here\""),
-                              (("--on-fork", "kill -TERM $$"), 1, "its command was ended by signal 15, as when the machine switches itself off"),
-                              (("--on-fork", "echo begun; sleep 600", "--timeout", "1"), 75, "its command was not done in 1 s: begun")):
+                              (("--on-fork", "kill -TERM $$"), 1, "its command was ended by signal 15, which also happens if the machine switches itself off"),
+                              (("--on-fork", "echo begun; sleep 600", "--timeout", "1"), 75, "its command did not end within 1 s: begun")):
         done = fork("--count", "2", *words)
         assert done.returncode == code and done.stdout == "" and f", a child of session {name}: {what}" in done.stderr, done
         failed = done.stderr.split("session-", 1)[1].split(",")[0]
@@ -169,13 +169,13 @@ def test_a_command_in_each_child(web):
 def children_in_the_making(host, parent):
     """Children whose machines run already."""
     return [s["name"] for s in host.json("session", "list")["sessions"] if s.get("parent") == parent
-            and (s.get("detail"), s["state"]) == ("in the making", "running")]
+            and (s.get("detail"), s["state"]) == ("being made", "running")]
 
 
 @pytest.mark.parametrize("end, why", (
     ("kill", "its machine ended, or was lost, while its command ran: it is stopped: killed"),
-    ("stop", "its command was ended by signal 15, as when the machine switches itself off"),
-    ("halt", "its command was ended by signal 15, as when the machine switches itself off")))
+    ("stop", "its command was ended by signal 15, which also happens if the machine switches itself off"),
+    ("halt", "its command was ended by signal 15, which also happens if the machine switches itself off")))
 def test_a_child_is_ended_while_its_command_runs(web, end, why):
     """The guest decides how long the command runs, and cannot delay the end of its machine."""
     name = create(web)
@@ -269,7 +269,7 @@ def test_what_cannot_be_forked(web):
         refused(web, severed, f"microagent: session {severed} is quarantined: what it has become is not to be had twice\n")
     assert f"session {name} is quarantined; halt, stop or kill it" in web("balloon", name, 100, check=1).stderr
     web("kill", name, check=0)
-    refused(web, name, "only a machine that runs")
+    refused(web, name, "only a running machine")
     assert len(web.json("session", "list")["sessions"]) == 2
     for words in (("fork", name, "--count", "0"), ("fork", name, "--count", "101"), ("snapshot", name, "../x")):
         assert web("session", *words).returncode == 2
@@ -311,12 +311,12 @@ def test_a_fork_that_is_killed(web):
     fork.wait()
     [left] = set(points(web, name))
     removed = {entry["name"]: entry["why"] for entry in web.json("session", "gc")["removed"]}
-    # The message names what was removed of the session, which lives.
-    assert removed.pop(f"{name}/points/{left}") == "a fork or a snapshot that broke off" and name not in removed, removed
-    assert set(removed.values()) == {"its making broke off"}, removed
+    # It names what it removed of the session, which lives.
+    assert removed.pop(f"{name}/points/{left}") == "a fork or a snapshot that was interrupted" and name not in removed, removed
+    assert set(removed.values()) == {"its creation was interrupted"}, removed
     assert [s["name"] for s in web.json("session", "list")["sessions"]] == [name]
     (bundle(web, name) / "fork.state").write_bytes(b"saved")
-    assert f"{name}/fork.state  removed  a fork or a snapshot that broke off" in web("session", "gc", check=0).stdout
+    assert f"{name}/fork.state  removed  a fork or a snapshot that was interrupted" in web("session", "gc", check=0).stdout
     assert points(web, name) == [] and run(web, name, "echo here") == "here\n"
 
 
@@ -495,7 +495,7 @@ def test_another_base_is_not_gone_back_to(web, renewed):
         disk.seek(before - 1)
         disk.write(bytes([last[0] ^ 1]))
     said = web("session", "restore", name, "first", check=1).stderr
-    assert f"session {name}, snapshot \"first\": the base's disk {base} is not the one that the session was made of" in said and "`microagent base create old-v1" in said, said
+    assert f"session {name}, snapshot \"first\": the base's disk {base} is not the one that the session was cloned from" in said and "`microagent base create old-v1" in said, said
     assert run(web, name, "echo here") == "here\n" and points(web, name) == ["first"]
 
 
@@ -509,7 +509,7 @@ def test_a_fork_with_another_kernel(web, renewed):
         file.write(b"x")
     done = web("session", "fork", name)
     assert done.returncode == 1, done
-    assert f"child of session {name}: it does not go on from where that was: the template was made with another kernel" in done.stderr
+    assert f"child of session {name}: it did not go on from the state of the session: the template was made with another kernel" in done.stderr
     assert "`microagent base warm old-v1` makes a template, of which new sessions are restored" in done.stderr, done.stderr
     assert [s["name"] for s in web.json("session", "list")["sessions"]] == [name] and points(web, name) == []
     assert run(web, name, "echo here") == "here\n"

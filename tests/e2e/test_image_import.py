@@ -175,7 +175,7 @@ def test_what_is_to_be_a_file_is_one(host, cache, what):
         assert refused(host, cache, f"oci:{layout.path}").endswith(f"{name} is no {kind}")
         with tarfile.open(host.base / "layout.tar", "w") as archive:
             archive.add(layout.path, ".")
-        assert refused(host, cache, f"oci-archive:{host.base}/layout.tar").endswith(f"{name} is no regular file")
+        assert refused(host, cache, f"oci-archive:{host.base}/layout.tar").endswith(f"{name} is not a regular file")
         place.unlink()
     if kept.exists():
         kept.rename(place)

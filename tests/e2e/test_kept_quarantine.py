@@ -64,7 +64,7 @@ def test_a_member_of_a_pool(place):
     member, = os.listdir(place.state / "pool" / "pooled-v1" / "ready")
     place("quarantine", member, check=0)
     listed, = [line for line in place("session", "list", check=0).stdout.splitlines() if member in line]
-    assert "severed: " in listed and "in the making" not in listed, listed
+    assert "severed: " in listed and "being made" not in listed, listed
     assert place.json("session", "gc")["removed"] == []
     security = [line for log in (place.state / "audit").glob("security*") for line in log.read_text().splitlines()]
     assert not [line for line in security if "orphaned" in line and member in line], security

@@ -57,8 +57,8 @@ def kill_the_filler_at_work(host):
     kill_filler(host)
     assert told(host) == before
     assert host.json("session", "gc", env=NOW) == {"removed": [], "adopted": [
-        {"name": "pool/web-v1", "why": "a pool without a filler"}]}
-    wait_until(lambda: any((host.state / "sessions" / id / "lease").exists() for id in marks(host)), "a member in the making")
+        {"name": "pool/web-v1", "why": "a pool that no process fills"}]}
+    wait_until(lambda: any((host.state / "sessions" / id / "lease").exists() for id in marks(host)), "a member being made")
     half_made = marks(host)[0]
     wait_until(lambda: pid_lines(half_made), "a process that has its name")  # it has the lease first
     if os.geteuid() == 0:  # it can be raised again once it is ready: check_members
@@ -72,7 +72,7 @@ def kill_the_filler_at_work(host):
             os.kill(pid, signal.SIGKILL)
     kill_filler(host)
     done = host.json("session", "gc", env=LATER)
-    assert {"name": half_made.removesuffix(".bundle"), "why": "its making broke off"} in done["removed"]
+    assert {"name": half_made.removesuffix(".bundle"), "why": "its creation was interrupted"} in done["removed"]
     assert told(host) == before and not pid_lines(half_made) and not marks(host)
 
 
@@ -269,7 +269,7 @@ def test_members_that_do_not_answer(host):
     assert host.json("session", "gc", env={**NO_ROOM, "MICROAGENT_TEST_LIMIT_POOL_SILENT_MS": "2000"})["adopted"]
     wait_gone(host, hangs, mute)
     log = (host.state / "pool" / "web-v1" / "filler.log").read_text()
-    assert all(f"{name} does not answer, and is ended\n" in log for name in (hangs, mute))
+    assert all(f"{name} does not answer, so it is ended\n" in log for name in (hangs, mute))
     host("pool", "drain", check=0)
     assert host.json("session", "destroy", "--all")["responses"] == [
         {"ok": True, "name": name} for name in sorted((good, made_anew["name"]))]

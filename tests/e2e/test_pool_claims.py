@@ -43,7 +43,7 @@ def kill_a_claimer(host):
     done = host.json("session", "gc", env=LATER)
     # Its supervisor may have been first, since it sees the end of its claimer too.
     whys = {one["why"] for one in done["removed"] if one["name"] == lost[0]}
-    assert whys and whys <= {"its making broke off", "claimed from the pool, and gone since"} and not tokens(host, "claimed")
+    assert whys and whys <= {"its creation was interrupted", "it was claimed from the pool, and its directory is gone"} and not tokens(host, "claimed")
     waiting = tokens(host, "ready")
     assert lost[0] not in waiting and not marks(host)
     assert [s["name"] for s in host.json("session", "list")["sessions"]] == waiting
@@ -56,7 +56,7 @@ def kill_a_drain(host):
     assert create_refused(host)
     done = {r["name"]: r["why"] for r in host.json("session", "gc")["removed"]}
     assert set(done) <= {*waiting, "pool/web-v1"} and set(done.values()) <= {
-        "its destruction broke off", "members of a pool that is not kept"}
+        "its destruction was interrupted", "members of a pool that does not exist any more"}
     gone(host)
 
 

@@ -45,9 +45,9 @@ def detail(host):
 def test_a_pool_waits_for_room(host):
     host("base", "create", "web", check=0)
     kept_by_nobody(host, "web")
-    assert (detail(host), pool_of(host)["reason"]) == ("nobody fills it", "pool-unattended")
-    assert "nobody fills it: `microagent session gc` goes on" in host("pool", "status", check=0).stdout
-    for limit, value, text in (("POOL_FREE_MIB", "100000000", "MiB of memory are available, and the next one needs"),
+    assert (detail(host), pool_of(host)["reason"]) == ("no process fills it", "pool-unattended")
+    assert "no process fills it: `microagent session gc` goes on" in host("pool", "status", check=0).stdout
+    for limit, value, text in (("POOL_FREE_MIB", "100000000", "MiB of memory are available, and the next session needs"),
                                ("POOL_MEMBERS_PER_CPU", "0", "which is the most for"),
                                ("POOL_FREE_DISK_MIB", "1000000000", "of disk are free where the state directory is")):
         less = {f"MICROAGENT_TEST_LIMIT_{limit}": value}
@@ -138,7 +138,7 @@ def test_a_full_disk(host):
         def pool():
             return json.loads(host(*at, "--json", "pool", "status", check=0).stdout)["pools"][0]
 
-        assert "of disk are free where the state directory is, and 64 are to stay so" in pool()["detail"]
+        assert "of disk are free where the state directory is, and 64 MiB must stay free" in pool()["detail"]
         (small / "fill").unlink()
         wait_until(lambda: pool() == {"base": "web-v1", "backend": "qemu", "size": 1, "ready": 1, "filling": False}, "the member")
         with contextlib.suppress(OSError), open(small / "fill", "wb", buffering=0) as fill:
@@ -156,14 +156,14 @@ def test_a_pool_whose_base_is_gone(host):
     host("base", "create", "web", check=0)
     host("pool", "set", "--base", "web", "--size", 1, check=0, env=LATER)
     (host.state / "bases" / "web-v1.bundle").rename(host.state / "bases" / "gone")
-    assert host.json("session", "gc")["removed"] == [{"name": "pool/web-v1", "why": "a pool whose base is gone"}]
+    assert host.json("session", "gc")["removed"] == [{"name": "pool/web-v1", "why": "a pool whose base does not exist any more"}]
     assert not list((host.state / "pool").iterdir()) and not pid_lines(f"{host.state} pool fill")
     (host.state / "bases" / "gone").rename(host.state / "bases" / "web-v1.bundle")
     claimed = host.state / "pool" / "web-v1" / "claimed"
     claimed.mkdir(parents=True, mode=0o700)
     (claimed / "session-2026-05-10T14-22-00Z-a7f3").touch()
     assert host.json("session", "gc")["removed"] == [
-        {"name": "session-2026-05-10T14-22-00Z-a7f3", "why": "claimed from the pool, and gone since"}]
+        {"name": "session-2026-05-10T14-22-00Z-a7f3", "why": "it was claimed from the pool, and its directory is gone"}]
     assert not list((host.state / "pool").iterdir())
     host("base", "delete", "web-v1", check=0)
 
@@ -203,15 +203,15 @@ def test_refusals(host):
             (("set", "--base", "web"), "--size N", 2),
             (("set", "--base", "web", "--size", 0), "size", 2),
             (("set", "--base", "nothing", "--size", 1), "there is no base \"nothing\"", 1),
-            (("set", "--base", "web", "--size", most + 1), "are more than this host keeps ready: with", 2),
-            (("set", "--base", "web", "--size", 1, "--memory", 100000000), "--memory: a session of 100000000 MiB", 2),
+            (("set", "--base", "web", "--size", most + 1), "are too many: with", 2),
+            (("set", "--base", "web", "--size", 1, "--memory", 100000000), "--memory: a session with 100000000 MiB takes", 2),
             (("set", "--base", "web", "--size", 1, "--memory", 8), "--memory must be at least 64 MiB, and is 8", 2),
             (("fill", "--base", "web-v1"), "there is no pool of base web-v1\n", 1),
             (("fill", "--base", "web-v1"), "`microagent pool set --base web-v1 --size N` keeps one", 1),
-            (("set", "--base", "web", "--size", 1, "--cpus", 10000), "10000 processors are more", 2),
+            (("set", "--base", "web", "--size", 1, "--cpus", 10000), "--cpus is 10000, but this host has", 2),
             (("set", "--base", "web", "--size", 1, "--network", "bridged"), "--network must be nat or isolated, and is \"bridged\"", 2),
             (("drain", "--base", "web"), "there is no pool of base web", 1),
-            (("fill", "--base", "web"), "which version of web?", 1)):
+            (("fill", "--base", "web"), "web is not one version of a base", 1)):
         done = host("pool", *words)
         assert done.returncode == code and text in done.stderr, (words, done)
     place = host.state / "pool" / "web-v1"

@@ -111,7 +111,7 @@ def kill_at(host, condition):
         told, its_own = orphans(host, name), ended_by_itself(host, name)
         assert told == [("half-made", "removed")] or its_own and not told
         assert name not in recorded or its_own or audited(host.state / "archive" / name) == told
-    assert not done["adopted"] and all(r["why"] == "its making broke off" for r in done["removed"])
+    assert not done["adopted"] and all(r["why"] == "its creation was interrupted" for r in done["removed"])
     assert not bundles(host), (done, [[p.name for p in b.iterdir()] for b in bundles(host)])
     assert not (host.state / "sessions" / ".locks" / ".making").exists()
     wait_until(lambda: not host.processes(), "the end of all its processes")
@@ -212,7 +212,7 @@ def test_a_clock_set_back_and_a_process_without_directory(host, base):
     assert host("session", "exec", name, "--", "echo", "here", check=0).stdout == "here\n"
     bundle(host, name).rename(host.base / "elsewhere")  # in one step, since its supervisor writes into it
     other = gc(host)
-    assert other == {"removed": [{"name": name, "why": "its machine ran on without its directory"}], "adopted": []}
+    assert other == {"removed": [{"name": name, "why": "its machine still ran after its directory was removed"}], "adopted": []}
     wait_until(lambda: not pid_lines(name), "the end of what ran without its directory")
     assert orphans(host, name) == [("process-without-bundle", "removed")] and gc(host) == NOTHING
     shutil.rmtree(host.base / "elsewhere")
@@ -249,7 +249,7 @@ def test_a_foreign_directory_is_left_alone(host, base):
     making.mkdir(parents=True, mode=0o700)
     (making / foreign.name).touch()  # its maker found the name taken, and was killed
     done = host("session", "destroy", NAME)
-    assert done.returncode == 1 and "is no session of microagent, and is left alone" in done.stderr
+    assert done.returncode == 1 and "is not a session of microagent, and is left as it is" in done.stderr
     assert gc(host) == NOTHING and orphans(host, NAME) == [("half-made", "left")]
     assert gc(host) == NOTHING and len(orphans(host, NAME)) == 1  # once
     assert not making.exists() and host.json("session", "list") == {"sessions": []}

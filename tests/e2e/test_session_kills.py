@@ -140,7 +140,7 @@ def test_what_cannot_be_removed_is_told_once(place):
         assert f"{name}  left " in place("session", "gc", check=1).stdout
     finally:
         subprocess.run(["umount", directory], check=True)
-    assert place.json("session", "gc")["removed"] == [{"name": name, "why": "its destruction broke off"}]
+    assert place.json("session", "gc")["removed"] == [{"name": name, "why": "its destruction was interrupted"}]
     assert trail(place, name).count("session.orphaned") == 2 and place.json("session", "gc") == NOTHING
     shutil.rmtree(place.state / "archive" / name)
 
@@ -169,7 +169,7 @@ def test_a_destroy_that_fails_leaves_the_trace_of_others(place):
     with flocked(ending):
         assert place.json("session", "gc") == NOTHING and mark.exists()
         ending.unlink()
-    assert place.json("session", "gc") == {"removed": [{"name": name, "why": "its making broke off"}], "adopted": []}
+    assert place.json("session", "gc") == {"removed": [{"name": name, "why": "its creation was interrupted"}], "adopted": []}
     assert names(place.state / "sessions") == [".locks"] and marks(place) == []
     shutil.rmtree(place.state / "archive" / name)
 
@@ -184,7 +184,7 @@ def test_a_destroy_while_another_empties_it(place):
     said = place("session", "destroy", name, check=1).stderr
     assert f"session {name} is being destroyed by another command just now" in said, said
     os.close(held)
-    assert place.json("session", "gc")["removed"] == [{"name": name, "why": "its destruction broke off"}]
+    assert place.json("session", "gc")["removed"] == [{"name": name, "why": "its destruction was interrupted"}]
     assert place.json("session", "gc") == NOTHING and names(place.state / "archive") == []
 
 
@@ -226,7 +226,7 @@ def test_one_member_that_cannot_be_removed_keeps_no_other(place):
     finally:
         subprocess.run(["umount", directory], check=True)
     done = place.json("session", "gc")
-    assert {(r["name"], r["why"]) for r in done["removed"]} == {(n, "its destruction broke off") for n in (busy, stuck)}
+    assert {(r["name"], r["why"]) for r in done["removed"]} == {(n, "its destruction was interrupted") for n in (busy, stuck)}
     assert place.json("session", "gc") == NOTHING and names(place.state / "sessions") == [".locks"]
     for name in (busy, stuck, free):
         shutil.rmtree(place.state / "archive" / name)
@@ -346,7 +346,7 @@ def test_a_base_of_a_pool(place):
     (pool / "pool.json").write_text(json.dumps(record))
     refused = place("base", "delete", "web-v1")
     assert refused.returncode == 1
-    assert "a pool of base web-v1 is kept\n" in refused.stderr
+    assert "base web-v1 has a pool\n" in refused.stderr
     assert "hint: `microagent pool drain --base web-v1` first" in refused.stderr
     place("pool", "drain", "--base", "web-v1", check=0)
 

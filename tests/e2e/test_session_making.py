@@ -80,7 +80,7 @@ def test_one_that_was_left_unfinished_says_so(place):
     child.send_signal(signal.SIGSTOP)
     name = bundles(place)[0].name.removesuffix(".bundle")
     listed, = place.json("session", "list")["sessions"]
-    assert (listed["name"], listed["detail"]) == (name, "in the making")
+    assert (listed["name"], listed["detail"]) == (name, "being made")
     done = place("session", "exec", name, "--", "true")
     assert done.returncode == 125 and f"session {name} is being made by another command just now" in done.stderr
     # The processes that it had started go on, and would destroy the session whose maker is gone.
@@ -90,7 +90,7 @@ def test_one_that_was_left_unfinished_says_so(place):
                 os.kill(pid, signal.SIGKILL)
     child.kill()
     child.communicate()
-    why, step = "unfinished: its maker was killed", "`microagent session gc` removes it"
+    why, step = "unfinished: the command that made it was killed", "`microagent session gc` removes it"
     assert [(s["detail"], s["reason"]) for s in place.json("session", "list")["sessions"]] == [(why, "session-unfinished")]
     assert f"{why}: {step}" in place("session", "list", check=0).stdout
     for words in (("exec", name, "--", "true"), ("stream", name, "--", "true"), ("shell", name)):

@@ -208,7 +208,7 @@ def test_versions_of_a_base(host, base):
     assert made == ["web-v3", "web-v4", "web-v5", "web-v6"]
     rows = host("base", "list", check=0).stdout.splitlines()
     assert [row.split()[0] for row in rows] == ["NAME"] + [f"web-v{n}" for n in range(1, 7)]
-    assert "which version of web?" in refused(host, "base", "delete", "web")
+    assert "web is not one version of a base: the name of a version ends in -vN" in refused(host, "base", "delete", "web")
     for n in range(1, 7):
         assert host.json("base", "delete", f"web-v{n}") == {"ok": True, "name": f"web-v{n}"}
     assert host.json("base", "list") == {"bases": []}
@@ -286,8 +286,8 @@ def test_refusals(host):
             (("base", "delete", "web-v1"), "there is no base \"web-v1\"", 1),
             (("session", "create"), "--base NAME", 2),
             (("session", "create", "--base", "web"), "there is no base \"web\"", 1),
-            (("session", "exec", "web", "--", "true"), "is no name of a session", 2),
-            (("session", "destroy", "../x"), "is no name of a session", 2),
+            (("session", "exec", "web", "--", "true"), "is not a session's name", 2),
+            (("session", "destroy", "../x"), "is not a session's name", 2),
             (("session", "destroy"), "NAME... or --all", 2),
             (("session", "destroy", "--all", "session-2026-05-10T14-22-00Z-a7f3"), "NAME... or --all", 2),
             (("session", "create", "--base", "web", "--share", "/a", "--share", "/b"),

@@ -273,7 +273,7 @@ static inline const char *make_member(const struct rig *rig)
 	return name;
 }
 
-/* Sets a pool of that size, which nobody fills. */
+/* A pool of that many is kept; no process fills it. */
 static inline void keep_pool(const struct rig *rig, int64_t size)
 {
 	const struct pool_record record = {size, 256, 1, "isolated", "qemu"};

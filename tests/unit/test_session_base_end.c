@@ -47,7 +47,7 @@ static void a_version_must_be_said(void **state)
 	struct rig *rig = *state;
 
 	assert_fails(microagent_base_delete(rig->agent, "web", &err), ERR_INVALID,
-		     "which version of web");
+		     "web is not one version of a base");
 	assert_ok(microagent_base_delete(rig->agent, "web-v1", &err));
 	assert_int_equal(count_names(at(rig, "bases")), 0);
 	assert_fails(microagent_base_delete(rig->agent, "web-v1", &err), ERR_NOT_FOUND, "web-v1");
@@ -62,10 +62,10 @@ static void a_base_with_a_pool_stays(void **state)
 	assert_ok(pool_open_locked(rig->state, "web-v1", &pool, &err));
 	assert_ok(pool_write(&pool, &record, &err));
 	assert_fails(microagent_base_delete(rig->agent, "web-v1", &err), ERR_CONFLICT,
-		     "a pool of base web-v1");
+		     "base web-v1 has a pool");
 	put(at(rig, "pool/web-v1/pool.json"), "{");
 	assert_fails(microagent_base_delete(rig->agent, "web-v1", &err), ERR_CONFLICT,
-		     "a pool of base web-v1");
+		     "base web-v1 has a pool");
 	assert_int_equal(unlink(at(rig, "pool/web-v1/pool.json")), 0);
 	assert_ok(microagent_base_delete(rig->agent, "web-v1", &err));
 }
@@ -128,7 +128,7 @@ static void what_no_base_is_made_of(void **state)
 		     "not a kernel");
 	spec.oci = "debian:12";
 	assert_fails(microagent_base_create(rig->agent, "x", &spec, &base, &err), ERR_INVALID,
-		     "not of both");
+		     "a base is made of one image, but image");
 	spec.oci = NULL;
 	spec.size_mib = -1;
 	assert_fails(microagent_base_create(rig->agent, "x", &spec, &base, &err), ERR_INVALID,

@@ -283,12 +283,12 @@ static void commands_that_are_none(void **state)
 		struct microagent_exec command;
 		const char *why;
 	} rows[] = {
-		{{.command = none}, "has no words"},
-		{{.command = NULL}, "has no words"},
-		{{.command = words, .terminal = &terminal}, "has no terminal"},
-		{{.command = words, .resume_seconds = 1}, "is not resumed"},
-		{{.command = words, .timeout_seconds = -1}, "has at most"},
-		{{.command = words, .timeout_seconds = INT64_C(1) << 40}, "has at most"},
+		{{.command = none}, "is empty"},
+		{{.command = NULL}, "is empty"},
+		{{.command = words, .terminal = &terminal}, "cannot have a terminal"},
+		{{.command = words, .resume_seconds = 1}, "cannot be resumed"},
+		{{.command = words, .timeout_seconds = -1}, "can be at most"},
+		{{.command = words, .timeout_seconds = INT64_C(1) << 40}, "can be at most"},
 	};
 	struct rig *rig = *state;
 	auto_session struct microagent_session *session = make_restored(rig);

@@ -83,8 +83,8 @@ static void half_made_and_half_destroyed(void **state)
 	touch(at(rig, "bases/.making-dead/disk.img"));
 	done = gc(rig);
 	assert_done(done, 3, 0, 0);
-	assert_string_equal(why(done, "removed", made), "its making broke off");
-	assert_string_equal(why(done, "removed", ended), "its destruction broke off");
+	assert_string_equal(why(done, "removed", made), "its creation was interrupted");
+	assert_string_equal(why(done, "removed", ended), "its destruction was interrupted");
 	assert_non_null(strstr(why(done, "removed", ".making-dead"), "a base"));
 	assert_false(is_there(at(rig, "bases/.making-dead")));
 	assert_nothing(rig);
@@ -199,7 +199,7 @@ static void a_machine_without_its_directory_is_killed(void **state)
 	assert_int_equal(rename(bundle(rig, name), moved), 0);
 	done = gc(rig);
 	assert_done(done, 1, 0, 0);
-	assert_non_null(strstr(why(done, "removed", name), "without its directory"));
+	assert_non_null(strstr(why(done, "removed", name), "after its directory was removed"));
 	while (waitpid(-1, NULL, WNOHANG) > 0)
 		;
 	assert_int_equal(kill(pid, 0), -1);
@@ -264,7 +264,7 @@ static void a_member_whose_end_broke_off_goes(void **state)
 	close(filler);
 	done = gc(rig);
 	assert_done(done, 1, 1, 0);
-	assert_string_equal(why(done, "removed", name), "its destruction broke off");
+	assert_string_equal(why(done, "removed", name), "its destruction was interrupted");
 	assert_false(is_there(bundle(rig, name)));
 	assert_false(is_there(token(rig, POOL_ENDING, name)));
 }
@@ -311,7 +311,8 @@ static void a_pool_without_its_base_goes(void **state)
 	assert_ok(path_remove_tree_at(AT_FDCWD, at(rig, "bases/web-v1.bundle"), &err));
 	done = gc(rig);
 	assert_done(done, 1, 0, 0);
-	assert_non_null(strstr(why(done, "removed", "pool/web-v1"), "base is gone"));
+	assert_non_null(
+		strstr(why(done, "removed", "pool/web-v1"), "base does not exist any more"));
 	assert_false(is_there(bundle(rig, name)));
 	assert_false(is_there(at(rig, "pool/web-v1")));
 }
@@ -324,7 +325,7 @@ static void a_pool_that_is_not_kept_goes(void **state)
 
 	done = gc(rig);
 	assert_done(done, 1, 0, 0);
-	assert_non_null(strstr(why(done, "removed", "pool/web-v1"), "not kept"));
+	assert_non_null(strstr(why(done, "removed", "pool/web-v1"), "does not exist any more"));
 	assert_false(is_there(bundle(rig, name)));
 	assert_false(is_there(at(rig, "pool/web-v1")));
 }
@@ -358,7 +359,7 @@ static void a_pool_with_a_gap_gets_a_filler(void **state)
 	assert_int_equal(count_fillers(rig), 0);
 	done = gc(rig);
 	assert_done(done, 0, 1, 0);
-	assert_string_equal(why(done, "adopted", "pool/web-v1"), "a pool without a filler");
+	assert_string_equal(why(done, "adopted", "pool/web-v1"), "a pool that no process fills");
 	assert_int_equal(count_fillers(rig), 1);
 }
 
@@ -411,7 +412,7 @@ static void old_archives_go_on_request(void **state)
 	again = microagent_archive_remove_older(rig->agent, 1, NULL);
 	assert_int_equal(json_array_size(json_object_get(again, "removed")), 0);
 	assert_fails(microagent_archive_remove_older(rig->agent, 0, &err) ? 0 : -1, ERR_INVALID,
-		     "at least a second");
+		     "at least one second");
 }
 
 static void without_archives_none_goes(void **state)

@@ -89,8 +89,8 @@ static void others_are_refused(void **state)
 		const char *const *urls;
 		size_t count;
 		const char *words;
-	} tables[] = {{hosts, ARRAY_SIZE(hosts), "from Apple's own hosts alone"},
-		      {schemes, ARRAY_SIZE(schemes), "by https alone"},
+	} tables[] = {{hosts, ARRAY_SIZE(hosts), "only from Apple's own hosts"},
+		      {schemes, ARRAY_SIZE(schemes), "only by https"},
 		      {paths, ARRAY_SIZE(paths), "ends with /NAME.ipsw"}};
 
 	(void)state;

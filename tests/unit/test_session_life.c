@@ -95,9 +95,9 @@ static void a_session_that_is_not_there(void **state)
 		     "\"web\"");
 	touch(at(rig, "sessions/" GHOST ".bundle/notes"));
 	assert_fails(microagent_session_open(rig->agent, GHOST, &session, &err), ERR_CONFLICT,
-		     "left alone");
+		     "left as it is");
 	assert_fails(microagent_session_destroy_named(rig->agent, GHOST, &err), ERR_CONFLICT,
-		     "left alone");
+		     "left as it is");
 	assert_true(is_there(at(rig, "sessions/" GHOST ".bundle/notes")));
 	assert_null(session);
 }
@@ -115,8 +115,8 @@ static void a_session_that_is_being_made(void **state)
 		     "is being made");
 	close(mark);
 	assert_fails(microagent_session_open(rig->agent, name, &session, &err), ERR_CONFLICT,
-		     "its maker was killed");
-	/* It can be destroyed by its name. */
+		     "the command that made it was killed");
+	/* By its name it can be destroyed. */
 	assert_ok(microagent_session_destroy_named(rig->agent, name, &err));
 	assert_false(is_there(bundle(rig, name)));
 }
@@ -280,7 +280,7 @@ static void sessions_as_they_are_listed(void **state)
 	assert_null(json_object_get(entry_of(answer, plain_one), "detail"));
 	assert_null(json_object_get(entry_of(answer, plain_one), "pooled"));
 	assert_non_null(strstr(json_text(entry_of(answer, bad), "error", ""), "session.json"));
-	assert_string_equal(json_text(entry_of(answer, made), "detail", ""), "in the making");
+	assert_string_equal(json_text(entry_of(answer, made), "detail", ""), "being made");
 	assert_string_equal(json_text(entry_of(answer, left), "detail", ""), SESSION_UNFINISHED);
 }
 
@@ -342,7 +342,7 @@ static void members_as_they_are_listed(void **state)
 	json_auto_t *answer = microagent_session_list(rig->agent, NULL);
 
 	assert_true(json_is_true(json_object_get(entry_of(answer, name), "pooled")));
-	assert_string_equal(json_text(entry_of(answer, name), "detail", ""), "in the making");
+	assert_string_equal(json_text(entry_of(answer, name), "detail", ""), "being made");
 }
 
 /* --- shared with ----------------------------------------------------------------------------- */

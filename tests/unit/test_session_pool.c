@@ -187,9 +187,9 @@ static void a_pool_that_could_never_be_full(void **state)
 	assert_ok(pool_check_size(&record, 0, 0, &err));
 	record.size = most - 2;
 	assert_ok(pool_check_size(&record, 2, 0, &err));
-	assert_fails(pool_check_size(&record, 3, 0, &err), ERR_INVALID, "keeps ready");
+	assert_fails(pool_check_size(&record, 3, 0, &err), ERR_INVALID, "sessions are too many");
 	record.size = most + 1;
-	assert_fails(pool_check_size(&record, 0, 0, &err), ERR_INVALID, "keeps ready");
+	assert_fails(pool_check_size(&record, 0, 0, &err), ERR_INVALID, "sessions are too many");
 	record.size = 1;
 	assert_fails(pool_check_size(&record, (size_t)most, 0, &err), ERR_INVALID, ", 0");
 	record.memory_mib = 3;
@@ -201,7 +201,7 @@ static void a_pool_that_could_never_be_full(void **state)
 	assert_ok(pool_check_size(&record, 0, 0, &err));
 	record.memory_mib = total - 15;
 	assert_fails(pool_check_size(&record, 0, 0, &err), ERR_INVALID,
-		     "config.memoryMiB: a session of");
+		     "config.memoryMiB: a session with");
 	record.memory_mib = total - 16;
 	limit_set(LIMIT_POOL_LEAST_MIB, (uint64_t)(total - 16) / 2);
 	assert_ok(pool_check_size(&record, 0, 0, &err));
@@ -212,7 +212,7 @@ static void a_pool_that_could_never_be_full(void **state)
 	record.cpus = host_cpus();
 	assert_ok(pool_check_size(&record, 0, 0, &err));
 	record.cpus++;
-	assert_fails(pool_check_size(&record, 0, 0, &err), ERR_INVALID, "processors are more");
+	assert_fails(pool_check_size(&record, 0, 0, &err), ERR_INVALID, "but this host has");
 }
 
 /* --- set and drained ------------------------------------------------------------------------- */
@@ -274,7 +274,7 @@ static void others_leave_less_room(void **state)
 	assert_ok(make_base(rig, "web", &err)); /* web-v2 */
 	put(at(rig, RECORD), "{\"format\":1,\"size\":1,\"memoryMiB\":1,\"cpuCount\":1,"
 			     "\"network\":\"nat\"}");
-	assert_fails(set(rig, most, &err), ERR_INVALID, "keeps ready");
+	assert_fails(set(rig, most, &err), ERR_INVALID, "sessions are too many");
 	assert_ok(set(rig, most - 1, &err));
 	assert_ok(set(rig, most - 1, &err));
 }

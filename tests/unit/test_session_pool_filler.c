@@ -112,7 +112,7 @@ static void nobody_else_is_ended(void **state)
 	/* Without a rename, since the lock is on this file. */
 	put(at(rig, "pool/web-v1/filler.lock"), text);
 	limit_set(LIMIT_KILL_MS, 30);
-	assert_fails(pool_filler_end(&pool, &err), ERR_TIMEOUT, "not to be found");
+	assert_fails(pool_filler_end(&pool, &err), ERR_TIMEOUT, "was not found");
 	limit_reset(LIMIT_KILL_MS);
 	assert_int_equal(waitpid(pid, &status, WNOHANG), 0);
 	assert_int_equal(kill(pid, SIGKILL), 0);

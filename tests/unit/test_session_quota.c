@@ -152,7 +152,7 @@ static void what_a_record_must_have(void **state)
 	microagent_session_close(session);
 	assert_int_equal(unlink(file), 0);
 	assert_fails(microagent_session_open(rig->agent, name, &session, &err), ERR_CONFLICT,
-		     "no session of microagent");
+		     "not a session of microagent");
 }
 
 /* By a version that knew no quotas. */

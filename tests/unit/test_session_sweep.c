@@ -4,8 +4,8 @@
 #include "session_fixture.h"
 
 #define GHOST "session-2026-05-10T14-22-00Z-0001"
-#define MADE "its making broke off"
-#define ENDED "its destruction broke off"
+#define MADE "its creation was interrupted"
+#define ENDED "its destruction was interrupted"
 
 struct swept {
 	json_t *removed, *left;

@@ -69,7 +69,7 @@ def test_what_was_cut_short_is_gone_on_with(mac, apple):
     apple.cut = 100
     done = mac.base(ipsw=apple.url())
     mac.refused(done, f"100 bytes of it are in {mac.host.state}/bases/.restore-images/UniversalMac_14.5_Restore.ipsw.part, "
-                      "and the same command goes on with them")
+                      "and the same command fetches the rest")
     apple.cut = None
     mac.refused(mac.base(ipsw=apple.url(), put=NOT_PUT), f"{NOT_PUT} ended with exit code 1; the restore image is kept as {apple.kept}")
     assert apple.asked[-1][1] == "bytes=100-" and apple.kept.read_bytes() == IPSW
@@ -90,7 +90,7 @@ def test_a_fetch_that_is_ended(mac, apple):
 
 def test_what_was_fetched_is_kept_when_it_cannot_be_installed(mac, apple):
     mac.set(faults={"install": {}})
-    mac.refused(mac.base(ipsw=apple.url()), f"the restore image is kept as {apple.kept}, and the same command goes on with it")
+    mac.refused(mac.base(ipsw=apple.url()), f"the restore image is kept as {apple.kept}, and the same command uses it the next time")
     mac.set()
     mac.refused(mac.base(ipsw=apple.url(), put=NOT_PUT), f"the restore image is kept as {apple.kept}")
     assert len(apple.asked) == 1
@@ -105,7 +105,7 @@ def test_what_was_fetched_damaged_is_not_kept(mac, apple):
 
 
 @pytest.mark.parametrize("change,words", [
-    ({"status": 302, "location": "https://evil.example/x.ipsw"}, "the host refers to another place (HTTP 302), and nothing is fetched from elsewhere"),
+    ({"status": 302, "location": "https://evil.example/x.ipsw"}, "the server redirects to another address (HTTP 302), which is not followed"),
     ({"status": 301, "location": "https://updates.cdn-apple.com/y.ipsw"}, "the host refers to another place (HTTP 301)"),
     ({"status": 404}, "404"), ({"status": 204, "body": b""}, "curl could not fetch it"),
 ])
@@ -155,5 +155,5 @@ def test_other_places_are_asked_for_nothing(mac):
     for url in OTHER_PLACES:
         done = mac.base(ipsw=url)
         assert done.returncode == 1 and url in done.stderr, done.stderr
-        assert any(words in done.stderr for words in ("by https alone", "Apple's own hosts alone", "ends with /NAME.ipsw"))
+        assert any(words in done.stderr for words in ("only by https", "only from Apple's own hosts", "must end with /NAME.ipsw"))
     assert not (mac.host.base / "asked").exists() and not mac.host.state.exists()

@@ -109,7 +109,7 @@ def test_what_cannot_be_installed_leaves_nothing(mac, settings, words):
 
 
 @pytest.mark.parametrize("contents,words", [
-    (None, "No such file or directory"), (b"", "is no file with contents"), (b"<html>", "the restore image is damaged, or is none: "),
+    (None, "No such file or directory"), (b"", "is empty or not a file"), (b"<html>", "the restore image is damaged, or is none: "),
 ])
 def test_what_is_no_restore_image(mac, contents, words):
     mac.ipsw.unlink()
@@ -123,7 +123,7 @@ def test_an_agent_that_cannot_be_put_there(mac):
     mac.refused(mac.base(), f"{mac.put} ended with exit code 3: no such volume")
     mac.record.unlink()
     mac.refused(mac.base(put=mac.host.base / "missing"), "missing: No such file or directory")
-    mac.refused(mac.base(put=mac.host.base), f"{mac.host.base} is no program")
+    mac.refused(mac.base(put=mac.host.base), f"{mac.host.base} is not a program")
     mac.refused(mac.base(put=mac.ipsw), f"{mac.ipsw}: Permission denied")
     done = mac.host("base", "create", "mac", "--backend", "apple-vf", "--size", 16, "--from-ipsw", mac.ipsw, env={"PATH": "/nonexistent"})
     mac.refused(done, "microagent-put-macos-agent")
@@ -369,7 +369,7 @@ def linux_alone(mac, name):
         assert "the guest is macOS, and no files can be taken from it or put there but by a command" in done.stderr, done.stderr
     assert not (mac.host.base / "out").exists()
     done = mac.host("session", "share", name, mac.host.base, check=1)
-    assert f"session {name} is macOS, which gets its directory when it is made" in done.stderr, done.stderr
+    assert f"session {name} is macOS, which can get a directory only when it is made" in done.stderr, done.stderr
 
 
 def a_third_is_refused(mac, name):

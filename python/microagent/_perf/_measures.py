@@ -114,7 +114,7 @@ def wait_for_pool(place: Place) -> None:
         place.ending.wait(0.1)
         place.go_on()
     if not pool.get("ready"):
-        raise UnavailableError(f"the pool is not filled: {pool.get('detail', 'nobody fills it')}")
+        raise UnavailableError(f"the pool is not filled: {pool.get('detail', 'no process fills it')}")
 
 
 def claim(place: Place, report: Report) -> None:

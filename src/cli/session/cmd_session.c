@@ -198,7 +198,7 @@ static void session_detail(const json_t *session, char out[HINT_ROOM])
 	if (json_is_true(json_object_get(session, "pooled")) &&
 	    strcmp(json_text(session, "state", ""), "quarantined") != 0)
 		snprintf(out, HINT_ROOM, "%s",
-			 detail ? "in the making, for the pool" : "waits in the pool");
+			 detail ? "being made, for the pool" : "waits in the pool");
 	else
 		hint_add_to_detail(session, "name", detail, out);
 	add_boot(session, out);

@@ -42,7 +42,7 @@ static int check_file(const json_t *metadata, const char *section, const char *k
 	    json_get_string(object, section, "sha256", JSON_REQUIRED, &sha256, err) < 0)
 		return -1;
 	if (!digest_is_valid(sha256))
-		return error_set(err, ERR_INVALID, "%s.sha256 is no digest", section);
+		return error_set(err, ERR_INVALID, "%s.sha256 is not a digest", section);
 	return 0;
 }
 
@@ -58,7 +58,7 @@ static int check_shape(const json_t *metadata, struct error *err)
 		return -1;
 	if (format > BASE_FORMAT_MACOS)
 		return error_set(err, ERR_UNSUPPORTED,
-				 "format %lld is of a newer version of microagent",
+				 "its format, %lld, is from a newer version of microagent",
 				 (long long)format);
 	if (json_get_string(metadata, "", "name", JSON_REQUIRED, &name, err) < 0 ||
 	    json_get_int(metadata, "", "version", JSON_REQUIRED, 1, INT32_MAX, &version, err) < 0 ||
@@ -310,9 +310,10 @@ static int check_digest(const struct base *base, const struct base_file *file, s
 		return error_prefix(err, "base %s: %s", base->name.full, file->path);
 	if (strcmp(now, file->sha256) == 0)
 		return 0;
-	error_set(err, ERR_CONFLICT,
-		  "base %s is damaged: its %s, %s, is not what was sealed (%.12s now, %.12s then)",
-		  base->name.full, file->label, file->path, now, file->sha256);
+	error_set(
+		err, ERR_CONFLICT,
+		"base %s is damaged: its %s, %s, has changed since it was sealed (its digest is %.12s now, and was %.12s)",
+		base->name.full, file->label, file->path, now, file->sha256);
 	return error_reason(err, REASON_BASE_DAMAGED, base->name.name);
 }
 

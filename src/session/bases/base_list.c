@@ -134,7 +134,8 @@ static json_t *verify_base_file(const struct sealed_file *file)
 	else if (digest_of(fd, file->part, now, &why) == 0 && strcmp(now, file->sha256) != 0) {
 		refreshed = *now && strcmp(now, file->newer) == 0;
 		if (!refreshed)
-			error_set(&why, ERR_CONFLICT, "%s: %.12s now, %.12s when it was sealed",
+			error_set(&why, ERR_CONFLICT,
+				  "%s: its digest is %.12s now, and was %.12s when it was sealed",
 				  file->path, *now ? now : "none", file->sha256);
 	}
 	if (why.code)

@@ -151,9 +151,10 @@ static int find_parts(struct making *m, struct error *err)
 		return -1;
 
 	if (spec->oci && spec->image)
-		return error_set(err, ERR_INVALID,
-				 "a base is made of image \"%.128s\" or of %.128s, not of both",
-				 spec->image, spec->oci);
+		return error_set(
+			err, ERR_INVALID,
+			"a base is made of one image, but image \"%.128s\" and %.128s are given",
+			spec->image, spec->oci);
 	if (cache_kernel_find(spec->kernel, m->architecture, &m->kernel, err) < 0 ||
 	    kernel_check(m->kernel.path, err) < 0 ||
 	    (!spec->oci && cache_image_find(spec->image, m->architecture, &m->image, err) < 0))
@@ -288,9 +289,10 @@ int microagent_base_create(struct microagent *agent, const char *word,
 	if (base_name_parse(word, &m.base, err) < 0)
 		return -1;
 	if (m.base.version)
-		return error_set(err, ERR_INVALID,
-				 "\"%s\": the version is given by microagent; name it %s", word,
-				 m.base.name);
+		return error_set(
+			err, ERR_INVALID,
+			"\"%s\" has a version in it, which microagent gives itself; name it %s",
+			word, m.base.name);
 	if (machine_check(&spec->machine, MACHINE_BASE, err) < 0)
 		return -1;
 	/* A base cannot be changed once it is sealed, so a value that no session of it could have

@@ -44,7 +44,7 @@ int base_name_parse(const char *word, struct base_name *out, struct error *err)
 		return 0;
 	return error_set(
 		err, ERR_INVALID,
-		"\"%.128s\" cannot be a base's name: a letter or digit, then letters, digits, '.', '_' and '-', at most %d in all, and perhaps -vN behind it",
+		"\"%.128s\" cannot be a base's name, which begins with a letter or digit, has letters, digits, '.', '_' and '-', and is at most %d long; -vN may follow",
 		word, BASE_NAME_MAX);
 }
 

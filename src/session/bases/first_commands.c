@@ -23,7 +23,8 @@ int first_commands_try(struct microagent *agent, const char *name, struct error 
 
 		status = guest ? microagent_guest_run(guest, &exec, &limits, &result, err) : -1;
 		if (status == 0 && result.timed_out)
-			status = error_set(err, ERR_TIMEOUT, "its first command did not end");
+			status = error_set(err, ERR_TIMEOUT,
+					   "its first command did not end in time");
 		microagent_result_free(&result);
 		microagent_guest_close(guest);
 	}

@@ -46,10 +46,8 @@ static int check_script(const char *path, struct error *err)
 	for (size_t i = 0; i < ARRAY_SIZE(shells); i++)
 		if (strlen(shells[i]) == len && memcmp(text, shells[i], len) == 0)
 			return 0;
-	return error_set(
-		err, ERR_INVALID,
-		"%s is no script of the shell's: in a macOS guest sh -e runs it, whatever it begins with",
-		path);
+	return error_set(err, ERR_INVALID,
+			 "%s is not a shell script: a macOS guest always runs it by sh -e", path);
 }
 
 /* Returns the path of the script that puts the agent on the disk. It is also looked for before
@@ -67,7 +65,7 @@ static char *find_agent_script(const struct microagent_base_spec *spec, struct e
 		return NULL;
 	}
 	if (!S_ISREG(st.st_mode)) {
-		error_set(err, ERR_INVALID, "%s is no program", path);
+		error_set(err, ERR_INVALID, "%s is not a program", path);
 		return NULL;
 	}
 	return steal_ptr(&path);
@@ -93,7 +91,7 @@ int macos_base_check(const struct making *m, struct error *err)
 		if (others[i].given)
 			return error_set(
 				err, ERR_INVALID,
-				"base.%s is a Linux guest's: a base of a restore image has macOS",
+				"base.%s is for Linux guests, but a base made of a restore image has macOS",
 				others[i].name);
 	if ((spec->script && check_script(spec->script, err) < 0) ||
 	    (ipsw_is_url(spec->ipsw) && ipsw_url_check(spec->ipsw, name, err) < 0))
@@ -140,7 +138,8 @@ int macos_base_fetch(struct making *m, struct error *err)
 		if (macos_job_run(m, job, on_latest_event, &m->fetched_from, err) < 0)
 			return -1;
 		if (!m->fetched_from)
-			return error_set(err, ERR_IO, "the supervisor told no address");
+			return error_set(err, ERR_IO,
+					 "the supervisor gave no address of a restore image");
 	}
 	/* The address that the framework tells is checked like an address of the user's: only
 	 * Apple's hosts are allowed. */
@@ -159,8 +158,7 @@ static int take_image(const struct making *m, struct error *err)
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return error_errno(err, errno, "restore image %s", path);
 	if (!S_ISREG(st.st_mode) || st.st_size == 0)
-		return error_set(err, ERR_INVALID, "restore image %s is no file with contents",
-				 path);
+		return error_set(err, ERR_INVALID, "restore image %s is empty or not a file", path);
 	if (m->fetched && linkat(AT_FDCWD, path, m->fd, BASE_IPSW, 0) == 0)
 		return 0;
 	return path_clone_with_room_at(fd, m->fd, BASE_IPSW, 0600, 0, err) < 0
@@ -225,7 +223,9 @@ static int install(struct making *m, struct error *err)
 	say_doing(m, "looking at the restore image");
 	if (macos_job_run(m, job, on_install_event, m, err) < 0)
 		return -1;
-	return m->macos ? 0 : error_set(err, ERR_IO, "the supervisor told nothing of the image");
+	return m->macos ? 0
+			: error_set(err, ERR_IO,
+				    "the supervisor gave no facts about the restore image");
 }
 
 /* --- the agent -------------------------------------------------------------------------------- */
@@ -298,7 +298,7 @@ int macos_base_end(const struct making *m, bool sealed, struct error *err)
 		return -1;
 	error_set(
 		err, why.code,
-		"%.400s; the restore image is kept as %.300s, and the same command goes on with it",
+		"%.400s; the restore image is kept as %.300s, and the same command uses it the next time",
 		why.msg, m->fetched);
 	return error_reason(err, why.reason, why.subject);
 }

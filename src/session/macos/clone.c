@@ -119,6 +119,6 @@ int macos_check_pool(const struct base *base, int64_t size, struct error *err)
 		return 0;
 	return error_set(
 		err, ERR_INVALID,
-		"a pool of %lld: base %s is macOS, and Apple allows %lld running macOS guests on a Mac",
+		"a pool of %lld is too large: base %s is macOS, and Apple allows %lld running macOS guests on a Mac",
 		(long long)size, base->name.full, (long long)most);
 }

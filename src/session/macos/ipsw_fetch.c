@@ -123,14 +123,14 @@ static int tell_unfetched(struct fetching *f, const struct state_dir *dir, int c
 	if (faccessat(dir->fd, f->part, F_OK, 0) == 0)
 		snprintf(left, sizeof(left),
 			 "; %" PRId64
-			 " bytes of it are in %.300s, and the same command goes on with them",
+			 " bytes of it are in %.300s, and the same command fetches the rest",
 			 part_size(f), f->part_path);
 	if (why->code)
 		return error_set(err, why->code, "%.200s: %.200s%s", f->url, why->msg, left);
 	if (f->code >= 300 && f->code < 400)
 		return error_set(
 			err, ERR_IO,
-			"%.200s: the host refers to another place (HTTP %ld), and nothing is fetched from elsewhere%s",
+			"%.200s: the server redirects to another address (HTTP %ld), which is not followed%s",
 			f->url, f->code, left);
 	return error_set(err, ERR_IO, "%.200s: %s%s", f->url,
 			 f->reason[0] ? f->reason : "curl could not fetch it", left);

@@ -64,20 +64,20 @@ int ipsw_url_check(const char *url, char name[IPSW_NAME_MAX + 1], struct error *
 
 	if (strncmp(url, SCHEME, strlen(SCHEME)) != 0)
 		return error_set(err, ERR_INVALID,
-				 "%.200s: restore images are fetched by https alone", url);
+				 "%.200s: restore images are fetched only by https", url);
 	path = host + strcspn(host, "/");
 	if (!is_apples(host, (size_t)(path - host)))
 		return error_set(
 			err, ERR_INVALID,
-			"%.200s: restore images are fetched from Apple's own hosts alone (https://NAME" DOMAIN
+			"%.200s: restore images are fetched only from Apple's own hosts (https://NAME" DOMAIN
 			"/...)",
 			url);
 	last = strrchr(path, '/');
 	if (len > URL_MAX || !last || !is_plain_path(path) || strlen(last + 1) > IPSW_NAME_MAX ||
 	    strlen(last + 1) <= strlen(SUFFIX) || strcmp(url + len - strlen(SUFFIX), SUFFIX) != 0)
 		return error_set(err, ERR_INVALID,
-				 "%.200s: the address of a restore image ends with /NAME" SUFFIX
-				 ", and has letters, digits, '.', '-' and '_' in its path alone",
+				 "%.200s: the address of a restore image must end with /NAME" SUFFIX
+				 ", and its path may have only letters, digits, '.', '-' and '_'",
 				 url);
 	snprintf(name, IPSW_NAME_MAX + 1, "%s", last + 1);
 	return 0;

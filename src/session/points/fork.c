@@ -156,8 +156,8 @@ static int boot_child(const struct fork *fork, struct microagent_session *child,
 	if (strcmp(json_text(boot, "how", ""), "restored") == 0)
 		return 0;
 	error_set(err, ERR_CONFLICT,
-		  "child of session %s: it does not go on from where that was: %s",
-		  fork->parent->name, json_text(boot, "why", "nobody knows why"));
+		  "child of session %s: it did not go on from the state of the session: %s",
+		  fork->parent->name, json_text(boot, "why", "the reason is not known"));
 	return error_reason(err, REASON_SESSION_COLD,
 			    json_text(fork->record, "base", fork->parent->name));
 }
@@ -267,7 +267,7 @@ int microagent_session_fork(struct microagent_session *session,
 
 	if (spec->count < 1 || spec->count > most)
 		return error_set(err, ERR_INVALID,
-				 "a fork has between 1 and %lld children, and not %lld",
+				 "a fork makes between 1 and %lld sessions, not %lld",
 				 (long long)most, (long long)spec->count);
 	if (on_fork_check(spec->on_fork, err) < 0)
 		return -1;

@@ -31,13 +31,15 @@ int on_fork_check(const struct microagent_exec *command, struct error *err)
 	if (!command)
 		return 0;
 	if (!command->command || !command->command[0])
-		return error_set(err, ERR_INVALID, "the command of a fork has no words");
+		return error_set(err, ERR_INVALID, "the command of a fork is empty");
 	if (command->terminal || command->resume_seconds)
-		return error_set(err, ERR_INVALID,
-				 "the command of a fork has no terminal, and is not resumed");
+		return error_set(
+			err, ERR_INVALID,
+			"the command of a fork cannot have a terminal and cannot be resumed");
 	if (command->timeout_seconds < 0 ||
 	    (uint64_t)command->timeout_seconds > limit_get(LIMIT_ON_FORK_MOST_S))
-		return error_set(err, ERR_INVALID, "the command of a fork has at most %llu seconds",
+		return error_set(err, ERR_INVALID,
+				 "the timeout of the command of a fork can be at most %llu seconds",
 				 (unsigned long long)limit_get(LIMIT_ON_FORK_MOST_S));
 	return 0;
 }
@@ -71,14 +73,15 @@ static int judge(const struct microagent_exec *command, const struct microagent_
 	if (result->start_error[0])
 		return error_set(err, ERR_IO, "its command cannot be run: %s", result->start_error);
 	if (result->timed_out)
-		return error_set(err, ERR_TIMEOUT, "its command was not done in %lld s%s%s",
+		return error_set(err, ERR_TIMEOUT, "its command did not end within %lld s%s%s",
 				 (long long)seconds_of(command), *line ? ": " : "", line);
 	if (result->signal)
-		return error_set(
-			err, ERR_IO, "its command was ended by signal %d%s%s%s", result->signal,
-			result->signal == SIGTERM ? ", as when the machine switches itself off"
-						  : "",
-			*line ? ": " : "", line);
+		return error_set(err, ERR_IO, "its command was ended by signal %d%s%s%s",
+				 result->signal,
+				 result->signal == SIGTERM
+					 ? ", which also happens if the machine switches itself off"
+					 : "",
+				 *line ? ": " : "", line);
 	if (result->exit_code)
 		return error_set(err, ERR_IO, "its command ended with exit code %d%s%s",
 				 result->exit_code, *line ? ": " : "", line);
@@ -100,7 +103,7 @@ static void describe_end(const struct microagent_session *child, char out[ENDING
 	if (lease_wait_free(&existing.ws, limit_deadline(LIMIT_VMM_END_MS), NULL) == 0 &&
 	    workspace_state(&existing.ws, &state, &event, NULL) == 0)
 		snprintf(out, ENDING_TEXT, ": it is %s: %s", state_names[state],
-			 json_text(event, "detail", "nobody knows why"));
+			 json_text(event, "detail", "the reason is not known"));
 	open_workspace_close(&existing);
 }
 

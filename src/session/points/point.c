@@ -41,7 +41,7 @@ int point_check_name(const char *word, struct error *err)
 		return 0;
 	return error_set(
 		err, ERR_INVALID,
-		"\"%.128s\" cannot be a snapshot's name: a letter or digit, then letters, digits, '.', '_' and '-', at most %d in all",
+		"\"%.128s\" cannot be a snapshot's name, which begins with a letter or digit, has letters, digits, '.', '_' and '-', and is at most %d long",
 		word, POINT_NAME_MAX);
 }
 
@@ -243,7 +243,7 @@ static int check_point_file(const json_t *record, const char *key, struct error 
 		return -1;
 	return digest_is_valid(json_text(file, "sha256", NULL))
 		       ? 0
-		       : error_set(err, ERR_INVALID, "%s.sha256 is no digest", key);
+		       : error_set(err, ERR_INVALID, "%s.sha256 is not a digest", key);
 }
 
 static int read_point_record(struct point *point, struct error *err)

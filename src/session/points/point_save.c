@@ -56,7 +56,7 @@ static int explain_refusal(const struct microagent_session *session, const struc
 			state = STATE_FAILED;
 		error_set(
 			err, ERR_CONFLICT,
-			"session %s is %s, and only a machine that runs is saved with what runs in it",
+			"session %s is %s, and only a running machine can be saved with its memory",
 			session->name, state_names[state]);
 		return error_reason(err,
 				    state == STATE_QUARANTINED ? REASON_SESSION_QUARANTINED
@@ -76,7 +76,7 @@ static int explain_refusal(const struct microagent_session *session, const struc
 	}
 	error_set(
 		err, ERR_CONFLICT,
-		"session %s was booted%s%.160s, and only a machine that was restored from a template can be saved while it runs",
+		"session %s was booted%s%.160s; only a machine that was restored from a template can be saved while it runs",
 		session->name, cold ? ": " : "", cold ? cold : "");
 	return error_reason(err, REASON_SESSION_COLD,
 			    json_text(session->record, "base", session->name));
@@ -107,8 +107,8 @@ static json_t *describe_file(const struct point *point, const char *name, bool h
 		return NULL;
 	}
 	if (!S_ISREG(st.st_mode)) {
-		error_set(err, ERR_IO, "%s/%s: the live supervisor has saved no file", point->path,
-			  name);
+		error_set(err, ERR_IO, "%s/%s: what the live supervisor saved is not a file",
+			  point->path, name);
 		return NULL;
 	}
 	if (fchmod(fd, 0400) < 0 || (kept && file_sync(fd) < 0) || fstat(fd, &st) < 0) {

@@ -153,7 +153,7 @@ static int check_boot(const struct microagent_session *session, const struct poi
 		if (strcmp(json_text(entry, "artifact", ""), "base") != 0)
 			continue;
 		error_set(err, ERR_CONFLICT,
-			  "the base's disk %s is not the one that the session was made of",
+			  "the base's disk %s is not the one that the session was cloned from",
 			  json_text(json_object_get(verification, "base"), "path", ""));
 		return error_reason(err, REASON_BASE_DAMAGED,
 				    json_text(session->record, "base", session->name));

@@ -163,7 +163,7 @@ static bool end_silent(struct filler *f)
 
 		if (pool_end(&f->pool, name, NULL) <= 0)
 			continue;
-		log_line(&f->log, "%s does not answer, and is ended", name);
+		log_line(&f->log, "%s does not answer, so it is ended", name);
 		any = true;
 	}
 	if (any)
@@ -366,7 +366,7 @@ int microagent_pool_fill(struct microagent *agent, const char *word, int lock_fd
 	if (base_name_parse(word, &name, err) < 0)
 		return -1;
 	if (!name.version) {
-		error_set(err, ERR_INVALID, "which version of %s?", name.name);
+		error_set(err, ERR_INVALID, "%s is not one version of a base", name.name);
 		return error_reason(err, REASON_POOL_VERSIONLESS, name.name);
 	}
 	if (pool_open(agent->state_path, name.full, &f.pool, &why) < 0) {

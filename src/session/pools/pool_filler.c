@@ -79,7 +79,9 @@ static int spawn_filler(const struct microagent *agent, const struct pool *pool,
 	/* The started program goes into the background and leaves no child of ours. */
 	if (proc_wait(&child, UINT64_MAX, &code, err) < 0)
 		return -1;
-	return code ? error_set(err, ERR_IO, "the filler of pool %s did not start", pool->base) : 0;
+	return code ? error_set(err, ERR_IO, "the process that fills pool %s did not start",
+				pool->base)
+		    : 0;
 }
 
 int pool_filler_start(const struct microagent *agent, const struct pool *pool, struct error *err)
@@ -133,7 +135,8 @@ int pool_filler_end(const struct pool *pool, struct error *err)
 			status = fd_wait(holder.pidfd, POLLIN, deadline, err);
 			proc_let_go(&holder);
 			if (status < 0)
-				return error_prefix(err, "the filler of pool %s", pool->base);
+				return error_prefix(err, "the process that fills pool %s",
+						    pool->base);
 			/* If the filler's parent does not reap it, the filler would be found again
 			 * and again. */
 			if (!pool_has_filler(pool))
@@ -143,7 +146,7 @@ int pool_filler_end(const struct pool *pool, struct error *err)
 		} else if (clock_mono_ns() > deadline) {
 			return error_set(
 				err, ERR_TIMEOUT,
-				"the filler of pool %s is not to be found: it may run in another container",
+				"the process that fills pool %s was not found: it may run in another container",
 				pool->base);
 		} else {
 			nanosleep(&moment, NULL); /* the filler has its lock and is about to sign */

@@ -68,7 +68,7 @@ int pool_room(const struct pool *pool, const struct pool_record *record, size_t 
 	if (disk < free_disk)
 		return error_set(
 			err, ERR_UNAVAILABLE,
-			"%llu MiB of disk are free where the state directory is, and %llu are to stay so",
+			"%llu MiB of disk are free where the state directory is, and %llu MiB must stay free",
 			(unsigned long long)disk, (unsigned long long)free_disk);
 	/* If nothing is known of the others, the next member is expected to take the most that it
 	 * can. */
@@ -82,9 +82,10 @@ int pool_room(const struct pool *pool, const struct pool_record *record, size_t 
 			"%zu sessions are kept ready, which is the most for %lld processors",
 			members, (long long)processors());
 	if (available < wanted)
-		return error_set(err, ERR_UNAVAILABLE,
-				 "%lld MiB of memory are available, and the next one needs %lld",
-				 (long long)available, (long long)wanted);
+		return error_set(
+			err, ERR_UNAVAILABLE,
+			"%lld MiB of memory are available, and the next session needs %lld",
+			(long long)available, (long long)wanted);
 	return 0;
 }
 
@@ -113,23 +114,23 @@ int pool_check_size(const struct pool_record *record, size_t others, int64_t oth
 	if (member_mib(record) > total - kept)
 		return error_set(
 			err, ERR_INVALID,
-			"config.memoryMiB: a session of %lld MiB, which takes %lld, does not fit into this host's %lld MiB, of which %lld stay free",
+			"config.memoryMiB: a session with %lld MiB takes %lld MiB and does not fit: this host has %lld MiB, and %lld MiB must stay free",
 			(long long)record->memory_mib, (long long)member_mib(record),
 			(long long)total, (long long)kept);
 	if (record->cpus > processors())
 		return error_set(err, ERR_INVALID,
-				 "pool.cpus: %lld processors are more than this host's %lld",
+				 "pool.cpus is %lld, but this host has %lld processors",
 				 (long long)record->cpus, (long long)processors());
 	if (record->size > rest)
 		return error_set(
 			err, ERR_INVALID,
-			"%s%lld sessions are more than this host keeps ready: with %lld processors and what other pools have, %lld",
+			"%s%lld sessions are too many: with %lld processors and the other pools this host keeps %lld ready",
 			size_field(record->size > members_max()), (long long)record->size,
 			(long long)processors(), (long long)(rest > 0 ? rest : 0));
 	if (pool_mib(record) > total - kept - others_mib)
 		return error_set(
 			err, ERR_INVALID,
-			"%s%lld times %lld MiB, the least that one takes, do not fit into this host's %lld MiB, of which %lld stay free and other pools have %lld",
+			"%s%lld sessions do not fit, each of which takes at least %lld MiB: this host has %lld MiB, %lld MiB must stay free and other pools have %lld MiB",
 			size_field(pool_mib(record) > total - kept), (long long)record->size,
 			(long long)least_mib(record), (long long)total, (long long)kept,
 			(long long)others_mib);

@@ -48,9 +48,10 @@ static int make_record(const struct base *base, const char *backend,
 		return error_reason(err, REASON_POOL_OF_NONE, base->name.full);
 	}
 	if (strcmp(network, "nat") != 0 && strcmp(network, "isolated") != 0)
-		return error_set(err, ERR_INVALID,
-				 "network \"%.32s\": the sessions of a pool have nat or isolated",
-				 network);
+		return error_set(
+			err, ERR_INVALID,
+			"network \"%.32s\": the sessions of a pool can have only nat or isolated",
+			network);
 	*out = (struct pool_record){
 		.size = spec->size, .memory_mib = machine.memory_mib, .cpus = machine.cpus};
 	strncpy(out->network, network, sizeof(out->network) - 1);

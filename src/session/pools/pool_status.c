@@ -66,7 +66,7 @@ static json_t *gap(const struct microagent *agent, const struct pool *pool,
 	if (strncmp(words, POOL_ENDED, strlen(POOL_ENDED)) == 0)
 		return detail_text("given up: ", words + strlen(POOL_ENDED));
 	*reason = REASON_POOL_UNATTENDED;
-	return detail_text("nobody fills it", "");
+	return detail_text("no process fills it", "");
 }
 
 /* --- all of it -------------------------------------------------------------------------------- */

@@ -60,11 +60,11 @@ static int open_at(const struct microagent *agent, const char *where, struct fou
 	if (lstat(path, &st) == 0 && !S_ISREG(st.st_mode))
 		return error_set(
 			err, ERR_CONFLICT,
-			"%s is %s, and no audit log: move it away, and put the log in its place if you have it",
+			"%s is %s, not an audit log: move it away, and put the log in its place if you have it",
 			path,
 			S_ISDIR(st.st_mode)   ? "a directory"
 			: S_ISLNK(st.st_mode) ? "a symbolic link"
-					      : "no regular file");
+					      : "not a regular file");
 	autoclose int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	if (fd < 0)
 		return error_errno(err, errno, "%s", path);
@@ -186,7 +186,7 @@ static void look_behind_last_digest(struct audit_report *report,
 	report->verdict = AUDIT_BROKEN;
 	report->bad_line = report->lines;
 	snprintf(report->why, sizeof(report->why),
-		 "it closes the log, and " AUDIT_TELEMETRY " has %llu bytes behind its last digest",
+		 "it closes the log, but " AUDIT_TELEMETRY " has %llu bytes after its last digest",
 		 (unsigned long long)(telemetry->bytes - telemetry->confirmed));
 }
 
@@ -200,7 +200,7 @@ static void look_for_its_day(const struct microagent *agent, struct audit_report
 		return;
 	report->verdict = AUDIT_UNCONFIRMED;
 	snprintf(report->why, sizeof(report->why),
-		 "the security log of %s is there, and has none of its lines", report->day);
+		 "the security log of %s exists, but has no line of this log", report->day);
 }
 
 /* `session destroy` closes a log before it archives the log. */
@@ -211,7 +211,7 @@ static void look_for_its_end(const struct found_log *found, struct audit_report 
 	report->verdict = AUDIT_UNCONFIRMED;
 	snprintf(
 		report->why, sizeof(report->why),
-		"it is archived, and its last line does not close it: its end was cut off, or found no room");
+		"it is archived, but its last line does not close it: its end was cut off, or the disk was full");
 }
 
 /* Reports a log that is in no place although the security log has lines of it: somebody removed it.
@@ -230,7 +230,7 @@ static int verify_removed(const struct microagent *agent, struct found_log *foun
 		return -1;
 	*out = (struct audit_report){.verdict = AUDIT_BROKEN, .bad_line = 1};
 	snprintf(out->why, sizeof(out->why),
-		 "the log is gone, and the security log knows of %zu lines of it", lines);
+		 "the log is gone, but the security log has %zu lines of it", lines);
 	return 0;
 }
 

@@ -24,7 +24,7 @@
 #include "store/audit.h"
 #include "store/record_digest.h"
 
-/* Makes a reflink. ERR_UNSUPPORTED: the file system has no reflinks, or the two files are on
+/* Makes a reflink. ERR_UNSUPPORTED: the file system has this file system has no reflinks, or the two files are on
  * different file systems. */
 static int reflink(int from, int dir, const char *name, struct error *err)
 {
@@ -33,7 +33,7 @@ static int reflink(int from, int dir, const char *name, struct error *err)
 	autoclose int to = -1;
 
 	if (file_never_clones(dir))
-		return error_set(err, ERR_UNSUPPORTED, "no reflinks");
+		return error_set(err, ERR_UNSUPPORTED, "this file system has no reflinks");
 	to = file_make_clone(from, dir, name, &cloned, &why);
 	if (to < 0)
 		return error_errno(err, errno, "%s", name);
@@ -41,7 +41,7 @@ static int reflink(int from, int dir, const char *name, struct error *err)
 		return 0;
 	unlinkat(dir, name, 0);
 	if (why == ENOTSUP || why == ENOTTY || why == EXDEV || why == EINVAL)
-		return error_set(err, ERR_UNSUPPORTED, "no reflinks");
+		return error_set(err, ERR_UNSUPPORTED, "this file system has no reflinks");
 	return error_errno(err, why, "%s", name);
 }
 

@@ -179,10 +179,9 @@ static int end_token(const struct microagent_session *session, struct error *err
 	    pool_end(&pool, session->name, NULL) != 0 ||
 	    !pool_has(&pool, POOL_CLAIMED, session->name))
 		return 0;
-	return error_set(
-		err, ERR_CONFLICT,
-		"session %s has just been claimed from its pool by another command, and is that one's now",
-		session->name);
+	return error_set(err, ERR_CONFLICT,
+			 "session %s has just been claimed from its pool by another command",
+			 session->name);
 }
 
 int session_remove(struct microagent_session *session, struct error *err)

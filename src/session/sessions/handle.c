@@ -184,7 +184,7 @@ static int read_record_in(struct microagent_session *session, const struct works
 		return error_copy(err, &why);
 	return error_set(err, ERR_CONFLICT,
 			 "%s/%s has no " SESSION_RECORD
-			 ": it is no session of microagent, and is left alone",
+			 ": it is not a session of microagent, and is left as it is",
 			 session->agent->state_path, session->id);
 }
 

@@ -115,14 +115,14 @@ static bool is_pooled(const char *state, const char *id, const json_t *record,
 		 (pool_has(&pool, POOL_READY, name) || pool_has(&pool, POOL_ENDING, name))));
 }
 
-/* Describes a session in the making. Its state and its missing files mean little. */
+/* Describes a session being made. Its state and its missing files mean little. */
 static int tell_making(enum unfinished_state making, json_t *entry, struct error *err)
 {
 	if (making == UNFINISHED_NOT)
 		return 0;
 	json_object_del(entry, "error");
 	if (making == UNFINISHED_UNDER_WAY)
-		return json_put_string(entry, "detail", "in the making", err);
+		return json_put_string(entry, "detail", "being made", err);
 	if (json_put_string(entry, "detail", SESSION_UNFINISHED, err) < 0)
 		return -1;
 	return json_put_string(entry, "reason", error_reason_name(REASON_SESSION_UNFINISHED), err);
@@ -142,7 +142,7 @@ static int tell_ending(const struct state_dir *dir, const char *name, json_t *en
 	if (json_put_string(entry, "detail",
 			    ending == UNFINISHED_UNDER_WAY
 				    ? "being destroyed"
-				    : "half destroyed: its destroyer was killed",
+				    : "half destroyed: the command that destroyed it was killed",
 			    err) < 0)
 		return -1;
 	return ending == UNFINISHED_UNDER_WAY

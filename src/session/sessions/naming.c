@@ -24,7 +24,7 @@ int session_name_new(char out[SESSION_NAME_ROOM], struct error *err)
 	if (random_bytes(bytes, sizeof(bytes), err) < 0)
 		return -1;
 	if (!gmtime_r(&now, &utc) || utc.tm_year + 1900 > 9999)
-		return error_set(err, ERR_IO, "the host's clock has no date");
+		return error_set(err, ERR_IO, "the host's clock cannot be read as a date");
 	snprintf(out, SESSION_NAME_ROOM, "session-%04u-%02u-%02uT%02u-%02u-%02uZ-%02x%02x",
 		 (unsigned)(utc.tm_year + 1900) % 10000, (unsigned)(utc.tm_mon + 1) % 100,
 		 (unsigned)utc.tm_mday % 100, (unsigned)utc.tm_hour % 100,
@@ -53,8 +53,9 @@ int session_name_parse(const char *word, char out[SESSION_NAME_ROOM], struct err
 	size_t len = kind_name_length(word);
 
 	if (!fits_pattern(session_pattern, word, len)) {
-		error_set(err, ERR_INVALID, "\"%.128s\" is no name of a session: they look like %s",
-			  word, "session-2026-05-10T14-22-00Z-a7f3");
+		error_set(err, ERR_INVALID,
+			  "\"%.128s\" is not a session's name, which looks like %s", word,
+			  "session-2026-05-10T14-22-00Z-a7f3");
 		return error_reason(err, REASON_NO_SESSION, word);
 	}
 	snprintf(out, SESSION_NAME_ROOM, "%.*s", (int)len, word);

@@ -24,12 +24,12 @@ static const char *asked_beyond(const struct microagent *agent,
 		bool given;
 		const char *what;
 	} rows[] = {
-		{spec->cold, "it was asked to be booted"},
+		{spec->cold, "a boot was asked for"},
 		{spec->machine.network && !strcmp(spec->machine.network, "bridged"),
 		 "it is on a bridge"},
-		{spec->no_share, "it has no spare port for a directory"},
+		{spec->no_share, "it was made without a spare port for a shared directory"},
 		{session_has_share(spec) && !session_can_be_given(agent, spec),
-		 "it has more directories than a machine that runs can be given"},
+		 "it has more shared directories than a running machine can get"},
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
@@ -51,17 +51,18 @@ static int check_fits(const struct microagent_session *session, const struct bas
 	if (beyond)
 		return error_set(err, ERR_CONFLICT, "%s", beyond);
 	if (!session->agent->backend->templates)
-		return error_set(err, ERR_CONFLICT, "backend %s restores no machines",
+		return error_set(err, ERR_CONFLICT, "backend %s cannot restore machines",
 				 session->agent->backend->name);
 	if (machine.memory_mib != memory)
 		return error_set(err, ERR_CONFLICT,
-				 "it has %lld MiB of memory, and the template %lld",
+				 "it has %lld MiB of memory, but the template has %lld",
 				 (long long)machine.memory_mib, (long long)memory);
 	if (machine.cpus != cpus)
-		return error_set(err, ERR_CONFLICT, "it has %lld processors, and the template %lld",
+		return error_set(err, ERR_CONFLICT,
+				 "it has %lld processors, but the template has %lld",
 				 (long long)machine.cpus, (long long)cpus);
 	if (session->quota_bytes <= json_integer_value(json_object_get(disk, "bytes")))
-		return error_set(err, ERR_CONFLICT, "its disk has no room for the template's");
+		return error_set(err, ERR_CONFLICT, "its disk has no room for the template's disk");
 	return 0;
 }
 

@@ -108,7 +108,7 @@ int session_make_with(struct microagent *agent, const struct microagent_session_
 		      session_maker *fn, struct microagent_session **out, struct error *err);
 
 /* The text about a session whose maker was killed. */
-#define SESSION_UNFINISHED "unfinished: its maker was killed"
+#define SESSION_UNFINISHED "unfinished: the command that made it was killed"
 
 /* --- destroy.c ------------------------------------------------------------------------------- */
 

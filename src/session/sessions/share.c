@@ -133,9 +133,10 @@ int session_share_put(json_t *config, const struct microagent_session_spec *spec
 		return spec->no_share || !hotplug ? 0
 						  : json_put(config, "hotplug", json_true(), err);
 	if (spec->no_share)
-		return error_set(err, ERR_INVALID,
-				 "a session that is to have no shared directory cannot have %s",
-				 spec->share ? spec->share : spec->machine.shares[0]);
+		return error_set(
+			err, ERR_INVALID,
+			"the session is made without shared directories, so it cannot have %s",
+			spec->share ? spec->share : spec->machine.shares[0]);
 	shares = session_shares(spec, err);
 	return shares ? json_put(config, "shares", shares, err) : -1;
 }
@@ -244,9 +245,10 @@ static int share_in(const struct microagent_session *session, const json_t *shar
 	status = ask_shares(&existing, shares, &why);
 	open_workspace_close(&existing);
 	if (status < 0 && (why.errnum == ENOENT || why.errnum == ECONNREFUSED)) {
-		error_set(err, ERR_CONFLICT,
-			  "session %s is not running, and a directory is shared with one that does",
-			  session->name);
+		error_set(
+			err, ERR_CONFLICT,
+			"session %s is not running, and only a running session can get a directory",
+			session->name);
 		return error_reason(err, REASON_SESSION_WITHOUT_SHARE, session->name);
 	}
 	if (status == 0)
@@ -314,9 +316,10 @@ static int give_shares(struct microagent_session *session, const json_t *shares,
 	json_auto_t *shown = NULL;
 
 	if (strcmp(json_text(session->record, "guest", ""), SESSION_MACOS) == 0)
-		return error_set(err, ERR_UNSUPPORTED,
-				 "session %s is macOS, which gets its directory when it is made",
-				 session->name);
+		return error_set(
+			err, ERR_UNSUPPORTED,
+			"session %s is macOS, which can get a directory only when it is made",
+			session->name);
 	if (share_in(session, shares, err) < 0)
 		return -1;
 	/* The live supervisor may have been taken over. Its answer says only that the guest has the
@@ -327,7 +330,7 @@ static int give_shares(struct microagent_session *session, const json_t *shares,
 	if (record_shares(session, shown, err) < 0)
 		return error_prefix(
 			err,
-			"session %s has its directories until its machine ends, and not after that",
+			"session %s has its directories only until its machine ends, because they could not be recorded",
 			session->name);
 	if (told)
 		*told = steal_ptr(&shown);
@@ -343,7 +346,7 @@ int microagent_session_give_shares(struct microagent_session *session,
 	if (!shares)
 		return -1;
 	if (json_array_size(shares) == 0)
-		return error_set(err, ERR_INVALID, "session %s: no directory is named",
+		return error_set(err, ERR_INVALID, "session %s: no directory is given",
 				 session->name);
 	return give_shares(session, shares, told, err);
 }

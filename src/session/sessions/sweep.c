@@ -15,8 +15,8 @@
 #include "session/sessions/session.h"
 #include "session/sessions/tokens.h"
 
-#define UNFINISHED_BROKE_OFF "its making broke off"
-#define ENDING_BROKE_OFF "its destruction broke off"
+#define UNFINISHED_BROKE_OFF "its creation was interrupted"
+#define ENDING_BROKE_OFF "its destruction was interrupted"
 
 struct sweep {
 	const struct microagent *agent;
@@ -100,11 +100,13 @@ static int remove_bare(const struct sweep *sweep, const struct state_dir *dir, c
 	if (was < 0)
 		return -1;
 	if (unfinished_remove(dir, id) < 0)
-		return error_set(err, ERR_IO, "what its making left cannot be removed");
+		return error_set(err, ERR_IO,
+				 "what its unfinished creation left behind cannot be removed");
 	is = bundle_has(dir, id, ".", NULL) != 0;
 	if (was)
 		orphan_tell(sweep->agent, name, ORPHAN_HALF_MADE, is ? ORPHAN_LEFT : ORPHAN_REMOVED,
-			    is ? "what has its name is not microagent's" : UNFINISHED_BROKE_OFF);
+			    is ? "the file with its name was not made by microagent"
+			       : UNFINISHED_BROKE_OFF);
 	if (was && !is)
 		note_swept(sweep->removed, name, UNFINISHED_BROKE_OFF);
 	return 0;
@@ -131,7 +133,7 @@ static int keep_ready(const struct sweep *sweep, const struct state_dir *dir, co
 	if (mark <= 0)
 		return mark;
 	adopt(sweep, dir, id, name,
-	      "whoever put it into the pool, or claimed it, was killed: it is in the pool");
+	      "the command that put it into the pool, or claimed it, was killed: it is in the pool");
 	return 0;
 }
 
@@ -167,7 +169,7 @@ static int remove_made(const struct sweep *sweep, const struct state_dir *dir, c
 		note_swept(sweep->removed, name, UNFINISHED_BROKE_OFF);
 	if (status < 0 && why.reason == REASON_SESSION_QUARANTINED) {
 		adopt(sweep, dir, id, name,
-		      "its maker was killed, and it is quarantined: it stays as it is");
+		      "the command that made it was killed, and it is quarantined: it stays as it is");
 		return 0;
 	}
 	return status < 0 ? error_copy(err, &why) : status;

@@ -58,11 +58,11 @@ int microagent_audit_telemetry(struct microagent *agent, const char *word,
 	if (fd < 0 && is_below(agent, SESSIONS_DIR, name, BUNDLE_SUFFIX))
 		return error_set(
 			err, ERR_NOT_FOUND,
-			"the guest of session %s has told nothing yet of what runs in it: what it tells comes within seconds",
+			"the guest of session %s has not reported yet what runs in it: a report comes within seconds",
 			name);
 	if (fd < 0 && is_below(agent, ARCHIVE_DIR, name, ""))
 		return error_set(err, ERR_NOT_FOUND,
-				 "the guest of session %s told nothing of what ran in it", name);
+				 "the guest of session %s never reported what ran in it", name);
 	if (fd < 0) {
 		error_set(err, ERR_NOT_FOUND,
 			  "there is no telemetry of session %s: there is no such session", name);

@@ -76,7 +76,7 @@ int pool_open_locked(const char *state, const char *base, struct pool *out, stru
 				return error_copy(err, &why);
 			return error_set(
 				err, ERR_CONFLICT,
-				"the pool of %s is being set or drained by another command; wait for it",
+				"the pool of %s is being set or drained by another command; wait until that ends",
 				pool.base);
 		}
 	} while (is_removed(&pool));

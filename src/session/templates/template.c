@@ -37,7 +37,7 @@ static int check_part(const json_t *record, const char *name, struct error *err)
 		return -1;
 	return digest_is_valid(sha256)
 		       ? 0
-		       : error_set(err, ERR_INVALID, "%s.sha256 is no digest", name);
+		       : error_set(err, ERR_INVALID, "%s.sha256 is not a digest", name);
 }
 
 static int check_template(const json_t *record, struct error *err)
@@ -49,7 +49,7 @@ static int check_template(const json_t *record, struct error *err)
 	if (json_get_int(record, "", "format", JSON_REQUIRED, 1, INT32_MAX, &format, err) < 0)
 		return -1;
 	if (format != TEMPLATE_FORMAT)
-		return error_set(err, ERR_UNSUPPORTED, "it is of another version of microagent");
+		return error_set(err, ERR_UNSUPPORTED, "it is from another version of microagent");
 	if (json_get_string(record, "", "createdAt", JSON_REQUIRED, &created, err) < 0 ||
 	    json_get_object(record, "", "facts", JSON_REQUIRED, &facts, err) < 0 ||
 	    json_get_int(record, "", "memoryMiB", JSON_REQUIRED, 1, INT32_MAX, &memory, err) < 0 ||
@@ -110,7 +110,8 @@ int base_template_disk(const struct base_template *of, struct error *err)
 	if (digest_of(fd, DIGEST_FILE, now, err) < 0)
 		return error_prefix(err, "the template's disk");
 	if (strcmp(now, then) != 0)
-		return error_set(err, ERR_CONFLICT, "the template's disk is not what was saved");
+		return error_set(err, ERR_CONFLICT,
+				 "the template's disk has changed since it was saved");
 	return steal_fd(&fd);
 }
 

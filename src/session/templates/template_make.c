@@ -162,7 +162,7 @@ static int judge_warm(const struct warming *w, const char *command,
 		return error_set(err, ERR_INVALID, "\"%s\" cannot be run in the base: %s", command,
 				 result->start_error);
 	if (result->timed_out)
-		return error_set(err, ERR_TIMEOUT, "\"%s\" was not done in %llu s", command,
+		return error_set(err, ERR_TIMEOUT, "\"%s\" did not end within %llu s", command,
 				 (unsigned long long)limit_get(LIMIT_PROVISION_MS) / 1000);
 	return result->exit_code == 0 ? 0
 				      : error_set(err, ERR_IO, "\"%s\" ended with exit code %d",
@@ -415,12 +415,12 @@ static int check_warmable(const struct microagent *agent, const struct base *bas
 {
 	if (base_is_macos(base))
 		return error_set(err, ERR_UNSUPPORTED,
-				 "base %s is macOS, of which no template is made", base->name.full);
+				 "base %s is macOS, for which no template can be made",
+				 base->name.full);
 	if (!agent->backend->templates)
-		return error_set(
-			err, ERR_UNSUPPORTED,
-			"machines of backend %s are not saved, so there are no templates for it",
-			agent->backend->name);
+		return error_set(err, ERR_UNSUPPORTED,
+				 "backend %s cannot save machines, so it has no templates",
+				 agent->backend->name);
 	return base_check(base, err);
 }
 

@@ -36,7 +36,7 @@ static int take_warming(int bundle, int *out, struct error *err)
 	if (flock(fd, LOCK_EX | LOCK_NB) < 0)
 		return errno == EWOULDBLOCK
 			       ? error_set(err, ERR_CONFLICT,
-					   "another command makes or drops its template just now")
+					   "another command is making or removing its template")
 			       : error_errno(err, errno, TEMPLATE_WARMING);
 	if (fstat(fd, &st) < 0)
 		return error_errno(err, errno, TEMPLATE_WARMING);

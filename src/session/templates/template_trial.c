@@ -52,7 +52,7 @@ static int check_restored(const struct warming *w, struct error *err)
 	boot = json_object_get(runtime, "boot");
 	if (strcmp(json_text(boot, "how", ""), "restored") == 0)
 		return 0;
-	return error_set(err, ERR_IO, "no machine is restored from what was saved: %s",
+	return error_set(err, ERR_IO, "a machine could not be restored from the new template: %s",
 			 json_text(boot, "why", "its supervisor does not say why"));
 }
 
