@@ -72,7 +72,7 @@ static int clone_held(struct microagent *agent, const struct contract_backend *b
 	if (json_object_get(config, "macos"))
 		return error_set(
 			err, ERR_UNSUPPORTED,
-			"the guest is macOS, which has more than its disk: sessions are cloned from a base of it");
+			"the guest is macOS, which cannot be cloned from its disk alone: make a base of it and clone sessions from that");
 	/* The archives are checked before anything is copied. */
 	if (archives_check(config, err) < 0 || creation_empty(agent, target, &made, err) < 0)
 		return -1;

@@ -184,11 +184,14 @@ static int creation_clone(const struct microagent *agent, const char *name,
 	if (microagent_check_name(name, err) < 0)
 		return -1;
 	if (spec->no_disk && !spec->initrd)
-		return error_set(err, ERR_INVALID,
-				 "without a disk there must be an initrd that holds the root");
+		return error_set(
+			err, ERR_INVALID,
+			"a machine without a disk needs an initrd that holds the root file system");
 	if (spec->no_disk && spec->image)
-		return error_set(err, ERR_INVALID, "image \"%.128s\" is a disk, and none is wanted",
-				 spec->image);
+		return error_set(
+			err, ERR_INVALID,
+			"image \"%.128s\" is a disk, but a machine without a disk was asked for",
+			spec->image);
 	if (spec_architecture(spec->machine.architecture, &machine, err) < 0 ||
 	    cache_kernel_find(spec->kernel, machine, &made->kernel, err) < 0 ||
 	    (!spec->no_disk && cache_image_find(spec->image, machine, &made->image, err) < 0) ||

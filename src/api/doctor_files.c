@@ -45,12 +45,12 @@ void doctor_kernel(const struct microagent *agent, const json_t *host, struct fi
 		   architecture_is_packed_kernel(kernel.path)) {
 		finding_detail(
 			out, VERDICT_FAILED,
-			"%s is a packed one, and has no %s.vmlinux beside it, which %s boots",
+			"%s is a packed kernel, and the file %s.vmlinux, which %s boots, is not beside it",
 			kernel.path, kernel.path, agent->backend->name);
 		out->reason = REASON_KERNEL_PACKED;
 	} else if (!has_recorded_initrd(&kernel)) {
-		finding_detail(out, VERDICT_FAILED, "the initrd %s is not as it was recorded",
-			       kernel.initrd);
+		finding_detail(out, VERDICT_FAILED,
+			       "the initrd %s has changed since it was recorded", kernel.initrd);
 		out->reason = REASON_INITRD_DAMAGED;
 	}
 	cache_kernel_free(&kernel);
@@ -98,13 +98,13 @@ static void tell_agents(struct agents *agents, struct finding *out)
 	if (agents->other.len) {
 		finding_detail(
 			out, VERDICT_DEGRADED,
-			"not of this build in the initrd of %.300s: machines boot another agent%s%s",
+			"the initrd of %.300s has an agent from another build of microagent, which machines boot%s%s",
 			buf_string(&agents->other), *unknown ? "; " : "", unknown);
 		out->reason = REASON_INITRD_OTHER;
 	} else if (*unknown) {
 		finding_detail(out, VERDICT_DEGRADED, "%s", unknown);
 	} else {
-		finding_detail(out, VERDICT_OK, "of this build in every initrd");
+		finding_detail(out, VERDICT_OK, "every initrd has the agent of this build");
 	}
 }
 
@@ -180,7 +180,7 @@ void doctor_state(const struct microagent *agent, const json_t *host, struct fin
 		finding_detail(out, VERDICT_OK, "%s", agent->state_path);
 		state_dir_close(&dir);
 	} else if (why.code == ERR_NOT_FOUND) {
-		finding_detail(out, VERDICT_OK, "%s, made when the first workspace is",
+		finding_detail(out, VERDICT_OK, "%s, which is made with the first workspace",
 			       agent->state_path);
 	} else {
 		finding_error(out, &why);
@@ -214,16 +214,16 @@ void doctor_session_disks(const struct microagent *agent, const json_t *host, st
 	if (dir >= 0 && cloned < 0)
 		error_errno(&why, errno, "%s", agent->state_path);
 	if (cloned < 0)
-		finding_detail(out, VERDICT_DEGRADED, "it cannot be tried how they are cloned: %s",
+		finding_detail(out, VERDICT_DEGRADED, "how disks are cloned could not be tried: %s",
 			       why.msg);
 	else if (cloned)
 		finding_detail(out, VERDICT_OK, "reflink: clones of the base's disk");
 	else if (!agent->backend->layers)
 		finding_detail(
 			out, VERDICT_DEGRADED,
-			"copy: of all that the base's disk holds, since this file system has no reflinks and the backend no layers");
+			"copy: the whole disk of the base is copied, because this file system has no reflinks and the backend has no layers");
 	else
 		finding_detail(
 			out, VERDICT_OK,
-			"overlay: a layer over the base's disk, since this file system has no reflinks");
+			"overlay: a layer over the base's disk, because this file system has no reflinks");
 }

@@ -32,7 +32,7 @@ int microagent_check_egress(const char *word, struct error *err)
 	if (!strchr(word, '/') && prefix_parse(word, &prefix) == 0)
 		return error_set(
 			err, ERR_INVALID,
-			"\"%s\" is an address, and no name: it is opened as the prefix %s/32, or by config.network.allow if it is private",
+			"\"%s\" is an address, not a name: write it as the prefix %s/32, or give it to config.network.allow if it is private",
 			word, word);
 	if (!is_prefix(word, &prefix))
 		return egress_rule_parse(word, &rule, err);
@@ -46,7 +46,7 @@ int microagent_check_egress_list(const char *word, struct error *err)
 		return 0;
 	return error_set(
 		err, ERR_INVALID,
-		"there is no list \"%.64s\": it is npm, pypi, debian or github, or a path with a '/' to a file of names",
+		"there is no list \"%.64s\": give npm, pypi, debian or github, or the path, with a '/' in it, of a file of names",
 		word);
 }
 
@@ -80,7 +80,8 @@ static int add_list_file(json_t *out, const char *path, struct error *err)
 	if (text.len == 0)
 		return 0;
 	if (memchr(buf_bytes(&text), '\0', text.len))
-		return error_set(err, ERR_INVALID, "%s is no list of names: it has a NUL", path);
+		return error_set(err, ERR_INVALID, "%s is not a list of names: it has a NUL byte",
+				 path);
 	rest = (char *)(uintptr_t)buf_string(&text);
 	if (strncmp(rest, byte_order_mark, strlen(byte_order_mark)) == 0)
 		rest += strlen(byte_order_mark);

@@ -61,7 +61,7 @@ static int subject_open(struct microagent *agent, const char *name, struct subje
 	if (json_object_get(s.config, "macos"))
 		return error_set(
 			err, ERR_UNSUPPORTED,
-			"the guest is macOS, and no files can be taken from it or put there but by a command (its stdin and stdout) or a shared directory");
+			"the guest is macOS: copy files by the stdin and stdout of a command, or by a shared directory");
 	alive = lease_is_held(ws);
 	if (open_workspace_refuse_quarantined(&s.existing, err) < 0 ||
 	    workspace_state(ws, &state, NULL, err) < 0)
@@ -187,7 +187,7 @@ static int check_target(const char *host_path, const struct microagent_copy *opt
 	if (!host_path == (options->file > 0))
 		return 0;
 	return error_set(err, ERR_INVALID,
-			 "a copy needs a path of the host or an open file, and has %s",
+			 "a copy needs either a path of the host or an open file, and has %s",
 			 host_path ? "both" : "neither");
 }
 

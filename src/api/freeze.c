@@ -35,7 +35,7 @@ static int take_notes(const struct call *call, struct error *err)
 	char code[32] = "";
 
 	if (call->outcome.start_error[0]) {
-		error_set(err, ERR_UNSUPPORTED, "%s: the guest's software is too old for it",
+		error_set(err, ERR_UNSUPPORTED, "%s: the guest's software is too old for this",
 			  call->outcome.start_error);
 		return error_reason(err, REASON_GUEST_OLD, call->transfer->ws->id);
 	}

@@ -67,7 +67,7 @@ static int try_once(struct microagent_guest *guest, uint64_t deadline_ns, struct
 	}
 	if (err->code == ERR_TIMEOUT)
 		error_set(err, ERR_TIMEOUT,
-			  "the guest does not answer: no command could be run in it in time");
+			  "the guest does not answer: a command could not be run in it in time");
 	return -1;
 }
 
@@ -161,7 +161,7 @@ static int guest_run(struct microagent_guest *guest, const struct microagent_exe
 	if (exec->terminal || exec->resume_seconds)
 		return error_set(
 			err, ERR_INVALID,
-			"a command on a terminal, or one that is resumed, is run by microagent_exec()");
+			"only microagent_exec() runs a command on a terminal, or one that can be resumed");
 	/* The guest also gets the host's limit, a little later: a command that does not read its
 	 * input can block a cancel on its way to the agent, and even the end of the connection. */
 	if (limits->timeout_ms &&

@@ -67,9 +67,10 @@ static int guest_files_conclude(struct ending *ending, int status, struct error 
 	bool late = status < 0 && ending->timer >= 0 && timer_fd_is_due(ending->timer);
 
 	if (late)
-		error_set(err, ERR_TIMEOUT,
-			  "not done within %u ms: the guest does not answer, or needs longer",
-			  ending->timeout_ms);
+		error_set(
+			err, ERR_TIMEOUT,
+			"it did not end within %u ms: the guest does not answer, or needs more time",
+			ending->timeout_ms);
 	ending_close(ending);
 	return status;
 }

@@ -159,7 +159,7 @@ static void check_architecture_here(const struct microagent *agent, const json_t
 
 		if (strcmp(name, own) != 0)
 			snprintf(others, sizeof(others), "; %s %s%s", name,
-				 had ? "is emulated" : "is not had: ",
+				 had ? "is emulated" : "cannot be had: ",
 				 had ? "" : json_text(row, "reason", ""));
 	}
 	finding_detail(out, VERDICT_OK, "%s%s", *own ? own : "not known", others);

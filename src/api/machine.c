@@ -91,7 +91,8 @@ int machine_check(const struct microagent_machine *machine, enum machine_kind ki
 		const void *field = (const char *)machine + fields[i].offset;
 
 		if (!(fields[i].kinds & 1u << kind) && is_set(field, fields[i].form))
-			return error_set(err, ERR_INVALID, "machine.%s: %s has none of its own",
+			return error_set(err, ERR_INVALID,
+					 "machine.%s: %s does not have this setting",
 					 fields[i].name, kinds[kind]);
 	}
 	return 0;

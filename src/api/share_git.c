@@ -44,14 +44,14 @@ static int read_line(const char *dir, const char *name, char **line, struct erro
 	if (fd < 0 && errno == ELOOP)
 		return error_set(
 			err, ERR_INVALID,
-			"%.200s is a symbolic link, and git of this host makes a file: no repository is shared along by it",
+			"%.200s is a symbolic link, but git makes a file: its repository is not shared",
 			path);
 	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
 		return 0;
 	if (st.st_nlink != 1)
 		return error_set(
 			err, ERR_INVALID,
-			"%.200s is a file of several names (hard links), and that of git has one: no repository is shared along by it",
+			"%.200s is a file with several names (hard links), but git makes a file with one name: its repository is not shared",
 			path);
 	if (fd_read_to_end(fd, &text, NULL) < 0)
 		return 0;
@@ -216,7 +216,7 @@ int share_git_find(const char *dir, const char *mountpoint, struct share_git *ou
 	if (!is_as_git_writes(said, real, gitdir))
 		return error_set(
 			err, ERR_INVALID,
-			"%.200s/.git leads to %.200s, which is %.200s, and git writes that without links and detours: it is not shared along",
+			"%.200s/.git leads to %.200s, which is %.200s, but git writes the path without links and without \"..\": the repository is not shared",
 			dir, said, gitdir);
 	autofree char *common = common_of(gitdir);
 	autofree char *guest_gitdir = path_in_guest(mountpoint, said, err);
@@ -224,14 +224,14 @@ int share_git_find(const char *dir, const char *mountpoint, struct share_git *ou
 	if (!common || !place || !leads_back(real, gitdir, *said == '/') || !is_repository(common))
 		return error_set(
 			err, ERR_INVALID,
-			"%.200s/.git leads to %.200s, which is no worktree's of a repository that leads back there: it is not shared along; share the directory that holds both, as for a submodule, or the repository itself",
+			"%.200s/.git leads to %.200s, where no repository has this worktree: the repository is not shared; share the directory that holds both, as for a submodule, or the repository itself",
 			dir, said);
 	/* An absolute path is the host's own, and the host's system directories are never shared.
 	 */
 	if (*said != '/' && is_system_place(place))
 		return error_set(
 			err, ERR_INVALID,
-			"%.200s/.git leads to %.200s, which from %.100s is %.100s, a place of the guest's own system: it is not shared along; have the worktree elsewhere in the guest",
+			"%.200s/.git leads to %.200s, which from %.100s is %.100s, a directory of the guest's own system: the repository is not shared; put the worktree at another place in the guest",
 			dir, said, mountpoint, place);
 	*out = (struct share_git){.common = steal_ptr(&common), .place = steal_ptr(&place)};
 	return 0;
@@ -279,12 +279,12 @@ static int check_apart(const struct spot *common, const char *path, const struct
 	if (spot_holds(&other, common))
 		return error_set(
 			err, ERR_INVALID,
-			"its .git leads to %.200s, which is in %.200s, and a guest that has this could put another directory there: it is not shared along; git finds it where .git leads to if the guest has %.200s in the right place",
+			"its .git leads to %.200s, which is in %.200s, and a guest that has this could put another directory there: the repository is not shared for itself; git finds it if %.200s has the right place in the guest",
 			common->path, path, path);
 	if (spot_holds(common, &other))
 		return error_set(
 			err, ERR_INVALID,
-			"its .git leads to %.200s, which holds %.200s, and that is shared: it is not shared along",
+			"its .git leads to %.200s, which holds %.200s, and that is shared already: the repository is not shared",
 			common->path, path);
 	return 0;
 }
@@ -301,7 +301,7 @@ static int check_all_apart(const json_t *shares, const char *common, struct erro
 		return -1;
 	status = spot_find(common, &mounts, &spot, err);
 	if (status == 0)
-		status = error_set(err, ERR_NOT_FOUND, "%.200s is not there any more", common);
+		status = error_set(err, ERR_NOT_FOUND, "%.200s does not exist any more", common);
 	for (i = 0; status > 0 && (share = json_array_get(shares, i)); i++)
 		if (check_apart(&spot, json_text(share, "path", ""), &mounts, err) < 0)
 			status = -1;

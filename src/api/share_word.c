@@ -67,7 +67,7 @@ int share_word_parse(const char *word, struct share_word *out, struct error *err
 	if (!*cut.text || (share_word_has_place(word) && (!mountpoint || *mountpoint != '/')))
 		return error_set(
 			err, ERR_INVALID,
-			"\"%.200s\" is not DIR, DIR:/PLACE or DIR:/PLACE:OPTIONS, which are " OPTIONS,
+			"\"%.200s\" is not DIR, DIR:/PLACE or DIR:/PLACE:OPTIONS; the options are " OPTIONS,
 			word);
 	cut.dir = cut.text;
 	cut.mountpoint = mountpoint ? mountpoint : SHARE_PLACE;
@@ -78,7 +78,7 @@ int share_word_parse(const char *word, struct share_word *out, struct error *err
 		if (take_share_option(option, &cut) < 0)
 			return error_set(
 				err, ERR_INVALID,
-				"%.200s: \"%.*s\" is no option of a share, which are " OPTIONS,
+				"%.200s: \"%.*s\" is not an option of a share; the options are " OPTIONS,
 				word, (int)strcspn(said, ","), said);
 	}
 	*out = cut;

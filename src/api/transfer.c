@@ -130,7 +130,8 @@ static int call_helper(const struct transfer *transfer, const char *const *comma
 		return explain_unreached(transfer->ws, err);
 	}
 	if (fd_read_exact(fd, &first, 1, err) < 0)
-		return error_set(err, ERR_UNAVAILABLE, "the guest has no program for files now");
+		return error_set(err, ERR_UNAVAILABLE,
+				 "the guest's program for files does not run now");
 	if (first != FILES_GREETING[0])
 		return hear_agent(transfer, fd, first, deadline, err);
 	return steal_fd(&fd);
@@ -158,7 +159,7 @@ static int explain_silence(const struct transfer *transfer, int status, struct e
 	if (status == 0 || !err || err->code != ERR_TIMEOUT)
 		return status;
 	error_set(err, ERR_TIMEOUT,
-		  "the guest has neither sent nor taken any of the copy for %llu ms",
+		  "the guest has neither sent nor taken any data of the copy for %llu ms",
 		  (unsigned long long)limit_get(LIMIT_TRANSFER_SILENCE_MS));
 	if (explain_paused(transfer->ws, err) == 0)
 		(void)explain_unreached(transfer->ws, err);
@@ -252,7 +253,8 @@ static int check_type(const char *type, struct error *err)
 	for (size_t i = 0; i < ARRAY_SIZE(types); i++)
 		if (strcmp(types[i], type) == 0)
 			return 0;
-	return error_set(err, ERR_IO, "a file of type \"%.32s\"", type);
+	return error_set(err, ERR_IO, "the guest listed a file of the unknown type \"%.32s\"",
+			 type);
 }
 
 /* Checks the exact bytes of a name that is no text. Without them two names could not be told apart.
@@ -267,7 +269,7 @@ static int check_exact_name(const char *exact, struct error *err)
 		return error_prefix(err, "nameBase64");
 	if (name.len == 0 || memchr(buf_bytes(&name), '/', name.len) ||
 	    memchr(buf_bytes(&name), '\0', name.len) || utf8_is_whole(buf_bytes(&name), name.len))
-		return error_set(err, ERR_IO, "nameBase64 is of no such name");
+		return error_set(err, ERR_IO, "nameBase64 is not such a name");
 	return 0;
 }
 
@@ -352,7 +354,7 @@ static int read_all(int fd, int cancel, struct buf *text, struct error *err)
 		if (got < 0)
 			return error_errno(err, errno, "poll");
 		if (got == 0)
-			return error_set(err, ERR_TIMEOUT, "it was not whole within %llu ms",
+			return error_set(err, ERR_TIMEOUT, "it was not complete within %llu ms",
 					 (unsigned long long)limit_get(LIMIT_TRANSFER_SILENCE_MS));
 		if (slots[1].revents)
 			return error_set(err, ERR_UNAVAILABLE, "cancelled");

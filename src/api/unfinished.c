@@ -89,7 +89,9 @@ int unfinished_mark(const struct state_dir *dir, const char *id, struct error *e
 		if (fd_has_name(fd, marks, id))
 			return steal_fd(&fd);
 	}
-	return error_set(err, ERR_IO, "%s/" MARKS "/%s: no mark can be made there", dir->path, id);
+	return error_set(err, ERR_IO,
+			 "%s/" MARKS "/%s: the mark of an unfinished workspace cannot be made",
+			 dir->path, id);
 }
 
 int unfinished_own(const struct workspace *ws, struct error *err)

@@ -36,8 +36,8 @@ def test_a_backend_whose_supervisor_is_not_here(host):
 
 @pytest.mark.parametrize("backend,system", [("apple-vf", "macOS"), ("windows-hyperv", "Windows")])
 def test_a_backend_of_another_system(host, backend, system):
-    """No command on this host can mend this. About a host of another system nothing else is said."""
-    words = f"backend {backend} makes machines on {system}, and this is Linux"
+    """Nothing on this host mends that, and of a host that is not its own nothing else is said."""
+    words = f"backend {backend} makes machines on {system}, but this host is Linux"
     nowhere = {"PATH": "/usr/bin:/bin", "MICROAGENT_APPLE_VF_SUPERVISOR": ""}  # where the stand-in is not
     for command in (("create", "--backend", backend, "w"), ("run", "--backend", backend, "--", "true"), ("host", "--backend", backend)):
         done = host(*command, env=nowhere, check=125 if command[0] == "run" else 1)

@@ -63,7 +63,7 @@ def test_the_way_of_cloning_is_tried_where_sessions_will_be(host):
     found = row(host, "session disks", env={"MICROAGENT_STATE_DIR": "/dev/shm/not-made"})
     assert found["detail"].startswith("overlay: a layer over")
     found = row(host, "session disks", env={"MICROAGENT_STATE_DIR": "/proc/not-made"})
-    assert found["status"] == "degraded" and "cannot be tried" in found["detail"]
+    assert found["status"] == "degraded" and "could not be tried" in found["detail"]
 
 
 @pytest.fixture
@@ -222,7 +222,7 @@ def test_what_cannot_be_compared_is_told(host, other_agent):
         done = subprocess.run([programs / "microagent", "--json", "doctor"], env=host.env, capture_output=True, text=True, check=False)
         return next(check for check in json.loads(done.stdout)["checks"] if check["name"] == "guest agent")
 
-    assert found()["detail"] == f"not of this build in the initrd of {name}: machines boot another agent; {unknown}"
+    assert found()["detail"] == f"the initrd of {name} has an agent from another build of microagent, which machines boot; {unknown}"
     record = other_agent / "kernels" / f"{name}.json"
     text = json.loads(record.read_text())
     record.write_text(json.dumps({**text, "initSha256": hashlib.sha256((BIN / "microagent-init").read_bytes()).hexdigest()}))

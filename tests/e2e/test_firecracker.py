@@ -492,7 +492,7 @@ def test_the_real_one_without_kvm(fc):
     # With another kernel than the default one a paravirtual KVM may be usable.
     assert (machine["available"], machine.get("reason", reason)) == (facts["kvmKernels"] == "pvm", reason)
     said = fc.host("doctor", "--backend", "firecracker", env=env).stdout
-    assert "failed    accelerator      kvm, without which it runs no machine: " in said, said
+    assert "failed    accelerator      kvm, and without it no machine runs: " in said, said
     done = fc.host("--json", "run", "--backend", "firecracker", "--", "true", env=env)
     error = json.loads(done.stderr.splitlines()[-1])
     assert error["error"].startswith(reason) and error["errorReason"] == "no-kvm", error

@@ -124,7 +124,7 @@ def deaf(stream):
 
 
 @pytest.mark.parametrize("words, said", [
-    (("ls", "vm:/"), "it was not whole within 300 ms"),
+    (("ls", "vm:/"), "it was not complete within 300 ms"),
     (("cp", "vm:/etc", "copy"), "neither sent nor taken any of the copy for 300 ms"),
     (("cp", "small", "vm:/tmp/f"), "neither sent nor taken any of the copy for 300 ms"),
     (("cp", "large", "vm:/tmp/f"), "neither sent nor taken any of the copy for 300 ms"),

@@ -167,7 +167,7 @@ def check_refusals(host, name):
     assert host("session", "share", name, "/etc").returncode == 2 and host("session", "share", name, host.base / "none").returncode == 1
     for options, wrong in (("bad", "bad"), ("ro,foo", "foo"), ("timeout=soon,ro", "timeout=soon")):
         done = host("session", "share", name, f"{work}:/one:{options}")
-        assert f'{work}:/one:{options}: "{wrong}" is no option of a share, which are ro, rw, cache=' in done.stderr and done.returncode == 2, done
+        assert f'{work}:/one:{options}: "{wrong}" is not an option of a share; the options are ro, rw, cache=' in done.stderr and done.returncode == 2, done
     check_passes(host, name, work)
     if os.getuid() == 0:
         # root writes the map itself and needs no newuidmap.
@@ -424,8 +424,8 @@ def test_from_the_start(ours):
     for words, text in (
             (("--share", "/var"), "--share /var: nothing of /var is shared"),
             (("--share", ours.base / "none"), f"--share {ours.base}/none: {ours.base}/none does not exist: `mkdir` makes it"),
-            (("--share", f"{ref}:/one:bad"), f'{ref}:/one:bad: "bad" is no option of a share, which are'),
-            (("--share", f"{ref}:/one", "--share", f"{ref}:/two:ro,foo"), f'{ref}:/two:ro,foo: "foo" is no option of a share, which are'),
+            (("--share", f"{ref}:/one:bad"), f'{ref}:/one:bad: "bad" is not an option of a share; the options are'),
+            (("--share", f"{ref}:/one", "--share", f"{ref}:/two:ro,foo"), f'{ref}:/two:ro,foo: "foo" is not an option of a share; the options are'),
     ):
         done = ours("session", "create", "--base", "web", "--network", "isolated", *words)
         assert done.returncode in (1, 2) and text in done.stderr, done.stderr

@@ -86,9 +86,9 @@ def test_the_words(host):
     git(main, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", bare, "sub")
     done = host("create", *small, "--share", f"{main / 'sub'}:/work", "--share-git", "w")
     assert done.returncode == 2 and done.stderr.strip().endswith(
-        "/sub/.git leads to ../.git/modules/sub, which is no worktree's of a repository that leads back there: it is not shared "
-        "along; share the directory that holds both, as for a submodule, or the repository itself"), done
-    # If .git leads to a place that does not lead back, somebody else wrote it. Nothing is hinted at or shared.
+        "/sub/.git leads to ../.git/modules/sub, where no repository has this worktree: the repository is not shared; "
+        "share the directory that holds both, as for a submodule, or the repository itself"), done
+    # Where .git leads to what does not lead back, it is another's word, and nothing is hinted at or shared.
     (host.base / "secret").mkdir()
     (tree / ".git").write_text(f"gitdir: {host.base}/secret\n")
     done = host("create", *small, "--share", f"{tree}:/work", "--share-git", "w")

@@ -23,9 +23,8 @@ static void wrong_words(void **state)
 		{"https://pypi.org", "is a URL, and no name of a host"},
 		{"https://pypi.org/simple", "is a URL, and no name of a host"},
 		{"pypi.org/simple", "it has a slash"},
-		{"192.0.2.1",
-		 "\"192.0.2.1\" is an address, and no name: it is opened as the prefix "
-		 "192.0.2.1/32, or by config.network.allow if it is private"},
+		{"192.0.2.1", "\"192.0.2.1\" is an address, not a name: write it as the prefix "
+			      "192.0.2.1/32, or give it to config.network.allow if it is private"},
 		{"192.0.2.1/8", "it has a slash"},
 		{"192.0.2.1:443", "is an address"},
 		{"0.0.0.0/0", "0.0.0.0/0 is every address there is"},
@@ -210,8 +209,8 @@ static void wrong_lists(void **state)
 
 	(void)state;
 	assert_null(network_of(&egress, &err));
-	assert_non_null(strstr(err.msg, "there is no list \"rubygems\": it is npm, pypi, debian or "
-					"github, or a path with a '/'"));
+	assert_non_null(strstr(err.msg, "there is no list \"rubygems\": give npm, pypi, debian or "
+					"github, or the path, with a '/' in it"));
 	egress.from = absent;
 	assert_null(network_of(&egress, &err));
 	assert_string_equal(err.msg, "egress.from: /nowhere/at/all: No such file or directory");
@@ -223,7 +222,7 @@ static void wrong_lists(void **state)
 	unlink(path);
 	write_list(path, nul, sizeof(nul) - 1);
 	assert_null(network_of(&egress, &err));
-	assert_non_null(strstr(err.msg, "is no list of names"));
+	assert_non_null(strstr(err.msg, "is not a list of names"));
 	unlink(path);
 }
 

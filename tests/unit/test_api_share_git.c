@@ -152,13 +152,13 @@ static void refused_as(const char *mountpoint, const char *why)
 static void refused(const char *gitdir)
 {
 	say_gitdir(gitdir);
-	refused_as("/workspace", "which is no worktree's of a repository that leads back");
+	refused_as("/workspace", "where no repository has this worktree");
 }
 
 static void refused_detour(const char *gitdir)
 {
 	say_gitdir(gitdir);
-	refused_as("/workspace", "and git writes that without links and detours");
+	refused_as("/workspace", "but git writes the path without links and without \"..\"");
 }
 
 /* A user who may write to the directory does not choose what else is shared. */

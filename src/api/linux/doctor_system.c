@@ -54,7 +54,7 @@ static void check_accelerator(const struct microagent *agent, const json_t *host
 		return;
 	}
 	if (kvm)
-		finding_detail(out, VERDICT_FAILED, "kvm, without which it runs no machine: %s",
+		finding_detail(out, VERDICT_FAILED, "kvm, and without it no machine runs: %s",
 			       reason);
 	else
 		finding_detail(out, VERDICT_DEGRADED, "%s: %s; emulation is no security boundary",
@@ -86,8 +86,9 @@ static void check_confinement(const struct microagent *agent, const json_t *host
 		finding_detail(out, VERDICT_OK, "by the system alone: %s", reason);
 		return;
 	}
-	finding_detail(out, VERDICT_FAILED, "%s%s%s", *name ? "no cell, no machine" : "not known",
-		       *reason ? ": " : "", reason);
+	finding_detail(out, VERDICT_FAILED, "%s%s%s",
+		       *name ? "without a cell no machine runs" : "not known", *reason ? ": " : "",
+		       reason);
 	if (!doctor_in_path("bwrap"))
 		finding_remedy(out, "sudo apt-get install bubblewrap");
 	else if (setting && snprintf(remedy, sizeof(remedy), "sudo sysctl -w %s", setting) > 0)
@@ -103,21 +104,21 @@ static void check_landlock(const struct microagent *agent, const json_t *host, s
 
 	(void)agent;
 	if (strcmp(files, "root-landlock") == 0) {
-		finding_detail(out, VERDICT_OK, "supervisors are kept from this host's files");
+		finding_detail(out, VERDICT_OK, "supervisors cannot reach this host's files");
 		return;
 	}
 	if (strcmp(files, "landlock") == 0) {
 		finding_detail(
 			out, VERDICT_DEGRADED,
-			"supervisors are kept from this host's files by Landlock alone, which does not bind a program to which one hands a directory: %s",
+			"only Landlock keeps supervisors from this host's files, and it does not stop a program that gets an open directory: %s",
 			why);
 		return;
 	}
 	finding_detail(
-		out, VERDICT_DEGRADED, "%s are not kept from this host's files: %s",
+		out, VERDICT_DEGRADED, "%s can reach this host's files: %s",
 		strcmp(files, "root") == 0
-			? "readers of archives (supervisors are, by a root of their own)"
-			: "supervisors, which read what guests write, and readers of archives",
+			? "programs that read archives (supervisors have a root of their own and cannot)"
+			: "supervisors, which read what guests write, and programs that read archives",
 		why);
 	if (strcmp(json_text(host, "confinement", ""), "platform") == 0)
 		return;
@@ -137,7 +138,7 @@ static void check_limits(const struct microagent *agent, const json_t *host, str
 		return;
 	}
 	finding_detail(out, VERDICT_DEGRADED,
-		       "what a machine's processes take of memory has no bound: %s",
+		       "the memory of a machine's processes is not limited: %s",
 		       json_text(host, "cgroupReason", "the supervisor does not say why"));
 	if (geteuid() && access("/run/systemd/system", F_OK) == 0)
 		finding_remedy(out, "systemd-run --user --scope bash");
@@ -155,7 +156,7 @@ static void check_user_ids(const struct microagent *agent, const json_t *host, s
 	for (size_t i = 0; i < ARRAY_SIZE(files) && !missing; i++)
 		missing = subids_own(files[i]) ? NULL : files[i];
 	if (geteuid() == 0) {
-		finding_detail(out, VERDICT_OK, "root needs no subordinate ones");
+		finding_detail(out, VERDICT_OK, "root needs no subordinate ids");
 	} else if (!doctor_in_path("newuidmap") || !doctor_in_path("newgidmap")) {
 		finding_detail(out, VERDICT_DEGRADED,
 			       "newuidmap and newgidmap are missing: no directory can be shared");
@@ -167,7 +168,7 @@ static void check_user_ids(const struct microagent *agent, const json_t *host, s
 		finding_remedy(out, "sudo usermod " SUBIDS_TEXT " $(id -un)");
 	} else {
 		finding_detail(out, VERDICT_OK,
-			       "subordinate ones of uid %u, for directories that are shared",
+			       "uid %u has subordinate ids, for shared directories",
 			       (unsigned)geteuid());
 	}
 }
