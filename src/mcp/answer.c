@@ -188,7 +188,7 @@ static int put_told_stream(struct told_stream *told, json_t *structured, struct 
 	if (parts.total > 0 &&
 	    (buf_printf(&answer->text, err, "--- %s, %llu bytes%s ---\n", told->name,
 			(unsigned long long)parts.total,
-			is_text ? "" : ", base64 since it is no UTF-8") < 0 ||
+			is_text ? "" : ", in base64 because it is not UTF-8") < 0 ||
 	     buf_printf(&answer->text, err, "%s\n", is_text ? buf_string(&text) : base64) < 0))
 		return -1;
 	if (!told->cut)
@@ -200,7 +200,7 @@ static int put_told_stream(struct told_stream *told, json_t *structured, struct 
 			"{s:s, s:s, s:s, s:I, s:s}", "type", "resource_link", "uri", uri, "name",
 			uri + strlen("microagent://"), "size", (json_int_t)told->stream->head.len,
 			"description",
-			"All that is kept of it, untrusted; ?offset=BYTES&limit=BYTES behind it reads a part.");
+			"All that is kept of it, untrusted; add ?offset=BYTES&limit=BYTES to read a part.");
 
 		if (json_array_append_new(answer->links, link) < 0)
 			return error_errno(err, ENOMEM, "answer");
@@ -233,7 +233,7 @@ int answer_command(struct mcp_call *call, struct mcp_answer *answer, struct mcp_
 		return -1;
 	if (answer_say(answer, err, "exit code %d%s, after %lld ms%s\n%s", end->exit_code,
 		       end->timed_out ? " (timed out)" : "", (long long)end->elapsed_ms,
-		       said_something ? "" : "; it said nothing",
+		       said_something ? "" : "; it printed nothing",
 		       said_something ? ANSWER_UNTRUSTED "\n" : "") < 0)
 		return -1;
 	for (size_t i = 0; i < 2; i++) {

@@ -149,13 +149,14 @@ static int parse_range(const char *query, struct range *range, struct error *err
 
 		if (!offset && strncmp(query, "limit=", 6) != 0)
 			return error_set(err, ERR_INVALID,
-					 "behind the \"?\" may be offset=BYTES and limit=BYTES");
+					 "only offset=BYTES and limit=BYTES may follow the \"?\"");
 		query += offset ? 7 : 6;
 		errno = 0;
 		value = strtoull(query, &end, 10);
 		/* strtoull() also accepts a sign and blanks. */
 		if (*query < '0' || *query > '9' || errno != 0 || (*end != '\0' && *end != '&'))
-			return error_set(err, ERR_INVALID, "offset and limit are numbers of bytes");
+			return error_set(err, ERR_INVALID,
+					 "offset and limit must be numbers of bytes");
 		*(offset ? &range->offset : &range->limit) = value;
 		query = *end ? end + 1 : end;
 	}

@@ -121,7 +121,7 @@ static int check_text(const json_t *schema, const json_t *value, const char *pat
 	if (strlen(json_string_value(value)) != json_string_length(value))
 		return error_set(
 			err, ERR_INVALID,
-			"%s has a NUL (\\u0000), which no text here has: contents that do are written as base64",
+			"%s has a NUL (\\u0000), which a text cannot have here: write such contents as base64",
 			path);
 	if (pattern && *json_string_value(value) != '/')
 		return error_set(err, ERR_INVALID, "%s must be an absolute path", path);

@@ -123,7 +123,7 @@ int machines_reserve(struct mcp_sessions *sessions, struct mcp_room *room, int64
 	} else if (count > most - sessions->machines) {
 		status = error_set(
 			err, ERR_UNAVAILABLE,
-			"this server may have %lld machines at once, and has %lld: session_destroy makes room",
+			"this server may have %lld machines at once, and already has %lld: session_destroy makes room",
 			(long long)most, (long long)sessions->machines);
 	} else {
 		sessions->machines += count;

@@ -168,7 +168,7 @@ static int check_below(const struct copying *copying, struct error *err)
 	if (*path == '/')
 		return error_set(
 			err, ERR_INVALID,
-			"%s: %s is absolute, and is to be a path below the directory of --files, like \"src/main.c\"",
+			"%s: %s is absolute, but must be a path below the directory of --files, like \"src/main.c\"",
 			copying->host_key, path);
 	for (const char *at = path; *at && depth >= 0; at += strspn(at, "/")) {
 		size_t len = strcspn(at, "/");
@@ -212,7 +212,7 @@ static int explain_link(const struct copying *copying, struct error *err)
 		if (is_link_out(copying->call->server->files, begin))
 			return error_set(
 				err, ERR_INVALID,
-				"%s: %s is a symbolic link, and none is followed out of the directory of --files",
+				"%s: %s is a symbolic link, and links are not followed out of the directory of --files",
 				copying->host_key, begin);
 	}
 	return -1;
@@ -253,7 +253,7 @@ static int answer_copy(const struct copying *copying, struct mcp_answer *answer,
 		       out ? "guest" : "host", out ? host : path, out ? "host" : "guest") < 0)
 		return -1;
 	return copying->skipped
-		       ? answer_say(answer, err, "%lld were skipped, and are not there. %s\n%s",
+		       ? answer_say(answer, err, "%lld were skipped and not copied. %s\n%s",
 				    (long long)copying->skipped, out ? ANSWER_UNTRUSTED : "",
 				    copying->why)
 		       : 0;

@@ -165,7 +165,7 @@ static char **variables_of(const struct mcp_call *call, struct error *err)
 	{
 		/* A name must not contain "=". */
 		if (strchr(name, '=')) {
-			error_set(err, ERR_INVALID, "env: a name with \"=\" in it");
+			error_set(err, ERR_INVALID, "env: a name has \"=\" in it");
 			goto failed;
 		}
 		if (asprintf(&variables[count], "%s=%s", name, json_string_value(value)) < 0) {

@@ -174,7 +174,7 @@ int tool_session_status(struct mcp_call *call, struct mcp_answer *answer, struct
 	if (!known)
 		return -1;
 	if (!told)
-		return error_set(err, ERR_NOT_FOUND, "session %s is not there any more",
+		return error_set(err, ERR_NOT_FOUND, "session %s does not exist any more",
 				 call_text(call, "session"));
 	return answer_structured(answer, json_incref(told), err) < 0
 		       ? -1
@@ -234,7 +234,8 @@ static int fork_session(struct mcp_call *call, struct mcp_session *session,
 		return -1;
 	json_array_foreach(names, i, name)
 	{
-		if (answer_say(answer, err, "%s goes on from there\n", json_string_value(name)) < 0)
+		if (answer_say(answer, err, "%s is a fork and goes on from there\n",
+			       json_string_value(name)) < 0)
 			return -1;
 	}
 	return 0;
@@ -251,7 +252,8 @@ int tool_session_fork(struct mcp_call *call, struct mcp_answer *answer, struct e
 		return -1;
 	if (!has_command &&
 	    (call_text(call, "user") || json_object_get(call->arguments, "timeoutSeconds")))
-		return error_set(err, ERR_INVALID, "user and timeoutSeconds are of onFork");
+		return error_set(err, ERR_INVALID,
+				 "user and timeoutSeconds need onFork: they are for its command");
 	session = call_session(call, err);
 	if (!session)
 		return -1;

@@ -172,7 +172,7 @@ def test_copies_stay_below_their_directory(server, files):
     assert (files / "tree" / "c").read_text() == "below\n"
     (files / "to").symlink_to("/secret")
     os.mkfifo(files / "tree" / "pipe")
-    for source, why in (("out/secret", "out is a symbolic link, and none is followed out of the directory of --files"), ("to", "to is a symbolic link"),
+    for source, why in (("out/secret", "out is a symbolic link, and links are not followed out of the directory of --files"), ("to", "to is a symbolic link"),
                         ("../secret", "../secret leads out of the directory of --files"), ("tree/../../secret", "leads out of"),
                         ("/secret", "source: /secret is absolute, and is to be a path below the directory of --files"),
                         (str(files.parent / "secret"), "is absolute"), ("tree/absent", ": tree/absent: No such file"), ("a/b", ": a/b: Not a directory"),
@@ -197,7 +197,7 @@ def test_copies_say_what_they_did(server, files):
     (files / "odd" / "b").write_text("below\n")
     os.mkfifo(files / "odd" / "pipe")
     said = text_of(server, "copy_in", session=session, source="odd", path="/tmp/odd")
-    assert "6 bytes were copied from odd of the host to /tmp/odd of the guest\n1 were skipped, and are not there." in said and "pipe: " in said
+    assert "6 bytes were copied from odd of the host to /tmp/odd of the guest\n1 were skipped and not copied." in said and "pipe: " in said
     assert sh(server, "mkfifo /tmp/odd/tube")["exitCode"] == 0
     said = text_of(server, "copy_out", session=session, path="/tmp/odd", destination="back")
     assert "6 bytes were copied from /tmp/odd of the guest to back of the host\n1 were skipped" in said
@@ -332,7 +332,7 @@ def test_fork(place, server):
     assert "may have 2 machines at once" in server.fails("session_fork", session=server.session, count=2)
     assert "its command ended with exit code 7" in server.fails("session_fork", session=server.session, onFork=["sh", "-c", "exit 7"])
     assert "600" in server.fails("session_fork", session=server.session, onFork=["true"], timeoutSeconds=601)
-    assert "user and timeoutSeconds are of onFork" in server.fails("session_fork", session=server.session, user="root")
+    assert "user and timeoutSeconds need onFork: they are for its command" in server.fails("session_fork", session=server.session, user="root")
     got = server.got("session_fork", session=server.session, onFork=["sh", "-c", "id -un > /tmp/who"], user="root", timeoutSeconds=50)
     child, = got["sessions"]
     assert server.got("exec", session=child, command=["cat", "/tmp/who"])["stdout"] == "root\n"

@@ -236,7 +236,7 @@ def test_batches(host):
     with Server(host, version="2025-03-26") as server:
         server.raw(batch)
         assert server.answer("a")["result"] == {} and server.answer("b")["result"]["tools"]
-        assert "a message is an object" in server.wait_for(lambda m: "error" in m, "error")["error"]["message"]
+        assert "a message must be an object" in server.wait_for(lambda m: "error" in m, "error")["error"]["message"]
         server.ask("ping")
         assert not server.messages
     with Server(host, version="2025-06-18") as server:

@@ -242,7 +242,7 @@ static void room_of_a_cancelled_call(void **state)
 	assert_int_equal(mcp_sessions_init(&sessions, &options, NULL), 0);
 	assert_int_equal(machines_reserve(&sessions, &first, 1, NULL), 0);
 	assert_int_equal(machines_reserve(&sessions, &second, 1, &err), -1);
-	assert_non_null(strstr(err.msg, "may have 1 machines at once, and has 1"));
+	assert_non_null(strstr(err.msg, "may have 1 machines at once, and already has 1"));
 	machines_give_up(&sessions, &first);
 	machines_give_up(&sessions, &first); /* cancelled twice, it is one place */
 	for (int i = 0; i < 2; i++)

@@ -208,9 +208,9 @@ static void test_kept(void **state)
 	assert_kept(&kept, "microagent://session/s/exec/2/stdout?offset=2&limit=2", "\xc3\xbc");
 	assert_kept(&kept, "microagent://session/s/exec/2/stdout?offset=4&limit=9", "b\\x1b");
 	assert_not_kept(&kept, "microagent://run/1/stdout?x=1", ERR_INVALID,
-			"behind the \"?\" may be offset=BYTES and limit=BYTES");
+			"only offset=BYTES and limit=BYTES may follow the \"?\"");
 	assert_not_kept(&kept, "microagent://run/1/stdout?offset=-1", ERR_INVALID,
-			"offset and limit are numbers of bytes");
+			"offset and limit must be numbers of bytes");
 	assert_not_kept(&kept, "microagent://run/1/std", ERR_NOT_FOUND,
 			"there is no resource microagent://run/1/std");
 	kept_drop(&kept, "s");
