@@ -69,7 +69,7 @@ def exec_of(command: Command, env: Optional[Mapping[str, str]], cwd: Optional[st
 def descriptor(end: Union[int, IO[Any]], name: str) -> int:
     number = end if isinstance(end, int) else end.fileno()
     if number < 0:
-        raise InvalidError(f"{name}: {number} is no descriptor")
+        raise InvalidError(f"{name}: {number} is not a descriptor")
     return number
 
 

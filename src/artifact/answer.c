@@ -45,7 +45,7 @@ char *artifact_init_path(const struct artifact_options *opts, enum architecture 
 	else
 		error_set(
 			err, ERR_UNAVAILABLE,
-			"%s is missing, which machines of %s boot: `make %s-init` in the sources makes it, with the package gcc-aarch64-linux-gnu",
+			"%s is missing, and machines for %s need it to boot: `make %s-init` in the sources makes it, with the package gcc-aarch64-linux-gnu",
 			path, architecture_name(architecture), architecture_name(architecture));
 	return NULL;
 }
@@ -56,7 +56,7 @@ static int descriptor_of(const char *option, const char *value, struct error *er
 	long fd = strtol(value, &end, 10);
 
 	if (*end || end == value || fd < 0 || fd > 65535)
-		return error_set(err, ERR_INVALID, "%s %s is no descriptor", option, value);
+		return error_set(err, ERR_INVALID, "%s %s is not a descriptor", option, value);
 	return (int)fd;
 }
 

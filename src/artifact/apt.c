@@ -20,7 +20,7 @@ static int unknown_package(const struct apt *apt, const char *package, struct er
 {
 	if (apt->config)
 		error_set(err, ERR_NOT_FOUND,
-			  "the archives that apt is configured with have no package %s for %s",
+			  "the archives that apt is configured to use have no package %s for %s",
 			  package, architecture_name(apt->architecture));
 	else
 		error_set(err, ERR_NOT_FOUND,

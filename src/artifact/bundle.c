@@ -83,7 +83,8 @@ static int make_bundle_disk(void *data, const void *asked, size_t len, struct er
 		memcpy(&b->ext4.size, asked, len);
 	if (len != sizeof(b->ext4.size) ||
 	    b->ext4.size > bundle_size(limit_get(LIMIT_BUNDLE_BYTES) + files * BLOCK, files))
-		return error_set(err, ERR_INTERNAL, "no size of a disk");
+		return error_set(err, ERR_INTERNAL,
+				 "the reader of archives asked for a wrong size of the disk");
 	return ext4_make_empty(&b->ext4, file, err);
 }
 

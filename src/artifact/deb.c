@@ -42,7 +42,7 @@ char *deb_field(const char *text, const char *key, struct error *err)
 			error_errno(err, ENOMEM, "%s", key);
 		return value;
 	}
-	error_set(err, ERR_NOT_FOUND, "no line %s", key);
+	error_set(err, ERR_NOT_FOUND, "it has no line %s", key);
 	return NULL;
 }
 
@@ -89,11 +89,11 @@ static int seek_member(int fd, const char *name, uint64_t *size, struct error *e
 	uint64_t at = sizeof(magic), bytes;
 
 	if (!read_whole(fd, magic, sizeof(magic), 0) || memcmp(magic, AR_MAGIC, sizeof(magic)) != 0)
-		return error_set(err, ERR_INVALID, "it is no Debian package");
+		return error_set(err, ERR_INVALID, "it is not a Debian package");
 	for (int i = 0; i < AR_MEMBERS_MAX && read_whole(fd, header, AR_HEADER, at); i++) {
 		at += AR_HEADER;
 		if (!parse_size(header + AR_SIZE_AT, &bytes))
-			return error_set(err, ERR_INVALID, "a member of it has no size");
+			return error_set(err, ERR_INVALID, "one of its members has no size");
 		if (strncmp(header, name, strlen(name)) == 0) {
 			if (lseek(fd, (off_t)at, SEEK_SET) < 0)
 				return error_errno(err, errno, "%s", name);
@@ -102,7 +102,7 @@ static int seek_member(int fd, const char *name, uint64_t *size, struct error *e
 		}
 		at += bytes + (bytes & 1);
 	}
-	return error_set(err, ERR_INVALID, "it is no Debian package: it has no %s", name);
+	return error_set(err, ERR_INVALID, "it is not a Debian package: it has no %s", name);
 }
 
 static int open_member(struct tar_reading *tar, struct tar_bound *bound, int fd, const char *name,
@@ -168,7 +168,7 @@ static int unpack_file(struct unpacking_deb *u, struct archive_entry *entry, con
 	autoclose int fd = -1;
 
 	if (strlen(path) >= PATH_BYTES || !stays_below(path))
-		return error_set(err, ERR_INVALID, "a path that leads elsewhere");
+		return error_set(err, ERR_INVALID, "the path leads out of the package");
 	if (tar_admit(&u->files, size, err) < 0)
 		return -1;
 	for (const char *slash = strchr(path, '/'); slash; slash = strchr(slash + 1, '/')) {
@@ -178,7 +178,7 @@ static int unpack_file(struct unpacking_deb *u, struct archive_entry *entry, con
 	}
 	fd = openat(u->dir, path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
 	if (fd < 0 && (errno == EEXIST || errno == ENOTDIR))
-		return error_set(err, ERR_INVALID, "another file is in its place");
+		return error_set(err, ERR_INVALID, "the package has another file in its place");
 	if (fd < 0)
 		return error_errno(err, errno, "unpacking");
 	return tar_copy_data(u->tar, fd, size, err);
@@ -253,7 +253,7 @@ static int read_deb(int fd, const char *file, struct deb *deb, struct error *err
 	if (!architecture)
 		return -1;
 	if (!deb_is_plain_name(deb->package) || !deb_is_plain_name(deb->version))
-		return error_set(err, ERR_INVALID, "its name or its version is none");
+		return error_set(err, ERR_INVALID, "the package's name or version is malformed");
 	deb->architecture = architecture_from_name(architecture);
 	deb->file = path_absolute(file, err);
 	return deb->file ? 0 : -1;
@@ -290,10 +290,9 @@ static int copy_package(const struct deb *deb, int dir, struct error *err)
 	if (path_clone_data(from, copy, NULL, err) < 0 || digest_fd(copy, found, err) < 0)
 		return -1;
 	if (strcmp(found, deb->sha256) != 0)
-		return error_set(
-			err, ERR_CONFLICT,
-			"%s: it is not the package any more that it was: its SHA-256 is %s and was %s",
-			deb->file, found, deb->sha256);
+		return error_set(err, ERR_CONFLICT,
+				 "%s: the package has changed: its SHA-256 is %s and was %s",
+				 deb->file, found, deb->sha256);
 	return steal_fd(&copy);
 }
 

@@ -28,14 +28,14 @@ int elf_require_static(const char *path, enum architecture architecture, struct 
 	    head.e_phnum > MAX_SEGMENTS)
 		return error_set(err, ERR_INVALID, "%s is not a 64-bit ELF program", path);
 	if (architecture_of_program(&head, sizeof(head)) != architecture)
-		return error_set(err, ERR_INVALID, "%s is no program for %s", path,
+		return error_set(err, ERR_INVALID, "%s is not a program for %s", path,
 				 architecture_name(architecture));
 	for (unsigned i = 0; i < head.e_phnum; i++) {
 		if (head.e_phoff > INT64_MAX ||
 		    read_at(fd, &segment, sizeof(segment), head.e_phoff + i * sizeof(segment)) < 0)
 			return error_set(err, ERR_INVALID, "%s is a truncated ELF program", path);
 		if (segment.p_type == PT_INTERP)
-			return error_set(err, ERR_INVALID, "%s is not linked statically", path);
+			return error_set(err, ERR_INVALID, "%s is not a static program", path);
 	}
 	return 0;
 }

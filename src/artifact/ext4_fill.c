@@ -68,8 +68,9 @@ static int take_inode(struct ext4_writer *w, struct rootfs_node *node, struct er
 		return 0;
 	}
 	if (file->names > NAMES_MAX)
-		return error_set(err, ERR_UNSUPPORTED, "a file with more than %d names: \"%.300s\"",
-				 NAMES_MAX, node->name);
+		return error_set(err, ERR_UNSUPPORTED,
+				 "\"%.300s\" is a file with more than %d names", node->name,
+				 NAMES_MAX);
 	/* The search begins at the group of the last inode, because all before it are taken. */
 	code = ext2fs_new_inode(w->fs, w->last_inode, 0, NULL, &number);
 	if (code != 0)
@@ -259,7 +260,7 @@ int ext4_fill(struct ext4_writer *writer, struct error *err)
 	const struct rootfs_file *lost_found = rootfs_find(writer->rootfs, "/" LOST_FOUND);
 
 	if (lost_found && !S_ISDIR(lost_found->mode))
-		return error_set(err, ERR_UNSUPPORTED, "its /" LOST_FOUND " is no directory");
+		return error_set(err, ERR_UNSUPPORTED, "its /" LOST_FOUND " is not a directory");
 	writer->has_lost_found = lost_found != NULL;
 	if (give_up_blocks(writer, EXT2_ROOT_INO, err) < 0 ||
 	    (lost_found && give_up_blocks(writer, LOST_FOUND_INODE, err) < 0))

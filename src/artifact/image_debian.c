@@ -267,7 +267,7 @@ int image_build_debian(const struct artifact_options *opts, enum architecture ar
 	if (architecture != architecture_of_host())
 		return error_set(
 			err, ERR_UNSUPPORTED,
-			"packages for %s run programs for %s as they are installed, which this host cannot: import Debian's image from a registry instead",
+			"the installation of packages for %s runs programs for %s, which this host cannot run: import Debian's image from a registry instead",
 			architecture_name(architecture), architecture_name(architecture));
 	if (debian_recipe(recipe, err) < 0)
 		return -1;

@@ -110,7 +110,8 @@ int artifact_image_build(const struct artifact_options *opts, struct error *err)
 	enum architecture architecture;
 
 	if (!kind)
-		return error_set(err, ERR_INVALID, "name one image to build: busybox or debian");
+		return error_set(err, ERR_INVALID,
+				 "give the one image to build: busybox or debian");
 	if (artifact_architecture(opts, architecture_of_host(), &architecture, err) < 0)
 		return -1;
 	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)

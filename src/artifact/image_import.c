@@ -136,7 +136,8 @@ static int choose_shape(const struct import *import, const struct rootfs *fs, st
 		 journal_for(size) * MIB + size / 256 + 4 * MIB;
 	if (needed > size) {
 		error_set(err, ERR_INVALID,
-			  "it needs a disk of %" PRIu64 " MiB and would get one of %" PRIu64,
+			  "it does not fit: it needs a disk of %" PRIu64
+			  " MiB, but the disk would have %" PRIu64,
 			  (needed + needed / 16) / MIB + 1, size / MIB);
 		return error_reason(err, REASON_IMAGE_TOO_SMALL, "");
 	}
@@ -170,7 +171,7 @@ static int apply_layer(const struct oci_image *image, size_t i, struct rootfs *f
 	if (strcmp(diff_id, layer->diff_id) != 0)
 		return error_set(
 			err, ERR_INVALID,
-			"its contents are not those that the configuration names: they have the digest sha256:%s, and not sha256:%s",
+			"its contents are not those that the configuration names: their digest is sha256:%s, not sha256:%s",
 			diff_id, layer->diff_id);
 	/* The bytes of a layer that comes again are still needed. */
 	if (!comes_again(image, i) && unlink(name) < 0)
@@ -269,11 +270,13 @@ static int make_disk(void *data, const void *asked, size_t len, struct error *er
 	if (!file)
 		return -1;
 	if (len != sizeof(shape))
-		return error_set(err, ERR_INTERNAL, "no shape of a disk");
+		return error_set(err, ERR_INTERNAL,
+				 "the reader of archives asked for a wrong size of the disk");
 	memcpy(&shape, asked, sizeof(shape));
 	if (shape.size > max_bytes(import) || (import->size && shape.size != import->size) ||
 	    shape.inodes > inodes_for(shape.size, limit_get(LIMIT_IMAGE_FILES)))
-		return error_set(err, ERR_INTERNAL, "no shape of a disk");
+		return error_set(err, ERR_INTERNAL,
+				 "the reader of archives asked for a wrong size of the disk");
 	u->ext4.size = shape.size;
 	u->ext4.inodes = shape.inodes;
 	u->ext4.journal_mib = journal_for(shape.size);
@@ -418,7 +421,7 @@ int artifact_image_import(const struct artifact_options *opts, struct error *err
 
 	if (opts->word_count != 2)
 		return error_set(err, ERR_INVALID,
-				 "name the image to be made, and where it comes from");
+				 "give a name for the new image, and the image to import");
 	if (artifact_architecture(opts, architecture_of_host(), &architecture, err) < 0 ||
 	    cache_image_check_name(opts->words[0], architecture, err) < 0 ||
 	    !(name = cache_entry_name(opts->words[0], architecture, err)) ||

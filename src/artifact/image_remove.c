@@ -52,7 +52,7 @@ static int remove_image(const char *asked, enum architecture architecture, char 
 	autofree char *name = NULL, *again = NULL;
 
 	if (!path_is_safe_basename(asked))
-		return error_set(err, ERR_INVALID, "\"%.100s\" is no name of an image", asked);
+		return error_set(err, ERR_INVALID, "\"%.100s\" cannot be an image's name", asked);
 	name = find_removable(asked, architecture, err);
 	if (!name)
 		return -1;
@@ -77,7 +77,7 @@ int artifact_image_remove(const struct artifact_options *opts, struct error *err
 	autofree char *name = NULL;
 
 	if (opts->word_count != 1)
-		return error_set(err, ERR_INVALID, "name one image to be removed");
+		return error_set(err, ERR_INVALID, "give the name of the one image to remove");
 	if (artifact_architecture(opts, ARCHITECTURE_COUNT, &architecture, err) < 0 ||
 	    remove_image(opts->words[0], architecture, &name, err) < 0 ||
 	    json_put_string(answer, "removed", name, err) < 0)

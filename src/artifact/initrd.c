@@ -119,7 +119,7 @@ static int keep_initrd(const struct artifact_options *opts, const char *init,
 	char sha256[DIGEST_TEXT];
 
 	if (opts->modules)
-		return error_set(err, ERR_INVALID, "--modules is for an initrd with --out");
+		return error_set(err, ERR_INVALID, "--modules needs --out");
 	if (digest_file(init, sha256, err) < 0 ||
 	    place_open(CACHE_INITRDS, "initrd", &place, err) < 0)
 		return -1;

@@ -127,6 +127,6 @@ int kconfig_verify(const char *fragment, const char *config, struct error *err)
 	if (count == 0)
 		return 0;
 	return error_set(err, ERR_INVALID,
-			 "this kernel source does not take %zu of our settings: %s%s", count,
-			 buf_string(&lost), count > NAMED ? ", ..." : "");
+			 "this kernel source does not know %zu of microagent's settings: %s%s",
+			 count, buf_string(&lost), count > NAMED ? ", ..." : "");
 }

@@ -136,7 +136,7 @@ static int unpack_tree(const struct build *b, int root, const char *path, struct
 		return -1;
 	if (fstatat(b->dir, b->source->package, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
 	    !S_ISDIR(st.st_mode))
-		return error_set(err, ERR_INVALID, "%s holds no directory %s", b->source->file,
+		return error_set(err, ERR_INVALID, "%s has no directory %s", b->source->file,
 				 b->source->package);
 	return path_replace_file_at(b->own, STAMP, "", 0, 0644, PATH_NO_SYNC, err);
 }
@@ -300,7 +300,7 @@ static int publish_kernel(const struct build *b, const char *name, const char *c
 	if (release.len > 0 && buf_bytes(&release)[release.len - 1] == '\n')
 		release.len--;
 	if (!deb_is_plain_name(buf_string(&release)))
-		return error_set(err, ERR_INVALID, "%s names no release", buf_string(&file));
+		return error_set(err, ERR_INVALID, "%s does not name a release", buf_string(&file));
 	struct kernel_entry entry = {.name = name,
 				     .version = b->source->version,
 				     .kind = KERNEL_TUNED,
@@ -384,7 +384,7 @@ static int find_source(const struct artifact_options *opts, struct deb *source, 
 	if (deb_open(opts->from, source, err) < 0)
 		return -1;
 	if (strncmp(source->package, SOURCE_PREFIX, strlen(SOURCE_PREFIX)) != 0)
-		return error_set(err, ERR_INVALID, "%s is no package " SOURCE_PREFIX "*",
+		return error_set(err, ERR_INVALID, "%s is not a package " SOURCE_PREFIX "*",
 				 opts->from);
 	return 0;
 }

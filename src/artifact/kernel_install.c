@@ -44,11 +44,11 @@ static int check_kernel(int fd, const char *path, enum architecture architecture
 	if (architecture_read_kernel(fd, &is_kernel, &own, err) < 0)
 		return error_prefix(err, "%s", path);
 	if (!is_kernel)
-		return error_set(err, ERR_INVALID, "%s is no kernel: " NO_KERNEL_WORDS, path);
+		return error_set(err, ERR_INVALID, "%s is not a kernel: " NO_KERNEL_WORDS, path);
 	if (own == ARCHITECTURE_COUNT)
 		own = architecture_of_host();
 	if (architecture != ARCHITECTURE_COUNT && own != architecture)
-		return error_set(err, ERR_UNSUPPORTED, "%s: it is a kernel for %s, and not for %s",
+		return error_set(err, ERR_UNSUPPORTED, "%s: it is a kernel for %s, not for %s",
 				 path, architecture_name(own), architecture_name(architecture));
 	*out = own;
 	return 0;
@@ -68,7 +68,8 @@ static char *unpacked_release(int root, struct error *err)
 		if (strncmp(entry->d_name, "vmlinuz-", 8) != 0 || !entry->d_name[8])
 			continue;
 		if (!deb_is_plain_name(entry->d_name + 8)) {
-			error_set(err, ERR_INVALID, "\"boot/%s\" names no release", entry->d_name);
+			error_set(err, ERR_INVALID, "\"boot/%s\" does not name a release",
+				  entry->d_name);
 			return NULL;
 		}
 		char *release = strdup(entry->d_name + 8);
@@ -76,7 +77,7 @@ static char *unpacked_release(int root, struct error *err)
 			error_errno(err, ENOMEM, "boot");
 		return release;
 	}
-	error_set(err, ERR_INVALID, "the package holds no file boot/vmlinuz-*");
+	error_set(err, ERR_INVALID, "the package has no file boot/vmlinuz-*");
 	return NULL;
 }
 
@@ -165,7 +166,7 @@ static int install_deb(const struct artifact_options *opts, const struct place *
 	if (!name || install_package(opts, place, apt, deb, err) < 0)
 		return error_prefix(err, "kernel %s", deb->package);
 	return kernel_answer(opts, name,
-			     other ? "is installed; it replaces what was there under that name"
+			     other ? "is installed; it replaces the kernel that had this name"
 				   : "is installed",
 			     err);
 }
@@ -206,7 +207,7 @@ static int install_given_deb(const struct artifact_options *opts, enum architect
 		return error_set(err, ERR_UNSUPPORTED,
 				 "%s is a package for neither amd64 nor arm64", opts->from);
 	if (asked != ARCHITECTURE_COUNT && asked != deb.architecture)
-		return error_set(err, ERR_UNSUPPORTED, "%s is a package for %s, and not for %s",
+		return error_set(err, ERR_UNSUPPORTED, "%s is a package for %s, not for %s",
 				 opts->from, architecture_name(deb.architecture),
 				 architecture_name(asked));
 	if (place_open(CACHE_KERNELS, "kernel-debian", &place, err) < 0)
@@ -274,7 +275,7 @@ int artifact_kernel_install(const struct artifact_options *opts, struct error *e
 	if (opts->plan)
 		return plan_debian(opts, err);
 	if (opts->for_pvm && !opts->from)
-		return error_set(err, ERR_INVALID, "--for-pvm goes with --from");
+		return error_set(err, ERR_INVALID, "--for-pvm needs --from");
 	if (artifact_architecture(opts, opts->from ? ARCHITECTURE_COUNT : architecture_of_host(),
 				  &asked, err) < 0)
 		return -1;

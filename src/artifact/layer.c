@@ -40,7 +40,7 @@ static int take_entry_data(const struct taking *t, struct archive_entry *entry,
 	autoclose int fd = -1;
 
 	if (size < 0)
-		return error_set(err, ERR_INVALID, "a file of negative size");
+		return error_set(err, ERR_INVALID, "the size of a file is negative");
 	fd = rootfs_open_data(t->fs, file, (uint64_t)size, err);
 	return fd < 0 ? -1 : tar_copy_data(t->from, fd, size, err);
 }
@@ -69,13 +69,15 @@ static int take_xattrs(struct archive_entry *entry, struct rootfs_file *file, st
 		if (!name || !is_kept_xattr(name))
 			continue;
 		if (strlen(name) > XATTR_NAME_BYTES)
-			return error_set(err, ERR_INVALID,
-					 "the name of an extended attribute of more than %d bytes",
-					 XATTR_NAME_BYTES);
+			return error_set(
+				err, ERR_INVALID,
+				"the name of an extended attribute is longer than %d bytes",
+				XATTR_NAME_BYTES);
 		all += strlen(name) + len;
 		if (all > XATTR_BYTES)
 			return error_set(err, ERR_INVALID,
-					 "more than %d bytes of extended attributes", XATTR_BYTES);
+					 "its extended attributes have more than %d bytes",
+					 XATTR_BYTES);
 		struct rootfs_xattr *more =
 			reallocarray(file->xattrs, file->xattr_count + 1, sizeof(*file->xattrs));
 		if (!more)
@@ -103,14 +105,15 @@ static int describe_entry(const struct taking *t, struct archive_entry *entry,
 	const char *target = archive_entry_symlink(entry);
 
 	if (uid < 0 || uid >= UINT32_MAX || gid < 0 || gid >= UINT32_MAX)
-		return error_set(err, ERR_INVALID, "an owner that is none");
+		return error_set(err, ERR_INVALID, "the owner is not a valid user or group");
 	file->uid = (uid_t)uid;
 	file->gid = (gid_t)gid;
 	file->time = clamp(archive_entry_mtime(entry), TIME_MAX);
 	file->nsec = (uint32_t)clamp(archive_entry_mtime_nsec(entry), NSEC_MAX);
 	if (S_ISLNK(file->mode)) {
 		if (!target || !*target || strlen(target) > ROOTFS_PATH_MAX)
-			return error_set(err, ERR_INVALID, "a link to nothing");
+			return error_set(err, ERR_INVALID,
+					 "the target of a link is empty or too long");
 		file->mode = S_IFLNK | 0777; /* the mode that a kernel gives to links */
 		file->text = strdup(target);
 		if (!file->text)
@@ -146,7 +149,8 @@ static int hide(struct rootfs *fs, const char *name, const char *base, struct er
 	if (strncmp(hidden, HIDE, strlen(HIDE)) == 0)
 		return 0; /* only for the tool that made the layer */
 	if (!*hidden || strcmp(hidden, ".") == 0 || strcmp(hidden, "..") == 0)
-		return error_set(err, ERR_INVALID, "\"%.300s\" hides nothing", name);
+		return error_set(err, ERR_INVALID,
+				 "\"%.300s\" marks a deleted file, but names none", name);
 	if (asprintf(&path, "%.*s%s", (int)(base - name), name, hidden) < 0) {
 		path = NULL;
 		return error_errno(err, ENOMEM, "image");
@@ -169,7 +173,7 @@ static int take_of_layer(const struct taking *t, struct archive_entry *entry, co
 	if (strncmp(slash, HIDE, strlen(HIDE)) == 0) {
 		if (archive_entry_size(entry) > 0)
 			return error_set(err, ERR_INVALID,
-					 "\"%.300s\" hides a name and has contents", name);
+					 "\"%.300s\" marks a deleted file, but has contents", name);
 		return hide(t->fs, name, slash, err);
 	}
 	if (first)
@@ -191,7 +195,7 @@ static int take_alone(const struct taking *t, struct archive_entry *entry, const
 	if (!first && !is_file_type(archive_entry_filetype(entry)))
 		return 0;
 	if (name[0] == '/' || (first && first[0] == '/'))
-		return error_set(err, ERR_INVALID, "\"%.300s\": an absolute path",
+		return error_set(err, ERR_INVALID, "\"%.300s\" is an absolute path",
 				 name[0] == '/' ? name : first);
 	return first ? rootfs_link(t->fs, name, first, err) : take_file(t, entry, name, err);
 }
@@ -209,7 +213,7 @@ static int take_all(const struct taking *t, struct error *err)
 			return -1;
 		progress_count((size_t)(t->done + tar_bytes_read(t->from)), (size_t)t->total);
 		if (!name || !*name)
-			return error_set(err, ERR_INVALID, "an entry without a name");
+			return error_set(err, ERR_INVALID, "an entry has no name");
 		if ((t->alone ? take_alone(t, entry, name, err)
 			      : take_of_layer(t, entry, name, err)) < 0)
 			return -1;

@@ -20,13 +20,13 @@ enum { EXIT_OURS = 1, EXIT_USAGE = 2, EXIT_RETRY = 75 };
 static const struct option_row rows[] = {
 	{"json", NULL, option_given, AT(json), "answer with a JSON document"},
 	{"upgrade", NULL, option_given, AT(upgrade),
-	 "look for a newer version even if there is one"},
-	{"rebuild", NULL, option_given, AT(rebuild), "make it again even if it exists"},
+	 "look for a newer version even if one is there"},
+	{"rebuild", NULL, option_given, AT(rebuild), "make it even if it is there already"},
 	{"plan", NULL, option_given, AT(plan), "say what would be fetched, and do nothing"},
 	{"for-pvm", NULL, option_given, AT(for_pvm),
 	 "the kernel from FILE is built for a paravirtual KVM (kvm_pvm)"},
 	{"unconfined", NULL, option_given, AT(unconfined),
-	 "run the programs that read an image or a package without a cell"},
+	 "run the programs that read an image, or a package of yours, without a cell"},
 	{"fd", "N", option_text, AT(fd), "hash this descriptor, or write to it"},
 	{"from-fd", "N", option_text, AT(from_fd), "the archive that --from names, opened"},
 	{"out", "FILE", option_text, AT(out), "file that initrd writes"},
@@ -35,7 +35,7 @@ static const struct option_row rows[] = {
 	{"from", "FILE", option_text, AT(from), "use this kernel, package or archive"},
 	{"name", "NAME", option_text, AT(name), "name of a kernel from FILE"},
 	{"arch", "ARCH", option_text, AT(arch),
-	 "architecture of the machines: amd64 or arm64 (default: this host's)"},
+	 "architecture of its machines: amd64 or arm64 (default: this host's)"},
 	{"size", "MIB", option_text, AT(size),
 	 "size of the imported image's disk (default: its contents plus 1024, at most 4096)"},
 };
@@ -91,7 +91,7 @@ static const char *find_hint(const struct artifact_command *command, enum error_
 	} hints[] = {
 		{REASON_IMAGE_TOO_SMALL, "size", "--size MIB makes room for more"},
 		{REASON_NO_CELL, "unconfined", "--unconfined does without a cell"},
-		{REASON_NO_PACKAGE, "from", "--from FILE takes one that is here"},
+		{REASON_NO_PACKAGE, "from", "--from FILE takes a package that is here"},
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(hints); i++)

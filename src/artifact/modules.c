@@ -122,8 +122,8 @@ int modules_resolve(const char *dep, const char *builtin, const char *const *nam
 		if (line)
 			result = add_module_line(&list, line, err);
 		else if (!find_line(builtin, *names, '\n'))
-			result = error_set(err, ERR_NOT_FOUND, "this kernel has no module %s",
-					   *names);
+			result = error_set(err, ERR_NOT_FOUND,
+					   "this kernel does not have the module %s", *names);
 		if (result < 0) {
 			module_list_free(&list);
 			return -1;

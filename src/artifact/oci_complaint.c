@@ -106,7 +106,7 @@ static bool complain_of_choice(const struct oci_source *source, struct error *er
 	const char *more = l.tags > LISTED_MAX ? " and more" : "";
 
 	if (wrong && *l.asked)
-		error_set(err, ERR_NOT_FOUND, "%s has no image \"%s\" in it, but %s%s",
+		error_set(err, ERR_NOT_FOUND, "%s has no image \"%s\" in it; it has %s%s",
 			  source->path, l.asked, buf_string(&l.text), more);
 	else if (wrong && l.tags > 0)
 		error_set(err, ERR_INVALID,
@@ -114,8 +114,8 @@ static bool complain_of_choice(const struct oci_source *source, struct error *er
 			  source->path, l.images, source->path, l.first, buf_string(&l.text), more);
 	else if (wrong)
 		error_set(err, ERR_INVALID,
-			  "%s has %zu images in it, and none has a tag to name it by", source->path,
-			  l.images);
+			  "%s has %zu images in it, but none has a tag, so none can be chosen",
+			  source->path, l.images);
 	buf_free(&l.text);
 	return wrong;
 }

@@ -34,8 +34,8 @@ static int parse_digest(const char *text, const char *what, char out[DIGEST_TEXT
 {
 	if (strncmp(text, "sha256:", 7) != 0 || strlen(text + 7) != DIGEST_TEXT - 1 ||
 	    strspn(text + 7, "0123456789abcdef") != DIGEST_TEXT - 1)
-		return error_set(err, ERR_UNSUPPORTED, "%s is no SHA-256 digest: \"%.100s\"", what,
-				 text);
+		return error_set(err, ERR_UNSUPPORTED, "%s is not a SHA-256 digest: \"%.100s\"",
+				 what, text);
 	memcpy(out, text + 7, DIGEST_TEXT);
 	return 0;
 }
@@ -83,8 +83,9 @@ static int check_media_type(const json_t *object, const char *what, const char *
 			return 0;
 	if (!type)
 		return 0;
-	return error_set(err, ERR_UNSUPPORTED, "%s%smediaType is \"%.100s\", which is of no image",
-			 what, *what ? "." : "", type);
+	return error_set(err, ERR_UNSUPPORTED,
+			 "%s%smediaType is \"%.100s\", which is not a type of an image", what,
+			 *what ? "." : "", type);
 }
 
 static int take_descriptor(const json_t *object, const char *what, const char *const *types,
@@ -111,7 +112,8 @@ static int check_stored_size(const json_t *descriptor, const char *what, uint64_
 	return (uint64_t)said == actual
 		       ? 0
 		       : error_set(err, ERR_INVALID,
-				   "%s has %" PRIu64 " bytes, and its size is said to be %" PRId64,
+				   "%s has %" PRIu64
+				   " bytes, but its manifest says that its size is %" PRId64,
 				   what, actual, said);
 }
 
@@ -127,7 +129,7 @@ static json_t *read_oci_document(int dir, const char *name, char sha256[DIGEST_T
 		return NULL;
 	document = json_load_strict(buf_bytes(&text), text.len, err);
 	if (document && !json_is_object(document)) {
-		error_set(err, ERR_INVALID, "not an object");
+		error_set(err, ERR_INVALID, "it is not a JSON object");
 		return NULL;
 	}
 	if (document && bytes)
@@ -293,7 +295,7 @@ static int take_diff_ids(const json_t *config, struct oci_image *image, struct e
 				 type);
 	if (json_array_size(list) != image->layer_count)
 		return error_set(err, ERR_INVALID,
-				 "rootfs.diff_ids names %zu layers, and the manifest has %zu",
+				 "rootfs.diff_ids names %zu layers, but the manifest has %zu",
 				 json_array_size(list), image->layer_count);
 	for (size_t i = 0; i < image->layer_count; i++) {
 		const char *text = json_string_value(json_array_get(list, i));
@@ -317,7 +319,7 @@ static int take_manifest(int dir, const json_t *manifest, struct oci_image *imag
 	/* A manifest that is also an index has another meaning for other programs (CVE-2021-41190).
 	 */
 	if (json_object_get(manifest, "manifests"))
-		return error_set(err, ERR_INVALID, "it has \"manifests\" beside layers");
+		return error_set(err, ERR_INVALID, "it has both \"manifests\" and \"layers\"");
 	if (check_media_type(manifest, "", manifest_types, err) < 0 ||
 	    take_descriptor(*config_descriptor, "config", config_types, image->config_sha256, err) <
 		    0)

@@ -78,6 +78,5 @@ int oci_manifests_check_name(const char *name, const struct buf *text, struct er
 	return strcmp(named + strlen(mark), actual) == 0
 		       ? 0
 		       : error_set(err, ERR_INVALID,
-				   "what is there under this name has the digest " PREFIX "%s",
-				   actual);
+				   "the image with this name has the digest " PREFIX "%s", actual);
 }

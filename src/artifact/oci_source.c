@@ -86,7 +86,8 @@ static int look_in_path(const char *path, uint64_t room, enum oci_transport *out
 		return access(layout, F_OK) == 0
 			       ? 0
 			       : error_set(err, ERR_INVALID,
-					   "%s has no file oci-layout: it is no OCI layout", path);
+					   "%s has no file oci-layout: it is not an OCI layout",
+					   path);
 	*out = OCI_ARCHIVE;
 	got = reader_has(path, room, "oci-layout", err);
 	if (got == 0) {
@@ -94,11 +95,11 @@ static int look_in_path(const char *path, uint64_t room, enum oci_transport *out
 		got = reader_has(path, room, "manifest.json", err);
 	}
 	if (got < 0)
-		return error_prefix(err, "%s is no archive of an image", path);
+		return error_prefix(err, "%s is not an archive of an image", path);
 	return got ? 0
 		   : error_set(
 			     err, ERR_INVALID,
-			     "%s has neither oci-layout nor manifest.json in it: it is no archive of an image",
+			     "%s has neither oci-layout nor manifest.json in it: it is not an archive of an image",
 			     path);
 }
 
@@ -151,7 +152,7 @@ static int in_registry(struct oci_source *source, const char *name, struct error
 	if (!*name || strchr("/.~-", *name))
 		return error_set(
 			err, ERR_NOT_FOUND,
-			"%s is not there; the image of a registry is named as in \"docker.io/library/debian:12\"",
+			"%s does not exist; an image of a registry has a name like \"docker.io/library/debian:12\"",
 			*name ? name : "a file without a name");
 	source->transport = DOCKER_REGISTRY;
 	if (put_source_text(&source->ref, err, "docker://%s", name) < 0)
@@ -174,11 +175,11 @@ static int find_oci_source(const char *text, struct oci_source *source, struct e
 		return in_registry(source, rest, err);
 	len = path_length(rest);
 	if (len == 0 && (named < ARRAY_SIZE(transports) || is_called_archive(rest)))
-		return error_set(err, ERR_NOT_FOUND, "%s is not there", rest);
+		return error_set(err, ERR_NOT_FOUND, "%s does not exist", rest);
 	if (len == 0 && is_of_other_transport(rest))
 		return error_set(
 			err, ERR_INVALID,
-			"%s: images are imported from a path, from one after \"oci:\", \"oci-archive:\" or \"docker-archive:\", and from a registry (\"docker://\")",
+			"%s: images are imported from a path, also with \"oci:\", \"oci-archive:\" or \"docker-archive:\" before it, and from a registry (\"docker://\")",
 			rest);
 	if (len == 0)
 		return in_registry(source, rest, err);
@@ -419,6 +420,6 @@ int oci_source_check_manifest(const struct oci_source *source, const char *sha25
 		return error_prefix(err, "%s", source->ref);
 	return there ? 0
 		     : error_set(err, ERR_INVALID,
-				 "%s: its manifest is damaged: there is no blob of its digest %s",
+				 "%s: its manifest is damaged: there is no blob with its digest %s",
 				 source->ref, sha256);
 }

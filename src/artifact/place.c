@@ -154,7 +154,7 @@ int place_require_space(const struct place *place, uint64_t bytes, struct error 
 		return 0;
 	return error_set(
 		err, ERR_IO,
-		"this needs %llu MiB in %s and %llu are free: make room, or name another place by MICROAGENT_CACHE_DIR",
+		"this needs %llu MiB in %s, but %llu MiB are free: make room, or name another directory in MICROAGENT_CACHE_DIR",
 		(unsigned long long)(bytes >> 20), place->cache,
 		(unsigned long long)(free_bytes >> 20));
 }

@@ -236,7 +236,8 @@ static int take_failure(const struct note *note, size_t len, struct error *err)
 	struct error told;
 
 	if (len != sizeof(told))
-		return error_set(err, ERR_INTERNAL, "the reader of archives makes no sense");
+		return error_set(err, ERR_INTERNAL,
+				 "the reader of archives sent a malformed answer");
 	memcpy(&told, note->bytes, sizeof(told));
 	told.msg[sizeof(told.msg) - 1] = '\0';
 	error_set(err, error_code_from_name(error_code_name(told.code)), "%s", told.msg);
@@ -278,7 +279,7 @@ static int take_note(const struct reader_work *work, int sock, struct proc *chil
 	if (note.kind == ASKED) {
 		if (!work->serve || len > READER_ASKED_MAX)
 			return error_set(err, ERR_INTERNAL,
-					 "the reader of archives makes no sense");
+					 "the reader of archives sent a malformed answer");
 		if (work->serve(work->data, note.bytes, len, err) < 0)
 			return -1;
 		if (send(sock, "", 1, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)

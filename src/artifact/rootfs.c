@@ -162,12 +162,11 @@ static struct rootfs_node *rootfs_add_node(struct rootfs *fs, struct rootfs_node
 	size_t path_len = dir->path_len + 1 + strlen(name);
 
 	if (path_len > ROOTFS_PATH_MAX) {
-		error_set(err, ERR_INVALID, "a path of more than %d bytes", ROOTFS_PATH_MAX);
+		error_set(err, ERR_INVALID, "the path is longer than %d bytes", ROOTFS_PATH_MAX);
 		return NULL;
 	}
 	if (fs->count >= fs->bounds.count) {
-		error_set(err, ERR_INVALID, "it holds more than %" PRIu64 " files",
-			  fs->bounds.count);
+		error_set(err, ERR_INVALID, "it has more than %" PRIu64 " files", fs->bounds.count);
 		return NULL;
 	}
 	if (rootfs_count_file(fs, file, err) < 0 || rootfs_take_text(fs, path_len, err) < 0)
@@ -230,12 +229,12 @@ struct walk {
 static int follow_link(struct rootfs *fs, const char *target, struct walk *how, struct error *err)
 {
 	if (++how->links > LINKS_MAX)
-		return error_set(err, ERR_INVALID, "too many links to directories");
+		return error_set(err, ERR_INVALID, "the path has too many links to directories");
 	fs->followed += strlen(target);
 	return fs->followed > FOLLOWED_MAX
 		       ? error_set(
 				 err, ERR_INVALID,
-				 "the links to directories on the way of its files have targets of more than %" PRIu64
+				 "the targets of the links to directories in the paths of its files have more than %" PRIu64
 				 " bytes in all",
 				 FOLLOWED_MAX)
 		       : 0;
@@ -253,12 +252,13 @@ static int walk_to_dir(struct rootfs *fs, struct rootfs_node *at, const char *pa
 	while (next_name(&path, name)) {
 		if (strcmp(name, "..") == 0) {
 			if (!in_link)
-				return error_set(err, ERR_INVALID, "a path with \"..\" in it");
+				return error_set(err, ERR_INVALID, "the path has \"..\" in it");
 			at = at->parent ? at->parent : at;
 			continue;
 		}
 		if (strlen(name) > ROOTFS_NAME_MAX)
-			return error_set(err, ERR_INVALID, "a name of more than %d bytes",
+			return error_set(err, ERR_INVALID,
+					 "a name in the path is longer than %d bytes",
 					 ROOTFS_NAME_MAX);
 		next = child(at, name);
 		if (!next && !how->create)
@@ -268,7 +268,7 @@ static int walk_to_dir(struct rootfs *fs, struct rootfs_node *at, const char *pa
 		if (S_ISLNK(next->file->mode)) {
 			if (fs->bounds.straight)
 				return error_set(err, ERR_INVALID,
-						 "\"%s\" is on its way and a symlink", name);
+						 "\"%s\" in its path is a symbolic link", name);
 			const char *target = next->file->text;
 
 			if (follow_link(fs, target, how, err) < 0 ||
@@ -280,7 +280,7 @@ static int walk_to_dir(struct rootfs *fs, struct rootfs_node *at, const char *pa
 		} else if (!S_ISDIR(next->file->mode)) {
 			return how->create
 				       ? error_set(err, ERR_INVALID,
-						   "\"%s\" is on its way and no directory", name)
+						   "\"%s\" in its path is not a directory", name)
 				       : 0;
 		}
 		at = next;
@@ -306,12 +306,13 @@ static char *split_path(const char *path, char name[ROOTFS_NAME_MAX + 1], struct
 		end = start;
 	}
 	if (end - start > ROOTFS_NAME_MAX) {
-		error_set(err, ERR_INVALID, "a name of more than %d bytes", ROOTFS_NAME_MAX);
+		error_set(err, ERR_INVALID, "a name in the path is longer than %d bytes",
+			  ROOTFS_NAME_MAX);
 		return NULL;
 	}
 	snprintf(name, ROOTFS_NAME_MAX + 1, "%.*s", (int)(end - start), path + start);
 	if (strcmp(name, "..") == 0) {
-		error_set(err, ERR_INVALID, "a path with \"..\" in it");
+		error_set(err, ERR_INVALID, "the path has \"..\" in it");
 		return NULL;
 	}
 	char *dir = strndup(path, start);
@@ -341,7 +342,7 @@ static int put_node(struct rootfs *fs, const char *path, struct rootfs_file *fil
 		return -1;
 	there = *name ? child(dir, name) : &fs->root;
 	if (!*name && !S_ISDIR(file->mode))
-		return error_set(err, ERR_INVALID, "the root is no directory");
+		return error_set(err, ERR_INVALID, "the root is not a directory");
 	if (there && S_ISDIR(there->file->mode) && S_ISDIR(file->mode)) {
 		if (rootfs_count_file(fs, file, err) < 0)
 			return -1;
@@ -429,7 +430,7 @@ int rootfs_link(struct rootfs *fs, const char *path, const char *target, struct 
 	there = dir && *name ? child(dir, name) : NULL;
 	if (!there || S_ISDIR(there->file->mode))
 		return error_set(err, ERR_INVALID, "\"%.300s\" is a hard link to \"%.300s\", %s",
-				 path, target, there ? "a directory" : "which is not there");
+				 path, target, there ? "a directory" : "which does not exist");
 	there->file->names++;
 	return rootfs_put(fs, path, there->file, err);
 }

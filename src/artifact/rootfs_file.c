@@ -27,7 +27,7 @@ int rootfs_take_text(struct rootfs *fs, uint64_t bytes, struct error *err)
 {
 	if (bytes > fs->bounds.text - fs->text)
 		return error_set(err, ERR_INVALID,
-				 "its names, links and attributes are more than %" PRIu64
+				 "its names, links and attributes have more than %" PRIu64
 				 " bytes together",
 				 fs->bounds.text);
 	fs->text += bytes;

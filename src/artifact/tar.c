@@ -14,7 +14,8 @@
 #include "base/limits.h"
 
 #define MAGIC_AT 257
-#define NO_ARCHIVE "it is no tar archive, neither plain nor compressed by gzip, bzip2, xz or zstd"
+#define NO_ARCHIVE \
+	"it is not a tar archive, neither plain nor compressed by gzip, bzip2, xz or zstd"
 #define HEADERS \
 	UINT64_C(4096) /* an entry's headers, special ones too, and what follows its contents */
 #define BLOCK UINT64_C(4096) /* the least that a file takes on disk */
@@ -29,7 +30,7 @@ void tar_close(struct tar_reading *tar)
 
 int tar_out_of_memory(struct error *err)
 {
-	return error_set(err, ERR_INVALID, "it takes more than %llu MiB of memory to be read",
+	return error_set(err, ERR_INVALID, "more than %llu MiB of memory are needed to read it",
 			 (unsigned long long)limit_get(LIMIT_ARCHIVE_MEMORY_MIB));
 }
 
@@ -55,8 +56,8 @@ int tar_failed(const struct tar_reading *tar, struct error *err)
 	if (entry == 0)
 		return error_set(err, ERR_INVALID, NO_ARCHIVE);
 	return error_set(err, ERR_INVALID,
-			 tar->from.ended ? "it ends too early, in or behind its entry %d"
-					 : "it is damaged in or behind its entry %d",
+			 tar->from.ended ? "it ends too early, in or after its entry %d"
+					 : "it is damaged in or after its entry %d",
 			 entry);
 }
 
@@ -88,7 +89,7 @@ int tar_count(struct tar_bound *bound, uint64_t bytes, struct error *err)
 	if (bytes > bound->most - bound->unpacked)
 		return error_set(
 			err, ERR_INVALID,
-			"all that it unpacks to, with headers and with files that are replaced, is more than %" PRIu64
+			"what it unpacks to, with headers and replaced files, is more than %" PRIu64
 			" MiB",
 			bound->most >> 20);
 	bound->unpacked += bytes;
@@ -200,7 +201,7 @@ int tar_digest(struct tar_reading *tar, uint64_t *behind, char out[DIGEST_TEXT],
 		if (*behind > most)
 			return error_set(err, ERR_INVALID,
 					 "more than %" PRIu64
-					 " bytes are behind the ends of the layers up to this one",
+					 " bytes come after the ends of the layers up to this one",
 					 most);
 	}
 	return n < 0 ? tar_failed(tar, err) : hash_end(tar->hash, out, err);
@@ -211,12 +212,12 @@ int tar_digest(struct tar_reading *tar, uint64_t *behind, char out[DIGEST_TEXT],
 int tar_admit(struct tar_files *files, int64_t size, struct error *err)
 {
 	if (size < 0)
-		return error_set(err, ERR_INVALID, "a file of negative size");
+		return error_set(err, ERR_INVALID, "the size of a file is negative");
 	if ((uint64_t)size > files->most_bytes || files->bytes + (uint64_t)size > files->most_bytes)
 		return error_set(err, ERR_INVALID, "it unpacks to more than %" PRIu64 " bytes",
 				 files->most_bytes);
 	if (++files->count > files->most_count)
-		return error_set(err, ERR_INVALID, "it holds more than %" PRIu64 " files",
+		return error_set(err, ERR_INVALID, "it has more than %" PRIu64 " files",
 				 files->most_count);
 	files->bytes += ((uint64_t)size + BLOCK - 1) / BLOCK * BLOCK;
 	return 0;
@@ -236,7 +237,7 @@ int tar_copy_data(const struct tar_reading *tar, int fd, int64_t size, struct er
 
 	while ((got = archive_read_data_block(tar->archive, &block, &len, &at)) == ARCHIVE_OK) {
 		if (at < 0 || at > size || (la_int64_t)len > size - at)
-			return error_set(err, ERR_INVALID, "more data than the file has");
+			return error_set(err, ERR_INVALID, "the file has more data than its size");
 		if (artifact_check_signal(err) < 0 || packed_put(fd, block, len, at, err) < 0)
 			return -1;
 		progress_draw();
@@ -280,12 +281,12 @@ int tar_check_files(struct tar_reading *tar, struct error *err)
 		if (artifact_check_signal(err) < 0)
 			return -1;
 		if (kind != S_IFREG && kind != S_IFDIR && !archive_entry_hardlink(entry))
-			return error_set(err, ERR_INVALID, "%.300s is no regular file",
+			return error_set(err, ERR_INVALID, "%.300s is not a regular file",
 					 there ? there : "an entry");
 		/* Other readers, like skopeo's, take such contents as the next entry, which was
 		 * then not checked here. */
 		if (archive_entry_hardlink(entry) && archive_entry_size(entry) > 0)
-			return error_set(err, ERR_INVALID, "%.300s is a link with contents",
+			return error_set(err, ERR_INVALID, "%.300s is a link, but has contents",
 					 there ? there : "an entry");
 	}
 	return got == ARCHIVE_EOF ? 0 : tar_failed(tar, err);

@@ -163,8 +163,7 @@ static int count_entry(int dir, const char *name, unsigned level, struct use *us
 		return 0;
 	if (level == ROOM_LEVELS)
 		return error_set(err, ERR_INVALID,
-				 "it unpacks to directories that lie more than %d deep",
-				 ROOM_LEVELS);
+				 "it unpacks to directories more than %d levels deep", ROOM_LEVELS);
 	autoclose int below = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (below >= 0)
 		return count_use(below, level + 1, use, err);
@@ -203,7 +202,7 @@ static int check_disk(int dir, struct error *err)
 	return (uint64_t)disk.f_bavail * disk.f_frsize >= spare
 		       ? 0
 		       : error_set(err, ERR_IO,
-				   "no space left on this host's disk but the last %" PRIu64 " MiB",
+				   "this host's disk is full, except for the last %" PRIu64 " MiB",
 				   spare >> 20);
 }
 
@@ -220,8 +219,8 @@ static int check_room(const struct tool_room *room, struct error *err)
 
 int tool_room_exceeded(uint64_t bytes, struct error *err)
 {
-	error_set(err, ERR_INVALID, "it takes more than %" PRIu64 " MiB to be fetched and unpacked",
-		  bytes >> 20);
+	error_set(err, ERR_INVALID,
+		  "it takes more than %" PRIu64 " MiB of disk to fetch and unpack it", bytes >> 20);
 	return error_reason(err, REASON_IMAGE_TOO_SMALL, "");
 }
 
@@ -461,7 +460,7 @@ static const char *last_stderr(struct buf *b)
 	for (size_t i = 0; i < b->len; i++)
 		if (b->data[b->start + i] < ' ' || b->data[b->start + i] == 0x7f)
 			b->data[b->start + i] = ' ';
-	return b->len ? buf_string(b) : "it said nothing";
+	return b->len ? buf_string(b) : "it printed no message";
 }
 
 static const char *name_of_tool(const struct tool *tool)

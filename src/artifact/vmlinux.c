@@ -73,7 +73,7 @@ static int tell_packing(struct archive *archive, struct error *err)
 	const char *why = archive_error_string(archive);
 
 	return error_set(err, ERR_UNSUPPORTED, "the kernel in it cannot be unpacked: %.160s",
-			 why ? why : "an unknown packing");
+			 why ? why : "its compression is unknown");
 }
 
 static int write_kernel(struct archive *archive, int out, struct error *err)
@@ -86,7 +86,8 @@ static int write_kernel(struct archive *archive, int out, struct error *err)
 
 	while ((got = archive_read_data_block(archive, &block, &len, &at)) == ARCHIVE_OK) {
 		if (total == 0 && (len < SELFMAG || memcmp(block, ELFMAG, SELFMAG) != 0))
-			return error_set(err, ERR_UNSUPPORTED, "what is packed in it is no ELF");
+			return error_set(err, ERR_UNSUPPORTED,
+					 "what is packed in it is not an ELF file");
 		if ((int64_t)len > KERNEL_MAX - total)
 			return error_set(err, ERR_INVALID, "what is packed in it is too long");
 		if (artifact_check_signal(err) < 0 || packed_put(out, block, len, total, err) < 0)
@@ -95,7 +96,7 @@ static int write_kernel(struct archive *archive, int out, struct error *err)
 	}
 	if (got != ARCHIVE_EOF)
 		return tell_packing(archive, err);
-	return total ? 0 : error_set(err, ERR_INVALID, "nothing is packed in it");
+	return total ? 0 : error_set(err, ERR_INVALID, "there is nothing packed in it");
 }
 
 /* --- by a reader ----------------------------------------------------------------------------- */
@@ -119,7 +120,7 @@ static int unpack_kernel_file(void *data, struct buf *out, struct error *err)
 	if (to < 0)
 		return error_errno(err, errno, "%s", u->name);
 	if (find_payload(u->kernel, &payload) < 0)
-		return error_set(err, ERR_INVALID, "it is no bzImage");
+		return error_set(err, ERR_INVALID, "it is not a bzImage");
 	if (lseek(u->kernel, payload.at, SEEK_SET) < 0)
 		return error_errno(err, errno, "read");
 	if (packed_begin(&packed, u->kernel, payload.size, err) == 0) {

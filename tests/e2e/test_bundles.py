@@ -151,7 +151,7 @@ def test_bundles_are_disks_of_the_guest(host):
     ("hard-link-out", [entry("h", tarfile.LNKTYPE, link="../../../../etc/passwd")], ""),
     ("hard-link-absolute", [entry("h", tarfile.LNKTYPE, link="/etc/passwd")], ""),
     ("hard-link-through-link", [entry("d", tarfile.SYMTYPE, link="/etc"), entry("h", tarfile.LNKTYPE, link="d/passwd")], ""),
-    ("long", [(entry("/".join(["!touch escaped;#"] * 600)), b"x")], "a path of more than 4000 bytes"),
+    ("long", [(entry("/".join(["!touch escaped;#"] * 600)), b"x")], "the path is longer than 4000 bytes"),
 ])
 def test_hostile_archives(host, name, entries, text):
     path = archive(host.base / f"{name}.tar", *entries)
@@ -199,7 +199,7 @@ def test_archives_that_are_none_or_too_much(host):
     # The file begins as the end of an archive does, and as a disk image.
     for behind in (b"x", bytes(1 << 20) + b"x"):
         for packed in (bytes, gzip.compress):
-            refused(packed(bytes(1024) + behind), "it is no tar archive", "invalid")
+            refused(packed(bytes(1024) + behind), "it is not a tar archive", "invalid")
     huge = entry("huge")
     huge.size = 1 << 45  # 32 TiB that do not exist
     refused(huge.tobuf(), "more than", "invalid")
@@ -209,9 +209,9 @@ def test_archives_that_are_none_or_too_much(host):
     refused(data, "more than 5 files", "invalid", env={"MICROAGENT_TEST_LIMIT_BUNDLE_FILES": "5"})
     few = {"MICROAGENT_TEST_LIMIT_ARCHIVE_MEMORY_MIB": "32"}
     for greedy in (many_holes(1_000_000), with_dictionary(data, 30)):  # of 128 MiB
-        refused(greedy, "it takes more than 32 MiB of memory to be read", "invalid", env=few)
-    refused(with_dictionary(data, 40), "it takes more than 1024 MiB of memory", "invalid")  # of 4 GiB
-    refused(data[:3000], "it ends too early, in or behind its entry 1", "invalid")
+        refused(greedy, "more than 32 MiB of memory are needed to read it", "invalid", env=few)
+    refused(with_dictionary(data, 40), "more than 1024 MiB of memory are needed to read it", "invalid")  # of 4 GiB
+    refused(data[:3000], "it ends too early, in or after its entry 1", "invalid")
     for path, text in (("/nonexistent.tar", "No such file"), (str(host.base), "not a regular file")):
         config = small_config(host, bundles=[{"name": "b", "path": path, "mountpoint": "/b"}])
         for command in ("check", "prepare", "run"):

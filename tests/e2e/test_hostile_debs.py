@@ -79,7 +79,7 @@ def test_a_package_is_taken_however_it_is_compressed(host, cache, end, pack):
 def test_a_link_in_the_place_of_a_module(host, cache, secret, link):
     """The attack put a file of root into the initrd of every guest of that kernel."""
     path = deb(host.base / "k.deb", boot(), builtin("virtio_pci"), order("virtio_pci"), link(f"./lib/modules/{RELEASE}/kernel/virtio_pci.ko", str(secret)))
-    refused(host, cache, path, of_package(f"modules of kernel {RELEASE}: this kernel has no module virtio_pci"), "not-found")
+    refused(host, cache, path, of_package(f"modules of kernel {RELEASE}: this kernel does not have the module virtio_pci"), "not-found")
 
 
 @pytest.mark.parametrize("name", ["lib", "lib/modules", f"lib/modules/{RELEASE}", f"usr/lib/modules/{RELEASE}"])
@@ -103,16 +103,16 @@ def test_a_link_in_the_place_of_the_kernel(host, cache):
     victim = host.base / "victim"
     victim.mkdir()
     (victim / f"vmlinuz-{RELEASE}").write_bytes(hostile_debs.kernel() + SECRET)
-    said = of_package("the package holds no file boot/vmlinuz-*")
+    said = of_package("the package has no file boot/vmlinuz-*")
     for entry in (symlink("boot", str(victim)), symlink(f"boot/vmlinuz-{RELEASE}", str(victim / f"vmlinuz-{RELEASE}")),
                   hardlink(f"boot/vmlinuz-{RELEASE}", str(victim / f"vmlinuz-{RELEASE}")), file(f"boot/vmlinuz-{RELEASE}", kind=tarfile.FIFOTYPE)):
         refused(host, cache, deb(host.base / "k.deb", entry, builtin()), said)
 
 
 @pytest.mark.parametrize("entries,said", [
-    ([file("./lib/modules/../../../outside", b"x")], '"./lib/modules/../../../outside": a path that leads elsewhere'),
-    ([boot(), file(f"usr/boot/vmlinuz-{RELEASE}", b"x")], f'"usr/boot/vmlinuz-{RELEASE}": another file is in its place'),
-    ([boot(), file(f"boot/vmlinuz-{RELEASE}/below", b"x")], f'"boot/vmlinuz-{RELEASE}/below": another file is in its place'),
+    ([file("./lib/modules/../../../outside", b"x")], '"./lib/modules/../../../outside": the path leads out of the package'),
+    ([boot(), file(f"usr/boot/vmlinuz-{RELEASE}", b"x")], f'"usr/boot/vmlinuz-{RELEASE}": the package has another file in its place'),
+    ([boot(), file(f"boot/vmlinuz-{RELEASE}/below", b"x")], f'"boot/vmlinuz-{RELEASE}/below": the package has another file in its place'),
 ])
 def test_names_that_lead_elsewhere(host, cache, entries, said):
     path = deb(host.base / "k.deb", *entries)
@@ -123,7 +123,7 @@ def test_names_that_lead_elsewhere(host, cache, entries, said):
 def test_a_release_is_a_plain_name(host, cache, release):
     """The name is a word of depmod's, a directory, and a line that people read."""
     path = deb(host.base / "k.deb", file(f"boot/vmlinuz-{release}", hostile_debs.kernel()))
-    refused(host, cache, path, of_package(f'"boot/vmlinuz-{release}" names no release'))
+    refused(host, cache, path, of_package(f'"boot/vmlinuz-{release}" does not name a release'))
     assert "\033" not in host("kernel", "install", "--from", path, check=1).stderr
 
 
@@ -140,8 +140,8 @@ def test_what_it_unpacks_to_is_bounded(host, cache):
 def test_what_is_no_package(host, cache):
     whole = deb(host.base / "k.deb", boot(), builtin()).read_bytes()
     path = host.base / "wrong.deb"
-    for data, said in ((b"", "it is no Debian package"), (whole[:8], "it is no Debian package: it has no control.tar"),
-                       (b"!<arch>\n" + hostile_debs.member("control.tar", b"no archive"), "control.tar: it is no tar archive, neither plain nor "
+    for data, said in ((b"", "it is not a Debian package"), (whole[:8], "it is not a Debian package: it has no control.tar"),
+                       (b"!<arch>\n" + hostile_debs.member("control.tar", b"no archive"), "control.tar: it is not a tar archive, neither plain nor "
                         "compressed by gzip, bzip2, xz or zstd"), (whole.replace(b"Package: ", b"Packets: "), "no line Package: ")):
         path.write_bytes(data)
         for command in ("install", "build"):
@@ -149,7 +149,7 @@ def test_what_is_no_package(host, cache):
             assert answer["error"].endswith(f"{path}: {said}"), answer
             assert_nothing_of_it(cache)
     path.write_bytes(whole[:whole.index(b"data.tar")])
-    refused(host, cache, path, of_package(f"{path}: it is no Debian package: it has no data.tar"))
+    refused(host, cache, path, of_package(f"{path}: it is not a Debian package: it has no data.tar"))
 
 
 # Stand-ins for depmod, make and strip. Each prints what it can reach.
@@ -215,7 +215,7 @@ def test_what_depmod_leaves_leads_nowhere(host, cache, secret):
         (host.base / "tools" / "skopeo").rename(host.base / "tools" / "depmod")
         (secret.parent / "virtio_pci.ko").write_bytes(SECRET)
         answer = host.json("kernel", "install", "--from", deb(host.base / "k.deb", boot(), builtin("virtio_pci")), check=1)
-        assert answer["errorCode"] == "invalid" and answer["error"].endswith(": a link, or it leads out of its tree"), answer
+        assert answer["errorCode"] == "invalid" and answer["error"].endswith("is a link, or it leads out of its tree"), answer
         assert_nothing_of_it(cache)
 
 
@@ -254,7 +254,7 @@ def test_another_package_of_the_same_version(host, cache):
     assert b"first" in Path(host.json("kernel", "install", "--from", first)["path"]).read_bytes()
     assert host("kernel", "install", "--from", first, check=0).stdout == f"{NAME} is installed\n"
     said = host("kernel", "install", "--from", second, check=0).stdout
-    assert said == f"{NAME} is installed; it replaces what was there under that name\n"
+    assert said == f"{NAME} is installed; it replaces the kernel that had this name\n"
     assert b"second" in (cache / "kernels" / NAME).read_bytes()
     # A record from a time when no package was noted belongs to none.
     path = cache / "kernels" / f"{NAME}.json"
@@ -375,9 +375,9 @@ def test_a_source_that_is_a_link(host, cache):
     (victim / "Makefile").write_text(f"allnoconfig:\n\ttouch {victim}/ran\n")
     before = tree(victim)
     path = source(host.base / "s.deb", symlink(SOURCE, str(victim)))
-    build_refused(host, cache, path, f"{path} holds no directory {SOURCE}", "invalid")
+    build_refused(host, cache, path, f"{path} has no directory {SOURCE}", "invalid")
     path = source(host.base / "s.deb", directory(SOURCE), symlink(f"{SOURCE}/Makefile", str(victim / "Makefile")))
-    build_refused(host, cache, path, f"{SOURCE}/Makefile: a link, or it leads out of its tree", "invalid")
+    build_refused(host, cache, path, f"{SOURCE}/Makefile is a link, or it leads out of its tree", "invalid")
     assert tree(victim) == before
 
 

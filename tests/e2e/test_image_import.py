@@ -132,21 +132,21 @@ def test_layers_over_each_other(host, cache):
 
 
 @pytest.mark.parametrize("entries,said", [
-    ([file("../outside", b"x")], '"../outside": a path with ".."'),
+    ([file("../outside", b"x")], '"../outside": the path has ".."'),
     ([file("a/../../outside", b"x")], '".."'),
-    ([hardlink("passwd", "/etc/passwd")], "which is not there"),
+    ([hardlink("passwd", "/etc/passwd")], "which does not exist"),
     ([hardlink("f", "../../etc/passwd")], '".."'),
     ([directory("d"), hardlink("f", "d")], "a directory"),
-    ([file("f", b"x"), file("f/below", b"x")], "no directory"),
+    ([file("f", b"x"), file("f/below", b"x")], "not a directory"),
     ([symlink("a", "b"), symlink("b", "a"), file("a/f", b"x")], "too many links"),
     # Each file is 70 KB of link targets away: minutes of processor time for a layer of 187 KB.
     ([directory("d"), *(symlink(f"l{i}", "./" * 900 + (f"l{i + 1}" if i < 38 else "d")) for i in range(39)),
-      *(file(f"l0/{i}", b"") for i in range(2000))], "targets of more than 67108864 bytes in all"),
-    ([file("d/.wh...", b"")], "hides nothing"),
-    ([file(".wh.", b"")], "hides nothing"),
+      *(file(f"l0/{i}", b"") for i in range(2000))], "have more than 67108864 bytes in all"),
+    ([file("d/.wh...", b"")], "marks a deleted file, but names none"),
+    ([file(".wh.", b"")], "marks a deleted file, but names none"),
     ([file("x", b"", xattrs={"user.big": b"v" * 5000})], "extended attributes"),
     ([file("x", b"", xattrs={"user." + "n" * 251: b""})], "more than 255 bytes"),
-    ([file("/".join(["d" * 200] * 25), b"x")], "a path of more than"),
+    ([file("/".join(["d" * 200] * 25), b"x")], "the path is longer than"),
 ])
 def test_a_hostile_layer(host, cache, entries, said):
     assert said in refused(host, cache, simple(host, *entries).path)
@@ -202,7 +202,7 @@ def test_nobody_else_exchanges_a_source(host, cache, kind):
     shutil.copytree(layout.path, theirs / "long")
     os.truncate(next((theirs / "long" / "blobs" / "sha256").iterdir()), 1 << 42)
     subprocess.run(["chown", "-R", "4242:4242", theirs], check=True)
-    assert refused(host, cache, theirs / "long").endswith("it takes more than 1024 MiB to be fetched and unpacked")
+    assert refused(host, cache, theirs / "long").endswith("it takes more than 1024 MiB of disk to fetch and unpack it")
     if kind == "link":
         source = host.base / "link"
         source.symlink_to(theirs / "source")
@@ -236,7 +236,7 @@ def test_readers_of_an_archive_agree(host, cache):
         header("oci-layout", tarfile.REGTYPE, len(version)), version.ljust(512, b"\0"), header("pax", tarfile.XHDTYPE, len(note)),
         note.ljust(512, b"\0"), header("other", tarfile.LNKTYPE, len(fifo), "oci-layout"), fifo,
         header("blobs/", tarfile.DIRTYPE, mode=0o755), header("blobs/sha256/", tarfile.DIRTYPE, mode=0o755), bytes(10240)]))
-    assert refused(host, cache, f"oci-archive:{host.base}/two.tar").endswith("other is a link with contents")
+    assert refused(host, cache, f"oci-archive:{host.base}/two.tar").endswith("other is a link, but has contents")
 
 
 def test_names_are_bytes_to_the_last_one(host, cache):
@@ -364,13 +364,13 @@ def test_what_skopeo_writes_is_bounded(host, cache):
     layout = Layout(host.base / "layout")
     layout.image([layer(file("f", b"contents")), *(layer(file(f"{i}", os.urandom(3 << 20))) for i in range(3))])
     host.env[FETCH_BYTES] = str(8 << 20)
-    more = "it takes more than 8 MiB to be fetched and unpacked"
+    more = "it takes more than 8 MiB of disk to fetch and unpack it"
     for words in ((), ("--unconfined",)):
         for ref in (f"docker-archive:{packed}", f"docker-archive:{plain}", f"oci:{layout.path}"):
             assert refused(host, cache, ref, *SIZE, *words) == f"{ref}: {more}"
     said = host("image", "import", *SIZE, "box", layout.path, check=1).stderr
     assert more in said and "microagent: hint: --size MIB makes room for more\n" in said
-    assert refused(host, cache, packed).startswith(f"{packed} is no archive of an image: all that it unpacks to, ")
+    assert refused(host, cache, packed).startswith(f"{packed} is not an archive of an image: what it unpacks to, ")
     assert not [path for path in os.listdir("/var/tmp") if path.startswith(("docker-tar", "oci"))]
     host.env[FETCH_BYTES] = str(64 << 20)
     host("image", "import", *SIZE, "box", packed, check=0)

@@ -84,7 +84,7 @@ def test_a_layer_that_ends_too_early(host, cache):
     ({"config": {"User": "a\nb"}}, "invalid", "User"),
     ({"config": {"Env": ["A=" + "x" * 70000]}}, "invalid", "60000"),
     ({"rootfs": None}, "invalid", "configuration: rootfs is required"),
-    ({"rootfs": {"type": "layers", "diff_ids": None}}, "invalid", "configuration: rootfs.diff_ids names 0 layers, and the manifest has 1"),
+    ({"rootfs": {"type": "layers", "diff_ids": None}}, "invalid", "configuration: rootfs.diff_ids names 0 layers, but the manifest has 1"),
 ])
 def test_a_bad_configuration(host, cache, changes, code, said):
     layout = Layout(host.base / "layout")
@@ -184,9 +184,9 @@ def test_archives_and_tags(host, cache):
         said = host("image", "import", *SIZE, "box", ref, check=1).stderr
         assert said == f"microagent: {ref} has 2 images in it: name one, as {ref}:first; they are first, second\n"
     said = host("image", "import", *SIZE, "box", f"oci:{layout.path}:third", check=1).stderr
-    assert said == f'microagent: {layout.path} has no image "third" in it, but first, second\n'
+    assert said == f'microagent: {layout.path} has no image "third" in it; it has first, second\n'
     said = host("image", "import", *SIZE, "box", f"{docker}:test/image:2", check=1).stderr
-    assert said == f'microagent: {docker} has no image "test/image:2" in it, but test/image:1\n'
+    assert said == f'microagent: {docker} has no image "test/image:2" in it; it has test/image:1\n'
     assert set(listing(cache)) == {"three"}
 
 
@@ -226,8 +226,8 @@ def test_a_registry(host, cache):
 
 
 @pytest.mark.parametrize("ref,said,code", [
-    *[(f"nosuch{end}", f"nosuch{end} is not there", "not-found") for end in (".tar", ".tar.gz", ".tgz", ".tar.xz", ".tar.zst")],
-    ("./nosuch", "./nosuch is not there", "not-found"), ("../nosuch", "../nosuch is not there", "not-found"),
+    *[(f"nosuch{end}", f"nosuch{end} does not exist", "not-found") for end in (".tar", ".tar.gz", ".tgz", ".tar.xz", ".tar.zst")],
+    ("./nosuch", "./nosuch does not exist", "not-found"), ("../nosuch", "../nosuch does not exist", "not-found"),
     *[(ref, f"{ref}: images are imported from a path", "invalid")
       for ref in ("dir:/tmp", "https://localhost:1/x", "docker-daemon:debian:12", "containers-storage:x")],
 ])
@@ -252,13 +252,13 @@ def test_names_that_are_none(host, cache):
     (host.base / "plain").mkdir()
     (host.base / "text").write_text("no archive")
     (host.base / "tar").write_bytes(layer(file("f", b"x")))
-    for where, said, code in ((host.base / "absent", "is not there", "not-found"), ("oci:" + str(host.base / "absent"), "is not there", "not-found"),
+    for where, said, code in ((host.base / "absent", "does not exist", "not-found"), ("oci:" + str(host.base / "absent"), "does not exist", "not-found"),
                               (host.base / "plain", "oci-layout", "invalid"), (host.base / "text", "no archive", "invalid"),
                               (host.base / "tar", "neither oci-layout nor manifest.json", "invalid"), ("", "without a name", "not-found")):
         assert said in refused(host, cache, where, code=code)
     # Words behind "--" are names, whatever they look like.
     for word in ("--help", "--json", "--rebuild", "-h"):
-        assert host("image", "import", *SIZE, "--", "box", word, check=1).stderr.startswith(f"microagent: {word} is not there")
+        assert host("image", "import", *SIZE, "--", "box", word, check=1).stderr.startswith(f"microagent: {word} does not exist")
     for name in ("busybox", "debian", "a/b", "../x", ".hidden", "Large", "x" * 65, "", "--help"):
         answer = host.json("image", "import", *SIZE, "--", name, ref, check=2)
         assert answer["errorCode"] == "invalid" and "name of an image" in answer["error"], answer

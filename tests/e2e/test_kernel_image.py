@@ -298,7 +298,7 @@ def test_a_kernel_for_another_architecture_is_refused(host, cache):
     path = host.base / "Image"
     words = foreign_kernel(path)
     answer = host.json("kernel", "install", "--arch", os.uname().machine, "--from", path, check=1)
-    assert answer["errorCode"] == "unsupported" and f"{path}: it {words}, and not for" in answer["error"]
+    assert answer["errorCode"] == "unsupported" and f"{path}: it {words}, not for" in answer["error"]
     assert not list(cache.glob("kernels/*"))
 
 
@@ -424,7 +424,7 @@ def test_for_which_kvm_a_kernel_is_said_to_be_built(host, cache):
     arm64.write_bytes(bytes(0x38) + b"ARM\x64" + bytes(4096))
     answer = host.json("kernel", "install", "--from", arm64, "--name", "other", "--for-pvm", check=1)
     assert (answer["errorCode"], answer["error"]) == (
-        "invalid", "kernel other-arm64: it is for arm64, and a paravirtual KVM (--for-pvm) runs kernels for amd64 alone")
+        "invalid", "kernel other-arm64: it is for arm64, but a paravirtual KVM (--for-pvm) runs only kernels for amd64")
     assert [kernel["name"] for kernel in host.json("kernel", "list")["kernels"]] == ["mine", "told"]
     assert_nothing_half(cache)
 
@@ -479,7 +479,7 @@ def test_a_missing_init_keeps_no_other_kernel_from_its_own(host, cache):
     (programs / "microagent-init").unlink()
     done = subprocess.run([programs / "microagent-artifact", "kernel-refresh", "--json"], env=host.env, capture_output=True, text=True, check=False)
     answer = json.loads(done.stdout)
-    assert answer["error"].startswith(f"0 initrds rewritten, not that of {name}, {other}: {programs}/microagent-init: "), answer
+    assert answer["error"].startswith(f"0 initrds rewritten, but not that of {name}, {other}: {programs}/microagent-init: "), answer
     assert digest(cache / "kernels" / f"{other}.json") == untouched
     assert_nothing_half(cache)
 

@@ -191,7 +191,7 @@ def test_exec(box, tmp_path):
     assert done.exit_code == 5 and (tmp_path / "out").read_bytes() == b"from a fileerr\n"
     with open(tmp_path / "out", "wb") as stdout:
         assert box.exec("sleep 100", timeout=1, stdout=stdout).timed_out
-    with pytest.raises(microagent.InvalidError, match="stdout: -1 is no descriptor"):
+    with pytest.raises(microagent.InvalidError, match="stdout: -1 is not a descriptor"):
         box.exec("true", stdout=-1)
 
 

@@ -179,7 +179,7 @@ def test_on_a_full_disk(host, cache):
     host.wrap = ["unshare", "--mount", "sh", "-c", left, "sh", *host.wrap]
     done = host("setup", check=1)
     assert f"this needs 256 MiB in {cache} and " in done.stdout
-    assert "make room, or name another place by MICROAGENT_CACHE_DIR" in done.stdout
+    assert "make room, or name another directory in MICROAGENT_CACHE_DIR" in done.stdout
     assert f"mend: {AGAIN}" in done.stdout
     assert str(cache / "kernels") not in done.stdout.split("verdict: failed")[1]
 

@@ -63,7 +63,7 @@ static void newer_kernels_have_other_names(void **state)
 			    "CONFIG_MITIGATION_RETPOLINE=y\n# CONFIG_BASE_SMALL is not set\n");
 	assert_int_equal(kconfig_verify(fragment, newer_set, &err), 0);
 	assert_int_equal(kconfig_verify(fragment, newer, &err), -1);
-	assert_non_null(strstr(err.msg, "1 of our settings: CONFIG_RETPOLINE=y"));
+	assert_non_null(strstr(err.msg, "1 of microagent's settings: CONFIG_RETPOLINE=y"));
 	assert_int_equal(kconfig_verify(fragment, old, &err), -1);
 	assert_non_null(strstr(err.msg, "3 of our settings"));
 }

@@ -50,9 +50,9 @@ static void layers_hide_what_is_below_them(void **state)
 
 static void what_hides_nothing_is_refused(void **state)
 {
-	refuses(state, '0', ".wh.", NULL, "hides nothing");
-	refuses(state, '0', "d/.wh..", NULL, "hides nothing");
-	refuses(state, '0', "d/.wh...", NULL, "hides nothing");
+	refuses(state, '0', ".wh.", NULL, "marks a deleted file, but names none");
+	refuses(state, '0', "d/.wh..", NULL, "marks a deleted file, but names none");
+	refuses(state, '0', "d/.wh...", NULL, "marks a deleted file, but names none");
 	refuses(state, '0', ".wh.f", "x", "has contents");
 }
 
@@ -63,9 +63,9 @@ static void no_path_leads_up(void **state)
 	refuses(state, '5', "a/..", NULL, "\"..\"");
 	refuses(state, '0', "../.wh.f", NULL, "\"..\"");
 	refuses(state, '1', "h", "../f", "\"..\"");
-	refuses(state, '1', "h", "/etc/passwd", "which is not there");
-	refuses(state, '1', "h", "/", "which is not there");
-	refuses(state, '2', "l", "", "a link to nothing");
+	refuses(state, '1', "h", "/etc/passwd", "which does not exist");
+	refuses(state, '1', "h", "/", "which does not exist");
+	refuses(state, '2', "l", "", "the target of a link is empty or too long");
 }
 
 /* Links are resolved in the image. Nothing is above its root. */
@@ -348,7 +348,7 @@ static void what_is_behind_the_end_is_bounded(void **state)
 	assert_code(err, ERR_INVALID);
 	assert_string_equal(
 		err.msg,
-		"more than 1048576 bytes are behind the ends of the layers up to this one");
+		"more than 1048576 bytes come after the ends of the layers up to this one");
 	unmake(&m);
 }
 
@@ -366,7 +366,7 @@ static void special_headers_are_counted(void **state)
 	for (int i = 0; i < 2; i++)
 		tar_put_comment(&m.tar, 'x', 1 << 20);
 	put(&m, '5', "f", NULL);
-	refused(&m, "all that it unpacks to, with headers and with files that are replaced, is "
+	refused(&m, "what it unpacks to, with headers and replaced files, is "
 		    "more than 4 MiB");
 	assert_null(rootfs_find(m.fs, "/f"));
 	unmake(&m);

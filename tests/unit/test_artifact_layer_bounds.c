@@ -14,11 +14,11 @@ static void names_are_as_long_as_a_file_system_takes(void **state)
 	applies(&m);
 	tar_pax(&m.tar, "path", name, 256);
 	put(&m, '0', "short", "x");
-	refused(&m, "a name of more than 255 bytes");
+	refused(&m, "a name in the path is longer than 255 bytes");
 	tar_pax(&m.tar, "path", "d/", 2);
 	tar_pax(&m.tar, "path", name, 256);
 	put(&m, '5', "short", NULL);
-	refused(&m, "a name of more than 255 bytes");
+	refused(&m, "a name in the path is longer than 255 bytes");
 	assert_int_equal(rootfs_count(m.fs), 1);
 	unmake(&m);
 }
@@ -37,7 +37,7 @@ static void directories_are_as_deep_as_a_path_is_long(void **state)
 	applies(&m);
 	tar_pax(&m.tar, "path", path, 4002);
 	put(&m, '5', "short", NULL);
-	refused(&m, "a path of more than 4000 bytes");
+	refused(&m, "the path is longer than 4000 bytes");
 	assert_int_equal(rootfs_count(m.fs), 2000);
 	/* It is given up again in one step. */
 	unmake(&m);
@@ -60,7 +60,7 @@ static void links_make_no_path_longer(void **state)
 	memcpy(path, "l/", 2);
 	tar_pax(&m.tar, "path", path, 2000);
 	put(&m, '5', "short", NULL);
-	refused(&m, "a path of more than 4000 bytes");
+	refused(&m, "the path is longer than 4000 bytes");
 	unmake(&m);
 }
 
@@ -122,7 +122,7 @@ static void attributes_are_bounded_together(void **state)
 	make(&m, state);
 	tar_pax(&m.tar, "SCHILY.xattr.user.big", value, sizeof(value));
 	put(&m, '0', "f", NULL);
-	refused(&m, "bytes of extended attributes");
+	refused(&m, "its extended attributes have more than");
 	unmake(&m);
 }
 

@@ -205,7 +205,7 @@ static void a_manifest_of_other_types_is_refused(void **state)
 			 "\"manifests\":[{\"digest\":\"sha256:" ABSENT "\"}]}",
 			 "config");
 	refuses_manifest(state, "{\"config\":{\"digest\":\"sha512:" ABSENT "\"},\"layers\":[]}",
-			 "no SHA-256 digest");
+			 "not a SHA-256 digest");
 	put_config(*state, "{" AMD64 "}", digest);
 	snprintf(text, sizeof(text),
 		 "{\"config\":{\"digest\":\"sha256:%s\"},\"layers\":[{\"digest\":\"sha256:" ABSENT
@@ -217,30 +217,30 @@ static void a_manifest_of_other_types_is_refused(void **state)
 		 "passwd\""
 		 "}]}",
 		 digest);
-	refuses_manifest(state, text, "no SHA-256 digest");
+	refuses_manifest(state, text, "not a SHA-256 digest");
 }
 
 static void a_configuration_names_each_layer(void **state)
 {
 	refuses_config(state, "{" PLATFORM "}", "configuration: rootfs is required");
 	refuses_config(state, "{" PLATFORM ",\"rootfs\":{}}",
-		       "rootfs.diff_ids names 0 layers, and the manifest has 1");
+		       "rootfs.diff_ids names 0 layers, but the manifest has 1");
 	refuses_config(state, "{" PLATFORM ",\"rootfs\":{\"diff_ids\":null}}",
-		       "rootfs.diff_ids names 0 layers, and the manifest has 1");
+		       "rootfs.diff_ids names 0 layers, but the manifest has 1");
 	refuses_config(state, "{" PLATFORM ",\"rootfs\":{\"diff_ids\":{}}}",
 		       "rootfs.diff_ids must be an array");
 	refuses_config(state, "{" PLATFORM ",\"rootfs\":{\"type\":\"tree\",\"diff_ids\":[]}}",
 		       "rootfs.type is \"tree\"");
 	refuses_config(state, "{" PLATFORM ",\"rootfs\":{\"diff_ids\":[]}}",
-		       "rootfs.diff_ids names 0 layers, and the manifest has 1");
+		       "rootfs.diff_ids names 0 layers, but the manifest has 1");
 	refuses_config(state,
 		       "{" PLATFORM ",\"rootfs\":{\"diff_ids\":[\"sha256:" DIFF_ID
 		       "\",\"sha256:" DIFF_ID "\"]}}",
-		       "rootfs.diff_ids names 2 layers, and the manifest has 1");
+		       "rootfs.diff_ids names 2 layers, but the manifest has 1");
 	refuses_config(state, "{" PLATFORM ",\"rootfs\":{\"diff_ids\":[7]}}",
 		       "rootfs.diff_ids[0] is no SHA-256 digest");
 	refuses_config(state, "{" PLATFORM ",\"rootfs\":{\"diff_ids\":[\"sha256:333\"]}}",
-		       "rootfs.diff_ids[0] is no SHA-256 digest: \"sha256:333\"");
+		       "rootfs.diff_ids[0] is not a SHA-256 digest: \"sha256:333\"");
 }
 
 static void what_is_no_image_is_refused_by_its_type(void **state)
@@ -250,9 +250,9 @@ static void what_is_no_image_is_refused_by_its_type(void **state)
 		const char *manifest, *config, *layer, *said;
 	} wrong[] = {
 		{"\"mediaType\":\"application/vnd.oci.image.index.v1+json\",", "", "",
-		 "manifest: mediaType is \"application/vnd.oci.image.index.v1+json\", which is of "
-		 "no image"},
-		{"\"manifests\":[],", "", "", "manifest: it has \"manifests\" beside layers"},
+		 "manifest: mediaType is \"application/vnd.oci.image.index.v1+json\", which is not "
+		 "a type of an image"},
+		{"\"manifests\":[],", "", "", "manifest: it has both \"manifests\" and \"layers\""},
 		{"", ",\"mediaType\":\"application/vnd.cncf.helm.config.v1+json\"", "",
 		 "manifest: config.mediaType is \"application/vnd.cncf.helm.config.v1+json\""},
 		{"", "", ",\"mediaType\":\"application/vnd.in-toto+json\"",

@@ -249,7 +249,7 @@ static void it_is_served_or_ended(void **state)
 	assert_string_equal(err.msg, "not that");
 	assert_int_equal(trial.served, 3);
 	assert_int_equal(reader_in(&trial, ask_twice, NULL, NULL, &err), -1);
-	assert_string_equal(err.msg, "the reader of archives makes no sense");
+	assert_string_equal(err.msg, "the reader of archives sent a malformed answer");
 }
 
 static int just_end(void *data, struct buf *out, struct error *err)
@@ -303,12 +303,13 @@ static void one_file_of_an_archive_is_found(void **state)
 	put_archive(s, buf_bytes(&tar), 514);
 	assert_int_equal(reader_take(path, MUCH, "f", &got, &err), -1);
 	assert_code(err, ERR_INVALID);
-	assert_string_equal(err.msg, "it ends too early, in or behind its entry 1");
+	assert_string_equal(err.msg, "it ends too early, in or after its entry 1");
 	put_archive(s, "no archive", 10);
 	assert_int_equal(reader_has(path, MUCH, "f", &err), -1);
 	assert_code(err, ERR_INVALID);
-	assert_string_equal(err.msg, "it is no tar archive, neither plain nor compressed by gzip, "
-				     "bzip2, xz or zstd");
+	assert_string_equal(err.msg,
+			    "it is not a tar archive, neither plain nor compressed by gzip, "
+			    "bzip2, xz or zstd");
 }
 
 /* 4 MiB of zeros in a few bytes, of which only the headers are wanted. */
@@ -342,8 +343,8 @@ static void a_compressed_archive_is_read_to_its_bound(void **state)
 	assert_string_equal(buf_string(&got), "text");
 	assert_int_equal(reader_has(packed, 3 << 20, "f", &err), -1);
 	assert_code(err, ERR_INVALID);
-	assert_string_equal(err.msg, "all that it unpacks to, with headers and with files that are "
-				     "replaced, is more than 3 MiB");
+	assert_string_equal(err.msg, "what it unpacks to, with headers and replaced files, "
+				     "is more than 3 MiB");
 	assert_int_equal(reader_take(packed, 3 << 20, "f", &got, &err), -1);
 	assert_code(err, ERR_INVALID);
 	/* A plain one is as large as its file. */

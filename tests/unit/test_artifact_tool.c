@@ -184,7 +184,7 @@ static void failures_speak_in_the_tools_words(void **state)
 	(void)state;
 	assert_fails(&tool, ERR_IO, "failed (3): reason");
 	tool.argv = shell("exit 1");
-	assert_fails(&tool, ERR_IO, "said nothing");
+	assert_fails(&tool, ERR_IO, "printed no message");
 	tool.argv = shell("kill -9 $$");
 	assert_fails(&tool, ERR_IO, "(137)");
 	tool.argv = shell("printf 'a\\033[31m\\nb\\n' >&2; exit 1");

@@ -120,8 +120,8 @@ static void an_archive_cannot_leave_its_directory(void **state)
 
 	refused(state, up, 1, "\"..\"");
 	refused(state, root, 1, "absolute");
-	refused(state, through, 2, "a symlink");
-	refused(state, hard, 2, "a symlink");
+	refused(state, through, 2, "a symbolic link");
+	refused(state, hard, 2, "a symbolic link");
 	refused(state, far, 1, "absolute");
 }
 
@@ -150,7 +150,7 @@ static void a_link_to_nothing_is_refused(void **state)
 {
 	static const struct member members[] = {{"l", "", NULL, S_IFLNK | 0777, 0}};
 
-	refused(state, members, 1, "a link to nothing");
+	refused(state, members, 1, "the target of a link is empty or too long");
 }
 
 /* Also if each file replaces the one before, so that nothing of them is left. */
@@ -194,8 +194,8 @@ static void special_headers_are_bounded(void **state)
 	assert_int_equal(unpack(&c, &bounds, &err), -1);
 	limit_set(LIMIT_LAYER_TAIL_BYTES, 64 << 20);
 	assert_code(err, ERR_INVALID);
-	assert_non_null(strstr(err.msg, "all that it unpacks to, with headers and with files that "
-					"are replaced, is more than 2 MiB"));
+	assert_non_null(strstr(err.msg, "what it unpacks to, with headers and "
+					"replaced files, is more than 2 MiB"));
 	assert_null(rootfs_find(c.fs, "/d"));
 	assert_ok(unpack(&c, &bounds, &err));
 	end(&c);
