@@ -46,7 +46,7 @@ static const struct {
 	{FIELD(publish), LIST, OF(SESSION), "it publishes ports", NULL},
 	{FIELD(mediation), POINTER, OF(SESSION), "it has a mediator", NULL},
 	{FIELD(mediation_optional), FLAG, OF(SESSION), NULL, NULL},
-	{FIELD(vsock), LIST, OF(SESSION), "it has vsock ports of the host's", NULL},
+	{FIELD(vsock), LIST, OF(SESSION), "it has vsock ports of the host", NULL},
 	{FIELD(disks), LIST, 0, NULL, NULL},
 	{FIELD(shares), LIST, OF(SESSION), NULL, NULL},
 	{FIELD(share_anyway), FLAG, OF(SESSION), NULL, NULL},

@@ -95,7 +95,7 @@ static int hear_agent(const struct transfer *transfer, int fd, uint8_t first, ui
 	if (receive_message(transfer, fd, &in, deadline, err) > 0)
 		return error_set(
 			err, ERR_UNSUPPORTED,
-			"the guest's software is too old for this: start the workspace anew");
+			"the guest's software is too old for this: stop the workspace and start it again");
 	reason = err ? strstr(err->msg, reports) : NULL;
 	if (reason) {
 		snprintf(text, sizeof(text), "%s", reason + strlen(reports));

@@ -64,7 +64,7 @@ static int dial_take_answer(int fd, uint32_t port, struct answer *answer, struct
 		n = line - (ssize_t)answer->len;
 	/* All n bytes are there. */
 	if (recv(fd, at, (size_t)n, MSG_DONTWAIT) != n)
-		return error_set(err, ERR_IO, "vsock.sock let go of its answer");
+		return error_set(err, ERR_IO, "vsock.sock lost a part of its answer");
 	answer->len += (size_t)n;
 	return line > 0;
 }
@@ -219,7 +219,7 @@ static int serve_dial(void *data, const struct broker_message *in, struct broker
 	uint32_t port;
 
 	if (in->len != sizeof(port))
-		return error_set(err, ERR_INVALID, "no port of the guest");
+		return error_set(err, ERR_INVALID, "a port of the guest must be given");
 	memcpy(&port, in->bytes, sizeof(port));
 	if (broker_check_ways(err) < 0)
 		return -1;
@@ -239,7 +239,8 @@ static int connect_to_guest(int dirfd, uint32_t port, struct error *err)
 	memcpy(in.bytes, &port, sizeof(port));
 	if (broker_ask(&dial_duty, &in, &out, err) < 0)
 		return -1;
-	return out.nfds == 1 ? out.fds[0] : error_set(err, ERR_INTERNAL, "no connection came");
+	return out.nfds == 1 ? out.fds[0]
+			     : error_set(err, ERR_INTERNAL, "the broker sent no connection");
 }
 
 static int dial_begin(struct dial *d, struct error *err)

@@ -154,7 +154,7 @@ def test_an_initrd_of_which_a_part_is_missing(host):
     initrd = cache / "kernels" / f"{name}.initrd"
     whole = initrd.read_bytes()
     os.truncate(initrd, len(whole) // 2)
-    hint = "`microagent kernel refresh` makes the initrds of the cache anew"
+    hint = "`microagent kernel refresh` makes the initrds of the cache again"
     all_say(host, f"{initrd}: a part of it is missing at its end", hint)
     assert host.json("create", "w", *SMALL, check=1)["errorReason"] == "initrd-damaged"
     found = row(host, "kernel", check=1)

@@ -390,8 +390,8 @@ def a_third_is_refused(mac, name):
 def test_what_no_session_can_have(based):
     for words, why in ((["--memory", "128"], "--memory: macOS 14.5 needs at least 256 MiB, and has 128"),
                        (["--network", "nat", "-p", "8080:80"], "--publish: the agent of macOS guests publishes no ports"),
-                       (["--backend", "qemu"], "base mac-v1 is macOS, and backend qemu has no macOS guests"),
-                       (["--backend", "firecracker"], "base mac-v1 is macOS, and backend firecracker has no macOS guests")):
+                       (["--backend", "qemu"], "base mac-v1 is macOS, but backend qemu has no macOS guests"),
+                       (["--backend", "firecracker"], "base mac-v1 is macOS, but backend firecracker has no macOS guests")):
         done = based.host("session", "create", "--base", "mac", *words)
         assert done.returncode == (2 if why.startswith("--memory") else 1) and why in done.stderr, done.stderr
     done = based.host("pool", "set", "--base", "mac", "--size", 3)

@@ -270,9 +270,8 @@ static int run_contract(struct cli *cli, const void *values, const struct cli_wo
 const struct cli_command cli_contract = {
 	.name = "contract",
 	.summary = "what an agent runtime may rely on: commands, states, limits",
-	.help = "With --json it prints the whole document, agent-runtime.v1. It asks each supervisor\n"
-		"that is installed what its backend does. For the others it prints what was known\n"
-		"when microagent was built.\n",
+	.help = "With --json it prints the whole document, agent-runtime.v1. An installed supervisor says\n"
+		"what its backend does. For the others the facts are those of when this was built.\n",
 	.group = CLI_GROUP_HOST,
 	.run = run_contract,
 };

@@ -99,8 +99,8 @@ int macos_base_check(const struct making *m, struct error *err)
 	if (strcmp(m->agent->backend->name, MACOS_BACKEND) != 0)
 		return error_set(
 			err, ERR_UNSUPPORTED,
-			"backend %s has no macOS guests: Apple's Virtualization.framework (" MACOS_BACKEND
-			") alone has them",
+			"backend %s has no macOS guests: only Apple's Virtualization.framework (" MACOS_BACKEND
+			") has them",
 			m->agent->backend->name);
 	autofree char *script = find_agent_script(spec, err);
 	if (!script)

@@ -94,8 +94,8 @@ int macos_check_session(const struct microagent *agent, const struct base *base,
 	if (strcmp(agent->backend->name, MACOS_BACKEND) != 0)
 		return error_set(
 			err, ERR_UNSUPPORTED,
-			"base %s is macOS, and backend %s has no macOS guests: Apple's Virtualization.framework (" MACOS_BACKEND
-			") alone has them",
+			"base %s is macOS, but backend %s has no macOS guests: only Apple's Virtualization.framework (" MACOS_BACKEND
+			") has them",
 			base->name.full, agent->backend->name);
 	return check_least(base, "memory", "memoryMiB", " MiB", memory_mib, err) < 0
 		       ? -1
@@ -108,7 +108,7 @@ int macos_check_publish(const struct base *base, const char *const *publish, str
 		return 0;
 	return error_set(
 		err, ERR_UNSUPPORTED,
-		"config.network.portForwards: the agent of macOS guests publishes no ports");
+		"config.network.portForwards: the agent of macOS guests cannot publish ports");
 }
 
 int macos_check_pool(const struct base *base, int64_t size, struct error *err)

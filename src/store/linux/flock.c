@@ -67,7 +67,7 @@ int flock_until(int fd, int operation, uint64_t deadline_ns, const char *what, s
 	if (errno != EWOULDBLOCK)
 		return error_errno(err, errno, "lock %s", what);
 	if (waited == 0)
-		return error_set(err, ERR_IO, "lock %s: the wait for it broke off", what);
+		return error_set(err, ERR_IO, "lock %s: the wait for it was interrupted", what);
 	error_copy(err, &wait_error);
 	return error_prefix(err, "%s is in use", what);
 }
