@@ -507,7 +507,7 @@ def test_a_log_that_cannot_be_written(place):
     destroy(place, name)
     answer = verdict(place, name)
     assert (answer["verdict"], answer["lost"]) == ("closed", gap["data"]["lost"])
-    assert f"{answer['lost']} events were not written down, as" in place("audit", "verify", name, check=0).stdout
+    assert f"{answer['lost']} events were not recorded, as" in place("audit", "verify", name, check=0).stdout
 
 
 class Guest:
@@ -778,7 +778,7 @@ def test_an_archived_log_that_is_no_file(place, put, what):
     put(log)
     for words in (("verify", name), ("show", name)):
         done = place("audit", *words, check=1)
-        assert f"{log} is {what}, and no audit log: move it away" in done.stderr and not done.stdout
+        assert f"{log} is {what}, not an audit log: move it away" in done.stderr and not done.stdout
 
 
 SPARSE = 300 << 30  # bytes, none of which takes room

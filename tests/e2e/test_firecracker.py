@@ -563,7 +563,7 @@ def test_host_and_doctor_tell_of_it(fc, debian_kernel):
     told = fc.do("host", env=env)["kernel"]
     assert told["status"] == "missing" and told["error"] == f"{kernel}.vmlinux does not exist"
     rows = {row["name"]: row for row in fc.host.json("doctor", "--backend", "firecracker", env=env, check=1)["checks"]}
-    assert rows["kernel"]["status"] == "failed" and f"has no {kernel}.vmlinux beside it" in rows["kernel"]["detail"]
+    assert rows["kernel"]["status"] == "failed" and f"the file {kernel}.vmlinux, which firecracker boots, is not beside it" in rows["kernel"]["detail"]
     assert "microagent kernel refresh" in rows["kernel"]["remedy"]
     fc.host("kernel", "refresh", env=env, check=0)
     assert fc.do("host", env=env)["kernel"]["status"] == "installed"

@@ -168,7 +168,7 @@ def check_odd(host):
     assert tokens(host, "ready") == before and not tokens(host, "claimed")
     kernel.write_bytes(whole)
     refused = (((host.base / "none",), "--share %s: %s does not exist: `mkdir` makes it"),
-               (("/var",), "--share %s: nothing of %s is shared: copy what"),
+               (("/var",), "--share %s: nothing in %s is ever shared: copy what"),
                ((host.state,), "--share %s: %s is in the state directory"),
                ((host.tmp, "--share-at", "here"), "--share-at must be an absolute path"),
                ((host.tmp, "--share-at", "/"), "--share-at must not be"))

@@ -248,7 +248,7 @@ def refused_shares(host):
         ("file", "invalid", "is not a directory: share the one", share(plain, "/a")),
         ("link", "invalid", "symbolic link: name the directory itself", share(host.base / "link", "/a")),
         ("root", "invalid", '"/": share the one directory', share(Path("/"), "/a", tag="t")),
-        ("through a link", "invalid", f"{host.base}/way/init.d is in /etc, of which nothing is shared: copy what the task needs {of_yours}",
+        ("through a link", "invalid", f"{host.base}/way/init.d is in /etc, and nothing in there is ever shared: copy what the task needs {of_yours}",
          share(host.base / "way" / "init.d", "/a")),
         ("state", "invalid", "is in the state directory", share(host.state, "/a")),
         ("in state", "invalid", "is in the state directory", share(host.state / "in", "/a")),
@@ -258,11 +258,11 @@ def refused_shares(host):
     cases += [(path, "invalid", f"{path} is never shared: {the_one}", share(Path(path), "/a"))
               for path in ("/Users", "/Volumes", "/home", "/root", "/mnt", "/media", "/usr", "/usr/local", "/opt", "/srv", "/tmp")
               if Path(path).is_dir()]
-    cases += [(path, "invalid", f"nothing of {path} is shared: copy what the task needs", share(Path(path), "/a"))
+    cases += [(path, "invalid", f"nothing in {path} is ever shared: copy what the task needs", share(Path(path), "/a"))
               for path in ("/etc", "/proc", "/sys", "/dev", "/run", "/var", "/boot", "/usr/bin", "/usr/sbin", "/usr/lib", "/usr/libexec",
                            "/usr/include", "/usr/share", "/usr/local/bin", "/usr/local/lib", "/usr/local/share", "/usr/local/etc")
               if Path(path).is_dir()]
-    cases += [(path, "invalid", f"{path} is in {top}, of which nothing is shared", share(Path(path), "/a"))
+    cases += [(path, "invalid", f"{path} is in {top}, and nothing in there is ever shared", share(Path(path), "/a"))
               for path, top in (("/etc/init.d", "/etc"), ("/proc/self", "/proc"), ("/dev/shm", "/dev"),
                                 ("/var/tmp", "/var"), ("/usr/share/doc", "/usr/share"),
                                 ("/usr/lib/qemu", "/usr/lib"), ("/lib/qemu", "/usr/lib")) if Path(path).is_dir() and not Path(path).is_symlink()]
@@ -279,7 +279,7 @@ def refused_shares(host):
             ("closed", "denied", "`chmod o+x` opens it", share(closed, "/a")),
             ("bind mount of /", "invalid", "is /, which", share(over, "/a"), bind(host, "/", over)),
             ("bind mount of /home", "invalid", "is /home, which", share(over, "/a"), bind(host, "/home", over)),
-            ("bind mount of a part of /etc", "invalid", "is in /etc, of", share(over, "/a"), bind(host, "/etc/init.d", over)),
+            ("bind mount of a part of /etc", "invalid", "is in /etc, and nothing in there", share(over, "/a"), bind(host, "/etc/init.d", over)),
             ("bind mount of what holds the state", "invalid", "holds the state directory", share(over, "/a"),
              bind(host, host.base, over)),
             ("bind mount of a part of the state", "invalid", "is in the state directory", share(over, "/a"),
@@ -291,7 +291,7 @@ def refused_shares(host):
         ]
         cases += [
             case for kind in ("proc", "devpts", "mqueue") for case in (
-                (f"{kind} elsewhere", "invalid", f"{over}/deep is in the kernel's own file system {kind}, of which nothing is shared: copy what",
+                (f"{kind} elsewhere", "invalid", f"{over}/deep is in the kernel's own file system {kind}, and nothing in there is ever shared: copy what",
                  share(over / "deep", "/a", "ro"), mounted(kind, over / "deep")),
                 (f"with {kind} mounted in it", "invalid", f"{over} has the kernel's own file system {kind} mounted in it, on {over}/deep: unmount",
                  share(over, "/a", "ro"), mounted(kind, over / "deep")))]
@@ -718,7 +718,7 @@ def test_a_guest_chooses_nothing_of_another_machine(host):
 
     def refuses(what, *words, code=1):
         done = host(*words, check=code)
-        assert f"a symbolic link is on the way to {proj}/{what}, and none is followed there" in done.stderr, done
+        assert f"a symbolic link is on the way to {proj}/{what}, and it is not followed, because a guest could have made it" in done.stderr, done
 
     for old, what in (("pkg", "pkg/src"), ("disks", "disks/d.img")):
         host("exec", "a", "--", "sh", "-c", f"cd /workspace && mv {old} {old}.old && ln -s {other} {old}", check=0)

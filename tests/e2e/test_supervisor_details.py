@@ -236,7 +236,7 @@ def test_what_the_host_has_not(host):
     code, answer = ask(host, "check", host.config(kernelPath=str(kernel)))
     assert (code, answer["errorCode"], answer["errorReason"]) == (1, "not-found", "no-initrd"), answer
     assert "config.initrdPath" not in answer["error"] and f"{kernel}.initrd" not in answer["error"]
-    assert answer["error"] == f"config.kernelPath: {kernel} has no initrd beside it, which carries the guest's init, and none can be made " \
+    assert answer["error"] == f"config.kernelPath: {kernel} has no initrd beside it, which must carry the guest's init, and none can be made " \
         f"for it: without its modules, {modules}, it would not boot"
     named = {"kernelPath": str(kernel), "initrdPath": str(host.base / "other")}
     code, answer = ask(host, "check", host.config(**named))

@@ -166,10 +166,10 @@ def test_numbers_that_fit_nothing(host):
             (("base", "create", "--size", 1, "x"), "--size: a disk of 1 MiB is too small: image"),
             (("base", "create", "--size", much, "x"), f"--size: a disk of {much} MiB is too large: a file in "),
             (("image", "import", "--size", 1, "n", "/nowhere.tar"), "--size is 1 MiB"),
-            (("pool", "set", "--base", "web", "--size", much), f"--size: {much} sessions are more than this host keeps ready"),
-            (("pool", "set", "--base", "web", "--size", 1, "--memory", much), "--memory: a session of "),
+            (("pool", "set", "--base", "web", "--size", much), f"--size: {much} sessions are too many"),
+            (("pool", "set", "--base", "web", "--size", 1, "--memory", much), "--memory: a session with "),
             (("pool", "set", "--base", "web", "--size", 1, "--memory", 1), "--memory must"),
-            (("pool", "set", "--base", "web", "--size", 1, "--cpus", much), f"--cpus: {much} processors are more than"),
+            (("pool", "set", "--base", "web", "--size", 1, "--cpus", much), f"--cpus is {much}, but this host has"),
             (("session", "create", "--base", "web", "--memory", much), "--memory is"),
             (("session", "create", "--base", "web", "--disk-quota", much), "--disk-quota: the quota of a disk must be between 1 and ")):
         done = host(*words, check=2)

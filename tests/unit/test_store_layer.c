@@ -78,13 +78,13 @@ static void foreign_files_are_refused(void **state)
 		const char *words;
 	} changes[] = {
 		{0, 'X', "not a qcow2 layer"},
-		{7, 2, "no qcow2 layer"},
+		{7, 2, "not a qcow2 layer"},
 		{23, 12, "not a qcow2 layer"},
 		{15, 104, "a backing file"},
 		{19, 9, "a backing file"},
-		{35, 1, "a file below it"},
+		{35, 1, "a backing file"},
 		{63, 1, "a backing file"},
-		{79, 4, "a file below it"}, /* an external data file */
+		{79, 4, "a backing file"}, /* an external data file */
 		{79, 8, "a backing file"},
 		{30, 1, "the base has 1048576"},
 	};
