@@ -30,8 +30,8 @@ def layout_of(path, layers=None, named=None, **kw):
 
 
 def says(number, layers=None):
-    """Returns what is wrong with that layer."""
-    return (f"layer {number} of 2: its contents are not those that the configuration names: they have the digest "
+    """What is wrong with that layer."""
+    return (f"layer {number} of 2: its contents are not those that the configuration names: their digest is "
             f"sha256:{sha256((layers or EVIL)[number - 1])}, not sha256:{sha256(GENUINE[number - 1])}")
 
 

@@ -578,7 +578,7 @@ def test_a_base_with_a_user_of_its_own(host):
                  {"User": "bob"})
     host("image", "import", "bob", layout.path, check=0)
     host("base", "create", "bob", "--image", "bob", check=0)
-    warning = ('commands of base bob-v1 run as its user "bob", and in the shared directory you are uid 1000 alone: '
+    warning = ('commands of base bob-v1 run as its user "bob", but only uid 1000 has your rights in the shared directory: '
                "`microagent session exec --user 1000` runs a command that works there")
     made = host("session", "create", "--base", "bob", "--network", "isolated", check=0)
     assert "bob" not in made.stderr

@@ -39,7 +39,7 @@ static void what_is_lost_is_named(void **state)
 	assert_lost("CONFIG_A=yes\n", "CONFIG_A=yes");
 	assert_lost("CONFIG_LAST=1\n", "CONFIG_LAST=1");
 	assert_lost("# CONFIG_A is not set\n", "CONFIG_A is not set");
-	assert_lost("CONFIG_A=y\nCONFIG_X=y\nCONFIG_Y=y", "2 of our settings");
+	assert_lost("CONFIG_A=y\nCONFIG_X=y\nCONFIG_Y=y", "2 of microagent's settings");
 }
 
 /* Linux has renamed the options against the processor's faults, and removed those that are always
@@ -65,7 +65,7 @@ static void newer_kernels_have_other_names(void **state)
 	assert_int_equal(kconfig_verify(fragment, newer, &err), -1);
 	assert_non_null(strstr(err.msg, "1 of microagent's settings: CONFIG_RETPOLINE=y"));
 	assert_int_equal(kconfig_verify(fragment, old, &err), -1);
-	assert_non_null(strstr(err.msg, "3 of our settings"));
+	assert_non_null(strstr(err.msg, "3 of microagent's settings"));
 }
 
 static bool asks_for(const char *line)

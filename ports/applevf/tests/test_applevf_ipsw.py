@@ -106,7 +106,7 @@ def test_what_was_fetched_damaged_is_not_kept(mac, apple):
 
 @pytest.mark.parametrize("change,words", [
     ({"status": 302, "location": "https://evil.example/x.ipsw"}, "the server redirects to another address (HTTP 302), which is not followed"),
-    ({"status": 301, "location": "https://updates.cdn-apple.com/y.ipsw"}, "the host refers to another place (HTTP 301)"),
+    ({"status": 301, "location": "https://updates.cdn-apple.com/y.ipsw"}, "the server redirects to another address (HTTP 301)"),
     ({"status": 404}, "404"), ({"status": 204, "body": b""}, "curl could not fetch it"),
 ])
 def test_answers_that_are_no_image(mac, apple, change, words):
