@@ -54,8 +54,8 @@ static int refuse_by_stranger(const struct way *way, const char *what, const cha
 				 what, where, stranger->dir, stranger->user, could, next);
 	return error_set(
 		err, ERR_DENIED,
-		"%s %s %s, which other users can write to: %s, or mend it with: chmod go-w %s",
-		what, where, stranger->dir, next, stranger->dir);
+		"%s %s %s, which other users can write to: %s, or fix it with: chmod go-w %s", what,
+		where, stranger->dir, next, stranger->dir);
 }
 
 static int refuse_link(const struct way *way, const char *name, const struct stat *st,

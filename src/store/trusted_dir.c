@@ -16,7 +16,7 @@ int trusted_dir_check_mode(const struct stat *st, const char *path, struct error
 {
 	if (st->st_mode & (S_IWGRP | S_IWOTH))
 		return error_set(err, ERR_DENIED,
-				 "%s can be written by other users; mend it with: chmod go-w %s",
+				 "%s can be written by other users; fix it with: chmod go-w %s",
 				 path, path);
 	return 0;
 }

@@ -65,7 +65,7 @@ def test_a_new_user_sets_up(host, cache):
     assert "kernel: linux-image-" in said and ", of which apt fetches " in said, said
     assert "image: busybox, of this host's program; nothing is fetched" in said
     assert "failed    kernel" in said and "verdict: failed" in said
-    assert said.count("mend: microagent setup\n") == 2, said
+    assert said.count("fix: microagent setup\n") == 2, said
     assert "hint: `microagent setup` makes what machines boot from" in host("run", "--", "true").stderr
     assert not (cache / "kernels").exists() and not (cache / "images").exists()
 
@@ -156,7 +156,7 @@ def test_a_user_without_subordinate_ids(host, cache):
     host("image", "build", "busybox", check=0)
     said = host("setup", "--check", check=1).stdout
     assert "degraded  user ids         /etc/subuid has no range for uid 4242: no directory can be shared" in said
-    assert f"mend: {USERMOD}" in said
+    assert f"fix: {USERMOD}" in said
 
 
 def test_without_a_network(host, cache):
@@ -164,7 +164,7 @@ def test_without_a_network(host, cache):
     config.write_text('Acquire::http::Proxy "http://127.0.0.1:1";\nAcquire::https::Proxy "http://127.0.0.1:1";\nAcquire::Retries "0";\n')
     done = host("setup", check=1, env={"APT_CONFIG": str(config)})
     assert "failed    kernel           kernel linux-image-" in done.stdout and "fetching" in done.stdout, done.stdout
-    assert f"mend: {AGAIN}" in done.stdout and "verdict: failed" in done.stdout
+    assert f"fix: {AGAIN}" in done.stdout and "verdict: failed" in done.stdout
     assert not list(cache.glob("kernels/*.json")) and list(cache.glob("images/busybox.json"))
     assert_nothing_half(cache)
 
@@ -180,7 +180,7 @@ def test_on_a_full_disk(host, cache):
     done = host("setup", check=1)
     assert f"this needs 256 MiB in {cache} and " in done.stdout
     assert "make room, or name another directory in MICROAGENT_CACHE_DIR" in done.stdout
-    assert f"mend: {AGAIN}" in done.stdout
+    assert f"fix: {AGAIN}" in done.stdout
     assert str(cache / "kernels") not in done.stdout.split("verdict: failed")[1]
 
 

@@ -650,7 +650,7 @@ def linked_ways(base):
     found = [(mine / "link", ""), (mine / "relative", ""), (mine / "twice", ""), (sticky / "link", ""), (group / "link", "" if os.getgid() == os.getuid() else f"{group}/link is a link in {group}, which other users can write to"),
              (mine / "loop", "Too many levels of symbolic links"),
              (open_dir / "link", f"{open_dir}/link is a link in {open_dir}, which other users can write to: name the target of the link, or "
-                                 f"mend it with: chmod go-w {open_dir}")]
+                                 f"fix it with: chmod go-w {open_dir}")]
     if os.getuid() == 0:
         owned(theirs)
         (sticky / "theirs").symlink_to(real)

@@ -419,7 +419,7 @@ static void one_that_others_can_write_is_refused(void **state)
 
 	put_kernel(s, "k", "tuned", "6.1");
 	assert_int_equal(fchmod(s->fd, 0770), 0);
-	assert_refused("can be written by other users; mend it with: chmod go-w");
+	assert_refused("can be written by other users; fix it with: chmod go-w");
 	assert_int_equal(fchmod(s->fd, 0755), 0);
 	assert_int_equal(fchmodat(s->fd, "kernels", 0707, 0), 0);
 	assert_refused("kernels can be written by other users");

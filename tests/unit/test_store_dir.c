@@ -107,7 +107,7 @@ static void above_it(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(modes); i++) {
 		assert_int_equal(chmod(at(f, "above"), modes[i]), 0);
 		assert_open_fails(at(f, "above/deep/state"), false, ERR_DENIED,
-				  "above can be written by other users; mend it with: chmod go-w");
+				  "above can be written by other users; fix it with: chmod go-w");
 		assert_open_fails(at(f, "above/new/er"), true, ERR_DENIED, "chmod go-w");
 		assert_int_equal(access(at(f, "above/new"), F_OK), -1);
 	}
@@ -156,7 +156,7 @@ static void through_a_link_that_others_can_change(void **state)
 		const char *path = at(f, links[i]);
 
 		assert_open_fails(path, true, ERR_DENIED,
-				  "loose can be written by other users; mend it with: chmod go-w");
+				  "loose can be written by other users; fix it with: chmod go-w");
 	}
 	assert_int_equal(access(at(f, "tight/deep"), F_OK), -1);
 }

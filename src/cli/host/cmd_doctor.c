@@ -43,7 +43,7 @@ static void print_check(const json_t *check)
 	cli_print_safe(stdout, json_text(check, "detail", ""));
 	putchar('\n');
 	if (*remedy) {
-		printf("%27smend: ", "");
+		printf("%27sfix: ", "");
 		cli_print_safe(stdout, remedy);
 		putchar('\n');
 	}
@@ -95,7 +95,7 @@ static const struct cli_option doctor_options[] = {
 
 const struct cli_command cli_doctor = {
 	.name = "doctor",
-	.summary = "what this host can do, and commands that mend what it cannot",
+	.summary = "what this host can do, and the command that fixes what it cannot",
 	.help = "Each check is ok, degraded (machines run, but slower or with a weaker boundary) or\n"
 		"failed (no machine runs). The worst one is the verdict; exit code 1 for failed.\n",
 	.group = CLI_GROUP_HOST,

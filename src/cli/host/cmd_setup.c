@@ -312,11 +312,11 @@ static const struct cli_option setup_options[] = {
 
 const struct cli_command cli_setup = {
 	.name = "setup",
-	.summary = "get kernel and image, and check all else that machines need",
-	.help = "Run it as an ordinary user. It puts Debian's kernel, which apt fetches, and the\n"
-		"busybox image into the user's own cache, and installs nothing on this host. What the\n"
-		"cache has is kept, so it may be run again. Then it makes the checks of `microagent\n"
-		"doctor`, each with the command that mends it. Exit code 1 if no machine can run yet.\n",
+	.summary = "what machines boot from, and a look at all else that they need",
+	.help = "As an ordinary user, into the user's own cache: Debian's kernel, fetched by apt and\n"
+		"not installed on this host, and the busybox image. What is there is kept, so that\n"
+		"it may be run again. Then the checks of `microagent doctor`, each with what fixes\n"
+		"it; exit code 1 where no machine runs yet.\n",
 	.group = CLI_GROUP_HOST,
 	.options = setup_options,
 	.values_size = sizeof(struct setup_values),
