@@ -149,13 +149,13 @@ def test_a_command_in_each_child(web):
                               (("--on-fork", "kill -TERM $$"), 1, "its command was ended by signal 15, which also happens if the machine switches itself off"),
                               (("--on-fork", "echo begun; sleep 600", "--timeout", "1"), 75, "its command did not end within 1 s: begun")):
         done = fork("--count", "2", *words)
-        assert done.returncode == code and done.stdout == "" and f", a child of session {name}: {what}" in done.stderr, done
+        assert done.returncode == code and done.stdout == "" and f", a fork of session {name}: {what}" in done.stderr, done
         failed = done.stderr.split("session-", 1)[1].split(",")[0]
         line, = audited(web, f"session-{failed}", "session.on-fork")  # for a child that no longer exists
         assert line["parent"] == name and what in line["error"] and f"session-{failed}" not in alive
         assert {s["name"] for s in web.json("session", "list")["sessions"]} == alive and points(web, name) == []
     done = fork("--on-fork", "poweroff -f", "-u", "root", check=1)
-    assert f", a child of session {name}: its machine ended, or was lost, while its command ran" in done.stderr and "hint" not in done.stderr
+    assert f", a fork of session {name}: its machine ended, or was lost, while its command ran" in done.stderr and "hint" not in done.stderr
     # A signal ends the command with its fork.
     slow = web.popen("session", "fork", name, "--on-fork", "sleep 600")
     wait_until(lambda: any('"sleep 600"' in log.read_text() for log in (web.state / "sessions").glob("*.bundle/audit.log")), "the command")
@@ -186,7 +186,7 @@ def test_a_child_is_ended_while_its_command_runs(web, end, why):
     assert "is being made by another command just now" in web("session", "exec", child, "--", "true", check=125).stderr
     assert web(end, child, check=0).stdout.startswith(f"{child}: ")
     out, err = fork.communicate(timeout=60)
-    assert fork.returncode == 1 and f"{child}, a child of session {name}: {why}" in err.decode(), (out, err)
+    assert fork.returncode == 1 and f"{child}, a fork of session {name}: {why}" in err.decode(), (out, err)
     assert [s["name"] for s in web.json("session", "list")["sessions"]] == [name] and points(web, name) == []
     assert run(web, name, "echo here") == "here\n"
 
@@ -509,7 +509,7 @@ def test_a_fork_with_another_kernel(web, renewed):
         file.write(b"x")
     done = web("session", "fork", name)
     assert done.returncode == 1, done
-    assert f"child of session {name}: it did not go on from the state of the session: the template was made with another kernel" in done.stderr
+    assert f"fork of session {name}: it did not go on from the state of the session: the template was made with another kernel" in done.stderr
     assert "`microagent base warm old-v1` makes a template, of which new sessions are restored" in done.stderr, done.stderr
     assert [s["name"] for s in web.json("session", "list")["sessions"]] == [name] and points(web, name) == []
     assert run(web, name, "echo here") == "here\n"

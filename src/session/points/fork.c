@@ -152,11 +152,11 @@ static int boot_child(const struct fork *fork, struct microagent_session *child,
 	json_auto_t *boot = NULL;
 
 	if (point_boot(child, &fork->point, &boot, err) < 0)
-		return error_prefix(err, "child of session %s", fork->parent->name);
+		return error_prefix(err, "fork of session %s", fork->parent->name);
 	if (strcmp(json_text(boot, "how", ""), "restored") == 0)
 		return 0;
 	error_set(err, ERR_CONFLICT,
-		  "child of session %s: it did not go on from the state of the session: %s",
+		  "fork of session %s: it did not go on from the state of the session: %s",
 		  fork->parent->name, json_text(boot, "why", "the reason is not known"));
 	return error_reason(err, REASON_SESSION_COLD,
 			    json_text(fork->record, "base", fork->parent->name));
@@ -199,7 +199,7 @@ static int refuse_ended(const struct fork *fork, const struct microagent_session
 	if (status == 0 && state == STATE_QUARANTINED)
 		status = kind_say(KIND_KEPT, child->id, state_names[state], ERR_CONFLICT, err);
 	else if (status == 0 && !lives)
-		status = error_set(err, ERR_CONFLICT, "%s, a child of session %s, is %s: %s",
+		status = error_set(err, ERR_CONFLICT, "%s, a fork of session %s, is %s: %s",
 				   child->name, fork->parent->name, state_names[state],
 				   json_text(event, "detail", "its machine has ended"));
 	open_workspace_close(&existing);

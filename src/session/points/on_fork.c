@@ -183,5 +183,5 @@ int on_fork_run(struct microagent_session *child, const char *parent,
 	if (status == 0)
 		return 0;
 	error_copy(err, &why);
-	return error_prefix(err, "%s, a child of session %s", child->name, parent);
+	return error_prefix(err, "%s, a fork of session %s", child->name, parent);
 }
