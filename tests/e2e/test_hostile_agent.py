@@ -73,7 +73,7 @@ def say(*messages):
     ((frame({**EXIT, "exitCode": 256}),), "exitCode"),
     ((frame({"event": "error", "error": "not today"}),), "the guest agent reports: not today"),
     ((frame({"event": "detached", "request": 1, "error": "mine", "errorCode": "conflict"}),),
-     "has let go of the command: mine"),
+     "gave up the command: mine"),
 ], ids=str)
 def test_lies_are_errors(vm, said, error):
     with StandIn(vm.state / "vm", say(*said)):

@@ -145,7 +145,7 @@ def test_layers_over_each_other(host, cache):
     ([file("d/.wh...", b"")], "marks a deleted file, but names none"),
     ([file(".wh.", b"")], "marks a deleted file, but names none"),
     ([file("x", b"", xattrs={"user.big": b"v" * 5000})], "extended attributes"),
-    ([file("x", b"", xattrs={"user." + "n" * 251: b""})], "more than 255 bytes"),
+    ([file("x", b"", xattrs={"user." + "n" * 251: b""})], "longer than 255 bytes"),
     ([file("/".join(["d" * 200] * 25), b"x")], "the path is longer than"),
 ])
 def test_a_hostile_layer(host, cache, entries, said):

@@ -294,7 +294,7 @@ def test_refusals(host):
              "/a and /b cannot both be on /workspace: DIR:/PLACE says where one is", 2),
             (("audit", "verify"), "NAME or --all", 2),
             (("audit", "verify", "--all", "session-2026-05-10T14-22-00Z-a7f3"), "NAME or --all", 2),
-            (("session", "gc", "--archives-older", "30x"), "--archives-older must be a number of seconds, or one of s, m, h or d", 2),
+            (("session", "gc", "--archives-older", "30x"), "--archives-older must be a number of seconds, or a number with s, m, h or d", 2),
             (("session", "destroy", "session-2026-05-10T14-22-00Z-a7f3"), "there is no session", 1)):
         assert text in refused(host, *words, code=code), words
     assert "there is no session to destroy" in host("session", "destroy", "--all", check=0).stderr

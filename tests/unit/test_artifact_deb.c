@@ -242,7 +242,7 @@ static void how_much_it_unpacks_to_is_bounded(void **state)
 {
 	refuses_bounds(state, LIMIT_PACKAGE_BYTES, 4096, "it unpacks to more than 4096 bytes");
 	refuses_bounds(state, LIMIT_PACKAGE_BYTES, 9, "it unpacks to more than 9 bytes");
-	refuses_bounds(state, LIMIT_PACKAGE_FILES, 1, "it holds more than 1 files");
+	refuses_bounds(state, LIMIT_PACKAGE_FILES, 1, "it has more than 1 files");
 }
 
 /* libarchive reads special headers until another one comes, and tells of none. */

@@ -126,7 +126,7 @@ static void a_dynamic_init_is_refused(void **state)
 	assert_int_equal(
 		initrd_write(fd, scratch_path(s, "init"), architecture_of_host(), NULL, &err), -1);
 	assert_int_equal(err.code, ERR_INVALID);
-	assert_non_null(strstr(err.msg, "statically"));
+	assert_non_null(strstr(err.msg, "not a static program"));
 }
 
 static void a_program_of_another_architecture_is_refused(void **state)

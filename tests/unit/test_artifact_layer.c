@@ -164,7 +164,7 @@ static void attributes_are_those_that_ext4_has(void **state)
 	memset(name + strlen(name), 'n', 251);
 	tar_pax(&m.tar, name, "x", 1);
 	put(&m, '0', "long", NULL);
-	refused(&m, "more than 255 bytes");
+	refused(&m, "longer than 255 bytes");
 	assert_int_equal(rootfs_count(m.fs), 4);
 	assert_int_equal(rootfs_find(m.fs, "f")->xattr_count, 1);
 	assert_int_equal(rootfs_find(m.fs, "g")->xattr_count, 0);

@@ -238,7 +238,7 @@ static void a_configuration_names_each_layer(void **state)
 		       "\",\"sha256:" DIFF_ID "\"]}}",
 		       "rootfs.diff_ids names 2 layers, but the manifest has 1");
 	refuses_config(state, "{" PLATFORM ",\"rootfs\":{\"diff_ids\":[7]}}",
-		       "rootfs.diff_ids[0] is no SHA-256 digest");
+		       "rootfs.diff_ids[0] is not a SHA-256 digest");
 	refuses_config(state, "{" PLATFORM ",\"rootfs\":{\"diff_ids\":[\"sha256:333\"]}}",
 		       "rootfs.diff_ids[0] is not a SHA-256 digest: \"sha256:333\"");
 }
@@ -259,8 +259,9 @@ static void what_is_no_image_is_refused_by_its_type(void **state)
 		 "manifest: layers[0].mediaType is \"application/vnd.in-toto+json\""},
 		{"", "", ",\"mediaType\":7", "layers[0].mediaType must be a string"},
 		{"", ",\"size\":5", "",
-		 "configuration has 138 bytes, and its size is said to be 5"},
-		{"", "", ",\"size\":8", "layers[0] has 7 bytes, and its size is said to be 8"},
+		 "configuration has 138 bytes, but its manifest says that its size is 5"},
+		{"", "", ",\"size\":8",
+		 "layers[0] has 7 bytes, but its manifest says that its size is 8"},
 		{"", "", ",\"size\":-1", "layers[0].size"},
 	};
 

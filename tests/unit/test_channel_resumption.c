@@ -232,7 +232,7 @@ static void test_asks_again_what_never_arrived(void **state)
 	/* Now the agent has the request, and must know the call. */
 	assert_int_equal(calls_resume(&one->calls, NULL), 0);
 	feed_text(&one->calls, gone);
-	refused(one, "has let go of the command: none");
+	refused(one, "gave up the command: none");
 }
 
 /* An agent that does not know this form runs the command as always. */
@@ -268,7 +268,7 @@ static void test_lies(void **state)
 		{"{\"event\":\"ack\",\"request\":2,\"stdinOffset\":0}", "request 2"},
 		{"{\"event\":\"detached\",\"request\":1,\"error\":\"mine\",\"errorCode\":"
 		 "\"conflict\"}",
-		 "has let go of the command: mine"},
+		 "gave up the command: mine"},
 		{"{\"event\":\"detached\",\"request\":1,\"errorCode\":\"not-found\"}",
 		 "gave up the command"},
 		{"{\"event\":\"detached\",\"request\":1,\"error\":\"x\"}", "errorCode"},

@@ -158,7 +158,7 @@ static void an_option_is_named_where_it_is(void **state)
 	assert_non_null(strstr(hint, "; --unconfined makes or starts"));
 	cli.command = &cli_ls;
 	hint_find(&cli, REASON_NO_CELL, "w", hint);
-	assert_non_null(strstr(hint, "; `microagent start --prepare --unconfined w` does"));
+	assert_non_null(strstr(hint, "; `microagent start --prepare --unconfined w` starts it"));
 }
 
 static void a_detail_gets_its_hint(void **state)

@@ -224,7 +224,8 @@ static void metadata_of_a_later_version(void **state)
 	struct base base = BASE_NONE;
 
 	put_metadata(rig, edited(rig, NULL, "format", json_integer(3)));
-	assert_fails(open_base(rig, "web", BASE_SHARED, &base, &err), ERR_UNSUPPORTED, "format 3");
+	assert_fails(open_base(rig, "web", BASE_SHARED, &base, &err), ERR_UNSUPPORTED,
+		     "format, 3,");
 }
 
 static void metadata_that_is_no_json(void **state)

@@ -91,7 +91,7 @@ static void others_are_refused(void **state)
 		const char *words;
 	} tables[] = {{hosts, ARRAY_SIZE(hosts), "only from Apple's own hosts"},
 		      {schemes, ARRAY_SIZE(schemes), "only by https"},
-		      {paths, ARRAY_SIZE(paths), "ends with /NAME.ipsw"}};
+		      {paths, ARRAY_SIZE(paths), "must end with /NAME.ipsw"}};
 
 	(void)state;
 	for (size_t t = 0; t < ARRAY_SIZE(tables); t++)

@@ -208,7 +208,7 @@ static void what_is_not_made(void **state)
 		     "no base \"none\"");
 	rig->agent->backend = contract_backend_find("firecracker");
 	assert_fails(microagent_base_warm(rig->agent, "web", &as_it_is, NULL, &err),
-		     ERR_UNSUPPORTED, "backend firecracker are not saved");
+		     ERR_UNSUPPORTED, "backend firecracker cannot save machines");
 	rig->agent->backend = contract_backend_find("qemu");
 	assert_ok(base_open(rig->agent, "web-v1", BASE_EXCLUSIVE, &deleted, &err));
 	assert_fails(microagent_base_warm(rig->agent, "web", &as_it_is, NULL, &err), ERR_CONFLICT,

@@ -211,7 +211,7 @@ static const struct cli_command *const bundle_commands[] = {&bundle_make, &bundl
 const struct cli_command cli_guest_bundle = {
 	.name = "guest-bundle",
 	.args = "COMMAND",
-	.summary = "kernels and images for a host that cannot build them, such as a Mac",
+	.summary = "kernels and images for a host that cannot build them, like a Mac",
 	.group = CLI_GROUP_HOST,
 	.sub = bundle_commands,
 };

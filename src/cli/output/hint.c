@@ -148,7 +148,7 @@ const struct hint hint_table[] = {
 	{REASON_GUEST_SILENT, NULL, NULL,
 	 "`microagent status {}` shows its state, `microagent kill {}` ends it at once"},
 	{REASON_TOO_MANY_FILES, NULL, NULL,
-	 "`ulimit -n` shows how many files a program may have open here, `ulimit -n 1024` allows more"},
+	 "ulimit -n shows how many files a program may have open here, ulimit -n 1024 allows more"},
 	{REASON_NO_PACKAGE, NULL, "from", "--from FILE takes a package that is here"},
 };
 const size_t hint_count = ARRAY_SIZE(hint_table);

@@ -241,7 +241,7 @@ static const struct cli_command pool_drain = {
 
 static const struct cli_command pool_fill = {
 	.name = "fill",
-	.summary = "make the sessions that are missing, which otherwise happens by itself",
+	.summary = "make the missing sessions, which otherwise happens by itself",
 	.help = "`pool set` and `session create` start this in the background. Run it yourself to see\n"
 		"what it does, for example after a failure. It runs at idle priority.\n",
 	.options = fill_options,

@@ -49,7 +49,7 @@ static int run_session_quota(struct cli *cli, const void *values, const struct c
 const struct cli_command session_quota = {
 	.name = "quota",
 	.args = "SESSION MIB",
-	.summary = "let a session's disk grow to MIB; a session that waits for this goes on",
+	.summary = "let a session's disk grow to MIB; if it waits, it goes on",
 	.min_args = 2,
 	.max_args = 2,
 	.check_name = microagent_session_check_name,

@@ -205,7 +205,7 @@ static int run_snapshots(struct cli *cli, const void *values, const struct cli_w
 const struct cli_command session_snapshot = {
 	.name = "snapshot",
 	.args = "SESSION NEW",
-	.summary = "keep a session as it is now, with all that runs in it, under a name",
+	.summary = "keep a session as it is now, with what runs in it, under a name",
 	.min_args = 2,
 	.max_args = 2,
 	.check_name = microagent_session_check_name,
@@ -215,7 +215,7 @@ const struct cli_command session_snapshot = {
 const struct cli_command session_restore = {
 	.name = "restore",
 	.args = "SESSION SNAPSHOT",
-	.summary = "let a session go on from a snapshot; what it did since then is lost",
+	.summary = "let a session go on from a snapshot; what it did since is lost",
 	.min_args = 2,
 	.max_args = 2,
 	.check_name = microagent_session_check_name,
