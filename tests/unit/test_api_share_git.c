@@ -209,10 +209,10 @@ static void another_file_and_another_way(void **state)
 	say_gitdir(at("main/.git/worktrees/tree"));
 	assert_int_equal(rename(at("tree/.git"), at("file")), 0);
 	assert_int_equal(symlink(at("file"), at("tree/.git")), 0);
-	refused_as("/workspace", ".git is a symbolic link, and git of this host makes a file");
+	refused_as("/workspace", ".git is a symbolic link, but git makes a file");
 	assert_int_equal(unlink(at("tree/.git")), 0);
 	assert_int_equal(link(at("file"), at("tree/.git")), 0);
-	refused_as("/workspace", ".git is a file of several names (hard links)");
+	refused_as("/workspace", ".git is a file with several names (hard links)");
 	assert_int_equal(unlink(at("tree/.git")), 0);
 
 	/* All of these lead to the right directory on the host. */
@@ -239,7 +239,7 @@ static void another_file_and_another_way(void **state)
 	say_gitdir("../bin/worktrees/tree");
 	refused_as("/workspace",
 		   "which from /workspace is /bin, a place of the guest's own system");
-	refused_as("/usr/tree", "is /usr/bin, a place of the guest's own system");
+	refused_as("/usr/tree", "is /usr/bin, a directory of the guest's own system");
 	expect("/work/tree", at("bin"), "/work/bin");
 }
 
