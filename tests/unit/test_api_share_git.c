@@ -238,7 +238,7 @@ static void another_file_and_another_way(void **state)
 	put(at("bin/worktrees/tree/gitdir"), "../../../tree/.git\n");
 	say_gitdir("../bin/worktrees/tree");
 	refused_as("/workspace",
-		   "which from /workspace is /bin, a place of the guest's own system");
+		   "which from /workspace is /bin, a directory of the guest's own system");
 	refused_as("/usr/tree", "is /usr/bin, a directory of the guest's own system");
 	expect("/work/tree", at("bin"), "/work/bin");
 }
