@@ -627,7 +627,7 @@ def telemetry_is_vouched_for(place, name):
         assert answer["telemetry"] == {"verdict": "whole" if what == "grown" else what, "bytes": len(altered or b""),
                                        "confirmedBytes": confirmed, **({} if what in ("whole", "grown") else {"line": line})}
         said = place("audit", "verify", name).stdout
-        assert {"whole": "telemetry.jsonl is whole", "grown": "closes the log, and telemetry.jsonl has 3 bytes behind"}.get(
+        assert {"whole": "telemetry.jsonl is whole", "grown": "closes the log, but telemetry.jsonl has 3 bytes after"}.get(
             what, f"telemetry.jsonl is {what}: it does not have the digest that line {line} of the log has for it") in said
 
 

@@ -388,12 +388,12 @@ def test_a_fork_has_a_network(place, lan):
 WRONG = (
     (("--egress", "https://pypi.org"), "--egress: 'https://pypi.org' is a URL"),
     (("--egress", "pypi.org/simple"), "it has a slash"),
-    (("--egress", "192.0.2.1"), "is an address, and no name: it is opened as the prefix 192.0.2.1/32, or by --allow if it is private"),
+    (("--egress", "192.0.2.1"), "is an address, not a name: write it as the prefix 192.0.2.1/32, or give it to --allow if it is private"),
     (("--egress", "pypi.org:0"), "ports from 1 to 65535"),
     (("--egress", "*"), "is every name"),
     (("--egress", "10.0.0.0/8"), "--egress: 10.0.0.0/8 is no place on the public internet, and stays shut whatever is listed: if it is private, --allow opens it"),
     (("--egress", "0.0.0.0/0"), "--egress: 0.0.0.0/0 is every address there is"),
-    (("--egress-from", "rubygems"), 'there is no list "rubygems": it is npm, pypi, debian or github'),
+    (("--egress-from", "rubygems"), 'there is no list "rubygems": give npm, pypi, debian or github'),
     (("--egress", "pypi.org", "--network", "isolated"), "--egress goes with --network nat only, and --network is \"isolated\": an isolated guest"),
     (("--egress", "pypi.org", "--network", "bridged", "--network-interface", "br0"), "nothing is filtered on a bridge"),
     (("--egress-sni", "maybe", "--egress", "pypi.org"), '--egress-sni must be required or off, and is "maybe"'),
@@ -419,7 +419,7 @@ def test_wrong_words(host):
 
 def test_no_list_of_a_machine_without_one(vm):
     done = vm("network", "allow", "vm", "pypi.org")
-    assert done.returncode == 1 and "its network has no list of names, and is given none while it runs: --egress gives it one when it is made" in done.stderr
+    assert done.returncode == 1 and "its network has no list of names, and cannot get one while it runs: --egress gives it one when it is made" in done.stderr
     assert vm("network", "allow", "vm", "https://pypi.org").returncode == 2
     done = vm("network", "allow", "vm", "172.16.0.0/12")
     assert done.returncode == 2 and "172.16.0.0/12 is no place on the public internet" in done.stderr

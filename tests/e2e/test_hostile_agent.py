@@ -125,9 +125,9 @@ def deaf(stream):
 
 @pytest.mark.parametrize("words, said", [
     (("ls", "vm:/"), "it was not complete within 300 ms"),
-    (("cp", "vm:/etc", "copy"), "neither sent nor taken any of the copy for 300 ms"),
-    (("cp", "small", "vm:/tmp/f"), "neither sent nor taken any of the copy for 300 ms"),
-    (("cp", "large", "vm:/tmp/f"), "neither sent nor taken any of the copy for 300 ms"),
+    (("cp", "vm:/etc", "copy"), "neither sent nor taken any data of the copy for 300 ms"),
+    (("cp", "small", "vm:/tmp/f"), "neither sent nor taken any data of the copy for 300 ms"),
+    (("cp", "large", "vm:/tmp/f"), "neither sent nor taken any data of the copy for 300 ms"),
 ], ids=["list", "out", "in, unanswered", "in, untaken"])
 def test_silence_within_a_copy(vm, tmp_path, words, said):
     (tmp_path / "small").write_bytes(b"x")
@@ -152,7 +152,7 @@ def test_no_end_after_the_timeout(vm, serve):
     with StandIn(vm.state / "vm", serve):
         done = vm("exec", "--timeout", 1, "vm", "--", "true", check=125, text=False,
                   env={"MICROAGENT_TEST_LIMIT_EXEC_LATE_MS": "200"})
-    assert b"has not told the end of the command, whose timeout of 1 s has passed" in done.stderr
+    assert b"has not reported the end of the command, whose timeout of 1 s has passed" in done.stderr
 
 
 # ---- floods -------------------------------------------------------------------------------------

@@ -326,8 +326,8 @@ def comment(kind):
 
 
 def test_what_is_replaced_counts_too(host, cache):
-    """The file is removed again, and has cost as much time: a layer of a megabyte took hours."""
-    too_much = "all that it unpacks to, with headers and with files that are replaced, is more than 512 MiB"
+    """It is off the disk again, and has cost as much time: a layer of a megabyte took hours."""
+    too_much = "what it unpacks to, with headers and replaced files, is more than 512 MiB"
     again = simple(host, *(file("f", bytes(60 << 20)) for _ in range(10)), name="again", packed=True)
     assert too_much in host("image", "import", *SIZE, "box", again.path, check=1).stderr
     assert not list(cache.glob("*/box*")) and not list((cache / "tmp").iterdir())

@@ -253,7 +253,7 @@ def test_names_that_are_none(host, cache):
     (host.base / "text").write_text("no archive")
     (host.base / "tar").write_bytes(layer(file("f", b"x")))
     for where, said, code in ((host.base / "absent", "does not exist", "not-found"), ("oci:" + str(host.base / "absent"), "does not exist", "not-found"),
-                              (host.base / "plain", "oci-layout", "invalid"), (host.base / "text", "no archive", "invalid"),
+                              (host.base / "plain", "oci-layout", "invalid"), (host.base / "text", "not an archive of an image", "invalid"),
                               (host.base / "tar", "neither oci-layout nor manifest.json", "invalid"), ("", "without a name", "not-found")):
         assert said in refused(host, cache, where, code=code)
     # Words behind "--" are names, whatever they look like.

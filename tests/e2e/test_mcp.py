@@ -174,12 +174,12 @@ def test_copies_stay_below_their_directory(server, files):
     os.mkfifo(files / "tree" / "pipe")
     for source, why in (("out/secret", "out is a symbolic link, and links are not followed out of the directory of --files"), ("to", "to is a symbolic link"),
                         ("../secret", "../secret leads out of the directory of --files"), ("tree/../../secret", "leads out of"),
-                        ("/secret", "source: /secret is absolute, and is to be a path below the directory of --files"),
+                        ("/secret", "source: /secret is absolute, but must be a path below the directory of --files"),
                         (str(files.parent / "secret"), "is absolute"), ("tree/absent", ": tree/absent: No such file"), ("a/b", ": a/b: Not a directory"),
                         ("tree/./pipe", ": tree/pipe is neither a file nor a directory")):
         assert why in server.fails("copy_in", session=session, source=source, path="/tmp/secret"), source
     assert sh(server, "ls /tmp/secret")["exitCode"] != 0
-    for destination, why in (("out/new", "out is a symbolic link, and none is followed"), ("../new", "../new leads out of"), ("tree/../../new", "leads out of"),
+    for destination, why in (("out/new", "out is a symbolic link, and links are not followed"), ("../new", "../new leads out of"), ("tree/../../new", "leads out of"),
                              (str(files.parent / "new"), "is absolute"), ("out", "which is not written through")):
         assert why in server.fails("copy_out", session=session, path="/tmp/tree/b", destination=destination), destination
     (files / "to").unlink()
@@ -253,7 +253,7 @@ def test_calls_at_once(server):
     for _ in calls:
         server.wait_for(lambda m: m.get("method") == "notifications/progress" and "6 bytes" in m["params"]["message"], "progress")
     refused = server.answer(begin())
-    assert refused["error"]["code"] == -32000 and "16 calls are under way" in refused["error"]["message"]
+    assert refused["error"]["code"] == -32000 and "16 calls are not finished yet" in refused["error"]["message"]
     server.say({"jsonrpc": "2.0", "id": calls[0], "method": "tools/call",
                 "params": {"name": "session_list", "_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28",
                                                              "io.modelcontextprotocol/clientCapabilities": {}}}})

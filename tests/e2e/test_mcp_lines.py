@@ -134,7 +134,7 @@ def test_wrong_options(host):
     (host.base / "way").symlink_to(host.base / "files")
     (host.base / "files" / "below").mkdir(parents=True, exist_ok=True)
     said = refused_words(host, "--files", host.base / "way" / "below", code=1)
-    assert f"a symbolic link is on the way to {host.base}/way/below, and none is followed there" in said
+    assert f"a symbolic link is on the way to {host.base}/way/below, and it is not followed, because a guest could have made it" in said
     assert "--files-anyway needs --files" in refused_words(host, "--files-anyway")
     assert "there is no session" in refused_words(host, "--session", "session-2026-05-10T14-22-00Z-a7f3", code=1)
     assert 'there is no base "nonesuch"' in refused_words(host, "--base", "nonesuch", code=1)
@@ -154,7 +154,7 @@ def test_files_of_others(host):
         assert why in said and "--files-anyway gives it to the model with all its keys" in said
     host("list", check=0)
     for path, why in ((host.state, f"{host.state} is in the state directory {host.state}: share a directory elsewhere"),
-                      ("/etc/ssl", "/etc/ssl is in /etc, of which nothing is shared"), ("/", "/ is never shared"),
+                      ("/etc/ssl", "/etc/ssl is in /etc, and nothing in there is ever shared"), ("/", "/ is never shared"),
                       ("/proc/self", "/proc/self is"), (home / "link", "is a symbolic link: name the directory itself")):
         said = refused_words(host, "--files", path, "--files-anyway", code=1, env=env)
         assert why in said

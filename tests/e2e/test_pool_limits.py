@@ -183,7 +183,7 @@ def test_members_count_by_what_they_take(host):
     told = host.json("pool", "status", env=less)["pools"][0]["detail"]
     child.kill()
     child.communicate()
-    needs = int(re.search(r"the next one needs (\d+)", told)[1]) - free
+    needs = int(re.search(r"the next session needs (\d+)", told)[1]) - free
     assert 32 <= needs < json.loads(record.read_text())["memoryMiB"] + 128, told
     host("pool", "drain", check=0)
     # Three members that could not all have that much.
@@ -221,7 +221,7 @@ def test_refusals(host):
     for words in (("pool", "status"), ("session", "create", "--base", "web")):
         done = host(*words)
         assert done.returncode == 1 and "pool.json: size is required\n" in done.stderr, done
-        assert "`microagent pool set --base web-v1 --size N` writes it anew" in done.stderr, done
+        assert "`microagent pool set --base web-v1 --size N` writes it again" in done.stderr, done
     host("pool", "drain", check=0)
     assert not place.exists()
     host("base", "delete", "web-v1", check=0)

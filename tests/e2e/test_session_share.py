@@ -149,8 +149,8 @@ def check_refusals(host, name):
     cache = cache_dir(host)
     for words, text in (
             ((cache / "images", "--ro"), f"is in the cache directory {cache}: share a directory elsewhere"),
-            (("/usr/share",), "nothing of /usr/share is shared: copy what"),
-            (("/etc",), "nothing of /etc is shared: copy what"),
+            (("/usr/share",), "nothing in /usr/share is ever shared: copy what"),
+            (("/etc",), "nothing in /etc is ever shared: copy what"),
             ((host.state,), "is in the state directory"),
             ((host.state / "bases",), f"is in the state directory {host.state}: share a directory elsewhere"),
             ((host.base,), f"holds the state directory {host.state}"),

@@ -92,7 +92,7 @@ def test_the_words(host):
     (host.base / "secret").mkdir()
     (tree / ".git").write_text(f"gitdir: {host.base}/secret\n")
     done = host("create", *small, "--share", f"{tree}:/work", "--share-git", "w")
-    assert done.returncode == 2 and f"{tree}/.git leads to {host.base}/secret, which is no worktree's of a repository" in done.stderr, done
+    assert done.returncode == 2 and f"{tree}/.git leads to {host.base}/secret, where no repository has this worktree" in done.stderr, done
     assert not (host.state / "w").exists()
     assert "git worktree" not in host("create", *small, "--share", f"{tree}:/work", "w", check=0).stderr
     host("delete", "w", check=0)

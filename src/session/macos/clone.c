@@ -108,7 +108,7 @@ int macos_check_publish(const struct base *base, const char *const *publish, str
 		return 0;
 	return error_set(
 		err, ERR_UNSUPPORTED,
-		"config.network.portForwards: the agent of macOS guests cannot publish ports");
+		"config.network.portForwards: the agent of macOS guests publishes no ports");
 }
 
 int macos_check_pool(const struct base *base, int64_t size, struct error *err)
