@@ -23,6 +23,7 @@
 #include "base/fd.h"
 #include "base/job_control.h"
 #include "base/limits.h"
+#include "base/min.h"
 
 enum slot {
 	SLOT_AGENT,
@@ -63,6 +64,8 @@ struct pump {
 	uint64_t overdue_ns; /* when the agent must have reported the start, and later the exit;
 			      * UINT64_MAX: never */
 	uint64_t expires_ns; /* when the timeout of the command passes; UINT64_MAX: never */
+	bool hung_up;	     /* the connection was lost while an item was being written */
+	uint64_t lost_ns;    /* when no other connection could be had either; 0: never */
 	uint64_t taken_ns;   /* when the reader took the last bytes, or was first offered some */
 };
 
@@ -134,7 +137,8 @@ static int write_item(struct pump *p, struct error *err)
 
 /* Returns the time until which a reader that takes nothing is waited for. A reader has any amount
  * of time until the command is to end: by its timeout, by a cancel, or by a signal that asks for
- * the end (a program with readers of its own may use such a signal differently). */
+ * the end (a program with readers of its own may use such a signal differently), or until the
+ * machine has ended. */
 static uint64_t reader_by_ns(const struct pump *p)
 {
 	uint64_t patient = p->taken_ns + limit_get(LIMIT_UNREAD_MS) * NS_PER_MS;
@@ -142,6 +146,8 @@ static uint64_t reader_by_ns(const struct pump *p)
 
 	if (!p->has_item)
 		return UINT64_MAX;
+	if (p->lost_ns)
+		return max_u64(patient, p->lost_ns + limit_get(LIMIT_UNREAD_MS) * NS_PER_MS);
 	if (p->cancelled || (p->asked && !p->guest->has_readers_of_its_own))
 		return patient;
 	if (p->expires_ns == UINT64_MAX)
@@ -164,6 +170,8 @@ static int give_up_reader(struct pump *p, struct error *err)
 	p->unread = true;
 	p->has_item = false;
 	p->lost[MICROAGENT_STDOUT] = p->lost[MICROAGENT_STDERR] = true;
+	if (p->lost_ns)
+		return 0; /* reading tells the end of the connection next */
 	return now < p->expires_ns ? pump_stop(p, MICROAGENT_CANCELLED, err) : 0;
 }
 
@@ -189,7 +197,25 @@ static int reconnect(struct pump *p, struct error *err)
 		return error_copy(err, &why);
 	if (connection_resume(p->connection, fd, err) < 0)
 		return -1;
+	p->hung_up = false;
 	return p->terminal && p->call->started ? calls_resize(p->calls, p->call, err) : 0;
+}
+
+/* Called when the connection is lost while an item is being written, so that nothing can be read. If
+ * the command cannot go on, its reader is waited for no longer than after a cancel: a reader that
+ * takes nothing must not hide that the machine has ended. */
+static void note_hang_up(struct pump *p)
+{
+	struct error ignored;
+	int fd = -1;
+
+	p->hung_up = true;
+	if (p->guest->dial && calls_can_resume(p->calls))
+		fd = p->guest->dial(p->guest->data, &ignored);
+	if (fd < 0)
+		p->lost_ns = clock_mono_ns();
+	else
+		close(fd); /* reconnect() makes its own when the item is written */
 }
 
 /* Takes items until one has output to write, or there are no more. */
@@ -279,11 +305,13 @@ static void set_slots(const struct pump *p, struct pollfd slots[SLOT_COUNT])
 
 	if (!ended && !p->has_item)
 		agent |= POLLIN;
-	if (!ended && p->calls->out.len > 0)
+	if (!ended && !p->hung_up && p->calls->out.len > 0)
 		agent |= POLLOUT;
-	/* If no event is wanted, the slot is switched off: POLLHUP alone would make this a busy
-	 * loop. */
-	slots[SLOT_AGENT] = (struct pollfd){.fd = agent ? p->connection->fd : -1, .events = agent};
+	/* While an item is being written, only the loss of the connection is waited for (POLLHUP),
+	 * and once: a second time would make this a busy loop. */
+	slots[SLOT_AGENT] = (struct pollfd){
+		.fd = agent || (p->has_item && !ended && !p->hung_up) ? p->connection->fd : -1,
+		.events = agent};
 	slots[SLOT_IN] = (struct pollfd){.fd = read_in ? p->streams->in : -1, .events = POLLIN};
 	slots[SLOT_OUTPUT] =
 		(struct pollfd){.fd = p->has_item ? output_fd(p) : -1, .events = POLLOUT};
@@ -380,6 +408,8 @@ static int pump_round(struct pump *p, struct error *err)
 		return -1;
 	if (p->done)
 		return 0;
+	if (p->has_item && p->connection->ended && !p->hung_up)
+		note_hang_up(p);
 	if (wait_slots(p, slots, err) < 0)
 		return -1;
 	agent = slots[SLOT_AGENT].revents;
@@ -389,13 +419,15 @@ static int pump_round(struct pump *p, struct error *err)
 		return -1;
 	if (slots[SLOT_SIGNALS].revents && pass_signal(p, err) < 0)
 		return -1;
+	if (p->has_item && !p->hung_up && (agent & (POLLHUP | POLLERR)))
+		note_hang_up(p);
 	if (slots[SLOT_OUTPUT].revents && write_item(p, err) < 0)
 		return -1;
 	if (give_up_reader(p, err) < 0)
 		return -1;
 	if (p->done)
 		return 0;
-	if ((agent & (POLLOUT | POLLERR)) && connection_send(p->connection, err) < 0)
+	if ((agent & (POLLOUT | POLLERR)) && !p->hung_up && connection_send(p->connection, err) < 0)
 		return -1;
 	/* Not while an item is being written: its bytes are in the memory that would be read
 	 * into. */

@@ -221,7 +221,7 @@ static int open_network(const struct create *c, struct standin_spec *spec, struc
 {
 	const struct oci_namespace *network =
 		oci_config_namespace(&c->config, OCI_NAMESPACE_NETWORK);
-	struct stat named, own;
+	struct stat named, own, first;
 
 	spec->network = -1;
 	spec->own_network = network && !network->path;
@@ -231,8 +231,11 @@ static int open_network(const struct create *c, struct standin_spec *spec, struc
 	if (fd < 0 || fstat(fd, &named) < 0 || stat("/proc/self/ns/net", &own) < 0)
 		return error_errno(err, errno, "linux.namespaces: %.200s", network->path);
 	/* A path may name the host's own network, as Docker's does. The guest would then get what
-	 * is sent to the host's links. */
-	if (named.st_dev == own.st_dev && named.st_ino == own.st_ino)
+	 * is sent to the host's links. The network of process 1 is the host's also for an engine
+	 * that has a network of its own. */
+	if ((named.st_dev == own.st_dev && named.st_ino == own.st_ino) ||
+	    (stat("/proc/1/ns/net", &first) == 0 && named.st_dev == first.st_dev &&
+	     named.st_ino == first.st_ino))
 		return error_set(
 			err, ERR_UNSUPPORTED,
 			"linux.namespaces: network %.200s is not supported: a machine cannot have the host's network; run the container without the host's network namespace",

@@ -481,6 +481,11 @@ def test_the_network_of_the_host_by_its_path(oci):
     linux = {**bundles.config()["linux"], "namespaces": [*spaces, {"type": "network", "path": f"/proc/{os.getpid()}/ns/net"}]}
     assert oci("create", "-b", oci.bundle(*FOREVER, linux=linux), "c").returncode == 1
     assert "cannot have the host's network" in oci.last_error()
+    # An engine with a network of its own does not have the host's either. A namespace of processes plays the host here.
+    linux["namespaces"][-1]["path"] = "/proc/1/ns/net"
+    oci.wrap = ["unshare", "--net", "--pid", "--fork", "--mount-proc", "sh", "-c", 'unshare --net "$@"; exit $?', "sh"]
+    assert oci("create", "-b", oci.bundle(*FOREVER, linux=linux), "c").returncode == 1
+    assert "cannot have the host's network" in oci.last_error()
 
 
 @pytest.mark.parametrize("key,value,why", [("kernel", "/boot/vmlinuz", "is a path"), ("kernel", "no-such-one", "no-such-one"),

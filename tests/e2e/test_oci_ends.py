@@ -5,6 +5,7 @@ import contextlib
 import ctypes
 import json
 import os
+import select
 import signal
 import subprocess
 import tempfile
@@ -317,6 +318,23 @@ def test_nobody_reads_what_it_says(oci):
     child.stdout.close()
     assert child.wait(timeout=HANG_S) == 128 + signal.SIGPIPE
     oci("delete", "--force", "c", check=0)
+
+
+def test_nobody_takes_what_it_says_when_its_machine_goes(oci):
+    """An output that nobody takes hides no end: of the container, and of a command in it."""
+    flood = ("sh", "-c", "while :; do echo aaaaaaaaaaaaaaaaaaaaaaaa; done")
+    outputs = [os.pipe(), os.pipe()]
+    writers = [writer for _, writer in outputs]
+    oci.started(*flood, out=writers[0])
+    child = oci.popen("exec", "c", *flood, stdout=writers[1])
+    wait_until(lambda: not select.select([], writers, [], 0)[1], "two outputs that are not taken")
+    (machine,) = qemu(oci)
+    os.kill(machine, signal.SIGKILL)
+    oci.await_status("stopped")
+    assert child.wait(timeout=HANG_S) == 137
+    oci("delete", "c", check=0)
+    for end in (end for pipe in outputs for end in pipe):
+        os.close(end)
 
 
 def test_a_full_disk(oci):
