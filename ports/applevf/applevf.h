@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A machine of Virtualization.framework, seen from the loop. The framework runs the machine in this
- * process, on a queue of its own (vz.h). This file declares the machine's console, its connections,
- * and the callers that wait for an answer. The machine has no process of its own, so nothing is
- * started, confined or killed. macOS runs the guest's devices in services of its own, and these
- * services end with this process.
+ * A machine of Virtualization.framework, as the loop sees it. The framework runs the machine in
+ * this process, on a separate queue (vz.h). This header declares the machine's console, its
+ * connections, and the callers that wait for an answer. The machine has no process of its own, so
+ * this backend starts, confines and kills no process. macOS runs the guest's devices in services of
+ * the system, which end with this process.
  */
 #ifndef BACKEND_APPLEVF_APPLEVF_H
 #define BACKEND_APPLEVF_APPLEVF_H
@@ -23,10 +23,10 @@
 struct streams {
 	int listen_fd; /* vsock.sock; -1: closed */
 	struct loop_watch *watch;
-	struct loop_watch *again; /* until vsock.sock is watched again */
+	struct loop_watch *again; /* the time until vsock.sock is watched again */
 	struct list list;
-	unsigned count;	   /* streams in the list */
-	unsigned to_guest; /* those that the host began and that are joined */
+	unsigned count;	   /* the number of streams in the list */
+	unsigned to_guest; /* the number of connected streams that the host has begun */
 	uint64_t last_id;
 	uint32_t boot_port;
 	uint64_t boot_id; /* id of the last connection to boot_port; 0: none yet */
@@ -46,7 +46,7 @@ struct vm {
 	int workspace_fd;
 	int64_t memory_mib;
 	enum network_mode network;
-	bool pluggable, plugged; /* can get a directory later; has got it */
+	bool pluggable, plugged; /* the machine can get a directory later; it has got one */
 
 	struct post *post;
 	struct vz *vz;
@@ -54,7 +54,7 @@ struct vm {
 	struct serial serial;
 
 	bool killing;
-	bool broken;  /* stopped because of a fault; end and detail say why */
+	bool broken;  /* the machine was stopped because of a fault; end and detail say why */
 	bool closing; /* the vm is being freed */
 	bool severing;
 	unsigned severed_streams; /* streams that were open when the quarantine began */

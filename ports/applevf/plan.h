@@ -20,8 +20,8 @@ struct plan_disk {
 };
 
 struct plan_share {
-	const char *tag; /* borrowed */
-	char *path;	 /* NULL: no directory yet (config.hotplug) */
+	const char *tag; /* belongs to the config */
+	char *path;	 /* NULL: the share gets its directory later (config.hotplug) */
 	bool read_only;
 };
 
@@ -41,9 +41,10 @@ struct plan {
 	struct plan_share *shares; /* the share without a directory is last */
 	size_t share_count;
 	enum network_mode network;
-	const char *interface;	   /* borrowed; only for a bridge */
-	int serial_in, serial_out; /* the guest's console ends, owned by the plan; -1: none */
-	const uint32_t *ports;	   /* borrowed: ports of the host that the guest may dial */
+	const char *interface; /* only for a bridge; belongs to the config */
+	int serial_in,
+		serial_out;    /* the guest's ends of the console, which the plan owns; -1: none */
+	const uint32_t *ports; /* the ports of the host that the guest may dial; the caller's */
 	size_t port_count;
 };
 #define PLAN_NONE                                 \
@@ -62,7 +63,7 @@ int plan_of_boot(const struct vm_boot *boot, struct plan *out, struct error *err
  * because other checks report them. The caller sets *out to PLAN_NONE before, and calls plan_free()
  * in any case. */
 int plan_of_config(const struct config *config, struct plan *out, struct error *err);
-/* Returns true if the plan has everything that the framework needs to judge it. */
+/* Returns true if the plan has everything that vz_check() needs. */
 bool plan_is_whole(const struct plan *plan);
 void plan_free(struct plan *plan);
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Letters from the framework's queue to the loop. The queue runs on threads of the system and
- * touches nothing that belongs to the loop. The queue puts a letter into a box of limited size and
- * rings. The loop reads the letters in their order. The other direction needs no box: the loop
- * gives work to the queue by dispatch_async() (vz.h).
+ * Letters from the framework's queue to the loop. The queue runs on threads of the system, and uses
+ * nothing that belongs to the loop. It puts a letter into a box of limited size and wakes the loop,
+ * which reads the letters in their order. The other direction needs no box: the loop gives work to
+ * the queue by dispatch_async() (vz.h).
  *
- * A guest can cause letters without end by connecting. Letters of connections therefore leave some
- * room free for the letters that a machine cannot do without. A connection whose letter finds no
+ * A guest can cause any number of letters by its connections. So letters about connections may not
+ * fill the whole box: some room is kept for the other letters. A connection whose letter finds no
  * room is refused at once.
  */
 #ifndef BACKEND_APPLEVF_POST_H
@@ -23,10 +23,10 @@ enum letter_kind {
 	LETTER_STARTED,
 	LETTER_GUEST_STOPPED, /* the guest switched itself off */
 	LETTER_CRASHED,	      /* the machine has stopped with an error */
-	LETTER_STOPPED,	      /* as asked by vz_stop(); or why the machine could not be stopped */
+	LETTER_STOPPED,	      /* vz_stop() has stopped the machine; or why it could not */
 	LETTER_PAUSED,
 	LETTER_RESUMED,
-	LETTER_POWER, /* the guest was asked to switch itself off; or why not */
+	LETTER_POWER, /* the guest was asked to switch itself off; or why it could not be asked */
 	LETTER_BALLOON,
 	LETTER_SHARED,
 	LETTER_UNSHARED,
@@ -40,15 +40,15 @@ enum letter_kind {
 struct letter {
 	enum letter_kind kind;
 	struct error why; /* code ERR_NONE: no error */
-	uint64_t id;	  /* of a connection that the host asked for */
-	uint32_t port;	  /* that the guest dialled */
-	int fd;		  /* of a connection; the reader closes it */
-	void *connection; /* the framework's object behind fd, for vz_hang_up() */
-	json_t *names;	  /* what was severed; the reader frees it */
+	uint64_t id;	  /* the id of a connection that the host has asked for */
+	uint32_t port;	  /* the port that the guest has dialled */
+	int fd;		  /* the descriptor of a connection; the reader closes it */
+	void *connection; /* the framework's object for this connection, for vz_hang_up() */
+	json_t *names;	  /* the names of what was cut; the reader releases it */
 };
 
-#define LETTERS 2048	    /* letters that a box holds */
-#define LETTERS_RESERVED 64 /* room that connections may not use */
+#define LETTERS 2048	    /* the most letters in a box */
+#define LETTERS_RESERVED 64 /* how many of them may not be letters about connections */
 
 struct post;
 
@@ -57,7 +57,7 @@ typedef void letter_fn(void *data, const struct letter *letter);
 
 struct post *post_new(struct loop *loop, letter_fn *fn, void *data, struct error *err);
 /* Puts a letter into the box. May be called from any thread. Returns false if there is no room; the
- * sender then still owns what the letter holds. */
+ * sender then still owns the descriptor and the objects of the letter. */
 bool post_send(struct post *post, const struct letter *letter);
 /* Closes the loop's end of the box. The letters that are still in the box are read in this call.
  * Later letters find no room. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Virtualization.framework, seen from C. Each machine lives in this process and has a serial queue.
- * Calls to the machine and its answers run on that queue only
+ * Functions by which C code uses Virtualization.framework. Each machine is in this process and has
+ * a serial queue. Calls to the machine, and its answers, run only on that queue
  * (developer.apple.com/documentation/virtualization/vzvirtualmachine/init(configuration:queue:)).
  * Each call below returns at once unless its comment says that it waits; the outcome comes as a
  * letter (post.h). docs/applevf.md says what is known about every class, selector and value that is
@@ -21,15 +21,16 @@
 
 #define VZ_TEXT 256
 struct vz_host {
-	bool framework;		 /* the framework is there */
-	bool supported;		 /* the framework runs machines on this host */
-	bool entitled;		 /* com.apple.security.virtualization */
-	bool entitled_to_bridge; /* com.apple.vm.networking */
+	bool framework;		 /* this system has the framework */
+	bool supported;		 /* the framework can run machines on this host */
+	bool entitled;		 /* this program has com.apple.security.virtualization */
+	bool entitled_to_bridge; /* this program has com.apple.vm.networking */
 	/* The stand-in of the tests is recognised by a class that the real framework does not
 	 * have. */
 	bool stand_in;
-	char version[VZ_TEXT];		 /* of the system; the framework is a part of it */
-	uint64_t memory_min, memory_max; /* bytes of a machine; 0 without the framework */
+	char version[VZ_TEXT]; /* the version of the system, and so of the framework */
+	uint64_t memory_min,
+		memory_max; /* bounds of a machine, in bytes; 0 without the framework */
 	uint64_t cpus_min, cpus_max;
 };
 
@@ -48,8 +49,8 @@ int vz_check(const struct plan *plan, struct error *err);
 
 struct vz;
 
-/* Makes the machine and waits for its queue, but starts nothing. On success the machine takes over
- * the serial ends of the plan. The caller calls vz_free() on the result. */
+/* Makes the machine, but does not start it. Waits for the machine's queue. After success the
+ * machine owns the serial ends of the plan. The caller calls vz_free(). */
 struct vz *vz_new(struct plan *plan, struct post *post, struct error *err);
 void vz_start(struct vz *vz);
 void vz_pause(struct vz *vz);
@@ -60,7 +61,7 @@ void vz_stop(struct vz *vz);
 /* Asks the guest to switch itself off. */
 void vz_press_power(struct vz *vz);
 void vz_set_memory(struct vz *vz, int64_t mib);
-/* Gives a directory to the device that waits for a directory. A NULL path takes the directory
+/* Gives a directory to the device of the share that has none yet. path NULL: takes the directory
  * away. */
 void vz_share(struct vz *vz, const char *path, bool read_only);
 /* Cuts every way between the guest and the host: cards, shares, listeners and connections. */

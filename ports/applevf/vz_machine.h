@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One machine and its queue, for the files that speak to the machine. All functions here run on the
- * queue, except those that the comment marks for the loop; so there are no locks. The loop gives
- * the queue a block for each wish. The queue reports to the loop by letters (post.h).
+ * One machine and its queue, for the files that call the machine. All functions of this header run
+ * on the queue, except those whose comments say that they run on the loop; so no locks are needed.
+ * The loop gives the queue a block for each call. The queue reports to the loop by letters
+ * (post.h).
  *
- * An answer of the framework may come when nobody waits for the answer any more. The blocks that
- * are under way keep the object alive. The object holds the box for letters, which is closed by
- * then and takes no letters.
+ * An answer of the framework may come when nobody waits for it any more. Then the blocks that are
+ * under way keep this object alive, and its box for letters is closed, so the answer is dropped.
  */
 #ifndef BACKEND_APPLEVF_VZ_MACHINE_H
 #define BACKEND_APPLEVF_VZ_MACHINE_H
@@ -20,8 +20,8 @@
 	dispatch_queue_t queue;
 	VZVirtualMachine *machine;
 	VZVirtioSocketListener *listener;
-	NSMutableArray *connections; /* the loop has descriptors of them */
-	uint32_t *ports;	     /* the listener is set for these */
+	NSMutableArray *connections; /* the connections of which the loop has descriptors */
+	uint32_t *ports;	     /* the ports for which the listener is set */
 	size_t port_count;
 	int serial_in, serial_out;
 	unsigned turning; /* starts, pauses, resumes and stops without an answer yet */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The declarations that the Objective-C files of this folder share. These files are written for
- * manual retain and release. They declare instance variables in @interface, and use no literals
- * that need a newer runtime to make numbers. In this way the same text is compiled for macOS, and
- * for GNUstep's runtime with a stand-in of the framework.
+ * The declarations that the Objective-C files of this folder share. These files use manual retain
+ * and release, declare instance variables in @interface, and use no number literals, which need a
+ * newer runtime. So the same files can be compiled for macOS, and for GNUstep's runtime with a
+ * stand-in of the framework.
  */
 #ifndef BACKEND_APPLEVF_VZ_OBJC_H
 #define BACKEND_APPLEVF_VZ_OBJC_H
@@ -14,13 +14,13 @@
 #include "applevf/plan.h"
 #include "base/error.h"
 
-/* Sets err to "<what>: <what the framework says> (<domain> <code>)". Returns -1. */
+/* Sets err to "<what>: <the framework's text> (<domain> <code>)". Returns -1. */
 int vz_tell_error(struct error *err, const char *what, NSError *error);
 /* Sets err from an exception, by which the framework reports a mistake of its caller. Returns
  * -1. */
 int vz_tell_exception(struct error *err, const char *what, NSException *exception);
 
-/* Makes the configuration of a plan and has the framework validate it. The caller releases the
+/* Makes the configuration of a plan, which the framework then validates. The caller releases the
  * result. Returns nil with an error. */
 VZVirtualMachineConfiguration *vz_configuration(const struct plan *plan, struct error *err);
 /* Gives the configuration what a macOS guest must have: platform, boot loader and devices. The

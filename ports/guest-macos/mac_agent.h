@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The agent of macOS guests. It speaks docs/agent-protocol.md as far as seed systems and
- * `microagent session exec` need it: envelopes (exec, copyout), frames (buffered requests and
- * streaming mode), and the control stream. The agent refuses by name what it does not have: write,
- * list, stat, pty, files, resumable execs, limits and workloads.
+ * The agent of macOS guests. It has the part of docs/agent-protocol.md that seed systems and
+ * `microagent session exec` need: envelopes (exec, copyout), frames (buffered requests and
+ * streaming mode), and the control stream. It refuses all other requests, with a message that names
+ * the request: write, list, stat, pty, files, resumable execs, limits and workloads.
  *
  * The agent is one process with one poll(2). It does not share the code of src/guest, which needs
- * Linux everywhere (cgroups, pidfds, epoll). Nothing can be run on a Mac where this code is
- * written. So everything except mac_system.h is plain POSIX, and tests/unit/test_guest_macos_*.c
- * run on Linux the same code that is compiled for macOS. darwin/ is compiled for macOS here, and
- * has never run on a Mac.
+ * Linux everywhere (cgroups, pidfds, epoll). The authors of this code have no Mac. So everything
+ * except mac_system.h is plain POSIX, and tests/unit/test_guest_macos_*.c run the same code on
+ * Linux that is compiled for macOS. darwin/ was compiled for macOS, and has never run on a Mac.
  *
- * Each command is a session of its own. A timeout, a cancel or the loss of the client kills its
- * process group. A process that has left the group escapes; a cgroup would have stopped such a
- * process.
+ * Each command has its own session. A timeout, a cancel or the loss of the client kills the
+ * command's process group. A process that has left the group is not killed; on Linux the cgroup
+ * kills such a process too.
  */
 #ifndef MAC_AGENT_H
 #define MAC_AGENT_H
@@ -33,7 +32,7 @@
 #define MAC_ID_BYTES 1024
 #define MAC_NEVER UINT64_MAX
 
-/* The user that a command runs as. */
+/* The user with whose rights a command runs. */
 struct mac_user {
 	uid_t uid;
 	gid_t gid;
@@ -42,11 +41,11 @@ struct mac_user {
 
 enum mac_answer { MAC_ENVELOPE, MAC_COPYOUT, MAC_BUFFERED, MAC_STREAMED };
 
-/* A request. The strings are borrowed from doc. */
+/* A request. The strings belong to doc. */
 struct mac_request {
 	json_t *doc;
 	enum mac_answer answer;
-	char problem[300]; /* "": none; otherwise the answer: could not be started */
+	char problem[300]; /* why the command cannot be started, for the answer; "": no problem */
 	const char *id, *path, *cwd, *user;
 	uint64_t number, timeout_ms;
 	const char **argv; /* NULL-terminated, malloc'd */
@@ -64,13 +63,13 @@ struct mac_job {
 	uint64_t number;
 	pid_t pid;
 	bool exited, killed, timed_out;
-	int status;		   /* of waitpid() */
-	int code;		   /* exit code if the command was never started */
-	char start_error[300];	   /* "": the command was started */
+	int status;		   /* the status of waitpid() */
+	int code;		   /* the exit code if the command was never started */
+	char start_error[300];	   /* why it was never started; "": it was started */
 	int in, outs[MAC_STREAMS]; /* the agent's ends; -1: closed */
 	struct buf stdin_bytes;
 	bool stdin_closing, window;
-	uint64_t taken, told; /* bytes of stdin that the command got; that were acknowledged */
+	uint64_t taken, told; /* bytes of stdin that the command has taken; told to the client */
 	struct buf captured[MAC_STREAMS];
 	bool truncated[MAC_STREAMS];
 	uint64_t began_ns, ended_ns, deadline_ns, drain_ns;
@@ -87,20 +86,20 @@ struct mac_conn {
 	struct mac_job *jobs;
 	uint64_t idle_ns; /* when the connection was last used */
 	bool in_ended;	  /* the client sends no more */
-	bool streaming;	  /* streaming mode, until the client ends it */
-	bool asked;	  /* a buffered request came */
-	bool closing;	  /* to be closed when all is written */
-	bool broken;	  /* to be closed at once */
+	bool streaming;	  /* streaming mode has begun, and only the client ends the connection */
+	bool asked;	  /* a buffered request has come */
+	bool closing;	  /* the connection is closed when all is written */
+	bool broken;	  /* the connection is closed at once */
 };
 
 struct mac_agent {
 	int listen_fd; /* -1: none */
-	int children;  /* readable when a child has ended */
+	int children;  /* a descriptor that becomes readable when a child has ended */
 	struct mac_conn *conns;
 	size_t conn_count;
 	const char *user;	     /* the user of commands that name no user */
 	struct mac_control *control; /* NULL: none */
-	bool (*admits)(int fd);	     /* whether a peer is the host */
+	bool (*admits)(int fd);	     /* returns whether the peer of a connection is the host */
 };
 
 /* --- mac_agent.c ----------------------------------------------------------------------------- */
@@ -108,7 +107,7 @@ struct mac_agent {
 int mac_agent_open(struct mac_agent *agent, struct error *err);
 /* Takes over the descriptor, also if this fails. */
 void mac_agent_add(struct mac_agent *agent, int fd);
-/* Waits once, at most until the next deadline, and does the work that is due. */
+/* Waits once for events, at most until the next deadline, and handles them. */
 int mac_agent_turn(struct mac_agent *agent, struct error *err);
 void mac_agent_close(struct mac_agent *agent);
 
@@ -118,7 +117,7 @@ struct mac_conn *mac_conn_new(struct mac_agent *agent, int fd);
 void mac_conn_free(struct mac_conn *conn); /* kills its commands */
 void mac_conn_read(struct mac_conn *conn);
 void mac_conn_write(struct mac_conn *conn);
-/* Handles the input that has come, as far as the state of the connection allows it now. */
+/* Handles the input that has come, up to the point where the connection must wait. */
 void mac_conn_go_on(struct mac_conn *conn);
 bool mac_conn_wants_input(const struct mac_conn *conn);
 /* Returns true if nothing is left to be sent or done. */
@@ -130,8 +129,8 @@ void mac_conn_refuse(struct mac_conn *conn, uint64_t number, const char *why);
 
 /* --- mac_request.c --------------------------------------------------------------------------- */
 
-/* Reads an envelope {"op","payload"}. Returns 1 with *out; 0 for an unknown op, with its answer in
- * *refusal; -1 with an error. */
+/* Reads an envelope {"op","payload"}. Returns 1 with *out, or 0 for an unknown op, with the answer
+ * in *refusal, or -1 with an error. */
 int mac_request_envelope(const void *text, size_t len, struct mac_request *out, json_t **refusal,
 			 struct error *err);
 /* Reads a frame that is not an event. Takes a reference of its own to doc. */
@@ -154,8 +153,8 @@ struct mac_job *mac_job_find(const struct mac_conn *conn, uint64_t number);
 void mac_job_kill(struct mac_job *job);
 void mac_job_input(struct mac_job *job);
 void mac_job_output(struct mac_job *job, int stream);
-/* Checks whether the command has ended, was late, and has no more output. Returns true if the
- * command is over and answered. */
+/* Checks whether the command has ended or its time is over, and whether all of its output was read.
+ * Returns true if the command has ended and was answered. */
 bool mac_job_look(struct mac_job *job, uint64_t now_ns);
 uint64_t mac_job_deadline(const struct mac_job *job);
 void mac_job_free(struct mac_job *job); /* kills it */
@@ -164,8 +163,8 @@ void mac_job_free(struct mac_job *job); /* kills it */
 
 /* Starts the command's process. Sets pid, in and outs; or start_error and code if this fails. */
 void mac_spawn(struct mac_job *job, const struct mac_request *request, const char *default_user);
-/* Finds a user. Returns 0; otherwise fails (125) if the user does not exist or this process has no
- * right to become that user. */
+/* Finds a user. Fails if the user does not exist, or if this process has no right to become that
+ * user; the command then ends with exit code 125. */
 int mac_user_find(const char *name, struct mac_user *out, struct error *err);
 /* Makes the descriptor close-on-exec and non-blocking. */
 int mac_set_flags(int fd);

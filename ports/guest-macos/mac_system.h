@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The functions that POSIX does not offer. linux/ implements them for the tests, and for a guest
- * that stands in for a Mac. */
+/* The functions that POSIX does not have. darwin/ has them for macOS. linux/ has them for the
+ * tests, and for a Linux guest that tests use in place of a Mac. */
 #ifndef MAC_SYSTEM_H
 #define MAC_SYSTEM_H
 
@@ -16,7 +16,7 @@ int mac_system_listen(uint32_t port, struct error *err);
 int mac_system_dial_host(uint32_t port, struct error *err);
 /* Returns true if the peer of an accepted connection is the host (CID 2). */
 bool mac_system_is_host(int fd);
-/* Gets a text that tells this boot from other boots. */
+/* Writes a text that is different at each boot. */
 int mac_system_boot_id(char out[64], struct error *err);
 /* Makes env the environment of this process. */
 void mac_system_set_environment(char **env);

@@ -6,8 +6,8 @@
 #include "contract/response.h"
 #include "hyperv/store/record.h"
 
-/* What the files of the workspace say, read under the lock: the result, and the document that the
- * answer's `runtime` is made of. */
+/* What was read from the workspace under the lock: the result, and the document for the answer's
+ * `runtime`. */
 struct told {
 	json_t *result, *runtime; /* NULL: none */
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The commands. Each command is in a file of its own and fills in its response. If a command fails
- * and has set response->event, that event goes into the failing answer. */
+/* The commands. Each command has its own file, and fills in its response. If a command fails and
+ * has set response->event, the answer has the error and that event. */
 #ifndef HYPERV_COMMANDS_H
 #define HYPERV_COMMANDS_H
 
@@ -14,7 +14,7 @@ typedef int hyperv_command_fn(const struct request *request, struct response *re
 hyperv_command_fn hyperv_host, hyperv_check, hyperv_prepare, hyperv_start, hyperv_inspect,
 	hyperv_stop, hyperv_delete;
 
-/* Refuses what this supervisor cannot give and what this host lacks, before anything is changed. */
+/* Checks that this supervisor and this host can do what the config asks for. Changes nothing. */
 int refuse_config(const struct config *config, struct error *err);
 
 #endif

@@ -13,14 +13,14 @@ int prepare_workspace(struct record *record, const struct request *request, stru
 /* The contents of workspace.json. The config borrows from the document. */
 struct manifest {
 	json_t *document;
-	const json_t *artifacts; /* borrowed from it */
+	const json_t *artifacts; /* a part of document */
 	struct config config;
 };
 /* Loads workspace.json. Returns -1 with ERR_NOT_FOUND if nothing was prepared. */
 int manifest_load(const struct record *record, struct manifest *out, struct error *err);
-/* Returns true if no guest has written to the root's VHD yet, so that the VHD must equal its
- * source. The state does not tell that, because stop and kill also change the state of a machine
- * that was never started. */
+/* Returns true if no guest can have written to the root's VHD yet, so that the VHD must have the
+ * same contents as its source. The state does not tell this, since stop and kill also change the
+ * state of a machine that was never started. */
 bool disk_is_new(const struct record *record, const struct manifest *manifest);
 /* Returns true if a machine was started with the VHD since the VHD was made. document is
  * workspace.json, or NULL. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The functions of computecore.dll, which is loaded when it is needed. A Windows without Hyper-V
- * does not have it, and `host` must be able to say so. The types of the functions are those of
- * <computecore.h>.
+ * The functions of computecore.dll. The library is loaded when it is first needed, since a Windows
+ * without Hyper-V does not have it, and the command `host` must be able to say so. The types of the
+ * functions are those of <computecore.h>.
  */
 #ifndef HYPERV_HCS_API_H
 #define HYPERV_HCS_API_H

@@ -13,13 +13,13 @@
 struct hcs_system;
 
 /* Called once, on a thread of HCS, when the machine has ended. exit_type is the NotificationType of
- * the schema ("GracefulExit", ...), or "" if HCS does not say it. HCS_GONE means that the service
- * has gone away; the machine may then go on without a handle. */
+ * the schema ("GracefulExit", ...), or "" if HCS does not tell it. HCS_GONE: the service of HCS has
+ * ended, and the machine may go on, but no handle of it is valid any more. */
 #define HCS_GONE "ServiceDisconnect"
 typedef void hcs_exited_fn(void *data, const char *exit_type);
 
-/* Makes a machine, but does not start it. id is the machine's GUID as text; document is what
- * HcsCreateComputeSystem takes. `exited` may be called from this call on. */
+/* Makes a machine, but does not start it. id is the machine's GUID as text; document is for
+ * HcsCreateComputeSystem. `exited` may be called from this moment on. */
 struct hcs_system *hcs_system_create(const char *id, const json_t *document, hcs_exited_fn *exited,
 				     void *data, struct error *err);
 /* Closes the handle. A machine of this program ends when its last handle is closed. Accepts
@@ -35,8 +35,8 @@ int hcs_system_terminate(struct hcs_system *system, struct error *err);
 /* Gets the id by which sockets name the machine. */
 int hcs_system_runtime_id(struct hcs_system *system, struct guid *out, struct error *err);
 
-/* Ends the machine of a keeper that has died. HCS ends a machine with its last handle; this call
- * ends the machine if HCS did not. */
+/* Ends the machine of a keeper that has died, if it still exists. HCS should have ended it when its
+ * last handle was closed. */
 void hcs_end_leftover(const char *id);
 
 /* Lets the machine's own Windows user open the file. */

@@ -13,7 +13,8 @@
 struct inputs {
 	char *kernel, *initrd, *rootfs;
 	char kernel_sha256[FILE_DIGEST_TEXT], initrd_sha256[FILE_DIGEST_TEXT];
-	char init_sha256[FILE_DIGEST_TEXT];   /* of the init in the initrd; "": no init was found */
+	char init_sha256[FILE_DIGEST_TEXT];   /* the digest of the initrd's init; "": none was found
+					       */
 	char rootfs_sha256[FILE_DIGEST_TEXT]; /* "": not hashed */
 };
 
@@ -27,19 +28,18 @@ int inputs_open(const struct config *config, struct inputs *out, struct error *e
 void inputs_close(struct inputs *inputs); /* accepts a zeroed one */
 /* Hashes the raw root file system of the config. */
 int inputs_hash_raw(struct inputs *inputs, struct error *err);
-/* Checks that the VHD that was made of the root file system is a VHD. With hash, the disk in the
- * VHD is hashed too. */
+/* Checks that the file ROOT_VHD of the workspace is a VHD. With hash, its disk is hashed too. */
 int inputs_check_vhd(struct inputs *inputs, const struct store *store, bool hash,
 		     struct error *err);
 
-/* Returns {kernel: {path, sha256}, initrd, init, rootfs}, as prepare records it; a new
- * reference. */
+/* Returns {kernel: {path, sha256}, initrd, init, rootfs}, which prepare records. The caller
+ * releases it. */
 json_t *inputs_record(const struct inputs *inputs, struct error *err);
 /* Returns the verification block, which compares the present inputs with the recorded ones.
  * recorded is NULL if nothing is recorded. */
 json_t *inputs_verify(const struct inputs *inputs, const json_t *image, const json_t *recorded,
 		      struct error *err);
-/* Returns 0 if nothing differs; -1 with ERR_CONFLICT that names the first difference. */
+/* Checks that nothing is different. ERR_CONFLICT names the first difference. */
 int inputs_require(const json_t *verification, struct error *err);
 
 /* The disks in the order of their LUNs, the root's VHD first. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The connections between a machine and this host, except those of the agent and the control
- * stream. By mediation and config.vsockListeners the guest reaches a target. By published ports
- * this host reaches the guest. Each connection is joined on threads of its own.
+ * stream. By mediation and config.vsockListeners the guest reaches targets. By published ports this
+ * host reaches the guest. Each connection has its own threads, which carry its bytes.
  */
 #ifndef HYPERV_CHANNELS_H
 #define HYPERV_CHANNELS_H
@@ -15,11 +15,11 @@
 #include "hyperv/machine/guid.h"
 
 struct channels;
-/* Binds the published ports of this host; no client is answered there yet. The config is borrowed.
- * The result lives as long as the process. */
+/* Binds the published ports of this host, at which no client is answered yet. The config must stay
+ * valid as long as the process. The result is never freed. */
 struct channels *channels_new(const struct config *config, struct error *err);
-/* Return the vsock ports that the guest connects to, and those that the host connects to in the
- * guest. The list is borrowed; *count is its length. */
+/* Functions that return the vsock ports of the host to which the guest connects, and those of the
+ * guest to which the host connects. The list belongs to channels; *count is its length. */
 const uint32_t *channels_host_ports(const struct channels *channels, size_t *count);
 const uint32_t *channels_guest_ports(const struct channels *channels, size_t *count);
 /* Listens for connections from the guest of that machine. The caller starts the machine after this

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The guest's control stream (docs/agent-protocol.md). It is accepted once. A thread of its own
- * reads it, checks each message and puts the message into the inbox. After `config`, only the
- * keeper sends messages.
+ * The guest's control stream (docs/agent-protocol.md). Only one connection is accepted. A thread
+ * reads the stream, checks each message and puts it into the inbox. This thread also sends
+ * `config`; all later messages are sent by the keeper's loop.
  */
 #ifndef HYPERV_GUEST_H
 #define HYPERV_GUEST_H
@@ -22,8 +22,8 @@ struct guest *guest_listen(const struct guid *vm, const json_t *config, bool wor
 			   struct inbox *inbox, struct error *err);
 /* Sends one message to a guest that is ready. */
 int guest_say(struct guest *guest, const json_t *message, struct error *err);
-/* Ends the stream. Waits up to ms milliseconds for its thread, then shuts the stream down. All that
- * the guest has said by then is in the inbox. */
+/* Ends the stream. Waits up to ms milliseconds for its thread, then shuts the stream down. The
+ * inbox then has all messages that the guest has sent up to this moment. */
 void guest_end(struct guest *guest, unsigned ms);
 
 #endif

@@ -11,8 +11,8 @@
 #include "base/error.h"
 #include "hyperv/machine/guid.h"
 
-/* Listens for that guest alone. backlog is the number of connections that may wait to be accepted.
- * Returns INVALID_SOCKET with an error. */
+/* Listens for connections of only this guest. backlog is the number of connections that may wait to
+ * be accepted. Returns INVALID_SOCKET with an error. */
 SOCKET hvsocket_listen(const struct guid *vm, uint32_t port, int backlog, struct error *err);
 /* Connects to a port of the guest within ms milliseconds. Without this bound connect() may wait for
  * ever for a guest that does not answer. Returns INVALID_SOCKET with an error. */

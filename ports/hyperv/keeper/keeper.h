@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The keeper: the live supervisor of one machine on Windows. It holds HCS's only handle of the
- * machine, the guest's control stream, and the pipe by which commands ask for the machine's end.
- * With `run` the command's process itself is the keeper; `start` leaves a keeper process behind.
- * One loop takes the notices of the keeper's threads (inbox.h); only this loop decides and records.
- * The machine ends when its keeper dies (ShouldTerminateOnLastHandleClosed), and the next command
- * that looks at the workspace records that end.
+ * The keeper: the live supervisor of one machine on Windows. It has the only handle of the machine,
+ * the guest's control stream, and the pipe by which commands ask for the machine's end. The command
+ * `run` is itself the keeper; the command `start` starts another process as the keeper. One loop
+ * takes the notices of the keeper's threads (inbox.h), and only this loop decides and records. The
+ * machine ends when its keeper dies (ShouldTerminateOnLastHandleClosed), and the next command that
+ * looks at the workspace records that end.
  *
  * The keeper reads what to run from workspace.json and runtime.json.
  */
@@ -15,15 +15,15 @@
 #include "base/error.h"
 
 struct keeper;
-/* Reads workspace.json and runtime.json and serves the pipe. The workspace is alive from here on.
- * The caller holds the command lock. The result lives as long as the process. */
+/* Reads workspace.json and runtime.json, and begins to serve the pipe. The workspace is alive from
+ * this moment on. The caller holds the command lock. The result is never freed. */
 struct keeper *keeper_begin(const char *state_dir, const char *id, struct error *err);
 /* Makes the machine, keeps it until its end, and records that end. ready is called when the guest
  * is ready; it may be NULL. Returns -1 if the machine, its guest, or making the machine failed. */
 int keeper_keep(struct keeper *keeper, void (*ready)(void *data), void *data, struct error *err);
 
-/* The main() of a keeper that `start` leaves behind. report is the number of a handle. The keeper
- * writes lines to it: "alive", "ready", or at its end an error as JSON. Returns the exit code. */
+/* The main function of a keeper process. report is the number of a handle, to which the keeper
+ * writes lines: "alive", "ready", and, if it fails, an error as JSON. Returns the exit code. */
 int keeper_main(const char *report, const char *state_dir, const char *id);
 
 #endif

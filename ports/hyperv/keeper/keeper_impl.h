@@ -30,7 +30,7 @@ struct keeper {
 	struct config config;
 	const char *system_id;
 	struct inbox *inbox;
-	struct channels *channels; /* NULL: none yet; so are the next three */
+	struct channels *channels; /* this and the next three are NULL until they are made */
 	struct serial *serial;
 	struct guest *guest;
 	struct hcs_system *system;
@@ -38,15 +38,16 @@ struct keeper {
 	enum awaited awaited;
 	uint64_t deadline;
 	bool started;	    /* the machine runs, or ran */
-	bool over;	    /* nothing is waited for any more */
-	bool ending;	    /* the guest says that it ends in order */
-	char exit_type[64]; /* of the machine, when it has ended; "": not known */
+	bool over;	    /* the loop of the keeper ends */
+	bool ending;	    /* the guest has said that it ends in order */
+	char exit_type[64]; /* how the machine has ended (hcs/system.h); "": not known */
 	void (*on_ready)(void *data);
 	void *data;
 };
 
-/* Takes a wish for the machine's end. If there are several, supervisor/live/outcome.h decides.
- * cause is the error of INTENT_FAILED, otherwise NULL. */
+/* Begins the machine's end for this reason. If there are several reasons, intent_after() decides
+ * which is kept (supervisor/live/outcome.h). cause is the error with INTENT_FAILED, otherwise
+ * NULL. */
 void keeper_end(struct keeper *keeper, enum intent intent, const struct error *cause);
 void keeper_fail(struct keeper *keeper, enum error_code code, const char *text);
 void keeper_await(struct keeper *keeper, enum awaited what, uint64_t ms);
@@ -56,7 +57,7 @@ void keeper_late(struct keeper *keeper);
  * machine failed. */
 enum state keeper_outcome(struct keeper *keeper, char *detail, size_t size, struct error *failure);
 
-/* Writes a line to stderr. For a keeper that was left behind, stderr is supervisor.log. */
+/* Writes a line to stderr, which is supervisor.log if the keeper is a process of its own. */
 void keeper_log(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* Records a state. Takes the command lock for it. */
 void keeper_note(struct keeper *keeper, enum state state, const char *detail);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * serial.log: what the guest writes to COM1. This process makes the pipe and HCS connects to it, as
- * in Windows' own Subsystem for Linux (github.com/microsoft/WSL, src/windows/common/Dmesg.cpp).
- * When the log would grow above half its limit, it is renamed to serial.log.1 and a new log begins.
+ * Writes serial.log: the guest's output to COM1. This process makes the pipe of COM1 and HCS
+ * connects to it, as in Windows' own Subsystem for Linux (github.com/microsoft/WSL,
+ * src/windows/common/Dmesg.cpp). When the log would grow above half of its limit, it is renamed to
+ * serial.log.1, and a new log begins.
  */
 #ifndef HYPERV_SERIAL_H
 #define HYPERV_SERIAL_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Makes the document of a machine, in the form that HcsCreateComputeSystem takes. Every field is
- * from the "HCS Schema Reference" (learn.microsoft.com, virtualization/api/hcs/schemareference).
+ * one of the "HCS Schema Reference" (learn.microsoft.com, virtualization/api/hcs/schemareference).
  * docs/hyperv.md has a row for each field. The functions are pure.
  */
 #ifndef HYPERV_DOCUMENT_H
@@ -30,19 +30,20 @@ struct machine_disk {
 /* What a machine is made of. All paths are absolute paths of the host. */
 struct machine {
 	const char *kernel, *initrd;
-	const char *console_pipe; /* the pipe that COM1 is connected to */
+	const char *console_pipe; /* the pipe to which COM1 is connected */
 	int64_t memory_mib, cpus;
 	const struct machine_disk *disks;
 	size_t disk_count;
-	/* vsock ports in addition to those of the control stream and the agent. The guest connects
-	 * to the host's host_ports. The host connects to the guest's guest_ports. */
+	/* The vsock ports beside those of the control stream and the agent. host_ports are ports of
+	 * the host, to which the guest connects. guest_ports are ports of the guest, to which the
+	 * host connects. */
 	const uint32_t *host_ports, *guest_ports;
 	size_t host_port_count, guest_port_count;
 };
 
-/* Returns the document as a new reference; NULL with an error. */
+/* Returns the document, which the caller releases; NULL with an error. */
 json_t *machine_document(const struct machine *machine, struct error *err);
-/* Returns the command line of the guest's kernel, malloc'd; NULL with an error. */
+/* Returns the command line of the guest's kernel, which the caller frees; NULL with an error. */
 char *machine_command_line(const struct machine *machine, struct error *err);
 
 #endif

@@ -14,7 +14,7 @@
 
 /*
  * Sets err to "<what>: <sentence> (0x8037010d)<: detail>". what names the call for a person. detail
- * is what HCS itself says of the error; it may be NULL or "". Returns -1.
+ * is HCS's own text about the error; it may be NULL or "". Returns -1.
  */
 int hresult_error(uint32_t code, const char *what, const char *detail, struct error *err);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What this supervisor gives to no machine, on any Windows. The functions are pure. */
+/* What this supervisor cannot do, on any Windows. The functions are pure. */
 #ifndef HYPERV_REFUSED_H
 #define HYPERV_REFUSED_H
 
@@ -14,9 +14,9 @@ extern const struct backend_refusal hyperv_refusals[];
 /* Returns why this supervisor does not have the command; NULL if it has the command. */
 const char *hyperv_refuses_command(enum command command);
 
-/* Checks a runtimeID, which becomes the name of a directory. Returns 0, or -1 with ERR_INVALID if
- * Windows would not take it for a plain name: a device, a stream of a file, or a name that Windows
- * shortens. */
+/* Checks a runtimeID, which becomes the name of a directory. ERR_INVALID: for Windows it is not
+ * the plain name of a file, but that of a device or of a stream of a file, or Windows would
+ * shorten it. */
 int hyperv_check_name(const char *id, struct error *err);
 
 #endif

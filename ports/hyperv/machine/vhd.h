@@ -23,8 +23,8 @@
  * multiple of a sector. */
 int vhd_footer(uint64_t bytes, int64_t made_at, const struct guid *id, uint8_t out[VHD_FOOTER],
 	       struct error *err);
-/* Checks that footer, the last bytes of a file of file_bytes, makes that file a fixed VHD. Sets
- * *bytes to the size of its disk. Returns 0, or -1 with ERR_INVALID that says what is wrong. */
+/* Checks that a file is a fixed VHD. footer is the end of the file, and file_bytes is its length.
+ * Sets *bytes to the size of the disk. ERR_INVALID says what is wrong. */
 int vhd_check(const uint8_t footer[VHD_FOOTER], uint64_t file_bytes, uint64_t *bytes,
 	      struct error *err);
 

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* Calls callbacks one after the other, in a thread of their own, since the functions that they call
- * may wait. */
+/* Calls the program's callbacks, one after the other, on a separate thread, since a callback may
+ * wait. */
 #ifndef HYPERV_DELIVERY_H
 #define HYPERV_DELIVERY_H
 
 #include "handles.h"
 
-/* Called with the lock held. The operation has ended, and callers that wait for it are told. Takes
- * over document. */
+/* Ends the operation, and wakes all that wait for its end. Called with the lock held. Takes over
+ * document. */
 void delivery_finish(struct operation *operation, HRESULT result, WCHAR *document);
-/* Called with the lock held. Takes over document; NULL: none. */
+/* Queues an event of the system. Called with the lock held. Takes over document; NULL: none. */
 void delivery_event(struct system *system, HCS_EVENT_TYPE type, WCHAR *document);
-/* Called with the lock held, which is given up meanwhile. Waits until no callback of the system
- * runs. */
+/* Waits until no callback of the system runs. Called with the lock held; the lock is released
+ * during the wait. */
 void delivery_drain(struct system *system);
 
 #endif

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The objects behind HCS_OPERATION and HCS_SYSTEM. One lock protects all of them. A handle is known
- * by its place in a list. A handle that was closed, or was never given out, is not in the list and
- * is refused. A closed object lives until everything that is on its way for it has arrived.
+ * The objects to which the handles HCS_OPERATION and HCS_SYSTEM refer. One lock protects all of
+ * them. A handle is valid if its object is in a list; a handle that was closed, or was never given
+ * out, is refused. If a handle is closed while an answer or a callback is under way, its object
+ * lives until this is done.
  */
 #ifndef HYPERV_HANDLES_H
 #define HYPERV_HANDLES_H
@@ -29,14 +30,14 @@ enum progress { PROGRESS_UNUSED, PROGRESS_PENDING, PROGRESS_OVER };
 
 struct system {
 	struct system *next;
-	unsigned number; /* by which this process and the service know it */
+	unsigned number; /* the number by which this process and the service know the system */
 	bool closed, lost;
 	HCS_EVENT_OPTIONS options;
 	HCS_EVENT_CALLBACK callback;
 	void *context;
 	HANDLE exited; /* an event */
 	WCHAR *exit_status;
-	int users; /* callbacks on their way or running, calls that wait */
+	int users; /* the number of callbacks that are queued or run, and of calls that wait */
 };
 
 struct operation {
@@ -54,15 +55,15 @@ struct operation {
 	int users;
 };
 
-/* The one lock, and the condition that is signalled when a callback has returned. */
+/* The lock, and the condition that is signalled when a callback has returned. */
 extern SRWLOCK handles_lock;
 extern CONDITION_VARIABLE handles_quiet;
 
-/* All of these with the lock held. NULL: no such handle. */
+/* These functions are called with the lock held. They return NULL if there is no such object. */
 struct operation *operation_new(void *context, HCS_OPERATION_COMPLETION callback);
 struct operation *operation_find(HCS_OPERATION handle);
 struct operation *operation_by_number(UINT64 number);
-/* Any that is on its way. */
+/* Returns any operation that is under way. */
 struct operation *operation_pending(void);
 void operation_release(struct operation *operation);
 struct system *system_new(void);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The way to the service: one connection of this process to broker.py. A request is a line of JSON;
- * what comes back is a line of words and behind it a document of the length that the line says:
+ * The connection to the service: one connection of this process to broker.py. A request is a line
+ *of JSON. The service sends lines of words, each followed by a document of LENGTH bytes:
  *
- *	accepted NUMBER HRESULT LENGTH   the request is one that the service begins, or why not
- *	done OPERATION HRESULT LENGTH    how an operation ended
- *	event SYSTEM TYPE LENGTH         of a system that is open here
+ *	accepted NUMBER HRESULT LENGTH   the service has begun the request, or refuses it
+ *	done OPERATION HRESULT LENGTH    an operation has ended with this result
+ *	event SYSTEM TYPE LENGTH         an event of a system that this process has open
  */
 #ifndef HYPERV_SERVICE_H
 #define HYPERV_SERVICE_H
@@ -14,8 +14,9 @@
 #include "text.h"
 
 /*
- * Sends {"n":...,"call":CALL,FIELDS} and waits until it is accepted. document, if not NULL, gets
- * the document that came with the answer, for LocalFree.
+ * Sends {"n":...,"call":CALL,FIELDS}, and waits for the line "accepted". Returns its HRESULT. Sets
+ * *document (document may be NULL) to the document of this line, which the caller frees with
+ * LocalFree().
  */
 HRESULT service_call(const char *call, const struct text *fields, WCHAR **document);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Text on its way to the service: the caller's UTF-16 as JSON, and back. */
+/* Conversions between the UTF-16 texts of the program and the JSON texts for the service. */
 #ifndef HYPERV_TEXT_H
 #define HYPERV_TEXT_H
 
@@ -10,8 +10,7 @@
 
 #include <windows.h>
 
-/* One line of a request. If there is no memory it is marked as failed, and no part of it may be
- * sent. */
+/* One line of a request. failed: there was no memory, and the line must not be sent. */
 struct text {
 	char *at;
 	size_t len, room;
@@ -20,11 +19,12 @@ struct text {
 
 void text_add(struct text *text, const char *words);
 void text_add_number(struct text *text, const char *key, unsigned long long number);
-/* Adds a key and a string. Adds nothing for NULL. */
+/* Adds a key and a string. Adds nothing if value is NULL. */
 void text_add_wide(struct text *text, const char *key, const WCHAR *value);
 void text_free(struct text *text);
 
-/* Allocates by LocalAlloc, as the API's callers free it. Returns NULL without memory. */
+/* Functions that return UTF-16 text, which the caller frees with LocalFree(); NULL if there is no
+ * memory. */
 WCHAR *text_to_wide(const char *bytes, size_t len);
 WCHAR *text_copy_wide(const WCHAR *wide);
 

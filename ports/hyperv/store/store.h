@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A state directory in the same form as on other systems (docs/microagent-state.5), by means of
- * Windows. Every file is replaced as a whole. The command lock is a lock on <stateDir>\.locks\<id>.
+ * A state directory in the same form as on other systems (docs/microagent-state.5), made with the
+ * functions of Windows. Every file is replaced as a whole. The command lock is a lock on
+ * <stateDir>\.locks\<id>.
  * The keeper's pipe shows whether the machine is alive (keeper/pipe.h). Records are read and
  * written only under the lock.
  */
@@ -23,26 +24,27 @@ struct store {
 	HANDLE lock; /* NULL: not held */
 };
 
-/* Fills in *out; opens and makes nothing. state_dir is an absolute path. The caller calls
+/* Fills in *out. Does not open or make any file. state_dir is an absolute path. The caller calls
  * store_close(). */
 int store_open(const char *state_dir, const char *id, struct store *out, struct error *err);
 void store_close(struct store *store); /* accepts a zeroed one */
 
-/* Takes the command lock, and waits up to LIMIT_COMMAND_LOCK_MS for it. If neither a workspace nor
- * a directory of locks exists, nothing is locked or made unless create is set; that is success. */
+/* Takes the command lock, and waits up to LIMIT_COMMAND_LOCK_MS for it. Without create, if neither
+ * the workspace nor a directory of locks exists, succeeds and locks and makes nothing. */
 int store_lock(struct store *store, bool create, struct error *err);
 /* Gives the lock back. The lock's file is removed if the workspace does not exist any more. */
 void store_unlock(struct store *store);
 
 bool store_exists(const struct store *store); /* whether the workspace's directory exists */
-/* Both functions return -1 with ERR_CONFLICT if the workspace's name belongs to a directory that is
- * not a workspace. */
+/* Functions that make and remove the workspace's directory. ERR_CONFLICT: there is a directory of
+ * this name that is no workspace. */
 int store_create(const struct store *store, struct error *err);
 int store_remove(const struct store *store, struct error *err);
 
 /* Returns "<dir>\\<name>", malloc'd; NULL with an error. */
 char *store_path(const struct store *store, const char *name, struct error *err);
-/* Reads a document. Returns a new reference; NULL with ERR_NOT_FOUND if it is absent. */
+/* Reads a document, which the caller releases. Returns NULL with an error. ERR_NOT_FOUND: the
+ * document is absent. */
 json_t *store_read(const struct store *store, const char *name, struct error *err);
 int store_write(const struct store *store, const char *name, const json_t *value,
 		struct error *err);

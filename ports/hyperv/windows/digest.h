@@ -24,8 +24,7 @@ void digest_drop(struct digest *digest);
 
 /* Hashes the first bytes of a file. UINT64_MAX bytes means the whole file. */
 int file_digest(HANDLE file, uint64_t bytes, char out[FILE_DIGEST_TEXT], struct error *err);
-/* Hashes a number of bytes of a file, from the place at. Fails if the file has fewer bytes
- * there. */
+/* Hashes `bytes` bytes of a file, from the offset `at`. Fails if the file ends before. */
 int file_digest_range(HANDLE file, uint64_t at, uint64_t bytes, char out[FILE_DIGEST_TEXT],
 		      struct error *err);
 int random_bytes(void *out, size_t len, struct error *err);
