@@ -3,5 +3,5 @@
 
 #import <Virtualization/Virtualization.h>
 
-/* Returns why no machine can be made of the configuration, or nil. */
+/* Returns why no machine can be made of the configuration; nil if one can. */
 extern NSString *configuration_unfit(VZVirtualMachineConfiguration *configuration);

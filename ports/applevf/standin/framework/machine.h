@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The implementation of a VZVirtualMachine: its states, and the actions in each. Everything happens
- * on the machine's queue. */
+/* The object that does the work of a VZVirtualMachine: its states, and what may happen in each of
+ * them. All methods are called on the machine's queue. */
 #pragma once
 
 #import <Virtualization/Virtualization.h>
@@ -8,14 +8,15 @@
 @class StandinNetwork, StandinRunner, StandinSharing, StandinSockets;
 
 @interface StandinMachine : NSObject {
-	VZVirtualMachine *_owner; /* not retained; nil: nobody has it any more */
+	VZVirtualMachine *_owner; /* not retained; nil: the program has released the machine */
 	id<VZVirtualMachineDelegate> _delegate;
 	dispatch_queue_t _queue;
 	VZVirtualMachineConfiguration *_configuration;
 	VZVirtualMachineState _state;
-	StandinRunner *_runner;	     /* of the run under way; nil: there is none */
-	void (^_pending)(NSError *); /* the completion handler of the transition under way */
-	NSError *_fatal;	     /* what the run is to end with */
+	StandinRunner *_runner; /* the present run; nil: the machine does not run */
+	void (^_pending)(
+		NSError *); /* the completion handler of the transition that is under way */
+	NSError *_fatal;    /* the error with which the run will end */
 	StandinSockets *_sockets;
 	NSArray *_networkDevices, *_sharingDevices, *_balloonDevices;
 	uint64_t _balloonTarget;
@@ -36,12 +37,12 @@
 - (NSArray *)networkDevices;
 - (NSArray *)sharingDevices;
 - (NSArray *)balloonDevices;
-/* Returns a thing of the present run, or nil. */
+/* Returns the present run, or nil. */
 - (StandinRunner *)runner;
 
 /* Ends the process if the caller is on another queue. */
 - (void)requireQueue:(const char *)selector;
-/* A point at which the settings may have the machine die. */
+/* Marks a point at which the machine dies if the settings say so. */
 - (void)event:(NSString *)point;
 
 - (void)start:(void (^)(NSError *))completion;
@@ -54,7 +55,7 @@
 - (void)setBalloonTarget:(uint64_t)target;
 - (void)lostNetwork:(VZNetworkDevice *)device error:(NSError *)error;
 
-/* Called by the runner. */
+/* Methods that the runner calls. */
 - (void)runnerIsReady;
 - (void)runnerEnded:(BOOL)byGuest;
 

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The base of every class of the framework. A property is a value under its name. A copy of a
- * configuration copies the values that are configurations themselves, and the members of arrays of
- * them. It shares the other values (attachments, shares), as Apple's classes declare it by
- * NSCopying. Objects that only the framework makes have an object of a private class behind them,
- * which has their instance variables.
+ * The base of every class of the framework. The value of a property is stored under its name. A
+ * copy of a configuration has copies of those values that are configurations themselves, also in
+ * arrays, and shares all other values (attachments, shares): Apple's classes declare this by
+ * NSCopying. An object that only the framework makes has a hidden object of a private class, which
+ * has its instance variables.
  */
 #pragma once
 
 #import <Virtualization/Virtualization.h>
 
 @interface VZStandinObject (Values)
-/* Does the same as -init of NSObject, under a name that no class makes unavailable. */
+/* Does the work of -init of NSObject, under a name that no class makes unavailable. */
 - (id)initValues;
 - (id)valueOf:(NSString *)name;
 - (void)keep:(id)value as:(NSString *)name;
@@ -20,7 +20,8 @@
 - (BOOL)isSharedByCopies;
 @end
 
-/* For the implementation of a class without NSCopying. */
+/* For the implementation of a class without NSCopying: copies of a configuration share its
+ * objects. */
 #define VZ_SHARED               \
 	-(BOOL)isSharedByCopies \
 	{                       \
@@ -59,7 +60,7 @@
 		[self keep:[NSNumber numberWithLongLong:(long long)value] as:@ #name]; \
 	}
 
-/* The array is empty by default. */
+/* A property that is an array, which is empty by default. */
 #define VZ_LIST(name, setter)                                    \
 	-(NSArray *)name                                         \
 	{                                                        \
@@ -71,12 +72,12 @@
 		[self keep:[[all copy] autorelease] as:@ #name]; \
 	}
 
-/* Returns an error of the framework with the text of its code, and the reason. */
+/* Returns an error of the framework, with the usual text of its code and the reason. */
 extern NSError *vz_error(NSInteger code, NSString *reason);
-/* Stores the error for the caller, if the caller wants it. Returns NO. */
+/* Sets *error to such an error, unless error is NULL. Returns NO. */
 extern BOOL vz_refuse(NSError **error, NSInteger code, NSString *reason);
-/* Ends the process with the reason, by abort(). Apple's framework ends a program that breaks its
- * rules. */
+/* Prints the reason and calls abort(), in the cases in which Apple's framework ends a program that
+ * breaks its rules. */
 extern void vz_misused(NSString *format, ...) NS_FORMAT_FUNCTION(1, 2) __attribute__((noreturn));
-/* Raises what the documentation calls an exception. */
+/* Raises an exception, in the cases in which the documentation says so. */
 extern void vz_raise(NSString *format, ...) NS_FORMAT_FUNCTION(1, 2) __attribute__((noreturn));

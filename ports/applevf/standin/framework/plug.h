@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The slot of one directory sharing device. A share is a device of QEMU with a process behind it.
- * Both exist while something is shared. A share that comes later is plugged in. A share that goes
- * is unplugged, and its process is ended at once. A share that replaces another one comes when the
- * guest has let go of the old one. The members of a VZMultipleDirectoryShare come and go without
- * this slot.
+ * The place for one directory sharing device. A share is a device of QEMU and a process that serves
+ * it, and both exist only while something is shared. A share that is set later is plugged in. If a
+ * share is removed, its device is unplugged, and its process is ended at once. If a share is
+ * replaced, the new device is plugged in when the guest has released the old one. The members of a
+ * VZMultipleDirectoryShare change without this.
  */
 #pragma once
 
@@ -16,20 +16,21 @@
 	StandinRunner *_runner; /* not retained */
 	NSString *_tag;
 	NSUInteger _number;
-	StandinShare *_share;	   /* what is plugged in, or nil */
-	VZDirectoryShare *_wanted; /* what is wanted */
-	unsigned _generation;	   /* number of the device, for its name */
+	StandinShare *_share;	   /* the share that is plugged in, or nil */
+	VZDirectoryShare *_wanted; /* the share that must be plugged in next */
+	unsigned _generation;	   /* a number in the name of the device, new for each device */
 	BOOL _running, _busy;
 }
 
 - (id)initWithRunner:(StandinRunner *)runner number:(NSUInteger)number tag:(NSString *)tag;
-/* Called before QEMU starts, and after its process has ended. */
+/* Makes the first share: prepare is called before QEMU starts, begin when the process of the share
+ * was started. */
 - (BOOL)prepare:(VZDirectoryShare *)share error:(NSError **)error;
 - (BOOL)begin:(NSError **)error;
-/* Called when the guest runs, and changes can be made. */
+/* Called when the guest runs. From then on changes can be made. */
 - (void)started;
 - (void)change:(VZDirectoryShare *)share;
-/* Called when QEMU has let go of a device. */
+/* Called when QEMU has removed a device. */
 - (void)deleted:(NSString *)device;
 
 @end

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The sockets of one run of a machine. They have names only while they are made. A client connects
- * to them by a descriptor of the socket's file (O_PATH) below /proc/self/fd. So nothing is left
- * behind, however the processes end.
+ * The sockets of one run of a machine. They have names only while they are made. A process connects
+ * to a socket through a descriptor of the socket's file (O_PATH), by its name below /proc/self/fd.
+ * So no file is left, in whatever way the processes end.
  */
 #pragma once
 
@@ -20,30 +20,32 @@ struct room_socket {
 };
 
 struct vsock_room {
-	struct room_socket clients;	      /* CONNECT comes here */
-	struct room_socket ports[ROOM_PORTS]; /* the sockets that the guest dials */
+	struct room_socket clients;	      /* the socket for host clients with a CONNECT line */
+	struct room_socket ports[ROOM_PORTS]; /* the sockets of the ports that the guest dials */
 	int table_fd;
 	struct host_port
 		*table; /* in memory that vsockd's core reads: the number of each port, or none */
-	int wake;	/* an eventfd: the room closes */
-	int users;	/* threads and the owner */
+	int wake;	/* an eventfd, which becomes readable when the room closes */
+	int users;	/* the number of threads that use the room, and its owner */
 };
 
-/* Returns NULL with errno if it fails. */
+/* Makes the sockets. Returns NULL with errno if this fails. */
 struct vsock_room *room_open(void);
 struct vsock_room *room_keep(struct vsock_room *room);
 void room_drop(struct vsock_room *room);
-/* Makes every caller that waits in room_accept() return. */
+/* Closes the room: a thread that waits in room_accept() returns. */
 void room_close(struct vsock_room *room);
 
 bool room_set_port(struct vsock_room *room, uint32_t port);
 void room_clear_port(struct vsock_room *room, uint32_t port);
-/* Returns the next connection of the guest, and its port. Returns -1 when the room closes. */
+/* Waits for the next connection of the guest. Returns its descriptor and sets *port to the port
+ * that the guest has dialled; returns -1 when the room closes. */
 int room_accept(struct vsock_room *room, uint32_t *port);
-/* Returns a connection to the guest's port, and our own port number. Returns -1 with errno:
- * ECONNRESET if nobody listens there. */
+/* Connects to a port of the guest. Returns the descriptor and sets *source to the host's port of
+ * the connection; returns -1 with errno. ECONNRESET: nobody listens at that port. */
 int room_connect(struct vsock_room *room, uint32_t port, uint32_t *source);
-/* Makes a listening socket without a name. */
+/* Makes a listening socket whose name is removed at once. Returns false with errno if this
+ * fails. */
 bool room_socket_open(struct room_socket *socket);
 int room_socket_connect(const struct room_socket *socket);
 void room_socket_close(struct room_socket *socket);

@@ -9,19 +9,20 @@
 @interface StandinRunner : NSObject {
 	StandinMachine *_machine; /* not retained */
 	StandinMonitor *_monitor;
-	NSMutableArray *_words;	      /* of QEMU */
-	NSMutableArray *_keeperWords; /* of the process that keeps it */
-	NSMutableArray *_given;	      /* descriptors for it, which are closed here */
-	NSMutableArray *_lent;	      /* descriptors for it, which stay open here */
+	NSMutableArray *_words;	      /* the command line of QEMU */
+	NSMutableArray *_keeperWords; /* the command line of the process that keeps QEMU */
+	NSMutableArray *_given;	      /* descriptors for it, which this process closes afterwards */
+	NSMutableArray *_lent;	      /* descriptors for it, which this process keeps open */
 	NSMutableArray *_plugs;
 	int _lifeline;
 	BOOL _guestEnded;
 }
 
 - (id)initWithMachine:(StandinMachine *)machine;
-/* Starts the run. runnerIsReady or runnerEnded: tells the machine the result. */
+/* Starts QEMU. If this returns YES, runnerIsReady or runnerEnded: of the machine is called
+ * later. */
 - (BOOL)launch:(NSError **)error;
-/* Ends the run at once; runnerEnded: follows. */
+/* Kills QEMU at once. runnerEnded: is called later. */
 - (void)kill;
 - (void)forgetMachine;
 - (StandinMonitor *)monitor;
@@ -31,14 +32,14 @@
 
 @end
 
-/* For the code that puts the machine together. */
+/* Methods for the code that makes the command lines of a machine (guest.h). */
 @interface StandinRunner (Parts)
 - (void)word:(NSString *)word value:(NSString *)format, ... NS_FORMAT_FUNCTION(2, 3);
-/* The number is the descriptor's number in QEMU too. */
+/* Adds a descriptor to _given or to _lent. Returns its number, which it also has in QEMU. */
 - (int)give:(int)fd;
 - (int)lend:(int)fd;
 - (void)forQemu:(int)fd;
-/* Starts the process of a share, at the start or later. */
+/* Makes the keeper start the process of a share: with QEMU, or now. */
 - (void)prepareShare:(StandinShare *)share;
 - (BOOL)plugShare:(StandinShare *)share;
 @end

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The devices of a machine. They exist when the machine is made, and can be changed while it
+/* The devices of a machine that exist since the machine was made, and that can be changed while it
  * runs. */
 #pragma once
 
@@ -10,8 +10,8 @@
 extern NSArray *running_network_devices(StandinMachine *machine);
 extern NSArray *running_sharing_devices(StandinMachine *machine);
 extern NSArray *running_balloon_devices(StandinMachine *machine);
-/* Called when the machine of these devices has gone. */
+/* Makes the devices forget their machine, which is being freed. */
 extern void running_devices_forget(NSArray *devices);
-/* Applies the changes that were made before the machine ran. */
+/* Applies the changes that were made before the machine ran. Called when the machine runs. */
 extern void running_devices_started(StandinMachine *machine);
 extern void running_network_disconnect(VZNetworkDevice *device);

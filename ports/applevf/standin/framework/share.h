@@ -11,17 +11,17 @@
 }
 
 - (BOOL)open:(NSError **)error;
-/* Descriptors for others, who close them. */
+/* Methods that return descriptors, which the caller closes. */
 - (int)keeperEnd;
 - (int)listenEnd;
 - (int)qemuEnd;
-/* The directories that are shared from the start. */
+/* Begins to share the directories with which the device starts. */
 - (BOOL)begin:(VZDirectoryShare *)share error:(NSError **)error;
 - (BOOL)serves:(VZDirectoryShare *)share;
-/* Changes the share while it runs, from several directories to others. Returns NO if the change
- * needs another process. */
+/* Changes the directories of a device that runs, from several directories to several others.
+ * Returns NO if this needs another process. */
 - (BOOL)change:(VZDirectoryShare *)share;
-/* Ends it at once. No caller gets an answer any more. */
+/* Ends the process at once, so that the guest gets no answer any more. */
 - (void)end;
 
 @end

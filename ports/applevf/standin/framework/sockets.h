@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The host's side of the vsock device: hybrid sockets of vsockd's core, which runs in the machine's
- * process. */
+/* The host's side of the vsock device. It uses the Unix sockets of vsockd's core, which runs in the
+ * machine's process. */
 #pragma once
 
 #import <Virtualization/Virtualization.h>
@@ -13,17 +13,17 @@
 	StandinMachine *_machine; /* not retained */
 	VZVirtioSocketDevice *_device;
 	NSMutableDictionary *_listeners; /* by port */
-	struct vsock_room *_room;	 /* of the running machine; NULL: none is */
+	struct vsock_room *_room;	 /* the sockets of the present run; NULL: it does not run */
 }
 
 - (id)initWithMachine:(StandinMachine *)machine;
 - (VZVirtioSocketDevice *)device;
-/* Called when the machine has gone and may not be asked any more. */
+/* Forgets the machine, which is being freed and must not be called any more. */
 - (void)forgetMachine;
 
-/* For a machine that is about to start, or nil. Three descriptors for its process: the socket that
- * host clients connect to, the table of ports, and what the table's paths name (which keep their
- * numbers there). */
+/* Makes the room for a machine that will start. The next three methods return the descriptors for
+ * the machine's process: the socket to which host clients connect, the table of ports, and the
+ * sockets that the table's paths name, which must have the same numbers in that process. */
 - (BOOL)openRoom:(NSError **)error;
 - (int)listenDescriptor;
 - (int)tableDescriptor;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The releases of Apple's that a client is compiled for. The stand-in has the classes of release 14
- * that a Linux machine needs, but no saving and restoring. @available() always says yes. */
+/* The release of Apple's system for which a client is compiled. The stand-in has the classes of
+ * release 14 that a Linux machine needs, but cannot save and restore. @available() is always
+ * true. */
 #pragma once
 
 #define __MAC_OS_X_VERSION_MAX_ALLOWED 140000

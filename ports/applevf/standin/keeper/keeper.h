@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The process that has the machine, as com.apple.Virtualization.VirtualMachine is on a Mac. It
- * starts QEMU and its companions, so that they die with it (the parent of PR_SET_PDEATHSIG is a
- * thread, and this process has one). It moves the bytes of the serial port. It ends all of them
- * when the process that asked for the machine has ended or let go of it.
+ * The process that has the machine, as com.apple.Virtualization.VirtualMachine has it on a Mac. It
+ * starts QEMU and its companions, which die with it (by PR_SET_PDEATHSIG, whose parent is a thread,
+ * so this process has only one thread). It moves the bytes of the serial port. It ends them all
+ * when the process that asked for the machine has ended or has closed the lifeline.
  */
 #pragma once
 
@@ -13,14 +13,15 @@
 enum { SHARES_MAX = 16, QEMU_FDS_MAX = 128 };
 
 struct serial_port {
-	int qemu;    /* our end of QEMU's; -1: there is no port */
-	int in, out; /* the client's; -1: none */
+	int qemu;    /* the keeper's end of QEMU's port; -1: there is no port */
+	int in, out; /* the descriptors of the client; -1: none */
 };
 
 struct vsock_ends {
-	int vhost; /* connected to QEMU; -1: there is no device */
+	int vhost; /* a socket that is connected to QEMU; -1: there is no device */
 	int listen;
-	int table; /* a memfd of struct host_port, of which the framework changes the numbers */
+	int table; /* a memfd with an array of struct host_port; the framework changes the numbers
+		    */
 };
 
 struct share_ends {
@@ -29,32 +30,32 @@ struct share_ends {
 };
 
 struct keeper {
-	int lifeline; /* ends when the machine is let go */
-	int holder;   /* pidfd of the process that asked for it */
+	int lifeline; /* a pipe that ends when the framework gives the machine up */
+	int holder;   /* the pidfd of the process that asked for the machine */
 	struct serial_port serial;
 	struct vsock_ends vsock;
 	struct share_ends shares[SHARES_MAX];
 	int share_count;
 	int qemu_fds[QEMU_FDS_MAX];
 	int qemu_fd_count;
-	char **qemu; /* arguments of QEMU */
+	char **qemu; /* the command line of QEMU */
 	const char *virtiofsd;
 };
 
-/* Starts a child that dies with this process and has only those of its descriptors that are
- * named. */
+/* Forks a child that dies with this process, and that keeps only the descriptors in fds. Returns as
+ * fork() does. */
 pid_t keeper_fork(const int *fds, int count);
-/* Does not return. */
+/* Serves a share in this process. Does not return. */
 void share_serve(const struct share_ends *ends, const char *virtiofsd) __attribute__((noreturn));
 
-/* One direction of the serial port: the bytes that were read and are not yet written. */
+/* One direction of the serial port, with the bytes that were read and are not written yet. */
 struct pump {
 	int from, to;
 	char bytes[4096];
 	size_t length;
-	bool at_end; /* the end that is read from */
+	bool at_end; /* the end of `from` was reached */
 };
-/* Returns the events to wait for on both ends; 0: none. */
+/* Functions that return the events of poll(2) to wait for on `from`, and on `to`; 0: none. */
 short pump_wants_in(const struct pump *pump);
 short pump_wants_out(const struct pump *pump);
 void pump_in(struct pump *pump);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The agent of macOS guests in a child process, which is reached over socket pairs instead of
- * vsock. The commands by which it powers off and mounts are scripts of the test, since its PATH has
- * nothing else. */
+/* The agent of macOS guests in a child process, with socket pairs instead of vsock. The commands
+ * with which it switches the machine off and mounts directories are scripts of the test; its PATH
+ * has no other commands. */
 #ifndef GUEST_MACOS_FIXTURE_H
 #define GUEST_MACOS_FIXTURE_H
 
@@ -53,7 +53,7 @@ static void write_script(const char *dir, const char *name, const char *log)
 	assert_int_equal(chmod(path, 0755), 0);
 }
 
-/* The agent ends when its one connection ends. */
+/* Runs the agent until its only connection ends. */
 static void run_agent(const char *dir, int fd, int control)
 {
 	struct mac_agent agent = {.user = test_user(), .listen_fd = -1};
@@ -142,7 +142,7 @@ static inline void say_frame(int fd, const void *payload, size_t len)
 	say_bytes(fd, payload, len);
 }
 
-/* Takes over the reference. */
+/* Sends a message and takes it over. */
 static inline void say_json(int fd, json_t *message)
 {
 	char *text;
@@ -163,7 +163,7 @@ static inline void say_stdin(struct macos *m, uint64_t number, const void *bytes
 	say_bytes(m->fd, bytes, len);
 }
 
-/* Returns false at the end of the stream. */
+/* Reads more bytes into m->in. Returns false at the end of the connection. */
 static inline bool hear_more(struct macos *m, int fd)
 {
 	struct pollfd p = {.fd = fd, .events = POLLIN};
@@ -192,7 +192,7 @@ static inline json_t *hear_line(struct macos *m)
 	return doc;
 }
 
-/* The payload of the next frame stays in m->in until it is dropped. */
+/* Returns the payload of the next frame, which stays in m->in until the caller drops it. */
 static inline const uint8_t *hear_frame(struct macos *m, int fd, size_t *len)
 {
 	const uint8_t *payload;
@@ -238,7 +238,8 @@ static inline void number_is(const json_t *doc, const char *key, json_int_t numb
 	assert_int_equal(json_integer_value(json_object_get(doc, key)), number);
 }
 
-/* A FIFO that a process in the background holds open. Its end shows that the process is gone. */
+/* Makes a FIFO that a process which a command leaves behind has open. Its end shows that the
+ * process has ended. */
 static inline int make_fifo(const struct macos *m, char path[128])
 {
 	snprintf(path, 128, "%s/fifo", m->dir);
@@ -247,7 +248,7 @@ static inline int make_fifo(const struct macos *m, char path[128])
 	return open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 }
 
-/* Waits until a line has come. Then the FIFO is held. */
+/* Waits for a line in the FIFO, which shows that the process has it open. */
 static inline void await_holder(int fifo)
 {
 	struct pollfd p = {.fd = fifo, .events = POLLIN};

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The part of Apple's Foundation that the project's Objective-C uses, to check its syntax,
- * selectors and types for Darwin without Apple's SDK. It was written from the documentation
- * (developer.apple.com/documentation/foundation). NSObject, the runtime and libdispatch come from
- * the real headers of the system's library.
+ * The part of Apple's Foundation that the project's Objective-C uses. With it the syntax, selectors
+ * and types of this code can be checked for Darwin without Apple's SDK. It was written from the
+ * documentation (developer.apple.com/documentation/foundation). NSObject, the runtime and
+ * libdispatch are from the real headers of the system's library.
  */
 #pragma once
 
@@ -130,7 +130,7 @@ extern void NSLog(NSString *format, ...) NS_FORMAT_FUNCTION(1, 2);
 - (void)appendString:(NSString *)string;
 - (void)appendFormat:(NSString *)format, ... NS_FORMAT_FUNCTION(1, 2);
 @end
-/* The class of a string literal, to clang. */
+/* The class that clang gives to a string literal. */
 @interface NSSimpleCString : NSString
 @end
 @interface NSConstantString : NSSimpleCString

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* GNUstep's Foundation, and declarations of Apple's that release 1.28 of it lacks. */
+/* GNUstep's Foundation, and the declarations of Apple's that release 1.28 of GNUstep lacks. */
 #pragma once
 
 #include_next <Foundation/Foundation.h>
 
-/* Apple's header includes these, by CoreFoundation and libdispatch. */
+/* Apple's Foundation includes these headers too, through CoreFoundation and libdispatch. */
 #include <Availability.h>
 #include <errno.h>
 #include <stdbool.h>

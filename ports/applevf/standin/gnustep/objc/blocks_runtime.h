@@ -1,3 +1,3 @@
 /* SPDX-License-Identifier: MIT */
-/* GNUstep's headers ask for this file of another runtime when blocks are on. */
+/* An empty file. GNUstep's headers include this file of another runtime if blocks are enabled. */
 #include <Block.h>

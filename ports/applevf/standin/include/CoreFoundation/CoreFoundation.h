@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The part of CoreFoundation that a client of SecTask needs. Each of these types is an object in
- * Objective-C. */
+/* The part of CoreFoundation that a client of SecTask needs. In Objective-C each of these types is
+ * an object. */
 #pragma once
 
 #include <stdbool.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Declarations of the public interface of Apple's Virtualization.framework, written from its
- * documentation for a client that is compiled against them in two ways: for Darwin (syntax,
- * selectors, availability) and for GNUstep, where framework/ implements them with QEMU. Which fact
- * is documented where: ../../facts.md.
+ * documentation. A client is compiled with them in two ways: for Darwin, to check syntax, selectors
+ * and availability; and for GNUstep, for which framework/ implements them with QEMU. ../../facts.md
+ * says where each fact is documented.
  */
 #pragma once
 
@@ -11,8 +11,8 @@
 #import <Foundation/Foundation.h>
 #import <dispatch/dispatch.h>
 
-/* GCC's runtime has no weak references. So a delegate must outlive the object or be set to nil, as
- * always without ARC. */
+/* GCC's runtime has no weak references. With it a delegate must outlive the object or be set to
+ * nil, as always without ARC. */
 #ifdef __APPLE__
 #define VZ_WEAK weak
 #define VZ_SINCE(version) __attribute__((availability(macos, introduced = version)))
@@ -21,7 +21,7 @@
 #define VZ_SINCE(version)
 #endif
 
-/* The legacy runtime knows only the instance variables of the declaration. */
+/* The legacy runtime has only the instance variables of the declaration. */
 #ifdef __APPLE__
 #define VZ_ROOT NSObject
 #else
@@ -34,8 +34,8 @@
 @end
 #endif
 
-/* For classes of which only the framework, or only a subclass, makes objects. The implementation
- * may make them. */
+/* For classes of which only the framework or a subclass makes objects. The implementation of the
+ * stand-in may make them too. */
 #ifdef VZ_STANDIN_IMPLEMENTATION
 #define VZ_NO_INIT
 #else

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* Screens, keyboards and pointing devices: macOS guests must have them, Linux guests may. */
+/* Screens, keyboards and pointing devices. macOS guests must have them; Linux guests may have
+ * them. */
 #pragma once
 
 #import <Virtualization/VZDefines.h>
 
 NS_ASSUME_NONNULL_BEGIN
 
-/* Since 14.0, as a base class of an older class. The attribute is left out here, since it would
- * warn of every use of the older class. */
+/* Since 14.0, as a base of what was there before: to say so here would warn of every use of
+ * that. */
 @interface VZGraphicsDisplayConfiguration : VZ_ROOT <NSCopying>
 VZ_NO_INIT
 @end
