@@ -167,7 +167,7 @@ static int do_job(const struct backend *backend, struct error *err)
 	if (!backend->macos)
 		return error_set(
 			err, ERR_UNSUPPORTED,
-			"backend %s has no macOS guests: Apple's Virtualization.framework alone has them",
+			"backend %s has no macOS guests: only Apple's Virtualization.framework has them",
 			backend->name);
 	if (read_job(&line, err) < 0)
 		return -1;
@@ -180,7 +180,7 @@ static int do_job(const struct backend *backend, struct error *err)
 		return do_identify(backend, job, err);
 	if (!strcmp(what, MACOS_JOB_LATEST))
 		return do_latest(backend, job, err);
-	return error_set(err, ERR_INVALID, "there is no job \"%.64s\"", what);
+	return error_set(err, ERR_INVALID, "the job \"%.64s\" is not known", what);
 }
 
 int macos_job_main(const struct backend *backend)

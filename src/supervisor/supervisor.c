@@ -45,23 +45,23 @@ static_assert(ARRAY_SIZE(command_functions) == COMMAND_COUNT, "a place for every
 static int refuse_options(const struct options *options, enum command command, struct error *err)
 {
 	if (options->full && command != COMMAND_INSPECT)
-		return error_set(err, ERR_INVALID, "--full is for the command inspect alone");
+		return error_set(err, ERR_INVALID, "--full works only with the command inspect");
 	if (options->lifeline_fd >= 0 && command != COMMAND_RUN && command != COMMAND_START)
 		return error_set(
 			err, ERR_INVALID,
-			"--lifeline-fd is for the commands run and start alone, and this is %s",
+			"--lifeline-fd works only with the commands run and start, and this is %s",
 			command_table[command].name);
 	if (options->recorded && command != COMMAND_PREPARE && command != COMMAND_START &&
 	    command != COMMAND_CONSOLE)
 		return error_set(
 			err, ERR_INVALID,
-			"--recorded is for the commands prepare, start and console alone, and this is %s",
+			"--recorded works only with the commands prepare, start and console, and this is %s",
 			command_table[command].name);
 	if (options->keep_quarantined && command != COMMAND_HALT && command != COMMAND_STOP &&
 	    command != COMMAND_KILL && command != COMMAND_DELETE)
 		return error_set(
 			err, ERR_INVALID,
-			"--keep-quarantined is for the commands halt, stop, kill and delete alone, and this is %s",
+			"--keep-quarantined works only with the commands halt, stop, kill and delete, and this is %s",
 			command_table[command].name);
 	if (command == COMMAND_RUN)
 		return 0;
@@ -79,7 +79,7 @@ static int refuse_options(const struct options *options, enum command command, s
 	for (size_t i = 0; i < ARRAY_SIZE(of_run); i++)
 		if (of_run[i].given)
 			return error_set(err, ERR_INVALID,
-					 "%s is for the command run alone, and this is %s",
+					 "%s works only with the command run, and this is %s",
 					 of_run[i].name, command_table[command].name);
 	return 0;
 }
@@ -249,7 +249,7 @@ int supervisor_main(const struct backend *backend, int argc, char **argv)
 	 * live supervisor has no answer. */
 	if (mute) {
 		fprintf(stderr,
-			"%s: stdout is closed or not to be written to, and the answer goes there; nothing was done\n",
+			"%s: stdout is closed or not writable, but the answer must go there; nothing was done\n",
 			program_of(backend));
 		return 1;
 	}

@@ -895,7 +895,7 @@ def test_a_quarantine_on_a_disk_without_room(host):
         (bundle(place, lost) / "reserve").unlink()
         with kept_full(place.state):
             said = place("quarantine", lost, check=1).stderr
-        assert "the machine is cut off, and that is not recorded: " in said and "No space left" in said, said
+        assert "the machine is cut off, but this could not be recorded: " in said and "No space left" in said, said
         assert state_of(place, lost) == "running"
         place("quarantine", kept, check=0)
         assert state_of(place, kept) == "quarantined"

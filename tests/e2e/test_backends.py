@@ -87,7 +87,7 @@ def test_a_workspace_is_driven_by_the_backend_that_made_it(host, elsewhere):
     for command in ("inspect", "kill", "stop", "halt", "quarantine"):
         code, answer, _ = host.supervisor(request(command, sparse(host), runtimeID="w"))
         assert code == 1 and answer["errorCode"] == "conflict", (command, answer)
-        assert answer["error"] == 'workspace w is of the backend "firecracker", and this is the supervisor of "qemu"'
+        assert answer["error"] == 'workspace w uses the backend "firecracker", but this is the supervisor of "qemu"'
     for command in ("prepare", "start", "run"):
         code, answer, _ = host.supervisor(request(command, config, runtimeID="w"))
         assert code == 1 and 'of the backend "firecracker"' in answer["error"], (command, answer)

@@ -222,10 +222,10 @@ def test_a_machine_is_ended_whatever_became_of_its_event(host, how, command, sta
 
 
 @pytest.mark.parametrize("how, told", [
-    ("of another backend", 'workspace agent-1 is of the backend "bogus", and this is the supervisor of "qemu"'),
+    ("of another backend", 'workspace agent-1 uses the backend "bogus", but this is the supervisor of "qemu"'),
     ("of another boot", "unclean: the live supervisor did not answer and was killed"),
     ("of another directory", "event.json: the JSON document is empty"),
-    ("of a dead supervisor", "failed: the live supervisor ended without a word while the workspace was running")])
+    ("of a dead supervisor", "failed: the live supervisor ended unexpectedly while the workspace was running")])
 def test_a_stopped_supervisor_is_ended_whatever_it_wrote(host, how, told):
     """It answers nobody, so it is killed by its guard. Its own record may stay as it is."""
     config = host.config()

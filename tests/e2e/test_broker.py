@@ -132,7 +132,7 @@ def group():
     """A cgroup of version 2 in which a machine may have one of its own."""
     mounted = [line.split()[4] for line in Path("/proc/self/mountinfo").read_text().splitlines() if " - cgroup2 " in line]
     if not mounted:
-        pytest.skip("no cgroups of version 2 are mounted here")
+        pytest.skip("no cgroup file system of version 2 is mounted here")
     path = Path(mounted[0], f"microagent-test-{os.getpid()}")
     try:
         path.mkdir()
@@ -169,7 +169,7 @@ def test_nobody_lives_on_without_limits(group, host):
         assert status == 0 and not Path(broker.facts["cgroup"]).exists(), said
         assert has_ended(broker.vmm)
         status, said, _ = broker.ask("remove")
-        assert status == -1 and "the workspace is to stay" in said
+        assert status == -1 and "the workspace is to be kept" in said
         wait_until(lambda: has_ended(broker.supervisor) and has_ended(broker.pid), "the supervisor to be killed, and its broker")
     finally:
         broker.socket.close()

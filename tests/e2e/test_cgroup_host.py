@@ -141,9 +141,9 @@ def check_what_cannot_be_limited(guest, config):
     """A machine gets the limits that a request asks for, or is refused."""
     busy = "cd /sys/fs/cgroup; mkdir busy; sleep 600 & trap \"kill $!; wait; rmdir /sys/fs/cgroup/busy\" EXIT; echo $! > busy/cgroup.procs"
     said = refusal_of(guest, {**config, "cgroup": "/sys/fs/cgroup/busy"}, busy)
-    assert said.startswith("config.cgroup: /sys/fs/cgroup/busy has processes of its own"), said
+    assert said.startswith("config.cgroup: /sys/fs/cgroup/busy contains processes"), said
     said = refusal_of(guest, {**config, "cgroupLimits": "required"}, "umount /sys/fs/cgroup")
-    assert said == "config.cgroupLimits: no cgroups of version 2 are mounted here", said
+    assert said == "config.cgroupLimits: no cgroup file system of version 2 is mounted here", said
 
 
 def test_a_machine_is_limited_where_that_can_be(guest):
@@ -159,15 +159,15 @@ def test_a_machine_is_limited_where_that_can_be(guest):
     # root if systemd says who owns the groups: the group that systemd has marked as delegated, and no other.
     managed = "mkdir -p /run/systemd/system; trap 'rmdir /run/systemd/system' EXIT"
     said = asked(guest, managed)
-    assert "cgroup" not in said and "systemd's, and not delegated" in said["cgroupReason"], said
+    assert "cgroup" not in said and "managed by systemd and is not delegated" in said["cgroupReason"], said
     mark = "python3 -c 'import os; os.setxattr(\"/sys/fs/cgroup/given\", \"trusted.delegate\", b\"1\")'"
     assert asked(guest, f"{managed}; {DELEGATE} {mark}")["cgroup"] == "/sys/fs/cgroup/given"
     # A user to whom nothing was delegated; a mount that nobody can write to; no group at all.
     said = json.loads(sh(guest, f"""su -s /bin/sh agent -c "echo '{{\\"command\\": \\"host\\"}}' | \
         {RUN} {PLACE}/microagent-qemu-supervisor" """))["host"]
-    assert "not ours to write to" in said["cgroupReason"], said
-    for change, why in (("mount -o remount,bind,ro /sys/fs/cgroup", "not ours to write to"),
-                        ("umount /sys/fs/cgroup", "no cgroups of version 2")):
+    assert "not writable for this user" in said["cgroupReason"], said
+    for change, why in (("mount -o remount,bind,ro /sys/fs/cgroup", "not writable for this user"),
+                        ("umount /sys/fs/cgroup", "no cgroup file system of version 2")):
         words = f"""{change}; echo '{{"command": "host"}}' | {RUN} {PLACE}/microagent-qemu-supervisor"""
         said = json.loads(sh(guest, f"unshare -m sh -c {json.dumps(words)}"))["host"]
         assert why in said["cgroupReason"] and "cgroup" not in said, said

@@ -107,7 +107,7 @@ def check_limits(host, given, own, memory, answer):
         if controller not in missing:
             assert (own / f"{controller}.max").read_text().split() == [str(value)]
         else:
-            assert f'cgroup: no {controller}.max is set: the controller "{controller}" is not to be had' in log, log
+            assert f'cgroup: {controller}.max is not set: the controller "{controller}" is not available' in log, log
     for told in (answer, host.json("status", "agent-1"), host.json("list")["workspaces"][0]):
         assert told.get("cgroupUnlimited", []) == missing, told
     said = f"no limit of {', '.join(missing)}"
@@ -121,7 +121,7 @@ def check_what_cannot_be_limited(host, config, cgroup):
     for command in ("check", "prepare", "start", "run"):
         code, answer, _ = host.supervisor(request(command, strict))
         assert code == 75 and answer["errorCode"] == "unavailable", answer
-        assert answer["error"].startswith(f"config.cgroup: {cgroup} has not both of the controllers memory and pids"), answer
+        assert answer["error"].startswith(f"config.cgroup: {cgroup} does not have both controllers memory and pids"), answer
     assert not (host.state / "agent-1").exists() and not [p for p in cgroup.iterdir() if p.is_dir()]
 
 

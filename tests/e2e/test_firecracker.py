@@ -379,7 +379,7 @@ def test_a_reset_in_quarantine_is_no_end_in_order(fc, debian_kernel):
     """A command that is told to end has the kernel reset the machine, without a message of init."""
     quarantined(fc, debian_kernel, f"trap 'echo b > /proc/sysrq-trigger' TERM; {RUNS}; while :; do sleep 1; done")
     event = fc.do("halt")["event"]
-    assert (event["state"], event["detail"]) == ("halted", "unclean: the guest did not end in order"), event
+    assert (event["state"], event["detail"]) == ("halted", "unclean: the guest did not shut down cleanly"), event
     assert "the machine ends in order" not in (fc.workspace / "serial.log").read_text()
 
 
@@ -544,7 +544,7 @@ def test_a_packed_kernel_that_was_not_unpacked(fc):
     for what in (kernel.read_bytes(), b"no kernel\n" * 100):
         unpacked.write_bytes(what)
         error = fc.refused("check", fc.host.config(kernelPath=str(kernel)))
-        assert f"{unpacked}: it is no unpacked kernel for" in error, error
+        assert f"{unpacked}: it is not an unpacked kernel for" in error, error
 
 
 def packed_kernel_alone(fc, debian):

@@ -266,7 +266,7 @@ def test_what_cannot_be_forked(web):
     name = create(web)
     for severed in (cold, name):
         web("quarantine", severed, check=0)
-        refused(web, severed, f"microagent: session {severed} is quarantined: what it has become is not to be had twice\n")
+        refused(web, severed, f"microagent: session {severed} is quarantined: a quarantined machine must not be copied\n")
     assert f"session {name} is quarantined; halt, stop or kill it" in web("balloon", name, 100, check=1).stderr
     web("kill", name, check=0)
     refused(web, name, "only a running machine")

@@ -121,7 +121,7 @@ def test_one_with_a_directory_of_the_host(web):
     given.mkdir(exist_ok=True)
     name = create(web, "--share", given)
     for words in (("fork", name), ("snapshot", name, "first")):
-        refused(web, name, f"microagent: session {name} has a directory of the host, which cannot be saved\n"
+        refused(web, name, f"microagent: session {name} has a shared directory of the host, which cannot be saved\n"
                 "microagent: hint: `microagent session create` without --share makes one that can be saved\n", *words)
     assert points(web, name) == [] and names(web) == [name]
 

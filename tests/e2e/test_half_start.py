@@ -106,7 +106,7 @@ def test_a_companion_that_dies_when_the_guest_has_spoken(host):
     said = log.read_text(errors="replace")
     assert code == 1 and "microagent-vsockd" in answer["error"] and "said nothing" not in answer["error"], (answer, said)
     assert ("serial.log ends: " in answer["error"] or
-            answer["error"].endswith("; what the guest said on its serial console does not tell why")), (answer, said)
+            answer["error"].endswith("; the guest's serial console does not say why")), (answer, said)
     assert host.supervisor(request("delete", sparse(host)))[0] == 0
 
 

@@ -206,7 +206,7 @@ def test_the_firmware_has_a_deadline_of_its_own(host):
         return host.supervisor(document, env={f"MICROAGENT_TEST_LIMIT_{name}": "1" for name in limits})[:2]
     assert ask("prepare", config)[0] == 0
     late = "the boot deadline passed: the guest was not ready within 1 ms "
-    for limit, said in (("FIRMWARE_MS", late + "(kvm); the machine is still in its firmware, or nothing is seen of the guest's kernel yet"),
+    for limit, said in (("FIRMWARE_MS", late + "(kvm); the machine is still in its firmware, or the guest's kernel has not shown any sign yet"),
                         ("BOOT_KVM_MS", late + "after its kernel had begun (kvm); the guest said nothing on its serial console")):
         code, answer = ask("start", config, **{limit: 1})
         assert code != 0 and (answer["errorCode"], answer["error"]) == ("timeout", said), answer

@@ -46,12 +46,12 @@ BLOCKS = {"host": ({"host", "kernel"}, set()), "check": ({"event", "verification
 def refusal(state, command, place):
     """Returns (errorCode, error) of a command that the state does not allow."""
     if state == "unknown":
-        return ("not-found", f"workspace w is not prepared in {place}: the command prepare comes first") \
+        return ("not-found", f"workspace w is not prepared in {place}: prepare it first") \
             if command in ("start", "console") else ("not-found", f"there is no workspace w in {place}")
     if command == "delete" and state in ("starting", "running"):
         return "conflict", f"workspace w is {state}; stop or kill it before delete"
     if command == "console":
-        return "conflict", f"workspace w is {state}; there is a console while it is running"
+        return "conflict", f"workspace w is {state}; its console can be used only while it is running"
     if command == "quarantine" and state == "quarantined":
         return "conflict", "workspace w is already quarantined"
     if command == "quarantine" and state == "starting":

@@ -202,7 +202,7 @@ def check_claimed_with(host, work):
     assert record["shares"] == listed["shares"] == [told, more] and "pooled" not in listed
     assert look(host, name) == SEEN
     done = host("session", "share", name, host.tmp)
-    assert done.returncode == 1 and "it has its shared directories already" in done.stderr
+    assert done.returncode == 1 and "it already has its shared directories" in done.stderr
     assert "share.added" in host("audit", "show", name, check=0).stdout
     host("--state-dir", host.state / "sessions", "kill", f"{name}.bundle", check=0)
     assert made(host, "boot", name) == f"{name}\n" and look(host, name) == SEEN

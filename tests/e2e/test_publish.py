@@ -532,7 +532,7 @@ def a_guest_that_does_not_answer(host, port):
     child.communicate()
     before = host.json("network", "w")["network"]
     done = host("network", "publish", "w", f"{port}:{V6}")
-    assert done.returncode == 75 and "the guest does not say within 3000 ms that it listens for the port" in done.stderr, done
+    assert done.returncode == 75 and "the guest did not confirm within 3000 ms that it listens on the port" in done.stderr, done
     assert is_free(port) and host.json("network", "w")["network"] == before
 
 

@@ -232,7 +232,7 @@ def test_every_channel_ends_and_the_machine_goes_on(host, world):
     code, answer = ask(host, "quarantine")
     assert (code, answer["error"]) == (1, "workspace w is already quarantined")
     code, answer = ask(host, "console", config)
-    assert (code, answer["error"]) == (1, "workspace w is quarantined; there is a console while it is running")
+    assert (code, answer["error"]) == (1, "workspace w is quarantined; its console can be used only while it is running")
     code, answer = ask(host, "delete")
     assert (code, answer["errorCode"]) == (1, "conflict")
     refused = host("exec", "w", "--", "true")
@@ -253,7 +253,7 @@ def test_every_channel_ends_and_the_machine_goes_on(host, world):
     wait_until(lambda: not host.processes(), "everything to end with the live supervisor")
     code, answer = ask(host, "inspect")
     assert (code, answer["event"]["state"]) == (0, "quarantined")
-    cut = "unclean: the live supervisor ended without a word while the workspace was quarantined"
+    cut = "unclean: the live supervisor ended unexpectedly while the workspace was quarantined"
     assert answer["event"]["detail"] == cut
     assert [p.name for p in directory.iterdir() if p.is_socket()] == []
     assert ask(host, "start", config)[1]["errorCode"] == "conflict"
@@ -370,7 +370,7 @@ def test_a_supervisor_that_lies_is_not_believed(host):
         done = host("quarantine", "w")
         thread.join()
     assert done.returncode == 1, done
-    assert (f"the live supervisor says that all is cut, and {companion['name']} (process {companion['pid']}) lives"
+    assert (f"the live supervisor says that all channels are cut, but {companion['name']} (process {companion['pid']}) still runs"
             in done.stderr), done.stderr
     wait_until(lambda: not held(host), "the end of the machine")
     assert not any(is_alive(pid) for pid in (companion["pid"], facts["pid"], facts["supervisorPid"]))

@@ -76,7 +76,7 @@ class Place:
         saved = request(self.host, "maker", command="save")
         assert saved["ok"], saved
         again = request(self.host, "maker", command="save")
-        assert "is being saved, or was" in again["error"]
+        assert "is being saved or was already saved" in again["error"]
         self.host("kill", "maker", check=0)
         workspace = self.host.state / "maker"
         self.dir.mkdir()
@@ -303,7 +303,7 @@ def test_a_damaged_template_is_not_used(place):
         (there / "ram").write_bytes(b"short")
         shutil.copy(place.dir / "state", there / "state")
         with place.machine(template=there) as name:
-            assert "ram is not as long as it was" in runtime(host, name)["boot"]["why"]
+            assert "ram does not have the length it was saved with" in runtime(host, name)["boot"]["why"]
         shutil.rmtree(there)
         with place.machine(template=there) as name:
             assert runtime(host, name)["boot"]["how"] == "cold"
@@ -317,7 +317,7 @@ def test_memory_and_disk_are_of_one_moment(place):
         host("halt", name, check=0)
         code, answer = ask(host, "start", config, name, (f"--template={place.dir}",))
         assert code == 0, answer
-        assert "disk is not the template's" in runtime(host, name)["boot"]["why"]
+        assert "the content of its disk differs from the template's disk" in runtime(host, name)["boot"]["why"]
         assert host("exec", name, "--", "cat", "/workspace/mine", check=0).stdout == "mine\n"
 
 
@@ -395,7 +395,7 @@ def test_what_cannot_be_forked(place):
     with tempfile.TemporaryDirectory(dir=host.base) as tmp:
         with place.machine(template=Path(tmp)) as name:
             assert "was booted: only a machine that was restored" in request(host, name, command="fork")["error"]
-            assert "was not started to be saved" in request(host, name, command="save")["error"]
+            assert "was not started as a machine that can be saved" in request(host, name, command="save")["error"]
     with place.machine() as name:
         host("quarantine", name, check=0)
         assert "is quarantined" in request(host, name, command="fork")["error"]

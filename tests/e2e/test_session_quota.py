@@ -122,8 +122,8 @@ def check_waiting(host, name, quota, times):
         assert done.returncode in (75, 125), done
         assert f"{said}\nmicroagent: hint: `microagent session quota {name} MIB` raises it" in done.stderr, done.stderr
     done = host("session", "quota", name, quota - 1)
-    assert done.returncode == 1 and "can only be raised until it is stopped" in done.stderr
-    # Looking at the disk does not count as an open of a file that only the machine may open.
+    assert done.returncode == 1 and "until it is stopped, this can only be raised" in done.stderr
+    # Looking at it is no open of a file that is the machine's alone.
     assert [data["file"] for _, data in audited(host, name, "bundle.opened") if data["file"].startswith("rootfs")] == []
     return reached[-1][1]["grownBytes"]
 
@@ -196,7 +196,7 @@ def test_a_write_that_does_not_fit_is_not_begun(host):
     # None of the data is there. The little that was added is the guest's own.
     assert filled <= listed(host, name)["grownBytes"] < 24 * MIB - CLUSTER
     said = (directory(host, name) / "supervisor.log").read_text()
-    assert said.count("the disk had no room, below its quota") == 1, said
+    assert said.count("the disk had no room, although it is below its quota") == 1, said
     host("session", "quota", name, 40, check=0)
     finish(writer)
     host("session", "destroy", name, check=0)
@@ -212,7 +212,7 @@ def raise_without_answer(host, name):
     assert done.returncode == 75 and "has not answered a monitor command" in done.stderr, done
     assert record(host, name)["quotaBytes"] == 36 * MIB
     done = host("session", "quota", name, 30)
-    assert done.returncode == 1 and "may grow to 36 MiB as it runs, and that can only be raised" in done.stderr
+    assert done.returncode == 1 and "may grow to 36 MiB while it runs; until it is stopped, this can only be raised" in done.stderr
     assert record(host, name)["quotaBytes"] == 36 * MIB
 
 
@@ -222,7 +222,7 @@ def check_stopped(host, name, digest):
     long = {"MICROAGENT_TEST_LIMIT_HALT_MS": "3600000"}
     assert host("--state-dir", sessions.state, "stop", f"{name}.bundle", env=long, timeout=60, check=0)
     event = json.loads((directory(host, name) / "event.json").read_text())
-    assert (event["state"], event["detail"]) == ("stopped", "unclean: the guest did not end in order")
+    assert (event["state"], event["detail"]) == ("stopped", "unclean: the guest did not shut down cleanly")
     layer = directory(host, name) / "rootfs.qcow2"
     assert layer.stat().st_size <= 41 * MIB  # the hole at its end is gone
     done = host("session", "quota", name, 4)
@@ -240,8 +240,8 @@ def check_stopped(host, name, digest):
     assert audited(host, name, "session.quota-reached") and host.json("audit", "verify", name)["ok"]
     gaps = len(audited(host, name, "audit.gap"))
     host("session", "destroy", name, check=0)
-    # A guest that stands still cannot report what it has not reported yet.
-    assert [data["why"] for _, data in audited(host, name, "audit.gap")[gaps:]] == ["the guest was killed before it told the rest: it stands still"]
+    # A guest that stands still cannot tell what it has not told yet.
+    assert [data["why"] for _, data in audited(host, name, "audit.gap")[gaps:]] == ["the guest was killed before it reported the rest: the machine is paused"]
     assert not (host.state / "sessions" / f"{name}.bundle").exists()
 
 
@@ -340,7 +340,7 @@ def test_a_full_host_is_not_the_quota(no_reflinks):
     fill = host.state / "fill"
     subprocess.run(["fallocate", "-l", str(free_bytes(host.state) - 24 * MIB), fill], check=True)
     writer = write(host, name, source, "/root/f")
-    wait_until(lambda: "the disk had no room, below its quota" in log.read_text(), "the pause")
+    wait_until(lambda: "the disk had no room, although it is below its quota" in log.read_text(), "the pause")
     fill.unlink()
     finish(writer)
     assert digest_in(host, name, "/root/f") == digest
@@ -357,7 +357,7 @@ def check_uncounted(host, name):
     with subprocess.Popen(["strace", "-q", "-o", "/dev/null", "-e", "inject=ioctl:error=EIO:syscall=getpid", "-p", str(pid)]) as tracer:
         wait_until(lambda: listed(host, name)["state"] == "failed", "its end")
         tracer.terminate()
-    why = "its disk's growth cannot be counted, nor held to its quota: extents: Input/output error"
+    why = "the growth of its disk cannot be measured, so its quota cannot be enforced: extents: Input/output error"
     assert listed(host, name)["detail"].startswith(why), listed(host, name)
 
 

@@ -282,7 +282,7 @@ def check_given(host):
     assert host.json("session", "share", name, work)["shares"] == [told] == listed(host, name)
     assert record(host, name)["shares"] == [{**told, "tag": "workspace"}] and len(servers(host, name)) == 1
     assert "workspace /workspace virtiofs rw,nosuid,nodev" in sh(host, name, "cat /proc/mounts")
-    assert "it has its shared directories already, and gets no more: " in refused(host, name, directory(host, "more"))
+    assert "it already has its shared directories and cannot get more: " in refused(host, name, directory(host, "more"))
     check_owners(host, name, work)
     check_modes(lambda line, user: sh(host, name, line, user), work, "/workspace", host.uid)
     check_links(host, name, work)
@@ -373,9 +373,9 @@ def check_several(host, name):
     before = told_shares(host, name)
     for words, text in (
             ((one, two), "cannot both be on /workspace: DIR:/PLACE says where one is"),
-            ((one, f"{two}:/two", "--ro"), "need one DIR without a place"),
-            ((*(f"{one}:/{i}" for i in range(9)),), "a machine is given from 1 to 8 directories"),
-            ((f"{one}:/a", f"{two}:/a"), "two have the mountpoint /a"),
+            ((one, f"{two}:/two", "--ro"), "belong to one DIR that names no place"),
+            ((*(f"{one}:/{i}" for i in range(9)),), "there must be from 1 to 8 directories"),
+            ((f"{one}:/a", f"{two}:/a"), "two shares have the same mountpoint: /a"),
             ((f"{one}:/a", "/etc:/b"), "nothing of /etc is shared"),
             # The guest has mounted the first one by then, and has it no more.
             ((f"{one}:/a", f"{two}:/etc/passwd/x"), 'the guest cannot mount it: share "workspace-2": /etc/passwd/x'),
@@ -395,7 +395,7 @@ def check_several(host, name):
     assert (common / "made").read_text() == "by the guest\n"
     strange = [line for line in events(host, name) if line["event"] in ("vmm.unexpected", "vmm.unobserved")]
     assert not strange, strange
-    assert "gets no more: " in refused(host, name, main)
+    assert "cannot get more: " in refused(host, name, main)
 
 
 def test_several_directories(ours):
@@ -459,7 +459,7 @@ def test_from_the_start(ours):
         ours.wrap = ["unshare", "--mount"]
         (ref / "before").rmdir()
     assert [p.name for p in ref.iterdir()] == ["f"]
-    assert "it has its shared directories already" in refused(ours, name, directory(ours, "more"))
+    assert "it already has its shared directories" in refused(ours, name, directory(ours, "more"))
     server = servers(ours, name)[0]
     ours("session", "destroy", name, check=0)
     check_gone(server)
@@ -476,8 +476,8 @@ def test_read_only_while_it_runs_and_its_end(ours):
                                "-p", str(pid)], stderr=subprocess.PIPE)
     assert b"attached" in tracer.stderr.readline()
     said = ours("session", "share", name, ref, "--ro", "--at", "/deep/ref", "--cache", "none", check=0).stdout
-    # Its next calls are traced only after the answer.
-    assert "it has its shared directories already" in refused(ours, name, ref)
+    # What it does next is traced only after the answer has been.
+    assert "it already has its shared directories" in refused(ours, name, ref)
     tracer.terminate()
     tracer.communicate()
     check_messages(trace)
@@ -615,7 +615,7 @@ def test_quarantine_in_the_middle_of_it(ours, slow):
         os.kill(machine, signal.SIGCONT)
     assert cut.communicate(timeout=60) and cut.returncode == 0
     assert sharer.returncode in (0, 1), err
-    assert sharer.returncode == 0 or b"it was quarantined before it had the directory" in err, err
+    assert sharer.returncode == 0 or b"it was quarantined before it got the directory" in err, err
     assert record(ours, name, "event")["state"] == "quarantined" and not server_of(ours, name)
     sockets = [target for target in strays.descriptors(machine).values() if target.startswith("socket:")]
     assert len(sockets) == 3 and listed(ours, name) is None

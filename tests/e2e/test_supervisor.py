@@ -388,7 +388,7 @@ def test_a_run_that_others_end(host):
         return code, answer
 
     code, answer = run_and_end("kill", command=["sleep", "1000"])
-    assert (code, answer["errorCode"], answer["error"]) == (1, "conflict", "workspace agent-1 ended before its command had: killed")
+    assert (code, answer["errorCode"], answer["error"]) == (1, "conflict", "workspace agent-1 ended before its command ended: killed")
     assert "result" not in answer and answer["event"]["state"] == "stopped"
     code, answer = run_and_end("halt", command=["sleep", "1000"])
     assert (code, answer["event"]["state"], answer["result"]["signal"]) == (0, "halted", signal.SIGTERM), answer

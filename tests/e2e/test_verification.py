@@ -255,7 +255,7 @@ def test_a_start_that_is_overtaken_while_it_looks(host, command):
                 assert ask(host, also)[0] == 0
         word = {"kill": "stopped", "delete": "deleted"}[last]
         assert (answers[0]["ok"], answers[0]["errorCode"]) == (False, "conflict"), answers
-        assert answers[0]["error"] == f"workspace w was {word} by another command while its files were looked at", answers
+        assert answers[0]["error"] == f"workspace w was {word} by another command while its files were being checked", answers
         if last == "kill":
             assert ask(host, "inspect")[1]["event"]["state"] == "stopped"
         assert (host.state / "w").exists() == (last == "kill")

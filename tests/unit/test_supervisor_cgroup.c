@@ -157,15 +157,15 @@ static void the_nearest_that_can_limit_is_found(void **state)
 	/* A part of the word does not match, nor does a longer word. */
 	put_group("", "", "", "1\n");
 	put_group("/user", "memory_recursive pids\n", "", "");
-	expect_none("/user/app/shell", false, "has processes of its own");
-	expect_none("/user", false, "/user has not both of the controllers memory and pids");
-	/* The topmost group may have processes. */
+	expect_none("/user/app/shell", false, "contains processes");
+	expect_none("/user", false, "/user does not have both controllers memory and pids");
+	/* The topmost may have processes. */
 	put_group("", both, "", "1\n");
 	expect_found("/user/app/shell", "");
 	expect_found("/", "");
-	/* A group that systemd has not delegated belongs to systemd. */
-	expect_none("/user/app/shell", true, "is systemd's, and not delegated");
-	expect_none("/gone", true, "is systemd's, and not delegated");
+	/* What systemd has not given away is its own. */
+	expect_none("/user/app/shell", true, "is managed by systemd and is not delegated");
+	expect_none("/gone", true, "is managed by systemd and is not delegated");
 }
 
 /* With an argument it runs in a guest that is the host (tests/e2e/test_cgroup_host.py): with real
@@ -234,13 +234,14 @@ static void a_group_of_others_is_left(void **state)
 	const struct cgroup_owner vm = {"vm", is_not_stranger, &stranger};
 	assert_int_equal(cgroup_remove(group.path, &vm, 0, &err), -1);
 	assert_int_equal(err.code, ERR_DENIED);
-	snprintf(said, sizeof(said), " has process %d in it, which is not of", (int)stranger);
+	snprintf(said, sizeof(said), " contains process %d, which is not a process of",
+		 (int)stranger);
 	assert_non_null(strstr(err.msg, said));
 	assert_true(snprintf(below, sizeof(below), "%s/below", group.path) > 0);
 	assert_int_equal(mkdir(below, 0755), 0);
 	assert_int_equal(cgroup_remove(group.path, &vm, 0, &err), -1);
 	assert_int_equal(err.code, ERR_DENIED);
-	assert_non_null(strstr(err.msg, " has groups in it"));
+	assert_non_null(strstr(err.msg, " contains other groups"));
 	assert_int_equal(rmdir(below), 0);
 	assert_int_equal(waitpid(stranger, &status, WNOHANG), 0);
 	/* The processes in it end with it if it is known to be ours. */

@@ -188,9 +188,9 @@ static void expect_deadline(struct life *life, const char *command, const char *
 }
 
 #define DEADLINE "the boot deadline passed: the guest was not ready within 50 ms "
-#define IN_FIRMWARE                                                                  \
-	"; the machine is still in its firmware, or nothing is seen of the guest's " \
-	"kernel yet"
+#define IN_FIRMWARE                                                              \
+	"; the machine is still in its firmware, or the guest's kernel has not " \
+	"shown any sign yet"
 
 static void the_boot_deadline(void **state)
 {

@@ -111,7 +111,7 @@ static void hellos(void **state)
 	assert_int_equal(
 		hello("{\"type\":\"hello\",\"protocol\":{\"min\":2,\"max\":3}}", &got, &err), -1);
 	assert_int_equal(err.code, ERR_UNSUPPORTED);
-	assert_non_null(strstr(err.msg, "initrd must be installed anew"));
+	assert_non_null(strstr(err.msg, "install the kernel's initrd again"));
 	assert_int_equal(hello("{\"type\":\"hello\"}", &got, &err), -1);
 	assert_int_equal(hello("{\"type\":\"hello\",\"protocol\":[1]}", &got, &err), -1);
 	assert_int_equal(

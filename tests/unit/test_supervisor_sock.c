@@ -42,7 +42,7 @@ static void requests(void **state)
 		{"{\"action\":\"a\"}\n", "{\"ok\":true,\"echo\":\"a\"}\n", 1},
 		{"{\"action\":\"a\"}\n{\"action\":\"b\"}\n", "{\"ok\":true,\"echo\":\"a\"}\n", 1},
 		{"[]\n",
-		 "{\"ok\":false,\"error\":\"the request is no object\","
+		 "{\"ok\":false,\"error\":\"the request is not a JSON object\","
 		 "\"errorCode\":\"invalid\"}\n",
 		 0},
 	};

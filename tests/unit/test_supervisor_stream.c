@@ -420,7 +420,7 @@ static void a_guest_that_says_it_too_early(void **state)
 	say(stage, "{\"type\":\"exec-started\",\"exec\":1,\"argv\":[\"a\"]}");
 	assert_int_equal(stage->said, 0);
 	assert_int_equal(stage->losses, 1);
-	assert_non_null(strstr(stage->why, "out of turn"));
+	assert_non_null(strstr(stage->why, "at the wrong time"));
 }
 
 static void the_second_connection_is_refused(void **state)

@@ -256,7 +256,7 @@ static void a_broker_names_openers_alone(void **state)
 	memcpy(in.bytes, &asked, sizeof(asked));
 	in.len = sizeof(asked);
 	assert_int_equal(watch_opens_duty.fn(watch, &in, &out, &err), -1);
-	assert_string_equal(err.msg, "the openers of this machine's files are told, and no others");
+	assert_string_equal(err.msg, "only the openings of this machine's files are reported");
 	in.len = out.len = 0;
 	assert_int_equal(watch_opens_duty.fn(watch, &in, &out, &err), 0);
 	assert_int_equal(out.len, 0);

@@ -301,7 +301,7 @@ def test_an_installer_that_dies(mac):
 
 
 @pytest.mark.parametrize("job,words", [
-    (b"", "the job must be a line of JSON"), (b"{\n", "the job: "), (b"[]\n", "the job: "), (b'{"job":"x"}\n', 'there is no job "x"'),
+    (b"", "the job must be a line of JSON"), (b"{\n", "the job: "), (b"[]\n", "the job: "), (b'{"job":"x"}\n', 'the job "x" is not known'),
     (b'{"job":"identify"}\n', "job.directory is required"), (b'{"job":"identify","directory":"x"}\n', "job.directory must be absolute"),
     (b'{"job":"identify","directory":"/tmp","x":1}\n', "job.x is not a known field"),
     (b'{"job":"install","restoreImage":"/x","directory":"/tmp"}\n', "job.diskBytes is required"),

@@ -95,7 +95,7 @@ def test_a_run_that_is_killed(vm):
     wait_until(lambda: vm.file("event.json").exists() and vm.events()[-1] == "running", "the guest of run")
     killed = vm.ok("kill")["event"]
     code, answer = vm.end(child, request)
-    assert (code, answer["errorCode"], answer["error"]) == (1, "conflict", "workspace agent-1 ended before its command had: killed")
+    assert (code, answer["errorCode"], answer["error"]) == (1, "conflict", "workspace agent-1 ended before its command ended: killed")
     assert answer["event"] == killed and "result" not in answer
     vm.ok("delete")
 
@@ -438,7 +438,7 @@ def test_keeper_dies(vm, broker):
     wait_until(lambda: not machines_of(broker), "the end of the machine")
     event = vm.ok("inspect")["event"]
     assert event["state"] == "failed"
-    assert event["detail"] == "the live supervisor ended without a word while the workspace was running"
+    assert event["detail"] == "the live supervisor ended unexpectedly while the workspace was running"
     assert vm.ok("start")["event"]["state"] == "running"
 
 

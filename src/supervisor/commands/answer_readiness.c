@@ -82,7 +82,7 @@ static json_t *mediation_ready(const struct record *record, const struct config 
 json_t *readiness_json(const struct record *record, const struct config *config, struct error *err)
 {
 	struct error why = {.code = ERR_UNAVAILABLE,
-			    .msg = "the live supervisor says nothing of it"};
+			    .msg = "the live supervisor does not report it"};
 	json_auto_t *readiness = json_object();
 	json_auto_t *signals = NULL;
 	bool live = state_is_live(record->state);

@@ -106,7 +106,7 @@ static int put_files(json_t *object, const struct backend *backend, struct error
 
 	if (backend->in_process)
 		error_set(&why, ERR_UNSUPPORTED,
-			  "the machine is in its supervisor's own process, which keeps its rights");
+			  "the machine runs in its supervisor's process, which keeps its rights");
 	else
 		files = host_files(&why);
 	if (json_put_string(object, "files", files, err) < 0)

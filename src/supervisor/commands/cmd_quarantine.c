@@ -73,7 +73,7 @@ static void conclude_failure(struct record *record, struct error *why, struct re
 		}
 		kill = !ended;
 		if (kill)
-			error_set(why, ERR_IO, "its machine went on, and this was the answer: %s",
+			error_set(why, ERR_IO, "its machine was still running after this error: %s",
 				  said.msg);
 	}
 	if (kill) {
@@ -136,7 +136,7 @@ static int ask_and_look(const struct record *record, json_t **answer, struct err
 		       ? 0
 		       : error_set(
 				 err, ERR_TIMEOUT,
-				 "the live supervisor says that all is cut, and nothing proves it");
+				 "the live supervisor says that all channels are cut, but this could not be proven");
 }
 
 static int quarantine_live(struct record *record, struct response *response, struct error *err)
@@ -159,14 +159,14 @@ static int quarantine_live(struct record *record, struct response *response, str
 			return -1;
 		if (!is_recorded(record) &&
 		    record_note(record, STATE_QUARANTINED, json_text(event, "detail", ""), err) < 0)
-			return error_prefix(err,
-					    "the machine is cut off, and that is not recorded");
+			return error_prefix(
+				err, "the machine is cut off, but this could not be recorded");
 		if (state_of_event(record) == STATE_QUARANTINED)
 			event = record->event;
 		response->event = json_incref(event);
 		return event ? 0
 			     : error_set(err, ERR_INTERNAL,
-					 "the live supervisor answered without an event");
+					 "the live supervisor's answer has no event");
 	}
 	conclude_failure(record, &why, response);
 	*err = why;
@@ -203,7 +203,7 @@ static int quarantine(struct record *record, struct response *response, struct e
 	if (record->state == STATE_RUNNING)
 		return quarantine_live(record, response, err);
 	if (settle_finds_life(record))
-		return kind_error(record->ws.id, ERR_CONFLICT, err, "has not quite ended yet");
+		return kind_error(record->ws.id, ERR_CONFLICT, err, "is still ending");
 	/* The event repeats how the last machine ended. */
 	outcome_carry(record->state, json_text(record->event, "detail", ""), carried,
 		      sizeof(carried));

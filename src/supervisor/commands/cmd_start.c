@@ -74,7 +74,7 @@ static int examine(struct start *start, const struct call *call, struct error *e
 	if (config->macos.hardware_model && (call->options->reader || call->options->writer))
 		return error_set(
 			err, ERR_UNSUPPORTED,
-			"the machine that reads the disks of others is a Linux, which does not know a macOS guest's file system");
+			"the machine that reads the disks of other machines runs Linux, which cannot read a macOS guest's file system");
 	if (boot_files_open(config, call->backend,
 			    call->options->reader   ? ROOTFS_OTHERS_LOOK
 			    : call->options->writer ? ROOTFS_OTHERS_WRITE
@@ -304,7 +304,7 @@ static int start_require_not_overtaken(const struct start *start, struct error *
 	if (!was_at_rest || !done || json_equal(start->found, record->event))
 		return 0;
 	return kind_error(record->call->request->identity.runtime_id, ERR_CONFLICT, err,
-			  "was %s by another command while its files were looked at", done);
+			  "was %s by another command while its files were being checked", done);
 }
 
 /* Checks, before anything is written, that the record can be read and matches the request, and that
@@ -407,8 +407,8 @@ static int require_result(const struct start *start, const struct response *resp
 	if (request->command != COMMAND_RUN || !request->config.command || response->result)
 		return 0;
 	return kind_error(request->identity.runtime_id, ERR_CONFLICT, err,
-			  "ended before its command had: %s",
-			  json_text(response->event, "detail", "why is not recorded"));
+			  "ended before its command ended: %s",
+			  json_text(response->event, "detail", "the reason is not recorded"));
 }
 
 static int start_and_wait(struct start *start, const struct call *call, struct response *response,
@@ -443,7 +443,7 @@ static int start_and_wait(struct start *start, const struct call *call, struct r
 			start->reason);
 	if (call->request->config.confinement != CONFINEMENT_CELL)
 		fprintf(stderr,
-			"warning: the VMM runs in no cell, under its seccomp filter alone\n");
+			"warning: the VMM runs without a cell; only its seccomp filter confines it\n");
 	if (answer_declared(&call->request->config, response, err) < 0)
 		return -1;
 	status = await_live(record, start->report, start->line_end, start->accelerator, response,

@@ -97,8 +97,8 @@ static int check_whose(const struct record *record, struct error *err)
 	if (strcmp(whose, own) == 0)
 		return 0;
 	return kind_error(runtime_id(record), ERR_CONFLICT, err,
-			  "is of the backend \"%.64s\", and this is the supervisor of \"%s\"",
-			  whose, own);
+			  "uses the backend \"%.64s\", but this is the supervisor of \"%s\"", whose,
+			  own);
 }
 
 int record_load(struct record *record, struct error *err)
@@ -131,7 +131,7 @@ int record_allows(const struct record *record, enum command command, struct erro
 	kind_bare_name(runtime_id(record), what);
 	if (command == COMMAND_CONSOLE && record->state != STATE_UNKNOWN)
 		return error_set(err, ERR_CONFLICT,
-				 "%s is %s; there is a console while it is running", what,
+				 "%s is %s; its console can be used only while it is running", what,
 				 state_names[record->state]);
 	if (command == COMMAND_QUARANTINE && record->state == STATE_QUARANTINED)
 		return error_set(err, ERR_CONFLICT, "%s is already quarantined", what);
@@ -140,9 +140,8 @@ int record_allows(const struct record *record, enum command command, struct erro
 		if (command == COMMAND_QUARANTINE || command == COMMAND_HALT ||
 		    command == COMMAND_STOP || command == COMMAND_KILL)
 			return error_set(err, ERR_NOT_FOUND, "there is no %s in %s", what, place);
-		return error_set(err, ERR_NOT_FOUND,
-				 "%s is not prepared in %s: the command prepare comes first", what,
-				 place);
+		return error_set(err, ERR_NOT_FOUND, "%s is not prepared in %s: prepare it first",
+				 what, place);
 	case STATE_STARTING:
 	case STATE_RUNNING:
 		if (command == COMMAND_QUARANTINE)

@@ -122,8 +122,8 @@ int settle_for(struct record *record, const char *reason, struct error *err)
 			 "%sthe host was rebooted while the workspace was %s", cut, was);
 	else
 		snprintf(detail, sizeof(detail),
-			 "%sthe live supervisor ended without a word while the workspace was %s",
-			 cut, was);
+			 "%sthe live supervisor ended unexpectedly while the workspace was %s", cut,
+			 was);
 	leftover_end_all(&record->ws, limit_deadline(LIMIT_KILL_MS));
 	if (lease_wait_free(&record->ws, limit_deadline(LIMIT_KILL_MS), err) < 0 ||
 	    leftover_remove_files(&record->ws, err) < 0)

@@ -117,7 +117,8 @@ int leftover_hold_companions(const struct workspace *ws, struct leftover_compani
 	if (!runtime || !runtime_is_of(ws, runtime))
 		return 0;
 	if (json_array_size(companions) > COMPANIONS_MAX)
-		return error_set(err, ERR_TIMEOUT, "runtime.json names %zu companions",
+		return error_set(err, ERR_TIMEOUT,
+				 "runtime.json has %zu companions, which is too many",
 				 json_array_size(companions));
 	held.at = calloc(json_array_size(companions) + 1, sizeof(*held.at));
 	if (!held.at)
@@ -165,7 +166,7 @@ int leftover_await_companions(const struct leftover_companions *companions, uint
 		if (fd_wait(one->proc.pidfd, POLLIN, deadline_ns, &ignored) < 0)
 			return error_set(
 				err, ERR_TIMEOUT,
-				"the live supervisor says that all is cut, and %s (process %d) lives",
+				"the live supervisor says that all channels are cut, but %s (process %d) still runs",
 				one->name, (int)one->proc.pid);
 	}
 	return 0;
@@ -447,7 +448,7 @@ static bool may_be_killed(pid_t pid, void *data)
  * log for later. */
 static void say_cgroup_is_left(const struct workspace *ws, const char *why)
 {
-	static const char said[] = "the cgroup of the machine is left";
+	static const char said[] = "the cgroup of the machine was not removed";
 	autoclose int fd = openat(ws->fd, "supervisor.log",
 				  O_WRONLY | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	struct log log;

@@ -128,7 +128,7 @@ static int check_unpacked(int fd, enum architecture machine, struct error *err)
 		return 0;
 	return error_set(
 		err, ERR_INVALID,
-		"it is no unpacked kernel for %s; where it is removed, refreshing the kernels makes it anew",
+		"it is not an unpacked kernel for %s; remove it, then refresh the kernels to make it again",
 		architecture_name(machine));
 }
 
@@ -264,9 +264,10 @@ static int check_macos_disk(int fd, struct error *err)
 		return -1;
 	return st.st_size % SECTOR == 0
 		       ? 0
-		       : error_set(err, ERR_INVALID,
-				   "not a disk: its %lld bytes are no whole sectors",
-				   (long long)st.st_size);
+		       : error_set(
+				 err, ERR_INVALID,
+				 "not a disk: its size of %lld bytes is not a whole number of sectors",
+				 (long long)st.st_size);
 }
 
 static int check_root_disk(const struct boot_files *files, int fd, struct error *err)
@@ -466,7 +467,7 @@ static int tell_not_unpacked(const char *path, struct error *err)
 {
 	error_set(
 		err, ERR_NOT_FOUND,
-		"the kernel is a packed one (bzImage), which this VMM does not take, and %s does not exist",
+		"the kernel is packed (bzImage), which this VMM cannot boot, and the unpacked kernel %s does not exist",
 		path);
 	return error_reason(err, REASON_KERNEL_PACKED, path);
 }

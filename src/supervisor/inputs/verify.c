@@ -208,7 +208,7 @@ static int tell_bundle(const json_t *entry, const char *name, struct error *err)
 {
 	error_set(
 		err, ERR_CONFLICT,
-		"the disk of bundle \"%s\" is not the one that prepare made (%.12s now, %.12s then); prepare again to make it anew of its archive",
+		"the disk of bundle \"%s\" is not the one that prepare made (%.12s now, %.12s then); prepare again to make it again from its archive",
 		name, json_text(entry, "actual", ""), json_text(entry, "expected", ""));
 	return error_reason(err, REASON_NOT_AS_PREPARED, "");
 }
@@ -228,9 +228,8 @@ int verification_require(const json_t *verification, struct error *err)
 		return tell_upgrade(
 			init, json_text(json_object_get(verification, "init"), "path", ""), err);
 	if (json_object_get(first, "error"))
-		return error_set(err, ERR_CONFLICT,
-				 "the %s diverges from what prepare recorded: %s", name,
-				 json_text(first, "error", ""));
+		return error_set(err, ERR_CONFLICT, "the %s differs from what prepare recorded: %s",
+				 name, json_text(first, "error", ""));
 	if (strncmp(name, "bundle:", 7) == 0)
 		return tell_bundle(first, name + 7, err);
 	error_set(

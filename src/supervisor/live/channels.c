@@ -84,7 +84,7 @@ static int put_asked_port(struct buf *out, int fd, struct error *err)
 	in_port_t port;
 
 	if (read_bound_port(fd, &port) < 0)
-		return error_errno(err, errno, "which port is asked for");
+		return error_errno(err, errno, "cannot read the port that the connection asks for");
 	return buf_append(out, &port, sizeof(port), err); /* in network order */
 }
 
@@ -155,9 +155,10 @@ static int add_guard(int port, const struct sockaddr_storage *of, struct error *
 	while (i < ARRAY_SIZE(guards) && guards[i].used)
 		i++;
 	if (i == ARRAY_SIZE(guards))
-		return error_set(err, ERR_CONFLICT, "too many ports have guards");
+		return error_set(err, ERR_CONFLICT, "too many ports are guarded");
 	if (descriptor_guard_port(port, &guards[i].fd) < 0)
-		return error_errno(err, errno, "the same port of the other family of addresses");
+		return error_errno(err, errno,
+				   "cannot guard the same port of the other address family");
 	guards[i].of = *of;
 	guards[i].used = true;
 	return 0;
@@ -169,7 +170,7 @@ static int set_guard(int port, bool on, struct error *err)
 	socklen_t len = sizeof(of);
 
 	if (getsockname(port, (struct sockaddr *)&of, &len) < 0)
-		return error_errno(err, errno, "which port is published");
+		return error_errno(err, errno, "cannot read which port is published");
 	struct port_guard *there = find_guard(&of);
 	if (on)
 		return there ? 0 : add_guard(port, &of, err);
@@ -192,13 +193,13 @@ static int listen_at_its_port(int port, struct error *err)
 	if (read_bound_port(port, &after) == 0 && before && after == before)
 		return 0;
 	(void)shutdown(port, SHUT_RD);
-	return error_set(err, ERR_DENIED, "that is no published port");
+	return error_set(err, ERR_DENIED, "this port is not published");
 }
 
 static int set_port(int port, char to, struct error *err)
 {
 	if (!descriptor_has_port(port))
-		return error_set(err, ERR_DENIED, "that is no published port");
+		return error_set(err, ERR_DENIED, "this port is not published");
 	switch (to) {
 	case PORT_LISTENS:
 		return listen_at_its_port(port, err);
@@ -214,7 +215,7 @@ static int set_port(int port, char to, struct error *err)
 	case PORT_UNGUARDED:
 		return set_guard(port, to == PORT_GUARDED, err);
 	default:
-		return error_set(err, ERR_DENIED, "what is the port to do?");
+		return error_set(err, ERR_DENIED, "the request for the port is not known");
 	}
 }
 
@@ -224,7 +225,7 @@ static int serve_port(void *data, const struct broker_message *in, struct broker
 	(void)data;
 	(void)out;
 	if (in->nfds != 1 || in->len != 1)
-		return error_set(err, ERR_DENIED, "which port is to listen?");
+		return error_set(err, ERR_DENIED, "the request to listen is malformed");
 	if (in->bytes[0] == PORT_LISTENS &&
 	    (broker_check_ways(err) < 0 || ways_note_listener(in->fds[0], err) < 0))
 		return -1;
@@ -660,7 +661,7 @@ static int serve_target(void *data, const struct broker_message *in, struct brok
 		if (c->target && strcmp(target_text(c->target), in->bytes) == 0)
 			return target_serve(c->target, out, err);
 	}
-	return error_set(err, ERR_DENIED, "that is no declared target");
+	return error_set(err, ERR_DENIED, "this target is not declared");
 }
 
 const struct broker_duty target_duty = {serve_target};

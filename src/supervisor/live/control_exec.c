@@ -24,7 +24,7 @@ static json_t *words_of(json_t *message, struct error *err)
 	{
 		used += json_string_length(word);
 		if (!json_is_string(word) || i == WORDS_MAX || used > TEXT_MAX) {
-			error_set(err, ERR_INVALID, "exec-started: argv is no list of words");
+			error_set(err, ERR_INVALID, "exec-started: argv is not a list of strings");
 			return NULL;
 		}
 		json_array_append(words, (json_t *)(uintptr_t)word);
@@ -106,8 +106,9 @@ json_t *control_read_exec(const json_t *message, enum control_type type, struct 
 
 json_t *control_read_lost(const json_t *message, struct error *err)
 {
-	json_auto_t *facts = json_pack("{s:s, s:s}", "origin", "guest", "why",
-				       "more commands in a second than the guest tells one by one");
+	json_auto_t *facts = json_pack(
+		"{s:s, s:s}", "origin", "guest", "why",
+		"there were more commands in one second than the guest reports one by one");
 	json_auto_t *own = json_incref((json_t *)(uintptr_t)message);
 
 	if (!facts) {

@@ -78,7 +78,7 @@ json_t *control_decode(const uint8_t *payload, size_t len, enum control_type *ty
 	if (!message)
 		return NULL;
 	if (!json_is_object(message)) {
-		error_set(err, ERR_INVALID, "a message is no object");
+		error_set(err, ERR_INVALID, "a message is not an object");
 		return NULL;
 	}
 	if (json_get_string(message, "", "type", JSON_REQUIRED, &name, err) < 0)
@@ -110,7 +110,7 @@ int control_read_hello(const json_t *message, struct control_hello *out, struct 
 	if (min > CONTROL_PROTOCOL || max < CONTROL_PROTOCOL)
 		return error_set(
 			err, ERR_UNSUPPORTED,
-			"the guest speaks control protocol %lld to %lld and this supervisor %d: the kernel's initrd must be installed anew",
+			"the guest speaks versions %lld to %lld of the control protocol, but this supervisor speaks version %d: install the kernel's initrd again",
 			(long long)min, (long long)max, CONTROL_PROTOCOL);
 	*out = hello;
 	return 0;
@@ -131,7 +131,7 @@ int control_read_listening(const json_t *message, struct control_listening *out,
 		json_int_t number = json_integer_value(port);
 
 		if (!json_is_integer(port) || number < 1 || number > UINT16_MAX)
-			return error_set(err, ERR_INVALID, "listening.ports[%zu] is no port", i);
+			return error_set(err, ERR_INVALID, "listening.ports[%zu] is not a port", i);
 		port_set_add(&listening.ports, (uint16_t)number);
 	}
 	listening.told = list != NULL;

@@ -100,7 +100,7 @@ static void serve_asker(struct control_client *client, size_t len)
 	json_auto_t *answer = NULL;
 
 	if (request && !json_is_object(request))
-		error_set(&err, ERR_INVALID, "the request is no object");
+		error_set(&err, ERR_INVALID, "the request is not a JSON object");
 	answer = err.code ? control_sock_refusal(&err)
 			  : client->server->fn(client->server->data, request, client);
 	if (client->deferred || client->fd < 0)

@@ -80,7 +80,7 @@ static int on_hello(struct control_stream *stream, const json_t *message, struct
 	struct control_hello hello;
 
 	if (stream->phase != PHASE_HELLO)
-		return error_set(err, ERR_INVALID, "a hello out of turn");
+		return error_set(err, ERR_INVALID, "a \"hello\" came at the wrong time");
 	if (control_read_hello(message, &hello, err) < 0)
 		return -1;
 	stream->phase = PHASE_CONFIGURED;
@@ -98,7 +98,7 @@ static int on_answer(struct control_stream *stream, bool *due, const json_t *mes
 	const char *why = NULL;
 
 	if (!*due)
-		return error_set(err, ERR_INVALID, "a %s out of turn", name);
+		return error_set(err, ERR_INVALID, "a \"%s\" came at the wrong time", name);
 	if (json_get_string(message, name, "error", JSON_OPTIONAL, &why, err) < 0)
 		return -1;
 	*due = false;
@@ -111,7 +111,7 @@ static int on_listening(struct control_stream *stream, const json_t *message, st
 	struct control_listening listening;
 
 	if (stream->phase == PHASE_HELLO)
-		return error_set(err, ERR_INVALID, "a listening out of turn");
+		return error_set(err, ERR_INVALID, "a \"listening\" came at the wrong time");
 	if (control_read_listening(message, &listening, err) < 0)
 		return -1;
 	if (stream->events.listening)
@@ -132,13 +132,13 @@ static int take_message(struct control_stream *stream, const uint8_t *payload, s
 		return on_hello(stream, message, err);
 	case CONTROL_READY:
 		if (stream->phase != PHASE_CONFIGURED)
-			return error_set(err, ERR_INVALID, "a ready out of turn");
+			return error_set(err, ERR_INVALID, "a \"ready\" came at the wrong time");
 		stream->phase = PHASE_READY;
 		stream->events.ready(stream->events.data);
 		return 0;
 	case CONTROL_RESULT:
 		if (stream->phase != PHASE_READY || !stream->workload)
-			return error_set(err, ERR_INVALID, "a result out of turn");
+			return error_set(err, ERR_INVALID, "a \"result\" came at the wrong time");
 		stream->phase = PHASE_DONE;
 		return stream->events.result(stream->events.data, message, err);
 	case CONTROL_EXEC_STARTED:
@@ -147,7 +147,7 @@ static int take_message(struct control_stream *stream, const uint8_t *payload, s
 	case CONTROL_TELEMETRY:
 	case CONTROL_TELEMETRY_STATUS:
 		if (!control_stream_is_ready(stream))
-			return error_set(err, ERR_INVALID, "a report out of turn");
+			return error_set(err, ERR_INVALID, "a report came at the wrong time");
 		return stream->events.said
 			       ? stream->events.said(stream->events.data, type, message, err)
 			       : 0;
@@ -167,12 +167,12 @@ static int take_message(struct control_stream *stream, const uint8_t *payload, s
 				 "settled", err);
 	case CONTROL_ENDING:
 		if (stream->phase == PHASE_HELLO)
-			return error_set(err, ERR_INVALID, "an ending out of turn");
+			return error_set(err, ERR_INVALID, "an \"ending\" came at the wrong time");
 		if (stream->events.ending)
 			stream->events.ending(stream->events.data);
 		return 0;
 	case CONTROL_UNKNOWN:
-		log_limited(stream->log, "control stream: a message of an unknown type");
+		log_limited(stream->log, "control stream: the type of a message is not known");
 		break;
 	}
 	return 0;
@@ -327,7 +327,7 @@ int control_stream_publish(struct control_stream *stream, const json_t *forward,
 	 * answer to this one. */
 	if (stream->publishing)
 		return error_set(err, ERR_UNAVAILABLE,
-				 "the guest has not answered for a port of before");
+				 "the guest has not answered the request for an earlier port yet");
 	if (control_post(stream, control_publish(forward, err), err) < 0)
 		return -1;
 	stream->publishing = true;

@@ -89,7 +89,7 @@ static int act_on_request(struct live *live, const json_t *request, struct contr
 			return requests[i].fn(live, request, client, err);
 	return error_set(
 		err, ERR_UNSUPPORTED,
-		"%.32s is not a request of control.sock: the machine runs by microagent " MICROAGENT_VERSION,
+		"%.32s is not a request of control.sock: the machine was started by microagent " MICROAGENT_VERSION,
 		command);
 }
 

@@ -23,11 +23,11 @@ struct allowance {
 static const struct allowance allowances[AUDIT_PARTS] = {
 	[AUDIT_PART_HOST] = {.of_room = 1},
 	[AUDIT_PART_NETWORK] = {LIMIT_AUDIT_NET_LINES, 4, "connections",
-				"connections have used up their room in the log",
-				"more connections than are listed in a second"},
+				"the connections have used up their room in the log",
+				"there were more connections in one second than are listed"},
 	[AUDIT_PART_GUEST] = {LIMIT_AUDIT_GUEST_LINES, 2, "guest",
-			      "the guest's word has used up its room in the log",
-			      "the guest said more than is listed in a second"},
+			      "the guest's own reports have used up their room in the log",
+			      "the guest reported more in one second than is listed"},
 };
 
 struct audit_spending {
@@ -57,7 +57,7 @@ static int open_audit_log(const struct workspace *ws, struct audit *log, struct 
 		return -1;
 	if (!log->closed && !log->destroyed)
 		return 0;
-	error_set(err, ERR_CONFLICT, "the session is being destroyed, its " AUDIT_LOG " says so");
+	error_set(err, ERR_CONFLICT, "the session is being destroyed: its " AUDIT_LOG " is closed");
 	error_reason(err, REASON_SESSION_ENDING, log->session);
 	audit_release(log);
 	return -1;

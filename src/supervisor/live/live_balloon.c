@@ -18,7 +18,8 @@ static void on_balloon_answer(void *data, int64_t actual_mib, const struct error
 		why ? control_sock_refusal(why) : json_pack("{s:b, s:O}", "ok", 1, "balloon", told);
 
 	if (!why && actual_mib == VM_BALLOON_UNTOLD)
-		log_line(&live->log, "balloon: set; what the guest has is not told");
+		log_line(&live->log,
+			 "balloon: it was set; how much memory the guest has is not known");
 	else if (!why)
 		log_line(&live->log, "balloon: the guest has %lld MiB", (long long)actual_mib);
 	/* Without a server the client has gone with it. */
@@ -41,7 +42,7 @@ static int may_set_balloon(const struct live *live, int64_t mib, struct error *e
 	if (live->severed)
 		return kind_error(
 			live->ws.id, ERR_CONFLICT, err,
-			"is quarantined; halt, stop or kill it, and start it again, before its balloon is set");
+			"is quarantined; halt, stop or kill it, and start it again, before you set its balloon");
 	if (live->state != STATE_RUNNING || live->outcome.intent != INTENT_NONE)
 		return kind_error(live->ws.id, ERR_CONFLICT, err, "is ending or not yet running");
 	return 0;

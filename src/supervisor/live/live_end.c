@@ -73,14 +73,14 @@ static void kill_vm(struct live *live)
 		return;
 	}
 	if (live->pause.why)
-		error_set(&why, ERR_UNAVAILABLE, "it stands still");
+		error_set(&why, ERR_UNAVAILABLE, "the machine is paused");
 	else
 		live->settling = control_stream_settle(live->control, &why) == 0;
 	if (live->settling) {
 		set_end_timer(live, LIMIT_SETTLE_MS, on_settle_timer);
 		if (live->end_timer)
 			return;
-		error_set(&why, ERR_IO, "there is no timer for it");
+		error_set(&why, ERR_IO, "a timer for it could not be made");
 	}
 	live_observe_untold(live, why.msg);
 	kill_now(live);
@@ -170,7 +170,7 @@ void live_fail(struct live *live, enum error_code code, const char *text)
 }
 
 /* The text if there are only lines that come at every start. */
-#define UNTELLING "what the guest said on its serial console does not tell why"
+#define UNTELLING "the guest's serial console does not say why"
 
 void live_fail_for(struct live *live, enum error_code code, enum error_reason reason,
 		   const char *text)
@@ -186,7 +186,7 @@ void live_fail_for(struct live *live, enum error_code code, enum error_reason re
 	else if (live->awaits_kernel)
 		error_set(
 			&cause, code,
-			"%s; the machine is still in its firmware, or nothing is seen of the guest's kernel yet",
+			"%s; the machine is still in its firmware, or the guest's kernel has not shown any sign yet",
 			text);
 	else
 		error_set(&cause, code, "%s; the guest said nothing on its serial console", text);
@@ -223,7 +223,7 @@ static int serve_remove(void *data, const struct broker_message *in, struct brok
 	/* Of a session it knows what its record says: what it is given may have come later. */
 	if (!live->ticket.remove &&
 	    (term_read(&live->ws, &live->term.term, err) < 0 || !term_is_over(&live->term.term)))
-		return error_set(err, ERR_DENIED, "the workspace is to stay");
+		return error_set(err, ERR_DENIED, "the workspace is to be kept");
 	/* Nobody else's word is taken for the machine's end. */
 	if (live->backend->end_all(live->vm, err) < 0)
 		return error_prefix(err, "the workspace is not removed");
@@ -285,7 +285,8 @@ void live_over(struct live *live, enum vm_end end, const char *vm_detail)
 	control_sock_free(live->requests);
 	live->requests = NULL;
 	if (live->serial.lost > 0)
-		log_line(&live->log, "%llu bytes of the serial console found no room on the disk",
+		log_line(&live->log,
+			 "%llu bytes of the serial console were lost: the disk was full",
 			 (unsigned long long)live->serial.lost);
 	live_cgroup_end(live);
 	rootfs_take_back(&live->ws, LIVE_ROOTFS, &live->first_start);
@@ -300,7 +301,7 @@ void live_over(struct live *live, enum vm_end end, const char *vm_detail)
 	live_audit_free(live);
 	live_record(live, state, detail);
 	if (!live_record_pending(live))
-		log_line(&live->log, "the last events found no room on the disk");
+		log_line(&live->log, "the last events were lost: the disk was full");
 	/* A quarantined workspace is kept, whatever its run was told before. */
 	if ((live->ticket.remove || live->term.over) && !live->outcome.quarantined) {
 		if (broker_is_asked() ? broker_ask(&live_remove_duty, &nothing, NULL, &err) < 0

@@ -176,7 +176,8 @@ static int apply_publish(struct live *live, const json_t *before, const json_t *
 	if (port < 0)
 		return error_set(err, ERR_INVALID, "no socket came with the request");
 	if (channels_hold(port, &why) < 0 && why.errnum != ENOTSUP)
-		return error_set(err, ERR_INVALID, "what came with the request holds no port: %s",
+		return error_set(err, ERR_INVALID,
+				 "the socket that came with the request does not hold a port: %s",
 				 why.msg);
 	if (channels_publish(live->channels, forward, steal_fd(&port), err) < 0)
 		return -1;
@@ -219,7 +220,7 @@ static int tell_unpublished(struct live *live, const json_t *forward, struct err
 
 	(void)err;
 	publish_name(forward, name);
-	snprintf(text, sizeof(text), "network: %s is published no more", name);
+	snprintf(text, sizeof(text), "network: %s is no longer published", name);
 	tell_change(live, "net.unpublished", port_told(forward), text);
 	return 0;
 }
@@ -274,8 +275,10 @@ static void finish_change(struct live *live)
 			of->undo(live, live->change.before, live->change.after);
 		else
 			tell_changes(live, live->change.before, live->change.after);
-		error_prefix(&why, of->undo ? "it cannot be recorded"
-					    : "it is done, and the next start will not know of it");
+		error_prefix(
+			&why,
+			of->undo ? "the change cannot be recorded"
+				 : "it was changed, but the next start will not have the change");
 		answer_change(live, &why);
 		return;
 	}
@@ -300,7 +303,7 @@ void live_published(struct live *live, const char *said)
 		finish_change(live);
 		return;
 	}
-	error_set(&why, ERR_IO, "the guest cannot listen for it: %.400s", said);
+	error_set(&why, ERR_IO, "the guest cannot listen on the port: %.400s", said);
 	fail_change(live, &why);
 }
 
@@ -314,7 +317,7 @@ static void on_publish_timer(struct loop *loop, void *data)
 	live->change.timer = NULL;
 	error_set(
 		&why, ERR_TIMEOUT,
-		"the guest does not say within %llu ms that it listens for the port: its agent may be of a version that cannot",
+		"the guest did not confirm within %llu ms that it listens on the port: its agent may be too old to do so",
 		(unsigned long long)limit_get(LIMIT_PUBLISH_MS));
 	fail_change(live, &why);
 }
@@ -325,7 +328,7 @@ void live_network_cut(struct live *live, const char *how)
 
 	if (!live->change.of)
 		return;
-	error_set(&why, ERR_CONFLICT, "it %s before that was done", how);
+	error_set(&why, ERR_CONFLICT, "it %s before the change was done", how);
 	answer_change(live, &why);
 }
 
@@ -333,7 +336,7 @@ static int may_change(const struct live *live, struct error *err)
 {
 	if (live->severed)
 		return error_set(err, ERR_CONFLICT,
-				 "it is quarantined: nothing of its network is changed any more");
+				 "it is quarantined: its network cannot be changed any more");
 	if (live->state != STATE_RUNNING || live->outcome.intent != INTENT_NONE)
 		return error_set(err, ERR_CONFLICT, "it is ending or not yet running");
 	if (live->change.of)
@@ -389,7 +392,8 @@ int live_network(struct live *live, const json_t *request, struct control_client
 		if (strcmp(changes[i]->name, name) == 0)
 			of = changes[i];
 	if (!of)
-		return error_set(err, ERR_INTERNAL, "no live supervisor makes the change %s", name);
+		return error_set(err, ERR_INTERNAL, "the change %s of a network is not known",
+				 name);
 	if (may_change(live, err) < 0 || begin_change(live, of, request, client, err) < 0)
 		return -1;
 	if (!of->waits) {

@@ -128,7 +128,7 @@ static void begin_watches(struct live *live, const struct config *config)
 
 	can_see(live, "exec", true, NULL);
 	if (config->network_mode == NETWORK_BRIDGED)
-		error_set(&why, ERR_UNSUPPORTED, "a bridged network has no filter of ours");
+		error_set(&why, ERR_UNSUPPORTED, "microagent does not filter a bridged network");
 	can_see(live, "network", config->network_mode != NETWORK_BRIDGED, &why);
 	observe->pressure = watch_pressure_new(live->loop, on_memory_pressure, live, &why);
 	can_see(live, "memory-pressure", observe->pressure != NULL, &why);
@@ -206,14 +206,13 @@ static void can_see_vmm(struct live *live, bool watched, struct error *why)
 	if (live->backend->in_process) {
 		error_set(
 			why, ERR_UNSUPPORTED,
-			"the machine is in its supervisor's own process, which cannot watch itself");
+			"the machine runs in its supervisor's process, which cannot watch itself");
 		watched = false;
 	}
 	can_see(live, "vmm", watched, why);
 	if (!live->backend->binds_vsock)
 		return;
-	error_set(why, ERR_UNSUPPORTED,
-		  "each connection to the guest is a socket of its own of the VMM's");
+	error_set(why, ERR_UNSUPPORTED, "the VMM opens a socket for each connection to the guest");
 	can_see(live, "vmm-sockets", false, why);
 }
 
@@ -388,7 +387,7 @@ void live_observe_untold(struct live *live, const char *why)
 {
 	char text[256];
 
-	snprintf(text, sizeof(text), "the guest was killed before it told the rest: %s", why);
+	snprintf(text, sizeof(text), "the guest was killed before it reported the rest: %s", why);
 	live_audit(live, AUDIT_WARNING, "audit", "audit.gap", json_pack("{s:s}", "why", text));
 }
 

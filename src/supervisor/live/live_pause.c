@@ -225,7 +225,7 @@ void live_disk_full(void *data, const char *serial, const char *reason)
 		return;
 	} else {
 		begin_pause(live, PAUSE_IN_DOUBT);
-		log_limited(&live->log, "the disk had no room, below its quota");
+		log_limited(&live->log, "the disk had no room, although it is below its quota");
 	}
 	look_for_room_later(live);
 }

@@ -67,7 +67,8 @@ static int may_begin(const struct live *live, struct error *err)
 		return error_set(err, ERR_UNSUPPORTED, "quarantine is not supported by backend %s",
 				 live->backend->name);
 	if (live->severed)
-		return kind_error(live->ws.id, ERR_CONFLICT, err, "is in quarantine or on the way");
+		return kind_error(live->ws.id, ERR_CONFLICT, err,
+				  "is quarantined or is being quarantined");
 	if (live->state != STATE_RUNNING || live->outcome.intent != INTENT_NONE)
 		return kind_error(live->ws.id, ERR_CONFLICT, err, "is ending or not yet running");
 	return 0;

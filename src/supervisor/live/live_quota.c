@@ -139,9 +139,10 @@ static void on_quota_look(struct loop *loop, void *data)
 		/* A machine does not go on beside a quota that it cannot be held to. */
 		if (live->quota.answering)
 			answer_quota(live, &err);
-		snprintf(text, sizeof(text),
-			 "its disk's growth cannot be counted, nor held to its quota: %.300s",
-			 err.msg);
+		snprintf(
+			text, sizeof(text),
+			"the growth of its disk cannot be measured, so its quota cannot be enforced: %.300s",
+			err.msg);
 		live_fail(live, ERR_IO, text);
 		return;
 	}
@@ -196,8 +197,8 @@ int live_quota_begin(struct live *live, struct error *err)
 	if (live->quota.bytes == 0)
 		return 0;
 	if (!backend->pause || (is_layer(live) && !backend->layer_room))
-		return error_set(err, ERR_UNSUPPORTED, "backend %s keeps no quota of a disk",
-				 backend->name);
+		return error_set(err, ERR_UNSUPPORTED,
+				 "backend %s does not support a quota of a disk", backend->name);
 	if (fstat(is_layer(live) ? LIVE_BASE : LIVE_ROOTFS, &st) < 0)
 		return error_errno(err, errno, "disk");
 	live->quota.disk = (uint64_t)st.st_size;
@@ -267,12 +268,13 @@ static void on_room(void *data, const struct error *why)
 static int may_set_quota(const struct live *live, uint64_t bytes, struct error *err)
 {
 	if (live->quota.bytes == 0)
-		return kind_error(live->ws.id, ERR_UNSUPPORTED, err,
-				  "was started without a quota of its disk, which sessions have");
+		return kind_error(
+			live->ws.id, ERR_UNSUPPORTED, err,
+			"was started without a quota of its disk; only sessions have one");
 	if (bytes < live->quota.bytes)
 		return error_set(
 			err, ERR_CONFLICT,
-			"its disk may grow to %s as it runs, and that can only be raised until it is stopped",
+			"its disk may grow to %s while it runs; until it is stopped, this can only be raised",
 			live_quota_text(live).text);
 	if ((live->state != STATE_RUNNING && live->state != STATE_QUARANTINED) ||
 	    live->outcome.intent != INTENT_NONE)

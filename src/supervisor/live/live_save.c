@@ -202,7 +202,7 @@ static void on_quiesce_timer(struct loop *loop, void *data)
 
 	(void)loop;
 	live->save_timer = NULL;
-	error_set(&why, ERR_TIMEOUT, "the guest does not get ready to be saved");
+	error_set(&why, ERR_TIMEOUT, "the guest did not get ready to be saved in time");
 	refuse_save(live, &why);
 }
 
@@ -216,7 +216,7 @@ void live_quiesced(struct live *live, const char *why)
 		return;
 	loop_remove(steal_ptr(&live->save_timer));
 	if (why)
-		error_set(&err, ERR_IO, "the guest does not come to rest: %.200s", why);
+		error_set(&err, ERR_IO, "the guest cannot be saved now: %.200s", why);
 	else
 		state = make_saved_file(live, forking ? TEMPLATE_FORK_STATE : TEMPLATE_SAVED_STATE,
 					&err);
@@ -230,14 +230,15 @@ void live_quiesced(struct live *live, const char *why)
 static int require_running(const struct live *live, struct error *err)
 {
 	if (live->saving)
-		return kind_error(live->ws.id, ERR_CONFLICT, err, "is being saved, or was");
+		return kind_error(live->ws.id, ERR_CONFLICT, err,
+				  "is being saved or was already saved");
 	if (live->severed)
 		return kind_error(live->ws.id, ERR_CONFLICT, err,
-				  "is quarantined: what it has become is not to be had twice");
+				  "is quarantined: a quarantined machine must not be copied");
 	if (live->pause.why)
 		/* Its event says why. */
 		return kind_error(live->ws.id, ERR_UNAVAILABLE, err,
-				  "is paused, and cannot be saved before it goes on");
+				  "is paused: it cannot be saved until it runs again");
 	if (live->state != STATE_RUNNING || live->outcome.intent != INTENT_NONE)
 		return kind_error(live->ws.id, ERR_CONFLICT, err, "is ending or not yet running");
 	return 0;
@@ -266,7 +267,8 @@ int live_save(struct live *live, const json_t *request, struct control_client *c
 {
 	(void)request;
 	if (live->ticket.origin != VM_TEMPLATE)
-		return kind_error(live->ws.id, ERR_CONFLICT, err, "was not started to be saved");
+		return kind_error(live->ws.id, ERR_CONFLICT, err,
+				  "was not started as a machine that can be saved");
 	return require_running(live, err) < 0 ? -1 : ask_to_rest(live, false, client, err);
 }
 
@@ -282,7 +284,7 @@ int live_fork(struct live *live, const json_t *request, struct control_client *c
 			"was booted: only a machine that was restored from a template can be saved while it runs");
 	if (live->share.given) {
 		kind_error(live->ws.id, ERR_CONFLICT, err,
-			   "has a directory of the host, which cannot be saved");
+			   "has a shared directory of the host, which cannot be saved");
 		return error_reason(err, REASON_SESSION_SHARES, "");
 	}
 	return ask_to_rest(live, true, client, err);

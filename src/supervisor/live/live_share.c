@@ -128,7 +128,7 @@ void live_share_cut(struct live *live, const char *how)
 
 	if (!live->share.client)
 		return;
-	error_set(&why, ERR_CONFLICT, "it %s before it had the directory", how);
+	error_set(&why, ERR_CONFLICT, "it %s before it got the directory", how);
 	finish_share(live, &why);
 }
 
@@ -136,7 +136,7 @@ static int may_share(const struct live *live, struct error *err)
 {
 	if (!live->backend->share_attach)
 		return error_set(err, ERR_UNSUPPORTED,
-				 "backend %s gives no directory to a running machine",
+				 "backend %s cannot give a directory to a running machine",
 				 live->backend->name);
 	if (live->severed)
 		return error_set(err, ERR_CONFLICT,
@@ -144,11 +144,11 @@ static int may_share(const struct live *live, struct error *err)
 	if (live->share.given || live->share.from_start)
 		return error_set(
 			err, ERR_CONFLICT,
-			"it has its shared directories already, and gets no more: they come all at once, so put the files there, or make another machine for them");
+			"it already has its shared directories and cannot get more: they are all given at once. Put the files there, or make another machine for them");
 	if (!live->share.pluggable) {
 		error_set(
 			err, ERR_CONFLICT,
-			"it was made without a spare port for a directory (config.hotplug): make another one without that");
+			"it has no spare port for a directory (config.hotplug): make another one without that");
 		return error_reason(err, REASON_SESSION_WITHOUT_PORT, "");
 	}
 	if (live->state != STATE_RUNNING || live->outcome.intent != INTENT_NONE)
@@ -197,7 +197,8 @@ static int check_apart(const json_t *given, const json_t *share, struct error *e
 		for (size_t key = 0; key < ARRAY_SIZE(keys); key++)
 			if (strcmp(json_text(other, keys[key], ""),
 				   json_text(share, keys[key], "")) == 0)
-				return error_set(err, ERR_INVALID, "shares: two have the %s %s",
+				return error_set(err, ERR_INVALID,
+						 "shares: two shares have the same %s: %s",
 						 keys[key], json_text(share, keys[key], ""));
 	}
 	return 0;
@@ -213,7 +214,7 @@ static json_t *decode_shares(const json_t *request, struct error *err)
 	if (json_get_array(request, "", "shares", JSON_REQUIRED, &list, err) < 0)
 		return NULL;
 	if (json_array_size(list) < 1 || json_array_size(list) > PLUGS_MAX) {
-		error_set(err, ERR_INVALID, "shares: a machine is given from 1 to %d directories",
+		error_set(err, ERR_INVALID, "shares: there must be from 1 to %d directories",
 			  PLUGS_MAX);
 		return NULL;
 	}

@@ -192,9 +192,9 @@ int live_term_set(struct live *live, const json_t *request, struct control_clien
 			 err) < 0)
 		return -1;
 	if (!live->audit)
-		return kind_error(live->ws.id, ERR_UNSUPPORTED, err, "is no session");
+		return kind_error(live->ws.id, ERR_UNSUPPORTED, err, "is not a session");
 	if (!may_be_over(live) || term_is_given(&live->term.term))
-		return error_set(err, ERR_CONFLICT, "it does not run, or has been given an end");
+		return error_set(err, ERR_CONFLICT, "it is not running, or its end is already set");
 	if (begin_term(live, &term, err) < 0)
 		return -1;
 	use_ends(live);
@@ -217,10 +217,10 @@ int live_term_hold(struct live *live, const json_t *request, struct control_clie
 {
 	(void)request;
 	if (!live->audit)
-		return kind_error(live->ws.id, ERR_UNSUPPORTED, err, "is no session");
+		return kind_error(live->ws.id, ERR_UNSUPPORTED, err, "is not a session");
 	if (!may_be_over(live) || live->term.held)
 		return error_set(err, ERR_CONFLICT,
-				 "it does not run, or belongs to another process");
+				 "it is not running, or another process holds it");
 	live->term.held = true;
 	control_sock_keep(client, on_holder_gone, live);
 	return 0;

@@ -80,15 +80,15 @@ static void tell_jumps(struct live *live)
 	if (is_jump(slept)) {
 		tell_jump(live, "host-slept", slept);
 		snprintf(text, sizeof(text),
-			 "the host slept for %s, and the guest's clock is set on",
+			 "the host slept for %s; the guest's clock was set forward",
 			 in_seconds(slept).text);
 		live_remark(live, text);
 	}
 	if (is_jump(set)) {
 		tell_jump(live, "host-set", set);
 		snprintf(text, sizeof(text),
-			 "the host's clock was set %s %s, and the guest's with it",
-			 set > 0 ? "ahead by" : "back by", in_seconds(set).text);
+			 "the host's clock was set %s %s; the guest's clock was set with it",
+			 set > 0 ? "forward by" : "back by", in_seconds(set).text);
 		live_remark(live, text);
 	}
 }
@@ -154,7 +154,7 @@ int live_time_resume(struct live *live, uint64_t from_ns, struct error *err)
 	if (!is_jump(stood) || !control_stream_is_ready(live->control))
 		return 0;
 	tell_jump(live, "paused", stood);
-	log_line(&live->log, "the machine stood still for %s, and the guest's clock is set on",
+	log_line(&live->log, "the machine stood still for %s; the guest's clock was set forward",
 		 in_seconds(stood).text);
 	return 0;
 }

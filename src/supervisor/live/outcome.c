@@ -142,7 +142,8 @@ enum state outcome_state(const struct outcome *outcome, enum vm_end end, const c
 		else if (outcome->forced_why)
 			snprintf(detail, detail_size, UNCLEAN "%s", outcome->forced_why);
 		else
-			snprintf(detail, detail_size, UNCLEAN "the guest did not end in order");
+			snprintf(detail, detail_size,
+				 UNCLEAN "the guest did not shut down cleanly");
 		return outcome->intent == INTENT_HALT ? STATE_HALTED : STATE_STOPPED;
 	case INTENT_FAILED:
 		*failure = outcome->cause;

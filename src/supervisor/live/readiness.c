@@ -162,7 +162,7 @@ int readiness_ask(struct readiness *readiness, const char *ready_at, struct targ
 	struct readiness *r = readiness;
 
 	if (r->waiting_count == CONTROL_SOCK_CLIENTS)
-		return error_set(err, ERR_INTERNAL, "more clients than there can be");
+		return error_set(err, ERR_INTERNAL, "too many clients ask for the readiness");
 	snprintf(r->ready_at, sizeof(r->ready_at), "%s", ready_at ? ready_at : "");
 	r->mediation = mediation;
 	control_sock_defer(client);

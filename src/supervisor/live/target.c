@@ -127,7 +127,7 @@ static void on_lookup_late(struct loop *loop, void *data)
 
 	(void)loop;
 	target->late = NULL;
-	error_set(&err, ERR_TIMEOUT, "the look-up of its name takes too long");
+	error_set(&err, ERR_TIMEOUT, "looking up its name takes too long");
 	resolved(target, &err);
 }
 
@@ -148,7 +148,7 @@ static void on_getent_output(struct loop *loop, int fd, uint32_t events, void *d
 	}
 	read_getent(target);
 	if (target->list.count == 0)
-		error_set(&err, ERR_NOT_FOUND, "no address is known for its name");
+		error_set(&err, ERR_NOT_FOUND, "its name has no address");
 	resolved(target, target->list.count == 0 ? &err : NULL);
 }
 
@@ -273,7 +273,7 @@ static int split_target(struct target *target, const char *text, struct error *e
 	unsigned long port = colon ? strtoul(colon + 1, NULL, 10) : 0;
 
 	if (len == 0 || port == 0 || port > UINT16_MAX)
-		return error_set(err, ERR_INVALID, "%.200s is no host:port", text);
+		return error_set(err, ERR_INVALID, "%.200s is not of the form HOST:PORT", text);
 	target->port = (uint16_t)port;
 	target->text = strdup(text);
 	target->host = strndup(text + (bracketed ? 1 : 0), len);

@@ -26,10 +26,10 @@ int telemetry_check(const json_t *message, struct error *err)
 	    json_get_int(own, "telemetry", "lost", JSON_OPTIONAL, 0, UINT32_MAX, &lost, err) < 0)
 		return -1;
 	if (json_array_size(records) > TELEMETRY_RECORDS)
-		return error_set(err, ERR_INVALID, "telemetry.records are more than %d",
+		return error_set(err, ERR_INVALID, "telemetry.records has more than %d entries",
 				 TELEMETRY_RECORDS);
 	json_array_foreach(records, i, record) if (!json_is_object(record)) return error_set(
-		err, ERR_INVALID, "telemetry.records[%zu] is no object", i);
+		err, ERR_INVALID, "telemetry.records[%zu] is not an object", i);
 	return 0;
 }
 
@@ -93,10 +93,10 @@ static int begin_telemetry_file(struct telemetry_log *log, struct error *err)
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return error_errno(err, errno, TELEMETRY_LOG);
 	if (!S_ISREG(st.st_mode))
-		return error_set(err, ERR_IO, TELEMETRY_LOG " is no file");
+		return error_set(err, ERR_IO, TELEMETRY_LOG " is not a regular file");
 	if (st.st_size > audit_telemetry_most_bytes())
 		return error_set(err, ERR_IO,
-				 TELEMETRY_LOG " has %lld bytes: somebody else has lengthened it",
+				 TELEMETRY_LOG " has %lld bytes: something else has written to it",
 				 (long long)st.st_size);
 	if (hash_what_is_there(log, fd, err) < 0)
 		return -1;

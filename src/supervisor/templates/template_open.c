@@ -70,7 +70,7 @@ static json_t *facts_of(const struct backend *backend, const struct config *conf
 	json_auto_t *facts = json_object();
 
 	if (!backend->save_facts) {
-		error_set(err, ERR_UNSUPPORTED, "backend %s saves no machines", backend->name);
+		error_set(err, ERR_UNSUPPORTED, "backend %s cannot save machines", backend->name);
 		return NULL;
 	}
 	if (!facts || json_put(facts, "format", json_integer(FORMAT), err) < 0 ||
@@ -182,7 +182,8 @@ static int open_saved(int dir, const json_t *record, const char *name, struct er
 		return error_errno(err, errno, "the template's %s", name);
 	if (!S_ISREG(st.st_mode) ||
 	    st.st_size != json_integer_value(json_object_get(said, "bytes")))
-		return error_set(err, ERR_CONFLICT, "the template's %s is not as long as it was",
+		return error_set(err, ERR_CONFLICT,
+				 "the template's %s does not have the length it was saved with",
 				 name);
 	if (!expected)
 		return steal_fd(&fd);
@@ -205,7 +206,8 @@ static int require_disk(const json_t *record, struct boot_files *files, struct e
 	boot_files_hash_rootfs(files);
 	return strcmp(files->file[BOOT_ROOTFS].sha256, disk) == 0
 		       ? 0
-		       : error_set(err, ERR_CONFLICT, "its disk is not the template's any more");
+		       : error_set(err, ERR_CONFLICT,
+				   "the content of its disk differs from the template's disk");
 }
 
 static int open_memory(int dir, const json_t *record, bool own, struct template *template,
@@ -252,7 +254,8 @@ static int find_saved_card(const json_t *record, const struct config *config,
 	uint8_t bytes[MAC_BYTES];
 
 	if (*mac && !mac_parse(mac, bytes))
-		return error_set(err, ERR_CONFLICT, "it was saved with a card without an address");
+		return error_set(err, ERR_CONFLICT,
+				 "the template has a network card without a valid address");
 	snprintf(template->card_mac, sizeof(template->card_mac), "%s", mac);
 	template->has_card = saved && config->network_mode != NETWORK_ISOLATED;
 	if (!saved || strcmp(saved, network_mode_names[config->network_mode]) == 0)
@@ -269,7 +272,7 @@ static int open_template(const char *directory, bool own, const struct backend *
 	json_auto_t *record = NULL;
 
 	if (obstacle)
-		return error_set(err, ERR_CONFLICT, "no template has %s", obstacle);
+		return error_set(err, ERR_CONFLICT, "a template cannot have %s", obstacle);
 	if (dir < 0)
 		return error_errno(err, errno, "%s", directory);
 	record = read_template_record(dir, err);

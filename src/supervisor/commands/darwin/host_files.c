@@ -4,6 +4,6 @@
 const char *host_files(struct error *why)
 {
 	error_set(why, ERR_UNSUPPORTED,
-		  "macOS has nothing by which a supervisor could give up files");
+		  "macOS has no way for a supervisor to give up access to files");
 	return "open";
 }

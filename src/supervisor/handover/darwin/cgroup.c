@@ -31,7 +31,7 @@ int cgroup_enter(const struct config *config, const char *id, uint64_t memory_by
 {
 	(void)id, (void)memory_bytes, (void)out;
 	if (!config->cgroup)
-		log_line(log, "cgroup: no limits of memory and processes: " NO_CGROUPS);
+		log_line(log, "cgroup: memory and processes are not limited: " NO_CGROUPS);
 	return cgroup_check(config, err);
 }
 

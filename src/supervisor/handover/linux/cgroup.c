@@ -40,7 +40,7 @@ static int open_group(const char *path, struct error *err)
 	if (dir < 0 || fstatfs(dir, &fs) < 0)
 		return error_errno(err, errno, "%s", path);
 	if (fs.f_type != CGROUP2_SUPER_MAGIC)
-		return error_set(err, ERR_INVALID, "%s is no cgroup of version 2", path);
+		return error_set(err, ERR_INVALID, "%s is not a cgroup of version 2", path);
 	return steal_fd(&dir);
 }
 
@@ -85,7 +85,7 @@ int cgroup_check(const struct config *config, struct error *err)
 	if (procs < 0)
 		return error_prefix(err, "config.cgroup");
 	if (faccessat(dir, ".", W_OK | X_OK, AT_EACCESS) < 0)
-		return error_errno(err, errno, "config.cgroup: no group can be made in %s",
+		return error_errno(err, errno, "config.cgroup: cannot make a group in %s",
 				   config->cgroup);
 	return check_limits(config, dir, err);
 }
@@ -128,7 +128,7 @@ static int limit(int parent, int dir, const char *controller, uint64_t value, st
 	(void)write_word(parent, "cgroup.subtree_control", word, &why);
 	if (cgroup_limit(dir, name, value, why.code ? &ignored : &why) < 0)
 		return error_set(err, ERR_UNAVAILABLE,
-				 "no %s is set: the controller \"%s\" is not to be had: %s", name,
+				 "%s is not set: the controller \"%s\" is not available: %s", name,
 				 controller, why.msg);
 	log_line(log, "cgroup: %s is %" PRIu64, name, value);
 	return 0;
@@ -261,7 +261,7 @@ int cgroup_enter(const struct config *config, const char *id, uint64_t memory_by
 		error_copy(err, &why);
 		return error_prefix(err, "config.cgroupLimits");
 	}
-	log_line(log, "cgroup: no limits of memory and processes: %s", why.msg);
+	log_line(log, "cgroup: memory and processes are not limited: %s", why.msg);
 	return 0;
 }
 
@@ -284,7 +284,8 @@ int cgroup_take(const struct cgroup *group, pid_t pid, struct error *err)
 		return -1;
 	return move_to(procs, pid) || errno == ESRCH
 		       ? 0
-		       : error_errno(err, errno, "%s takes no process %d", group->path, (int)pid);
+		       : error_errno(err, errno, "%s does not accept process %d", group->path,
+				     (int)pid);
 }
 
 /* --- the end of one -------------------------------------------------------------------------- */
@@ -314,14 +315,15 @@ static int check_processes(int dir, const char *path, const struct cgroup_owner 
 	if (path_read_file_at(dir, "cgroup.stat", &stat, err) < 0)
 		return error_prefix(err, "%s", path);
 	if (!strstr(buf_string(&stat), "nr_descendants 0\n"))
-		return error_set(err, ERR_DENIED, "%s has groups in it", path);
+		return error_set(err, ERR_DENIED, "%s contains other groups", path);
 	while (fscanf(procs, "%15s", number) == 1) {
 		pid_t pid = (pid_t)strtol(number, NULL, 10);
 
 		if (!owner->may_kill(pid, owner->data))
-			return error_set(err, ERR_DENIED,
-					 "%s has process %d in it, which is not of the workspace",
-					 path, (int)pid);
+			return error_set(
+				err, ERR_DENIED,
+				"%s contains process %d, which is not a process of the workspace",
+				path, (int)pid);
 	}
 	return 0;
 }
@@ -342,7 +344,7 @@ static int empty(int dir, const char *path, const struct cgroup_owner *owner, ui
 		return error_prefix(err, "%s", path);
 	while (!is_group_empty(events))
 		if (fd_wait(events, POLLPRI, deadline_ns, err) < 0)
-			return error_prefix(err, "%s: processes in it did not end", path);
+			return error_prefix(err, "%s: its processes did not end", path);
 	return 0;
 }
 
@@ -375,8 +377,8 @@ int cgroup_remove(const char *path, const struct cgroup_owner *owner, uint64_t d
 		  struct error *err)
 {
 	if (!is_group_of(path, owner->id))
-		return error_set(err, ERR_INVALID, "%s is no cgroup of the workspace \"%s\"", path,
-				 owner->id);
+		return error_set(err, ERR_INVALID, "%s is not a cgroup of the workspace \"%s\"",
+				 path, owner->id);
 	return remove_group(path, owner, deadline_ns, err);
 }
 

@@ -101,8 +101,8 @@ static bool is_below_given(const char *path, size_t top)
 	return false;
 }
 
-#define NO_CONTROLLERS "has not both of the controllers memory and pids"
-#define HAS_PROCESSES "has processes of its own, so that its children cannot be limited"
+#define NO_CONTROLLERS "does not have both controllers memory and pids"
+#define HAS_PROCESSES "contains processes, so its child groups cannot be limited"
 
 const char *cgroup_limits_obstacle(int dir)
 {
@@ -113,9 +113,9 @@ const char *cgroup_limits_obstacle(int dir)
 
 /* Reasons why a group cannot be used, in the order in which they are checked. */
 static const char *const refusals[] = {
-	"is not ours to write to",
+	"is not writable for this user",
 	NO_CONTROLLERS,
-	"is systemd's, and not delegated",
+	"is managed by systemd and is not delegated",
 	HAS_PROCESSES,
 };
 #define WILL_DO ARRAY_SIZE(refusals)
@@ -171,6 +171,6 @@ char *cgroup_find(struct error *err)
 		if (cgroup_own(own) && !strstr(own, "/.."))
 			return cgroup_find_below(tops[i], own, managed, err);
 	}
-	error_set(err, ERR_UNAVAILABLE, "no cgroups of version 2 are mounted here");
+	error_set(err, ERR_UNAVAILABLE, "no cgroup file system of version 2 is mounted here");
 	return NULL;
 }

@@ -38,8 +38,9 @@ int live_confine(struct live *live, struct error *err)
 {
 	if (json_put_string(live->runtime, "files", "open", err) < 0)
 		return -1;
-	log_line(&live->log,
-		 "the supervisor is not kept from the host's files: macOS has nothing for that");
+	log_line(
+		&live->log,
+		"the supervisor can still open the host's files: macOS has no way to prevent this");
 	live_runtime_write(live);
 	return 0;
 }

@@ -9,7 +9,7 @@ struct watch_opens *watch_opens_new(struct loop *loop, int dir, watch_opens_fn *
 	(void)loop, (void)dir, (void)fn, (void)data;
 	error_set(
 		err, ERR_UNSUPPORTED,
-		"macOS tells who opens a file to clients of Endpoint Security alone, whom Apple has to approve");
+		"macOS reports who opens a file only to clients of Endpoint Security, which Apple must approve");
 	return NULL;
 }
 

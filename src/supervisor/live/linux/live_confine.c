@@ -196,10 +196,10 @@ static int confine_to(struct live *live, const struct isolate_reach *reach, stru
 	if (!root && landlock)
 		log_line(
 			&live->log,
-			"Landlock alone keeps the supervisor from the host's files, and no program to which it hands a directory: %s",
+			"only Landlock keeps the supervisor from the host's files; it does not bind a program to which the supervisor hands a directory: %s",
 			no_root.msg);
 	else if (!root)
-		log_line(&live->log, "the supervisor is not kept from the host's files: %s: %s",
+		log_line(&live->log, "the supervisor can still open the host's files: %s: %s",
 			 no_landlock.msg, no_root.msg);
 	json_object_set_new(live->runtime, "files",
 			    json_string(isolate_files_name(root, landlock)));

@@ -156,7 +156,7 @@ static int serve_openings(void *data, const struct broker_message *in, struct br
 
 	if (!watch || in->len)
 		return error_set(err, ERR_DENIED,
-				 "the openers of this machine's files are told, and no others");
+				 "only the openings of this machine's files are reported");
 	out->len = read_openings(watch->fd, openings) * sizeof(openings[0]);
 	memcpy(out->bytes, openings, out->len);
 	return 0;

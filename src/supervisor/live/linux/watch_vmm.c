@@ -163,7 +163,7 @@ static int serve_vmm(void *data, const struct broker_message *in, struct broker_
 	json_auto_t *found = NULL;
 
 	if (in->len != sizeof(question))
-		return error_set(err, ERR_INVALID, "no question");
+		return error_set(err, ERR_INVALID, "the question about the VMM is malformed");
 	memcpy(&question, in->bytes, sizeof(question));
 	if (question.expect)
 		return watch_vmm_expect(watch, &watch->vmm, err);

@@ -4,7 +4,7 @@
 /* No backend of this system's saves machines. */
 static int not_here(struct error *err)
 {
-	return error_set(err, ERR_UNSUPPORTED, "machines are not saved on this system");
+	return error_set(err, ERR_UNSUPPORTED, "machines cannot be saved on this system");
 }
 
 int template_memory_new(uint64_t bytes, struct error *err)
