@@ -317,7 +317,7 @@ def test_the_supervisor_names_them_too(host, arm64_kernel):
 
 @foreign
 def test_kvm_runs_no_foreign_machine(host, arm64_kernel, arm64_image):
-    refused(host, ["--arch", "arm64", "--accelerator", "kvm"], "unsupported", "this host is amd64, and KVM runs no machine of arm64")
+    refused(host, ["--arch", "arm64", "--accelerator", "kvm"], "unsupported", "this host is amd64, and KVM on it cannot run a machine of arm64")
 
 
 @foreign

@@ -184,7 +184,7 @@ def test_rates_hold_a_machine(host):
     host("kill", "rated", check=0)
     host("delete", "rated", check=0)
     for words, told in ((("--network", "isolated", "--net-rate", "1M"), "--net-rate needs a network"),
-                        (("--network", "bridged", "--network-interface", "lo", "--net-rate", "1M"), "--net-rate: what goes over"),
+                        (("--network", "bridged", "--network-interface", "lo", "--net-rate", "1M"), "--net-rate: microagent does not see the traffic of a bridge"),
                         (("--disk-ops", "0"), "--disk-ops must be"), (("--disk-rate", "8X"), "--disk-rate must be")):
         done = host("create", "rated", *words)
         assert done.returncode in (1, 2) and told in done.stderr, (words, done.stderr)

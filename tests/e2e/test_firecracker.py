@@ -125,7 +125,7 @@ def test_as_many_disks_as_there_are_interrupts(fc):
     subprocess.run(["mke2fs", "-q", "-t", "ext4", path, "1M"], check=True)
     disks = [{"name": f"d{number}", "path": str(path), "mountpoint": f"/d{number}", "mode": "ro"} for number in range(13)]
     config = fc.host.config(disks=disks, network={"mode": "nat"})
-    assert "config.disks and config.bundles have 13 entries together, and a machine of Firecracker has room for 12" in fc.refused("check", config)
+    assert "config.disks and config.bundles have 13 entries together, and a Firecracker machine has room for 12" in fc.refused("check", config)
     fc.start(disks=disks[:12], network={"mode": "nat"})
     assert fc.exec("sh", "-c", "grep -c '/dev/vd. /d' /proc/mounts") == "12\n"
 
@@ -148,7 +148,7 @@ def test_what_it_counts_is_kept(fc):
     wait_until(lambda: kept.exists() and json.loads(kept.read_text()) == {"n": 2}, "the second line")
     assert stat.S_IMODE(kept.stat().st_mode) == 0o600
     os.write(fifo, b'[3]\n')
-    wait_until(lambda: "metrics.json: no object" in shown(fc.workspace / "supervisor.log"), "what is none")
+    wait_until(lambda: "metrics.json: the metrics are not a JSON object" in shown(fc.workspace / "supervisor.log"), "what is none")
     os.write(fifo, b'{"long":"' + b"x" * (300 << 10) + b'"}\n' + b'{"half":')
     os.write(fifo, b'4}\n')
     os.close(fifo)
@@ -211,7 +211,7 @@ def test_a_disk_is_not_copied_to_where_it_has_no_room(fc):
     try:
         fc.do("prepare", config)
         said = fc.host("ls", "w:/etc").stderr
-        assert "a copy of the disk that is looked at: copy to looked-at: no room: " in said, said
+        assert "cannot copy the disk that is to be read: copy to looked-at: no room: " in said, said
         assert [path.name for path in fc.workspace.iterdir() if path.name in ("vmm", "looked-at")] == []
         fc.do("delete")
     finally:
@@ -447,7 +447,7 @@ def test_too_old(standin):
 def test_one_with_a_known_defect(standin, version):
     """The message says so, and not that there is no Firecracker."""
     standin.set(version=version)
-    words = f"is version {version}, which loses its vsock once it was paused, as at a session's quota: 1.14, 1.15 or one after 1.16.1 will do"
+    words = f"is version {version}, which loses its vsock after a pause, which a session's quota needs: 1.14, 1.15 or a version after 1.16.1 will do"
     code, answer, _ = standin.ask("check", standin.host.config())
     assert (code, answer["errorCode"]) == (75, "unavailable") and words in answer["error"]
     facts = standin.do("host")["host"]
@@ -475,7 +475,7 @@ def test_another_program_of_that_name_is_asked_anew(standin):
 
 
 def test_no_firecracker_at_all(fc):
-    assert "does not say its version" in fc.refused("check", fc.host.config(), env={"MICROAGENT_FIRECRACKER": "/bin/true"})
+    assert "is not that of a Firecracker" in fc.refused("check", fc.host.config(), env={"MICROAGENT_FIRECRACKER": "/bin/true"})
 
 
 def test_the_real_one_without_kvm(fc):
@@ -487,7 +487,7 @@ def test_the_real_one_without_kvm(fc):
     facts = fc.do("host", env=env)["host"]
     if facts["kvmAvailable"]:
         pytest.skip("KVM is usable here")
-    reason = "Firecracker runs machines under KVM alone: " + facts["acceleratorReason"][:150]
+    reason = "Firecracker runs machines only under KVM: " + facts["acceleratorReason"][:150]
     machine, = [row for row in facts["machines"] if row["architecture"] == facts["architecture"]]
     # With another kernel than the default one a paravirtual KVM may be usable.
     assert (machine["available"], machine.get("reason", reason)) == (facts["kvmKernels"] == "pvm", reason)
@@ -514,7 +514,7 @@ def test_the_real_one_needs_kvm(fc):
     real.write_text("#!/bin/sh\necho 'Firecracker v1.15.1'\n")
     real.chmod(0o755)
     env = {"MICROAGENT_FIRECRACKER": str(real), "MICROAGENT_TEST_KVM": "/nonexistent"}
-    assert "Firecracker runs machines under KVM alone" in fc.refused("check", fc.host.config(), env=env)
+    assert "Firecracker runs machines only under KVM" in fc.refused("check", fc.host.config(), env=env)
     facts = fc.do("host", env=env)["host"]
     assert not facts["kvmAvailable"] and facts["binaryVersion"] == "1.15.1"
 

@@ -30,7 +30,7 @@ CALLS = ("PUT /logger", "PUT /metrics", "PUT /machine-config", "PUT /boot-source
 FAULTS = {
     "refuse": "Firecracker refused {}: refused because a test wants it (status 400)",
     "500": "Firecracker refused {}: refused because a test wants it (status 500)",
-    "garbage": "Firecracker's API: {}: a status line that is none",
+    "garbage": "Firecracker's API: {}: the status line is malformed",
     "half": "Firecracker's API: {}: its answer ends in the middle",
     "hang": "Firecracker's API: {}: no answer within 300 ms",
     "close": "Firecracker closed its API without an answer to {}",
@@ -54,7 +54,7 @@ def test_a_fault_of_each_call_ends_the_start(standin, call, fault):
 
 @pytest.mark.parametrize("code,words,said", [
     (148, "", "Firecracker's own system call filter ended it"),
-    (156, "", "Firecracker was hung up by somebody (SIGHUP)"),
+    (156, "", "Firecracker was ended by the signal SIGHUP"),
     (1, "Error: RunWithApi(MicroVMStoppedWithError(GenericError))\n",
      "Firecracker ended by itself with code 1: Error: RunWithApi(MicroVMStoppedWithError(GenericError))"),
 ])
@@ -143,7 +143,7 @@ def test_a_balloon_of_which_nothing_is_said(standin):
     standin.start(memoryMiB=512)
     standin.set(faults={"GET /balloon/statistics": {"do": "empty"}})
     answer = standin.balloon(384)
-    assert (answer["errorCode"], answer["error"]) == ("io", "Firecracker's API: GET /balloon/statistics: an answer without a body")
+    assert (answer["errorCode"], answer["error"]) == ("io", "Firecracker's API: GET /balloon/statistics: the answer has no body")
     standin.set()
     assert standin.balloon(384)["ok"]
 
@@ -151,7 +151,7 @@ def test_a_balloon_of_which_nothing_is_said(standin):
 @pytest.mark.parametrize("call", ("PATCH /balloon", "GET /balloon/statistics"))
 @pytest.mark.parametrize("fault,words,detail", [
     ("hang", "Firecracker's API: {}: no answer within 1000 ms", None),
-    ("garbage", "Firecracker's API: {}: a status line that is none", None),
+    ("garbage", "Firecracker's API: {}: the status line is malformed", None),
     ("close", "Firecracker closed its API without an answer to {}", None),
     ("die", "Firecracker closed its API without an answer to {}", "Firecracker died by signal 9"),
 ])

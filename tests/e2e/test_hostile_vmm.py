@@ -79,7 +79,7 @@ def test_what_is_to_be_had_from_the_cell(host):
 KILLED = ("ptrace", "bpf", "keyctl", "mount", "fsopen", "setns", "unshare", "namespace", "files", "kexec_load", "open_by_handle_at",
           "perf_event_open", "init_module", "process_vm_readv", "x32")
 DIED = "the virtual machine monitor died before it was ready: QEMU "
-NO_VMM = DIED + "was killed for a system call that no VMM makes"
+NO_VMM = DIED + "was killed because it made a system call that no VMM makes"
 NOT_KILLED = DIED + "ended by itself with code 0"
 
 
@@ -106,7 +106,7 @@ def test_its_calls_without_a_cell_and_only_logged(host, monkeypatch):
         assert host.told["confinement"] == "unfiltered"  # with a cell around it or without one
     host.env["MICROAGENT_QEMU_SECCOMP"] = "off"
     detail, report = start(host, "call-unknown")
-    assert 'MICROAGENT_QEMU_SECCOMP can be "log", and is "off"' in detail and not any(report)
+    assert 'MICROAGENT_QEMU_SECCOMP must be "log", and is "off"' in detail and not any(report)
 
 
 def test_it_hands_no_socket_to_the_supervisor(host):
@@ -158,8 +158,8 @@ def knows_passrights():
 
 
 @pytest.mark.parametrize("name, error", [
-    ("silent", "the boot deadline passed"), ("noise", "QEMU's monitor: "), ("long", "a message longer than 1048576 bytes"),
-    ("deep", "a message longer than 1048576 bytes"), ("flood", "the boot deadline passed"),
+    ("silent", "the boot deadline passed"), ("noise", "QEMU's monitor: "), ("long", "a message is longer than 1048576 bytes"),
+    ("deep", "a message is longer than 1048576 bytes"), ("flood", "the boot deadline passed"),
     ("answers", "the boot deadline passed"), ("stranger", "the boot deadline passed")])
 def test_a_monitor_that_lies(host, name, error):
     limits = dict.fromkeys(("BOOT_TCG_MS", "FIRMWARE_MS", "BOOT_KVM_MS"), 1500) if "deadline" in error else {}

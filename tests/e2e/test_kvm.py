@@ -246,7 +246,7 @@ def test_a_machine_that_stands_still(host, machine):
             if machine.accelerator == "kvm":
                 pytest.skip("this KVM runs every instruction")
             return
-        wanted = "suspended (the guest suspended itself, and nobody would wake it)"
+        wanted = "suspended (the guest suspended itself, and nothing would wake it)"
         assert execute(host, "suspend") is None
     event = ended(host)
     assert (event["state"], event["detail"].split(";")[0]) == ("failed", f"the virtual machine stood still: {wanted}")

@@ -18,7 +18,7 @@ SMALL = ("--memory", "256", "--cpus", "1")
 USER, GROUP = 4242, 4243
 PVM = "the KVM of this host is a paravirtual one (kvm_pvm), "
 SUITED = PVM + "and the kernel is built for it"
-UNSUITED = PVM + "which runs at speed only kernels that are built for it; the kernel is not known to be one"
+UNSUITED = PVM + "which runs only kernels that are built for it at full speed; this kernel is not known to be built for it"
 NO_IMAGE = 1  # doctor's exit code
 
 

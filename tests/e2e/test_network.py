@@ -308,8 +308,8 @@ while True:
 
 
 def test_bridged(net):
-    """A card on a bridge of the host, with an address from there. An impossible config is refused."""
-    refusals = (("br-none", 1, "no interface br-none"), ("lan", 2, "the interface lan is no bridge"))
+    """A card on a bridge of the host, with the address that is given there; what cannot be is refused."""
+    refusals = (("br-none", 1, "no interface br-none"), ("lan", 2, "the interface lan is not a bridge"))
     for name, code, text in refusals:
         done = net("--json", "create", "w", *SMALL, "--network", "bridged", "--network-interface", name, check=None)
         assert done.returncode == code and text in json.loads(done.stdout)["error"], done.stdout

@@ -233,12 +233,12 @@ def test_share(tools, box, tmp_path):
         assert own.run("cat /work/given; echo by the guest > /work/made").text == "by the host"
         assert (tmp_path / "made").read_text() == "by the guest\n"
         assert [one["shares"][0]["path"] for one in microagent.sandboxes(tools["state_dir"]) if one["name"] == own.name] == [str(tmp_path)]
-        with pytest.raises(microagent.ConflictError, match="gets no more"):
+        with pytest.raises(microagent.ConflictError, match="cannot get more"):
             own.share(tmp_path)
         with pytest.raises(microagent.ConflictError) as refused:
             own.fork()
         assert refused.value.reason == "session-cold"
-    with pytest.raises(microagent.ConflictError, match="is made with one, or without its template"):
+    with pytest.raises(microagent.ConflictError, match="must be made with one, or without its template"):
         box.share(tmp_path)
 
 

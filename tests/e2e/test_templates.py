@@ -167,7 +167,7 @@ def test_a_session_is_restored(warm):
     assert say(warm, name, "cat", "/tmp/warm") == "warmed\n" and works(warm, name)
     assert say(warm, name, "hostname") == f"{name}\n"
     done = warm("balloon", name, 110, check=1)
-    assert done.stderr == ("microagent: a machine that was restored, or that others are to be restored from, has no balloon: they share its memory\n"
+    assert done.stderr == ("microagent: a machine that was restored, or from which others are restored, has no balloon: these machines share memory\n"
                            f"microagent: hint: {BOOTED_ONE}\n")
     assert warm.json("balloon", name, 110, check=1)["errorReason"] == "session-restored"
     listed, = warm.json("session", "list")["sessions"]
@@ -216,7 +216,7 @@ def test_a_directory_that_comes_too_late(warm):
     late.mkdir()
     name = create(warm)["name"]
     done = warm("session", "share", name, late, check=1)
-    assert "the machine shares its memory with others of its template" in done.stderr, done.stderr
+    assert "the machine shares its memory with other machines of its template" in done.stderr, done.stderr
     assert done.stderr.endswith(f"microagent: hint: {BOOTED_ONE}\n"), done.stderr
     assert works(warm, name) and "virtiofsd" not in "".join(map(str, warm.processes()))
     destroy(warm, name)

@@ -418,7 +418,7 @@ static int open_without_support(void)
 	int fd;
 
 	return vmm_filter_open(VMM_QEMU, false, &fd, &err) < 0 && err.code == ERR_UNAVAILABLE &&
-			       strstr(err.msg, "this kernel has not the system call filter")
+			       strstr(err.msg, "this kernel does not have the system call filter")
 		       ? 0
 		       : 1;
 }
@@ -454,7 +454,7 @@ static void the_mode_is_a_word(void **state)
 	only_logs = true;
 	assert_int_equal(vmm_filter_mode("MICROAGENT_QEMU_SECCOMP", &only_logs, &err), -1);
 	assert_code(err, ERR_INVALID);
-	assert_string_equal(err.msg, "MICROAGENT_QEMU_SECCOMP can be \"log\", and is \"off\"");
+	assert_string_equal(err.msg, "MICROAGENT_QEMU_SECCOMP must be \"log\", and is \"off\"");
 	assert_true(only_logs);
 	only_logs = false;
 	setenv("MICROAGENT_QEMU_SECCOMP", "log", 1);

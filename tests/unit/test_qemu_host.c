@@ -202,7 +202,7 @@ static void a_foreign_machine_is_emulated(void **state)
 	assert_code(err, ERR_UNSUPPORTED);
 	assert_int_equal(err.reason, REASON_NO_KVM);
 	snprintf(words, sizeof(words),
-		 "accelerator kvm: this host is %s, and KVM runs no machine of %s",
+		 "accelerator kvm: this host is %s, and KVM on it cannot run a machine of %s",
 		 architecture_name(host), architecture_name(other));
 	assert_string_equal(err.msg, words);
 }
@@ -212,7 +212,7 @@ static void a_foreign_machine_is_emulated(void **state)
 static void the_verdict_is_of_the_kernel(void **state)
 {
 	static const char ours[] = "and the kernel is built for it",
-			  other[] = "the kernel is not known to be one";
+			  other[] = "this kernel is not known to be built for it";
 	static const struct {
 		enum kvm_verdict loop;
 		bool pvm, for_pvm;
@@ -279,7 +279,7 @@ static void a_probe_is_repeated_from_memory(void **state)
 	limit_set(LIMIT_PROBE_MS, 60000); /* a busy machine is no hang */
 	setenv("MICROAGENT_TEST_KVM", device, 1);
 	autoclose int first = open(device, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-	assert_probed(KVM_BROKEN, "opens and does not work");
+	assert_probed(KVM_BROKEN, "opens, but does not work");
 	host_facts_load(&facts);
 	assert_string_equal(facts.kvm_verdict, "broken");
 	snprintf(facts.kvm_reason, sizeof(facts.kvm_reason), "as it was remembered");
@@ -290,13 +290,13 @@ static void a_probe_is_repeated_from_memory(void **state)
 	assert_int_equal(unlinkat(s->fd, "kvm", 0), 0);
 	autoclose int second = open(device, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 	assert_true(first >= 0 && second >= 0);
-	assert_probed(KVM_BROKEN, "opens and does not work");
+	assert_probed(KVM_BROKEN, "opens, but does not work");
 	/* A verdict that is never remembered is not believed either. */
 	host_facts_load(&facts);
 	snprintf(facts.kvm_verdict, sizeof(facts.kvm_verdict), "hung");
 	snprintf(facts.kvm_reason, sizeof(facts.kvm_reason), "as it was remembered");
 	host_facts_store(&facts);
-	assert_probed(KVM_BROKEN, "opens and does not work");
+	assert_probed(KVM_BROKEN, "opens, but does not work");
 	unsetenv("MICROAGENT_TEST_KVM");
 	limit_reset(LIMIT_PROBE_MS);
 }

@@ -164,7 +164,8 @@ static int send_call(struct api *a, struct error *err)
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0 && errno != EAGAIN)
-			return error_set(err, ERR_IO, "cannot be sent: %s", strerror(errno));
+			return error_set(err, ERR_IO, "the call cannot be sent: %s",
+					 strerror(errno));
 		if (n < 0)
 			break;
 		a->sent += (size_t)n;
@@ -193,7 +194,8 @@ int api_call(struct api *a, const char *method, const char *path, json_t *body, 
 	if (a->closed || a->freed)
 		return error_set(err, ERR_IO, "Firecracker's API is closed");
 	if (a->count == CALLS_MAX)
-		return error_set(err, ERR_CONFLICT, "Firecracker has too many calls to answer");
+		return error_set(err, ERR_CONFLICT,
+				 "too many calls to Firecracker wait for an answer");
 	snprintf(call.name, sizeof(call.name), "%.8s %.80s", method, path);
 	autofree char *json = owned ? json_line(owned, err) : NULL;
 	if (owned && !json)
@@ -226,23 +228,23 @@ static int take_answer(struct api *a, struct error *err)
 		return 0;
 	/* An answer to nothing. */
 	if (a->count == 0)
-		return error_set(err, ERR_IO, "it spoke without being asked");
+		return error_set(err, ERR_IO, "it sent data without a call");
 	whole = http_take(buf_bytes(&a->in), a->in.len, limit_get(LIMIT_API_BODY_BYTES), &r, err);
 	if (whole <= 0)
 		return whole;
 	if (a->sent < strlen(a->calls[a->first].text))
-		return error_set(err, ERR_IO, "it answered before it was asked");
+		return error_set(err, ERR_IO, "it answered before the call was sent");
 	if (r.body_len > 0) {
 		body = json_load_strict((const uint8_t *)r.body, r.body_len, err);
 		if (!body)
-			return error_prefix(err, "an answer that is no JSON");
+			return error_prefix(err, "its answer is not JSON");
 	}
 	buf_consume(&a->in, r.used);
 	if (r.status < 200 || r.status > 299) {
 		const char *fault = json_text(body, "fault_message", NULL);
 
 		error_set(&why, ERR_IO, "Firecracker refused %s: %.300s (status %d)",
-			  a->calls[a->first].name, fault ? fault : "without a word", r.status);
+			  a->calls[a->first].name, fault ? fault : "it gave no reason", r.status);
 	}
 	answer_call(a, body, why.code ? &why : NULL);
 	return 1;

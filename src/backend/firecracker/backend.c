@@ -14,9 +14,8 @@
 #include "base/architecture.h"
 #include "base/cleanup.h"
 
-#define STAND_IN_REASON                                                                       \
-	"this is no Firecracker but tests' stand-in for one: its machines are emulated, and " \
-	"nothing that is seen of them was seen of the real program"
+#define STAND_IN_REASON \
+	"this is not Firecracker but the stand-in of the tests: its machines are emulated, and what they do says nothing of the real program"
 
 static void fc_host_free(struct backend_host *host)
 {
@@ -25,7 +24,7 @@ static void fc_host_free(struct backend_host *host)
 	*host = (struct backend_host){0};
 }
 
-#define KVM_ALONE "Firecracker runs machines under KVM alone: "
+#define KVM_ALONE "Firecracker runs machines only under KVM: "
 
 static int need_kvm(const struct config *config, char reason[256], struct error *err)
 {
@@ -118,8 +117,7 @@ static int fc_host(struct backend_host *out, struct error *err)
 		snprintf(host.accelerator_reason, sizeof(host.accelerator_reason), "%s",
 			 STAND_IN_REASON);
 	find_machines(&host, facts.kernels, &missing);
-	host.untested =
-		"driven through a stand-in by its tests; the real program was run by hand alone";
+	host.untested = "its tests use a stand-in; the real program was run only by hand";
 	host_find_confinement(&host);
 	host_find_networks(&host);
 	*out = host;

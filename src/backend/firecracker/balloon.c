@@ -32,7 +32,7 @@ static int read_given(const struct firecracker *fc, const json_t *body, int64_t 
 	struct error why = {0};
 
 	if (!body)
-		return error_set(err, ERR_IO, STATISTICS ": an answer without a body");
+		return error_set(err, ERR_IO, STATISTICS ": the answer has no body");
 	if (json_get_int(body, "", "actual_mib", JSON_REQUIRED, 0, fc->memory_mib, out, &why) < 0)
 		return error_set(err, ERR_IO, STATISTICS ": %s", why.msg);
 	return 0;
@@ -96,10 +96,11 @@ int fc_balloon(struct vm *vm, int64_t mib, vm_balloon_fn *fn, void *data, struct
 	if (fc->balloon.fn)
 		return error_set(err, ERR_CONFLICT, "the balloon is being set by another request");
 	if (mib > fc->memory_mib)
-		return error_set(err, ERR_INVALID, "the machine has %lld MiB, and cannot get %lld",
+		return error_set(err, ERR_INVALID,
+				 "the machine has only %lld MiB, and cannot have %lld",
 				 (long long)fc->memory_mib, (long long)mib);
 	if (!fc->api)
-		return error_set(err, ERR_CONFLICT, "Firecracker cannot be told anything now");
+		return error_set(err, ERR_CONFLICT, "Firecracker cannot take a command now");
 	fc->balloon = (struct fc_balloon){.wanted_mib = mib,
 					  .actual_mib = fc->memory_mib,
 					  .deadline_ns = limit_deadline(LIMIT_BALLOON_MS),

@@ -34,8 +34,8 @@ static const struct {
 	 * for the guest's answer to a message that the guest never got: CHANGELOG.md, #6100, after
 	 * 1.16.1; Vsock::kick() and process_rx() of src/vmm/src/devices/virtio/vsock/device.rs,
 	 * v1.16.1. */
-	{1, 16, 1, "loses its vsock once it was paused, as at a session's quota",
-	 "1.14, 1.15 or one after 1.16.1"},
+	{1, 16, 1, "loses its vsock after a pause, which a session's quota needs",
+	 "1.14, 1.15 or a version after 1.16.1"},
 };
 
 #define STAND_IN "microagent stand-in:"
@@ -52,7 +52,7 @@ char *fc_find(struct error *err)
 			return path_absolute(named, err);
 		error_set(
 			err, ERR_UNAVAILABLE,
-			"Firecracker: MICROAGENT_FIRECRACKER names %s, which is no program; without it Firecracker comes from PATH",
+			"Firecracker: MICROAGENT_FIRECRACKER names %s, which is not a program that can be run; without this variable Firecracker is taken from PATH",
 			named);
 		return NULL;
 	}
@@ -128,7 +128,7 @@ int fc_version_parse(const char *text, struct fc_version *out, struct error *err
 	if (sscanf(text, "Firecracker v%4d.%4d.%4d", &v.major, &v.minor, &v.patch) < 2 ||
 	    v.major < 0 || v.minor < 0 || v.patch < 0)
 		return error_set(err, ERR_UNAVAILABLE,
-				 "it does not say its version as a Firecracker does");
+				 "its answer to --version is not that of a Firecracker");
 	snprintf(v.text, sizeof(v.text), "%.*s", (int)strcspn(text + front, " \n"), text + front);
 	while (line && *line == '\n')
 		line++;
@@ -157,8 +157,8 @@ static int judge_version(const char *path, const struct fc_version *v, struct er
 		if (v->major == defects[i].major && v->minor == defects[i].minor &&
 		    v->patch <= defects[i].patch)
 			return error_set(err, ERR_UNAVAILABLE,
-					 "Firecracker: %s is version %s, which %s: %s will do",
-					 path, v->text, defects[i].defect, defects[i].instead);
+					 "Firecracker: %s is version %s, which %s: use %s", path,
+					 v->text, defects[i].defect, defects[i].instead);
 	return 0;
 }
 

@@ -55,14 +55,14 @@ static const struct {
 } exit_table[] = {
 	{0, VM_END_RESET, "the guest's kernel panicked or rebooted"},
 	{148, VM_END_CRASHED, "Firecracker's own system call filter ended it"},
-	{149, VM_END_CRASHED, "Firecracker met a page of memory or of a file that is not there"},
-	{150, VM_END_CRASHED, "Firecracker reached for memory that is not its own"},
+	{149, VM_END_CRASHED, "Firecracker used a page of memory or of a file that does not exist"},
+	{150, VM_END_CRASHED, "Firecracker used memory that is not its own"},
 	{151, VM_END_CRASHED, "Firecracker's file size limit ended it"},
-	{152, VM_END_CRASHED, "Firecracker found its configuration bad"},
+	{152, VM_END_CRASHED, "Firecracker refused its configuration"},
 	{153, VM_END_CRASHED, "Firecracker did not understand its arguments"},
 	{154, VM_END_CRASHED, "Firecracker's processor time limit ended it"},
-	{156, VM_END_CRASHED, "Firecracker was hung up by somebody (SIGHUP)"},
-	{157, VM_END_CRASHED, "Firecracker met an instruction that this processor has not"},
+	{156, VM_END_CRASHED, "Firecracker was ended by the signal SIGHUP"},
+	{157, VM_END_CRASHED, "Firecracker used an instruction that this processor does not have"},
 };
 
 static void fc_drain(struct vm *vm)

@@ -18,12 +18,12 @@ int fc_check_bounds(const struct config *c, struct error *err)
 	if (c->cpu_count > FC_CPUS_MAX)
 		return error_set(
 			err, ERR_INVALID,
-			"config.cpuCount: a machine of Firecracker has at most %d, and these are %lld",
+			"config.cpuCount: a Firecracker machine has at most %d CPUs, and these are %lld",
 			FC_CPUS_MAX, (long long)c->cpu_count);
 	if (drives > FC_DISKS_MAX)
 		return error_set(
 			err, ERR_INVALID,
-			"config.disks and config.bundles have %zu entries together, and a machine of Firecracker has room for %d",
+			"config.disks and config.bundles have %zu entries together, and a Firecracker machine has room for %d",
 			drives, FC_DISKS_MAX);
 	return 0;
 }
@@ -74,22 +74,22 @@ static bool asks_disk_ops(const struct config *c, char path[REFUSAL_PATH])
 	return c->limits.disk_ops && has_several_written(c);
 }
 
-#define FC_HIGH_PORT "Firecracker gives the host's own connections the ports from 1073741824 on"
-#define EACH_DRIVE_ALONE                                                                        \
-	"Firecracker limits each drive alone and not several together: with one writable disk " \
-	"it is honoured"
+#define FC_HIGH_PORT "Firecracker uses the ports from 1073741824 on for the host's own connections"
+#define EACH_DRIVE_ALONE \
+	"Firecracker limits each disk by itself and not several together: it can limit one writable disk"
 
 const struct backend_refusal fc_refusals[] = {
 	REFUSED_MACOS,
 	REFUSED_SCOPE,
 	{"architecture", FC_OWN_MACHINES, asks_foreign},
-	{"accelerator", "Firecracker runs machines under KVM alone, and emulates none",
+	{"accelerator", "Firecracker runs machines only under KVM, and cannot emulate them",
 	 asks_emulation},
 	{"confinement",
-	 "Firecracker takes its files by name, and what was checked has one only in a cell",
+	 "Firecracker opens its files by name, and only in a cell do the names lead to the files that were checked",
 	 asks_no_cell},
-	{"shares", "Firecracker has no virtio-fs: it shares no directories", ASKS_BY_FIELD},
-	{"hotplug", "Firecracker has no virtio-fs: no directory can be given later", ASKS_BY_FIELD},
+	{"shares", "Firecracker has no virtio-fs, so it cannot share directories", ASKS_BY_FIELD},
+	{"hotplug", "Firecracker has no virtio-fs, so no directory can be given later",
+	 ASKS_BY_FIELD},
 	REFUSED_BRIDGE_RATE,
 	{"limits.diskBytesPerSecond", EACH_DRIVE_ALONE, asks_disk_bytes},
 	{"limits.diskOpsPerSecond", EACH_DRIVE_ALONE, asks_disk_ops},

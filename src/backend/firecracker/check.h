@@ -5,7 +5,7 @@
 
 #include "backend/backend.h"
 
-#define FC_OWN_MACHINES "Firecracker runs machines of the host's own architecture, by KVM"
+#define FC_OWN_MACHINES "Firecracker runs only machines of the host's own architecture"
 
 extern const struct backend_refusal fc_refusals[];
 /* Checks that the config asks for no more than a machine has room for. ERR_UNSUPPORTED: it has too

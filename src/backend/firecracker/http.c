@@ -82,18 +82,18 @@ static int read_header(struct head *h, const char *line, size_t len, struct erro
 	const char *end = line + len;
 
 	if (name == 0 || memchr(line, ' ', name))
-		return error_set(err, ERR_IO, "a header that is none");
+		return error_set(err, ERR_IO, "a header is malformed");
 	while (value < end && *value == ' ')
 		value++;
 	while (end > value && end[-1] == ' ')
 		end--;
 	if (name_is(line, name, "Transfer-Encoding"))
-		return error_set(err, ERR_IO, "an encoding that it never has");
+		return error_set(err, ERR_IO, "the answer has an encoding that is not known");
 	if (!name_is(line, name, "Content-Length"))
 		return 0;
 	if (h->content_length != LENGTH_NONE ||
 	    !read_length(value, (size_t)(end - value), &h->content_length))
-		return error_set(err, ERR_IO, "a length that is none");
+		return error_set(err, ERR_IO, "the content length is malformed");
 	return 0;
 }
 
@@ -103,11 +103,11 @@ static int read_head(struct head *h, int *status, struct error *err)
 	size_t len;
 
 	if (!next_line(h, &line, &len) || !read_status(line, len, status))
-		return error_set(err, ERR_IO, "a status line that is none");
+		return error_set(err, ERR_IO, "the status line is malformed");
 	while (next_line(h, &line, &len))
 		if (read_header(h, line, len, err) < 0)
 			return -1;
-	return h->at == h->end ? 0 : error_set(err, ERR_IO, "a header that is none");
+	return h->at == h->end ? 0 : error_set(err, ERR_IO, "a header is malformed");
 }
 
 int http_take(const uint8_t *bytes, size_t len, size_t body_max, struct http_response *out,
@@ -122,17 +122,17 @@ int http_take(const uint8_t *bytes, size_t len, size_t body_max, struct http_res
 	/* If this cannot become a status line any more, there is nothing to wait for. */
 	if (memcmp(text, status_front,
 		   len < sizeof(status_front) - 1 ? len : sizeof(status_front) - 1) != 0)
-		return error_set(err, ERR_IO, "a status line that is none");
+		return error_set(err, ERR_IO, "the status line is malformed");
 	if (!end)
-		return len >= HTTP_HEAD_MAX ? error_set(err, ERR_IO, "headers without an end") : 0;
+		return len >= HTTP_HEAD_MAX ? error_set(err, ERR_IO, "the headers have no end") : 0;
 	head.end = end + 2;
 	if (read_head(&head, &status, err) < 0)
 		return -1;
 	size_t body = head.content_length == LENGTH_NONE ? 0 : head.content_length;
 	if (status == 204 && body)
-		return error_set(err, ERR_IO, "a body where there is none");
+		return error_set(err, ERR_IO, "there is a body where none is allowed");
 	if (body > body_max)
-		return error_set(err, ERR_IO, "a body of %zu bytes", body);
+		return error_set(err, ERR_IO, "the body has %zu bytes, which is too long", body);
 	size_t used = (size_t)(end - text) + 4 + body;
 	if (len < used)
 		return 0;

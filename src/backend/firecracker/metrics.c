@@ -28,7 +28,8 @@ static void keep_newest(struct fc_metrics *m)
 	if (!json_is_object(told) ||
 	    path_replace_file_at(m->workspace_fd, FC_METRICS_FILE, buf_bytes(&m->newest), len, 0600,
 				 PATH_NO_SYNC, &why) < 0)
-		log_limited(m->log, FC_METRICS_FILE ": %s", *why.msg ? why.msg : "no object");
+		log_limited(m->log, FC_METRICS_FILE ": %s",
+			    *why.msg ? why.msg : "the metrics are not a JSON object");
 	buf_consume(&m->newest, len);
 }
 

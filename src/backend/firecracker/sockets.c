@@ -102,7 +102,7 @@ static int open_socket_name(const struct vm *vm, const char *name, char link[32]
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return error_errno(err, errno, "%s", name);
 	if (!S_ISSOCK(st.st_mode))
-		return error_set(err, ERR_IO, "%s is no socket", name);
+		return error_set(err, ERR_IO, "%s is not a socket", name);
 	snprintf(link, 32, "/proc/self/fd/%d", fd);
 	return steal_fd(&fd);
 }
@@ -122,7 +122,8 @@ static int connect_to_api(struct vm *vm, struct error *err)
 	/* Refused: it is bound, and not yet listened on. */
 	if (connect(fd, (struct sockaddr *)&addr, sizeof(addr)) < 0)
 		return errno == ECONNREFUSED || errno == EAGAIN
-			       ? error_set(err, ERR_NOT_FOUND, "nobody listens yet")
+			       ? error_set(err, ERR_NOT_FOUND,
+					   "Firecracker does not listen on its API yet")
 			       : error_errno(err, errno, FC_API_NAME);
 	autoclose int run = openat(vm->workspace_fd, VM_RUN_DIR, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (unlinkat(run, FC_API_NAME, 0) < 0)
@@ -189,7 +190,8 @@ static int serve_socket(void *data, const struct broker_message *in, struct brok
 	struct vm *vm = data;
 
 	if (in->len != 1)
-		return error_set(err, ERR_INVALID, "no socket of the VMM");
+		return error_set(err, ERR_INVALID,
+				 "the request for a socket of the VMM is malformed");
 	if (broker_check_ways(err) < 0)
 		return -1;
 	if (in->bytes[0] == ASK_FOR_VSOCK)
@@ -198,7 +200,7 @@ static int serve_socket(void *data, const struct broker_message *in, struct brok
 		return place_agent(vm, err);
 	/* The process that asks must not choose which connection a quarantine spares. */
 	if (fc_of(vm)->connected)
-		return error_set(err, ERR_CONFLICT, "there is a connection to the API");
+		return error_set(err, ERR_CONFLICT, "the API already has a connection");
 	int fd = connect_to_api(vm, err);
 	if (fd < 0)
 		return -1;
@@ -223,7 +225,7 @@ int fc_run_connect(struct firecracker *fc, struct error *err)
 
 	/* The broker is not asked before the API exists. */
 	if (fstatat(fc->vm.workspace_fd, VM_RUN_DIR "/" FC_API_NAME, &st, AT_SYMLINK_NOFOLLOW) < 0)
-		return error_set(err, ERR_NOT_FOUND, "not there yet");
+		return error_set(err, ERR_NOT_FOUND, "Firecracker's API does not exist yet");
 	if (!broker_is_asked())
 		return connect_to_api(&fc->vm, err);
 	if (ask_for_socket(ASK_FOR_API, &out, err) < 0)

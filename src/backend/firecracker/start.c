@@ -107,7 +107,7 @@ static int copy_looked_at(const struct vm_boot *boot, int run, struct error *err
 {
 	if (path_clone_with_room_at(boot->rootfs_fd, run, LOOKED_AT, 0600,
 				    limit_get(LIMIT_STATE_FREE_BYTES), err) < 0)
-		return error_prefix(err, "a copy of the disk that is looked at");
+		return error_prefix(err, "cannot copy the disk that is to be read");
 	int fd = openat(run, LOOKED_AT, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
 	return fd < 0 ? error_errno(err, errno, LOOKED_AT) : fd;
 }
@@ -125,7 +125,7 @@ static int spawn_parts(struct firecracker *fc, const struct vm_boot *boot,
 	if (fc->vm.unfiltered && fc->vm.log)
 		log_line(
 			fc->vm.log,
-			"no system call is refused to Firecracker: what would be is in the kernel's log");
+			"the filter refuses Firecracker no system call: the kernel's log has the calls that it would refuse");
 	if (vmm_filter_open(VMM_FIRECRACKER, fc->vm.unfiltered, &filter, err) < 0)
 		return -1;
 	/* The label is no argument of Firecracker's, which takes an id of letters and digits alone. */

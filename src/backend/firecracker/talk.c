@@ -151,7 +151,7 @@ static int call_api(struct firecracker *fc, const char *method, const char *path
 	if (fc->api)
 		return api_call(fc->api, method, path, body, fn, fc, err);
 	json_decref(body);
-	return error_set(err, ERR_CONFLICT, "Firecracker cannot be told anything now");
+	return error_set(err, ERR_CONFLICT, "Firecracker cannot take a command now");
 }
 
 static void on_told(void *data, const json_t *body, const struct error *why)
@@ -176,7 +176,8 @@ int fc_power_button(struct vm *vm, struct error *err)
 	if (!vm)
 		return error_set(err, ERR_NOT_FOUND, "there is no VM to switch off");
 	if (!backend_has_power_button(&backend_firecracker, fc_of(vm)->architecture))
-		return error_set(err, ERR_UNSUPPORTED, "Firecracker has no key for a machine of %s",
+		return error_set(err, ERR_UNSUPPORTED,
+				 "Firecracker cannot press a power button of a machine of %s",
 				 architecture_name(fc_of(vm)->architecture));
 	return call_api(fc_of(vm), "PUT", "/actions",
 			json_pack("{s:s}", "action_type", "SendCtrlAltDel"), on_told, err);
@@ -213,7 +214,7 @@ int fc_pause(struct vm *vm, vm_done_fn *fn, void *data, struct error *err)
 	struct firecracker *fc = fc_of(vm);
 
 	if (fc->pausing.fn)
-		return error_set(err, ERR_CONFLICT, "it is being paused");
+		return error_set(err, ERR_CONFLICT, "the machine is already being paused");
 	fc->pausing = (struct fc_waiting){fn, data};
 	if (call_api(fc, "PATCH", "/vm", json_pack("{s:s}", "state", "Paused"), on_paused, err) ==
 	    0)

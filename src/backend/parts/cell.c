@@ -231,7 +231,7 @@ static int start_bwrap(const struct cell_spec *spec, struct cell *cell, struct e
 	if (!argv)
 		return -1;
 	if (spec->nfds + spec->ndata + 3 > ARRAY_SIZE(fds))
-		return error_set(err, ERR_INTERNAL, "a cell with too many descriptors");
+		return error_set(err, ERR_INTERNAL, "the cell has too many descriptors");
 	/* Our ends are kept in cell; the others are for the child. The hold "pipe" is a socket, whose
 	 * other end may be gone without a SIGPIPE. */
 	if (fd_pipe(ends, err) < 0)

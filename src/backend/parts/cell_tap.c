@@ -54,9 +54,9 @@ static const char *const step_text[] = {
 	[STEP_USERS] = "the cell's user namespace",
 	[STEP_NETWORK] = "the cell's network namespace",
 	[STEP_TUN] = TUN,
-	[STEP_TAP] = "a tap in the cell",
-	[STEP_UP] = "a tap in the cell, to be up",
-	[STEP_PACKET] = "a packet socket in the cell",
+	[STEP_TAP] = "make a tap in the cell",
+	[STEP_UP] = "bring up the tap in the cell",
+	[STEP_PACKET] = "open a packet socket in the cell",
 };
 
 struct tap_report {

@@ -112,7 +112,7 @@ void host_find_networks(struct backend_host *host)
 	else if (routes && table >= 0 && host_routes_read(table, routes, &why) == 0 &&
 		 !routes->has_default)
 		snprintf(host->nat_reason, sizeof(host->nat_reason),
-			 "this host has no default route: the link of nat leads nowhere");
+			 "this host has no default route: a machine on nat reaches nothing");
 	host->bridged_available = tap_check(NULL, &why) == 0;
 	if (!host->bridged_available)
 		snprintf(host->bridged_reason, sizeof(host->bridged_reason), "%.255s", why.msg);

@@ -157,7 +157,8 @@ static int take_route_reply(struct host_routes *routes, const struct netlink_rep
 		return 0;
 	case NLMSG_ERROR:
 		if (!netlink_head(reply->body, &error, sizeof(error), &rest))
-			return error_set(err, ERR_IO, "rtnetlink: the kernel's answer is cut");
+			return error_set(err, ERR_IO,
+					 "rtnetlink: the kernel's answer is incomplete");
 		return error_errno(err, -error.error, "rtnetlink");
 	case RTM_NEWROUTE:
 		take_route(routes, reply->body);

@@ -49,7 +49,7 @@ static int need_subordinate(const char *path, unsigned long own, unsigned long *
 		return 0;
 	return error_set(
 		err, ERR_UNAVAILABLE,
-		"shared directories need subordinate ids, and %s has none for uid %u: as root, usermod " SUBIDS_TEXT
+		"shared directories need subordinate ids, and %s has none for user %u: as root, run usermod " SUBIDS_TEXT
 		" USER",
 		path, (unsigned)geteuid());
 }

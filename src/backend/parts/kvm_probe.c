@@ -81,7 +81,7 @@ void kvm_judge_kernel(struct kvm_facts *facts, bool pvm, bool for_pvm)
 		set_verdict(
 			facts, facts->kvm == KVM_SLOW ? KVM_SLOW : KVM_UNSUITED,
 			PVM_WORDS
-			", which runs at speed only kernels that are built for it; the kernel is not known to be one");
+			", which runs only kernels that are built for it at full speed; this kernel is not known to be built for it");
 }
 
 bool kvm_can_serve(const struct kvm_facts *facts, enum accelerator wanted)
@@ -106,7 +106,7 @@ static bool denied_to_vm_user(struct kvm_facts *facts)
 	set_verdict(
 		facts, KVM_DENIED,
 		KVM_DEVICE
-		" is root's alone, and a VM of root runs as a user of its own: groupadd -f -r kvm && chgrp kvm " KVM_DEVICE
+		" can be opened only by root, and a VM that root starts runs as another user: groupadd -f -r kvm && chgrp kvm " KVM_DEVICE
 		" && chmod 660 " KVM_DEVICE);
 	return true;
 }
@@ -140,7 +140,7 @@ static void run_probe(int kvm_fd, int out)
 	uint64_t limit = limit_get(LIMIT_PROBE_LOOP_MS) * NS_PER_MS;
 
 	if (kvm_loop_run(kvm_fd, limit, &result, &why) < 0) {
-		set_verdict(&facts, KVM_BROKEN, KVM_DEVICE " opens and does not work: %.180s",
+		set_verdict(&facts, KVM_BROKEN, KVM_DEVICE " opens, but does not work: %.180s",
 			    why.msg);
 	} else {
 		facts.untaken = result.untaken;
@@ -174,8 +174,7 @@ static void hear_child(int from, pid_t pid, struct kvm_facts *facts)
 		facts->untaken = heard.untaken;
 		set_verdict(facts, heard.kvm, "%s", heard.reason);
 	} else {
-		set_verdict(facts, KVM_HUNG,
-			    KVM_DEVICE " opens, and the probe of it hangs or dies");
+		set_verdict(facts, KVM_HUNG, KVM_DEVICE " opens, but the test of it hangs or dies");
 	}
 	kill(pid, SIGKILL);
 }

@@ -51,7 +51,7 @@ char *program_virtiofsd(struct error *err)
 		if (program_is(named))
 			return path_absolute(named, err);
 		error_set(err, ERR_UNAVAILABLE,
-			  "%s, which MICROAGENT_VIRTIOFSD names, is no program that can be run",
+			  "%s, which MICROAGENT_VIRTIOFSD names, is not a program that can be run",
 			  named);
 		return NULL;
 	}

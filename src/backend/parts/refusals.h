@@ -6,22 +6,21 @@
 
 #include "backend/backend.h"
 
-#define REFUSED_SCOPE                                                                             \
+#define REFUSED_SCOPE                                                                                \
+	{                                                                                            \
+		"cgroup",                                                                            \
+			"this release cannot make scopes of systemd yet; give the path of a cgroup", \
+			refusal_of_scope                                                             \
+	}
+#define REFUSED_MACOS                                                                             \
 	{                                                                                         \
-		"cgroup", "this release has no scopes of systemd yet; give the path of a cgroup", \
-			refusal_of_scope                                                          \
+		"macos", "only Apple's Virtualization.framework runs macOS guests", ASKS_BY_FIELD \
 	}
-#define REFUSED_MACOS                                                                      \
-	{                                                                                  \
-		"macos", "macOS guests are run by Apple's Virtualization.framework alone", \
-			ASKS_BY_FIELD                                                      \
-	}
-#define REFUSED_BRIDGE_RATE                                                                   \
-	{                                                                                     \
-		"limits.netBytesPerSecond",                                                   \
-			"what goes over a bridge is not seen by microagent; limit it at the " \
-			"bridge, or take mode \"nat\"",                                       \
-			refusal_of_bridge_rate                                                \
+#define REFUSED_BRIDGE_RATE                                                                                             \
+	{                                                                                                               \
+		"limits.netBytesPerSecond",                                                                             \
+			"microagent does not see the traffic of a bridge; limit it at the bridge, or use mode \"nat\"", \
+			refusal_of_bridge_rate                                                                          \
 	}
 
 /* Rows about ports above 2^30 - 1. The host's own connections use the numbers from 2^30 on. */

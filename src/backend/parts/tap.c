@@ -29,8 +29,8 @@ static int check_bridge(const char *bridge, struct error *err)
 	struct ifreq request = {0};
 
 	if (strlen(bridge) >= IFNAMSIZ)
-		return error_set(err, ERR_INVALID, FIELD ": \"%.64s\" is no name of an interface",
-				 bridge);
+		return error_set(err, ERR_INVALID,
+				 FIELD ": \"%.64s\" is not the name of an interface", bridge);
 	memcpy(request.ifr_name, bridge, strlen(bridge));
 	if (fd < 0)
 		return error_errno(err, errno, FIELD);
@@ -39,7 +39,8 @@ static int check_bridge(const char *bridge, struct error *err)
 				 bridge);
 	request.ifr_data = (void *)&driver;
 	if (ioctl(fd, SIOCETHTOOL, &request) < 0 || strcmp(driver.driver, "bridge") != 0)
-		return error_set(err, ERR_INVALID, FIELD ": the interface %s is no bridge", bridge);
+		return error_set(err, ERR_INVALID, FIELD ": the interface %s is not a bridge",
+				 bridge);
 	return 0;
 }
 

@@ -71,7 +71,7 @@ static int find_kind(const char *path, enum virtiofsd_kind *out, struct error *e
 	text = buf_string(&answer);
 	if (read_version(text, out) < 0)
 		return error_set(err, ERR_UNAVAILABLE,
-				 "%s does not say its version as a virtiofsd does", path);
+				 "the answer of %s to --version is not that of a virtiofsd", path);
 	snprintf(facts.share_program, sizeof(facts.share_program), "%s", thing);
 	snprintf(facts.share_said, sizeof(facts.share_said), "%.*s", (int)strcspn(text, "\n"),
 		 text);
@@ -111,9 +111,10 @@ int virtiofsd_check(const struct virtiofsd *program, const struct virtiofsd_serv
 				 "timeoutSeconds: %s, the virtiofsd in Rust, has no such option",
 				 program->path);
 	if (service->terms.locks)
-		return error_set(err, ERR_UNSUPPORTED,
-				 "locks: %s, the virtiofsd in Rust, keeps no locks of the guest's",
-				 program->path);
+		return error_set(
+			err, ERR_UNSUPPORTED,
+			"locks: %s, the virtiofsd in Rust, does not support locks of the guest",
+			program->path);
 	return 0;
 }
 

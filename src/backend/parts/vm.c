@@ -95,7 +95,7 @@ int vm_keep(struct vm *vm, int vmm_end, struct error *err)
 	struct stat st;
 
 	if (vm->kept_count == VM_KEPT_MAX)
-		return error_set(err, ERR_INTERNAL, "a VMM with too many channels");
+		return error_set(err, ERR_INTERNAL, "the VMM has too many channels");
 	if (fstat(vmm_end, &st) < 0)
 		return error_errno(err, errno, "socket pair");
 	vm->kept[vm->kept_count++] = st.st_ino;
@@ -114,7 +114,7 @@ int vm_keep_accepted(struct vm *vm, int our_end, struct error *err)
 	    getsockname(our_end, (struct sockaddr *)&vm->kept_peer, &vm->kept_peer_len) == 0)
 		return 0;
 	vm->kept_peer_len = 0;
-	return error_errno(err, errno, "a name for a socket");
+	return error_errno(err, errno, "cannot find a name for a socket");
 }
 
 int vm_release(struct vm *vm, struct error *err)
@@ -143,7 +143,7 @@ static int serve_proc(void *data, const struct broker_message *in, struct broker
 
 	(void)in, (void)out;
 	if (vm->proc_removed)
-		return error_set(err, ERR_DENIED, "the VMM has no /proc any more");
+		return error_set(err, ERR_DENIED, "the /proc of the VMM was already removed");
 	vm->proc_removed = true; /* tried once: it is asked for before the guest runs */
 	return cell_proc_remove(&(struct proc){vm->cell.pid, vm->cell.pidfd}, err);
 }

@@ -48,7 +48,8 @@ static void guess_end(struct vm *vm)
 	if (vm->killing)
 		return;
 	if (signal == SIGSYS)
-		snprintf(how, sizeof(how), "was killed for a system call that no VMM makes");
+		snprintf(how, sizeof(how),
+			 "was killed because it made a system call that no VMM makes");
 	else if (signal)
 		snprintf(how, sizeof(how), "died by signal %d", signal);
 	else
@@ -124,7 +125,7 @@ static void on_vm_grace_over(struct loop *loop, void *data)
 	} else if (lost) {
 		tell_lost(vm, lost);
 	} else {
-		snprintf(detail, sizeof(detail), "%s closed its monitor and went on",
+		snprintf(detail, sizeof(detail), "%s closed its monitor but did not end",
 			 vm->kind->name);
 		vm_tell_end(vm, VM_END_CRASHED, detail);
 		cell_kill(&vm->cell);

@@ -67,7 +67,7 @@ int vm_freeze(const struct vm *vm, struct descendants *below, struct error *err)
 	if (status == 0)
 		status = descendants_add(&again, &vmm, err);
 	if (status == 0 && again.count > below->count)
-		status = error_set(err, ERR_TIMEOUT, "%s starts processes", vm->kind->name);
+		status = error_set(err, ERR_TIMEOUT, "%s still starts processes", vm->kind->name);
 	descendants_close(&again);
 	if (status < 0)
 		vm_thaw(vm, below);
@@ -288,7 +288,8 @@ static int count_held_of_all(const struct vm *vm, const struct descendants *belo
 	if (count_switches(vm, below, &behind, err) < 0)
 		return -1;
 	if (behind != before)
-		return error_set(err, ERR_TIMEOUT, "%s runs while it is looked at", vm->kind->name);
+		return error_set(err, ERR_TIMEOUT, "%s was not stopped while it was examined",
+				 vm->kind->name);
 	return count;
 }
 

@@ -51,9 +51,8 @@ enum { PASST_FD_NETGATE = 3, PASST_FD_LEASE };
 
 #define NETGATE_LINE 512 /* each of its lines is shorter */
 
-#define NO_ROUTE                                                             \
-	"nat: this host has no default route: the link leads nowhere until " \
-	"the next start"
+#define NO_ROUTE \
+	"nat: this host has no default route: the machine reaches nothing until the next start"
 #define NO_RESOLVER "nat: this host has no IPv4 resolver: there is no DNS until the next start"
 
 static const char *const plain_environment[] = {"PATH=/usr/bin:/bin", "HOME=/", NULL};
@@ -83,7 +82,7 @@ int vm_net_egress(struct vm *vm, bool allow, const char *rule, struct error *err
 		return error_set(err, ERR_CONFLICT,
 				 "nothing filters the machine's network any more");
 	if (tell_netgate(vm, allow ? 'a' : 'd', rule, strlen(rule)) < 0)
-		return error_errno(err, errno, "the filter cannot be told");
+		return error_errno(err, errno, "the network filter cannot be changed");
 	return 0;
 }
 
@@ -102,7 +101,8 @@ static void on_routes(struct loop *loop, int fd, uint32_t events, void *data)
 	    tell_addresses(vm, routes) < 0) {
 		/* Shuts everything rather than to leave an address of the host open. */
 		(void)tell_netgate(vm, 'h', &all, sizeof(all));
-		log_limited(vm->log, "nat: the host's addresses are not known: all is shut");
+		log_limited(vm->log,
+			    "nat: the host's addresses are not known: all traffic is blocked");
 	}
 }
 
@@ -384,7 +384,8 @@ static int start_nat(struct vm *vm, const struct vm_boot *boot, int card_end,
 	if (start_netgate(vm, boot, card_end, gate_end, theirs, err) < 0)
 		return -1;
 	if (tell_addresses(vm, routes) < 0)
-		return error_set(err, ERR_IO, "nat: the host's addresses cannot be told");
+		return error_set(err, ERR_IO,
+				 "nat: the filter cannot be given the host's addresses");
 	vm->net.netgate_watch =
 		loop_add_fd(vm->loop, vm->net.netgate_fd, LOOP_IN, on_netgate_line, vm, err);
 	if (!vm->net.netgate_watch)

@@ -42,7 +42,7 @@ static int take_run_dir(const struct vm *vm, struct error *err)
 	steal_fd(&run);
 	for (size_t i = 0; (errno = 0, entry = readdir(dir)); i++) {
 		if (i == limit_get(LIMIT_SEVER_NAMES))
-			return error_set(err, ERR_IO, "%s has made more than %zu names in %s",
+			return error_set(err, ERR_IO, "%s has made more than %zu files in %s",
 					 vm->kind->name, i, VM_RUN_DIR);
 		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0 &&
 		    unlinkat(dirfd(dir), entry->d_name, 0) < 0)
@@ -139,7 +139,8 @@ static int kill_started_since(const struct vm *vm, struct error *err)
  * as count_left(). */
 static int count_left_of_both(const struct vm *vm, struct error *err)
 {
-	int left = vm->cut ? count_left(vm, err) : error_set(err, ERR_INVALID, "nothing was cut");
+	int left = vm->cut ? count_left(vm, err)
+			   : error_set(err, ERR_INVALID, "the machine was not cut off");
 
 	if (left == 0 && broker_asker()) {
 		left = kill_started_since(vm, err);
@@ -160,7 +161,7 @@ static int serve_sever(void *data, const struct broker_message *in, struct broke
 	int count;
 
 	if (in->len != 1)
-		return error_set(err, ERR_INVALID, "no step of a quarantine");
+		return error_set(err, ERR_INVALID, "the request is not a step of a quarantine");
 	if (in->bytes[0] == ASK_TO_CUT)
 		return vm->cut ? 0 : cut(vm, err);
 	count = count_left_of_both(vm, &left);
@@ -197,13 +198,13 @@ int vm_end_all(struct vm *vm, struct error *err)
 	struct error why = {0};
 
 	if (vm->quarantined)
-		return error_set(err, ERR_CONFLICT, "it was quarantined, and is kept");
+		return error_set(err, ERR_CONFLICT, "the machine was quarantined, so it is kept");
 	broker_cut_ways();
 	while (!kill_all_below(vm, broker_asker(), &why)) {
 		if (why.code)
 			return error_copy(err, &why);
 		if (clock_mono_ns() > deadline)
-			return error_set(err, ERR_TIMEOUT, "processes of it did not end");
+			return error_set(err, ERR_TIMEOUT, "processes of the machine did not end");
 		nanosleep(&moment, NULL);
 	}
 	return 0;

@@ -31,9 +31,10 @@ int accelerator_foreign(enum accelerator wanted, enum architecture machine, enum
 			char reason[256], struct error *err)
 {
 	if (wanted == ACCELERATOR_KVM) {
-		error_set(err, ERR_UNSUPPORTED,
-			  "accelerator kvm: this host is %s, and KVM runs no machine of %s",
-			  architecture_name(architecture_of_host()), architecture_name(machine));
+		error_set(
+			err, ERR_UNSUPPORTED,
+			"accelerator kvm: this host is %s, and KVM on it cannot run a machine of %s",
+			architecture_name(architecture_of_host()), architecture_name(machine));
 		return error_reason(err, REASON_NO_KVM, "");
 	}
 	if (wanted == ACCELERATOR_TCG)

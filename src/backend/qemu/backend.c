@@ -77,10 +77,10 @@ static const char *what_is_untested(const struct backend_host *host)
 	if (architecture_of_host() != ARCHITECTURE_AMD64)
 		return "no machine was ever run on a host of this architecture";
 	if (host->accelerator == ACCELERATOR_KVM)
-		return "Linux guests were run under a paravirtual KVM alone, with a kernel that was built for it";
+		return "Linux guests were run only under a paravirtual KVM, with a kernel that was built for it";
 	return host->tested_on
 		       ? NULL
-		       : "this host's system is none that it was tested on (Debian 12 and 13)";
+		       : "it was not tested on this host's system (it was tested on Debian 12 and 13)";
 }
 
 /* Finds the architectures whose machines can run, and why others cannot. */

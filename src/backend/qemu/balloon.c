@@ -97,13 +97,14 @@ int qemu_balloon(struct vm *vm, int64_t mib, vm_balloon_fn *fn, void *data, stru
 	if (qemu->origin != VM_COLD) {
 		error_set(
 			err, ERR_UNSUPPORTED,
-			"a machine that was restored, or that others are to be restored from, has no balloon: they share its memory");
+			"a machine that was restored, or from which others are restored, has no balloon: these machines share memory");
 		return error_reason(err, REASON_SESSION_RESTORED, "");
 	}
 	if (qemu->balloon.fn)
 		return error_set(err, ERR_CONFLICT, "the balloon is being set by another request");
 	if (mib > qemu->memory_mib)
-		return error_set(err, ERR_INVALID, "the machine has %lld MiB, and cannot get %lld",
+		return error_set(err, ERR_INVALID,
+				 "the machine has only %lld MiB, and cannot have %lld",
 				 (long long)qemu->memory_mib, (long long)mib);
 	arguments = json_pack("{s:I}", "value", (json_int_t)mib * MIB);
 	if (!arguments)

@@ -33,11 +33,11 @@ int check_architecture(enum architecture machine, struct error *err)
 		return 0;
 	return error_set(
 		err, ERR_UNSUPPORTED,
-		"config.architecture: machines of amd64 are not run on hosts of %s, which have no time-stamp counter to keep their time by",
+		"config.architecture: hosts of %s cannot run machines of amd64, because they lack the time-stamp counter by which these keep time",
 		architecture_name(host));
 }
 
-#define HIGH_PORT "the vsock device of QEMU's machines takes ports up to 1073741823"
+#define HIGH_PORT "the vsock device of QEMU's machines has no ports above 1073741823"
 
 const struct backend_refusal qemu_refusals[] = {
 	REFUSED_MACOS,

@@ -349,7 +349,7 @@ int command_line_build(const struct machine *m, struct argv *argv, struct error 
 
 	if (!row)
 		return error_set(err, ERR_UNSUPPORTED,
-				 "there is no QEMU machine for this architecture and accelerator");
+				 "QEMU has no machine for this architecture and accelerator");
 	add_identity(argv, m);
 	add_machine(argv, m, row);
 	add_channels(argv, m, row);

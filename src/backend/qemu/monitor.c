@@ -21,7 +21,7 @@ static const struct {
 	{"subsystem-reset", VM_END_RESET, "the guest was reset by one of its devices"},
 	{"host-qmp-quit", VM_END_KILLED, "QEMU was told to quit"},
 	{"host-signal", VM_END_CRASHED, "QEMU was ended by a signal from outside"},
-	{"host-error", VM_END_CRASHED, "QEMU met an error of the host"},
+	{"host-error", VM_END_CRASHED, "an error of the host ended QEMU"},
 };
 
 static void on_shutdown(struct qemu *qemu, const json_t *body)
@@ -74,10 +74,10 @@ static const struct {
 	const char *reason, *text;
 } stop_table[] = {
 	{"internal-error", "the accelerator cannot run an instruction or a state of the guest"},
-	{IO_ERROR, "an error of a disk"},
+	{IO_ERROR, "a disk has an error"},
 	{"guest-panicked", "the guest's kernel panicked"},
-	{"suspended", "the guest suspended itself, and nobody would wake it"},
-	{"watchdog", "the guest's watchdog"},
+	{"suspended", "the guest suspended itself, and nothing would wake it"},
+	{"watchdog", "the guest's watchdog stopped it"},
 };
 
 static bool is_fine(const struct qemu *qemu, const char *reason)
@@ -94,7 +94,7 @@ static bool is_fine(const struct qemu *qemu, const char *reason)
  * that QEMU still holds for them. vm_grace() makes sure that QEMU ends. */
 static void give_up(struct qemu *qemu, const char *reason)
 {
-	const char *text = "a reason that is not known";
+	const char *text = "the reason is not known";
 	char detail[128];
 	struct error ignored;
 

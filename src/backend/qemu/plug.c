@@ -182,7 +182,7 @@ static void on_unplug_timer(struct loop *loop, void *data)
 
 	(void)loop;
 	qemu->plug.timer = NULL;
-	error_set(&why, ERR_TIMEOUT, "the guest does not let go of the device");
+	error_set(&why, ERR_TIMEOUT, "the guest does not release the device");
 	end_servers(qemu);
 	tell_plugged(qemu, qemu->plug.why.code ? &qemu->plug.why : &why);
 }
@@ -341,13 +341,14 @@ static int may_attach(const struct qemu *qemu, size_t count, struct error *err)
 	if (qemu->ram == RAM_PRIVATE) {
 		error_set(
 			err, ERR_CONFLICT,
-			"the machine shares its memory with others of its template, and virtiofsd with none: a session that is to have a directory is made with one, or without its template");
+			"the machine shares its memory with other machines of its template, and virtiofsd cannot work with such memory: a session that needs a directory must be made with one, or without its template");
 		return error_reason(err, REASON_SESSION_RESTORED, "");
 	}
 	if (qemu->plug.count)
-		return error_set(err, ERR_CONFLICT, "the machine's spare port is taken");
+		return error_set(err, ERR_CONFLICT, "the machine's spare port is already in use");
 	if (count < 1 || count > PLUGS_MAX)
-		return error_set(err, ERR_INVALID, "the machine's spare port is for %d directories",
+		return error_set(err, ERR_INVALID,
+				 "the machine's spare port takes at most %d directories",
 				 PLUGS_MAX);
 	if (qemu->vm.killing || qemu->vm.severing || !vm_is_alive(&qemu->vm))
 		return error_set(err, ERR_CONFLICT, "the VM is ending or severed");
@@ -417,7 +418,8 @@ int qemu_share_detach(struct vm *vm, vm_share_fn *fn, void *data, struct error *
 
 	if (qemu->plug.count == 0 || qemu->plug.slots[0].has != SLOT_DEVICE || qemu->plug.leaving ||
 	    !qemu->plug.slots[0].server)
-		return error_set(err, ERR_CONFLICT, "there is no directory to be taken away");
+		return error_set(err, ERR_CONFLICT,
+				 "the machine has no directory that can be taken away");
 	qemu->plug.fn = fn;
 	qemu->plug.data = data;
 	if (begin_taking_back(qemu, err) == 0)

@@ -166,7 +166,7 @@ static int enqueue(struct qmp *q, struct buf *queue, const char *command, json_t
 		p++;
 	if (p == q->pending + PENDING_MAX)
 		return error_set(err, ERR_UNAVAILABLE,
-				 "QEMU has too many monitor commands unanswered");
+				 "too many commands to QEMU's monitor wait for an answer");
 	json_auto_t *doc =
 		json_pack("{s:s, s:I}", "execute", command, "id", (json_int_t)q->next_id);
 	if (!doc || (arguments && json_object_set(doc, "arguments", arguments) < 0))
@@ -218,7 +218,7 @@ int qmp_send_fd(struct qmp *q, const char *command, json_t *arguments, int fd, q
 	/* The first of the bytes that wait carry the descriptor. */
 	ssize_t n = fd_send_passing(q->fd, buf_bytes(&q->out), q->out.len, &fd, 1, MSG_DONTWAIT);
 	if (n < 0) {
-		error_errno(err, errno, "QEMU's monitor takes no descriptor");
+		error_errno(err, errno, "QEMU's monitor did not accept a descriptor");
 		buf_consume(&q->out, q->out.len);
 		for (size_t i = 0; i < PENDING_MAX; i++) {
 			if (q->pending[i].id != id)
@@ -267,12 +267,13 @@ static int qmp_take_answer(struct qmp *q, const json_t *doc, struct error *err)
 	struct error why;
 
 	if (!result && !json_is_object(failure))
-		return error_set(err, ERR_IO, "neither event nor answer");
+		return error_set(err, ERR_IO, "a message is neither an event nor an answer");
 	if (!json_is_integer(id) || json_integer_value(id) <= 0)
-		return result ? 0 : error_set(err, ERR_IO, "an error without a command");
+		return result ? 0 : error_set(err, ERR_IO, "an error does not name its command");
 	if (!result) {
 		const char *text = json_text(failure, "desc", NULL);
-		error_set(&why, ERR_IO, "QEMU: %.400s", text ? text : "unnamed error");
+		error_set(&why, ERR_IO, "QEMU: %.400s",
+			  text ? text : "the error has no description");
 	}
 	for (size_t i = 0; i < PENDING_MAX; i++) {
 		if (q->pending[i].id == (uint64_t)json_integer_value(id)) {
@@ -290,10 +291,10 @@ static int qmp_take_line(struct qmp *q, const uint8_t *line, size_t len, struct 
 	if (!doc)
 		return -1;
 	if (!json_is_object(doc))
-		return error_set(err, ERR_IO, "a message that is no object");
+		return error_set(err, ERR_IO, "a message is not an object");
 	if (q->phase == PHASE_GREETING) {
 		if (!json_is_object(json_object_get(doc, "QMP")))
-			return error_set(err, ERR_IO, "no greeting");
+			return error_set(err, ERR_IO, "the first message is not a greeting");
 		loop_remove(steal_ptr(&q->greeting_timer));
 		q->phase = PHASE_NEGOTIATE;
 		if (enqueue(q, &q->out, "qmp_capabilities", NULL, on_capabilities, q, err) < 0)
@@ -305,7 +306,7 @@ static int qmp_take_line(struct qmp *q, const uint8_t *line, size_t len, struct 
 		return qmp_take_answer(q, doc, err);
 	const json_t *body = json_object_get(doc, "data");
 	if (!json_is_string(event) || (body && !json_is_object(body)))
-		return error_set(err, ERR_IO, "malformed event");
+		return error_set(err, ERR_IO, "an event is malformed");
 	if (q->events.event)
 		q->events.event(q->events.data, json_string_value(event), body);
 	return 0;
@@ -342,7 +343,7 @@ static int qmp_receive(struct qmp *q)
 		room = size ? buf_reserve(&q->in, size, NULL) : NULL;
 	}
 	if (!room) {
-		error_set(&why, ERR_IO, "a message longer than %zu bytes", q->in.limit);
+		error_set(&why, ERR_IO, "a message is longer than %zu bytes", q->in.limit);
 		shut_with(q, &why);
 		return 0;
 	}
@@ -380,7 +381,7 @@ static void on_no_greeting(struct loop *loop, void *data)
 
 	(void)loop;
 	q->greeting_timer = NULL;
-	error_set(&why, ERR_TIMEOUT, "no greeting within %" PRIu64 " ms",
+	error_set(&why, ERR_TIMEOUT, "there was no greeting within %" PRIu64 " ms",
 		  limit_get(LIMIT_QMP_GREETING_MS));
 	qmp_enter(q);
 	shut_with(q, &why);

@@ -23,7 +23,7 @@ int qemu_pause(struct vm *vm, vm_done_fn *fn, void *data, struct error *err)
 {
 	struct qemu *qemu = qemu_of(vm);
 	if (qemu->pausing.fn)
-		return error_set(err, ERR_CONFLICT, "it is being paused");
+		return error_set(err, ERR_CONFLICT, "the machine is already being paused");
 	if (qmp_send(qemu->qmp, "stop", NULL, on_vm_paused, qemu, err) < 0)
 		return -1;
 	qemu->pausing = (struct qemu_waiter){fn, data};

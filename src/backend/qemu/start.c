@@ -229,7 +229,8 @@ static int spawn_with_kernel(struct qemu *qemu, const struct vm_boot *boot,
 			return 0;
 		/* As where a user may have no namespace but bwrap's, or the name has gone. */
 		if (qemu->vm.log)
-			log_line(qemu->vm.log, "the kernel is copied into the cell: %s", why.msg);
+			log_line(qemu->vm.log, "the kernel had to be copied into the cell: %s",
+				 why.msg);
 	}
 	spec.nfiles = 0;
 	spec.ndata = ARRAY_SIZE(data);
@@ -282,8 +283,9 @@ int qemu_start(struct qemu *qemu, const struct vm_boot *boot, const struct qemu_
 	if (vmm_filter_mode(FILTER_VARIABLE, &qemu->vm.unfiltered, err) < 0)
 		return -1;
 	if (qemu->vm.unfiltered && qemu->vm.log)
-		log_line(qemu->vm.log,
-			 "no system call is refused to QEMU: what would be is in the kernel's log");
+		log_line(
+			qemu->vm.log,
+			"the filter refuses QEMU no system call: the kernel's log has the calls that it would refuse");
 	if (vmm_filter_open(VMM_QEMU, qemu->vm.unfiltered, &filter, err) < 0 ||
 	    build_qemu_words(qemu, boot, &programs, &handed, &words, err) < 0)
 		return -1;
