@@ -48,7 +48,7 @@ static int check_rule_count(const json_t *list, const char *key, size_t most, st
 	if (count <= most)
 		return 0;
 	return error_set(err, ERR_INVALID,
-			 PATH ".%s: %zu entries are given, and at most %zu are kept", key, count,
+			 PATH ".%s: %zu entries are given, and at most %zu are allowed", key, count,
 			 most);
 }
 
@@ -101,11 +101,10 @@ int decode_egress(const struct config_decode *d, const json_t *network, enum net
 		return 0;
 	if (mode != NETWORK_NAT)
 		return error_set(err, ERR_INVALID,
-				 PATH " goes with mode \"nat\" only, and mode is \"%s\": %s",
+				 PATH " needs mode \"nat\", and mode is \"%s\": %s",
 				 network_mode_names[mode],
-				 mode == NETWORK_BRIDGED
-					 ? "nothing is filtered on a bridge"
-					 : "an isolated guest reaches nothing by any name");
+				 mode == NETWORK_BRIDGED ? "nothing is filtered on a bridge"
+							 : "an isolated guest reaches nothing");
 	if ((d->strict && json_only_keys(egress, PATH, keys, err) < 0) ||
 	    decode_names(egress, canonical, err) < 0 ||
 	    decode_prefixes(d, egress, PATH, "prefixes", config_check_egress_prefix, canonical,

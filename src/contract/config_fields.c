@@ -82,7 +82,7 @@ const struct config_field config_fields[] = {
 	{"kernelPath", TEXT(kernel_path), .decode = decode_kernel_path, .host_file = true},
 	{"rootfsPath", TEXT(rootfs_path), .decode = decode_rootfs_path, .host_file = true},
 	{"rootfsBase", TEXT(rootfs_base), .decode = decode_rootfs_base, .host_file = true,
-	 .sample = "\"/b\"", .saved = SAVED_WITH, .unsaved = "a disk that is no layer",
+	 .sample = "\"/b\"", .saved = SAVED_WITH, .unsaved = "a disk that is not a layer",
 	 .qemu_alone = "only QEMU reads disks that are layers"},
 	{"stateDir", TEXT(state_dir), .decode = decode_state_dir, .said_anew = true},
 	{"memoryMiB", NUMBER(memory_mib), .decode = decode_memory},
@@ -92,7 +92,7 @@ const struct config_field config_fields[] = {
 	 .saved = SAVED_WITHOUT, .unsaved = "a second disk"},
 	{"vsockListeners", JSON(vsock_listeners), .decode = decode_vsock_listeners,
 	 .sample = "[{\"port\":2048,\"target\":\"127.0.0.1:1\"}]", .saved = SAVED_WITHOUT,
-	 .unsaved = "a vsock listener"},
+	 .unsaved = "a listener of the host"},
 	{"network", OWN(bind_network), .decode = decode_network},
 	{"mediation", JSON(mediation), .decode = decode_mediation,
 	 .sample = "{\"enabled\":true,\"required\":true,\"port\":2048,\"target\":\"127.0.0.1:1\","
@@ -233,7 +233,7 @@ const char *config_saving_obstacle(const json_t *config, bool restored)
 	if (json_array_size(json_object_get(network, "portForwards")) > 0)
 		return "a published port";
 	if (number_in(limits, "diskBytesPerSecond") || number_in(limits, "diskOpsPerSecond"))
-		return "a rate of the disks";
+		return "a rate limit of its disks";
 	for (const struct config_field *field = config_fields; field->key; field++) {
 		bool given = json_object_get(config, field->key) != NULL;
 

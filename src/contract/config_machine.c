@@ -39,7 +39,7 @@ int decode_macos(struct config_decode *d, struct error *err)
 		if (json_object_get(d->in, linux_keys[i]))
 			return error_set(
 				err, ERR_INVALID,
-				"config.%s is a Linux guest's: leave it out, or leave out config.macos",
+				"config.%s is only for Linux guests: leave it out, or leave out config.macos",
 				linux_keys[i]);
 	for (size_t i = 0; keys[i]; i++) {
 		const char *path = NULL;

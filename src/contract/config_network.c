@@ -62,7 +62,7 @@ static int refuse_overlap(json_t *seen, const json_t *out, const char *path, str
 	if (other && (!strcmp(host, any) || !strcmp(other, any)))
 		return error_set(
 			err, ERR_INVALID,
-			"%s has the host port %d of another forward: %s and %s are one address",
+			"%s has the same host port %d as another forward: %s and %s are the same address",
 			path, port, host, other);
 	value = json_string(host);
 	return other ? (json_decref(value), 0) : json_put(seen, key, value, err);
@@ -104,18 +104,17 @@ static bool is_isolated_only(const struct config_decode *d)
 int config_check_prefix(struct prefix prefix, const char *what, struct error *err)
 {
 	if (prefix.bits == 0)
-		return error_set(err, ERR_INVALID,
-				 "%s is every address there is: name those that the guest needs",
-				 what);
-	if (prefix.address >> 24 == IN_LOOPBACKNET)
 		return error_set(
 			err, ERR_INVALID,
-			"%s is the guest's own loopback; nothing of this host's is reached by it",
-			what);
+			"%s is the prefix of all addresses: name those that the guest needs", what);
+	if (prefix.address >> 24 == IN_LOOPBACKNET)
+		return error_set(err, ERR_INVALID,
+				 "%s is the guest's own loopback; it does not lead to this host",
+				 what);
 	if (prefix_is_secret(prefix))
 		return error_set(
 			err, ERR_INVALID,
-			"%s is link-local or where a cloud tells its machines their secrets, which no guest reaches",
+			"%s is link-local or the address of a cloud's metadata service; no guest can reach it",
 			what);
 	return 0;
 }
@@ -127,7 +126,7 @@ int config_check_egress_prefix(struct prefix prefix, const char *what, struct er
 	if (prefix_is_not_public(prefix))
 		return error_set(
 			err, ERR_INVALID,
-			"%s is no place on the public internet, and stays shut whatever is listed: if it is private, config.network.allow opens it",
+			"%s is not on the public internet, and stays blocked even when it is listed: if it is private, config.network.allow opens it",
 			what);
 	return 0;
 }
@@ -179,7 +178,7 @@ int decode_prefixes(const struct config_decode *d, const json_t *in, const char 
 		    prefix_parse(text, &prefix) < 0)
 			return error_set(
 				err, ERR_INVALID,
-				"%s must be an IPv4 prefix like \"192.168.1.0/24\", without bits behind its length",
+				"%s must be an IPv4 prefix like \"192.168.1.0/24\", in which all bits after the prefix are 0",
 				item);
 		/* A record may be older than the rule, and must still be readable. */
 		if (d->strict && check(prefix, item, err) < 0)
@@ -219,8 +218,7 @@ int decode_network(struct config_decode *d, struct error *err)
 		return -1;
 	if (name && mode != NETWORK_BRIDGED)
 		return error_set(err, ERR_INVALID,
-				 PATH
-				 ".interface goes with mode \"bridged\" only, and mode is \"%s\"",
+				 PATH ".interface needs mode \"bridged\", and mode is \"%s\"",
 				 network_mode_names[mode]);
 	if ((name && json_put_string(out, "interface", name, err) < 0) ||
 	    decode_list(d, network, PATH, "portForwards", forward_keys, decode_forward, out, err) <
@@ -236,14 +234,14 @@ int decode_network(struct config_decode *d, struct error *err)
 			".portForwards need mode \"nat\" or \"bridged\", and mode is \"isolated\"");
 	if (mode != NETWORK_NAT && json_array_size(json_object_get(network, "allow")))
 		return error_set(err, ERR_INVALID,
-				 PATH ".allow goes with mode \"nat\" only, and mode is \"%s\"",
+				 PATH ".allow needs mode \"nat\", and mode is \"%s\"",
 				 network_mode_names[mode]);
 	if (decode_prefixes(d, network, PATH, "allow", config_check_prefix, out, err) < 0)
 		return -1;
 	allowed = json_array_size(json_object_get(out, "allow"));
 	if (d->strict && allowed > PREFIXES_ALLOW_MAX)
 		return error_set(err, ERR_INVALID,
-				 PATH ".allow: %zu entries are given, and at most %d are kept",
+				 PATH ".allow: %zu entries are given, and at most %d are allowed",
 				 allowed, PREFIXES_ALLOW_MAX);
 	if (decode_egress(d, network, (enum network_mode)mode, out, err) < 0)
 		return -1;
@@ -252,7 +250,7 @@ int decode_network(struct config_decode *d, struct error *err)
 		return error_set(
 			err, ERR_INVALID,
 			PATH
-			".interface: mode \"bridged\" needs the name of a bridge, or with apple-vf of an interface");
+			".interface: mode \"bridged\" needs the name of a bridge (with the backend apple-vf, of an interface)");
 	return json_put(d->out, "network", json_incref(out), err);
 }
 

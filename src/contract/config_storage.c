@@ -69,8 +69,9 @@ static int decode_disk(struct config_decode *d, const json_t *item, const char *
 	if (decode_name(item, path, "name", seen, out, err) < 0)
 		return -1;
 	if (!strcmp(json_text(out, "name", NULL), "rootfs"))
-		return error_set(err, ERR_INVALID, "%s.name must not be \"rootfs\", the root disk",
-				 path);
+		return error_set(
+			err, ERR_INVALID,
+			"%s.name must not be \"rootfs\", which is the name of the root disk", path);
 	if (decode_host_path(item, path, out, err) < 0 ||
 	    decode_mountpoint(d, item, path, out, err) < 0 ||
 	    decode_direct(item, path, out, err) < 0)
@@ -118,7 +119,7 @@ static int decode_caching(const json_t *item, const char *path, json_t *out, str
 	if (timeout && cache == SHARE_CACHE_NONE)
 		return error_set(
 			err, ERR_INVALID,
-			"%s.timeoutSeconds says how long names and attributes are kept, and with the cache \"none\" nothing is",
+			"%s.timeoutSeconds says how long names and attributes are kept, but the cache \"none\" keeps nothing",
 			path);
 	if (locks && !timeout && !*json_text(item, "cache", ""))
 		cache = SHARE_CACHE_NONE;

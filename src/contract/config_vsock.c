@@ -111,14 +111,15 @@ static int decode_configured(struct config_decode *d, const json_t *given, struc
 	if (!m->enabled)
 		return error_set(
 			err, ERR_INVALID,
-			"config.mediation.enabled must be true where mediation is configured");
+			"config.mediation.enabled must be true if config.mediation is given");
 	if (decode_port(given, "config.mediation", JSON_REQUIRED, &m->port, err) < 0 ||
 	    decode_host_port(given, "config.mediation", "target", JSON_REQUIRED, &m->target, err) <
 		    0)
 		return -1;
 	if (m->required && !m->fail_closed)
-		return error_set(err, ERR_INVALID,
-				 "config.mediation.failClosed must be true where required is");
+		return error_set(
+			err, ERR_INVALID,
+			"config.mediation.failClosed must be true if config.mediation.required is true");
 	/* A listener on the mediation port is refused with any target: two channels would become
 	 * one. */
 	for (size_t i = 0; i < json_array_size(listeners); i++) {
@@ -127,7 +128,8 @@ static int decode_configured(struct config_decode *d, const json_t *given, struc
 		if (json_integer_value(json_object_get(listener, "port")) == m->port)
 			return error_set(
 				err, ERR_INVALID,
-				"config.mediation.port is also config.vsockListeners[%zu].port", i);
+				"config.mediation.port must differ from config.vsockListeners[%zu].port",
+				i);
 	}
 	if (json_put(out, "enabled", json_true(), err) < 0 ||
 	    json_put(out, "required", json_boolean(m->required), err) < 0 ||

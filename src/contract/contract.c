@@ -120,17 +120,16 @@ static json_t *descriptions_json(const struct field_row *rows, struct error *err
 static json_t *mediation_json(struct error *err)
 {
 	static const struct field_row modes[] = {
-		{"requiredMode",
-		 "required must come with failClosed: true, and is refused without"},
+		{"requiredMode", "required is refused without failClosed: true"},
 		{"breakMode",
-		 "While the target is not reached, connections are closed and mediation is not ready: take it as closed"},
+		 "While the target cannot be reached, connections are closed and mediation is not ready"},
 		{NULL, NULL},
 	};
 	json_auto_t *mediation = json_object();
 
 	if (json_put_string(
 		    mediation, "primitive",
-		    "A connection over vsock from the guest to the host, by which the guest reaches whoever decides about its work",
+		    "A vsock connection from the guest to the host, on which the guest asks a service that decides for it",
 		    err) < 0 ||
 	    json_put(mediation, "fields", contract_names(mediation_keys, err), err) < 0 ||
 	    json_put_string(mediation, "requiredMode", "failClosed", err) < 0 ||

@@ -92,7 +92,7 @@ static const char *decode_path(const json_t *object, const char *path, const cha
 	else if (climbs(value))
 		error_set(
 			err, ERR_INVALID,
-			"%s.%s must not have \"..\" in it, and is \"%.200s\": write out the path that is meant",
+			"%s.%s must not have \"..\" in it, and is \"%.200s\": write the path without it",
 			path, key, value);
 	else
 		return value;
@@ -169,8 +169,8 @@ int decode_unique(json_t *seen, const char *key, const char *path, const char *w
 	const json_t *first = json_object_get(seen, key);
 
 	if (first)
-		return error_set(err, ERR_INVALID, "%s has the %s \"%.200s\" of %s", path, what,
-				 key, json_string_value(first));
+		return error_set(err, ERR_INVALID, "%s has the same %s \"%.200s\" as %s", path,
+				 what, key, json_string_value(first));
 	return json_put_string(seen, key, path, err);
 }
 
@@ -207,12 +207,13 @@ int decode_mountpoint(struct config_decode *d, const json_t *item, const char *p
 		return -1;
 	if (!strcmp(mountpoint, "/"))
 		return error_set(err, ERR_INVALID,
-				 "%s.mountpoint must not be \"/\", where the rootfs is", path);
+				 "%s.mountpoint must not be \"/\", where the root file system is",
+				 path);
 	/* A record may be older than the rule, and must still be readable. */
 	if (d->strict && is_kernels_own(mountpoint))
 		return error_set(
 			err, ERR_INVALID,
-			"%s.mountpoint is \"%.100s\", and /proc, /sys and /dev are the guest kernel's own",
+			"%s.mountpoint is \"%.100s\", but /proc, /sys and /dev belong to the guest's kernel",
 			path, mountpoint);
 	if (d->strict && has_long_component(mountpoint))
 		return error_set(

@@ -124,7 +124,7 @@ static int refuse_console_of_session(const struct request *request, struct error
 		return 0;
 	return error_set(
 		err, ERR_INVALID,
-		"config.console: a session has no shell on its console, since what is done there would be in no audit log");
+		"config.console: a session cannot have a shell on its console, because no audit log would record what is done there");
 }
 
 /* Fills all of out but its document. */

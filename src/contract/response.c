@@ -73,8 +73,8 @@ json_t *readiness_signal(bool ready, const char *observed_at, const char *detail
 json_t *readiness_of_result(bool delivered, const char *at)
 {
 	return readiness_signal(delivered, at,
-				delivered ? "the guest's result is there"
-					  : "no result of a command has been delivered",
+				delivered ? "the guest's result was delivered"
+					  : "no result of a command was delivered",
 				NULL);
 }
 

@@ -44,7 +44,7 @@ const struct command_row command_table[COMMAND_COUNT] = {
 	[COMMAND_STOP] = {"stop", INPUT_STATE_DIR, BLOCK_EVENT, RECORDED, "Stop gracefully"},
 	[COMMAND_KILL] = {"kill", INPUT_STATE_DIR, BLOCK_EVENT, RECORDED, "Stop at once"},
 	[COMMAND_DELETE] = {"delete", INPUT_STATE_DIR, BLOCK_EVENT, ANY_STATE,
-			    "Remove the workspace, in which nothing may be alive"},
+			    "Remove the workspace; none of its processes may be running"},
 };
 static_assert(sizeof(command_table) / sizeof(command_table[0]) == COMMAND_COUNT,
 	      "a row for every command");
@@ -74,7 +74,7 @@ const struct state_facts state_facts[STATE_COUNT] = {
 	[STATE_STOPPED] = {false, "The VM has ended"},
 	[STATE_FAILED] =
 		{false,
-		 "The VM, its guest or its workload ended in failure, or never got so far; the event's detail says why"},
+		 "The VM, its guest or its workload failed or could not start; the event's detail says why"},
 };
 
 enum command command_from_name(const char *name)

@@ -391,10 +391,10 @@ WRONG = (
     (("--egress", "192.0.2.1"), "is an address, not a name: write it as the prefix 192.0.2.1/32, or give it to --allow if it is private"),
     (("--egress", "pypi.org:0"), "ports from 1 to 65535"),
     (("--egress", "*"), "is every name"),
-    (("--egress", "10.0.0.0/8"), "--egress: 10.0.0.0/8 is no place on the public internet, and stays shut whatever is listed: if it is private, --allow opens it"),
-    (("--egress", "0.0.0.0/0"), "--egress: 0.0.0.0/0 is every address there is"),
-    (("--egress-from", "rubygems"), 'there is no list "rubygems": give npm, pypi, debian or github'),
-    (("--egress", "pypi.org", "--network", "isolated"), "--egress goes with --network nat only, and --network is \"isolated\": an isolated guest"),
+    (("--egress", "10.0.0.0/8"), "--egress: 10.0.0.0/8 is not on the public internet, and stays blocked even when it is listed: if it is private, --allow opens it"),
+    (("--egress", "0.0.0.0/0"), "--egress: 0.0.0.0/0 is the prefix of all addresses"),
+    (("--egress-from", "rubygems"), 'there is no list "rubygems": it is npm, pypi, debian or github'),
+    (("--egress", "pypi.org", "--network", "isolated"), "--egress needs --network nat, and --network is \"isolated\": an isolated guest"),
     (("--egress", "pypi.org", "--network", "bridged", "--network-interface", "br0"), "nothing is filtered on a bridge"),
     (("--egress-sni", "maybe", "--egress", "pypi.org"), '--egress-sni must be required or off, and is "maybe"'),
     (("--egress-sni", "off"), "--egress-sni needs --egress or --egress-from"),
@@ -422,7 +422,7 @@ def test_no_list_of_a_machine_without_one(vm):
     assert done.returncode == 1 and "its network has no list of names, and cannot get one while it runs: --egress gives it one when it is made" in done.stderr
     assert vm("network", "allow", "vm", "https://pypi.org").returncode == 2
     done = vm("network", "allow", "vm", "172.16.0.0/12")
-    assert done.returncode == 2 and "172.16.0.0/12 is no place on the public internet" in done.stderr
+    assert done.returncode == 2 and "172.16.0.0/12 is not on the public internet" in done.stderr
 
 
 def test_nobody_listens_any_more(vm):

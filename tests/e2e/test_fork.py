@@ -191,7 +191,7 @@ def test_a_child_is_ended_while_its_command_runs(web, end, why):
     assert run(web, name, "echo here") == "here\n"
 
 
-@pytest.mark.parametrize("end, why", (("kill", "is stopped: killed"), ("quarantine", "is quarantined, and stays as it is")))
+@pytest.mark.parametrize("end, why", (("kill", "is stopped: killed"), ("quarantine", "is quarantined, so it is kept as it is")))
 def test_a_child_is_ended_while_another_is_made(web, end, why):
     name = create(web)
     fork = web.popen("session", "fork", name, "--count", "2", "--on-fork", "sleep 8")

@@ -14,7 +14,7 @@ from pools import LATER
 from test_fork import children_in_the_making, create, points, run
 
 needs_templates = pytest.mark.skipif(BACKEND != "qemu", reason="no other backend saves machines")
-KEPT = "is quarantined, and stays as it is"
+KEPT = "is quarantined, so it is kept as it is"
 
 
 def check_kept(host, name, file="/home/agent/evidence"):

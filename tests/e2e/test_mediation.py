@@ -167,7 +167,7 @@ def check_readiness(signals, port):
     for key in ("guestReady", "shellReady", "mediationReady"):
         assert signals[key]["ready"] is True and signals[key]["observedAt"] and signals[key]["detail"]
     assert f"127.0.0.1:{port}" in signals["mediationReady"]["detail"]
-    assert signals["resultReady"] == {"ready": False, "detail": "no result of a command has been delivered"}
+    assert signals["resultReady"] == {"ready": False, "detail": "no result of a command was delivered"}
 
 
 def check_channels(host, targets):

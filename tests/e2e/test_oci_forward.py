@@ -178,7 +178,7 @@ def in_network(pid):
 
 @pytest.mark.parametrize("end", ("delete", "kill"))
 def test_it_ends_with_the_machine(oci, end):
-    """However it ends, nothing is left in a namespace that lives longer, and the host's listener works again."""
+    """Whichever way: nothing is left in a namespace that is there for longer, and a listener of the host is found again."""
     with network() as space:
         refused(space, "127.0.0.1", V4)
         pid = served(oci, linux=in_network(space))
