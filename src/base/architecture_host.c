@@ -25,7 +25,7 @@ int architecture_check_host(struct error *err)
 	(void)uname(&host);
 	return error_set(
 		err, ERR_UNSUPPORTED,
-		"this host's architecture is %s, and microagent is for amd64 (x86_64) and arm64 (aarch64)",
+		"this host's architecture is %s, but microagent runs only on amd64 (x86_64) and arm64 (aarch64)",
 		host.machine);
 }
 

@@ -141,7 +141,8 @@ static bool serve_next(int sock)
 	answer.error = (struct error){0};
 	row = question.row < own.count ? &own.rows[question.row] : NULL;
 	answer.status = row ? row->duty->fn(row->data, &in, &out, &answer.error)
-			    : error_set(&answer.error, ERR_INVALID, "there is no such duty");
+			    : error_set(&answer.error, ERR_INVALID,
+					"the broker does not know this request");
 	answer.is_ending = own.deadline_ns != 0;
 	memcpy(answer.bytes, out.bytes, out.len);
 	/* The asker may get descriptors only from the broker. So a socket that the broker hands to
@@ -261,7 +262,7 @@ int broker_ask(const struct broker_duty *duty, const struct broker_message *in,
 	while (row < own.count && own.rows[row].duty != duty)
 		row++;
 	if (row == own.count)
-		return error_set(err, ERR_INTERNAL, "the broker has no such duty");
+		return error_set(err, ERR_INTERNAL, "the broker does not have this duty");
 	question.row = row;
 	memcpy(question.bytes, in->bytes, in->len);
 	if (fd_send_passing(own.sock, &question, offsetof(struct question, bytes) + in->len,

@@ -134,7 +134,7 @@ int option_caller(void *field, const char *value, struct error *err)
 		return 0;
 	return error_set(
 		err, ERR_UNAVAILABLE,
-		"a program of microagent %s has started this one, which is of " MICROAGENT_VERSION
-		": another version was installed meanwhile, and the next start is of one",
+		"microagent %s has started this program of microagent " MICROAGENT_VERSION
+		": another version was installed meanwhile; start again, and all programs are of one version",
 		value);
 }

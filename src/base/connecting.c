@@ -105,10 +105,10 @@ static int serve_connection(void *data, const struct broker_message *in, struct 
 	struct sockaddr_storage address;
 
 	if (in->len != sizeof(address))
-		return error_set(err, ERR_INVALID, "that is no address");
+		return error_set(err, ERR_INVALID, "the address is malformed");
 	memcpy(&address, in->bytes, sizeof(address));
 	if (!is_allowed(data, &address))
-		return error_set(err, ERR_DENIED, "that is no port to connect to");
+		return error_set(err, ERR_DENIED, "it is not allowed to connect to this port");
 	if (broker_check_ways(err) < 0)
 		return -1;
 	autoclose int fd = open_connection(&address, err);
@@ -218,7 +218,7 @@ static void try_next(struct connecting *c)
 		drop_socket(c);
 	}
 	if (c->why.code == ERR_NONE)
-		error_set(&c->why, ERR_NOT_FOUND, "no address to connect to");
+		error_set(&c->why, ERR_NOT_FOUND, "there is no address to connect to");
 	finish_connecting(c, -1);
 }
 

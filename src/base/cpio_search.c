@@ -48,7 +48,7 @@ static bool is_header(const char *bytes)
 
 static int ends_too_early(struct error *err)
 {
-	return error_set(err, ERR_INVALID, "it ends within an entry");
+	return error_set(err, ERR_INVALID, "it ends in the middle of an entry");
 }
 
 /* Reads the entry at the offset `at`. Returns 1 if there is an entry, 0 if not, -1 on failure. */

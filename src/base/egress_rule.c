@@ -58,10 +58,9 @@ static int take_name(const char *text, size_t len, struct egress_rule *rule, str
 	bool wild;
 
 	if (strncmp(text + len, "://", 3) == 0)
-		return error_set(err, ERR_INVALID, "'%s' is a URL, and no name of a host", text);
+		return error_set(err, ERR_INVALID, "'%s' is a URL, not a host name", text);
 	if (memchr(text, '/', len))
-		return error_set(err, ERR_INVALID, "'%s' is no name of a host: it has a slash",
-				 text);
+		return error_set(err, ERR_INVALID, "'%s' is not a host name: it has a slash", text);
 	if (len > EGRESS_NAME_MAX)
 		return error_set(err, ERR_INVALID, "'%s' is longer than %d bytes", text,
 				 EGRESS_NAME_MAX);
@@ -70,19 +69,19 @@ static int take_name(const char *text, size_t len, struct egress_rule *rule, str
 		len--;
 	wild = len > 1 && text[0] == '*' && text[1] == '.';
 	if (len == 1 && text[0] == '*')
-		return error_set(err, ERR_INVALID,
-				 "'*' is every name; *.example.org are those below one");
+		return error_set(
+			err, ERR_INVALID,
+			"'*' stands for every name; *.example.org stands for the names below example.org");
 	memcpy(rule->name, text, len);
 	rule->name[len] = '\0';
 	rule->name_len = (uint8_t)len;
 	if (!fold_labels(rule->name + (wild ? 2 : 0), &last))
 		return error_set(
 			err, ERR_INVALID,
-			"'%s' is no name of a host: labels of letters, digits, - and _, with dots between them, and *. at most in front",
+			"'%s' is not a host name: it must be labels of letters, digits, - and _, with dots between them; only the front may be *.",
 			text);
 	if (strspn(last, "0123456789") == strlen(last))
-		return error_set(err, ERR_INVALID, "'%s' is an address, and no name of a host",
-				 text);
+		return error_set(err, ERR_INVALID, "'%s' is an address, not a host name", text);
 	return 0;
 }
 
@@ -122,11 +121,12 @@ static int take_ports(const char *text, const char *at, struct egress_rule *rule
 		if (!port)
 			return error_set(
 				err, ERR_INVALID,
-				"'%s': behind the name there are ports from 1 to 65535, with commas between them",
+				"'%s': after the name there must be ports from 1 to 65535, with commas between them",
 				text);
 		if (port == PORT_DNS)
 			return error_set(err, ERR_INVALID,
-					 "'%s': port 53 is opened by address alone", text);
+					 "'%s': port 53 cannot be opened by name, only by address",
+					 text);
 		if (rule->nports == EGRESS_PORTS_MAX)
 			return error_set(err, ERR_INVALID, "'%s' has more than %d ports", text,
 					 EGRESS_PORTS_MAX);

@@ -12,9 +12,10 @@ int frame_peek(const struct buf *b, size_t max, const uint8_t **payload, size_t 
 		return 0;
 	size_t n = be32_get(front);
 	if (n == 0)
-		return error_set(err, ERR_INVALID, "a frame of length 0");
+		return error_set(err, ERR_INVALID, "a frame has the length 0");
 	if (n > max)
-		return error_set(err, ERR_INVALID, "a frame of %zu bytes; %zu are allowed", n, max);
+		return error_set(err, ERR_INVALID, "a frame has %zu bytes; at most %zu are allowed",
+				 n, max);
 	if (b->len - FRAME_HEADER < n)
 		return 0;
 	*payload = front + FRAME_HEADER;
@@ -27,8 +28,8 @@ int frame_append(struct buf *b, const void *payload, size_t len, struct error *e
 	uint8_t *room;
 
 	if (len == 0 || len > FRAME_MAX)
-		return error_set(err, ERR_INVALID, "a frame of %zu bytes; 1 to %u are allowed", len,
-				 FRAME_MAX);
+		return error_set(err, ERR_INVALID, "a frame has %zu bytes; 1 to %u are allowed",
+				 len, FRAME_MAX);
 	room = buf_reserve(b, FRAME_HEADER + len, err);
 	if (!room)
 		return -1;

@@ -59,18 +59,18 @@ static const char *json_fault(const json_error_t *why)
 	case json_error_premature_end_of_input:
 		return "the document ends too early";
 	case json_error_end_of_input_expected:
-		return "something follows the document's end";
+		return "there is text after the end of the document";
 	case json_error_invalid_utf8:
-		return "bytes that are no UTF-8";
+		return "there are bytes that are not UTF-8";
 	case json_error_null_character:
 	case json_error_null_byte_in_key:
-		return "NUL (\\u0000) in a text";
+		return "there is a NUL (\\u0000) in a text";
 	case json_error_duplicate_key:
-		return "a key that was there before";
+		return "the same key occurs twice";
 	case json_error_numeric_overflow:
-		return "a number that is too large";
+		return "a number is too large";
 	default:
-		return "no JSON";
+		return "it is not JSON";
 	}
 }
 
@@ -86,7 +86,7 @@ static json_t *load_json(const void *data, size_t len, size_t flags, struct erro
 		return NULL;
 	}
 	if (nul) {
-		error_at(err, text, (size_t)(nul - text), "a NUL byte");
+		error_at(err, text, (size_t)(nul - text), "there is a NUL byte");
 		return NULL;
 	}
 	if (check_depth(text, len, err) < 0)

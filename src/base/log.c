@@ -94,7 +94,7 @@ static void advance_window(struct log *log)
 	log->in_window = 0;
 	if (!log->suppressed)
 		return;
-	snprintf(text, sizeof(text), "%u lines were dropped, too many in a second",
+	snprintf(text, sizeof(text), "%u lines were dropped: too many came in one second",
 		 log->suppressed);
 	log->suppressed = 0;
 	put_log_text(log, text);

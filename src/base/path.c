@@ -25,7 +25,7 @@ char *path_absolute(const char *path, struct error *err)
 	autofree char *joined = NULL;
 
 	if (!*path) {
-		error_set(err, ERR_INVALID, "an empty path");
+		error_set(err, ERR_INVALID, "the path is empty");
 		return NULL;
 	}
 	if (*path != '/' && !(here = getcwd(NULL, 0))) {

@@ -69,7 +69,7 @@ static int serve_kill(void *data, const struct broker_message *in, struct broker
 
 	(void)out;
 	if (!pid || (pid != process_of(*orphan) && !broker_knows(pid)))
-		return error_set(err, ERR_DENIED, "that is no process of this machine");
+		return error_set(err, ERR_DENIED, "this process is not one of the machine");
 	return proc_kill(&(struct proc){.pid = pid, .pidfd = in->fds[0]}, err);
 }
 
@@ -126,7 +126,7 @@ static int serve_start_time(void *data, const struct broker_message *in, struct 
 	(void)data;
 	memcpy(&pid, in->bytes, in->len == sizeof(pid) ? sizeof(pid) : 0);
 	if (pid != getpid() && pid != broker_asker() && !broker_knows(pid))
-		return error_set(err, ERR_DENIED, "that is no process of this machine");
+		return error_set(err, ERR_DENIED, "this process is not one of the machine");
 	if (process_start_time(pid, &ticks, err) < 0)
 		return -1;
 	memcpy(out->bytes, &ticks, sizeof(ticks));

@@ -206,7 +206,9 @@ static int hear_of_exec(int fd, const struct proc_spec *spec, struct error *err)
 	if (n == 0)
 		return 0;
 	if (n != sizeof(r) || (unsigned)r.step >= STEP_COUNT)
-		return error_set(err, ERR_INTERNAL, "start %s: bad report", spec->argv[0]);
+		return error_set(err, ERR_INTERNAL,
+				 "start %s: the report of the new process is malformed",
+				 spec->argv[0]);
 	if (r.step == STEP_CWD)
 		return error_errno(err, r.errnum, "start %s: working directory %s", spec->argv[0],
 				   spec->cwd);
@@ -220,7 +222,7 @@ static int check_proc_spec(const struct proc_spec *spec, int *above, struct erro
 	int highest = 2;
 
 	if (!spec->argv || !spec->argv[0] || !*spec->argv[0])
-		return error_set(err, ERR_INVALID, "no program to start");
+		return error_set(err, ERR_INVALID, "there is no program to start");
 	for (size_t i = 0; i < spec->nfds; i++) {
 		const struct proc_fd *f = &spec->fds[i];
 		if (f->from < 0 || f->to < 0)

@@ -72,7 +72,7 @@ int sock_connect_at(int dirfd, const char *name, struct error *err)
 		rc = descriptor_connect_at(fd, dirfd, name);
 	while (rc < 0 && errno == EINTR);
 	if (rc < 0 && errno == EAGAIN)
-		return error_set(err, ERR_TIMEOUT, "socket %s: nobody accepts", name);
+		return error_set(err, ERR_TIMEOUT, "socket %s: nothing accepts connections", name);
 	if (rc < 0)
 		return refuse_socket("connect to", name, err);
 	/* On macOS this fails with EINVAL if the peer has gone already. This is no error: the

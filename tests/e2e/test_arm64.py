@@ -346,7 +346,7 @@ def test_a_host_of_neither_architecture_is_named(host):
     told = subprocess.run(["setarch", "linux32", "uname", "-m"], capture_output=True, text=True, check=False).stdout.strip()
     if told not in ("i686", "armv7l", "armv8l"):
         pytest.skip(f"this host has no personality of 32 bits: {told}")
-    words = f"this host's architecture is {told}, and microagent is for amd64 (x86_64) and arm64 (aarch64)"
+    words = f"this host's architecture is {told}, but microagent runs only on amd64 (x86_64) and arm64 (aarch64)"
     for command in (("kernel", "build"), ("kernel", "install", "--upgrade"), ("image", "build", "busybox"), ("create", "w")):
         done = subprocess.run(["setarch", "linux32", BIN / "microagent", "--json", *command], env=host.env, capture_output=True, text=True, check=False)
         answer = json.loads(done.stdout)

@@ -203,7 +203,7 @@ def test_outputs_at_rest(host):
     host("artifacts", "get", "w", "mine", target / "mine", check=0)
     assert (target / "mine").read_text() == "mine\n"
     done = host("artifacts", "get", "--limit", "1K", "w", "tree", target / "tree", check=1)
-    assert "the copy is more than the limit of 1024 bytes" in done.stderr and not (target / "tree").exists()
+    assert "the copy is larger than the limit of 1024 bytes" in done.stderr and not (target / "tree").exists()
     done = host("artifacts", "get", "--limit", "1G", "w", "tree", target / "tree", check=0)
     assert (target / "tree" / "deep" / "file").read_text() == "inner\n"  # whoever it is owned by
     assert (target / "tree" / "deep" / "file").stat().st_mode & 0o7777 == 0o750

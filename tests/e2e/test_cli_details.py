@@ -221,7 +221,7 @@ def test_lists_of_egress_that_are_no_lists(host):
     """The contents of the file are the caller's mistake, as in --env-file. A missing file may appear later."""
     listed = host.base / "list"
     listed.write_text("pypi.org\nbad name\n")
-    for given, text, usage in ((listed, f"--egress-from: {listed}:2: 'bad name' is no name of a host", True),
+    for given, text, usage in ((listed, f"--egress-from: {listed}:2: 'bad name' is not a host name", True),
                                (host.base, f"--egress-from: {host.base} is not a regular file", True),
                                ("foo", '--egress-from: there is no list "foo"', True),
                                (host.base / "none", f"--egress-from: {host.base}/none: No such file", False)):
@@ -386,7 +386,7 @@ def test_what_a_running_guest_refuses(vm, tmp_path):
         assert f"{target} is " in text and text.endswith(": give another target\n") and "remove" not in text
     assert os.path.exists("/dev/null") and (tmp_path / "link").is_symlink()
     for words in (("cp", "vm:/tmp/..", tmp_path), ("cp", tmp_path / "..", "vm:/tmp/")):
-        assert fails(vm, 1, *words) == 'microagent: a copy cannot be called "..": give its name at the end of the target\n'
+        assert fails(vm, 1, *words) == 'microagent: a copy cannot have the name "..": give the name at the end of the target\n'
 
     said = "the command was killed: its timeout of 1 s passed"
     assert fails(vm, 124, "exec", "--timeout", 1, "vm", "--", "sleep", "1000") == f"microagent: {said}\n"

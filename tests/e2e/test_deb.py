@@ -139,6 +139,6 @@ def test_halves_of_two_versions_say_so(versions, program):
     host, later = versions
     shutil.copy2(later / program, host.bin / program)
     refused = host("run", "--network", "nat", "--", "true", check=125)
-    assert f"{program}: --caller: a program of microagent {VERSION} has started this one, which is of {NEXT}" in refused.stderr, refused.stderr
+    assert f"{program}: --caller: microagent {VERSION} has started this program of microagent {NEXT}" in refused.stderr, refused.stderr
     packages.replace(host.bin, later)
     host("run", "--network", "nat", "--", "true", check=0)

@@ -390,7 +390,7 @@ WRONG = (
     (("--egress", "pypi.org/simple"), "it has a slash"),
     (("--egress", "192.0.2.1"), "is an address, not a name: write it as the prefix 192.0.2.1/32, or give it to --allow if it is private"),
     (("--egress", "pypi.org:0"), "ports from 1 to 65535"),
-    (("--egress", "*"), "is every name"),
+    (("--egress", "*"), "stands for every name"),
     (("--egress", "10.0.0.0/8"), "--egress: 10.0.0.0/8 is not on the public internet, and stays blocked even when it is listed: if it is private, --allow opens it"),
     (("--egress", "0.0.0.0/0"), "--egress: 0.0.0.0/0 is the prefix of all addresses"),
     (("--egress-from", "rubygems"), 'there is no list "rubygems": it is npm, pypi, debian or github'),

@@ -82,7 +82,7 @@ def test_a_fifo_in_the_place_of_a_file_is_refused(host, fifo, what):
 
 def test_a_source_of_a_copy_is_refused(vm, fifo):
     assert f"{fifo} is neither a file nor a directory" in vm("cp", fifo, "vm:/tmp/x", check=1).stderr
-    assert "is there already and no regular file" in vm("cp", "vm:/etc/passwd", fifo, check=1).stderr
+    assert "already exists and is not a regular file" in vm("cp", "vm:/etc/passwd", fifo, check=1).stderr
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

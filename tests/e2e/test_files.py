@@ -213,7 +213,7 @@ def test_a_limit_and_the_umask(vm, target):
     assert modes == {"open/d": 0o750, "open/d/f": 0o750} and stat.S_IMODE((target / "open").stat().st_mode) == 0o750
     for words in (("vm:/mem/open", target / "tree"), ("vm:/mem/hole", target / "file"), (target / "open", "vm:/mem/tree")):
         done = vm("cp", "--limit", 1000, *words)
-        assert done.returncode == 1 and "the copy is more than the limit of 1000 bytes" in done.stderr, done.stderr
+        assert done.returncode == 1 and "the copy is larger than the limit of 1000 bytes" in done.stderr, done.stderr
     assert os.listdir(target) == ["open"]
     wait_until(lambda: guest(vm, "ls -A /mem") == "hole\nopen\n", "the guest to remove what came of the third")
     for limit in ("0", "1MB", "-1", "x"):

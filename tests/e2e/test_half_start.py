@@ -121,7 +121,7 @@ def test_companions_without_namespaces(host, replace):
         stand_in.chmod(0o755)
         config = prepared(host, needs)
         replace(where(), stand_in)
-        answer = check_refused(host, config, f"{name} ended with code 75: {name}: no namespaces here (unshare: No space left on "
+        answer = check_refused(host, config, f"{name} ended with code 75: {name}: namespaces cannot be made here (unshare: No space left on "
                                "device): it needs the sysctl user.max_user_namespaces=10000")
         assert answer["errorCode"] == "unavailable", answer
         host.supervisor(request("delete", sparse(host)))
@@ -133,7 +133,7 @@ def test_companions_without_namespaces(host, replace):
     code, answer, _ = host.supervisor(request("start", config))
     assert code == 0 and answer["confinement"] == "seccomp", answer
     log = (host.state / "agent-1" / "supervisor.log").read_text()
-    assert f"{name}: no namespaces here (unshare: " in log and "confined by seccomp alone" in log
+    assert f"{name}: namespaces cannot be made here (unshare: " in log and "confined by seccomp alone" in log
     for command in ("kill", "delete"):
         assert host.supervisor(request(command, sparse(host)))[0] == 0
 
@@ -149,7 +149,7 @@ def test_a_host_without_namespaces(tmp_path, program, words):
     done = subprocess.run([*NO_NAMESPACES, "bash", "-c", line, "bash", BIN / program, *map(str, words)], cwd=tmp_path, timeout=HANG_S,
                           capture_output=True, text=True, check=False, pass_fds=[pair[0].fileno() for pair in pairs])
     assert done.returncode == 75, done
-    assert done.stderr.startswith(f"{program}: no namespaces here (unshare: ") and SETTING in done.stderr, done.stderr
+    assert done.stderr.startswith(f"{program}: namespaces cannot be made here (unshare: ") and SETTING in done.stderr, done.stderr
 
 
 @pytest.mark.parametrize("words, said", [
@@ -158,8 +158,8 @@ def test_a_host_without_namespaces(tmp_path, program, words):
     (("--vm-fd", 3, "--bridge-fd", 4, "--allow", "10.0.0.0/8"), "--bridge-fd filters nothing"),
     (("--vm-fd", 3, "--bridge-fd", 4, "--bytes-per-second", 1), "--bridge-fd filters nothing"),
     (("--vm-fd", 3, "--bridge-fd", 4, "--egress"), "--bridge-fd filters nothing"),
-    (("--egress-name", "https://pypi.org"), "'https://pypi.org' is a URL, and no name of a host"),
-    (("--egress-name", "a.b:53"), "port 53 is opened by address alone"),
+    (("--egress-name", "https://pypi.org"), "'https://pypi.org' is a URL, not a host name"),
+    (("--egress-name", "a.b:53"), "port 53 cannot be opened by name, only by address"),
     (sum((("--egress-name", f"n{n}.org") for n in range(257)), ()), "more than 256 names"),
     (("--egress-prefix", "10.0.0.1/8"), "'10.0.0.1/8' is not an IPv4 prefix"),
     (sum((("--egress-prefix", f"5.0.0.{n}") for n in range(65)), ()), "more than 64 prefixes"),

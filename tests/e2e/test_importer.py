@@ -151,7 +151,7 @@ def test_without_a_cell(host, cache):
         assert refused("", PATH=str(bin)) == "bwrap is not installed: apt-get install bubblewrap"
     if os.getuid() == 0:
         host.wrap = NO_NAMESPACES
-        assert refused(SETTING).startswith("no namespaces here (bwrap: ")
+        assert refused(SETTING).startswith("namespaces cannot be made here (bwrap: ")
     done = host("image", "import", *SIZE, "--unconfined", "box", layout, check=0)
     assert "skopeo runs without a cell" in done.stderr
     assert set(listing(cache)) == {"f"}

@@ -206,7 +206,7 @@ def test_one_that_is_forgotten_while_it_is_destroyed(monkeypatch):
     ({"egress": {"name": []}}, "egress: there is no name"),
     ({"egress": []}, "egress: nobody is named"), ({"egress": "x.com"}, "egress: a list of names is wanted, and not 'x.com'"),
     ({"egress": {"names": [], "from": None, "dry_run": False}}, "egress: nobody is named"),
-    ({"egress": ["https://pypi.org"]}, "is a URL, and no name of a host"),
+    ({"egress": ["https://pypi.org"]}, "is a URL, not a host name"),
     ({"egress": {"from": ["nobody"]}}, "nobody"),
     ({"egress": ["pypi.org"], "network": "isolated"}, "egress"),
     ({"network": "token-ring"}, "token-ring"),

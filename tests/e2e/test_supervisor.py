@@ -94,7 +94,7 @@ REFUSED = [
     (b"", "empty"),
     (b"{", None),
     (b'{"command":"host"', None),
-    (b'{"command":"host","command":"host"}', "a key that was there before"),
+    (b'{"command":"host","command":"host"}', "the same key occurs twice"),
     (b'{"command":"host"}\0', None),
     (b'{"command":1}', "command"),
     (b'{"command":"hst"}', "hst"),

@@ -20,8 +20,8 @@ static void wrong_words(void **state)
 	static const struct {
 		const char *word, *why;
 	} cases[] = {
-		{"https://pypi.org", "is a URL, and no name of a host"},
-		{"https://pypi.org/simple", "is a URL, and no name of a host"},
+		{"https://pypi.org", "is a URL, not a host name"},
+		{"https://pypi.org/simple", "is a URL, not a host name"},
 		{"pypi.org/simple", "it has a slash"},
 		{"192.0.2.1", "\"192.0.2.1\" is an address, not a name: write it as the prefix "
 			      "192.0.2.1/32, or give it to config.network.allow if it is private"},
@@ -35,11 +35,11 @@ static void wrong_words(void **state)
 		 "when it is listed: if it is private, config.network.allow opens it"},
 		{"192.168.7.0/24", "is not on the public internet"},
 		{"100.64.1.1/32", "is not on the public internet"},
-		{"*", "is every name"},
-		{"a.*.org", "is no name of a host"},
-		{"pypi.org..", "is no name of a host"},
-		{".", "is no name of a host"},
-		{"", "is no name of a host"},
+		{"*", "stands for every name"},
+		{"a.*.org", "is not a host name"},
+		{"pypi.org..", "is not a host name"},
+		{".", "is not a host name"},
+		{"", "is not a host name"},
 		{"pypi.org:", "ports from 1 to 65535"},
 		{"pypi.org:443,", "ports from 1 to 65535"},
 		{"pypi.org:https", "ports from 1 to 65535"},
@@ -175,7 +175,7 @@ static void a_file_of_another_editor(void **state)
 	unlink(path);
 	write_list(path, "\xef\xbb\xbf\xef\xbb\xbfpypi.org", 14);
 	assert_null(network_of(&egress, &err));
-	assert_non_null(strstr(err.msg, "is no name of a host"));
+	assert_non_null(strstr(err.msg, "is not a host name"));
 	unlink(path);
 }
 

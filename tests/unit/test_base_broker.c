@@ -171,7 +171,7 @@ static void it_knows_its_own_alone(void **state)
 	assert_true(asker > 0 && ticks >= asker);
 	assert_int_equal(proc_start_time(getppid(), &ticks, &err), -1);
 	assert_int_equal(err.code, ERR_DENIED);
-	assert_string_equal(err.msg, "that is no process of this machine");
+	assert_string_equal(err.msg, "this process is not one of the machine");
 	assert_int_equal(proc_start_time(1, &ticks, &err), -1);
 	assert_int_equal(err.code, ERR_DENIED);
 	assert_int_equal(proc_start_time(0, &ticks, &err), -1);

@@ -85,7 +85,7 @@ static void to_the_given_ports_alone(void **state)
 	reached = reach(loop, "127.0.0.1", other);
 	assert_int_equal(reached.fd, -1);
 	assert_int_equal(reached.why.code, ERR_DENIED);
-	assert_string_equal(reached.why.msg, "that is no port to connect to");
+	assert_string_equal(reached.why.msg, "it is not allowed to connect to this port");
 	close(steal_fd(&one));
 	reached = reach(loop, "127.0.0.1", given);
 	assert_int_equal(reached.fd, -1);
@@ -93,10 +93,10 @@ static void to_the_given_ports_alone(void **state)
 	/* Requests that the module itself never makes. */
 	memcpy(in.bytes, &daemon, sizeof(daemon));
 	assert_int_equal(broker_ask(&connecting_duty, &in, &out, &err), -1);
-	assert_string_equal(err.msg, "that is no address");
+	assert_string_equal(err.msg, "the address is malformed");
 	in.len = sizeof(struct sockaddr_storage);
 	assert_int_equal(broker_ask(&connecting_duty, &in, &out, &err), -1);
-	assert_string_equal(err.msg, "that is no port to connect to");
+	assert_string_equal(err.msg, "it is not allowed to connect to this port");
 	loop_free(loop);
 	broker_end(&broker);
 }

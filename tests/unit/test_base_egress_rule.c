@@ -78,10 +78,10 @@ struct wrong {
 	const char *text, *why;
 };
 
-#define NO_NAME                                                                          \
-	"' is no name of a host: labels of letters, digits, - and _, with dots between " \
-	"them, and *. at most in front"
-#define NO_PORTS "': behind the name there are ports from 1 to 65535, with commas between them"
+#define NO_NAME                                                                                   \
+	"' is not a host name: it must be labels of letters, digits, - and _, with dots between " \
+	"them; only the front may be *."
+#define NO_PORTS "': after the name there must be ports from 1 to 65535, with commas between them"
 
 static void what_is_wrong_is_said(void **state)
 {
@@ -100,12 +100,13 @@ static void what_is_wrong_is_said(void **state)
 		{"*.*.org", "'*.*.org" NO_NAME},
 		{"p\xc3\xbcpi.org", "'p\xc3\xbcpi.org" NO_NAME},
 		{"[::1]:443", "'[::1]:443" NO_NAME},
-		{"*", "'*' is every name; *.example.org are those below one"},
-		{"https://pypi.org/x", "'https://pypi.org/x' is a URL, and no name of a host"},
-		{"pypi.org/simple", "'pypi.org/simple' is no name of a host: it has a slash"},
-		{"192.0.2.1", "'192.0.2.1' is an address, and no name of a host"},
-		{"192.0.2.1:80", "'192.0.2.1:80' is an address, and no name of a host"},
-		{"*.1", "'*.1' is an address, and no name of a host"},
+		{"*",
+		 "'*' stands for every name; *.example.org stands for the names below example.org"},
+		{"https://pypi.org/x", "'https://pypi.org/x' is a URL, not a host name"},
+		{"pypi.org/simple", "'pypi.org/simple' is not a host name: it has a slash"},
+		{"192.0.2.1", "'192.0.2.1' is an address, not a host name"},
+		{"192.0.2.1:80", "'192.0.2.1:80' is an address, not a host name"},
+		{"*.1", "'*.1' is an address, not a host name"},
 		{"a.b:", "'a.b:" NO_PORTS},
 		{"a.b:0", "'a.b:0" NO_PORTS},
 		{"a.b:080", "'a.b:080" NO_PORTS},
@@ -116,7 +117,7 @@ static void what_is_wrong_is_said(void **state)
 		{"a.b:80:81", "'a.b:80:81" NO_PORTS},
 		{"a.b: 80", "'a.b: 80" NO_PORTS},
 		{"a.b:https", "'a.b:https" NO_PORTS},
-		{"a.b:443,53", "'a.b:443,53': port 53 is opened by address alone"},
+		{"a.b:443,53", "'a.b:443,53': port 53 cannot be opened by name, only by address"},
 		{"a.b:1,2,3,4,5,6,7,8,9", "'a.b:1,2,3,4,5,6,7,8,9' has more than 8 ports"},
 	};
 
@@ -152,7 +153,7 @@ static void lengths_are_those_of_dns(void **state)
 	name[63] = 'a';
 	name[70] = '\0';
 	assert_int_equal(egress_rule_parse(name, &rule, &err), -1);
-	assert_non_null(strstr(err.msg, "is no name of a host"));
+	assert_non_null(strstr(err.msg, "is not a host name"));
 }
 
 int main(void)

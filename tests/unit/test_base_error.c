@@ -170,7 +170,7 @@ static void long_prefix_and_path_do_not_overflow(void **state)
 	for (int i = 0; i < 10; i++)
 		error_prefix(&err, "%s", path);
 	assert_int_equal(strlen(err.msg), 1023);
-	/* bytes that are no UTF-8 at all are kept */
+	/* there are bytes that are not UTF-8 at all are kept */
 	memset(path, '\x80', sizeof(path) - 1);
 	error_set(&err, ERR_IO, "%s", path);
 	assert_int_equal(strlen(err.msg), 1023);

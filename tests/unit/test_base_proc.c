@@ -343,7 +343,8 @@ static void a_filter_holds_from_the_first_instruction(void **state)
 	close(spec.filter);
 	spec.filter = filter_file(NULL);
 	assert_int_equal(proc_spawn(&spec, &p, &err), -1);
-	assert_string_equal(err.msg, "start " SELF ": a system call filter of 0 bytes");
+	assert_string_equal(err.msg,
+			    "start " SELF ": the system call filter has a bad length: 0 bytes");
 	close(spec.filter);
 }
 

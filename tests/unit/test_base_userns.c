@@ -51,8 +51,9 @@ static void what_is_used_up_is_named(void **state)
 	(void)state;
 	assert_int_equal(userns_missing(&why, &err), -1);
 	assert_int_equal(err.code, ERR_UNAVAILABLE);
-	assert_string_equal(err.msg, "no namespaces here (unshare: No space left on device): it "
-				     "needs the sysctl user.max_user_namespaces=10000");
+	assert_string_equal(err.msg,
+			    "namespaces cannot be made here (unshare: No space left on device): it "
+			    "needs the sysctl user.max_user_namespaces=10000");
 }
 
 int main(void)

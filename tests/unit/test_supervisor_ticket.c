@@ -26,7 +26,7 @@ static void of_another_version_it_is_refused(void **state)
 	(void)state;
 	assert_int_equal(receive_ticket("{\"version\":\"0.0.9\",\"later\":1}", &err), -1);
 	assert_int_equal(err.code, ERR_UNAVAILABLE);
-	assert_non_null(strstr(err.msg, "microagent 0.0.9 has started this one"));
+	assert_non_null(strstr(err.msg, "microagent 0.0.9 has started this program"));
 	assert_int_equal(receive_ticket("{\"stateDir\":\"/\"}", &err), -1);
 	assert_non_null(strstr(err.msg, "version"));
 	assert_int_equal(receive_ticket("{\"version\":\"" MICROAGENT_VERSION "\"}", &err), -1);

@@ -330,7 +330,7 @@ static enum found look_around_without(const struct scratch *s)
 	    !forbid_namespaces())
 		return FOUND_ERROR;
 	if (isolate(&c, &why, &err) == 0 || err.code != ERR_UNAVAILABLE ||
-	    strncmp(err.msg, "no namespaces here (unshare: ", 29) != 0)
+	    strncmp(err.msg, "namespaces cannot be made here (unshare: ", 41) != 0)
 		return FOUND_RIGHTS;
 	c.unconfined = true;
 	if (isolate(&c, &why, &err) < 0)

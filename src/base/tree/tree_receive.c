@@ -162,7 +162,8 @@ static int receive_data(struct receiver *r, int to, struct error *err)
 	if (chunk.length != at)
 		return tree_damaged(err);
 	if (digest != tree_digest_end(r->digest))
-		return error_set(err, ERR_IO, "%.300s: its digest is not what was sent", shown(r));
+		return error_set(err, ERR_IO,
+				 "%.300s: its digest differs from the one that was sent", shown(r));
 	return holes && ftruncate(to, (off_t)at) < 0 ? receive_failed(r, err) : 0;
 }
 
@@ -429,7 +430,7 @@ static int receive_root(struct receiver *r, struct error *err)
 	if (r->entry.type == TREE_FILE)
 		return receive_root_file(r, err);
 	if (target->dir < 0)
-		return error_set(err, ERR_INVALID, "%.300s: no file, but a directory", shown(r));
+		return error_set(err, ERR_INVALID, "%.300s is a directory, not a file", shown(r));
 	if (fstatat(target->dir, target->name, &st, AT_SYMLINK_NOFOLLOW) == 0)
 		return error_errno(err, EEXIST, "%.300s", shown(r));
 	r->open = 1;

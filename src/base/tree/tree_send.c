@@ -206,7 +206,7 @@ static int send_opened(struct sender *s, int dir, const char *name, int depth, s
 	if (S_ISREG(st.st_mode))
 		return send_file(s, fd, &st, err);
 	if (!S_ISDIR(st.st_mode))
-		return skip_entry(s, "no file, directory or link", err);
+		return skip_entry(s, "not a file, directory or link", err);
 	if (st.st_dev != s->device)
 		return skip_entry(s, "another file system", err);
 	if (depth >= TREE_DEPTH_MAX)
@@ -233,7 +233,7 @@ static int send_entry(struct sender *s, int dir, const char *name, int depth, st
 	else if (S_ISREG(st.st_mode) || S_ISDIR(st.st_mode))
 		status = send_opened(s, dir, name, depth, err);
 	else
-		status = skip_entry(s, "no file, directory or link", err);
+		status = skip_entry(s, "not a file, directory or link", err);
 	path[len] = '\0';
 	return status;
 }

@@ -28,17 +28,17 @@ static int set_target_name(struct tree_target *target, const char *name, struct 
 	    !strcmp(name, ".."))
 		return error_set(
 			err, ERR_INVALID,
-			"a copy cannot be called \"%.255s\": give its name at the end of the target",
+			"a copy cannot have the name \"%.255s\": give the name at the end of the target",
 			name);
 	snprintf(target->name, sizeof(target->name), "%s", name);
 	if (fstatat(target->dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return errno == ENOENT ? 0 : error_errno(err, errno, "%s", name);
 	if (S_ISLNK(st.st_mode))
 		return error_set(err, ERR_CONFLICT,
-				 "%s is a symbolic link, which is not written through", name);
+				 "%s is a symbolic link; nothing is written through it", name);
 	if (S_ISREG(st.st_mode))
 		return 0;
-	return error_set(err, ERR_CONFLICT, "%s is there already and no regular file", name);
+	return error_set(err, ERR_CONFLICT, "%s already exists and is not a regular file", name);
 }
 
 /* Opens the directory that has the last component of path: "." if path has no slash. *last becomes

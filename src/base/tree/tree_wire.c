@@ -18,7 +18,8 @@ enum { ENTRY_HEAD = 1 + 4 + 8 + 4 + 8 + 4 + 4, DIGEST_BYTES = 8, SPACE_LEAST = 4
 int tree_count(const struct tree_line *line, uint64_t *counted, uint64_t more, struct error *err)
 {
 	if (line->limit && more > line->limit - *counted)
-		return error_set(err, ERR_CONFLICT, "the copy is more than the limit of %llu bytes",
+		return error_set(err, ERR_CONFLICT,
+				 "the copy is larger than the limit of %llu bytes",
 				 (unsigned long long)line->limit);
 	*counted += more;
 	return 0;

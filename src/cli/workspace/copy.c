@@ -192,9 +192,9 @@ static bool name_full_path(const struct copy_target *target, struct error *err)
 
 void copy_name_target(const struct copy_target *target, struct error *err)
 {
-	static const char *const obstacles[] = {" is there already and no regular file",
-						" is a symbolic link, which is not written through",
-						": File exists"};
+	static const char *const obstacles[] = {
+		" already exists and is not a regular file",
+		" is a symbolic link; nothing is written through it", ": File exists"};
 	static const char denied[] = ": Permission denied";
 	char head[sizeof(err->msg)];
 	enum error_reason reason = err->reason;

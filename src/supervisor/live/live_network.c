@@ -277,7 +277,7 @@ static void finish_change(struct live *live)
 			tell_changes(live, live->change.before, live->change.after);
 		error_prefix(
 			&why,
-			of->undo ? "the change cannot be recorded"
+			of->undo ? "its change cannot be recorded"
 				 : "it was changed, but the next start will not have the change");
 		answer_change(live, &why);
 		return;

@@ -51,7 +51,7 @@ static int clone_tree(const struct isolate_tree *tree, struct error *err)
 	if (fd < 0)
 		return error_errno(err, errno, "%s", name);
 	if (!is_one_file(fd, tree->fd))
-		return error_set(err, ERR_CONFLICT, "%s is not what it was", name);
+		return error_set(err, ERR_CONFLICT, "%s was replaced", name);
 	return steal_fd(&fd);
 }
 
@@ -188,7 +188,8 @@ int isolate_trees_try(const struct isolate_reach *reach, struct error *err)
 		waitpid(pid, &status, 0);
 	if (why.code == ERR_NONE)
 		return 0;
-	return error_set(err, ERR_UNAVAILABLE, "no root of its own: %s", why.msg);
+	return error_set(err, ERR_UNAVAILABLE, "the supervisor cannot have its own root: %s",
+			 why.msg);
 }
 
 int isolate_trees(const struct isolate_reach *reach, struct error *err)

@@ -60,7 +60,7 @@ int process_start_time(pid_t pid, uint64_t *began, struct error *err)
 		if ((field = strchr(field, ' ')))
 			field++;
 	if (!field || *field < '0' || *field > '9')
-		return error_set(err, ERR_IO, "%s: no start time in it", path);
+		return error_set(err, ERR_IO, "%s: it has no start time", path);
 	*began = strtoull(field, NULL, 10);
 	return 0;
 }
@@ -105,7 +105,7 @@ int process_boot_id(char out[37], struct error *err)
 	if (path_read_file_at(AT_FDCWD, path, &id, err) < 0)
 		return -1;
 	if (id.len < 36)
-		return error_set(err, ERR_IO, "%s: too short", path);
+		return error_set(err, ERR_IO, "%s: it is too short", path);
 	memcpy(out, buf_bytes(&id), 36);
 	out[36] = '\0';
 	return 0;

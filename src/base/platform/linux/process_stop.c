@@ -102,7 +102,7 @@ static int add_switches(int tasks, const char *thread, uint64_t *out, struct err
 	second = strstr(text, forced);
 	if (!first || !second)
 		return error_set(err, ERR_IO,
-				 "the kernel does not tell the context switches of a thread");
+				 "the kernel does not show the context switches of a thread");
 	*out += strtoull(first + sizeof(wanted) - 1, NULL, 10) +
 		strtoull(second + sizeof(forced) - 1, NULL, 10);
 	return 0;

@@ -40,7 +40,8 @@ int spawn_prepare(const struct proc_spec *spec, struct spawn_rights **out, struc
 	if (fstat(spec->filter, &st) < 0)
 		return error_errno(err, errno, "start %s: system call filter", spec->argv[0]);
 	if (st.st_size == 0 || (size_t)st.st_size > BPF_MAXINSNS * sizeof(*rights->code))
-		return error_set(err, ERR_INTERNAL, "start %s: a system call filter of %lld bytes",
+		return error_set(err, ERR_INTERNAL,
+				 "start %s: the system call filter has a bad length: %lld bytes",
 				 spec->argv[0], (long long)st.st_size);
 	rights = malloc(sizeof(*rights) + (size_t)st.st_size);
 	if (!rights)
@@ -66,7 +67,7 @@ int spawn_explain_stage(const struct proc_stage *stage, size_t n, int errnum, st
 	if (item->userns_fd >= 0 && (errnum == EINVAL || errnum == EOPNOTSUPP))
 		return error_set(
 			err, ERR_UNAVAILABLE,
-			"%.120s: its file system cannot show it to the machine's user (idmapped mounts: ext4, XFS, btrfs, and tmpfs since Linux 6.3)",
+			"%.120s: its file system does not support the mount that the machine's user needs (idmapped mounts: ext4, XFS, btrfs, and tmpfs since Linux 6.3)",
 			item->path);
 	return error_errno(err, errnum, "%s", item->path ? item->path : "a device node");
 }

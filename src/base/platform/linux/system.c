@@ -36,7 +36,7 @@ static int read_meminfo(const char *text, const char *key, uint64_t *out, struct
 	const char *found = strstr(text, key);
 
 	if (!found)
-		return error_set(err, ERR_IO, "/proc/meminfo: no %s in it", key);
+		return error_set(err, ERR_IO, "/proc/meminfo: it has no %s", key);
 	*out = strtoull(found + strlen(key), NULL, 10) * 1024;
 	return 0;
 }

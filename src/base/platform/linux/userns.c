@@ -47,11 +47,11 @@ int userns_missing(const struct error *why, struct error *err)
 	/* ENOSPC: user namespaces are allowed, but the limit of their number is reached. */
 	const char *setting = why->errnum == ENOSPC ? MORE_OF_THEM : userns_setting("/proc/sys");
 
-	return say_refused("no namespaces here", why->msg, setting, err);
+	return say_refused("namespaces cannot be made here", why->msg, setting, err);
 }
 
 int userns_refused(const char *said, struct error *err)
 {
-	return say_refused("bwrap can make no namespaces here", said, userns_setting("/proc/sys"),
+	return say_refused("bwrap cannot make namespaces here", said, userns_setting("/proc/sys"),
 			   err);
 }
