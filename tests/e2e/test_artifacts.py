@@ -48,7 +48,7 @@ ln -s grouped /workspace/group; chown -h 1000:0 /workspace/group
 mkdir /home/other; ln -s /workspace/own /home/other/back; chown -h 1001:1001 /home/other/back
 """
 LED = {"shadow": "/workspace/shadow", "mine": "/workspace/mine"}
-DENIED = "is a link of user 1000, with whose rights it is followed"
+DENIED = "is a link of user 1000 and was followed with the rights of this user"
 
 
 def check_links(host):
@@ -61,7 +61,7 @@ def check_links(host):
                             ("/workspace/chain", "/workspace/chain", "/etc/shadow: Permission denied"),
                             ("/root/latest", "/workspace/shadow", "/etc/shadow: Permission denied"),
                             ("/workspace/nested", "/workspace/nested", "/workspace/nested and /home/other/back are links of "
-                                                                       "different users, and nobody has the rights of both")):
+                                                                       "different users, and no user has the rights of both")):
         assert f"{link} {DENIED}: {why}" in output(path), path
     for path, text in (("/workspace/alias", "first\n"), ("/workspace/group", "grouped\n"), ("/root/secret", "secret\n"),
                        ("/../workspace/./out/../mine", "mine\n")):

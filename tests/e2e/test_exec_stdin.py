@@ -124,6 +124,6 @@ def test_more_than_the_window(vm):
     agent.sock.sendall(frames(640 << 10))  # a pipe, the window, and 64 KiB
     while (event := json.loads(agent.frame()))["event"] == "ack":
         pass
-    assert event["event"] == "error" and "stdin that the command has not taken" in event["error"]
+    assert event["event"] == "error" and "stdin were sent that the command has not read" in event["error"]
     agent.close()
     wait_until(lambda: not is_running(vm, 9873), "the command to be killed")

@@ -53,7 +53,7 @@ static void raw_nul_is_refused_everywhere(void **state)
 		memcpy(text + i + 1, whole + i, strlen(whole) - i);
 		refused(text, strlen(whole) + 1, "NUL");
 	}
-	refused(TEXT("1\0"), "line 1, column 2: a NUL byte");
+	refused(TEXT("1\0"), "line 1, column 2: there is a NUL byte");
 	refused(TEXT("true\0"), "NUL");
 	refused(TEXT("{\"a\":1\0}"), "NUL");
 	refused(TEXT("[1,\n2\0]"), "line 2, column 2");
@@ -90,9 +90,9 @@ static void hostile_documents_are_refused(void **state)
 	refused(TEXT("{"), "");
 	refused(TEXT("]"), "");
 	refused(TEXT("\"a"), "");
-	refused(TEXT("\"a\nb\""), "no JSON");
+	refused(TEXT("\"a\nb\""), "it is not JSON");
 	refused(TEXT("// x\n{}"), "");
-	refused(TEXT("\"\\ud800\""), "no JSON");
+	refused(TEXT("\"\\ud800\""), "it is not JSON");
 }
 
 static void position_is_told(void **state)

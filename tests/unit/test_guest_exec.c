@@ -57,7 +57,7 @@ static void a_missing_interpreter_is_told(void **state)
 	assert_int_equal(dprintf(fd, "#!/no/such\n"), 11);
 	assert_int_equal(close(fd), 0);
 	snprintf(expected, sizeof(expected),
-		 "cannot execute %s: it is there, but not the interpreter or the loader", path);
+		 "cannot execute %s: the file exists, but the interpreter or loader", path);
 	for (int by_name = 0; by_name < 2; by_name++) {
 		json_auto_t *answer = NULL;
 

@@ -357,7 +357,7 @@ static void records_from_a_liar(void **state)
 	bytes.len = 10;
 	autofree char *stat = answer_stat(&end, NULL);
 	assert_string_equal(stat, "{\"name\":\"\",\"size\":0,\"mode\":0,\"is_dir\":false,"
-				  "\"mod_time\":0,\"error\":\"nothing was learned of the file\"}");
+				  "\"mod_time\":0,\"error\":\"nothing is known of the file\"}");
 	bytes.len = 0;
 	assert_int_equal(file_record_put_more(&bytes, NULL), 0);
 	autofree char *more = answer_list(&end, NULL);

@@ -159,7 +159,7 @@ static void an_ordinary_machine_is_not_saved(void **state)
 	struct fixture *f = *state;
 
 	expect_ready(f, "");
-	expect_unquiet(f, "this machine is no template");
+	expect_unquiet(f, "this machine is not a template");
 }
 
 static int64_t traced(const struct fixture *f)

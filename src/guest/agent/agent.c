@@ -157,11 +157,12 @@ static int check_config(const struct agent *agent, const struct guest_config *co
 			struct error *err)
 {
 	if (agent->configured && !agent->back)
-		return error_set(err, ERR_CONFLICT, "a second config");
+		return error_set(err, ERR_CONFLICT, "the guest already has a config");
 	if (agent->back && !config->renews)
-		return error_set(err, ERR_INVALID, "a machine that was restored is to be renewed");
+		return error_set(err, ERR_INVALID,
+				 "a config for a restored machine must have \"renew\"");
 	if (config->has_command && agent->server.workload.job)
-		return error_set(err, ERR_CONFLICT, "the command of before is running yet");
+		return error_set(err, ERR_CONFLICT, "the earlier command is still running");
 	return 0;
 }
 
@@ -260,7 +261,7 @@ static int take_control(void *data, const uint8_t *payload, size_t len, struct e
 	if (!doc)
 		return -1;
 	if (!json_is_object(doc))
-		return error_set(err, ERR_INVALID, "a message is no object");
+		return error_set(err, ERR_INVALID, "a message is not an object");
 	if (config_message_kind(doc, &kind, &realtime_ns, err) < 0)
 		return -1;
 	if (realtime_ns > 0)

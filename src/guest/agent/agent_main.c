@@ -90,7 +90,7 @@ static void on_answered(struct loop *loop, int fd, uint32_t events, void *data)
 	(void)loop;
 	(void)fd;
 	if (events & LOOP_HUP) {
-		console_line("no control stream to the host: it has refused");
+		console_line("no control stream to the host: the host refused it");
 		mux_carrier.close(steal_ptr(&dial->stream));
 	} else {
 		agent_control_carried(dial->agent, steal_ptr(&dial->stream));

@@ -15,7 +15,8 @@ char *answer_copyout(const struct file_end *end, struct error *err)
 
 	/* Half a file counts as none. */
 	writer_base64(&w, "data", buf_bytes(end->output), end->cut ? 0 : end->output->len);
-	writer_text(&w, "error", end->cut ? "the file is longer than copyout returns" : end->error);
+	writer_text(&w, "error",
+		    end->cut ? "the file is longer than copyout can return" : end->error);
 	return writer_end(&w);
 }
 
@@ -74,7 +75,7 @@ char *answer_stat(const struct file_end *end, struct error *err)
 
 	if (!error[0] && (!file_record_take(&bytes, &left, &file) || file.len == 0)) {
 		file = (struct file_record){.name = bytes};
-		error = "nothing was learned of the file";
+		error = "nothing is known of the file";
 	}
 	put_file_record(&w, &file);
 	writer_text(&w, "error", error);

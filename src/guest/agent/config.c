@@ -71,11 +71,12 @@ static int decode_renew(json_t *doc, struct guest_config *out, struct error *err
 		return -1;
 	if (!is_id(renew->boot_id, 36, "0123456789abcdef-") ||
 	    !is_id(renew->machine_id, 32, "0123456789abcdef"))
-		return error_set(err, ERR_INVALID, "renew: no such ids");
+		return error_set(err, ERR_INVALID, "renew: the ids are not valid");
 	if (base64_decode(entropy, strlen(entropy), &bytes, err) < 0)
 		return error_prefix(err, "renew.entropy");
 	if (bytes.len != RENEW_ENTROPY)
-		return error_set(err, ERR_INVALID, "renew.entropy: not %d bytes", RENEW_ENTROPY);
+		return error_set(err, ERR_INVALID, "renew.entropy must have %d bytes",
+				 RENEW_ENTROPY);
 	memcpy(renew->entropy, buf_bytes(&bytes), RENEW_ENTROPY);
 	return 0;
 }

@@ -79,7 +79,7 @@ int exec_hand_over(struct exec_context *context, const struct request *request, 
 
 	if (strcmp(request->argv[0], ROLE_FILES) != 0 || request->terminal)
 		return error_set(err, ERR_INVALID,
-				 "a connection is handed over to " ROLE_FILES " alone");
+				 "a connection can be handed over only to " ROLE_FILES);
 	return exec_job(context, request, &spec, context->env, NULL, NULL, err) ? 0 : -1;
 }
 

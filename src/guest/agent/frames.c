@@ -55,7 +55,7 @@ static int hand_connection_over(struct conn *conn, const struct request *request
 	if (request->problem[0])
 		return error_set(err, ERR_INVALID, "%s", request->problem);
 	if (conn->ncalls > 0 || conn->wire.out.len > 0)
-		return error_set(err, ERR_CONFLICT, "the connection has other requests");
+		return error_set(err, ERR_CONFLICT, "the connection still has other requests");
 	if (conn->wire.stream)
 		return hand_stream_over(conn, request, err);
 	/* Two processes have the same socket for a moment, and share its flags. */
@@ -76,7 +76,8 @@ static int begin_request(struct conn *conn, struct request *request, struct erro
 		return error_set(err, ERR_CONFLICT, "request %llu is already running",
 				 (unsigned long long)request->number);
 	if (conn->ncalls >= limit_get(LIMIT_AGENT_REQUESTS))
-		return error_set(err, ERR_INVALID, "more than %llu requests on one connection",
+		return error_set(err, ERR_INVALID,
+				 "there are more than %llu requests on one connection",
 				 (unsigned long long)limit_get(LIMIT_AGENT_REQUESTS));
 	if (request->kind == REQUEST_ATTACH || request->stream)
 		conn->streaming = true;
@@ -124,7 +125,7 @@ static int take_frame(void *data, const uint8_t *payload, size_t len, struct err
 	if (payload[0] == '{')
 		return take_json_frame(turn, payload, len, err);
 	if (payload[0] != AGENT_FRAME_STDIN || len < AGENT_DATA_HEADER)
-		return error_set(err, ERR_INVALID, "a frame that is neither JSON nor stdin");
+		return error_set(err, ERR_INVALID, "a frame is neither JSON nor stdin");
 	call = find_call(turn->conn, be64_get(payload + 1));
 	if (call)
 		return call_take_stdin(call, payload + AGENT_DATA_HEADER, len - AGENT_DATA_HEADER,

@@ -131,7 +131,8 @@ static int get_exec(struct request *out, enum json_need need, struct error *err)
 		return 0;
 	len = strlen(out->exec);
 	if (len == 0 || len > REQUEST_EXEC_MAX || strspn(out->exec, letters) < len)
-		return error_set(err, ERR_INVALID, "exec must be 1 to %d letters, digits, - and _",
+		return error_set(err, ERR_INVALID,
+				 "exec must be 1 to %d letters, digits, \"-\" and \"_\"",
 				 REQUEST_EXEC_MAX);
 	return 0;
 }
@@ -146,7 +147,7 @@ static int get_resumption(struct request *out, struct error *err)
 		return -1;
 	if (out->exec && (seconds == 0 || strcmp(out->exec, EXEC_WORKLOAD) == 0))
 		return error_set(err, ERR_INVALID,
-				 seconds == 0 ? "exec without resume"
+				 seconds == 0 ? "exec needs resume"
 					      : "exec must not be \"" EXEC_WORKLOAD "\"");
 	out->grace_ms = (uint64_t)seconds * 1000;
 	return 0;
@@ -188,7 +189,7 @@ static int decode_exec_details(struct request *out, struct error *err)
 		return -1;
 	if (out->contained && (out->hand_over || out->grace_ms > 0))
 		return error_set(err, ERR_INVALID,
-				 "a command in a container is neither resumed nor handed over");
+				 "a command in a container can be neither resumed nor handed over");
 	return 0;
 }
 

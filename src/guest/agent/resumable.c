@@ -272,7 +272,7 @@ static int check_offsets(const struct resumable *r, const struct request *reques
 		if (asked < start)
 			return error_set(
 				err, ERR_UNAVAILABLE,
-				"%s of exec \"%s\" is kept from offset %llu on: what is before, from %llu, was acknowledged",
+				"%s of exec \"%s\" is kept only from offset %llu on: the bytes from %llu to there were acknowledged",
 				names[i], r->id, start, asked);
 		if (asked > r->ring[i].end)
 			return error_set(err, ERR_INVALID,

@@ -63,7 +63,7 @@ static void on_files_quiet(void *data, const char *error)
 void agent_quiesce(struct agent *agent, bool goes_on)
 {
 	const char *why =
-		agent->config.template ? what_goes_on(agent) : "this machine is no template";
+		agent->config.template ? what_goes_on(agent) : "this machine is not a template";
 	struct error err = {0};
 
 	if (goes_on) {

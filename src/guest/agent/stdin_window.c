@@ -48,9 +48,10 @@ int stdin_window_put(struct stdin_window *window, struct job *job, const void *b
 	if (window->closing || window->over)
 		return 0; /* after its own end: nobody will read it */
 	if (len > waiting->limit - waiting->len)
-		return error_set(err, ERR_INVALID,
-				 "more than %zu bytes of stdin that the command has not taken",
-				 waiting->limit);
+		return error_set(
+			err, ERR_INVALID,
+			"more than %zu bytes of stdin were sent that the command has not read",
+			waiting->limit);
 	/* Most commands read at once, and then nothing is kept. */
 	given = waiting->len == 0 ? give_to_job(window, job, bytes, len) : 0;
 	if (given < len &&

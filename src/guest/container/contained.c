@@ -150,7 +150,7 @@ static int get_process(json_t *request, struct contained_process *out, struct er
 	if (filter && base64_decode(filter, strlen(filter), &out->seccomp, err) < 0)
 		return error_prefix(err, "process.seccomp");
 	if (out->seccomp.len % 8 != 0)
-		return error_set(err, ERR_INVALID, "process.seccomp is no filter");
+		return error_set(err, ERR_INVALID, "process.seccomp is not a filter");
 	return 0;
 }
 
@@ -163,7 +163,7 @@ static int check_contained_id(const char *id, const char *path, struct error *er
 	size_t len = strlen(id);
 
 	if (len == 0 || len > CONTAINER_ID_MAX || id[0] == '.' || strspn(id, letters) < len)
-		return error_set(err, ERR_INVALID, "%s is no id of a container", path);
+		return error_set(err, ERR_INVALID, "%s is not the id of a container", path);
 	return 0;
 }
 
@@ -180,7 +180,8 @@ static int get_namespaces(json_t *from, struct contained_plan *out, struct error
 		while (at < ARRAY_SIZE(namespaces) && strcmp(names[i], namespaces[at].name) != 0)
 			at++;
 		if (at == ARRAY_SIZE(namespaces))
-			return error_set(err, ERR_INVALID, "no namespace \"%.64s\" here", names[i]);
+			return error_set(err, ERR_INVALID,
+					 "the namespace \"%.64s\" is not known here", names[i]);
 		out->namespaces |= namespaces[at].flag;
 	}
 	return 0;
@@ -268,7 +269,7 @@ static int get_device(json_t *from, const char *path, struct device_rule *out, s
 	    json_get_string(from, path, "access", JSON_OPTIONAL, &access, err) < 0)
 		return -1;
 	if (strlen(type) != 1 || !strchr("abc", *type) || access[strspn(access, "rwm")])
-		return error_set(err, ERR_INVALID, "%s is no rule for devices", path);
+		return error_set(err, ERR_INVALID, "%s is not a rule for devices", path);
 	out->kind = *type == 'b' ? BPF_DEVCG_DEV_BLOCK : *type == 'c' ? BPF_DEVCG_DEV_CHAR : 0;
 	out->major = (int)major;
 	out->minor = (int)minor;
@@ -312,7 +313,8 @@ static int get_table(json_t *from, const char *key, json_t **out, struct error *
 	json_object_foreach(table, name, value)
 	{
 		if (!json_is_string(value) || strchr(name, '/') || strstr(name, ".."))
-			return error_set(err, ERR_INVALID, "container.%s.%.64s is none", key, name);
+			return error_set(err, ERR_INVALID, "container.%s.%.64s is not valid", key,
+					 name);
 	}
 	*out = table;
 	return 0;

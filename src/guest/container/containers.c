@@ -82,7 +82,7 @@ static struct container *container_new(struct containers *all, const struct cont
 	struct container *c;
 
 	if (find_container(all, contained->id)) {
-		error_set(err, ERR_CONFLICT, "there is a container %s", contained->id);
+		error_set(err, ERR_CONFLICT, "the container %s already exists", contained->id);
 		return NULL;
 	}
 	c = calloc(1, sizeof(*c));

@@ -72,7 +72,8 @@ static int await_frozen(int group, bool frozen, struct error *err)
 		if (n < 0 || strstr(text, wanted))
 			return n < 0 ? error_errno(err, errno, "cgroup.events") : 0;
 		if (poll(&change, 1, (int)limit_get(LIMIT_CANCEL_MS)) == 0)
-			return error_set(err, ERR_TIMEOUT, "not all of it stands still");
+			return error_set(err, ERR_TIMEOUT,
+					 "some processes of the container did not stop");
 	}
 }
 
@@ -150,7 +151,7 @@ static int signal_all(int group, char **words, struct error *err)
 	int number = words[0] ? (int)strtol(words[0], NULL, 10) : 0;
 
 	if (number < 1 || number > 64)
-		return error_set(err, ERR_INVALID, "no such signal");
+		return error_set(err, ERR_INVALID, "this signal is not known");
 	return each_process(group, signal_one, &number, err);
 }
 
@@ -224,7 +225,8 @@ static int update(int group, char **words, struct error *err)
 		char *value = strchr(*words, '=');
 
 		if (!value)
-			return error_set(err, ERR_INVALID, "%.100s is no FILE=VALUE", *words);
+			return error_set(err, ERR_INVALID, "%.100s is not of the form FILE=VALUE",
+					 *words);
 		*value = '\0';
 		if (write_control(group, *words, value + 1, err) < 0)
 			return -1;
@@ -251,7 +253,7 @@ static int control(char **words, struct error *err)
 	for (size_t i = 0; i < ARRAY_SIZE(controls); i++)
 		if (strcmp(words[0], controls[i].word) == 0)
 			return controls[i].run(group, words + 2, err);
-	return error_set(err, ERR_INVALID, "nothing is called %.100s", words[0]);
+	return error_set(err, ERR_INVALID, "the command %.100s is not known", words[0]);
 }
 
 int role_container(int argc, char **argv)

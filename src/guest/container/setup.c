@@ -188,8 +188,10 @@ static int cover_file(const char *path, struct error *err)
 	if (null < 0 || fstat(null, &st) < 0)
 		return error_errno(err, errno, "cannot mask %.300s: /dev/null", path);
 	if (!S_ISCHR(st.st_mode) || st.st_rdev != makedev(1, 3))
-		return error_set(err, ERR_INVALID,
-				 "cannot mask %.300s: the container's /dev/null is none", path);
+		return error_set(
+			err, ERR_INVALID,
+			"cannot mask %.300s: the container's /dev/null is not the null device",
+			path);
 	autoclose int tree =
 		open_tree(null, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH);
 	if (tree < 0 || move_mount(tree, "", AT_FDCWD, path,

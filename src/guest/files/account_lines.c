@@ -53,7 +53,7 @@ char *account_lines_add(const char *text, const struct account_line *line, struc
 		if (field_is(text + at, end, 0, line->name)) {
 			if (*id && !field_is(text + at, end, 2, id)) {
 				error_set(err, ERR_CONFLICT,
-					  "\"%s\" has another number than %s there", line->name,
+					  "\"%s\" there has a number other than %s", line->name,
 					  id);
 				return NULL;
 			}

@@ -122,6 +122,6 @@ int freeze_until_told(char **words, struct error *err)
 		return 0;
 	return error_set(
 		err, ERR_TIMEOUT,
-		"the file system of %s was thawed after %llu ms, before it was copied; stop the workspace and copy it at rest",
+		"the file system of %s was thawed after %llu ms, before it was copied; stop the workspace and copy it then",
 		words[0], (unsigned long long)limit_get(LIMIT_FREEZE_MS));
 }

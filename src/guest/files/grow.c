@@ -30,7 +30,7 @@ static int device_bytes(dev_t device, uint64_t *bytes, struct error *err)
 	file = fopen(path, "re");
 	if (!file || !fgets(text, sizeof(text), file) ||
 	    (sectors = strtoull(text, &end, 10)) == 0 || *end != '\n')
-		return error_set(err, ERR_UNSUPPORTED, "the size of the disk is not to be had");
+		return error_set(err, ERR_UNSUPPORTED, "the size of the disk cannot be read");
 	*bytes = sectors * SECTOR;
 	return 0;
 }

@@ -93,7 +93,7 @@ int acpi_parse_group(const void *reply, size_t len, struct error *err)
 	uint16_t type;
 
 	if (!open_message(reply, len, &type, &attrs) || type == NLMSG_ERROR)
-		return error_set(err, ERR_NOT_FOUND, "the kernel tells of no ACPI events");
+		return error_set(err, ERR_NOT_FOUND, "the kernel does not report ACPI events");
 	while (next_attr(&attrs, &a)) {
 		if (a.type != CTRL_ATTR_MCAST_GROUPS)
 			continue;
@@ -102,7 +102,7 @@ int acpi_parse_group(const void *reply, size_t len, struct error *err)
 			if (read_group((struct attrs){group.data, group.len}, &number))
 				return (int)number;
 	}
-	return error_set(err, ERR_NOT_FOUND, "the kernel tells of no ACPI events");
+	return error_set(err, ERR_NOT_FOUND, "the kernel does not report ACPI events");
 }
 
 bool acpi_parse_button(const void *message, size_t len)

@@ -147,7 +147,8 @@ static int open_program(struct error *err)
 	if (mounted >= 0 &&
 	    mount_setattr(mounted, "", AT_EMPTY_PATH, &read_only, sizeof(read_only)) == 0)
 		return steal_fd(&mounted);
-	console_line("the agent's program is not on a read-only mount: %s", strerror(errno));
+	console_line("the agent's program could not be put on a read-only mount: %s",
+		     strerror(errno));
 	return steal_fd(&self);
 }
 

@@ -112,7 +112,7 @@ static void raise_loopback(void)
 	autoclose int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 
 	if (fd >= 0 && ioctl(fd, SIOCSIFFLAGS, &request) < 0)
-		console_line("cannot raise the loopback interface: %s", strerror(errno));
+		console_line("cannot bring up the loopback interface: %s", strerror(errno));
 }
 
 /* --- the agent ------------------------------------------------------------------------------- */
@@ -203,7 +203,7 @@ static void agent_ended(struct pid1 *p, const siginfo_t *info)
 		p->restarts = 0;
 	}
 	if (p->restarts++ >= limit_get(LIMIT_AGENT_RESTARTS))
-		power_fail("the agent ends again and again");
+		power_fail("the agent ended too often");
 	if (start_agent(p, &err) < 0)
 		power_fail(err.msg);
 }
@@ -231,7 +231,7 @@ static void stop_machine(struct pid1 *p)
 		return;
 	p->stopping = true;
 	if (p->agent_fd >= 0 && send(p->agent_fd, &byte, 1, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
-		console_line("the agent cannot be told of the end: %s", strerror(errno));
+		console_line("cannot tell the agent that the machine ends: %s", strerror(errno));
 	kill(-1, SIGTERM);
 	console_shell_end(&p->console);
 	if (!loop_add_timer(p->loop, clock_mono_ns() + grace, on_agent_deadline, p, NULL))

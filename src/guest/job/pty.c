@@ -25,7 +25,7 @@ int pty_open(const char *ptmx, uint16_t rows, uint16_t columns, uid_t owner, str
 	if (master < 0)
 		return error_errno(err, errno, "cannot open a terminal (%s)", ptmx);
 	if (fstat(master, &st) < 0 || !S_ISCHR(st.st_mode) || st.st_rdev != PTMX)
-		return error_set(err, ERR_INVALID, "%s is no terminal multiplexer", ptmx);
+		return error_set(err, ERR_INVALID, "%s is not a terminal multiplexer", ptmx);
 	if (ioctl(master, TIOCSPTLCK, &unlocked) < 0)
 		return error_errno(err, errno, "cannot unlock a terminal");
 	/* Opened through the master, not by a name: whatever the image has at /dev/pts does not

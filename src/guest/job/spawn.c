@@ -436,9 +436,10 @@ int spawn_release(int status_fd, struct error *err)
 int spawn_explain_directory(const char *path, int errnum, struct error *err)
 {
 	if (errnum == EXDEV)
-		return error_set(err, ERR_DENIED,
-				 "cannot enter the directory %.300s: it is outside of the root",
-				 path);
+		return error_set(
+			err, ERR_DENIED,
+			"cannot enter the directory %.300s: it is outside the root directory",
+			path);
 	return error_errno(err, errnum, "cannot enter the directory %.300s", path);
 }
 
@@ -467,7 +468,7 @@ int spawn_explain(const struct spawn_failure *failure, const char *program, cons
 		if (no_interpreter)
 			error_set(
 				err, ERR_NOT_FOUND,
-				"cannot execute %.300s: it is there, but not the interpreter or the loader that it names",
+				"cannot execute %.300s: the file exists, but the interpreter or loader that it names does not",
 				program);
 		else if (missing && !strchr(program, '/'))
 			error_set(err, ERR_NOT_FOUND, "%.300s: not found in PATH",

@@ -123,7 +123,7 @@ int dhcp_read(const uint8_t *bytes, size_t len, uint32_t transaction, const uint
 	if (len < HEADER || bytes[0] != 2 || bytes[1] != 1 || bytes[2] != 6 ||
 	    memcmp(bytes + 4, &transaction, 4) != 0 || memcmp(bytes + 28, mac, 6) != 0 ||
 	    memcmp(bytes + 236, cookie, 4) != 0)
-		return error_set(err, ERR_INVALID, "no answer to our DHCP request");
+		return error_set(err, ERR_INVALID, "there was no answer to the DHCP request");
 	memcpy(&answer.network.address, bytes + 16, 4);
 	at = bytes + HEADER;
 	while (at < end && *at != OPTION_END) {
@@ -132,15 +132,16 @@ int dhcp_read(const uint8_t *bytes, size_t len, uint32_t transaction, const uint
 			continue;
 		}
 		if (end - at < 2 || end - at - 2 < at[1])
-			return error_set(err, ERR_INVALID, "a DHCP option reaches past the end");
+			return error_set(err, ERR_INVALID,
+					 "an option of a DHCP answer reaches past its end");
 		read_option(at[0], at + 2, at[1], &answer);
 		at += 2 + at[1];
 	}
 	if (answer.kind != DHCP_OFFER && answer.kind != DHCP_ACK && answer.kind != DHCP_NAK)
-		return error_set(err, ERR_INVALID, "an unknown kind of DHCP answer");
+		return error_set(err, ERR_INVALID, "the kind of a DHCP answer is not known");
 	if (answer.kind != DHCP_NAK &&
 	    (!answer.network.address.s_addr || !is_mask(answer.network.netmask)))
-		return error_set(err, ERR_INVALID, "a DHCP answer without address and netmask");
+		return error_set(err, ERR_INVALID, "a DHCP answer has no address or no netmask");
 	*out = answer;
 	return 0;
 }

@@ -97,7 +97,7 @@ static int open_events(struct listening_events *e, const char **step)
 	union bpf_attr attr;
 	void *map;
 
-	*step = "a ring";
+	*step = "cannot make a ring buffer";
 	memset(&attr, 0, sizeof(attr));
 	attr.map_type = BPF_MAP_TYPE_RINGBUF;
 	attr.max_entries = (uint32_t)e->page;
@@ -113,7 +113,7 @@ static int open_events(struct listening_events *e, const char **step)
 		return -1;
 	e->written = map;
 
-	*step = "a program at a tracepoint";
+	*step = "cannot load a program for a tracepoint";
 	memcpy(program, steps, sizeof(program));
 	program[MAP_STEP].imm = e->ring;
 	memset(&attr, 0, sizeof(attr));

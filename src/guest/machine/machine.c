@@ -30,7 +30,8 @@ static int set_hostname(const char *name, struct error *err)
 		return error_errno(err, errno, "cannot set the host name");
 	/* A disk that cannot be written to is no reason to end the boot. */
 	if (hosts_keep(HOSTS_FILE, name, &why) < 0)
-		console_line("the name %s is not in %s: %s", name, HOSTS_FILE, why.msg);
+		console_line("the name %s could not be written to %s: %s", name, HOSTS_FILE,
+			     why.msg);
 	return 0;
 }
 
@@ -65,7 +66,7 @@ static void machine_power_off(void *data)
 	char byte = INIT_POWER_OFF;
 
 	if (send(*init_fd, &byte, 1, MSG_NOSIGNAL) < 0)
-		console_line("PID 1 cannot be asked for the end: %s", strerror(errno));
+		console_line("cannot ask PID 1 to end the machine: %s", strerror(errno));
 }
 
 static void machine_log(const char *text)

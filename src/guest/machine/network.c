@@ -41,7 +41,7 @@ static int decode_address(json_t *object, const char *key, enum json_need presen
 	if (json_get_string(object, "network", key, presence, &text, err) < 0)
 		return -1;
 	if (text && inet_pton(AF_INET, text, out) != 1)
-		return error_set(err, ERR_INVALID, "network.%s is no IPv4 address", key);
+		return error_set(err, ERR_INVALID, "network.%s is not an IPv4 address", key);
 	return 0;
 }
 
@@ -55,8 +55,8 @@ static int decode_dns(json_t *object, struct network *out, struct error *err)
 		const char *text = json_string_value(json_array_get(list, i));
 
 		if (!text || inet_pton(AF_INET, text, &out->dns[out->ndns++]) != 1)
-			return error_set(err, ERR_INVALID, "network.dns[%zu] is no IPv4 address",
-					 i);
+			return error_set(err, ERR_INVALID,
+					 "network.dns[%zu] is not an IPv4 address", i);
 	}
 	return 0;
 }

@@ -40,7 +40,7 @@ static int get_ip(json_t *object, const char *path, const char *key, enum json_n
 
 	if (json_get_string(object, path, key, need, &text, err) < 0)
 		return -1;
-	return !text || ip_parse(text, out) ? 0 : refuse_value(path, key, "no IP address", err);
+	return !text || ip_parse(text, out) ? 0 : refuse_value(path, key, "not an IP address", err);
 }
 
 static int get_mac(json_t *object, const char *path, uint8_t out[MAC_BYTES], struct error *err)
@@ -49,7 +49,7 @@ static int get_mac(json_t *object, const char *path, uint8_t out[MAC_BYTES], str
 
 	if (json_get_string(object, path, "mac", JSON_REQUIRED, &text, err) < 0)
 		return -1;
-	return mac_parse(text, out) ? 0 : refuse_value(path, "mac", "no MAC address", err);
+	return mac_parse(text, out) ? 0 : refuse_value(path, "mac", "not a MAC address", err);
 }
 
 static int get_u32(json_t *object, const char *path, const char *key, uint32_t *out,
@@ -106,7 +106,7 @@ static int rename_card(const struct fixed_card *card, const char *name, struct e
 
 	begin_card_change(&message, card, 0, IFF_UP);
 	if (netlink_request(card->fd, &message, err) < 0)
-		return error_prefix(err, "%s: down", card->path);
+		return error_prefix(err, "%s: cannot take the card down", card->path);
 	begin_card_change(&message, card, 0, 0);
 	netlink_put_string(&message, IFLA_IFNAME, name);
 	if (netlink_request(card->fd, &message, err) < 0)
@@ -128,12 +128,12 @@ static int find_fixed_card(struct fixed_card *card, struct error *err)
 	    json_get_string(card->object, card->path, "name", JSON_REQUIRED, &name, err) < 0)
 		return -1;
 	if (!*name || strlen(name) >= IFNAMSIZ)
-		return refuse_value(card->path, "name", "no name of an interface", err);
+		return refuse_value(card->path, "name", "not the name of an interface", err);
 	netlink_begin(&message, RTM_GETLINK, 0, &all, sizeof(all));
 	if (netlink_dump(card->fd, &message, look_at_link, &search, err) < 0)
-		return error_prefix(err, "%s: the cards", card->path);
+		return error_prefix(err, "%s: cannot list the cards", card->path);
 	if (!search.index)
-		return error_set(err, ERR_NOT_FOUND, "%s: there is no card of that MAC",
+		return error_set(err, ERR_NOT_FOUND, "%s: no card has this MAC address",
 				 card->path);
 	card->index = search.index;
 	memcpy(card->name, name, strlen(name) + 1);
@@ -156,7 +156,8 @@ static int raise_card(const struct fixed_card *card, struct error *err)
 	if (mtu)
 		netlink_put_u32(&message, IFLA_MTU, mtu);
 	if (netlink_request(card->fd, &message, err) < 0)
-		return error_prefix(err, "%s: up, of an MTU of %u", card->path, mtu);
+		return error_prefix(err, "%s: cannot bring up the card with an MTU of %u",
+				    card->path, mtu);
 	return 0;
 }
 
@@ -172,7 +173,7 @@ static int add_card_address(const struct fixed_card *card, json_t *item, const c
 	struct ip ip;
 
 	if (!text || !ip_parse_prefix(text, &ip, &bits))
-		return error_set(err, ERR_INVALID, "%s is no address with its prefix's length",
+		return error_set(err, ERR_INVALID, "%s is not an address with a prefix length",
 				 path);
 	bool link_local4 = ip.family == AF_INET && ip.bytes[0] == 169 && ip.bytes[1] == 254;
 	const struct ifaddrmsg head = {.ifa_family = ip.family,
@@ -216,11 +217,12 @@ static int decode_fixed_route(json_t *object, const char *path, struct fixed_rou
 	    get_u32(object, path, "mtu", &route.mtu, err) < 0)
 		return -1;
 	if (!ip_parse_prefix(to, &route.to, &route.bits))
-		return refuse_value(path, "to", "no prefix", err);
+		return refuse_value(path, "to", "not a prefix", err);
 	if (scope && strcmp(scope, "link") != 0)
-		return refuse_value(path, "scope", "none that is known", err);
+		return refuse_value(path, "scope", "not known", err);
 	if (route.source.family && route.source.family != route.to.family)
-		return refuse_value(path, "source", "of another family than \"to\"", err);
+		return refuse_value(path, "source", "not of the same address family as \"to\"",
+				    err);
 	route.link = scope;
 	*out = route;
 	return 0;

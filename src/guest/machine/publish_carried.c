@@ -96,7 +96,8 @@ static int listen_on_carried(struct loop *loop, struct mux *mux, json_t *item, s
 	if (config_publish_decode(item, &number, err) < 0)
 		return -1;
 	if (number == 0)
-		return error_set(err, ERR_UNSUPPORTED, "publish.guestPort: any needs vsock");
+		return error_set(err, ERR_UNSUPPORTED,
+				 "publish.guestPort 0, which means any port, needs vsock");
 	if (mux_listens(mux, PUBLISH_PORT_FIRST + number))
 		return 0;
 	port = calloc(1, sizeof(*port));

@@ -50,7 +50,7 @@ static void on_port_bytes(struct loop *loop, int fd, uint32_t events, void *data
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
 	if (n <= 0) {
-		error_set(&err, ERR_IO, "a connection ended before it said its port");
+		error_set(&err, ERR_IO, "a connection ended before it sent its port");
 		settle_told(t, -1, &err);
 		return;
 	}
@@ -72,7 +72,7 @@ static void on_port_late(struct loop *loop, void *data)
 
 	(void)loop;
 	t->timer = NULL;
-	error_set(&err, ERR_TIMEOUT, "a connection did not say its port");
+	error_set(&err, ERR_TIMEOUT, "a connection did not send its port");
 	settle_told(t, -1, &err);
 }
 

@@ -56,7 +56,7 @@ static int cover_boot_id(const char *line, struct error *err)
 
 	if (fd < 0 || write(fd, line, BOOT_ID_BYTES) != BOOT_ID_BYTES ||
 	    mount(BOOT_ID_FILE, BOOT_ID, NULL, MS_BIND, NULL) < 0)
-		return error_errno(err, errno, "cannot cover the boot id");
+		return error_errno(err, errno, "cannot mount a file over the boot id");
 	return 0;
 }
 
