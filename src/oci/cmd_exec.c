@@ -82,8 +82,10 @@ static json_t *user_of(const char *word, struct error *err)
 
 	if (!first || command_line_number(first, 0, ID_MOST, &uid, NULL) < 0 ||
 	    (word[len] && command_line_number(word + len + 1, 0, ID_MOST, &gid, NULL) < 0)) {
-		error_set(err, ERR_INVALID,
-			  "--user %.64s: it is UID or UID:GID, numbers from 0 to 4294967294", word);
+		error_set(
+			err, ERR_INVALID,
+			"--user %.64s must be UID or UID:GID, which are numbers from 0 to 4294967294",
+			word);
 		return NULL;
 	}
 	return word[len] ? json_pack("{s:I, s:I}", "uid", (json_int_t)uid, "gid", (json_int_t)gid)
@@ -185,7 +187,7 @@ static int start_command(const struct record *record, const struct oci_process *
 	if (process->terminal && !wish->console_socket)
 		return error_set(
 			err, ERR_INVALID,
-			"a terminal's other side is for the --console-socket of an engine: give one, or leave --tty out");
+			"a terminal needs the --console-socket of an engine: give one, or leave out --tty");
 	if (process->terminal) {
 		console = console_open(wish->console_socket, (uint16_t)process->rows,
 				       (uint16_t)process->columns, err);

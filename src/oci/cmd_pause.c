@@ -140,12 +140,12 @@ static int check_against_machine(const struct record *record, const struct oci_r
 	if (r->memory_limit > 0 && memory && r->memory_limit > memory << 20)
 		return error_set(
 			err, ERR_UNSUPPORTED,
-			"a limit of %lld bytes is more than the machine has, which is %lld MiB and does not grow: make the container anew",
+			"a limit of %lld bytes is more than the machine has, which is %lld MiB and does not grow: make the container again",
 			(long long)r->memory_limit, (long long)memory);
 	if (r->cpu_quota > 0 && cpus && (r->cpu_quota - 1) / period >= cpus)
 		return error_set(
 			err, ERR_UNSUPPORTED,
-			"a quota of %lld of %lld is more than the machine has, which is %lld processors: make the container anew",
+			"a quota of %lld of %lld is more than the machine has, which is %lld processors: make the container again",
 			(long long)r->cpu_quota, (long long)period, (long long)cpus);
 	return 0;
 }
@@ -263,8 +263,9 @@ int cmd_events(const struct oci *oci, char **words, struct error *err)
 	    record_open(oci, *words, &record, err) < 0)
 		return -1;
 	if (!stats)
-		return error_set(err, ERR_UNSUPPORTED,
-				 "events follows nothing: --stats prints the present figures");
+		return error_set(
+			err, ERR_UNSUPPORTED,
+			"events cannot follow a container; --stats prints the present figures");
 	const char *const control[] = {"stats", record_text(&record, "guest"), NULL};
 	if (guest_control(&record, control, &files, err) < 0)
 		return -1;

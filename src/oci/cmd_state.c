@@ -71,7 +71,7 @@ int cmd_list(const struct oci *oci, char **words, struct error *err)
 		return -1;
 	bool json = strcmp(format, "json") == 0;
 	if (!json && strcmp(format, "table") != 0)
-		return error_set(err, ERR_INVALID, "--format is table or json");
+		return error_set(err, ERR_INVALID, "--format must be table or json");
 	json_auto_t *ids = record_list(oci, err);
 	if (!ids)
 		return -1;

@@ -260,7 +260,7 @@ static int start_standin(struct create *c, struct error *err)
 	if (process->terminal && !c->options->console_socket)
 		return error_set(
 			err, ERR_INVALID,
-			"process.terminal: a terminal's other side is for the --console-socket of an engine: give one, or set it to false");
+			"process.terminal: a terminal needs the --console-socket of an engine: give one, or set it to false");
 	if (process->terminal) {
 		console = console_open(c->options->console_socket, (uint16_t)process->rows,
 				       (uint16_t)process->columns, err);

@@ -244,7 +244,7 @@ static int refuse_kernels_own(int fd, const char *field, struct error *err)
 		return 0;
 	return error_set(
 		err, ERR_UNSUPPORTED,
-		"%s is not supported: it leads to what is the host kernel's, and a machine has its own; %s",
+		"%s is not supported: it gives access to the host's kernel, and a machine has its own; %s",
 		field,
 		strcmp(field, "root.path") == 0 ? "name a directory of files"
 						: "leave the mount out");
@@ -343,7 +343,7 @@ static int put_namespaces(json_t *container, const struct describe *d, struct er
 		if (n && n->path && !is_of_sandbox(d, name, n->path))
 			return error_set(
 				err, ERR_UNSUPPORTED,
-				"linux.namespaces: %s of %.200s, which is no container of this machine: those of one pod can share it",
+				"linux.namespaces: %s of %.200s, which is not a container of this machine: only containers of one pod can share it",
 				name, n->path);
 		if (n && n->path) {
 			if (json_put_string(join, name, d->sandbox, err) < 0)

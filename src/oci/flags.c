@@ -31,8 +31,8 @@ static int take_flag_text(const struct flag *flag, const char *value, struct err
 		return 0;
 	case FLAG_TEXTS:
 		if (texts->count == FLAG_TEXTS_MAX)
-			return error_set(err, ERR_INVALID, "--%s more than %d times", flag->name,
-					 FLAG_TEXTS_MAX);
+			return error_set(err, ERR_INVALID, "--%s is given more than %d times",
+					 flag->name, FLAG_TEXTS_MAX);
 		texts->text[texts->count++] = value;
 		return 0;
 	case FLAG_NUMBER:
@@ -44,7 +44,7 @@ static int take_flag_text(const struct flag *flag, const char *value, struct err
 		else if (number > 0)
 			return error_set(
 				err, ERR_UNSUPPORTED,
-				"--%s: descriptors of the host cannot be had in a virtual machine",
+				"--%s: a virtual machine cannot have descriptors of the host",
 				flag->name);
 		return 0;
 	default:
@@ -67,7 +67,8 @@ static int take_one_flag(const struct flag *flags, size_t count, char ***words, 
 		bool is = !value || strcmp(value, "true") == 0 || strcmp(value, "1") == 0;
 
 		if (!is && strcmp(value, "false") != 0 && strcmp(value, "0") != 0)
-			return error_set(err, ERR_INVALID, "--%s is true or false", flag->name);
+			return error_set(err, ERR_INVALID, "--%s must be true or false",
+					 flag->name);
 		if (flag->kind == FLAG_GIVEN)
 			*(bool *)flag->at = is;
 		return 0;

@@ -29,7 +29,8 @@ static int add_slices(struct buf *out, const char *slice, struct error *err)
 	size_t len = strlen(slice);
 
 	if (len < 6 || strcmp(slice + len - 6, ".slice") != 0 || strchr(slice, '/'))
-		return error_set(err, ERR_INVALID, "linux.cgroupsPath: %.64s is no slice", slice);
+		return error_set(err, ERR_INVALID, "linux.cgroupsPath: %.64s is not a slice",
+				 slice);
 	if (strcmp(slice, "-.slice") == 0)
 		return 0;
 	for (size_t i = 1; i <= len - 6; i++)
@@ -53,8 +54,8 @@ char *group_path(const char *path, struct error *err)
 		return NULL;
 	}
 	if (memmem(buf_bytes(&out), out.len, "/..", 3)) {
-		error_set(err, ERR_INVALID, "linux.cgroupsPath: %.200s leads out of the hierarchy",
-			  path);
+		error_set(err, ERR_INVALID,
+			  "linux.cgroupsPath: %.200s leads out of the cgroup hierarchy", path);
 		return NULL;
 	}
 	return buf_steal_string(&out, err);

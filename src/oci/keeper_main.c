@@ -78,7 +78,7 @@ static int boot_machine(struct keeper *k, struct error *err)
 	/* Everything else works without it: a kernel may be too old, or a host may not allow
 	 * BPF. */
 	if (netns_loopback_open(&k->loopback, &why) < 0)
-		oci_log(&k->handed.oci, "warning", "port-forward is missing: %s", why.msg);
+		oci_log(&k->handed.oci, "warning", "port-forward does not work: %s", why.msg);
 	links.loopback = k->loopback.listener;
 	if (take_links(k, &links, err) < 0 ||
 	    containers_create(k->agent, k->machine, &spec, json_text(boot, "seed", ""),
@@ -128,7 +128,7 @@ static void take_client(struct keeper *k)
 	    microagent_quarantine(k->agent, k->machine, NULL, &why) == 0)
 		k->quarantined = true;
 	if (word == STANDIN_ASK && !k->quarantined)
-		error_set(&why, ERR_CONFLICT, "not quarantined");
+		error_set(&why, ERR_CONFLICT, "the machine is not quarantined");
 	handed_answer(client, why.code ? &why : NULL);
 }
 

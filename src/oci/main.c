@@ -24,11 +24,11 @@ static const struct oci_command commands[] = {
 	{"state", "the state of a container, as JSON", cmd_state, 1, 1},
 	{"list", "the containers below --root", cmd_list, 0, 0},
 	{"kill", "send a signal to a container's first process", cmd_kill, 1, 2},
-	{"delete", "remove what is left of a container", cmd_delete, 1, 1},
+	{"delete", "remove a container that has stopped", cmd_delete, 1, 1},
 	{"exec", "run a command in a container", cmd_exec, 1, OCI_WORDS_ANY},
 	{"ps", "the processes of a container", cmd_ps, 1, 1},
-	{"pause", "stop every process of a container until resume", cmd_pause, 1, 1},
-	{"resume", "let the processes of a paused container go on", cmd_resume, 1, 1},
+	{"pause", "let every process of a container stand still", cmd_pause, 1, 1},
+	{"resume", "let them go on", cmd_resume, 1, 1},
 	{"update", "change the limits of a container", cmd_update, 1, 1},
 	{"events", "the figures of a container", cmd_events, 1, 1},
 	{"features", "the features of this runtime, as JSON; --table: what it does with each field",
@@ -73,7 +73,8 @@ static int dispatch(struct oci *oci, char **words, struct error *err)
 		}
 	for (size_t i = 0; i < ARRAY_SIZE(absent); i++)
 		if (strcmp(*words, absent[i]) == 0)
-			return error_set(err, ERR_UNSUPPORTED, "%s: not of this runtime", *words);
+			return error_set(err, ERR_UNSUPPORTED,
+					 "%s is not a command of this runtime", *words);
 	return error_set(err, ERR_INVALID, "no command %.64s: " OCI_PROGRAM " --help lists them",
 			 *words);
 }
@@ -123,7 +124,7 @@ static int run_parsed(struct oci *oci, char **words, struct error *err)
 		return print_usage();
 	if (oci->log_format && strcmp(oci->log_format, "text") != 0 &&
 	    strcmp(oci->log_format, "json") != 0)
-		return error_set(err, ERR_INVALID, "--log-format is text or json");
+		return error_set(err, ERR_INVALID, "--log-format must be text or json");
 	oci->systemd = oci->systemd || (manager && strcmp(manager, "systemd") == 0);
 	if (name_log(oci, err) < 0)
 		return -1;

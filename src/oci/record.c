@@ -153,7 +153,7 @@ int record_open(const struct oci *oci, const char *id, struct record *out, struc
 		record_close(&record);
 		return error_set(
 			err, ERR_NOT_FOUND,
-			"container does not exist: %s is a directory of others; give an engine's namespace as --root %s",
+			"container does not exist: %s is a directory of containers; to name one of them give --root %s",
 			id, path);
 	}
 	if (!record.id || refresh_state(&record, err) < 0) {

@@ -230,7 +230,7 @@ int standin_hear(struct standin *standin, struct error *err)
 	} while ((n > 0 && len < sizeof(text)) || (n < 0 && errno == EINTR));
 	if (len == 0)
 		return error_set(err, ERR_IO,
-				 "the container's process has ended before it was made");
+				 "the container's process has ended before the container was made");
 	json_auto_t *report = json_load_strict(text, len, err);
 	if (!report)
 		return -1;

@@ -66,7 +66,8 @@ static int explain_unstarted(const struct self *self, struct error *err)
 	    strstr(exit->start_error, "no container"))
 		return error_set(err, ERR_CONFLICT, "container not running: %s", exit->start_error);
 	return error_set(err, ERR_IO, "%s",
-			 *exit->start_error ? exit->start_error : "it ended before it was made");
+			 *exit->start_error ? exit->start_error
+					    : "the process ended before the container was made");
 }
 
 /* --- the request ----------------------------------------------------------------------------- */

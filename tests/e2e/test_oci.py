@@ -404,8 +404,8 @@ def test_a_pod(oci):
     wrong = {**bundles.in_pod(pid), "namespaces": bundles.in_pod(pid)["namespaces"][:2] + [
         {"type": "network"}, {"type": "ipc", "path": f"/proc/{pid}/ns/uts"}]}
     refused = oci("create", "--bundle", oci.bundle(*FOREVER, annotations=bundles.of_pod("container"), linux=wrong), "wrong")
-    assert refused.returncode == 1 and "which is no container of this machine" in oci.last_error()
-    # A container's end is not the end of the pod. The end of the pod's first container ends all.
+    assert refused.returncode == 1 and "which is not a container of this machine" in oci.last_error()
+    # Its end is not the pod's; the pod's is everybody's.
     oci("delete", "--force", "one", check=0)
     oci.started(*FOREVER, name="two", **joining)
     assert oci.status("pod") == "running"
@@ -553,7 +553,7 @@ def test_an_id_used_again_in_a_pod(oci):
 def test_words_that_are_wrong(oci):
     assert oci("nosuch").returncode == 1 and "no command nosuch" in oci.last_error()
     assert oci("create", "--nosuch", "c").returncode == 1 and "flag provided but not defined" in oci.last_error()
-    assert oci("checkpoint", "c").returncode == 1 and "not of this runtime" in oci.last_error()
+    assert oci("checkpoint", "c").returncode == 1 and "is not a command of this runtime" in oci.last_error()
     for command in ("create", "run", "exec"):
         assert oci(command, "--preserve-fds", "2", "c").returncode == 1 and "--preserve-fds" in oci.last_error()
     assert oci("--version").stdout.splitlines()[0].startswith("microagent-oci version ")

@@ -167,8 +167,7 @@ def test_a_standin_that_does_not_answer(oci):
     oci.env["MICROAGENT_TEST_LIMIT_STANDIN_MS"] = "500"
     assert oci("start", "c").returncode == 1
     assert oci.last_error() == (
-        "the container's stand-in has not answered within 500 ms: where a signal has stopped that process of the host, CONT to it lets "
-        "it go on, and delete --force ends the container")
+        "the container's stand-in has not answered within 500 ms: if a signal has stopped that process on the host, the signal CONT lets it go on; delete --force ends the container")
     assert oci.status() == "created"
     os.kill(pid, signal.SIGCONT)  # the request is done
     oci.await_status("running")
@@ -287,7 +286,7 @@ def test_a_directory_of_others(oci):
     assert not any(state["id"] == "oci" for state in json.loads(above("list", "--format", "json", check=0).stdout))
     for words in (("state", "oci"), ("delete", "oci"), ("kill", "oci")):
         done = above(*words)
-        assert done.returncode == 1 and "is a directory of others" in above.last_error(), words
+        assert done.returncode == 1 and "is a directory of containers" in above.last_error(), words
     above("delete", "--force", "oci", check=0)
     assert oci.status() == "running"
     oci("delete", "--force", "c", check=0)

@@ -225,8 +225,8 @@ def test_without_bpf(oci, why):
     """The missing part is reported, and everything else works."""
     oci.wrap = [sys.executable, "-c", WITHOUT_BPF, str(why)]
     pid = served(oci)
-    missing = [line for line in oci.logged("warning") if line.startswith("port-forward is missing: ")]
-    assert missing == [f"port-forward is missing: bpf: a map of sockets: {os.strerror(why)}"]
+    missing = [line for line in oci.logged("warning") if line.startswith("port-forward does not work: ")]
+    assert missing == [f"port-forward does not work: bpf: cannot make a map of sockets: {os.strerror(why)}"]
     refused(pid, "127.0.0.1", V4)
     done = oci("exec", "c", "sh", "-c", "cat /proc/net/tcp")
     assert done.returncode == 0 and f"0100007F:{V4:04X}" in done.stdout, done

@@ -294,7 +294,7 @@ static const struct {
 	 "process.rlimits[0].soft is above process.rlimits[0].hard"},
 	{"{\"process\":{\"rlimits\":[{\"type\":\"RLIMIT_AS\",\"soft\":1,\"hard\":1},"
 	 "{\"type\":\"RLIMIT_AS\",\"soft\":1,\"hard\":1}]}}",
-	 "process.rlimits[1].type is RLIMIT_AS, as that of an earlier one"},
+	 "process.rlimits[1].type is RLIMIT_AS, but an earlier entry has this type too"},
 	{"{\"mounts\":[7]}", "mounts[0] must be an object"},
 	{"{\"mounts\":[{\"type\":\"proc\"}]}", "mounts[0].destination is required"},
 	{"{\"mounts\":[{\"destination\":\"/p\"}]}",
@@ -313,7 +313,7 @@ static const struct {
 	{"{\"linux\":{\"namespaces\":[{\"type\":\"pid\",\"path\":\"x\"}]}}",
 	 "linux.namespaces[0].path must be an absolute path"},
 	{"{\"linux\":{\"namespaces\":[{\"type\":\"pid\"},{\"type\":\"pid\"}]}}",
-	 "linux.namespaces[1].type is pid, as that of another"},
+	 "linux.namespaces[1].type is pid, but an earlier entry has this type too"},
 	{"{\"linux\":{\"devices\":[{\"type\":\"c\"}]}}", "linux.devices[0].path is required"},
 	{"{\"linux\":{\"devices\":[{\"path\":\"/dev/null\",\"major\":\"1\"}]}}",
 	 "linux.devices[0].major must be an integer"},
@@ -327,7 +327,7 @@ static const struct {
 	{"{\"linux\":{\"resources\":{\"memory\":{\"limit\":-2}}}}",
 	 "linux.resources.memory.limit must be at least -1"},
 	{"{\"linux\":{\"resources\":{\"cpu\":{\"cpus\":\"all\"}}}}",
-	 "linux.resources.cpu.cpus must be a list as \"0-3,7\""},
+	 "linux.resources.cpu.cpus must be a list like \"0-3,7\""},
 	{"{\"linux\":{\"resources\":{\"pids\":[]}}}", "linux.resources.pids must be an object"},
 	{"{\"linux\":{\"seccomp\":1}}", "linux.seccomp must be an object"},
 };

@@ -126,10 +126,10 @@ static void refused_fields(void **state)
 	assert_refused("{\"linux\":{\"timeOffsets\":{\"boottime\":{\"secs\":1}}}}",
 		       "linux.timeOffsets is not supported: the guest's containers have no time "
 		       "namespaces; run the container without a time namespace");
-	assert_refused("{\"vm\":{\"kernel\":{\"path\":\"/k\"}}}",
-		       "vm is not supported: a config that an engine hands on chooses neither "
-		       "kernel nor machine; use the annotations io.microagent.*, where the engine "
-		       "allows them");
+	assert_refused(
+		"{\"vm\":{\"kernel\":{\"path\":\"/k\"}}}",
+		"vm is not supported: the config of an engine cannot choose the kernel or the machine; use the annotations io.microagent.*, where the engine "
+		"allows them");
 	assert_refused("{\"linux\":{\"seccomp\":{\"listenerPath\":\"/s\"}}}",
 		       "linux.seccomp.listenerPath is not supported: system calls of a machine "
 		       "cannot be answered by the host; use a profile without SCMP_ACT_NOTIFY");
@@ -158,10 +158,10 @@ static void ignored_ones_are_told(void **state)
 	assert_accepted("{\"process\":{\"apparmorProfile\":\"p\"},"
 			"\"linux\":{\"resources\":{\"blockIO\":{\"weight\":500}}}}");
 	assert_string_equal(
-		noted, "process.apparmorProfile is ignored: no policy of the host reaches into "
-		       "a machine, which is the boundary itself\n"
-		       "! linux.resources.blockIO is ignored: the disks of a machine are files "
-		       "of the host, shared by virtiofs\n");
+		noted,
+		"process.apparmorProfile is ignored: policies of the host have no effect in a machine, which is the boundary itself\n"
+		"! linux.resources.blockIO is ignored: the disks of a machine are files "
+		"of the host, shared by virtiofs\n");
 }
 
 static void annotations_that_there_are_not(void **state)
@@ -224,7 +224,7 @@ static void namespaces(void **state)
 		 "time namespaces; run the container without a time namespace"},
 		{"pid network ipc user",
 		 "linux.namespaces[3].type user is not supported: the guest's containers have no "
-		 "user namespaces; the machine is what holds them; run the container without a "
+		 "user namespaces; the machine confines them; run the container without a "
 		 "user "
 		 "namespace"},
 	};
@@ -298,8 +298,7 @@ static void mounts(void **state)
 		"machine; mount it on the host and bind it");
 	assert_refused(
 		MOUNT("\"source\":\"/s\",\"options\":[\"bind\",\"rro\"]"),
-		"mounts[0].options[1]: rro is not supported: a machine sees a tree of mounts "
-		"as one; use the option of the mount itself");
+		"mounts[0].options[1]: rro is not supported: a machine sees a tree of mounts as one mount; use the option for a single mount");
 	assert_refused(MOUNT("\"source\":\"/s\",\"options\":[\"idmap\",\"bind\"]"),
 		       "mounts[0].options[0]: idmap is not supported: a machine has no mounts with "
 		       "mapped ids; give the volume the ids that the container wants");
@@ -310,8 +309,7 @@ static void where_a_root_is_written(void **state)
 	(void)state;
 	assert_refused(
 		"{\"annotations\":{\"io.microagent.propagation\":\"x\"}}",
-		"annotations.io.microagent.propagation \"x\" is not supported: it can be ignored "
-		"alone; use ignore");
+		"annotations.io.microagent.propagation \"x\" is not supported: the only value is ignore");
 	assert_accepted("{\"annotations\":{\"io.microagent.rootfs\":\"virtiofs\"}}");
 	assert_accepted("{\"annotations\":{\"io.microagent.rootfs\":\"overlay\"}}");
 

@@ -321,7 +321,7 @@ static void too_long(void **state)
 	json_object_set_new(seccomp, "syscalls", rules);
 	assert_int_equal(oci_seccomp_compile(seccomp, &program, &flags, &err), -1);
 	assert_int_equal(err.code, ERR_UNSUPPORTED);
-	assert_non_null(strstr(err.msg, " instructions, and a kernel takes 4096"));
+	assert_non_null(strstr(err.msg, " instructions, and a kernel accepts at most 4096"));
 	assert_int_equal(program.len, 0);
 }
 

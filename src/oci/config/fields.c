@@ -26,11 +26,11 @@
 		path, OCI_IGNORED, true, text, NULL \
 	}
 
-#define NO_USERNS "the guest's containers have no user namespaces; the machine is what holds them"
+#define NO_USERNS "the guest's containers have no user namespaces; the machine confines them"
 #define WITHOUT_USERNS "run the container without a user namespace"
 #define NO_TIME "the guest's containers have no time namespaces"
 #define WITHOUT_TIME "run the container without a time namespace"
-#define LABEL "no policy of the host reaches into a machine, which is the boundary itself"
+#define LABEL "policies of the host have no effect in a machine, which is the boundary itself"
 #define BLOCKIO "the disks of a machine are files of the host, shared by virtiofs"
 
 /* The fields, in the order of the specification. */
@@ -156,7 +156,7 @@ static const struct oci_field fields[] = {
 	GUEST("linux.personality.domain", "LINUX or LINUX32"),
 	REFUSED("linux.personality.flags", "the specification names none", "leave it out"),
 
-	REFUSED("vm.*", "a config that an engine hands on chooses neither kernel nor machine",
+	REFUSED("vm.*", "the config of an engine cannot choose the kernel or the machine",
 		"use the annotations io.microagent.*, where the engine allows them"),
 	REFUSED("solaris.*", "for Solaris", "use a config for Linux"),
 	REFUSED("windows.*", "for Windows", "use a config for Linux"),

@@ -60,7 +60,8 @@ static int decode_namespaces(const json_t *system, struct oci_config *out, struc
 		if (decode_namespace(item, where, one, err) < 0)
 			return -1;
 		if (oci_config_namespace(out, one->type))
-			return error_set(err, ERR_INVALID, "%s.type is %s, as that of another",
+			return error_set(err, ERR_INVALID,
+					 "%s.type is %s, but an earlier entry has this type too",
 					 where, oci_namespace_names[one->type]);
 		out->nnamespaces++;
 	}

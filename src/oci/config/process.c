@@ -178,7 +178,8 @@ static int decode_rlimit(const json_t *item, const char *path, json_t *rlimits, 
 	if (rlimit_name(type, name) < 0)
 		return error_set(err, ERR_INVALID, "%s.type is not a known limit: %s", path, type);
 	if (json_object_get(rlimits, name))
-		return error_set(err, ERR_INVALID, "%s.type is %s, as that of an earlier one", path,
+		return error_set(err, ERR_INVALID,
+				 "%s.type is %s, but an earlier entry has this type too", path,
 				 type);
 	if (soft > hard)
 		return error_set(err, ERR_INVALID, "%s.soft is above %s.hard", path, path);

@@ -29,7 +29,8 @@ static int get_list(const json_t *object, const char *path, const char *key, con
 	if (json_get_string(object, path, key, JSON_OPTIONAL, &text, err) < 0)
 		return -1;
 	if (text[strspn(text, "0123456789,- ")])
-		return error_set(err, ERR_INVALID, "%s.%s must be a list as \"0-3,7\"", path, key);
+		return error_set(err, ERR_INVALID, "%s.%s must be a list like \"0-3,7\"", path,
+				 key);
 	if (*text)
 		*out = text;
 	return 0;
@@ -100,8 +101,8 @@ static int decode_device_rule(const json_t *rule, const char *path, struct oci_d
 	if (strlen(type) != 1 || !strchr("abcu", *type))
 		return error_set(err, ERR_INVALID, "%s.type must be a, b, c or u", path);
 	if (out->access[strspn(out->access, "rwm")])
-		return error_set(err, ERR_INVALID, "%s.access must be of the letters r, w and m",
-				 path);
+		return error_set(err, ERR_INVALID,
+				 "%s.access must consist of the letters r, w and m", path);
 	out->type = *type;
 	if (*type == 'u')
 		out->type = 'c';

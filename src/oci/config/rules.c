@@ -27,7 +27,7 @@ static int check_option(const char *option, bool crosses, const char *path, stru
 	case OCI_OPTION_RECURSIVE:
 		return error_set(
 			err, ERR_UNSUPPORTED,
-			"%s: %s is not supported: a machine sees a tree of mounts as one; use the option of the mount itself",
+			"%s: %s is not supported: a machine sees a tree of mounts as one mount; use the option for a single mount",
 			path, option);
 	case OCI_OPTION_IDMAP:
 		return error_set(
@@ -146,7 +146,7 @@ static int check_namespaces(const struct oci_config *config, struct error *err)
 	if (n)
 		return error_set(
 			err, ERR_UNSUPPORTED,
-			"linux.namespaces[%zu].type user is not supported: the guest's containers have no user namespaces; the machine is what holds them; run the container without a user namespace",
+			"linux.namespaces[%zu].type user is not supported: the guest's containers have no user namespaces; the machine confines them; run the container without a user namespace",
 			(size_t)(n - config->namespaces));
 	/* The host joins the network namespace. Of the pod's first container, the namespaces that
 	 * it has from the machine may be named too (put_namespaces()). */
@@ -226,7 +226,7 @@ int oci_config_check(const struct oci_config *config, const struct oci_notes *no
 	if (propagation && strcmp(propagation, "ignore") != 0)
 		return error_set(err, ERR_UNSUPPORTED,
 				 "annotations." OCI_PROPAGATION_ANNOTATION
-				 " \"%.64s\" is not supported: it can be ignored alone; use ignore",
+				 " \"%.64s\" is not supported: the only value is ignore",
 				 propagation);
 	if (rootfs && strcmp(rootfs, "virtiofs") != 0 && strcmp(rootfs, "overlay") != 0)
 		return error_set(

@@ -220,7 +220,7 @@ static int add_rule_of_call(scmp_filter_ctx filter, const struct rule *rule, con
 		rc = seccomp_rule_add_array(filter, rule->action, number, 1, &rule->args[i]);
 	/* An equal rule may exist already. An architecture may not have the call. */
 	return rc < 0 && rc != -EEXIST && rc != -EDOM
-		       ? error_errno(err, -rc, "%s: a rule for %s", path, name)
+		       ? error_errno(err, -rc, "%s: cannot add a rule for %s", path, name)
 		       : 0;
 }
 
@@ -322,7 +322,7 @@ static int export_filter(scmp_filter_ctx filter, struct buf *program, struct err
 	if (!room)
 		return -1;
 	if (pread(fd, room, (size_t)size, 0) != size)
-		return error_set(err, ERR_IO, PLACE ": the compiled filter is cut");
+		return error_set(err, ERR_IO, PLACE ": the compiled filter is incomplete");
 	buf_commit(program, (size_t)size);
 	return 0;
 }
@@ -340,7 +340,7 @@ int oci_seccomp_compile(const json_t *seccomp, struct buf *program, unsigned *fl
 		return -1;
 	filter = seccomp_init(standard);
 	if (!filter)
-		return error_set(err, ERR_IO, PLACE ": libseccomp makes no filter");
+		return error_set(err, ERR_IO, PLACE ": libseccomp cannot make a filter");
 	if (add_architectures(filter, seccomp, err) < 0 ||
 	    add_rules(filter, seccomp, standard, err) < 0 ||
 	    put_newer_calls(seccomp, standard, &made, err) < 0 ||
@@ -348,7 +348,7 @@ int oci_seccomp_compile(const json_t *seccomp, struct buf *program, unsigned *fl
 		return -1;
 	if (made.len / sizeof(struct sock_filter) > BPF_MAXINSNS)
 		return error_set(err, ERR_UNSUPPORTED,
-				 PLACE " makes %zu instructions, and a kernel takes %d",
+				 PLACE " needs %zu instructions, and a kernel accepts at most %d",
 				 made.len / sizeof(struct sock_filter), BPF_MAXINSNS);
 	if (buf_append(program, buf_bytes(&made), made.len, err) < 0)
 		return -1;

@@ -137,7 +137,7 @@ static int link_listener(int listener, const char **step)
 	const uint64_t value = (uint64_t)listener;
 	union bpf_attr attr;
 
-	*step = "a map of sockets";
+	*step = "cannot make a map of sockets";
 	clear_attr(&attr);
 	attr.map_type = BPF_MAP_TYPE_SOCKMAP;
 	attr.key_size = sizeof(key);
@@ -154,7 +154,7 @@ static int link_listener(int listener, const char **step)
 	if (bpf(BPF_MAP_UPDATE_ELEM, &attr) < 0)
 		return -1;
 
-	*step = "a program that looks up sockets";
+	*step = "cannot load the program that looks up sockets";
 	memcpy(program, steps, sizeof(program));
 	program[MAP].imm = map;
 	clear_attr(&attr);
@@ -167,7 +167,7 @@ static int link_listener(int listener, const char **step)
 	if (loaded < 0)
 		return -1;
 
-	*step = "that program in the network namespace";
+	*step = "cannot attach that program to the network namespace";
 	autoclose int netns = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
 	if (netns < 0)
 		return -1;
@@ -186,7 +186,7 @@ int netns_loopback_open(struct netns_loopback *out, struct error *err)
 	int link;
 
 	if (listener < 0)
-		return error_errno(err, errno, "a listener on lo");
+		return error_errno(err, errno, "cannot listen on lo");
 	link = link_listener(listener, &step);
 	if (link < 0)
 		return error_errno(err, errno, "bpf: %s", step);

@@ -23,7 +23,7 @@ static struct netns_link *find_link(struct netns *netns, unsigned index)
 static int refuse_count(const char *link, int most, const char *what, struct error *err)
 {
 	return error_set(err, ERR_UNSUPPORTED,
-			 "%s: more than %d %s, which is the most that a machine is given", link,
+			 "%s: there are more than %d %s, and a machine can have no more", link,
 			 most, what);
 }
 
@@ -225,7 +225,7 @@ int netns_settle(struct netns *netns, struct error *err)
 			continue;
 		if (!link->ethernet)
 			return error_set(err, ERR_UNSUPPORTED,
-					 "%s is no Ethernet, which a machine's card is",
+					 "%s is not an Ethernet link, but a machine's card is one",
 					 link->name);
 		if (kept != i)
 			netns->links[kept] = *link;

@@ -73,7 +73,7 @@ static int add_qdisc(int fd, unsigned index, struct error *err)
 	if (netlink_request(fd, &message, err) == 0)
 		return 0;
 	if (err && err->errnum == EEXIST)
-		return error_set(err, ERR_CONFLICT, "there is one already, of somebody else's");
+		return error_set(err, ERR_CONFLICT, "another program has already made one");
 	return -1;
 }
 
@@ -194,7 +194,7 @@ static int join_tap(int fd, const struct netns_tap *tap, const struct netns_link
 	unsigned index = if_nametoindex(tap->name);
 	struct netlink_message message;
 
-	*step = "the tap, to be silent";
+	*step = "make the tap silent";
 	if (silence_tap(fd, index, err) < 0)
 		return -1;
 	*step = "the tap's MTU";
@@ -208,7 +208,7 @@ static int join_tap(int fd, const struct netns_tap *tap, const struct netns_link
 	*step = "the tap's redirect (u32, mirred)";
 	if (add_redirect(fd, index, link->index, err) < 0)
 		return -1;
-	*step = "the tap, to be up";
+	*step = "bring up the tap";
 	begin_link_change(&message, index, IFF_UP);
 	if (netlink_request(fd, &message, err) < 0)
 		return -1;
