@@ -71,7 +71,8 @@ static int add_egress_name(void *field, const char *value, struct error *err)
 	if (egress_rule_parse(value, &rule, err) < 0)
 		return -1;
 	if (names_add(&s->egress->names, &rule) < 0)
-		return error_set(err, ERR_INVALID, "more than %d names", EGRESS_NAMES_MAX);
+		return error_set(err, ERR_INVALID, "there are more than %d names",
+				 EGRESS_NAMES_MAX);
 	return set_by_name(s, NULL, err);
 }
 
@@ -83,7 +84,8 @@ static int add_egress_prefix(void *field, const char *value, struct error *err)
 	if (prefix_parse(value, &prefix) < 0)
 		return error_set(err, ERR_INVALID, "'%s' is not an IPv4 prefix", value);
 	if (!prefixes_add_egress(&s->screen->prefixes, prefix))
-		return error_set(err, ERR_INVALID, "more than %d prefixes", EGRESS_PREFIXES_MAX);
+		return error_set(err, ERR_INVALID, "there are more than %d prefixes",
+				 EGRESS_PREFIXES_MAX);
 	return set_by_name(s, NULL, err);
 }
 
@@ -120,7 +122,8 @@ static int add_allow(void *field, const char *value, struct error *err)
 	    (slash && command_line_number(slash + 1, 0, 32, &bits, err) < 0))
 		return -1;
 	if (p->nallow == PREFIXES_ALLOW_MAX)
-		return error_set(err, ERR_INVALID, "more than %d prefixes", PREFIXES_ALLOW_MAX);
+		return error_set(err, ERR_INVALID, "there are more than %d prefixes",
+				 PREFIXES_ALLOW_MAX);
 	p->allow[p->nallow++] = (struct prefix){parsed, (uint32_t)bits};
 	return 0;
 }
@@ -143,12 +146,11 @@ static const struct option_row rows[] = {
 	 "inherited SOCK_SEQPACKET socket: the host's addresses come in, lines about connections go out"},
 	{"guest-address", "A", set_guest, 0, "the one IPv4 address that the guest may send from"},
 	{"guest-mac", "M", set_mac, 0, "the one Ethernet address that the guest may send from"},
-	{"dns-address", "A", set_dns, 0,
-	 "address whose UDP port 53 is open, whatever else is closed"},
+	{"dns-address", "A", set_dns, 0, "the address whose UDP port 53 is always open"},
 	{"dns-resolver", "A", set_resolver, 0,
-	 "host's resolver, to which TCP port 53 of the DNS address leads; without it that port is closed"},
-	{"allow", "PREFIX", add_allow, 0, "open a prefix that is closed otherwise; repeatable"},
-	{"egress", NULL, set_by_name, 0, "close all public addresses that no name opens"},
+	 "the host's resolver, to which TCP port 53 of the DNS address leads; without it that port is blocked"},
+	{"allow", "PREFIX", add_allow, 0, "open a prefix that is otherwise blocked; repeatable"},
+	{"egress", NULL, set_by_name, 0, "block every public address that no name opens"},
 	{"egress-name", "NAME[:PORT,...]", add_egress_name, 0,
 	 "a name that opens its addresses; repeatable"},
 	{"egress-prefix", "PREFIX", add_egress_prefix, 0,
@@ -163,10 +165,10 @@ static const struct option_row rows[] = {
 	{"gid", "N", option_gid, AT(identity), "become this group, if root"},
 	{"lease-fd", "N", option_fd, AT(lease_fd), "keep this inherited descriptor open"},
 	{"unconfined", NULL, option_given, AT(unconfined),
-	 "go on without namespaces if none can be made, under the list of system calls only"},
+	 "go on where no namespaces can be made, under the list of system calls alone"},
 	{"caller", "VERSION", option_caller, 0,
-	 "end with an error if this program's version is not VERSION"},
-	{"label", "TEXT", option_ignore, 0, "ignored; shown by ps"},
+	 "fail if this program is not of the same version as the caller"},
+	{"label", "TEXT", option_ignore, 0, "ignored; it is shown in ps"},
 	{"help", NULL, option_given, AT(help), "print this"},
 	{"version", NULL, option_given, AT(version), "print the version"},
 };
@@ -196,7 +198,7 @@ int settings_parse(struct settings *s, int argc, char **argv, struct error *err)
 	     s->screen->prefixes.nallow || s->screen->by_name))
 		return error_set(
 			err, ERR_INVALID,
-			"--bridge-fd filters nothing: --passt-fd, --supervisor-fd, --guest-address, --allow, --egress and --bytes-per-second are not for it");
+			"--bridge-fd filters nothing: do not give --passt-fd, --supervisor-fd, --guest-address, --allow, --egress or --bytes-per-second with it");
 	if (s->bridge_fd >= 0)
 		return 0;
 	if (s->vm_fd < 0 || s->supervisor_fd < 0 || !s->screen->guest ||

@@ -197,8 +197,9 @@ static void take_slots(struct device *device, struct ring *ring, unsigned wanted
 				ring_rewind(ring, 1);
 				return;
 			}
-			log_limited(device->log,
-				    "the guest offered a receive buffer in which nothing fits");
+			log_limited(
+				device->log,
+				"the guest offered a receive buffer that is too small for a packet");
 			ring_give(ring, chain.head, 0);
 			return;
 		}
@@ -256,7 +257,8 @@ bool device_pump(struct device *device)
 		more |= pump_outputs(device);
 	for (unsigned i = 0; i < QUEUE_COUNT && !device->told_broken; i++)
 		if (device->rings[i].broken) {
-			log_limited(device->log, "queue %u is broken: its indices cannot be", i);
+			log_limited(device->log, "queue %u is broken: its indices are not possible",
+				    i);
 			device->told_broken = true;
 		}
 	return more || (blocked && core_accepts(device->core));

@@ -49,9 +49,10 @@ int listener_open(const char *path, struct error *err)
 	    unlinkat(dirfd, slash + 1, 0) == 0)
 		fd = sock_listen_at(dirfd, slash + 1, &why);
 	if (fd < 0 && why.errnum == EADDRINUSE)
-		return error_set(err, ERR_CONFLICT,
-				 "%s exists, and either somebody listens there or it is no socket",
-				 slash + 1);
+		return error_set(
+			err, ERR_CONFLICT,
+			"%s exists, and either another program listens there or it is not a socket",
+			slash + 1);
 	if (fd < 0)
 		return error_set(err, why.code, "%s", why.msg);
 	return fd;

@@ -30,7 +30,8 @@ static int check_region(const struct memory_region *r, unsigned i, struct error 
 static int check_table(const struct memory_region *r, unsigned n, struct error *err)
 {
 	if (n > MEMORY_REGIONS)
-		return error_set(err, ERR_INVALID, "%u memory regions, at most %d are possible", n,
+		return error_set(err, ERR_INVALID,
+				 "there are %u memory regions, and at most %d are possible", n,
 				 MEMORY_REGIONS);
 	for (unsigned i = 0; i < n; i++) {
 		if (check_region(&r[i], i, err) < 0)

@@ -33,7 +33,7 @@ static int add_host_port(void *field, const char *value, struct error *err)
 	if (command_line_number(digits, 0, CORE_PORT_FIRST - 1, &port, err) < 0)
 		return -1;
 	if (o->nports == limit_get(LIMIT_VSOCK_HOST_PORTS))
-		return error_set(err, ERR_INVALID, "more than %u ports", o->nports);
+		return error_set(err, ERR_INVALID, "there are more than %u ports", o->nports);
 	for (unsigned i = 0; i < o->nports; i++)
 		if (o->ports[i].port == port)
 			return error_set(err, ERR_INVALID, "port %s is listed twice", digits);
@@ -54,7 +54,7 @@ static const struct option_row rows[] = {
 	{"port-fd", "N", option_fd, AT(port_fd),
 	 "or: an inherited socket that QEMU joins to the virtio-serial port `microagent`, without a device"},
 	{"link-fd", "N", option_fd, AT(link_fd),
-	 "or: an inherited socket that listens; the guest's one connection to it replaces such a port"},
+	 "or: an inherited socket that listens; the guest's one connection to it is used like such a port"},
 	{"vsock-socket", "PATH", option_text, AT(vsock_socket), "listen here for host clients"},
 	{"vsock-fd", "N", option_fd, AT(vsock_fd), "or: an inherited socket that listens already"},
 	{"guest-cid", "N", set_guest_cid, AT(guest_cid), "the guest's context id (3)"},
@@ -64,12 +64,12 @@ static const struct option_row rows[] = {
 	{"gid", "N", option_gid, AT(identity), "become this group, if root"},
 	{"lease-fd", "N", option_fd, AT(lease_fd), "keep this inherited descriptor open"},
 	{"busy-fd", "N", option_fd, AT(busy_fd),
-	 "an inherited eventfd: count up when the host's first stream begins and when the last one ends"},
+	 "an inherited eventfd: it is counted up when the host's first stream begins and when its last one ends"},
 	{"unconfined", NULL, option_given, AT(unconfined),
-	 "go on without namespaces if none can be made, under the list of system calls only"},
+	 "go on where no namespaces can be made, under the list of system calls alone"},
 	{"caller", "VERSION", option_caller, 0,
-	 "end with an error if this program's version is not VERSION"},
-	{"label", "TEXT", option_ignore, 0, "ignored; shown by ps"},
+	 "fail if this program is not of the same version as the caller"},
+	{"label", "TEXT", option_ignore, 0, "ignored; it is shown in ps"},
 	{"print-capabilities", NULL, option_given, AT(capabilities),
 	 "print what this program can do, as JSON"},
 	{"help", NULL, option_given, AT(help), "print this"},

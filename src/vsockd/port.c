@@ -70,7 +70,8 @@ static bool take_port_packet(struct port *port)
 		return true;
 	}
 	if (!port->astray && (packet.len > PACKET_PAYLOAD || packet.type == PACKET_LINK)) {
-		log_limited(port->log, "the guest sent what is no packet (%u bytes, type %u)",
+		log_limited(port->log,
+			    "the guest sent something that is not a packet (%u bytes, type %u)",
 			    packet.len, packet.type);
 		port->astray = true;
 		core_lose_agent(port->core);

@@ -8,9 +8,10 @@
 int ring_set_num(struct ring *ring, uint32_t num, struct error *err)
 {
 	if (!num || num > RING_MAX || (num & (num - 1)))
-		return error_set(err, ERR_INVALID,
-				 "queue of %u descriptors; a power of two up to %d is possible",
-				 num, RING_MAX);
+		return error_set(
+			err, ERR_INVALID,
+			"the queue has %u descriptors; their number must be a power of two up to %d",
+			num, RING_MAX);
 	ring->num = num;
 	return 0;
 }
@@ -42,8 +43,9 @@ int ring_map(struct ring *ring, const struct memory *memory, struct error *err)
 			       sizeof(struct vring_used) + num * sizeof(struct vring_used_elem), 4);
 
 	if (!num || !ring->addressed || !desc || !avail || !used)
-		return error_set(err, ERR_INVALID,
-				 "a queue was started that is not in guest memory as a whole");
+		return error_set(
+			err, ERR_INVALID,
+			"a queue was started that does not lie completely in guest memory");
 	ring->desc = desc;
 	ring->avail = avail;
 	ring->used = used;

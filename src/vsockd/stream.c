@@ -38,10 +38,11 @@ int stream_table_init(struct stream_table *t, unsigned capacity, uint32_t buffer
 	size_t buckets = 16;
 
 	if (!capacity || capacity > STREAM_TABLE_MAX)
-		return error_set(err, ERR_INVALID, "%u streams; 1 to %d are possible", capacity,
-				 STREAM_TABLE_MAX);
+		return error_set(err, ERR_INVALID, "there are %u streams; 1 to %d are possible",
+				 capacity, STREAM_TABLE_MAX);
 	if (!buffer_bytes || (buffer_bytes & (buffer_bytes - 1)))
-		return error_set(err, ERR_INVALID, "a stream's %u bytes are no power of two",
+		return error_set(err, ERR_INVALID,
+				 "the credit of a stream, %u bytes, is not a power of two",
 				 buffer_bytes);
 	while (buckets < capacity)
 		buckets *= 2;

@@ -370,10 +370,10 @@ int vhost_user_header(const uint8_t raw[VHOST_HEADER], struct vhost_message *mes
 
 	memcpy(header, raw, sizeof(header));
 	if ((header[1] & FLAG_VERSION_MASK) != FLAG_VERSION || header[1] & FLAG_REPLY)
-		return error_set(err, ERR_INVALID, "vhost-user message %u with flags 0x%x",
+		return error_set(err, ERR_INVALID, "vhost-user message %u has the flags 0x%x",
 				 header[0], header[1]);
 	if (header[2] > VHOST_PAYLOAD)
-		return error_set(err, ERR_INVALID, "vhost-user message %u of %u bytes", header[0],
+		return error_set(err, ERR_INVALID, "vhost-user message %u has %u bytes", header[0],
 				 header[2]);
 	message->request = header[0];
 	message->flags = header[1];
