@@ -84,7 +84,7 @@ int applevf_host(struct backend_host *out, struct error *err)
 		.architecture = architecture_name(architecture_of_host()),
 		.confinement = "platform",
 		.confinement_reason =
-			"the machine is in its supervisor's own process; what emulates its devices macOS confines",
+			"the machine runs in its supervisor's process; macOS confines what emulates its devices",
 		.untested = UNTESTED,
 	};
 	struct error missing = {0};

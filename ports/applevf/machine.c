@@ -183,7 +183,8 @@ int applevf_balloon(struct vm *vm, int64_t mib, vm_balloon_fn *fn, void *data, s
 	if (vm->balloon.fn)
 		return error_set(err, ERR_CONFLICT, "the balloon is being set by another request");
 	if (mib > vm->memory_mib)
-		return error_set(err, ERR_INVALID, "the machine has %lld MiB, and cannot get %lld",
+		return error_set(err, ERR_INVALID,
+				 "the machine has only %lld MiB, and cannot have %lld",
 				 (long long)vm->memory_mib, (long long)mib);
 	if (vm->ending)
 		return error_set(err, ERR_CONFLICT, "the machine has ended");

@@ -45,7 +45,7 @@ static char *find_given(const struct vm *vm, bool read_only, struct error *err)
 static int may_take_share(const struct vm *vm, const struct vm_share *share, struct error *err)
 {
 	if (!vm->pluggable || vm->severing || vm->ending)
-		return error_set(err, ERR_CONFLICT, "the machine takes no directory");
+		return error_set(err, ERR_CONFLICT, "the machine cannot be given a directory");
 	if (vm->plugged || vm->sharing.fn)
 		return error_set(err, ERR_CONFLICT, "the machine has its directory already");
 	if (strcmp(share->tag, PLAN_SPARE_TAG) != 0)
@@ -81,7 +81,7 @@ int applevf_share_detach(struct vm *vm, vm_share_fn *fn, void *data, struct erro
 {
 	if (!vm->plugged || vm->sharing.fn || vm->ending)
 		return error_set(err, ERR_CONFLICT,
-				 "the machine has no directory to be taken away");
+				 "the machine has no directory that can be taken away");
 	vm->sharing.fn = fn;
 	vm->sharing.data = data;
 	vz_share(vm->vz, NULL, false);

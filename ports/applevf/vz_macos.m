@@ -43,7 +43,7 @@ static VZMacHardwareModel *model_of(const char *path, struct error *err)
 
 	if (!model) {
 		error_set(err, ERR_INVALID,
-			  "config.macos.hardwareModelPath: %s is no hardware model", path);
+			  "config.macos.hardwareModelPath: %s is not a hardware model", path);
 		return nil;
 	}
 	if ([model isSupported])
@@ -65,7 +65,8 @@ static VZMacMachineIdentifier *identifier_of(const char *path, struct error *err
 
 	if (!identifier)
 		error_set(err, ERR_INVALID,
-			  "config.macos.machineIdentifierPath: %s is no machine identifier", path);
+			  "config.macos.machineIdentifierPath: %s is not a machine identifier",
+			  path);
 	return identifier;
 }
 

@@ -58,7 +58,7 @@ static int mac_take_env(json_t *from, struct mac_request *out, struct error *err
 
 		if (!*name || strchr(name, '=') || !text ||
 		    strlen(text) != json_string_length(value))
-			return error_set(err, ERR_INVALID, "env.%.100s is no variable", name);
+			return error_set(err, ERR_INVALID, "env.%.100s is not a variable", name);
 	}
 	return 0;
 }
@@ -102,7 +102,8 @@ static int refuse_others(json_t *from, struct error *err)
 		if (value && !json_is_null(value) && !json_is_false(value) &&
 		    !(json_is_integer(value) && json_integer_value(value) == 0))
 			return error_set(err, ERR_UNSUPPORTED,
-					 "%s: the agent of macOS guests has none", keys[i]);
+					 "%s: the agent of macOS guests does not have this",
+					 keys[i]);
 	}
 	return 0;
 }

@@ -155,5 +155,5 @@ void mac_stream_frame(struct mac_conn *conn, const uint8_t *payload, size_t len)
 	else if (payload[0] == AGENT_FRAME_STDIN && len >= AGENT_DATA_HEADER)
 		mac_on_stdin(conn, payload, len);
 	else
-		mac_conn_refuse(conn, 0, "a frame that is neither JSON nor stdin");
+		mac_conn_refuse(conn, 0, "a frame is neither JSON nor stdin");
 }

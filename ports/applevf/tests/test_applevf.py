@@ -64,7 +64,7 @@ def test_no_cell_that_there_could_be(vf):
     host("kill", "w", check=0)
     host("delete", "w", check=0)
     done = host("create", "u", "--backend", "apple-vf", "--network", "isolated", "--unconfined", check=1)
-    assert "config.confinement: the machine is in its supervisor's own process" in done.stderr and "warning" not in done.stderr, done.stderr
+    assert "config.confinement: the machine runs in its supervisor's process" in done.stderr and "warning" not in done.stderr, done.stderr
 
 
 def test_the_published_requests(host, vf):

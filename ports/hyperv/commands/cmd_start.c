@@ -186,9 +186,9 @@ static int require_result(const struct start *start, const struct response *resp
 
 	if (request->command != COMMAND_RUN || !request->config.command || response->result)
 		return 0;
-	return error_set(err, ERR_CONFLICT, "workspace %s ended before its command had: %s",
+	return error_set(err, ERR_CONFLICT, "workspace %s ended before its command ended: %s",
 			 start->record.id,
-			 json_text(response->event, "detail", "why is not recorded"));
+			 json_text(response->event, "detail", "the reason is not recorded"));
 }
 
 /* Answers with what is recorded and observed now. status is the outcome of the machine so far. */

@@ -24,7 +24,7 @@ static int check_kernel_head(HANDLE file, struct error *err)
 		return -1;
 	if (size < sizeof(head) || file_read_at(file, 0, head, sizeof(head), err) < 0 ||
 	    !architecture_of_kernel(head, sizeof(head), &architecture)) {
-		error_set(err, ERR_INVALID, "it is no kernel of Linux");
+		error_set(err, ERR_INVALID, "it is not a Linux kernel");
 		return error_reason(err, REASON_NOT_A_KERNEL, "");
 	}
 	if (architecture == ARCHITECTURE_AMD64)
@@ -74,7 +74,7 @@ static int look_at_rootfs(const char *given, char **path, struct error *err)
 	if (size == 0 || size % VHD_SECTOR || size > VHD_MAX) {
 		error_set(
 			err, ERR_INVALID,
-			"config.rootfsPath: %s is no raw disk of whole sectors: it has %llu bytes",
+			"config.rootfsPath: %s is not a raw disk of whole sectors: it has %llu bytes",
 			absolute, (unsigned long long)size);
 		return error_reason(err, REASON_NOT_AN_IMAGE, absolute);
 	}

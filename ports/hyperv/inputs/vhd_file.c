@@ -145,7 +145,7 @@ static int check_vhdx(const char *path, struct error *err)
 		return -1;
 	if (file_read_at(file, 0, signature, sizeof(signature), err) < 0 ||
 	    memcmp(signature, "vhdxfile", sizeof(signature)) != 0)
-		return error_set(err, ERR_INVALID, "%s: it is no VHDX", path);
+		return error_set(err, ERR_INVALID, "%s: it is not a VHDX file", path);
 	return 0;
 }
 

@@ -42,7 +42,7 @@ static int take_hello(struct guest *guest, json_t *message, struct error *err)
 	struct control_hello hello;
 
 	if (guest->stage != GUEST_NEW)
-		return error_set(err, ERR_INVALID, "a second hello");
+		return error_set(err, ERR_INVALID, "a \"hello\" came for the second time");
 	if (control_read_hello(message, &hello, err) < 0 || control_stamp(guest->config, err) < 0 ||
 	    send_message(guest->stream, guest->config, err) < 0)
 		return -1;
@@ -54,7 +54,7 @@ static int take_hello(struct guest *guest, json_t *message, struct error *err)
 static int take_ready(struct guest *guest, struct error *err)
 {
 	if (guest->stage != GUEST_CONFIGURED)
-		return error_set(err, ERR_INVALID, "ready out of its turn");
+		return error_set(err, ERR_INVALID, "a \"ready\" came at the wrong time");
 	guest->stage = GUEST_READY;
 	inbox_post(guest->inbox, NOTICE_READY, NULL, NULL);
 	return 0;
@@ -89,7 +89,7 @@ static int take_guest_message(struct guest *guest, const uint8_t *payload, size_
 	if (!message)
 		return -1;
 	if (guest->stage == GUEST_NEW && type != CONTROL_HELLO)
-		return error_set(err, ERR_INVALID, "the first message is no hello");
+		return error_set(err, ERR_INVALID, "the first message is not a \"hello\"");
 	switch (type) {
 	case CONTROL_HELLO:
 		return take_hello(guest, message, err);

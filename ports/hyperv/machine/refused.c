@@ -102,7 +102,7 @@ const struct backend_refusal hyperv_refusals[] = {
 	{"rootfsPath",
 	 "a root in memory is two RAM disks in one file, which this supervisor does not put together",
 	 asks_ram_root},
-	{"macos", "macOS guests are run by Apple's Virtualization.framework alone", ASKS_BY_FIELD},
+	{"macos", "only Apple's Virtualization.framework runs macOS guests", ASKS_BY_FIELD},
 	{"shares", "no file server for the guest is built for Windows" IN_ROOTFS, ASKS_BY_FIELD},
 	{"bundles", "no file system is built of an archive on Windows" IN_ROOTFS, ASKS_BY_FIELD},
 	{"outputs", "what they name is read by a library that is not built for Windows",

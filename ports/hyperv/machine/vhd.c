@@ -135,7 +135,7 @@ int vhd_check(const uint8_t footer[VHD_FOOTER], uint64_t file_bytes, uint64_t *b
 		return error_set(err, ERR_INVALID, "its footer is of a version that is not known");
 	if (be32_get(footer + AT_TYPE) != TYPE_FIXED)
 		return error_set(err, ERR_INVALID,
-				 "it is a virtual hard disk of another kind than fixed");
+				 "it is a virtual hard disk, but not a fixed one");
 	uint64_t size = be64_get(footer + AT_CURRENT_SIZE);
 	if (size != file_bytes - VHD_FOOTER || size % VHD_SECTOR)
 		return error_set(err, ERR_INVALID,

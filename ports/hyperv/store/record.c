@@ -29,7 +29,7 @@ static int check_record_is_ours(const struct record *record, struct error *err)
 		return 0;
 	return error_set(
 		err, ERR_CONFLICT,
-		"workspace %s is of the backend \"%.64s\", and this is the supervisor of \"" HYPERV_BACKEND
+		"workspace %s uses the backend \"%.64s\", but this is the supervisor of \"" HYPERV_BACKEND
 		"\"",
 		record->id, whose);
 }
@@ -66,7 +66,7 @@ int record_settle(struct record *record, struct error *err)
 	if (id)
 		hcs_end_leftover(id);
 	snprintf(detail, sizeof(detail),
-		 "the live supervisor ended without a word while the workspace was %s",
+		 "the live supervisor ended unexpectedly while the workspace was %s",
 		 state_names[record->state]);
 	return record_note(record, STATE_FAILED, detail, err);
 }
@@ -118,10 +118,8 @@ int record_allows(const struct record *record, enum command command, struct erro
 		if (command == COMMAND_HALT || command == COMMAND_STOP || command == COMMAND_KILL)
 			return error_set(err, ERR_NOT_FOUND, "there is no workspace %s in %s", id,
 					 place);
-		return error_set(
-			err, ERR_NOT_FOUND,
-			"workspace %s is not prepared in %s: the command prepare comes first", id,
-			place);
+		return error_set(err, ERR_NOT_FOUND,
+				 "workspace %s is not prepared in %s: prepare it first", id, place);
 	case STATE_STARTING:
 	case STATE_RUNNING:
 		return error_set(err, ERR_CONFLICT,

@@ -72,7 +72,7 @@ def test_disks(vm, broker, tmp_path):
     vm.ok("stop")
     assert read.read_bytes() == before and b"kept\n" in write.read_bytes()
     for name, contents, why in (("raw.img", bytes(8 << 20), "end in .vhd or .vhdx"), ("none.vhd", bytes(8 << 20), "no footer"),
-                                ("none.vhdx", bytes(8 << 20), "no VHDX"), ("short.vhd", bytes(1 << 20) + footer(8 << 20), "speaks of")):
+                                ("none.vhdx", bytes(8 << 20), "it is not a VHDX file"), ("short.vhd", bytes(1 << 20) + footer(8 << 20), "speaks of")):
         (tmp_path / name).write_bytes(contents)
         code, text = vm.refused("check", disks=[{**disks[0], "path": windows_path(tmp_path / name)}])
         assert code == "invalid" and text.startswith("config.disks[0].path: ") and why in text, text

@@ -53,7 +53,7 @@ static void commands_that_cannot_be_run(void **state)
 		{"{\"command\":[]}", 125, "command must name a program"},
 		{"{\"command\":\"true\"}", 125, "command"},
 		{"{}", 125, "command is required"},
-		{"{\"command\":[\"true\"],\"env\":{\"a=b\":\"c\"}}", 125, "is no variable"},
+		{"{\"command\":[\"true\"],\"env\":{\"a=b\":\"c\"}}", 125, "is not a variable"},
 		{"{\"command\":[\"true\"],\"timeout_sec\":-1}", 125, "timeout_sec"},
 		{"{\"command\":[\"true\"],\"rlimits\":{\"nofile\":{\"soft\":1}}}", 125, "rlimits"},
 	};

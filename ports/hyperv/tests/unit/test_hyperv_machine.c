@@ -141,7 +141,7 @@ static void footers_that_are_none(void **state)
 	memcpy(changed, footer, sizeof(changed));
 	changed[63] = 3; /* dynamic; the sum stays right */
 	be32_put(changed + 64, be32_get(changed + 64) - 1);
-	refuse_footer(changed, file, "another kind");
+	refuse_footer(changed, file, "not a fixed one");
 	memset(changed, 0x55, sizeof(changed));
 	assert_int_equal(vhd_footer(0, 0, &id, changed, &err), -1);
 	assert_int_equal(vhd_footer(513, 0, &id, changed, &err), -1);
