@@ -209,8 +209,9 @@ static void a_caller_is_of_the_same_version(void **state)
 	assert_ok(parse(&t, same, &err));
 	assert_int_equal(parse(&t, other, &err), -1);
 	assert_int_equal(err.code, ERR_UNAVAILABLE);
-	assert_non_null(strstr(err.msg, "--caller: a program of microagent 0.0.9 has started"));
-	assert_non_null(strstr(err.msg, "which is of " MICROAGENT_VERSION ": another version"));
+	assert_non_null(strstr(err.msg, "--caller: microagent 0.0.9 has started this program"));
+	assert_non_null(
+		strstr(err.msg, "program of microagent " MICROAGENT_VERSION ": another version"));
 }
 
 static void the_help_is_aligned(void **state)

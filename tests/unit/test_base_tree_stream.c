@@ -203,7 +203,7 @@ static void a_limit_is_kept(void **state)
 				 fits || !sending ? 0 : -1);
 		lseek(stream, 0, SEEK_SET);
 		assert_int_equal(tree_receive(&from, &target, NULL, &err), fits ? 0 : -1);
-		assert_true(fits || strstr(err.msg, "more than the limit of "));
+		assert_true(fits || strstr(err.msg, "larger than the limit of "));
 		assert_int_equal(exists(s, "limited"), fits);
 		assert_no_temporary(s);
 		close(stream);
@@ -229,7 +229,7 @@ static void what_costs_its_sender_nothing_ends(void **state)
 		put(line.fd, TREE_END, "", "");
 		lseek(line.fd, 0, SEEK_SET);
 		assert_int_equal(tree_receive(&line, &target, NULL, &err), -1);
-		assert_non_null(strstr(err.msg, i == 0 ? "more than the limit of " : "damaged"));
+		assert_non_null(strstr(err.msg, i == 0 ? "larger than the limit of " : "damaged"));
 		assert_false(exists(s, "got"));
 		close(line.fd);
 	}

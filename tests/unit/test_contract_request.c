@@ -523,7 +523,8 @@ static void many_entries(void **state)
 				      json_pack("{s:i,s:s}", "port", i + 2000000, "target", "h:1"));
 	json_array_append_new(listeners, json_pack("{s:i,s:s}", "port", 2000000, "target", "h:1"));
 	json_object_set_new(json_object_get(document, "config"), "vsockListeners", listeners);
-	assert_refused(document, "config.vsockListeners[20000] has the port \"2000000\"", "many");
+	assert_refused(document, "config.vsockListeners[20000] has the same port \"2000000\"",
+		       "many");
 }
 
 /* A record of an older version has fields that nobody knows any more, and this host has its own

@@ -66,8 +66,9 @@ static void a_missing_interpreter_is_told(void **state)
 			 by_name ? "script" : path, dir);
 		answer = ask_frame(*state, request);
 		assert_int_equal(number_of(answer, "exitCode"), 127);
-		assert_non_null(strstr(text_of(answer, "startError"),
-				       by_name ? "cannot execute script: it is there" : expected));
+		assert_non_null(
+			strstr(text_of(answer, "startError"),
+			       by_name ? "cannot execute script: the file exists" : expected));
 	}
 	assert_int_equal(unlink(path), 0);
 	assert_int_equal(rmdir(dir), 0);

@@ -243,7 +243,7 @@ static void no_more_than_there_is_room_for(void **state)
 	for (int i = 0; i < NETNS_ROUTES_MAX; i++)
 		assert_ok(take_message(netns, &m, &err));
 	assert_int_equal(take_message(netns, &m, &err), -1);
-	assert_non_null(strstr(err.msg, "eth0: more than 256 routes"));
+	assert_non_null(strstr(err.msg, "eth0: there are more than 256 routes"));
 	make_neighbour(&m, 2);
 	for (int i = 0; i < NETNS_NEIGHBOURS_MAX; i++)
 		assert_ok(take_message(netns, &m, &err));
@@ -302,7 +302,7 @@ static void an_interrupted_dump(void **state)
 	assert_int_equal(netns->links[0].naddresses, 1);
 	m.len -= 4;
 	assert_int_equal(netlink_take(bytes_of(&m), 0, netns_take, netns, &err), -1);
-	assert_non_null(strstr(err.msg, "cut"));
+	assert_non_null(strstr(err.msg, "incomplete"));
 }
 
 /* --- a namespace ----------------------------------------------------------------------------- */
