@@ -248,7 +248,7 @@ static void no_more_than_there_is_room_for(void **state)
 	for (int i = 0; i < NETNS_NEIGHBOURS_MAX; i++)
 		assert_ok(take_message(netns, &m, &err));
 	assert_int_equal(take_message(netns, &m, &err), -1);
-	assert_non_null(strstr(err.msg, "eth0: more than 256 neighbours"));
+	assert_non_null(strstr(err.msg, "eth0: there are more than 256 neighbours"));
 	for (int i = 1; i < NETNS_LINKS_MAX; i++) {
 		make_link(&m, 2 + i, "net", IFF_UP);
 		assert_ok(take_message(netns, &m, &err));
@@ -281,7 +281,7 @@ static void what_cannot_be_handed_on(void **state)
 	assert_ok(take_message(netns, &m, &err));
 	netns->links[0].ethernet = false;
 	assert_int_equal(netns_settle(netns, &err), -1);
-	assert_non_null(strstr(err.msg, "eth0 is no Ethernet"));
+	assert_non_null(strstr(err.msg, "eth0 is not an Ethernet link"));
 }
 
 static void an_interrupted_dump(void **state)

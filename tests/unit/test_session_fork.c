@@ -129,7 +129,7 @@ static void what_cannot_be_forked(void **state)
 	assert_fails(microagent_session_fork(restored, &one, &child, NULL, &err), ERR_CONFLICT,
 		     "is quarantined");
 	assert_fails(microagent_session_restore(restored, "done", NULL, &err), ERR_CONFLICT,
-		     "stays as it is");
+		     "is kept as it is");
 	assert_null(child);
 	assert_no_points(rig, name_of(cold), 0);
 	assert_no_points(rig, name_of(restored), 1);

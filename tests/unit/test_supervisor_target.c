@@ -191,7 +191,7 @@ static void what_is_no_target(void **state)
 
 		assert_null(target_new(stage->loop, texts[i], &err));
 		assert_code(err, ERR_INVALID);
-		assert_non_null(strstr(err.msg, "host:port"));
+		assert_non_null(strstr(err.msg, "HOST:PORT"));
 	}
 }
 
