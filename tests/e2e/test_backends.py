@@ -90,7 +90,7 @@ def test_a_workspace_is_driven_by_the_backend_that_made_it(host, elsewhere):
         assert answer["error"] == 'workspace w uses the backend "firecracker", but this is the supervisor of "qemu"'
     for command in ("prepare", "start", "run"):
         code, answer, _ = host.supervisor(request(command, config, runtimeID="w"))
-        assert code == 1 and 'of the backend "firecracker"' in answer["error"], (command, answer)
+        assert code == 1 and 'uses the backend "firecracker"' in answer["error"], (command, answer)
     assert {p.name: p.read_bytes() for p in elsewhere.parent.iterdir() if p.is_file() and p.name != "rootfs.ext4"} == before
     # Every backend may delete a workspace in which nothing lives.
     assert host.supervisor(request("delete", sparse(host), runtimeID="w"))[0] == 0
