@@ -454,6 +454,8 @@ static void hostile_links(void **state)
 	put(stream, TREE_DIR, "a", "");
 	for (size_t i = 0; i < ARRAY_SIZE(links); i++)
 		put(stream, TREE_LINK, links[i].path, links[i].target);
+	put(stream, TREE_DIR_END, "a", "");
+	put(stream, TREE_DIR_END, "", "");
 	put(stream, TREE_END, "", "");
 	assert_int_equal(receive(s, stream, "got", &err), 0);
 	for (size_t i = 0; i < ARRAY_SIZE(links); i++) {
