@@ -150,9 +150,10 @@ const struct cli_command session_fork = {
 	.name = "fork",
 	.args = "SESSION",
 	.summary = "new sessions that go on from where one is; prints their names",
-	.help = "The kernel of each gets new randomness, but the memory of its processes does not: keys,\n"
-		"and the state of a random number generator (OpenSSL, Python's random), are the same in\n"
-		"all of them, unless LINE changes that.\n",
+	.help = "The kernel of each new session gets new randomness before the first command.\n"
+		"The memory of its processes stays as it was: keys, and the state of a random\n"
+		"number generator (OpenSSL, Python's random), are the same in all of them,\n"
+		"unless LINE changes that.\n",
 	.options = fork_options,
 	.values_size = sizeof(struct fork_values),
 	.min_args = 1,
