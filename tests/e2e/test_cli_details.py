@@ -373,10 +373,10 @@ def test_what_a_running_guest_refuses(vm, tmp_path):
     assert "vm:/proc/x: " in text and "--user" not in text and ".microagent" not in text
     vm("cp", tree, "vm:/workspace", check=0)
     text = fails(vm, 1, "cp", tree, "vm:/workspace")
-    assert "vm:/workspace/tree is there already" in text and "remove it" in text
+    assert "vm:/workspace/tree already exists" in text and "remove it" in text
     (tmp_path / "out" / "tree").mkdir(parents=True)
     text = fails(vm, 1, "cp", "vm:/workspace/tree", tmp_path / "out")
-    assert f"{tmp_path}/out/tree is there already" in text
+    assert f"{tmp_path}/out/tree already exists" in text
     assert f"{tree}/a" in fails(vm, 1, "cp", "vm:/workspace/tree", tree / "a")
 
     # A directory that nobody should remove, and a link that leads there.
