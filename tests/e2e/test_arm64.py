@@ -329,7 +329,7 @@ def test_a_missing_qemu_is_named_with_its_package(host, arm64_kernel, arm64_imag
     host.env["PATH"] = str(place)
     refused(host, ["--arch", "arm64"], "unavailable", "qemu-system-aarch64 is not installed: apt-get install qemu-system-arm")
     host.env["MICROAGENT_QEMU_ARM64"] = "/nonexistent"
-    refused(host, ["--arch", "arm64"], "unavailable", "MICROAGENT_QEMU_ARM64 names /nonexistent, which is no program", "qemu-system-arm")
+    refused(host, ["--arch", "arm64"], "unavailable", "MICROAGENT_QEMU_ARM64 names /nonexistent, which is not a program", "qemu-system-arm")
 
 
 def test_a_word_that_is_no_architecture(host):

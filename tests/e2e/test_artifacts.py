@@ -145,7 +145,7 @@ def test_outputs_and_copies(host):
     for words, text in ((("artifacts", "get", "w", "nothing", target), "no output \"nothing\""),
                         (("artifacts", "get", "w", "report", target / "l"), f"{target / 'l'} is a symbolic link"),
                         (("artifacts", "get", "w", "report", target / "d"),
-                         f"{target / 'd' / 'report.json'} is there already"),
+                         f"{target / 'd' / 'report.json'} already exists"),
                         (("artifacts", "get", "w", "report", target / "no" / "dir"), "No such file"),
                         (("cp", "w:/workspace/none", target / "x"), "No such file"),
                         (("cp", "w:/workspace/out/null", target / "x"), "neither a file nor a directory"),

@@ -254,7 +254,7 @@ def test_from_oci(host):
     (layout.blobs / digest).write_bytes(b"{}")
     for ref, text in ((layout.path, f"{layout.path}: "), (host.base / "nowhere", "nowhere")):
         assert text in provision(host, "web", "--from-oci", ref, check=1).stderr
-    assert "of image \"busybox\" or of " in provision(host, "web", "--image", "busybox", "--from-oci", archive, check=1).stderr
+    assert "a base is made of one image, but image \"busybox\" and " in provision(host, "web", "--image", "busybox", "--from-oci", archive, check=1).stderr
     assert nothing_made(host)
 
 

@@ -147,7 +147,7 @@ def test_bundles_are_disks_of_the_guest(host):
     ("up", [(entry("../escaped"), b"x")], '".."'),
     ("inner-up", [(entry("a/../../escaped"), b"x")], '".."'),
     ("absolute", [(entry("/tmp/escaped"), b"x")], "absolute"),
-    ("through-link", [entry("d", tarfile.SYMTYPE, link="/tmp"), (entry("d/escaped"), b"x")], "symlink"),
+    ("through-link", [entry("d", tarfile.SYMTYPE, link="/tmp"), (entry("d/escaped"), b"x")], "symbolic link"),
     ("hard-link-out", [entry("h", tarfile.LNKTYPE, link="../../../../etc/passwd")], ""),
     ("hard-link-absolute", [entry("h", tarfile.LNKTYPE, link="/etc/passwd")], ""),
     ("hard-link-through-link", [entry("d", tarfile.SYMTYPE, link="/etc"), entry("h", tarfile.LNKTYPE, link="d/passwd")], ""),
