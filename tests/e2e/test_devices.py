@@ -193,7 +193,7 @@ def test_rates_hold_a_machine(host):
 
 def test_cgroups_that_are_none(host):
     for path, error_code, words in ((str(host.base / "none"), "not-found", "does not exist"),
-                                    (str(host.base), "invalid", "no cgroup"), ("systemd", "unsupported", "systemd")):
+                                    (str(host.base), "invalid", "is not a cgroup"), ("systemd", "unsupported", "systemd")):
         code, answer, _ = host.supervisor(request("check", host.config(cgroup=path)))
         assert code == 1 and answer["errorCode"] == error_code, answer
         assert words in answer["error"] and "config.cgroup" in answer["error"], answer

@@ -393,7 +393,7 @@ WRONG = (
     (("--egress", "*"), "stands for every name"),
     (("--egress", "10.0.0.0/8"), "--egress: 10.0.0.0/8 is not on the public internet, and stays blocked even when it is listed: if it is private, --allow opens it"),
     (("--egress", "0.0.0.0/0"), "--egress: 0.0.0.0/0 is the prefix of all addresses"),
-    (("--egress-from", "rubygems"), 'there is no list "rubygems": it is npm, pypi, debian or github'),
+    (("--egress-from", "rubygems"), 'there is no list "rubygems": give npm, pypi, debian or github'),
     (("--egress", "pypi.org", "--network", "isolated"), "--egress needs --network nat, and --network is \"isolated\": an isolated guest"),
     (("--egress", "pypi.org", "--network", "bridged", "--network-interface", "br0"), "nothing is filtered on a bridge"),
     (("--egress-sni", "maybe", "--egress", "pypi.org"), '--egress-sni must be required or off, and is "maybe"'),
