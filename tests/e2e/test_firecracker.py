@@ -447,7 +447,7 @@ def test_too_old(standin):
 def test_one_with_a_known_defect(standin, version):
     """The message says so, and not that there is no Firecracker."""
     standin.set(version=version)
-    words = f"is version {version}, which loses its vsock after a pause, which a session's quota needs: 1.14, 1.15 or a version after 1.16.1 will do"
+    words = f"is version {version}, which loses its vsock after a pause, which a session's quota needs: use 1.14, 1.15 or a version after 1.16.1"
     code, answer, _ = standin.ask("check", standin.host.config())
     assert (code, answer["errorCode"]) == (75, "unavailable") and words in answer["error"]
     facts = standin.do("host")["host"]
