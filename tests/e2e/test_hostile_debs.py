@@ -142,7 +142,7 @@ def test_what_is_no_package(host, cache):
     path = host.base / "wrong.deb"
     for data, said in ((b"", "it is not a Debian package"), (whole[:8], "it is not a Debian package: it has no control.tar"),
                        (b"!<arch>\n" + hostile_debs.member("control.tar", b"no archive"), "control.tar: it is not a tar archive, neither plain nor "
-                        "compressed by gzip, bzip2, xz or zstd"), (whole.replace(b"Package: ", b"Packets: "), "no line Package: ")):
+                        "compressed by gzip, bzip2, xz or zstd"), (whole.replace(b"Package: ", b"Packets: "), "it has no line Package: ")):
         path.write_bytes(data)
         for command in ("install", "build"):
             answer = host.json("kernel", command, "--from", path, check=1)
