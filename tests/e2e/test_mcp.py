@@ -179,7 +179,7 @@ def test_copies_stay_below_their_directory(server, files):
                         ("tree/./pipe", ": tree/pipe is neither a file nor a directory")):
         assert why in server.fails("copy_in", session=session, source=source, path="/tmp/secret"), source
     assert sh(server, "ls /tmp/secret")["exitCode"] != 0
-    for destination, why in (("out/new", "out is a symbolic link, and none is followed"), ("../new", "../new leads out of"), ("tree/../../new", "leads out of"),
+    for destination, why in (("out/new", "out is a symbolic link, and links are not followed"), ("../new", "../new leads out of"), ("tree/../../new", "leads out of"),
                              (str(files.parent / "new"), "is absolute"), ("out", "nothing is written through it")):
         assert why in server.fails("copy_out", session=session, path="/tmp/tree/b", destination=destination), destination
     (files / "to").unlink()

@@ -376,7 +376,7 @@ def check_several(host, name):
             ((one, f"{two}:/two", "--ro"), "belong to one DIR that names no place"),
             ((*(f"{one}:/{i}" for i in range(9)),), "there must be from 1 to 8 directories"),
             ((f"{one}:/a", f"{two}:/a"), "two shares have the same mountpoint: /a"),
-            ((f"{one}:/a", "/etc:/b"), "nothing of /etc is shared"),
+            ((f"{one}:/a", "/etc:/b"), "nothing in /etc is ever shared"),
             # The guest has mounted the first one by then, and has it no more.
             ((f"{one}:/a", f"{two}:/etc/passwd/x"), 'the guest cannot mount it: share "workspace-2": /etc/passwd/x'),
     ):
@@ -422,7 +422,7 @@ def test_from_the_start(ours):
     if os.getuid() == 0:
         ours.wrap = ["unshare", "--mount", "sh", "-c", own_mount(ours.uid, ref) + ' && exec "$@"', "sh"]
     for words, text in (
-            (("--share", "/var"), "--share /var: nothing of /var is shared"),
+            (("--share", "/var"), "--share /var: nothing in /var is ever shared"),
             (("--share", ours.base / "none"), f"--share {ours.base}/none: {ours.base}/none does not exist: `mkdir` makes it"),
             (("--share", f"{ref}:/one:bad"), f'{ref}:/one:bad: "bad" is not an option of a share; the options are'),
             (("--share", f"{ref}:/one", "--share", f"{ref}:/two:ro,foo"), f'{ref}:/two:ro,foo: "foo" is not an option of a share; the options are'),

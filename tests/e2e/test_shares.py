@@ -552,7 +552,7 @@ def test_keys_are_shared_only_aloud(host):
     # The option overrides nothing else: not a state directory in a home, and no directory of the system.
     (home / ".microagent").mkdir()
     check_refused(host, [("state", "invalid", f"{home} holds the state directory {home}/.microagent", {**share(home, "/a", tag="t"), "anyway": True}),
-                         ("system", "invalid", "nothing of /etc is shared", {**share(Path("/etc"), "/a"), "anyway": True})], env)
+                         ("system", "invalid", "nothing in /etc is ever shared", {**share(Path("/etc"), "/a"), "anyway": True})], env)
     code, answer, _ = host.supervisor(request("check", host.config(shares=[{**share(ssh, "/a"), "anyway": "yes"}])), env=env)
     assert code == 1 and "config.shares[0].anyway" in answer["error"], answer
     # For people: refused with the next step, and accepted with a warning.
