@@ -473,7 +473,7 @@ def test_a_missing_init_keeps_no_other_kernel_from_its_own(host, cache):
         done = subprocess.run([programs / "microagent-artifact", "kernel-refresh", "--json"], env=host.env, capture_output=True, text=True, check=False)
         answer = json.loads(done.stdout)
         assert (done.returncode, answer["errorCode"]) == (75, "unavailable"), done
-        assert answer["error"].startswith(f"{count}, not that of {other}: {programs}/microagent-init-"), answer
+        assert answer["error"].startswith(f"{count}, but not that of {other}: {programs}/microagent-init-"), answer
         assert digest(initrd) == original and json.loads(record.read_text())["initrdSha256"] == original
     # If its own init is missing, both entries are named, with what the first one lacks.
     (programs / "microagent-init").unlink()

@@ -126,7 +126,7 @@ def test_handlers_of_programs_are_not_the_containers(oci, mount):
     tree = oci.base / "tree"
     mount("-t", "binfmt_misc", "binfmt_misc", tree / "formats")
     assert oci("create", "-b", oci.bundle(*FOREVER, mounts=volume(tree / "formats", "rw")), "c").returncode == 1
-    assert "is not supported: it leads to what is the host kernel's" in oci.last_error()
+    assert "is not supported: it gives access to the host's kernel" in oci.last_error()
     handler = tree / "formats" / HANDLER.split(":")[1]
     try:
         said = oci.run("sh", "-c", f"echo '{HANDLER}' >/m/formats/register; ls -a /m/formats", mounts=volume(tree, "rw"))[1]
@@ -144,4 +144,4 @@ def test_a_root_that_is_the_hosts_kernels(oci, setting, mount):
         whole["root"]["path"] = path
         (bundle / "config.json").write_text(json.dumps(whole))
         assert oci("create", "-b", bundle, "c").returncode == 1
-        assert oci.last_error().startswith("root.path is not supported: it leads to what is the host kernel's"), oci.last_error()
+        assert oci.last_error().startswith("root.path is not supported: it gives access to the host's kernel"), oci.last_error()
