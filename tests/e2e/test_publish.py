@@ -284,7 +284,7 @@ def bound_port(host):
 HOLDER = 'workspace "w" of %s publishes 127.0.0.1:%s, and has that port of IPv4 and IPv6 even if nothing listens there yet; stop it, or choose another port'
 
 
-OWN = ('cannot publish %s: workspace "w" itself publishes 127.0.0.1:%s, to port %s of the guest, and so has that port of IPv4 and IPv6\n'
+OWN = ('cannot publish %s: workspace "w" itself publishes 127.0.0.1:%s to port %s of the guest, and so has that port of IPv4 and IPv6\n'
        "microagent: hint: choose another port, or `microagent network unpublish w 127.0.0.1:%s` first\n")
 
 

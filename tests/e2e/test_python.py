@@ -211,7 +211,7 @@ def test_files(box, tmp_path):
     (tmp_path / "dir" / "x").write_text("x")
     box.copy_in(tmp_path / "dir", "/tmp/f/dir")
     assert box.read_file("/tmp/f/dir/dir/x") == b"x"
-    for path, kind, what in (("dir", microagent.InvalidError, "/tmp/f/dir: no file"), ("absent", microagent.NotFoundError, "No such file"),
+    for path, kind, what in (("dir", microagent.InvalidError, "/tmp/f/dir is a directory, not a file"), ("absent", microagent.NotFoundError, "No such file"),
                              ("fifo", microagent.InvalidError, "neither a file nor a directory")):
         with pytest.raises(kind, match=what):
             box.read_file(f"/tmp/f/{path}")

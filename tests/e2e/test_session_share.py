@@ -373,7 +373,7 @@ def check_several(host, name):
     before = told_shares(host, name)
     for words, text in (
             ((one, two), "cannot both be on /workspace: DIR:/PLACE says where one is"),
-            ((one, f"{two}:/two", "--ro"), "belong to one DIR that names no place"),
+            ((one, f"{two}:/two", "--ro"), "need one DIR without a place"),
             ((*(f"{one}:/{i}" for i in range(9)),), "there must be from 1 to 8 directories"),
             ((f"{one}:/a", f"{two}:/a"), "two shares have the same mountpoint: /a"),
             ((f"{one}:/a", "/etc:/b"), "nothing in /etc is ever shared"),
@@ -557,7 +557,7 @@ def test_they_come_back(ours):
         wrap, ours.wrap = ours.wrap, ["unshare", "--mount", "sh", "-c", f'mount --bind /dev/null {virtiofsd.PROGRAM} && exec "$@"', "sh"]
         done = ours("start", name, check=0)
         said = f"{given}:/workspace:rw {ref}:/ref:ro,cache=none"
-        assert f"warning: {given} is not on /workspace, and what is written there is lost: " in done.stderr, done.stderr
+        assert f"warning: {given} could not be shared on /workspace, and what is written there is lost: " in done.stderr, done.stderr
         assert f"warning: {ref} could not be shared on /ref" in done.stderr and f"`microagent session share {name} {said}` shares it again" in done.stderr
         assert listed(ours, name) is None and not servers(ours, name)
         check_log((added + gone) * 2 + [("share.missing", data) for _, data in gone])

@@ -226,7 +226,7 @@ def test_what_the_host_has_not(host):
         forwards = [{"host": address, "hostPort": 8080, "guestPort": 80}]
         code, answer = ask(host, command, host.config(network={"mode": "nat", "portForwards": forwards}))
         assert (code, answer["errorCode"]) == (1, "invalid"), answer
-        assert answer["error"] == f"config.network.portForwards[0].host must be an address of this host, and {address} is none"
+        assert answer["error"] == f"config.network.portForwards[0].host must be an address of this host, and {address} is not one"
     kernel = host.base / "lonely"
     kernel.write_bytes(bytes(0x202) + b"HdrS" + bytes(1024))  # as a bzImage begins
     with open("/bin/true", "rb") as program:  # what is unpacked, of which Firecracker looks at the head
