@@ -178,7 +178,7 @@ def test_on_a_full_disk(host, cache):
     left = f'{mount} "$@"; code=$?; find {cache} -name "*.json"; exit $code'
     host.wrap = ["unshare", "--mount", "sh", "-c", left, "sh", *host.wrap]
     done = host("setup", check=1)
-    assert f"this needs 256 MiB in {cache} and " in done.stdout
+    assert f"this needs 256 MiB in {cache}, but " in done.stdout
     assert "make room, or name another directory in MICROAGENT_CACHE_DIR" in done.stdout
     assert f"fix: {AGAIN}" in done.stdout
     assert str(cache / "kernels") not in done.stdout.split("verdict: failed")[1]
