@@ -64,8 +64,8 @@ struct pump {
 	uint64_t overdue_ns; /* when the agent must have reported the start, and later the exit;
 			      * UINT64_MAX: never */
 	uint64_t expires_ns; /* when the timeout of the command passes; UINT64_MAX: never */
-	bool hung_up;	     /* the connection was lost while an item was being written */
-	uint64_t lost_ns;    /* when no other connection could be had either; 0: never */
+	uint64_t hung_up_ns; /* when the connection was lost while an item was being written, or was
+			      * last tried again; 0: it was not */
 	uint64_t taken_ns;   /* when the reader took the last bytes, or was first offered some */
 };
 
@@ -137,8 +137,7 @@ static int write_item(struct pump *p, struct error *err)
 
 /* Returns the time until which a reader that takes nothing is waited for. A reader has any amount
  * of time until the command is to end: by its timeout, by a cancel, or by a signal that asks for
- * the end (a program with readers of its own may use such a signal differently), or until the
- * machine has ended. */
+ * the end (a program with readers of its own may use such a signal differently). */
 static uint64_t reader_by_ns(const struct pump *p)
 {
 	uint64_t patient = p->taken_ns + limit_get(LIMIT_UNREAD_MS) * NS_PER_MS;
@@ -146,8 +145,6 @@ static uint64_t reader_by_ns(const struct pump *p)
 
 	if (!p->has_item)
 		return UINT64_MAX;
-	if (p->lost_ns)
-		return max_u64(patient, p->lost_ns + limit_get(LIMIT_UNREAD_MS) * NS_PER_MS);
 	if (p->cancelled || (p->asked && !p->guest->has_readers_of_its_own))
 		return patient;
 	if (p->expires_ns == UINT64_MAX)
@@ -159,20 +156,46 @@ static uint64_t reader_by_ns(const struct pump *p)
 	return patient < last ? patient : last;
 }
 
+/* Returns when to look whether the machine still lives, after the connection was lost: a reader that
+ * takes nothing must not hide that the machine has ended. */
+static uint64_t next_look_ns(const struct pump *p)
+{
+	if (!p->has_item || !p->hung_up_ns)
+		return UINT64_MAX;
+	return max_u64(p->taken_ns, p->hung_up_ns) + limit_get(LIMIT_UNREAD_MS) * NS_PER_MS;
+}
+
+/* Returns whether the command can go on by another connection. The connection that tells this is
+ * closed again: reconnect() makes one when the item is written. */
+static bool can_connect(struct pump *p)
+{
+	struct error ignored;
+	int fd = p->guest->dial && calls_can_resume(p->calls)
+			 ? p->guest->dial(p->guest->data, &ignored)
+			 : -1;
+
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
+
 static int give_up_reader(struct pump *p, struct error *err)
 {
 	uint64_t now = clock_mono_ns();
+	bool is_late = now >= reader_by_ns(p);
 
-	if (now < reader_by_ns(p))
+	if (!is_late && now < next_look_ns(p))
 		return 0;
+	if (!is_late && can_connect(p)) {
+		p->hung_up_ns = now;
+		return 0;
+	}
 	/* Drops the output that the reader has not taken, and all later output, so that the exit
-	 * arrives. */
+	 * arrives, or the end of the connection. */
 	p->unread = true;
 	p->has_item = false;
 	p->lost[MICROAGENT_STDOUT] = p->lost[MICROAGENT_STDERR] = true;
-	if (p->lost_ns)
-		return 0; /* reading tells the end of the connection next */
-	return now < p->expires_ns ? pump_stop(p, MICROAGENT_CANCELLED, err) : 0;
+	return is_late && now < p->expires_ns ? pump_stop(p, MICROAGENT_CANCELLED, err) : 0;
 }
 
 /* Called when the connection is lost. Makes another for a command that can continue without one. */
@@ -197,25 +220,8 @@ static int reconnect(struct pump *p, struct error *err)
 		return error_copy(err, &why);
 	if (connection_resume(p->connection, fd, err) < 0)
 		return -1;
-	p->hung_up = false;
+	p->hung_up_ns = 0;
 	return p->terminal && p->call->started ? calls_resize(p->calls, p->call, err) : 0;
-}
-
-/* Called when the connection is lost while an item is being written, so that nothing can be read. If
- * the command cannot go on, its reader is waited for no longer than after a cancel: a reader that
- * takes nothing must not hide that the machine has ended. */
-static void note_hang_up(struct pump *p)
-{
-	struct error ignored;
-	int fd = -1;
-
-	p->hung_up = true;
-	if (p->guest->dial && calls_can_resume(p->calls))
-		fd = p->guest->dial(p->guest->data, &ignored);
-	if (fd < 0)
-		p->lost_ns = clock_mono_ns();
-	else
-		close(fd); /* reconnect() makes its own when the item is written */
 }
 
 /* Takes items until one has output to write, or there are no more. */
@@ -305,12 +311,12 @@ static void set_slots(const struct pump *p, struct pollfd slots[SLOT_COUNT])
 
 	if (!ended && !p->has_item)
 		agent |= POLLIN;
-	if (!ended && !p->hung_up && p->calls->out.len > 0)
+	if (!ended && !p->hung_up_ns && p->calls->out.len > 0)
 		agent |= POLLOUT;
 	/* While an item is being written, only the loss of the connection is waited for (POLLHUP),
 	 * and once: a second time would make this a busy loop. */
 	slots[SLOT_AGENT] = (struct pollfd){
-		.fd = agent || (p->has_item && !ended && !p->hung_up) ? p->connection->fd : -1,
+		.fd = agent || (p->has_item && !ended && !p->hung_up_ns) ? p->connection->fd : -1,
 		.events = agent};
 	slots[SLOT_IN] = (struct pollfd){.fd = read_in ? p->streams->in : -1, .events = POLLIN};
 	slots[SLOT_OUTPUT] =
@@ -365,8 +371,7 @@ static int wait_slots(struct pump *p, struct pollfd slots[SLOT_COUNT], struct er
 		until = p->watch_ns;
 	if (!p->has_item && p->overdue_ns < until)
 		until = p->overdue_ns;
-	if (reader_by_ns(p) < until)
-		until = reader_by_ns(p);
+	until = min_u64(until, min_u64(reader_by_ns(p), next_look_ns(p)));
 	if (!p->has_item && now >= p->overdue_ns && !p->cancelled) {
 		if (!p->was_started)
 			return error_set(err, ERR_TIMEOUT,
@@ -408,8 +413,8 @@ static int pump_round(struct pump *p, struct error *err)
 		return -1;
 	if (p->done)
 		return 0;
-	if (p->has_item && p->connection->ended && !p->hung_up)
-		note_hang_up(p);
+	if (p->has_item && p->connection->ended && !p->hung_up_ns)
+		p->hung_up_ns = clock_mono_ns();
 	if (wait_slots(p, slots, err) < 0)
 		return -1;
 	agent = slots[SLOT_AGENT].revents;
@@ -419,15 +424,16 @@ static int pump_round(struct pump *p, struct error *err)
 		return -1;
 	if (slots[SLOT_SIGNALS].revents && pass_signal(p, err) < 0)
 		return -1;
-	if (p->has_item && !p->hung_up && (agent & (POLLHUP | POLLERR)))
-		note_hang_up(p);
+	if (p->has_item && !p->hung_up_ns && (agent & (POLLHUP | POLLERR)))
+		p->hung_up_ns = clock_mono_ns();
 	if (slots[SLOT_OUTPUT].revents && write_item(p, err) < 0)
 		return -1;
 	if (give_up_reader(p, err) < 0)
 		return -1;
 	if (p->done)
 		return 0;
-	if ((agent & (POLLOUT | POLLERR)) && !p->hung_up && connection_send(p->connection, err) < 0)
+	if ((agent & (POLLOUT | POLLERR)) && !p->hung_up_ns &&
+	    connection_send(p->connection, err) < 0)
 		return -1;
 	/* Not while an item is being written: its bytes are in the memory that would be read
 	 * into. */
