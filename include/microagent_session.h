@@ -358,9 +358,9 @@ int microagent_session_set_quota(struct microagent_session *session, int64_t mib
  * saved, or has a directory of the host. A new machine that goes on from the saved one has an
  * identity of its own (name, host name, the host keys of its sshd, the randomness of its kernel),
  * no connections and no share. But its processes have the memory of the saved machine, also keys
- * and the state of a random number generator (OpenSSL, Python's random). They go on some 0.1 to
- * 0.2 s before the kernel has its new randomness. A command can change these in each new machine:
- * see on_fork.
+ * and the state of a random number generator (OpenSSL, Python's random). The processes go on a
+ * moment before the kernel has its new randomness. A command can change keys and generators in each
+ * new machine: see on_fork.
  */
 
 /* How a session is forked. Start from {0}. */

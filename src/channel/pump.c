@@ -167,7 +167,7 @@ static uint64_t next_look_ns(const struct pump *p)
 
 /* Returns whether the command can go on by another connection. The connection that tells this is
  * closed again: reconnect() makes one when the item is written. */
-static bool can_connect(struct pump *p)
+static bool can_connect(const struct pump *p)
 {
 	struct error ignored;
 	int fd = p->guest->dial && calls_can_resume(p->calls)

@@ -72,8 +72,8 @@ struct cache_kernels {
 
 struct cache_image {
 	char *name; /* "busybox" */
-	/* Absolute. Whoever opens the file must take it as a raw disk, and never detect its format.
-	 */
+	/* The absolute path. A program that opens the file must be told that it is a raw disk, and
+	 * must never detect its format. */
 	char *path;
 	char *user; /* the recorded user; NULL: none */
 	/* The settings of an imported image, each NULL if not recorded. entrypoint and cmd (arrays

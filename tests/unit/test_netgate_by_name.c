@@ -51,7 +51,8 @@ static void other_protocols_go_by_their_ports(void **state)
 	expect_told(b, "udp 10.0.2.15:40001 -> 151.101.0.223:53 refused");
 	assert_false(passes(b, echo_request(SITE)));
 	expect_told(b, "icmp 10.0.2.15 -> 151.101.0.223 refused");
-	/* Its end concerns only new connections. One that goes on is reported no more. */
+	/* The end of the address's pin concerns only new flows. A flow that goes on is not reported
+	 * again. */
 	b->gate->now += 200 * SECOND;
 	assert_true(passes(b, udp(SITE, 123)));
 	b->gate->now += 200 * SECOND;

@@ -194,7 +194,7 @@ static void a_pool_that_could_never_be_full(void **state)
 	assert_fails(pool_check_size(&record, (size_t)most, 0, &err), ERR_INVALID, "keeps 0 ready");
 	record.memory_mib = 3;
 	assert_fails(pool_check_size(&record, 0, 0, &err), ERR_INVALID, "at least 4 MiB");
-	/* One that is as large as the host's room, and several that could not all be so large. */
+	/* A pool may have one session as large as the room of the host, but not two. */
 	record.memory_mib = total - 16;
 	assert_ok(pool_check_size(&record, 0, 0, &err));
 	record.size = 2;
