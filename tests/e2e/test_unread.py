@@ -33,12 +33,17 @@ def is_full(pipe):
 @pytest.mark.parametrize("words", [("exec", "--timeout", 1, "vm", "--", "yes", "9861"),
                                    ("exec", "--resume", 5, "--timeout", 1, "vm", "--", "yes", "9861"),
                                    ("--json", "exec", "--timeout", 1, "vm", "--", "yes", "9861"),
-                                   ("exec", "-t", "--timeout", 5, "vm", "--", "yes", "9861"),  # a terminal is slow to fill the pipe
+                                   ("exec", "-t", "--timeout", 5, "vm", "--", "yes", "9861"),
                                    ("connect", "vm", "--timeout", 1, "--send", "yes 9861")],
                          ids=["plain", "resumable", "json", "terminal", "line"])
 def test_a_deadline_holds_for_an_unread_output(vm, words):
-    child = vm.popen(*words)
+    reading, writing = os.pipe()
+    # An emulated terminal takes seconds to fill the 64 KiB that a pipe usually holds.
+    fcntl.fcntl(writing, fcntl.F_SETPIPE_SZ, 4096)
+    child = vm.popen(*words, stdout=writing)
+    os.close(writing)
     assert child.wait() == 124
+    os.close(reading)
     said = child.stderr.read().decode()
     assert f"the timeout of {words[words.index('--timeout') + 1]} {DROPPED}" in said, said
     wait_until(lambda: not is_running(vm, "9861"), "the command to be killed")
