@@ -79,6 +79,8 @@
 	X(CLOCK_JUMP_MS, 1000, "ms", "smallest jump of the clock that is reported")                \
 	X(SAVE_MS, 60000, "ms", "time to write a machine's state")                                 \
 	X(QUIESCE_MS, 30000, "ms", "time for a guest to get ready to be saved")                    \
+	X(STAND_STILL_MS, 250, "ms",                                                               \
+	  "time for a guest's commands to stand still before it is saved")                         \
 	X(SAVE_PAUSE_MS, 100, "ms", "longest pause of a machine at the end of its save")           \
 	X(ON_FORK_MS, 60000, "ms",                                                                 \
 	  "time for the command of a fork in each child, if no other time is given")               \

@@ -19,6 +19,7 @@ from conftest import BACKEND, BIN, default_kernel, wait_until
 from digests import contents
 from test_mediation import free_port
 from test_publish import await_no_server, await_server, refuses
+from test_templates import DRAWING, DRAWN, assert_drawn_apart
 
 pytestmark = pytest.mark.skipif(BACKEND != "qemu", reason="no other backend saves machines")
 SERVER = "(while true; do printf 'HTTP/1.0 200 OK\\r\\n\\r\\nserved' | nc -l -p 8080; done) > /dev/null 2>&1 &"
@@ -113,6 +114,15 @@ def test_a_server_answers_from_parent_and_children(web):
     web("start", children[1], check=0)
     assert run(web, children[1], "cat /home/agent/file") == f"of {children[1]}\n"
     assert digests(web) == before
+
+
+def test_parent_and_children_draw_no_number_in_common(web):
+    """A process stands still while its machine is saved. It goes on in each child when the child's kernel has randomness
+    of its own."""
+    name = create(web)
+    run(web, name, DRAWING)
+    children = [child["name"] for child in web.json("session", "fork", name, "--count", "2")["sessions"]]
+    assert_drawn_apart([run(web, one, DRAWN).splitlines() for one in (name, *children)])
 
 
 # A process with a random number generator of its own, which it seeds anew when it is told to.

@@ -258,6 +258,28 @@ def test_siblings_share_nothing(warm):
     assert_unlike(warm, 5)
 
 
+# A process that draws random numbers of the kernel without a pause.
+DRAWING = "(while read -r number < /proc/sys/kernel/random/uuid; do echo $number; done > /tmp/drawn) & echo $! > /tmp/drawing"
+DRAWN = "kill $(cat /tmp/drawing); cat /tmp/drawn"
+
+
+def assert_drawn_apart(sequences):
+    """What each drew is what the saved machine had drawn, and after that what none of the others drew."""
+    saved = os.path.commonprefix(sequences)
+    rest = [set(sequence[len(saved):]) for sequence in sequences]
+    assert all(rest), [len(sequence) for sequence in sequences]
+    assert len(set.union(*rest)) == sum(len(sequence) for sequence in rest), [len(sequence) for sequence in rest]
+
+
+def test_siblings_draw_no_number_in_common(cold):
+    """A process of the template goes on only when its kernel has randomness of its own."""
+    cold(*WARM, "--run", DRAWING, check=0)
+    names = [create(cold)["name"] for _ in range(3)]
+    assert all(s["boot"] == {"how": "restored"} for s in cold.json("session", "list")["sessions"])
+    assert_drawn_apart([say(cold, name, "sh", "-c", DRAWN).splitlines() for name in names])
+    destroy(cold, *names)
+
+
 @pytest.mark.soak
 def test_twenty_siblings_share_nothing(warm):
     assert_unlike(warm, 20)

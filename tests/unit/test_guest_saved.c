@@ -14,6 +14,7 @@
 #define MACHINE_ID "0123456789abcdef0123456789abcdef"
 #define OTHER_MACHINE_ID "f123456789abcdef0123456789abcdef"
 #define IDS(machine) ",\"bootId\":\"" BOOT_ID "\",\"machineId\":\"" machine "\""
+#define TIME "{\"type\":\"time\",\"realtimeNs\":6}"
 #define RENEW ",\"renew\":{" ENTROPY IDS(MACHINE_ID) "}"
 
 static json_t *expect(const struct fixture *f, const char *type)
@@ -99,6 +100,7 @@ static void a_quiet_template_may_be_saved(void **state)
 	quiesced = expect(f, "quiesced");
 	assert_null(json_object_get(quiesced, "error"));
 	assert_int_equal(read(idle, &more, 1), 0); /* nobody is left who would wait */
+	send_message(f->control, TIME);
 	expect_env(f, "exit_code");
 }
 
@@ -160,6 +162,117 @@ static void an_ordinary_machine_is_not_saved(void **state)
 
 	expect_ready(f, "");
 	expect_unquiet(f, "this machine is not a template");
+}
+
+/* Ends the test if there are no cgroups, which are what can be frozen. */
+static void need_cgroups(const struct fixture *f)
+{
+	if (f->cgroup[0])
+		return;
+	print_message("skipped: there is no cgroup v2 that this test may write to\n");
+	skip();
+}
+
+/* Checks whether the processes of the agent's commands are frozen. */
+static void expect_frozen(const struct fixture *f, const char *line)
+{
+	char path[128], text[128] = "";
+	autoclose int fd = -1;
+
+	snprintf(path, sizeof(path), "%s/microagent/cgroup.events", f->cgroup);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	assert_true(read(fd, text, sizeof(text) - 1) > 0);
+	assert_non_null(strstr(text, line));
+}
+
+/* Begins a command that echoes its stdin, and returns its connection. */
+static int begin_cat(const struct fixture *f, struct streamed *s)
+{
+	int fd = dial(f);
+
+	send_message(fd, "{\"id\":\"e\",\"request\":1,\"stream\":true,\"stdin\":true,"
+			 "\"cmd\":[\"sh\",\"-c\",\"echo up; cat\"]}");
+	while (s->out[0].len == 0)
+		assert_false(take_streamed(fd, 1, s));
+	json_decref(expect(f, "exec-started"));
+	return fd;
+}
+
+static void expect_saved_while_it_runs(const struct fixture *f)
+{
+	send_message(f->control, "{\"type\":\"quiesce\",\"goesOn\":true}");
+	json_decref(expect(f, "quiesced"));
+	expect_frozen(f, "frozen 1");
+}
+
+/* A command that is begun meanwhile stands still too, and the agent does not wait for it. */
+static void commands_stand_still_until_the_save_is_over(void **state)
+{
+	struct fixture *f = *state;
+	autoclose int cat = -1, late = -1;
+	struct streamed s = {0};
+	autofree char *answer = NULL;
+
+	need_cgroups(f);
+	expect_ready(f, ",\"audit\":true");
+	cat = begin_cat(f, &s);
+	expect_saved_while_it_runs(f);
+	late = dial(f);
+	send_text(late, "{\"op\":\"exec\",\"payload\":{\"command\":[\"echo\",\"late\"]}}\n");
+	shutdown(late, SHUT_WR);
+	json_decref(expect(f, "exec-started"));
+	send_message(f->control, "{\"type\":\"settle\"}");
+	json_decref(expect(f, "settled"));
+	expect_frozen(f, "frozen 1");
+	send_message(f->control, TIME);
+	answer = read_all(late);
+	assert_non_null(strstr(answer, "late"));
+	json_decref(expect(f, "exec-finished"));
+	expect_frozen(f, "frozen 0");
+	send_message(cat, "{\"event\":\"stdin-close\",\"request\":1}");
+	while (!take_streamed(cat, 1, &s))
+		;
+	assert_int_equal(number_of(s.exit, "exitCode"), 0);
+	streamed_free(&s);
+}
+
+/* Otherwise they would draw the random numbers that siblings draw. */
+static void commands_go_on_when_the_machine_is_renewed(void **state)
+{
+	struct fixture *f = *state;
+	autoclose int cat = -1;
+	struct streamed s = {0};
+
+	need_cgroups(f);
+	expect_ready(f, ",\"audit\":true");
+	free(ask_envelope(f, "{\"op\":\"exec\",\"payload\":{\"command\":[\"sh\",\"-c\","
+			     "\"sleep 1000 & echo\"]}}\n"));
+	json_decref(expect(f, "exec-started"));
+	json_decref(expect(f, "exec-finished"));
+	cat = begin_cat(f, &s);
+	expect_saved_while_it_runs(f);
+	come_back(f);
+	expect_restored(f);
+	expect_frozen(f, "frozen 1");
+	expect_ready(f, RENEW);
+	expect_frozen(f, "frozen 0");
+	streamed_free(&s);
+}
+
+static void commands_of_a_machine_that_ends_go_on(void **state)
+{
+	struct fixture *f = *state;
+	autoclose int cat = -1;
+	struct streamed s = {0};
+
+	need_cgroups(f);
+	expect_ready(f, ",\"audit\":true");
+	cat = begin_cat(f, &s);
+	expect_saved_while_it_runs(f);
+	send_message(f->control, "{\"type\":\"power\",\"action\":\"off\"}");
+	json_decref(expect(f, "ending"));
+	expect_frozen(f, "frozen 0");
+	streamed_free(&s);
 }
 
 static int64_t traced(const struct fixture *f)
@@ -334,6 +447,9 @@ int main(int argc, char **argv)
 		saved_test(a_command_stands_in_the_way),
 		saved_test(a_child_in_the_background_does_not),
 		saved_test(an_ordinary_machine_is_not_saved),
+		saved_test(commands_stand_still_until_the_save_is_over),
+		saved_test(commands_go_on_when_the_machine_is_renewed),
+		saved_test(commands_of_a_machine_that_ends_go_on),
 		saved_test(the_tracer_goes_on),
 		saved_test(the_tracer_may_not_be_wanted_any_more),
 		saved_test(another_config_makes_another_machine),

@@ -241,6 +241,37 @@ static void a_template_gets_ready_to_be_saved(void **state)
 	assert_true(stage->broken);
 }
 
+/* The time is what lets the guest's commands go on. */
+static void a_guest_that_rests_is_not_told_the_time(void **state)
+{
+	struct stage *stage = *state;
+	struct error err = {0};
+	char text[512] = "";
+
+	open_stream(stage, false);
+	say(stage, HELLO);
+	say(stage, READY);
+	control_stream_go_on(stage->stream);
+	heard(stage, text, sizeof(text));
+	assert_ok(control_stream_quiesce(stage->stream, true, &err));
+	assert_true(heard(stage, text, sizeof(text)) > 4);
+	/* It may be on its way to rest, and must be let go when it is there. */
+	control_stream_go_on(stage->stream);
+	control_stream_push_time(stage->stream);
+	assert_int_equal(heard(stage, text, sizeof(text)), 0);
+	say(stage, QUIESCED);
+	control_stream_push_time(stage->stream);
+	assert_int_equal(heard(stage, text, sizeof(text)), 0);
+	memset(text, 0, sizeof(text));
+	control_stream_go_on(stage->stream);
+	assert_true(heard(stage, text, sizeof(text)) > 4);
+	assert_non_null(strstr(text + 4, "\"type\":\"time\""));
+	control_stream_go_on(stage->stream);
+	assert_int_equal(heard(stage, text, sizeof(text)), 0);
+	control_stream_push_time(stage->stream);
+	assert_true(heard(stage, text, sizeof(text)) > 4);
+}
+
 static void a_guest_tells_the_rest(void **state)
 {
 	struct stage *stage = *state;
@@ -494,6 +525,7 @@ int main(void)
 		cmocka_unit_test(out_of_turn),
 		stage_test(a_mount_and_its_answers),
 		stage_test(a_template_gets_ready_to_be_saved),
+		stage_test(a_guest_that_rests_is_not_told_the_time),
 		stage_test(a_guest_tells_the_rest),
 		stage_test(a_guest_that_was_restored),
 		stage_test(a_result_without_a_workload),

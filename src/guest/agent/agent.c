@@ -178,6 +178,8 @@ static int take_config(struct agent *agent, json_t *doc, struct error *err)
 		config_free(&config);
 		return -1;
 	}
+	/* From here on the kernel's random numbers are this machine's own. */
+	cgroup_thaw(&agent->server.context.jobs.cgroups);
 	config_free(&agent->config);
 	agent->config = config;
 	agent->configured = true;
@@ -268,6 +270,8 @@ static int take_control(void *data, const uint8_t *payload, size_t len, struct e
 		agent->machine->set_time(realtime_ns, agent->back);
 	if (kind == HOST_CONFIG && take_config(agent, doc, err) < 0)
 		return -1;
+	if (kind == HOST_TIME)
+		cgroup_thaw(&agent->server.context.jobs.cgroups); /* the save is over */
 	if (kind == HOST_MOUNT)
 		take_mount(agent, doc);
 	if (kind == HOST_PUBLISH)
@@ -372,6 +376,8 @@ void agent_stop(struct agent *agent)
 	if (agent->stopping)
 		return;
 	agent->stopping = true;
+	cgroup_thaw(
+		&agent->server.context.jobs.cgroups); /* a frozen process cannot end by itself */
 	if (agent->configured)
 		agent_say(agent, answer_ending(NULL));
 	server_stop_listening(&agent->server);

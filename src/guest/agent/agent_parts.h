@@ -7,9 +7,9 @@
 
 /* Sends a message to the host and takes over text; NULL means that there was no memory for it. */
 void agent_say(struct agent *agent, char *text);
-/* Gets the machine ready to be saved, and sends `quiesced`. goes_on: this machine is saved while
- * commands run and goes on afterwards, and a machine that is restored from the save is another
- * machine. */
+/* Gets the machine ready to be saved, freezes the processes of all commands, and sends `quiesced`.
+ * goes_on: this machine is saved while commands run and goes on afterwards, and a machine that is
+ * restored from the save is another machine. */
 void agent_quiesce(struct agent *agent, bool goes_on);
 
 #endif

@@ -10,6 +10,11 @@
  *
  * A machine that goes on is saved as it is, and loses nothing. A machine restored from it does not
  * have its clients: there their connections end, and with these the commands that depend on them.
+ *
+ * All processes of commands are frozen before the agent says `quiesced`. In a restored machine they
+ * go on when the kernel has random numbers of this machine's own. In the machine that was saved they
+ * go on with the next message that has the time: the host sends it when the save is over, however
+ * it ended.
  */
 #include <malloc.h>
 #include <string.h>
@@ -33,6 +38,7 @@ static void settle_quiesce(struct agent *agent, const char *why)
 	if (!why) {
 		conns_end(&agent->server.conns);
 		malloc_trim(0);
+		cgroup_freeze(&agent->server.context.jobs.cgroups);
 	}
 	agent_say(agent, answer_quiesced(why, NULL));
 }
@@ -68,6 +74,7 @@ void agent_quiesce(struct agent *agent, bool goes_on)
 
 	if (goes_on) {
 		agent->config.template = true;
+		cgroup_freeze(&agent->server.context.jobs.cgroups);
 		agent_say(agent, answer_quiesced(NULL, NULL));
 		return;
 	}

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <linux/magic.h>
+#include <poll.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +16,8 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/limits.h"
 #include "guest/job/session.h"
 
 #define TREE_NAME "microagent"
@@ -33,11 +36,11 @@ static struct name cgroup_name(uint64_t number)
 	return name;
 }
 
-static int write_kill(int dirfd)
+static int write_digit(int dirfd, const char *file, const char *digit)
 {
-	autoclose int fd = openat(dirfd, "cgroup.kill", O_WRONLY | O_CLOEXEC);
+	autoclose int fd = openat(dirfd, file, O_WRONLY | O_CLOEXEC);
 
-	return fd >= 0 && write(fd, "1", 1) == 1 ? 0 : -1;
+	return fd >= 0 && write(fd, digit, 1) == 1 ? 0 : -1;
 }
 
 /* Ends the directories that an earlier agent made: their commands have lost their owner. */
@@ -149,7 +152,7 @@ void cgroup_take(struct cgroup_tree *tree, struct cgroup *out)
 void cgroup_kill(struct cgroup *cgroup, pid_t session)
 {
 	cgroup->killed = true;
-	if (cgroup->name && write_kill(cgroup->fd) == 0)
+	if (cgroup->name && write_digit(cgroup->fd, "cgroup.kill", "1") == 0)
 		return;
 	session_kill(session);
 }
@@ -157,7 +160,7 @@ void cgroup_kill(struct cgroup *cgroup, pid_t session)
 void cgroup_kill_all(struct cgroup_tree *tree)
 {
 	if (tree->dirfd >= 0)
-		write_kill(tree->dirfd);
+		write_digit(tree->dirfd, "cgroup.kill", "1");
 	drop_spares(tree);
 }
 
@@ -175,15 +178,42 @@ static void keep_for_later(struct cgroup_tree *tree, uint64_t number)
 	tree->left[tree->nleft++] = number;
 }
 
-static bool cgroup_is_empty(const struct cgroup *cgroup)
+/* Returns whether the file cgroup.events has the line. */
+static bool has_event(int events_fd, const char *line)
 {
 	char text[128];
-	ssize_t n = pread(cgroup->events_fd, text, sizeof(text) - 1, 0);
+	ssize_t n = pread(events_fd, text, sizeof(text) - 1, 0);
 
 	if (n < 0)
 		return false;
 	text[n] = '\0';
-	return strstr(text, "populated 0") != NULL;
+	return strstr(text, line) != NULL;
+}
+
+void cgroup_freeze(struct cgroup_tree *tree)
+{
+	uint64_t deadline = limit_deadline(LIMIT_STAND_STILL_MS);
+	autoclose int events = -1;
+
+	if (tree->dirfd < 0 || write_digit(tree->dirfd, "cgroup.freeze", "1") < 0)
+		return;
+	tree->frozen = true;
+	events = openat(tree->dirfd, "cgroup.events", O_RDONLY | O_CLOEXEC);
+	while (events >= 0 && !has_event(events, "frozen 1")) {
+		struct pollfd changed = {.fd = events, .events = POLLPRI};
+		uint64_t now = clock_mono_ns();
+
+		if (now >= deadline ||
+		    poll(&changed, 1, (int)((deadline - now) / NS_PER_MS) + 1) == 0)
+			return;
+	}
+}
+
+void cgroup_thaw(struct cgroup_tree *tree)
+{
+	if (tree->frozen)
+		write_digit(tree->dirfd, "cgroup.freeze", "0");
+	tree->frozen = false;
 }
 
 void cgroup_release(struct cgroup_tree *tree, struct cgroup *cgroup)
@@ -197,7 +227,8 @@ void cgroup_release(struct cgroup_tree *tree, struct cgroup *cgroup)
 		    errno == ENOENT)
 			tree->left[at] = tree->left[--tree->nleft];
 	}
-	if (!cgroup->killed && tree->nspares < CGROUP_SPARES && cgroup_is_empty(cgroup)) {
+	if (!cgroup->killed && tree->nspares < CGROUP_SPARES &&
+	    has_event(cgroup->events_fd, "populated 0")) {
 		tree->spares[tree->nspares++] = *cgroup;
 		*cgroup = (struct cgroup)CGROUP_NONE;
 		return;

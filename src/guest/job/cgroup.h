@@ -8,6 +8,10 @@
  * empty when its command ends is used for another command, unless it was killed. If children are
  * left in the background, they keep the cgroup, and the agent checks such cgroups again when later
  * commands end.
+ *
+ * All cgroups of commands lie in one tree, which the kernel can freeze at once. A machine is saved
+ * with a frozen tree. A machine restored from it gives the kernel new random numbers while no
+ * command runs, so that no command draws the numbers that its siblings draw.
  */
 #ifndef GUEST_CGROUP_H
 #define GUEST_CGROUP_H
@@ -38,6 +42,7 @@ struct cgroup {
 struct cgroup_tree {
 	int dirfd;     /* <mount>/microagent, or a container's; -1: there are no cgroups */
 	bool lent;     /* the directory belongs to a container */
+	bool frozen;   /* the processes stand still, and so does one that is started in the tree */
 	uint64_t next; /* names are numbers */
 	struct cgroup spares[CGROUP_SPARES];
 	size_t nspares;
@@ -62,6 +67,14 @@ void cgroup_take(struct cgroup_tree *tree, struct cgroup *out);
 void cgroup_kill(struct cgroup *cgroup, pid_t session);
 /* Sends SIGKILL to every command's tree, also to processes left in the background. */
 void cgroup_kill_all(struct cgroup_tree *tree);
+/* Makes all processes of the tree stand still, and waits until they do, at most for the limit
+ * STAND_STILL_MS. A process that waits in the kernel for longer, for example for a share, stands still
+ * when the kernel lets it return; it runs no instruction of its own before. It is no error if the
+ * tree has no cgroups: then nothing is frozen.
+ * https://docs.kernel.org/admin-guide/cgroup-v2.html#core-interface-files */
+void cgroup_freeze(struct cgroup_tree *tree);
+/* Lets the processes of the tree go on. It does nothing if they are not frozen. */
+void cgroup_thaw(struct cgroup_tree *tree);
 /* Gives the cgroup of a command that has ended back to the tree, and sets *cgroup to
  * CGROUP_NONE. */
 void cgroup_release(struct cgroup_tree *tree, struct cgroup *cgroup);

@@ -326,7 +326,9 @@ static int job_spawn(struct job *job, const struct job_spec *spec, struct child_
 		.terminal = spec->terminal,
 		.cgroup_fd = job->cgroup.fd,
 		.program_fd = spec->program_fd,
-		.may_block = spec->may_block,
+		/* A child in a frozen cgroup does nothing, and the agent would wait for its
+		 * execve(). */
+		.may_block = spec->may_block || (job->cgroups && job->cgroups->frozen),
 		.traced = spec->traced,
 		.rlimits = spec->rlimits,
 		.inside = spec->inside,

@@ -30,6 +30,7 @@ struct control_stream {
 	bool time_due; /* the guest is told the time once it has taken what it was told before */
 	/* An answer to that is due. */
 	bool mounting, publishing, quiescing, settling;
+	bool resting; /* the guest's commands stand still until the guest is told the time */
 	json_t *config; /* until it is sent */
 	struct control_stream_events events;
 };
@@ -288,6 +289,8 @@ void control_stream_push_time(struct control_stream *stream)
 {
 	struct error err = {0};
 
+	if (stream && stream->resting)
+		return;
 	/* A guest that does not read gets no queue of old times, but the right one when it does. */
 	if (stream)
 		stream->time_due = stream->guest.out.len > 0;
@@ -354,8 +357,17 @@ int control_stream_quiesce(struct control_stream *stream, bool goes_on, struct e
 		return 0;
 	if (control_post(stream, control_quiesce(goes_on, err), err) < 0)
 		return -1;
-	stream->quiescing = true;
+	stream->quiescing = stream->resting = true;
 	return 0;
+}
+
+void control_stream_go_on(struct control_stream *stream)
+{
+	/* Before its answer the guest may still be on its way to rest. */
+	if (!stream || !stream->resting || stream->quiescing)
+		return;
+	stream->resting = false;
+	control_stream_push_time(stream);
 }
 
 int control_stream_settle(struct control_stream *stream, struct error *err)

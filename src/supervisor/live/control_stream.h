@@ -82,8 +82,13 @@ int control_stream_publish(struct control_stream *stream, const json_t *forward,
 void control_stream_unpublish(struct control_stream *stream, const json_t *forward);
 /* Asks a ready guest to get the machine ready to be saved. goes_on: this machine goes on after the
  * save, and the guest must recognise a machine that is restored from the save as another machine.
- * After that `quiesced` or `lost` is called. */
+ * After that `quiesced` or `lost` is called. From `quiesced` on the guest's commands stand still,
+ * and the guest is told no time, until control_stream_go_on(). */
 int control_stream_quiesce(struct control_stream *stream, bool goes_on, struct error *err);
+/* Lets the guest's commands go on after a save, however it ended: tells the guest the time. If the
+ * guest has not answered the question of control_stream_quiesce() yet, it does nothing; then it
+ * must be called again in `quiesced`. Does nothing if the guest does not rest. */
+void control_stream_go_on(struct control_stream *stream);
 /* Asks a ready guest to send the reports about its commands and its tracing that it has not sent
  * yet. After these reports `settled` is called, or `lost`. */
 int control_stream_settle(struct control_stream *stream, struct error *err);

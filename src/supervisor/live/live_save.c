@@ -76,6 +76,7 @@ static void refuse_save(struct live *live, const struct error *error)
 	drop_saved(live);
 	live->saving = live->forking = false;
 	loop_remove(steal_ptr(&live->save_timer));
+	control_stream_go_on(live->control);
 	answer_save(live, answer);
 }
 
@@ -212,8 +213,11 @@ void live_quiesced(struct live *live, const char *why)
 	autoclose int state = -1;
 	struct error err;
 
-	if (!live->save_timer)
+	/* The answer came too late, and nobody saves the machine. */
+	if (!live->save_timer) {
+		control_stream_go_on(live->control);
 		return;
+	}
 	loop_remove(steal_ptr(&live->save_timer));
 	if (why)
 		error_set(&err, ERR_IO, "the guest cannot be saved now: %.200s", why);
