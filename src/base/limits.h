@@ -83,9 +83,9 @@
 	  "time for a guest's commands to stand still before it is saved")                         \
 	X(SAVE_PAUSE_MS, 100, "ms", "longest pause of a machine at the end of its save")           \
 	X(ON_FORK_MS, 60000, "ms",                                                                 \
-	  "time for the command of a fork in each child, if no other time is given")               \
+	  "time for the command of --on-fork in each fork, if no other time is given")             \
 	X(ON_FORK_MOST_S, 600, "s", "longest time that may be given for that command")             \
-	X(FORK_CHILDREN, 100, "sessions", "children of one fork")                                  \
+	X(FORK_CHILDREN, 100, "sessions", "forks that one command makes")                          \
 	X(SIBLING_MS, 200, "ms", "wait for another live supervisor to give its template's memory") \
 	X(BALLOON_MS, 3000, "ms",                                                                  \
 	  "wait for a guest to give up or take back memory, before the answer")                    \
