@@ -15,10 +15,10 @@
 #define ACPI_FAMILY "acpi_event"
 #define ACPI_GROUP "acpi_mc_group"
 #define ACPI_ATTR_EVENT 1
-#define ACPI_EVENT_CLASS 20 /* bytes of the device class before the event */
+#define ACPI_EVENT_CLASS 20 /* bytes of the device class, with which an event begins */
 static const char power_button[ACPI_EVENT_CLASS] = "button/power";
 
-/* Attributes within bounds, one after the other. */
+/* The part of a list of netlink attributes that has not been read yet. */
 struct attrs {
 	const uint8_t *at;
 	size_t left;
@@ -53,7 +53,8 @@ static bool next_attr(struct attrs *attrs, struct attr *out)
 	return true;
 }
 
-/* Finds the attributes of the first generic netlink message, and its type. */
+/* Finds the type and the attributes of the first generic netlink message. Returns false if the
+ * message is cut short. */
 static bool open_message(const void *message, size_t len, uint16_t *type, struct attrs *out)
 {
 	const size_t heads = NLMSG_HDRLEN + GENL_HDRLEN;
@@ -153,7 +154,7 @@ int acpi_open(struct error *err)
 		return error_errno(err, errno, "cannot listen for ACPI events");
 	if (ask_for_family(fd, err) < 0)
 		return -1;
-	/* The kernel has answered by the time send() returns. */
+	/* The kernel has queued its answer by the time send() returns. */
 	ssize_t n = recv(fd, reply, sizeof(reply), 0);
 	if (n < 0)
 		return error_errno(err, errno, "cannot ask for ACPI events");

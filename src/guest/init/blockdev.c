@@ -29,9 +29,9 @@ static bool serial_is(int block, const char *name, const char *serial)
 }
 
 /*
- * Returns the place of the serial in the list on the kernel's command line, or -1. The host writes
- * this list, in the order of the disks, for a VMM that cannot give our serials to its disks
- * (Firecracker, Hyper-V).
+ * Returns the place of the serial, from 0, in the list on the kernel's command line. Returns -1 if
+ * the list does not have the serial. The host writes this list, in the order of the disks, for a
+ * VMM that cannot give our serials to its disks (Firecracker, Hyper-V).
  */
 static int place_on_line(const char *serial)
 {
@@ -46,8 +46,8 @@ static int place_on_line(const char *serial)
 	return -1;
 }
 
-/* Returns true if the disk has that unit on its controller, which the host chose. A name such as
- * "sda" only shows which disk the kernel found first. <name>/device leads to
+/* Returns true if the disk has that unit number on its SCSI controller. The host chooses the unit,
+ * while a name such as "sda" only shows which disk the kernel found first. <name>/device leads to
  * ".../<host>:<channel>:<target>:<unit>". */
 static bool unit_is(int block, const char *name, int unit)
 {
@@ -114,15 +114,15 @@ int blockdev_find(const char *sys, const char *serial, uint64_t deadline_ns,
 {
 	struct error why = {0};
 
-	/* Nearly always the disk is there already, and then no socket is needed. */
+	/* The disk is nearly always there already, so that no socket is needed. */
 	if (find_disk(sys, serial, name))
 		return 0;
 	autoclose int events = uevent_open(err);
 	if (events < 0)
 		return -1;
 	for (;;) {
-		/* Look again when the socket is there, since the device could have come in
-		 * between. */
+		/* Looks again after the socket was opened, since the device may have come
+		 * before. */
 		if (find_disk(sys, serial, name))
 			return 0;
 		if (uevent_wait(events, deadline_ns, &why) == 0)

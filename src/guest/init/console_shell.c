@@ -39,7 +39,8 @@ static int open_kernels_console(struct error *err)
 	return fd >= 0 ? fd : error_errno(err, errno, "%s", path);
 }
 
-/* Makes the console the session's own, and takes it away from any other session. */
+/* Starts a new POSIX session with the kernel's console as its terminal, and takes the console away
+ * from any other POSIX session. The console becomes the descriptors 0, 1 and 2. */
 static int take_kernels_console(struct error *err)
 {
 	autoclose int terminal = open_kernels_console(err);
@@ -49,7 +50,8 @@ static int take_kernels_console(struct error *err)
 		return -1;
 	if (setsid() < 0 || ioctl(terminal, TIOCSCTTY, 1) < 0)
 		return error_errno(err, errno, "the console cannot be a terminal");
-	/* Lines are read and echoed, whatever modes the console had before. */
+	/* Sets the modes of a terminal for a person (editing of lines, echo), since the console may
+	 * have had other modes before. */
 	if (tcgetattr(terminal, &modes) == 0) {
 		modes.c_iflag = ICRNL | IXON | IUTF8;
 		modes.c_oflag = OPOST | ONLCR;
@@ -112,8 +114,8 @@ static void on_waited(struct loop *loop, void *data)
 	console_shell_start(shell);
 }
 
-/* Starts the next shell at once. But if each shell ends as soon as it has begun, as in an image
- * without a shell, the next ones come later and later. */
+/* Starts the next shell when the shell has ended. Waits longer and longer before that if each shell
+ * ends as soon as it has begun, as in an image without a shell. */
 void console_shell_reaped(struct console_shell *shell, pid_t pid)
 {
 	uint64_t least = limit_get(LIMIT_CONSOLE_SHELL_MS) * NS_PER_MS;

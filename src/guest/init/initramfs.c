@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The initramfs has this program, a kernel's modules and empty directories. Its only task is to
- * reach the root file system, which is any ext4 on the disk whose serial is "rootfs". Nothing in
- * that file system is needed, and nothing of it runs as root except what the host asks for.
+ * reach the root file system, which is any ext4 on the disk whose serial is "rootfs". No file of
+ * that file system is needed, and none of its programs runs as root unless the host asks for the
+ * program.
  *
- * If the kernel's command line says so, the initramfs itself is the root: the host has put another
- * one before ours. Our files are removed when they have done their work, since they take memory.
+ * If RAM_ROOT is on the kernel's command line, the initramfs itself is the root file system: the
+ * host has put the files of an image before the files of microagent. The files of microagent are
+ * then removed after use, since they take memory.
  */
 #include "guest/init/initramfs.h"
 
@@ -35,8 +37,9 @@
 #define MODULES_LIST "/modules.list"
 #define RAM_ROOT "microagent.root=ram"
 
-/* Turns off work that ext4 does in the background after a mount since Linux 5.13: it reads the
- * bitmaps of all block groups, and each session would have every megabyte of that of its own. */
+/* A mount option that turns off work of ext4 in the background. Since Linux 5.13, ext4 reads the
+ * bitmaps of all block groups after a mount. The memory for the bitmaps would not be shared between
+ * sessions. */
 #define NO_PREFETCH "no_prefetch_block_bitmaps"
 
 #ifndef MODULE_INIT_COMPRESSED_FILE
@@ -65,9 +68,10 @@ static int mount_root_disk(const char *where, unsigned long flags, const char *o
 	return 0;
 }
 
-/* Loads the modules whose paths the list names, one in each line, in that order, and removes each
- * from the initramfs's memory. A missing list, a missing file and a built-in module are no failure.
- * Any other failure is told on the console, and what needs the module fails by itself. */
+/* Loads the modules whose paths the list names, one in each line, in that order. Removes each file
+ * after loading, which frees memory of the initramfs. A missing list, a missing file and a built-in
+ * module are no failure. Any other failure is printed on the console, and code that needs the
+ * module fails later. */
 static void load_modules(void)
 {
 	autofile FILE *file = fopen(MODULES_LIST, "re");
@@ -91,7 +95,8 @@ static void load_modules(void)
 	}
 }
 
-/* Removes the files of the modules that the list names: the kernel has them now. */
+/* Removes the list of the modules and any module file that is left, since the kernel has loaded the
+ * modules. */
 static void drop_modules(void)
 {
 	autofile FILE *file = fopen(MODULES_LIST, "re");
@@ -105,14 +110,14 @@ static void drop_modules(void)
 	unlink(MODULES_LIST);
 }
 
-/* Checks the programs of the root. An image that was given by its path has not been checked before:
- * the host reads no file system. Of an image for another architecture nothing would run, and each
- * command would fail in its own way. */
+/* Fails if well-known programs of the root file system are for another architecture. Without this
+ * check each command would fail in its own way. The host has not checked an image that was given by
+ * its path, since the host reads no file system. */
 static int check_root_programs(struct error *err)
 {
 	static const char *const programs[] = {"/bin/sh", "/sbin/init", "/usr/bin/env"};
 	enum architecture machine = architecture_of_host(), has;
-	char head[64]; /* of an ELF header */
+	char head[64]; /* the beginning of an ELF header */
 
 	for (size_t i = 0; i < ARRAY_SIZE(programs); i++) {
 		autoclose int fd = open(programs[i], O_RDONLY | O_NONBLOCK | O_CLOEXEC);
@@ -131,9 +136,10 @@ static int check_root_programs(struct error *err)
 /*
  * Opens this program through a mount of its own that is read-only and that no path leads to. The
  * agent and its helpers are executed through that descriptor. A container whose image makes the
- * agent execute /proc/self/exe gets a handle on the file (CVE-2019-5736 of runc): through this
- * mount it can change nothing of the file, not even its mode. Kernels before 5.12 have no
- * mount_setattr().
+ * agent execute /proc/self/exe gets a handle on the file (CVE-2019-5736 of runc). Through this
+ * mount the container can change nothing of the file, not even its mode. Kernels before 5.12 have
+ * no mount_setattr(). There the function says so on the console, and opens the program without the
+ * mount.
  */
 static int open_program(struct error *err)
 {
@@ -152,7 +158,9 @@ static int open_program(struct error *err)
 	return steal_fd(&self);
 }
 
-/* Does what both ways begin with. *self is a descriptor of this program. */
+/* Mounts the early file systems, opens this program and loads the modules: the common beginning of
+ * initramfs_leave() and initramfs_stay(). *self is a descriptor of this program, which the caller
+ * closes. */
 static int enter_disk(int *self, struct error *err)
 {
 	umask(022);
@@ -175,8 +183,8 @@ int initramfs_leave(int *program_fd, struct error *err)
 		drop_modules();
 		mounts_early_end();
 	} else {
-		/* A file system that was made larger has inode tables that are not written yet.
-		 * ext4 would zero them in the background, which would count against the quota of an
+		/* noinit_itable keeps ext4 from zeroing unwritten inode tables in the background,
+		 * which an enlarged file system has. The zeros would count against the quota of an
 		 * idle disk. */
 		if (mount_root_disk(NEW_ROOT, 0, "noinit_itable", err) < 0)
 			return -1;
@@ -194,7 +202,8 @@ int initramfs_leave(int *program_fd, struct error *err)
 
 int initramfs_stay(int *program_fd, struct error *err)
 {
-	/* Whatever the image's own settings say, its errors must not cause a panic. */
+	/* Errors of the file system must not cause a panic, whatever the image's own settings
+	 * say. */
 	static const char options[] = "errors=remount-ro";
 	autoclose int self = -1;
 

@@ -27,7 +27,7 @@ bool kernel_line_value(const char *front, char *out, size_t size)
 
 bool kernel_line_says(const char *word)
 {
-	char nothing[1]; /* nothing may follow */
+	char nothing[1]; /* has room for the NUL only, so no byte may follow the word */
 
 	return kernel_line_value(word, nothing, sizeof(nothing));
 }

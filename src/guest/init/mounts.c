@@ -18,12 +18,12 @@ struct mount_row {
 	const char *type, *target;
 	unsigned long flags;
 	const char *options;
-	mode_t mode; /* of the directory, if it is made */
-	bool early;  /* also in the initramfs */
-	bool quiet;  /* a kernel may well lack it */
+	mode_t mode; /* the directory's mode, if this program makes the directory */
+	bool early;  /* mounted in the initramfs too */
+	bool quiet;  /* no message on failure: many kernels lack this type */
 };
 
-/* The mounts, in this order, since some lie in others. */
+/* The guest's mounts. The order matters, since some mount points lie in earlier mounts. */
 static const struct mount_row mount_table[] = {
 	{"devtmpfs", "/dev", MS_NOSUID | MS_NOEXEC, "mode=0755", 0755, true, false},
 	{"proc", "/proc", MS_NOSUID | MS_NOEXEC | MS_NODEV, NULL, 0555, true, false},
@@ -38,7 +38,7 @@ static const struct mount_row mount_table[] = {
 static int mount_one(const struct mount_row *row)
 {
 	if (mkdir(row->target, row->mode) == 0)
-		chmod(row->target, row->mode); /* whatever the umask is */
+		chmod(row->target, row->mode); /* mkdir() has applied the umask */
 	return mount(row->type, row->target, row->type, row->flags, row->options);
 }
 
@@ -46,7 +46,7 @@ int mounts_console(struct error *err)
 {
 	autoclose int fd = open("/dev/console", O_RDWR | O_NOCTTY);
 
-	if (fd < 0) /* the machine has no console: then nobody reads the messages */
+	if (fd < 0) /* a machine without a console drops the messages */
 		fd = open("/dev/null", O_RDWR);
 	if (fd < 0)
 		return error_errno(err, errno, "/dev/console");
@@ -75,7 +75,7 @@ void mounts_early_end(void)
 
 void mounts_root(void)
 {
-	/* What programs expect in /dev besides the devices of devtmpfs. */
+	/* Symbolic links that programs expect in /dev, and that devtmpfs does not make. */
 	static const char *const links[][2] = {
 		{"/proc/self/fd", "/dev/fd"},
 		{"/proc/self/fd/0", "/dev/stdin"},
@@ -94,8 +94,7 @@ void mounts_root(void)
 	for (size_t i = 0; i < ARRAY_SIZE(links); i++)
 		if (symlink(links[i][0], links[i][1]) < 0 && errno != EEXIST)
 			console_line("cannot make %s: %s", links[i][1], strerror(errno));
-	/* /tmp is on the image's disk. If the image has none and no directory can be made, it is in
-	 * memory. */
+	/* /tmp lies on the root file system, and is made if the image has none. */
 	if (stat("/tmp", &st) < 0 && mkdir("/tmp", 01777) == 0)
 		chmod("/tmp", 01777);
 }
@@ -127,7 +126,7 @@ char *mounts_block_path(char *line)
 			return NULL;
 	}
 	if (strncmp(fields[2], "0:", 2) == 0)
-		return NULL; /* in memory, or a share: nothing to save here */
+		return NULL; /* in memory, or a share: no disk of the guest to write to */
 	unescape_path(fields[4]);
 	return fields[4];
 }
@@ -138,8 +137,8 @@ static void end_one(const char *path)
 
 	if (fd >= 0 && syncfs(fd) < 0)
 		console_line("cannot write %s back: %s", path, strerror(errno));
-	/* The file system is busy if a process that cannot be killed has a file open; then syncfs
-	 * must suffice. */
+	/* The remount fails if a process that cannot be killed has a file open for writing. Then
+	 * syncfs() must suffice. */
 	mount(NULL, path, NULL, MS_REMOUNT | MS_RDONLY, NULL);
 }
 
@@ -203,8 +202,8 @@ int mounts_write_back(struct error *err)
 		const char *path = paths[i - 1];
 		autoclose int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 
-		/* A file system under another mount has no reachable name, and nobody writes to
-		 * it. */
+		/* A file system that another mount hides has no path, and no process writes to that
+		 * file system. */
 		if (fd >= 0 && syncfs(fd) < 0)
 			got = error_errno(err, errno, "cannot write %s back", path);
 	}

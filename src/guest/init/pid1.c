@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * /init of the initramfs becomes PID 1 of the root file system.
+ * The program /init of the initramfs, which becomes PID 1 of the root file system.
  *
  * PID 1 does what must not fail: it reaps, holds the agent's listening socket, starts the agent
- * again when the agent dies, and ends the machine in order. It parses no JSON. From the host and
+ * again when the agent dies, and ends the machine in order. PID 1 parses no JSON. From the host and
  * from the workload it reads only single bytes, and from the kernel netlink messages.
  *
- * The end has these steps: a byte to the agent, SIGTERM to all, and then PID 1 reaps until no child
- * is left. That means that no process is left, since orphans become PID 1's children. The agent
- * ends its commands (after LIMIT_POWER_GRACE_MS), sends the last messages to the host and exits.
- * A second later PID 1 kills every process that is left.
+ * The machine ends in these steps. PID 1 sends a byte to the agent and SIGTERM to all processes,
+ * and then reaps until no child is left. Then no process of the guest is left, since orphans become
+ * children of PID 1. Meanwhile the agent ends its commands (after LIMIT_POWER_GRACE_MS), sends the
+ * last messages to the host and exits. A second later PID 1 kills every process that is left.
  */
 #include <sys/socket.h> /* must come first, since vm_sockets.h needs it and does not include it */
 
@@ -49,11 +49,11 @@
 #define OOM_FILE "/proc/self/oom_score_adj"
 #define OOM_SPARED "-999"
 #define LINK_WORD \
-	"microagent.link" /* on the kernel's command line: the host listens for the link */
-/* The time within which restarts are counted. */
+	"microagent.link" /* a word on the kernel's command line: the host listens for the link */
+/* The time within which restarts of the agent are counted. */
 #define RESTART_WINDOW_NS (60 * NS_PER_S)
-/* The time that PID 1 allows the agent beyond the grace of its commands, and killed processes to be
- * gone. */
+/* The time that PID 1 adds to the grace of the agent's commands, for the agent itself. Killed
+ * processes get the same time to disappear. */
 #define END_SLACK_NS NS_PER_S
 
 struct power_key {
@@ -64,14 +64,14 @@ struct power_key {
 struct pid1 {
 	struct loop *loop;
 	int program_fd, listen_fd;
-	int link_fd;  /* -1: none */
-	int agent_fd; /* PID 1's end of the socket pair; -1: none */
+	int link_fd;  /* the link to the host; -1: none */
+	int agent_fd; /* PID 1's end of the socket pair to the agent; -1: none */
 	struct power_key keys[POWER_KEYS];
 	struct loop_watch *agent_watch;
 	pid_t agent;
 	uint64_t window_ns;
-	unsigned restarts;	      /* within RESTART_WINDOW_NS */
-	struct console_shell console; /* zeroed: none is wanted */
+	unsigned restarts;	      /* of the agent, since window_ns */
+	struct console_shell console; /* the shell on the console, if one is wanted */
 	bool stopping, killed;
 };
 
@@ -83,15 +83,15 @@ static int listen_for_host(struct error *err)
 
 	if (fd < 0)
 		return error_errno(err, errno, "this kernel has no vsock");
-	/* vsock resets connections that find no place in the backlog; the agent's own limit is to
-	 * refuse them. */
+	/* The backlog is as large as possible, since vsock resets connections that find no room in
+	 * it. Refusing connections is left to the agent, which has a limit of its own. */
 	if (bind(fd, (struct sockaddr *)&addr, sizeof(addr)) < 0 || listen(fd, SOMAXCONN) < 0)
 		return error_errno(err, errno, "cannot listen on vsock port %d", AGENT_PORT);
 	return steal_fd(&fd);
 }
 
-/* Dials the link. The host listens before the machine runs. Without the link the agent still has
- * its vsock port. */
+/* Connects the link to the host, which listens before the machine runs. Returns -1 if that fails:
+ * the agent then still has its vsock port. */
 static int dial_link(void)
 {
 	const struct sockaddr_vm addr = {
@@ -105,7 +105,8 @@ static int dial_link(void)
 	return -1;
 }
 
-/* Brings the loopback up: a guest without a network still has itself. */
+/* Brings up the loopback interface, by which programs of a guest without a network can still reach
+ * each other. */
 static void raise_loopback(void)
 {
 	struct ifreq request = {.ifr_name = "lo", .ifr_flags = IFF_UP | IFF_RUNNING};
@@ -129,7 +130,7 @@ static void become_agent(const int from[AGENT_FD_COUNT])
 	if (oom_fd >= 0 && write(oom_fd, OOM_SPARED, strlen(OOM_SPARED)) < 0)
 		console_line("%s: %s", OOM_FILE, strerror(errno));
 	cleanup_close(&oom_fd);
-	/* Give the descriptors their agreed numbers; the others close at exec. */
+	/* Gives the descriptors their agreed numbers. All other descriptors are closed by exec. */
 	for (int i = AGENT_FD_LISTEN; i < count; i++) {
 		high[i] = fcntl(from[i], F_DUPFD_CLOEXEC, 64);
 		if (high[i] < 0)
@@ -262,8 +263,8 @@ static void on_child_ended(struct loop *loop, int number, void *data)
 	reap_children(data);
 }
 
-/* Handles the signals that the power-off programs of images send to PID 1, and that the kernel
- * sends for Ctrl-Alt-Del, which is the power button of a VMM without another one. */
+/* Handles the signals that the power-off programs of images send to PID 1. Handles also the signal
+ * that the kernel sends for Ctrl-Alt-Del, which a VMM without a power button presses instead. */
 static void on_power_signal(struct loop *loop, int number, void *data)
 {
 	(void)loop;
@@ -292,8 +293,8 @@ static void on_power_key(struct loop *loop, int fd, uint32_t events, void *data)
 		loop_remove(steal_ptr(&key->watch));
 }
 
-/* Runs PID 1 in the root file system, and ends the machine. Returns only if it cannot begin. shell:
- * it keeps a shell on the console. */
+/* Runs PID 1 in the root file system until the machine ends. Returns only on failure. shell is true
+ * if PID 1 must keep a shell on the console. */
 static int pid1_run(int program_fd, bool shell, struct error *err)
 {
 	const int power[] = {SIGUSR1, SIGUSR2, SIGPWR, SIGRTMIN + 4, SIGINT};
@@ -303,8 +304,9 @@ static int pid1_run(int program_fd, bool shell, struct error *err)
 	size_t keys;
 
 	setrlimit(RLIMIT_NOFILE, &files);
-	/* Without a vsock device the host is behind a virtio-serial port. PID 1 holds it like the
-	 * socket: only one process at a time may open it. */
+	/* A guest without a vsock device reaches the host through a virtio-serial port. PID 1 keeps
+	 * this port open as it keeps the socket, since only one process at a time may open the
+	 * port. */
 	p.listen_fd = kernel_line_says(PORT_WORD) ? port_open(err) : listen_for_host(err);
 	if (p.listen_fd < 0)
 		return -1;
@@ -315,16 +317,16 @@ static int pid1_run(int program_fd, bool shell, struct error *err)
 	for (size_t i = 0; i < ARRAY_SIZE(power); i++)
 		if (!loop_add_signal(p.loop, power[i], on_power_signal, &p, err))
 			return -1;
-	reboot(RB_DISABLE_CAD); /* Ctrl-Alt-Del is then a SIGINT, and not the end at once */
+	reboot(RB_DISABLE_CAD); /* makes Ctrl-Alt-Del a SIGINT to PID 1, not a reset at once */
 	if (start_agent(&p, err) < 0)
 		return -1;
 
-	/* The rest is not needed to serve. */
+	/* The rest comes after the agent's start, since the agent serves the host without it. */
 	p.console = (struct console_shell){.loop = p.loop, .program_fd = program_fd};
 	if (shell)
 		console_shell_start(&p.console);
 	raise_loopback();
-	/* A machine has keyboards with a power key, or ACPI. */
+	/* Listens to both ACPI and keyboards with a power key, since a machine may have either. */
 	keys = power_keys_open("/dev/input", key_fds);
 	acpi_fd = acpi_open(NULL);
 	if (acpi_fd >= 0)
@@ -338,7 +340,7 @@ static int pid1_run(int program_fd, bool shell, struct error *err)
 	return loop_run(p.loop, err);
 }
 
-/* Runs /init. As a reader it stays in the initramfs, which is then the root for good. */
+/* Runs /init. A reader's root file system is the initramfs until the machine ends. */
 int role_init(int argc, char **argv)
 {
 	const char *word = argc == 2 ? argv[1] : "";

@@ -16,7 +16,8 @@
 #define PORTS "/sys/class/virtio-ports"
 #define WAIT_NS (10 * NS_PER_S)
 
-/* Returns true if it is the right port. The kernel puts a port's name into a file, as a line. */
+/* Returns true if the device is the port to the host. The kernel shows a port's name as one line of
+ * a file. */
 static bool is_ours(const char *device)
 {
 	char path[sizeof(PORTS) + 300], name[sizeof(PORT_NAME)]; /* a newline in place of the NUL */

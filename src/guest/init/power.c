@@ -11,22 +11,23 @@
 
 static void end_machine(int how, const char *last_line) __attribute__((noreturn));
 
-/* Ends the machine. last_line goes to the console when the file systems are on the disk; NULL:
- * nothing. */
+/* Writes the file systems to the disk, prints last_line on the console unless it is NULL, and ends
+ * the machine. how is the argument of reboot(). */
 static void end_machine(int how, const char *last_line)
 {
 	mounts_end();
 	if (last_line)
 		console_line("%s", last_line);
 	reboot(how);
-	/* Without the right to do it, this is no PID 1 of a machine, but a container or a test. */
+	/* reboot() returns only to a process without the right to end the machine: in a container
+	 * or a test. */
 	_exit(125);
 }
 
-/* A word of the kernel's command line for VMMs that cannot be switched off, and that end when the
- * processor is reset (Firecracker's ACPI has no S5). The host knows which end it was by the agent's
- * message that the machine is ending. If the host has cut off the agent, it knows by the console's
- * last line. */
+/* A word of the kernel's command line, for a VMM that cannot be switched off but ends when the
+ * processor is reset (Firecracker's ACPI has no S5). A reset is then both an orderly end and a
+ * failure. The host tells the two apart by the agent's message that the machine is ending. If the
+ * host has cut off the agent, the host tells them apart by the console's last line. */
 #define BY_RESET "microagent.poweroff=reset"
 
 void power_off(void)
@@ -36,8 +37,9 @@ void power_off(void)
 	end_machine(RB_POWER_OFF, NULL);
 }
 
-/* A word for VMMs that boot a machine again after a reset, which would fail again
- * (Virtualization.framework). */
+/* A word of the kernel's command line, for a VMM that boots a machine again after a reset
+ * (Virtualization.framework). The machine would then fail again, so a failure switches the machine
+ * off instead. */
 #define FAIL_BY_OFF "microagent.fail=off"
 
 void power_fail(const char *reason)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Without firmware an arm64 machine has no ACPI. Virtualization.framework only presses a button on
- * a GPIO line, which a cloud kernel does not know. QEMU can also press a key of a virtio keyboard.
+ * An arm64 machine without firmware has no ACPI. Virtualization.framework only presses a button on
+ * a GPIO line, which the kernels of cloud images do not know. QEMU can also press a key of a virtio
+ * keyboard.
  */
 #include "guest/init/power_key.h"
 
