@@ -12,7 +12,7 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 
-#define SECCOMP_BYTES_MAX 32768 /* BPF_MAXINSNS of 8 bytes each */
+#define SECCOMP_BYTES_MAX 32768 /* BPF_MAXINSNS instructions of 8 bytes each */
 #define FIRST_UMASK 022
 
 static const struct {
@@ -48,7 +48,7 @@ static int get_strings(json_t *from, const char *path, const char *key, const ch
 
 	if (json_get_array(from, path, key, JSON_OPTIONAL, &array, err) < 0)
 		return -1;
-	/* One more entry, since the process may get a HOME. */
+	/* Two entries more: one for the NULL, and one for a HOME that the process may get. */
 	autofree const char **strings = calloc(json_array_size(array) + 2, sizeof(*strings));
 	if (!strings)
 		return error_errno(err, ENOMEM, "%s.%s", path, key);
@@ -302,7 +302,8 @@ static int get_devices(json_t *from, struct contained_plan *out, struct error *e
 	return 0;
 }
 
-/* Reads an object of strings. Refuses names that lead out of their directory. */
+/* Reads an object of strings. Fails if a key, which becomes the name of a file, could lead out of
+ * the file's directory. */
 static int get_table(json_t *from, const char *key, json_t **out, struct error *err)
 {
 	json_t *table = NULL, *value;

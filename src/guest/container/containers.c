@@ -25,11 +25,11 @@ struct container {
 	struct containers *all;
 	struct list_link link;
 	char id[CONTAINER_ID_MAX + 1];
-	int init;		     /* pidfd of its first process; -1 until there is one */
-	int group;		     /* its cgroup */
-	struct cgroup_tree commands; /* in the container's cgroup */
-	struct held *held;	     /* the mounts from the host */
-	unsigned jobs;		     /* how many jobs borrow it */
+	int init;  /* pidfd of the first process; -1 until that process is started */
+	int group; /* a descriptor of the container's cgroup */
+	struct cgroup_tree commands; /* the cgroups of further commands */
+	struct held *held;	     /* the mounts from the host, or NULL */
+	unsigned jobs;		     /* the number of jobs that use this structure */
 };
 
 void containers_init(struct containers *all, struct job_table *jobs)
@@ -48,7 +48,8 @@ static struct container *find_container(const struct containers *all, const char
 	return NULL;
 }
 
-/* Called when the job has ended, and its cgroup is empty or killed. */
+/* Gives up a job's use of the container, after the job has ended and its cgroup is empty or killed.
+ * The last job frees the container. */
 static void container_put(void *data)
 {
 	struct container *c = data;
@@ -64,8 +65,8 @@ static void container_put(void *data)
 	free(c);
 }
 
-/* Ends the container. Nothing of it outlives its first process, whatever pid namespace that process
- * was in. */
+/* Ends the container after its first process has ended. Kills all processes that are left in the
+ * container, whatever pid namespace the first process was in. */
 static void container_end(void *data)
 {
 	struct container *c = data;
@@ -105,12 +106,12 @@ static struct container *container_new(struct containers *all, const struct cont
 
 /* --- in the child ---------------------------------------------------------------------------- */
 
-/* What the child needs of the agent; the child has its own copy. */
+/* What the child needs of the agent's data. The child has its own copy. */
 struct entry {
 	const struct contained *contained;
 	const struct job_spec *spec;
 	int joins[CONTAINED_JOINS]; /* pidfds, in the order of the plan's joins */
-	int init;		    /* of an existing container; -1: none */
+	int init;		    /* pidfd of an existing container's first process; -1: none */
 };
 
 static int make_container(void *data, struct error *err)
@@ -123,8 +124,8 @@ static int make_container(void *data, struct error *err)
 	for (int i = 0; i < CONTAINED_JOINS && joins[i].id; i++)
 		if (joins[i].flag != CLONE_NEWPID && setns(entry->joins[i], joins[i].flag) < 0)
 			return error_errno(err, errno, "namespace of container %s", joins[i].id);
-	/* Only now, not when the child was made: the root of a cgroup namespace is the cgroup of
-	 * its maker. */
+	/* These namespaces are made here, and not when the child is made: the root of a cgroup
+	 * namespace is the cgroup of the process that makes the namespace. */
 	if (unshare(others) < 0)
 		return error_errno(err, errno, "namespaces of the container");
 	return setup_container(plan, err);

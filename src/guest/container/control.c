@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * microagent-container: the host's requests about the processes of a container. It is a separate
- * process that works on the files of the cgroup; the agent has no part in it.
+ * The program microagent-container, by which the host acts on all processes of a container. The
+ * program is a process of its own. It works on the files of the container's cgroup without the
+ * agent.
  *
- *   freeze ID | thaw ID      returns when all of the container stands still, or runs
- *   signal ID NUMBER         to every process
- *   update ID FILE=VALUE...  limits (group.h)
- *   stats ID                 {FILE: TEXT, ...} on stdout
- *   ps ID                    {"processes":[{"pid","ppid","uid","command"}]}, in the guest's numbers
+ *   freeze ID | thaw ID      returns when all processes of the container stand still, or run
+ *   signal ID NUMBER         sends the signal to every process
+ *   update ID FILE=VALUE...  writes limits (group.h)
+ *   stats ID                 prints {FILE: TEXT, ...}
+ *   ps ID                    prints {"processes":[{"pid","ppid","uid","command"}]}, with the
+ *                            guest's numbers of processes and users
  */
 #include <dirent.h>
 #include <errno.h>
@@ -35,7 +37,8 @@ static const char *const stat_files[] = {
 	"pids.current",	 "pids.max",	"cpu.max",
 };
 
-/* Reads a file as a string. Returns false if there is none. */
+/* Reads a file as a string of at most TEXT_MAX - 1 bytes. Returns false, and an empty string, if
+ * the file cannot be read. */
 static bool read_group_file(int dir, const char *name, char text[TEXT_MAX])
 {
 	autoclose int fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -112,8 +115,8 @@ static int each_in(int group, process_fn *fn, void *data, struct error *err)
 	return 0;
 }
 
-/* Calls fn for each process: the first process is in the group, and commands are in the groups
- * below. */
+/* Calls fn for each process of the container. The first process is in the group, and further
+ * commands are in groups below it. Stops with -1 if fn fails. */
 static int each_process(int group, process_fn *fn, void *data, struct error *err)
 {
 	autodir DIR *dir = NULL;
@@ -165,8 +168,8 @@ static int list_one(pid_t pid, void *data, struct error *err)
 	(void)err;
 	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
 	if (!read_group_file(AT_FDCWD, path, text) || stat(path, &st) < 0)
-		return 0; /* the process is gone */
-	/* The line is: pid (name, with anything in it) state ppid */
+		return 0; /* the process has ended */
+	/* The line is: pid (name) state ppid. The name may contain any byte, also ')'. */
 	parent = strrchr(text, ')');
 	writer_open_item(w);
 	writer_number(w, "pid", pid);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Makes the device rules of a container into a program of BPF_PROG_TYPE_CGROUP_DEVICE for its
+ * Turns the device rules of a container into a program of BPF_PROG_TYPE_CGROUP_DEVICE for its
  * cgroup.
  *
  * The kernel runs the program for each open() and mknod() of a device, with the device's kind, its
  * numbers and the requested accesses (struct bpf_cgroup_dev_ctx). The last rule that applies to an
- * access decides on it. So the program goes from the last rule to the first, and keeps the accesses
- * that no rule has decided on yet. A rule that denies one of them ends the program with 0. A rule
- * that allows removes its accesses, and the program ends with 1 if none is left. An access that no
- * rule has decided on is denied.
+ * access decides on it. So the program goes from the last rule to the first, and keeps a set of the
+ * accesses that are not decided yet. A rule that denies an access of this set ends the program with
+ * 0. A rule that allows accesses removes them from the set, and the program ends with 1 if the set
+ * is then empty. An access that no rule decides is denied.
  */
 #include <errno.h>
 #include <linux/bpf.h>
@@ -39,8 +39,9 @@ static const struct device_rule defaults[] = {
 };
 
 /* The rule about the guest's /dev/console, whose output the host reads as the kernel's words.
- * Engines allow it to every container, since on the host a container's own console is in its place.
- * Here it is shut to a container that is not allowed all devices. */
+ * Engines allow this device to every container, since on a host a container has its own console in
+ * the place of /dev/console. In a guest this rule keeps a container from opening the device, unless
+ * the container is allowed all devices. */
 static const struct device_rule no_console = {false, BPF_DEVCG_DEV_CHAR, 5, 1, ACCESS_OPEN};
 
 static bool has_all_devices(const struct device_rule *rules, size_t count)
@@ -63,7 +64,7 @@ enum {
 };
 
 #define PROLOGUE 6
-#define PER_RULE 8 /* most instructions of a rule */
+#define PER_RULE 8 /* the most instructions that a rule needs */
 #define EPILOGUE 2
 
 struct program {
@@ -94,8 +95,8 @@ static void emit_end(struct program *p, int result)
 	emit(p, BPF_JMP | BPF_EXIT, 0, 0, 0, 0);
 }
 
-/* Adds a rule. Each comparison that fails leads to the next rule; its place is known when this rule
- * is complete. */
+/* Appends the instructions of a rule. Each comparison that fails jumps to the next rule. The
+ * distance of the jumps is known when the rule is complete. */
 static void emit_rule(struct program *p, const struct device_rule *rule)
 {
 	size_t began = p->len, compared;
@@ -124,7 +125,7 @@ static void emit_rule(struct program *p, const struct device_rule *rule)
 
 static void write_program(struct program *p, const struct device_rule *rules, size_t count)
 {
-	/* access_type has the accesses above the kind. */
+	/* access_type has the kind in its lower 16 bits and the accesses in its upper 16 bits. */
 	emit_load(p, KIND, offsetof(struct bpf_cgroup_dev_ctx, access_type));
 	emit(p, BPF_ALU64 | BPF_MOV | BPF_X, UNDECIDED, KIND, 0, 0);
 	emit(p, BPF_ALU64 | BPF_AND | BPF_K, KIND, 0, 0, 0xffff);
@@ -165,7 +166,7 @@ int group_rule_devices(int group, const struct device_rule *rules, size_t count,
 	attach.target_fd = (uint32_t)group;
 	attach.attach_bpf_fd = (uint32_t)loaded;
 	attach.attach_type = BPF_CGROUP_DEVICE;
-	/* A program of a cgroup below must not replace this one. */
+	/* With this flag a program of a cgroup below does not replace this program. */
 	attach.attach_flags = BPF_F_ALLOW_MULTI;
 	if (loaded < 0 || bpf_call(BPF_PROG_ATTACH, &attach) < 0)
 		return error_errno(

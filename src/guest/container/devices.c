@@ -26,7 +26,8 @@ static const char *const links[][2] = {
 	{"/proc/self/fd/1", "stdout"}, {"/proc/self/fd/2", "stderr"},
 };
 
-/* Binds the guest's own device: a root that the host serves takes no device nodes. */
+/* Binds the guest's device on the name, where no device node can be made: a root that the host
+ * serves accepts no device nodes. */
 static int bind_device(int dev, const char *name, struct error *err)
 {
 	autoclose int file = place_make(dev, name, true, err);

@@ -12,7 +12,7 @@
 #include "base/clock.h"
 
 #define BELOW CONTAINERS_MOUNTPOINT "/"
-/* Within this time the answers to reads that were under way arrive. */
+/* The time within which the answers to unfinished reads arrive. */
 #define MOMENT_NS NS_PER_S
 
 struct held {
@@ -20,8 +20,8 @@ struct held {
 	char *paths[];
 };
 
-/* Holds the mount at path; looking at the path makes an automatic mount appear. Any other path that
- * a plan may name is not the agent's to unmount. */
+/* Holds the mount at path, if path is below CONTAINERS_MOUNTPOINT: the agent must not unmount any
+ * other path that a plan names. open_tree() makes an automatic mount appear. */
 static void hold_path(struct held *held, const char *path)
 {
 	if (!path || strncmp(path, BELOW, strlen(BELOW)) != 0 || strstr(path, ".."))
@@ -53,7 +53,8 @@ static void unmount_held(struct loop *loop, void *data)
 	struct held *held = data;
 
 	(void)loop;
-	/* What the host has taken away in the meantime is unmounted already. */
+	/* umount2() fails for a mount that the host has taken away in the meantime, which is no
+	 * error. */
 	for (size_t i = held->count; i > 0; i--) {
 		(void)umount2(held->paths[i - 1], MNT_DETACH | UMOUNT_NOFOLLOW);
 		free(held->paths[i - 1]);

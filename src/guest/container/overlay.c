@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A root that its container changes only in the machine's memory: overlayfs, whose lower directory
- * is the root that the host shares. */
+/* Makes a root whose changes stay in the machine's memory: an overlayfs, whose lower directory is
+ * the root that the host shares. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdint.h>
@@ -16,11 +16,11 @@
 #include "guest/container/place.h"
 #include "guest/container/setup.h"
 
-#define BYTES_LEAST (UINT64_C(1) << 20) /* for a tmpfs 0 means no limit */
-#define BYTES_OF_INODE 4096		/* the kernel's own proportion */
+#define BYTES_LEAST (UINT64_C(1) << 20) /* the least size of a tmpfs, for which 0 means no limit */
+#define BYTES_OF_INODE 4096		/* bytes for each inode, in the kernel's own proportion */
 
-/* Returns the size of the upper directory: half of the container's memory, since written files
- * count as its memory. */
+/* Returns the size in bytes of the tmpfs for the upper directory: half of the container's memory,
+ * since written files count as its memory. */
 static uint64_t upper_bytes(const struct contained_plan *plan)
 {
 	uint64_t limit = strtoull(json_text(plan->cgroup, "memory.max", ""), NULL, 10);
@@ -47,9 +47,9 @@ int overlay_lay(const struct contained_plan *plan, int lower, struct error *err)
 	    fstat(lower, &st) < 0 || mkdir("work", 0700) < 0 || mkdir("upper", 0700) < 0 ||
 	    chown("upper", st.st_uid, st.st_gid) < 0 || chmod("upper", st.st_mode & 07777) < 0)
 		return error_errno(err, errno, "memory for the root of the container");
-	/* The names need no escapes, and the tmpfs does not hide the descriptor's name.
-	 * redirect_dir lets the container rename a directory of the host's, as it can without the
-	 * overlay. */
+	/* The names in the options need no escapes, and the tmpfs does not hide the descriptor's
+	 * name. With redirect_dir the container can rename a directory of the host, as it can
+	 * without the overlay. */
 	place_name(lower, name);
 	snprintf(data, sizeof(data), "lowerdir=%s,upperdir=upper,workdir=work,redirect_dir=on",
 		 name);

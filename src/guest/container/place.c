@@ -38,7 +38,9 @@ void place_name(int fd, char out[PLACE_NAME])
 
 static int make_in_root(int root, char *path, bool file, int links, struct error *err);
 
-/* Makes what a link names that leads nowhere, so that the link then leads there. */
+/* Makes the missing target of a link, and opens the target. The link is called name in the
+ * directory parent, whose path is before. links is the number of links that may still be
+ * followed. */
 static int make_target(int root, int parent, const char *name, const char *before, bool file,
 		       int links, struct error *err)
 {
@@ -54,7 +56,7 @@ static int make_target(int root, int parent, const char *name, const char *befor
 	return make_in_root(root, whole, file, links - 1, err);
 }
 
-/* Makes one missing component. */
+/* Makes one missing component: an empty file or a directory. */
 static int make_one(int parent, const char *name, bool file)
 {
 	if (!file)
@@ -64,7 +66,7 @@ static int make_one(int parent, const char *name, bool file)
 	return made >= 0 ? 0 : -1;
 }
 
-/* Opens the last component of path, or makes it. The components before it exist. */
+/* Opens the last component of path, or makes it if it is missing. All other components exist. */
 static int step(int root, char *path, bool file, int links, struct error *err)
 {
 	char *slash = strrchr(path, '/');

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The steps, in this order, with the reasons:
+ * Sets the rights of a contained program in this order:
  *
- *   the bounding set     while this process may still reduce it
- *   the filter, unless   without no_new_privs loading it needs CAP_SYS_ADMIN, which is dropped next
- *   no_new_privs
- *   the ids              keeping the permitted set over the change
- *   the directory        as the user; if the user may not enter it, as before the change (runc)
- *   the other sets, no_new_privs and the filter with it
+ *   1. The bounding set is reduced while this process still has the right to do so.
+ *   2. Without no_new_privs the filter is loaded now: loading it needs CAP_SYS_ADMIN, which step 3
+ *      takes away.
+ *   3. The ids are changed. The permitted set is kept over the change.
+ *   4. The new user enters the working directory. A directory that the user may not enter was
+ *      entered before the change, as in runc.
+ *   5. The other capability sets are set.
+ *   6. With no_new_privs the filter is loaded last, when no_new_privs is set.
  */
 #include "guest/container/rights.h"
 
@@ -57,8 +59,8 @@ static int set_capabilities(const uint64_t sets[CAPABILITY_SETS], struct error *
 	if (syscall(SYS_capset, &header, data) < 0)
 		return error_errno(err, errno, "capabilities");
 	(void)prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
-	/* A capability that is not inheritable cannot be ambient: some configs have such, and runc
-	 * ignores it. */
+	/* A capability that is not inheritable cannot be ambient (EPERM). Some configs have such
+	 * capabilities, and runc ignores the error. */
 	for (unsigned long i = 0; i < CAPABILITIES; i++)
 		if (sets[CAPABILITY_AMBIENT] & UINT64_C(1) << i &&
 		    prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, i, 0, 0) < 0 && errno != EPERM)
@@ -93,8 +95,8 @@ int rights_take(const struct contained_process *process, const char *cwd, bool f
 	umask((mode_t)process->umask);
 	if (process->has_oom_score_adj && set_oom_score(process->oom_score_adj, err) < 0)
 		return -1;
-	/* The directory is made as runc does it for a container's first process, since the image
-	 * may lack it. */
+	/* Makes a missing directory for a container's first process, as runc does, since the image
+	 * may lack the directory. */
 	if (first && spawn_enter_directory(directory) < 0) {
 		if (errno != ENOENT)
 			return spawn_explain_directory(directory, errno, err);

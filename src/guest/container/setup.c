@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The steps have the order of runc, for which images and engines are made.
+ * Sets up a container. The steps have the order of runc, for which images and engines are made.
  *
- * First the root is bound on itself, so that it is a mount, and covered if the plan has an overlay
- * (overlay.c). Then come the mounts of the plan, each place resolved within that root (place.h),
- * and the devices. Then the root becomes "/" and the guest's root goes away. From within follow
- * sysctl, names, what is read-only, and what is masked.
+ * First the root is bound on itself, so that it is a mount. If the plan has an overlay, the overlay
+ * is laid over the root (overlay.c). Then come the mounts of the plan, whose places are resolved
+ * within that root (place.h), and the devices. Then the root becomes "/", and the guest's root goes
+ * away. The last steps happen within the new root: sysctls, host name and domain name, read-only
+ * paths, and masked paths.
  *
- * The guest's root may be the initramfs, which pivot_root(2) does not replace. The new root is then
- * mounted over it, as switch_root(8) does, and the mounts in it are removed first.
+ * The guest's root may be the initramfs, which pivot_root(2) cannot replace. The new root is then
+ * moved over the initramfs, as switch_root(8) does, and the guest's mounts in the initramfs are
+ * removed.
  */
 #include "guest/container/setup.h"
 
@@ -28,7 +30,8 @@
 #include "base/json.h"
 #include "guest/container/place.h"
 
-/* A bind's other flags need a second call of mount(2), since the call that binds ignores them. */
+/* The flags that need no second call of mount(2) for a bind. The call that binds ignores all other
+ * flags. */
 #define NO_BIND_FLAGS (MS_BIND | MS_REC | MS_REMOUNT)
 
 static int set_propagation(int root, const struct contained_mount *m, struct error *err)
@@ -98,7 +101,8 @@ static int open_uppermost(const char *path, struct error *err)
 	return fd >= 0 ? fd : error_errno(err, errno, "%.300s", path);
 }
 
-/* Opens the root, after making its mount private and binding it on itself. */
+/* Opens the container's root, after making the guest's mounts private, binding the root on itself,
+ * and laying the overlay if the plan has one. */
 static int open_root(const struct contained_plan *plan, struct error *err)
 {
 	const char *path = plan->root;
@@ -120,14 +124,14 @@ static int change_root(int root, struct error *err)
 	if (fchdir(root) < 0)
 		return error_errno(err, errno, "root of the container");
 	if (syscall(SYS_pivot_root, ".", ".") == 0) {
-		/* The old root lies over the new one. */
+		/* pivot_root() has left the old root mounted over the new root. */
 		if (umount2(".", MNT_DETACH) < 0)
 			return error_errno(err, errno, "the guest's root");
 	} else {
 		if (errno != EINVAL || mount(".", "/", NULL, MS_MOVE, NULL) < 0)
 			return error_errno(err, errno, "root of the container");
-		/* Remove the guest's mounts, so that nothing can be found below what lies over the
-		 * old root. */
+		/* Removes the guest's mounts, so that a process that gets below the container's
+		 * root to the old root finds nothing there. */
 		for (size_t i = 0; i < ARRAY_SIZE(guests); i++)
 			(void)umount2(guests[i], MNT_DETACH);
 		if (chroot(".") < 0)
@@ -159,7 +163,8 @@ static int set_sysctls(json_t *sysctl, struct error *err)
 	return 0;
 }
 
-/* Returns the present flags of a mount, which must stay. */
+/* Returns the present flags of the mount at path, as MS_... A remount must repeat these flags to
+ * keep them. */
 static unsigned long flags_of(const char *path)
 {
 	static const struct {
@@ -178,8 +183,8 @@ static unsigned long flags_of(const char *path)
 	return flags;
 }
 
-/* Covers a file with /dev/null, checked by its numbers: a root may have a link as its /dev/null,
- * which leads nowhere or to a file of the image's choice. */
+/* Covers a file with /dev/null. Fails if /dev/null has other numbers than the null device: a root
+ * may have a link as its /dev/null, which leads nowhere or to a file of the image's choice. */
 static int cover_file(const char *path, struct error *err)
 {
 	autoclose int null = open("/dev/null", O_PATH | O_CLOEXEC);
