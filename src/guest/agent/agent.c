@@ -15,7 +15,7 @@
 #include "guest/agent/answer.h"
 #include "guest/agent/apply.h"
 
-/* Time for the last bytes to be read, when all that ran has ended. */
+/* The time for the last bytes to be read, after all commands have ended. */
 #define FAREWELL_NS (500 * NS_PER_MS)
 
 static void report(struct agent *agent, const char *what, const char *why)
@@ -41,7 +41,8 @@ static void on_workload_result(void *data, char *text)
 {
 	struct agent *agent = data;
 
-	/* The result of a workload of another host means nothing to this host. */
+	/* Drops the result of a workload that an earlier host has ordered, which means nothing to
+	 * this host. */
 	if (agent->back || !agent->config.has_command) {
 		free(text);
 		return;
@@ -69,7 +70,8 @@ int agent_init(struct agent *agent, struct loop *loop, const struct machine *mac
 
 /* --- the config ------------------------------------------------------------------------------ */
 
-/* Says ready, when everything is mounted and nothing can run untraced. */
+/* Sends `ready` and begins the workload, once everything is mounted and it is known what can be
+ * traced. */
 static void be_ready(struct agent *agent)
 {
 	struct guest_config *config = &agent->config;
@@ -85,8 +87,8 @@ static void be_ready(struct agent *agent)
 			       config->keep);
 }
 
-/* Refuses a config. A machine that is not as ordered is useless: without a ready the host ends
- * it. */
+/* Refuses a config by closing the control stream. A machine that is not as ordered is useless: the
+ * host ends a machine that does not send `ready`. */
 static void refuse_config(struct agent *agent, const char *why)
 {
 	report(agent, "the run config cannot be applied", why);
@@ -114,7 +116,7 @@ static void on_traceable(void *data)
 	be_ready(agent);
 }
 
-/* Applies the config. more: there is more to do than what the config names. */
+/* Applies the config. more is true if attach() must also do a part of renew(). */
 static int apply_config(struct agent *agent, bool more, struct error *err)
 {
 	struct guest_config *config = &agent->config;
@@ -151,8 +153,8 @@ static int apply_config(struct agent *agent, bool more, struct error *err)
 	return agent->apply ? 0 : -1;
 }
 
-/* Refuses a second config: there is one for each boot, and one each time that the machine comes
- * back as another. */
+/* Refuses a second config. A machine gets one config for each boot, and one each time that it is
+ * restored as another machine. */
 static int check_config(const struct agent *agent, const struct guest_config *config,
 			struct error *err)
 {
@@ -178,7 +180,7 @@ static int take_config(struct agent *agent, json_t *doc, struct error *err)
 		config_free(&config);
 		return -1;
 	}
-	/* From here on the kernel's random numbers are this machine's own. */
+	/* The commands go on only now, when the kernel's random numbers are this machine's own. */
 	cgroup_thaw(&agent->server.context.jobs.cgroups);
 	config_free(&agent->config);
 	agent->config = config;
@@ -230,7 +232,8 @@ static void take_publish(struct agent *agent, json_t *doc)
 	agent_say(agent, answer_published(NULL, NULL));
 }
 
-/* Stops telling of ports. The way to a port stays, since nobody comes by it any more. */
+/* Stops telling the host about ports. The way to a port stays open, since the host does not use it
+ * any more. */
 static int take_unpublish(struct agent *agent, json_t *doc, struct error *err)
 {
 	json_t *publishes = NULL;
@@ -271,7 +274,7 @@ static int take_control(void *data, const uint8_t *payload, size_t len, struct e
 	if (kind == HOST_CONFIG && take_config(agent, doc, err) < 0)
 		return -1;
 	if (kind == HOST_TIME)
-		cgroup_thaw(&agent->server.context.jobs.cgroups); /* the save is over */
+		cgroup_thaw(&agent->server.context.jobs.cgroups); /* a save is over */
 	if (kind == HOST_MOUNT)
 		take_mount(agent, doc);
 	if (kind == HOST_PUBLISH)
@@ -347,7 +350,8 @@ void agent_control_carried(struct agent *agent, struct mux_stream *stream)
 
 static void set_deadline(struct agent *agent, uint64_t from_now_ns);
 
-/* Goes on at a deadline: first kills what still runs, the next time waits for nobody any more. */
+/* Handles a deadline of the end. At the first deadline the commands that still run are killed. At
+ * the second the agent ends, even if the host has not read everything. */
 static void on_stop_deadline(struct loop *loop, void *data)
 {
 	struct agent *agent = data;
@@ -397,14 +401,14 @@ void agent_settle(struct agent *agent)
 	workload_release(&agent->server.workload);
 	if (!conns_are_quiet(&agent->server.conns))
 		return;
-	/* The tracer may still have something to say. */
+	/* The tracer may still have messages for the host. */
 	if (!telemetry_is_over(&agent->telemetry)) {
 		agent->told_late = true;
 		telemetry_finish(&agent->telemetry);
 		return;
 	}
-	/* The last message has reached the host when the host closes in answer to the agent's
-	 * end. */
+	/* The last message has reached the host when the host closes its side, after the agent has
+	 * closed its own. */
 	if (agent->told_late && framed_is_open(&agent->control)) {
 		if (agent->control.out.len > 0)
 			return;

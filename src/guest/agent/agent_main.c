@@ -24,13 +24,13 @@
 #include "guest/roles.h"
 
 static int init_fd = AGENT_FD_INIT;
-static int link_fd = -1; /* -1: none */
+static int link_fd = -1; /* the link to the host; -1: none */
 
 struct dial {
 	struct agent *agent;
 	int fd;
 	struct loop_watch *watch;
-	/* Used instead of fd. */
+	/* Used instead of fd, if the host is dialled by the mux. */
 	struct mux *mux;
 	struct mux_stream *stream;
 };
@@ -41,7 +41,8 @@ static void dial_ended(struct dial *dial, int errnum)
 
 	loop_remove(steal_ptr(&dial->watch));
 	if (errnum) {
-		/* The host refuses a second agent of one boot; commands can still be run. */
+		/* The host refuses a second control stream in one boot. Commands can still be run
+		 * without it. */
 		console_line("no control stream to the host: %s", strerror(errnum));
 		close(steal_fd(&dial->fd));
 	} else if (agent_control(dial->agent, steal_fd(&dial->fd), &err) < 0) {
@@ -61,7 +62,7 @@ static void on_dialled(struct loop *loop, int fd, uint32_t events, void *data)
 	dial_ended(data, errnum);
 }
 
-/* Dials the host: the one connection that the guest makes by itself, before any workload can. */
+/* Dials the host for the control stream, before any workload can dial the host. */
 static void dial_host(struct dial *dial)
 {
 	struct sockaddr_vm addr = {
@@ -123,8 +124,8 @@ static int serve_mux(struct dial *dial, int fd, struct error *err)
 	return 0;
 }
 
-/* Serves the vsock port. A client of the host that does not know the link uses it, and is served
- * beside the link. */
+/* Serves the vsock port, and the link if there is one. The port serves clients of the host that do
+ * not know the link. */
 static int serve_vsock(struct dial *dial, int fd, struct error *err)
 {
 	if (link_fd >= 0) {
@@ -151,12 +152,12 @@ static void on_init_byte(struct loop *loop, int fd, uint32_t events, void *data)
 	if (n == 1 && byte == INIT_STOPPING)
 		agent_stop(agent);
 	else if (n == 0)
-		agent->done = true; /* PID 1 cannot end: it has given up this agent */
+		agent->done = true; /* PID 1 never ends, so it has given up this agent */
 }
 
-/* Sets all signals to their defaults, so that commands inherit nothing. Then a pipe without a
- * reader becomes an error and does not end the agent, and the SIGTERM that PID 1 sends to all
- * processes is ignored. */
+/* Sets all signals to their defaults, so that commands inherit no other setting. Then ignores
+ * SIGPIPE: a pipe without a reader becomes an error and does not end the agent. Blocks the SIGTERM
+ * that PID 1 sends to all processes. */
 static void set_signals(void)
 {
 	sigset_t blocked;
@@ -171,8 +172,8 @@ static void set_signals(void)
 	sigprocmask(SIG_SETMASK, &blocked, NULL);
 }
 
-/* Takes the descriptors. If there is no link, its number is free and may become the next
- * descriptor's. */
+/* Keeps the descriptors that PID 1 has given, and closes all others. If there is no link, its
+ * number is free for another descriptor. */
 static int take_descriptors(struct error *err)
 {
 	int keep[] = {AGENT_FD_LISTEN, AGENT_FD_INIT, AGENT_FD_PROGRAM, -1};

@@ -12,7 +12,7 @@
 /* The versions of the control stream's protocol that this agent speaks. */
 #define PROTOCOLS "{\"min\":1,\"max\":1}"
 
-/* Puts the exact bytes, if they are no text. */
+/* Writes the exact bytes as base64, if they are not UTF-8. */
 static void put_exact(struct writer *w, const char *key, const struct buf *bytes)
 {
 	if (bytes->len > 0 && !utf8_is_whole(buf_bytes(bytes), bytes->len))
@@ -46,7 +46,8 @@ char *answer_envelope_error(const char *text, struct error *err)
 	return writer_end(&w);
 }
 
-/* Puts what the frame form, the streaming mode and the result say besides the code. */
+/* Writes the signal and the timeout, which the frame form, the streaming mode and the result have
+ * beside the exit code. */
 static void put_reasons(struct writer *w, const struct job_end *end)
 {
 	if (end->signal)
@@ -195,7 +196,8 @@ char *answer_ending(struct error *err)
 	return writer_end(&w);
 }
 
-/* Returns the answer that a request is done, or why not. */
+/* Returns an answer of the type `type`. error says why the request failed; NULL: the request is
+ * done. */
 static char *answer_done(const char *type, const char *error, struct error *err)
 {
 	struct writer w = control_begin(type, err);

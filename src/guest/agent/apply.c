@@ -13,7 +13,7 @@
 
 struct apply {
 	struct proc proc;
-	int pipe; /* at its end the work is done; bytes before that say what went wrong */
+	int pipe; /* ends when the work is done; bytes before the end say what went wrong */
 	struct loop_watch *watch;
 	struct buf text;
 	void (*done)(void *data, const char *error);

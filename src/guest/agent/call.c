@@ -57,11 +57,10 @@ void call_exit(struct call *call, const struct job_end *end)
 	if (conn->dead)
 		return; /* without memory the connection and all its calls have ended */
 	call_forget(call);
-	conn->waiting = false; /* it may have waited for the stdin of this call */
+	conn->waiting = false; /* the connection may have waited for the stdin of this call */
 	conn_go_on(conn);
 }
 
-/* Ends a call whose command could not be started. */
 void call_unstarted(struct call *call, const char *why)
 {
 	struct job_end end = job_end_unstarted(why);
@@ -149,7 +148,7 @@ int call_event(struct call *call, const struct request *request, struct error *e
 	return 0;
 }
 
-/* Closes stdin once. A terminal would otherwise get its end-of-file character again and again. */
+/* Closes stdin once. Otherwise a terminal would get its end-of-file character again and again. */
 void call_input_ended(struct call *call)
 {
 	if (!call->job || call->stdin_told_over)

@@ -8,7 +8,7 @@
 #define SPACE_FIRST 4096
 #define SPACE_MOST 65536
 
-/* The bytes of output that fit into a frame as base64 of both streams, with the rest of an
+/* The most bytes of both streams together that fit into a frame as base64, beside the rest of an
  * answer. */
 #define FRAME_OUTPUT_MAX ((size_t)(FRAME_MAX - 16384) / 4 * 3)
 
@@ -38,8 +38,8 @@ void capture_drop(struct call *call)
 
 /* --- output ---------------------------------------------------------------------------------- */
 
-/* Returns room for output. It is small at first: most commands write little, and there may be many
- * of them. */
+/* Returns room for output. The room is small at first: most commands write little, and many may run
+ * at a time. Output above the limit goes to `nowhere`, so that the command can go on. */
 static uint8_t *capture_space(void *data, enum job_stream stream, size_t *room)
 {
 	struct capture *capture = data;
@@ -115,7 +115,8 @@ const struct job_owner capture_owner = {
 
 /* --- an exec --------------------------------------------------------------------------------- */
 
-/* Adds the reason to the output, for a client that reads only plain output. */
+/* Adds the reason why the command could not be started to stderr, for a client that reads only
+ * plain output. */
 static const struct captured *explained(struct call *call, const struct job_end *end)
 {
 	struct capture *capture = (struct capture *)call;

@@ -11,8 +11,8 @@
 struct file_op {
 	const char *role;
 	char *(*answer)(const struct file_end *end, struct error *err);
-	enum limit most; /* most bytes of its output */
-	bool counted;	 /* its process is told the most entries to list */
+	enum limit most; /* the most bytes of the process's output */
+	bool counted;	 /* the process is told the most entries to list */
 };
 
 static const struct file_op ops[REQUEST_KIND_COUNT] = {
@@ -25,7 +25,7 @@ static const struct file_op ops[REQUEST_KIND_COUNT] = {
 struct file_call {
 	struct capture capture;
 	const struct file_op *op;
-	size_t given; /* how many bytes are to be written */
+	size_t given; /* the number of bytes that must be written */
 };
 
 static char *file_answer(struct call *call, const struct job_end *end, struct error *err)
@@ -46,11 +46,11 @@ static char *file_answer(struct call *call, const struct job_end *end, struct er
 		snprintf(text, sizeof(text), "%.*s", (int)(why->len < 1000 ? why->len : 1000),
 			 (const char *)buf_bytes(why));
 	file.error = text;
-	/* If output was cut, this may have ended the writer; the cut is the better reason. */
+	/* Cutting the output may have made the process fail. The cut is then the better reason. */
 	file.cut = output->truncated[JOB_STDOUT];
 	if (!text[0])
 		file.output = &output->bytes[JOB_STDOUT];
-	/* The text is only read, and not kept. */
+	/* The answer copies the text and keeps no pointer to it. */
 	/* cppcheck-suppress returnDanglingLifetime */
 	return work->op->answer(&file, err);
 }

@@ -3,12 +3,12 @@
 
 #define CHUNK 32768
 
-/* Used within one turn of the loop, for any terminal. */
+/* The buffer for the output of every terminal. Its bytes are used within one round of the loop. */
 static uint8_t chunk[CHUNK];
 
 struct terminal {
 	struct call call;
-	struct buf bytes; /* bytes still to be written to the terminal */
+	struct buf bytes; /* bytes that must still be written to the terminal */
 };
 
 static uint8_t *pty_space(void *data, enum job_stream stream, size_t *room)
@@ -30,7 +30,8 @@ static void pty_output(void *data, enum job_stream stream, size_t len)
 	conn_say(call->conn, pty_event_stdout(chunk, len, NULL));
 }
 
-/* Writes waiting bytes to the terminal. While the terminal takes no more, nothing more is read. */
+/* Writes waiting bytes to the terminal. While bytes are left, nothing more of the connection is
+ * handled. */
 static void pty_feed(struct terminal *terminal)
 {
 	struct job *job = terminal->call.job;

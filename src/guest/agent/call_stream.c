@@ -15,7 +15,7 @@ void call_stream_commit(struct call *call, enum job_stream stream, size_t len)
 {
 	struct framed *wire = &call->conn->wire;
 	size_t whole = AGENT_DATA_FRONT + len;
-	uint8_t *frame = buf_reserve(&wire->out, whole, NULL); /* the bytes are there already */
+	uint8_t *frame = buf_reserve(&wire->out, whole, NULL); /* has the bytes already */
 
 	agent_data_front(frame, stream == JOB_STDOUT ? AGENT_FRAME_STDOUT : AGENT_FRAME_STDERR,
 			 call->number, len);

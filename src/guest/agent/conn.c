@@ -69,7 +69,7 @@ void conn_set_form(struct conn *conn, const struct conn_form *form)
 	conn->wire.most = (size_t)limit_get(form->most);
 }
 
-/* Returns true if a client that sends no more must still be told something. */
+/* Returns true if the client must still be told the end of a call. */
 static bool has_untold_calls(const struct conn *conn)
 {
 	const struct call *call;
@@ -108,8 +108,8 @@ void conn_asked(struct conn *conn)
 
 /* --- what arrives ---------------------------------------------------------------------------- */
 
-/* Called when nothing more can be done with what has arrived. Closes, or decides what to wait
- * for. */
+/* Called when no more of the bytes that have come can be handled now. Closes the connection, or
+ * chooses what the connection waits for. */
 static void conn_settle(struct conn *conn)
 {
 	const struct conn_form *form = conn->form;
@@ -117,7 +117,7 @@ static void conn_settle(struct conn *conn)
 	bool answered = conn->asked && !conn->streaming && wire->in.len == 0 && !form->repeats;
 	struct call *call;
 
-	/* The commands read the end of what the client sent. */
+	/* The client sends no more, so stdin of the commands ends. */
 	if (wire->ended && !conn->waiting) {
 		list_each (call, &conn->calls, link) {
 			if (call->kind->input_ended)

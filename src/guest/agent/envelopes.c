@@ -30,7 +30,8 @@ static void drop_value(struct conn *conn, size_t len)
 	framed_drop(&conn->wire, len);
 }
 
-/* Returns true for an event that was sent before the client knew the end of its terminal. */
+/* Returns true for an event about a terminal that the client sent before it knew the terminal's
+ * end. */
 static bool is_late_event(const struct conn *conn, size_t len)
 {
 	struct pty_event event = {0};
@@ -83,7 +84,7 @@ static bool take_terminal_event(struct conn *conn, struct call *call, size_t len
 	conn->held = event.kind == PTY_EVENT_ENVELOPE;
 	if (conn->held) {
 		conn->scan = (struct envelope_scan){0};
-		return false; /* it is handled when the terminal has ended */
+		return false; /* the request is handled when the terminal has ended */
 	}
 	drop_value(conn, len);
 	call_pty_event(call, &event);

@@ -56,7 +56,7 @@ struct job *exec_start(struct exec_context *context, const struct request *reque
 		return containers_start(&context->containers, request->contained, &spec, owner,
 					data, err);
 	}
-	/* These names work in every image, although the image has no such file. */
+	/* Commands with these names work in every image, although the image has no such files. */
 	if (request->argv && (strcmp(request->argv[0], ROLE_FILES) == 0 ||
 			      strcmp(request->argv[0], ROLE_CONTAINER) == 0)) {
 		spec.program_fd = context->program_fd;

@@ -13,10 +13,10 @@
 #include "guest/agent/resumable.h"
 #include "guest/agent/workload.h"
 
-/* One frame while it is handled. */
+/* The frame that is being handled. */
 struct turn {
 	struct conn *conn;
-	uint64_t number; /* of the request that the frame is about, once known */
+	uint64_t number; /* the number of the frame's request; 0 until it is known */
 };
 
 static struct call *find_call(const struct conn *conn, uint64_t number)
@@ -31,7 +31,8 @@ static struct call *find_call(const struct conn *conn, uint64_t number)
 
 /* --- requests -------------------------------------------------------------------------------- */
 
-/* Hands a stream over: the command gets one end of a socket pair. */
+/* Hands a stream of the mux over to the command. The command gets one end of a socket pair, whose
+ * other end is joined to the stream. */
 static int hand_stream_over(struct conn *conn, const struct request *request, struct error *err)
 {
 	int ends[2];
@@ -47,7 +48,8 @@ static int hand_stream_over(struct conn *conn, const struct request *request, st
 	return 0;
 }
 
-/* Hands the connection over to the command. It ends here without a message from the agent. */
+/* Hands the connection over to the command. The agent gives up the connection without a message to
+ * the client. */
 static int hand_connection_over(struct conn *conn, const struct request *request, struct error *err)
 {
 	int fd = conn->wire.fd;
@@ -58,7 +60,8 @@ static int hand_connection_over(struct conn *conn, const struct request *request
 		return error_set(err, ERR_CONFLICT, "the connection still has other requests");
 	if (conn->wire.stream)
 		return hand_stream_over(conn, request, err);
-	/* Two processes have the same socket for a moment, and share its flags. */
+	/* The command needs a blocking socket. This flag holds for the agent too, since both
+	 * processes have the same socket for a moment. */
 	if (fd_nonblock(fd, false, err) < 0)
 		return -1;
 	if (exec_hand_over(conn->all->context, request, fd, err) < 0) {
@@ -104,8 +107,8 @@ static int take_json_frame(struct turn *turn, const uint8_t *payload, size_t len
 	if (request.kind == REQUEST_EXEC || request.kind == REQUEST_ATTACH) {
 		got = begin_request(turn->conn, &request, err);
 	} else {
-		/* An event about a request that is over was sent before its exit arrived: no
-		 * error. */
+		/* An event about a request that is over is no error: the client sent the event
+		 * before the exit arrived. */
 		struct call *call = find_call(turn->conn, request.number);
 
 		got = call ? call->kind->event(call, &request, err) : 0;
@@ -130,7 +133,7 @@ static int take_frame(void *data, const uint8_t *payload, size_t len, struct err
 	if (call)
 		return call_take_stdin(call, payload + AGENT_DATA_HEADER, len - AGENT_DATA_HEADER,
 				       err);
-	turn->conn->stdin_taken = 0; /* from a call that has ended in the meantime */
+	turn->conn->stdin_taken = 0; /* taken by a call that has ended in the meantime */
 	return 1;
 }
 

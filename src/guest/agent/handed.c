@@ -37,7 +37,8 @@ static void handed_end(struct handed *h)
 	loop_add_timer(h->loop, clock_mono_ns(), free_handed, h, NULL);
 }
 
-/* Resets the connection: a connection that broke must not look complete. Only TCP supports that. */
+/* Resets the process's connection, so that it does not look complete although it broke. Only TCP
+ * supports a reset. */
 static void handed_break(struct handed *h)
 {
 	const struct linger reset = {.l_onoff = 1, .l_linger = 0};
@@ -47,7 +48,8 @@ static void handed_break(struct handed *h)
 	handed_end(h);
 }
 
-/* Passes on that no more comes, after everything that came. */
+/* Passes the end of one side on to the other side, after all bytes have been passed on. Ends the
+ * pair when both ends have been passed on. */
 static void hand_on_end(struct side *from)
 {
 	struct side *to = from->other;

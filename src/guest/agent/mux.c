@@ -10,9 +10,11 @@
 #include "base/clock.h"
 #include "guest/agent/mux_parts.h"
 
-/* The lowest port that dials, as in the kernel: lower ports listen. */
+/* The lowest port of the guest from which the mux dials, as in the kernel. Lower ports are for
+ * listeners. */
 #define FIRST_PORT 1024
-/* The most bytes in a page of the port: a read that returns fewer has emptied the page. */
+/* The bytes of a page of the port's buffer. A read of the port that returns fewer bytes has emptied
+ * the page. */
 #define PORT_PAGE 4096
 #define READS_PER_EVENT 64
 #define HOST_AWAY_NS (100 * NS_PER_MS)
@@ -90,8 +92,8 @@ static void take_known(struct mux_stream *s, const struct packet *p, const uint8
 	}
 }
 
-/* Refuses a packet of an unknown stream. Nothing is remembered of that: the host or its client
- * tries again. */
+/* Refuses a packet of an unknown stream by an RST. An RST for which there is no room is not sent
+ * later: the host or its client tries again. */
 static void refuse_stranger(struct mux *mux, const struct packet *p)
 {
 	const struct packet rst = {.src_cid = mux->cid,
@@ -134,7 +136,7 @@ static void take_asked(struct mux *mux)
 {
 	struct mux_stream *s;
 
-	/* The host of before is gone, and so are its streams. */
+	/* The earlier end of the host is gone, and its streams with it. */
 	for (unsigned i = 0; i < MUX_BUCKETS; i++)
 		list_each (s, &mux->buckets[i], link)
 			if (s->orphaned) {
@@ -162,7 +164,7 @@ static void take_welcome(struct mux *mux, const struct packet *p)
 		mux->anew(mux->anew_data);
 }
 
-/* Takes the next packet, or a byte that begins none. Returns false if the packet is not
+/* Takes the next packet, or skips a byte that begins no packet. Returns false if the packet is not
  * complete. */
 static bool take_host_packet(struct mux *mux)
 {
@@ -183,7 +185,7 @@ static bool take_host_packet(struct mux *mux)
 		return true;
 	}
 	if (p.len > PACKET_PAYLOAD) {
-		take_asked(mux); /* this is no packet: begin anew */
+		take_asked(mux); /* no packet is so long, so the link begins anew */
 		return true;
 	}
 	if (mux->in_end - mux->in_at < PACKET_HEADER + p.len)
@@ -242,9 +244,10 @@ static size_t read_port(struct mux *mux)
 	if (n <= 0)
 		return 0;
 	mux->in_end += (size_t)n;
-	/* ASK is the first message of a host's end, and begins what the kernel gives at once. A
-	 * machine that was saved may have come back with the front of a packet, whose rest stayed
-	 * with the earlier host: the bytes at `at` are then not that packet's payload. */
+	/* ASK is the first message of a host's end, and lies at the beginning of what one read
+	 * returns. A restored machine may have the front of a packet whose rest stayed with the
+	 * earlier host. That front is skipped, so that ASK is not taken for the packet's
+	 * payload. */
 	if (mux->linked && n >= PACKET_HEADER && packet_may_be_link(mux->in + at)) {
 		packet_decode(mux->in + at, &p);
 		if (packet_is_link(&p, LINK_ASK))
@@ -261,7 +264,8 @@ static void on_port_event(struct loop *loop, int fd, uint32_t events, void *data
 	(void)loop;
 	(void)fd;
 	if (events & LOOP_HUP && !(events & LOOP_IN)) {
-		/* Without a host the event would be reported for ever. */
+		/* The loop would report this event again and again until there is a host, so the
+		 * port is not watched for a while. */
 		loop_remove(steal_ptr(&mux->watch));
 		mux->back = loop_add_timer(mux->loop, clock_mono_ns() + HOST_AWAY_NS, on_host_back,
 					   mux, NULL);
@@ -278,8 +282,8 @@ static void on_port_event(struct loop *loop, int fd, uint32_t events, void *data
 		got = read_port(mux);
 		while (take_host_packet(mux))
 			;
-		/* There are only whole packets, and the page was not full: either that was all, or
-		 * an event will tell of more. */
+		/* All packets were whole, and the page was not full. Either the port is empty, or
+		 * an event will tell of more bytes. */
 		if (got < PORT_PAGE && mux->in_at == mux->in_end)
 			break;
 	}

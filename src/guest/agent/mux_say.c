@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Puts packets for the host together in chunks. */
+/* Collects packets for the host in chunks, and writes the chunks. */
 #include <string.h>
 #include <sys/random.h>
 #include <unistd.h>
@@ -7,7 +7,8 @@
 #include "base/clock.h"
 #include "guest/agent/mux_parts.h"
 
-/* Writes the chunks. A full port takes nothing of a chunk. */
+/* Writes the chunks to the host, as far as there is room. A full port takes nothing of a chunk,
+ * while a socket may take a part. */
 void mux_write(struct mux *mux)
 {
 	bool wants;
@@ -31,8 +32,8 @@ void mux_write(struct mux *mux)
 		mux->wants_room = wants;
 }
 
-/* Returns room for one packet of len bytes, in the last chunk or a new one; NULL if there is none
- * now. */
+/* Returns room for one packet of len bytes, in the last chunk or a new one. Returns NULL if there
+ * is no room now. */
 uint8_t *mux_reserve(struct mux *mux, size_t len)
 {
 	struct mux_chunk *c =
@@ -72,7 +73,7 @@ struct packet mux_packet_of(struct mux_stream *s, enum packet_op op, uint32_t fl
 			       .fwd_cnt = s->fwd_cnt};
 }
 
-/* Says one thing that the stream has to say. Returns false if there is no room. */
+/* Writes one of the packets that s->say names. Returns false if there is no room. */
 static bool say_one(struct mux_stream *s)
 {
 	static const struct {
@@ -95,7 +96,7 @@ static bool say_one(struct mux_stream *s)
 	return true;
 }
 
-/* Says what the stream has to say; the rest follows when there is room. */
+/* Writes the packets that s->say names. If there is no room, the rest is written later. */
 void mux_say_wanted(struct mux_stream *s)
 {
 	if (!s->mux->linked)
@@ -122,10 +123,10 @@ void mux_hello(struct mux *mux)
 	struct packet p;
 
 	mux->linked = false;
-	mux->chunks = 0; /* no stream of before is left, and the HELLO must find room */
-	/* These bytes complete a packet of which the host has only the front, whatever packet that
-	 * is. They are no packet themselves, since no packet has the length that they would say.
-	 * The host looks for a HELLO from then on. */
+	mux->chunks = 0; /* the earlier streams have ended, and the HELLO must find room */
+	/* If the host has only the front of a packet, these bytes complete that packet. The bytes
+	 * 0xff are no packet themselves, since no packet is as long as they would say. The host
+	 * looks for a HELLO from then on. */
 	if (mux->splits)
 		memset(mux_reserve(mux, PACKET_WHOLE), 0xff, PACKET_WHOLE);
 	if (getrandom(&mux->number, sizeof(mux->number), GRND_NONBLOCK) < 0)

@@ -13,7 +13,7 @@
 #include "guest/job/pty.h"
 #include "guest/roles.h"
 
-/* Reads what exec and pty share besides the command. */
+/* Reads the keys that exec and pty share, except the command. */
 static int get_surroundings(json_t *payload, uint64_t otherwise_ms, struct request *out,
 			    struct error *err)
 {
@@ -58,7 +58,7 @@ static int decode_write(json_t *payload, struct request *out, struct error *err)
 	out->stdin_bytes.limit = (size_t)most;
 	if (base64_decode(text, strlen(text), &out->stdin_bytes, err) < 0)
 		return error_prefix(err, "payload.data");
-	json_object_del(payload, "data"); /* megabytes that are not needed any more */
+	json_object_del(payload, "data"); /* frees megabytes that are not needed any more */
 	return 0;
 }
 
@@ -121,8 +121,8 @@ int request_decode_op(struct request *out, struct error *err)
 	return 0;
 }
 
-/* Brackets are counted without regard to their kind, which the parser checks later. A value that
- * does not begin with a bracket ends at the next white space. */
+/* Counts brackets without regard to their kind, which the parser checks later. A value that is
+ * neither an object nor an array ends at the next newline. */
 size_t envelope_scan(struct envelope_scan *scan, const uint8_t *bytes, size_t len)
 {
 	for (; scan->at < len; scan->at++) {

@@ -17,14 +17,14 @@ struct resumable {
 	struct list_link link;
 	char id[REQUEST_EXEC_MAX + 1];
 	uint64_t grace_ms;
-	struct loop_watch *grace; /* while detached */
-	struct call *call;	  /* NULL: detached */
+	struct loop_watch *grace; /* the timer of the grace time, while detached */
+	struct call *call;	  /* the call of the client; NULL: detached */
 	struct job *job;	  /* NULL: the command has ended */
-	pid_t pid;		  /* 0: it has not begun to run, or never ran */
+	pid_t pid;		  /* 0: the command has not begun to run, or never ran */
 	struct job_end end;
 
 	struct ring ring[JOB_STREAMS];
-	uint64_t sent[JOB_STREAMS]; /* offsets on the present connection */
+	uint64_t sent[JOB_STREAMS]; /* offsets of the client's next byte */
 
 	struct stdin_window input;
 };
@@ -32,7 +32,7 @@ struct resumable {
 /* The call that is the exec's client. */
 struct resumable_call {
 	struct call call;
-	struct resumable *resumable; /* NULL: the exec never existed */
+	struct resumable *resumable; /* NULL: the exec could not be started */
 };
 
 static struct resumable *find_resumable(const struct resumables *all, const char *id)
@@ -86,7 +86,7 @@ void resumables_sweep(struct resumables *all)
 
 /* --- to the client --------------------------------------------------------------------------- */
 
-/* Sends one frame of the output that was not sent yet. Returns false if there is none, or the
+/* Sends one frame of output that was not sent yet. Returns false if there is no such output, or the
  * connection has no room. */
 static bool send_frame(struct resumable *r, enum job_stream stream)
 {
@@ -175,7 +175,7 @@ static void on_resumable_ended(void *data, const struct job_end *end)
 	r->job = NULL;
 	if (r->call)
 		r->call->job = NULL;
-	on_resumable_stdin_room(r); /* nobody needs the stdin that the command did not read */
+	on_resumable_stdin_room(r); /* drops the stdin that the command did not read */
 	resumable_push(r);
 	if (r->call)
 		conn_go_on(r->call->conn);
@@ -249,8 +249,8 @@ static void on_client_late(struct loop *loop, void *data)
 	end_resumable(r);
 }
 
-/* Detaches the client. Stdin that the command has not taken is dropped: the client still has it,
- * and is told when it comes back from where to send it again. */
+/* Detaches the client. Stdin that the command has not taken is dropped: the client still has these
+ * bytes, and is told at its return from which offset to send them again. */
 static void resumable_detach(struct resumable *r)
 {
 	uint64_t until = clock_mono_ns() + r->grace_ms * NS_PER_MS;
@@ -302,7 +302,8 @@ static struct resumable *resumable_of(struct call *call)
 	return ((struct resumable_call *)call)->resumable;
 }
 
-/* Handles an event. A release ends the exec for good, and the call with it, whatever still runs. */
+/* Handles an event of the client. A release ends the exec and the call for good, even if the
+ * command still runs. */
 static int resumable_event(struct call *call, const struct request *request, struct error *err)
 {
 	struct resumable *r = resumable_of(call);

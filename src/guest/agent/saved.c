@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A machine that is a template: how the agent prepares it to be saved, and what the agent does when
- * it is back.
+ * Prepares a machine to be saved, and handles that a restored machine is back.
  *
- * A machine to be saved must have nobody at its other end: no command that somebody waits for, no
- * connection, no records that only the next host would get. The disks must have what memory has
- * written. The page cache stays: siblings share it, and each sibling would read again what was
- * dropped, into memory of its own.
+ * The machine of a template must have nobody at its other end when it is saved. No command runs, no
+ * connection is open, and no record is left that only the next host would get. The disks must have
+ * what memory has written. The page cache stays: the sessions share it, and each session would read
+ * dropped pages again, into memory of its own.
  *
- * A machine that goes on is saved as it is, and loses nothing. A machine restored from it does not
- * have its clients: there their connections end, and with these the commands that depend on them.
+ * A machine that goes on after the save is saved as it is, and loses nothing. A machine that is
+ * restored from the save does not have the same clients. In the restored machine the connections
+ * end, and with them the commands that depend on a connection.
  *
- * All processes of commands are frozen before the agent says `quiesced`. In a restored machine they
- * go on when the kernel has random numbers of this machine's own. In the machine that was saved they
- * go on with the next message that has the time: the host sends it when the save is over, however
- * it ended.
+ * The agent freezes all processes of commands before it sends `quiesced`. In a restored machine the
+ * processes go on when the kernel has random numbers of this machine's own. In the machine that was
+ * saved they go on at the next message with the time. The host sends this message when the save is
+ * over, whether or not the save has succeeded.
  */
 #include <malloc.h>
 #include <string.h>
@@ -34,7 +34,7 @@ static const char *what_goes_on(const struct agent *agent)
 static void settle_quiesce(struct agent *agent, const char *why)
 {
 	if (!why)
-		why = what_goes_on(agent); /* something may have begun in the meantime */
+		why = what_goes_on(agent); /* a command may have begun in the meantime */
 	if (!why) {
 		conns_end(&agent->server.conns);
 		malloc_trim(0);
@@ -51,9 +51,9 @@ static void on_telemetry_settled(void *data)
 	settle_quiesce(agent, NULL);
 }
 
-/* Goes on when the files are quiet. The tracer comes afterwards, since it looks at what has been
- * mounted. The process that did the work is reaped before any answer: otherwise the saved machine
- * would have to do that when it is back. */
+/* Goes on when the files are quiet. The tracer settles only afterwards, since it looks at what has
+ * been mounted. The process that made the files quiet is reaped before any answer. Otherwise the
+ * saved machine would have to reap that process when it is back. */
 static void on_files_quiet(void *data, const char *error)
 {
 	struct agent *agent = data;
@@ -96,7 +96,7 @@ bool agent_is_back(struct agent *agent)
 	agent->back = true;
 	framed_close(&agent->control);
 	apply_free(steal_ptr(&agent->apply));
-	/* A client that asks now would be answered by a machine without an identity of its own. */
+	/* Accepts no client for now: a machine without an identity of its own would answer. */
 	server_stop_listening(&agent->server);
 	conns_end(&agent->server.conns);
 	exec_report_begin_anew(&agent->report);

@@ -18,8 +18,9 @@
 
 #define MANY_JOBS 64
 
-/* Chooses the form. The first byte of an envelope, taken as part of a length, would be above the
- * longest frame: so the forms never collide. */
+/* Chooses the form of a connection by its first byte. The forms cannot be confused: the first byte
+ * of an envelope, read as the first byte of a frame's length, would say more than the longest
+ * frame. */
 static bool choose_form(struct conn *conn)
 {
 	uint8_t first;
@@ -138,16 +139,17 @@ void server_sweep(struct server *server)
 	conns_sweep(&server->conns);
 	resumables_sweep(&server->resumables);
 	job_table_sweep(&server->context.jobs);
-	/* The memory of hundreds of commands may lie below some small block that came later, and
-	 * free() gives the kernel only what lies above all other blocks. */
+	/* Gives memory back to the kernel after many commands. free() gives back only memory that
+	 * lies above all other blocks, and a small block that came later may lie above the memory
+	 * of hundreds of commands. */
 	if (server->most_jobs < server->context.jobs.count)
 		server->most_jobs = server->context.jobs.count;
 	if (server->most_jobs >= MANY_JOBS && server->context.jobs.count == 0) {
 		server->most_jobs = 0;
 		malloc_trim(0);
 	}
-	/* Nothing is accepted before something has ended: waiting connections would make the loop
-	 * spin. */
+	/* Accepts again only after something has ended. Until then waiting connections would make
+	 * the loop spin. */
 	if (ended && server->full && server->listen_watch) {
 		server->full = false;
 		loop_set_events(server->listen_watch, LOOP_IN, NULL);

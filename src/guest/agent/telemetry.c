@@ -36,7 +36,7 @@ static void send_text(struct telemetry *t, const char *text)
 		(void)framed_send(t->control, text, NULL);
 }
 
-/* Takes over a status; NULL means that there was no memory for it. */
+/* Takes over a status. NULL means that there was no memory for the status. */
 static void take_status(struct telemetry *t, char *status, bool works)
 {
 	bool first = !t->status;
@@ -50,7 +50,7 @@ static void take_status(struct telemetry *t, char *status, bool works)
 		send_text(t, status);
 }
 
-/* Says in place of the tracer that nothing is traced. */
+/* Ends the tracer, and says in its place that nothing is traced. why is the reason. */
 static void tracing_failed(struct telemetry *t, const char *why)
 {
 	leave_tracer(t);
@@ -88,7 +88,7 @@ static void on_tracer_message(struct loop *loop, int fd, uint32_t events, void *
 
 		take_status(t, strdup(text), json_is_true(json_object_get(status, "exec")));
 	} else if (t->settled && strcmp(text, t->status) == 0) {
-		tell_settled(t); /* it is said once more, after all the rest */
+		tell_settled(t); /* the tracer repeats its status after all other messages */
 	} else {
 		send_text(t, text);
 	}

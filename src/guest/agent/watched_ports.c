@@ -11,7 +11,7 @@
 #include "guest/agent/answer.h"
 #include "guest/machine/listening.h"
 
-#define ANY_PORT 0 /* used by microagent-oci, whose listener for all ports stays open */
+#define ANY_PORT 0 /* published by microagent-oci for all ports; its listener stays open */
 
 static bool is_watching(const struct watched_ports *w)
 {
@@ -20,7 +20,8 @@ static bool is_watching(const struct watched_ports *w)
 
 /* --- what is told ---------------------------------------------------------------------------- */
 
-/* Returns true if the host was told this already. ports is NULL if the ports are not known. */
+/* Returns true if the last message to the host had these ports. ports is NULL if the ports are not
+ * known. */
 static bool is_told(const struct watched_ports *w, const struct port_set *ports)
 {
 	if (!w->has_told || w->told_known != (ports != NULL))
@@ -28,8 +29,8 @@ static bool is_told(const struct watched_ports *w, const struct port_set *ports)
 	return !ports || memcmp(ports, &w->told, sizeof(*ports)) == 0;
 }
 
-/* Looks and tells. Returns false if the host has not read the last message, and must be told
- * later. */
+/* Looks at the ports, and tells the host if they have changed. Returns false if the host has not
+ * read the earlier messages, and must be told later. */
 static bool look(struct watched_ports *w)
 {
 	struct port_set ports;
@@ -111,7 +112,8 @@ void watched_ports_tell(struct watched_ports *w)
 	if (!is_watching(w))
 		return;
 	(void)look(w);
-	/* Ask for events later, when the host does not wait for the agent any more. */
+	/* Asks the kernel for events only later, when the host does not wait for the agent any
+	 * more. */
 	look_at(w, limit_deadline(LIMIT_LISTENING_LOOK_MS));
 }
 

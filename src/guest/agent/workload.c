@@ -68,7 +68,7 @@ static uint8_t *on_workload_space(void *data, enum job_stream stream, size_t *ro
 	return nowhere;
 }
 
-/* Keeps the first bytes, whoever reads the output. */
+/* Keeps the first bytes of the output for the result, whether or not a client reads the output. */
 static void on_workload_output(void *data, enum job_stream stream, size_t len)
 {
 	struct workload *w = data;
@@ -115,7 +115,7 @@ static void workload_start(struct workload *w)
 
 void workload_begin(struct workload *w, struct request *request, bool attach, size_t keep_bytes)
 {
-	request_free(&w->request); /* from the machine that this one was before */
+	request_free(&w->request); /* the request of an earlier config */
 	w->kept = (struct captured){0};
 	w->request = *request;
 	*request = (struct request){0};
@@ -128,7 +128,7 @@ void workload_begin(struct workload *w, struct request *request, bool attach, si
 
 /* --- its client ------------------------------------------------------------------------------ */
 
-/* Notes that the client is gone before it was told the exit. */
+/* Handles that the client is gone before it was told the exit. The command goes on. */
 static void client_gone(struct call *call)
 {
 	struct workload *w = call->conn->all->workload;
