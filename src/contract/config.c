@@ -64,8 +64,9 @@ void config_free(struct config *config)
 	*config = (struct config){0};
 }
 
-/* Returns a copy without the fields that each request sets: stateDir, where the record was found
- * under any spelling, and confinement, since each start decides what a machine may do without. */
+/* Returns a copy of the canonical config without the fields that each request sets: stateDir and
+ * confinement. stateDir may be spelt in another way than in the record, which was found in this
+ * directory. confinement is chosen anew by each start. */
 static json_t *comparable(const struct config *config)
 {
 	json_t *copy = json_copy(config->normalised);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* config.network.egress: what nat reaches by name. Lists are sets: repeated entries count once. */
+/* config.network.egress: what a guest on nat may reach, by names and prefixes. The lists are sets:
+ * a repeated entry counts once. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,7 +14,7 @@
 
 #define RULE_TEXT (EGRESS_NAME_MAX + EGRESS_PORTS_MAX * sizeof(":65535"))
 
-/* Prints the rule without the ports that every name has. */
+/* Prints a rule in its canonical form: the name, and its ports unless they are the default ones. */
 static void print_rule(const struct egress_rule *rule, char out[RULE_TEXT])
 {
 	struct egress_rule usual;
@@ -52,7 +53,7 @@ static int check_rule_count(const json_t *list, const char *key, size_t most, st
 			 most);
 }
 
-/* Decodes the list of names: each rule once, in its one canonical form. */
+/* Decodes the list of names. The canonical list has each rule once, in its canonical form. */
 static int decode_names(const json_t *egress, json_t *out, struct error *err)
 {
 	json_auto_t *list = json_array();
@@ -82,7 +83,8 @@ static int decode_names(const json_t *egress, json_t *out, struct error *err)
 	return json_array_size(list) ? json_put(out, "names", json_incref(list), err) : 0;
 }
 
-/* Decodes egress. Where it is present at all, nothing is reached that is not listed. */
+/* Decodes egress. If the field is present, even without any entry, only what it lists is
+ * allowed. */
 int decode_egress(const struct config_decode *d, const json_t *network, enum network_mode mode,
 		  json_t *out, struct error *err)
 {

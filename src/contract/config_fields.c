@@ -8,7 +8,7 @@
 #include "base/json.h"
 #include "contract/decode.h"
 
-/* Ten years: the most that the guest's agent accepts. */
+/* The longest timeout that the guest's agent accepts: ten years. */
 #define TIMEOUT_SECONDS_MAX (INT64_C(10) * 366 * 24 * 3600)
 
 /* --- members of struct config that a row cannot fill by its kind -------------------------------- */
@@ -59,7 +59,8 @@ static void bind_architecture(const json_t *name, struct config *out)
 		name ? architecture_from_name(json_string_value(name)) : architecture_of_host();
 }
 
-/* Binds cgroupLimits. The row of config.cgroup must come before its row. */
+/* Binds cgroupLimits, whose default depends on config.cgroup. So the row of cgroup must come before
+ * the row of cgroupLimits. */
 static void bind_cgroup_limits(const json_t *word, struct config *out)
 {
 	out->cgroup_limits_required = word ? strcmp(json_string_value(word), "required") == 0
@@ -187,7 +188,8 @@ int config_field_decode(const struct config_field *field, struct config_decode *
 	return error_set(err, ERR_INTERNAL, "config.%s: its row has no function", field->key);
 }
 
-/* The canonical document has been checked: each field that is there has its type. */
+/* Fills the members without checking the values: a canonical document has been checked, so each
+ * field in it has the right type. */
 void config_bind(json_t *normalised, struct config *out)
 {
 	*out = (struct config){.normalised = normalised};

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Fields of the machine itself: what it boots, its size, and what runs it. */
+/* Decodes the fields of the machine itself: the files from which it boots, its size, its
+ * architecture, its console, its cgroup and its rate limits. */
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -19,8 +20,8 @@ static int put_int(json_t *out, const char *key, int64_t value, struct error *er
 	return json_put(out, key, json_integer(value), err);
 }
 
-/* Decodes the files of a macOS guest, which boots from its disk, by a firmware whose memory is the
- * auxiliary storage. */
+/* Decodes the files of a macOS guest. Such a guest boots from its disk. The auxiliary storage is
+ * the memory of its firmware. */
 int decode_macos(struct config_decode *d, struct error *err)
 {
 	static const char *const keys[] = {"hardwareModelPath", "auxiliaryStoragePath",
@@ -68,7 +69,8 @@ int decode_kernel_path(struct config_decode *d, struct error *err)
 		       : decode_machine_path(d, "kernelPath", JSON_REQUIRED, err);
 }
 
-/* Decodes rootfsPath. A Linux guest whose RAM disk is its root needs no other. */
+/* Decodes rootfsPath. The field is optional for a Linux guest with an initrd, because the initrd
+ * can be the guest's root file system. */
 int decode_rootfs_path(struct config_decode *d, struct error *err)
 {
 	bool ram_disk = !json_object_get(d->out, "macos") && *json_text(d->in, "initrdPath", "");
@@ -93,7 +95,7 @@ int decode_state_dir(struct config_decode *d, struct error *err)
 	return state_dir ? json_put_string(d->out, "stateDir", state_dir, err) : -1;
 }
 
-/* Checks one size of the machine. most is the host's limit; 0: none applies. */
+/* Checks one size of the machine. most is the host's limit; 0: no limit applies. */
 static int check_machine_size(const char *key, const char *unit, int64_t value, int64_t least,
 			      int64_t most, struct error *err)
 {
@@ -112,8 +114,8 @@ static int check_machine_size(const char *key, const char *unit, int64_t value, 
 	return 0;
 }
 
-/* Decodes a size. The default is never more than the host has: a host with one CPU can run a guest
- * whose config leaves the number open. */
+/* Decodes a size. The default is never more than the host has, so that a host with one CPU can run
+ * a guest whose config does not say the number of CPUs. */
 static int decode_size(struct config_decode *d, const char *key, const char *unit, int64_t fallback,
 		       int64_t least, int64_t most, struct error *err)
 {
@@ -145,7 +147,8 @@ int decode_memory(struct config_decode *d, struct error *err)
 			   d->bounds ? d->bounds->memory_mib : 0, err);
 }
 
-/* Decodes cpuCount. A request may leave the number open; a record has a number. */
+/* Decodes cpuCount. A request may leave it out; config_settle_cpus() then sets it later. A record
+ * without it gets the default. */
 int decode_cpus(struct config_decode *d, struct error *err)
 {
 	if (d->strict && !json_object_get(d->in, "cpuCount"))
@@ -184,7 +187,8 @@ int decode_initrd(struct config_decode *d, struct error *err)
 	return json_put_string(d->out, "initrdPath", beside, err);
 }
 
-/* Decodes architecture. The canonical form has it only if it is not the host's own. */
+/* Decodes architecture. The canonical form has the field only if it is not the architecture of the
+ * host. */
 int decode_architecture(struct config_decode *d, struct error *err)
 {
 	const char *names[ARCHITECTURE_COUNT];
@@ -223,9 +227,9 @@ int decode_cgroup(struct config_decode *d, struct error *err)
 	return json_put_string(d->out, "cgroup", path, err);
 }
 
-/* Decodes cgroupLimits. By default, limits are required in a group that the request names, and used
- * if available in a group that is searched for. The canonical form has the word only if it differs
- * from that. */
+/* Decodes cgroupLimits. By default, limits are required in a cgroup that config.cgroup names by its
+ * path. In a cgroup for which microagent searches itself, limits are used if they are available.
+ * The canonical form has cgroupLimits only if it differs from this default. */
 int decode_cgroup_limits(struct config_decode *d, struct error *err)
 {
 	static const char *const words[] = {"optional", "required"};

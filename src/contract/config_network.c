@@ -15,9 +15,9 @@
 #define PATH "config.network"
 #define DEFAULT_PUBLISH_HOST "127.0.0.1"
 
-/* Returns whether a host can have the address, and by no other name: the address of a group or of
- * everybody belongs to no host, and an IPv4 address inside of an IPv6 one is really that IPv4
- * address. */
+/* Returns whether a host can listen at the address. A multicast or broadcast address belongs to no
+ * host. An IPv4 address inside an IPv6 address is refused, because it would be a second name for
+ * the IPv4 address. */
 static bool is_listening_address(const char *host)
 {
 	struct in6_addr v6;
@@ -29,8 +29,8 @@ static bool is_listening_address(const char *host)
 	       !IN6_IS_ADDR_V4MAPPED(&v6);
 }
 
-/* Decodes the listening address, which must be a number: a name could stand for another interface
- * later. */
+/* Decodes the address at which the host listens. The address must be numeric (or "localhost"),
+ * because a name could later stand for another interface. */
 static int decode_publish_host(const json_t *item, const char *path, json_t *out, struct error *err)
 {
 	const char *host = DEFAULT_PUBLISH_HOST;
@@ -47,8 +47,8 @@ static int decode_publish_host(const json_t *item, const char *path, json_t *out
 }
 
 /* Refuses a host port that another forward has. "0.0.0.0" and "::" listen on every address of their
- * family, so they conflict with all others at that port. seen has every forward so far, also this
- * one. */
+ * family, so they conflict with all other addresses at the same port. seen maps a family and port
+ * to the host address of the first forward with them; the function adds what is missing there. */
 static int refuse_overlap(json_t *seen, const json_t *out, const char *path, struct error *err)
 {
 	const char *host = json_text(out, "host", ""), *any = strchr(host, ':') ? "::" : "0.0.0.0";
@@ -131,7 +131,7 @@ int config_check_egress_prefix(struct prefix prefix, const char *what, struct er
 	return 0;
 }
 
-/* Returns the canonical form of a prefix, with its length. */
+/* Returns the canonical form of a prefix: the address and the length, such as "192.168.1.0/24". */
 static json_t *prefix_json(struct prefix prefix)
 {
 	const struct in_addr in = {.s_addr = htonl(prefix.address)};
@@ -141,7 +141,7 @@ static json_t *prefix_json(struct prefix prefix)
 	return json_sprintf("%s/%u", address, (unsigned)prefix.bits);
 }
 
-/* Takes over item, and adds it unless the list has it. */
+/* Adds item to the list unless the list has an equal item. Takes over the reference of item. */
 static int put_new_prefix(json_t *list, json_t *item)
 {
 	const json_t *other;
@@ -245,7 +245,7 @@ int decode_network(struct config_decode *d, struct error *err)
 				 allowed, PREFIXES_ALLOW_MAX);
 	if (decode_egress(d, network, (enum network_mode)mode, out, err) < 0)
 		return -1;
-	/* A backend without this mode refuses it with its own message. */
+	/* A backend without the mode "bridged" refuses the mode with its own message. */
 	if (d->strict && !is_isolated_only(d) && mode == NETWORK_BRIDGED && !name)
 		return error_set(
 			err, ERR_INVALID,

@@ -86,7 +86,8 @@ int decode_disks(struct config_decode *d, struct error *err)
 	return decode_list(d, d->in, "config", "disks", keys, decode_disk, d->out, err);
 }
 
-/* Decodes the path of a share. The host's root is refused: nobody shares everything on purpose. */
+/* Decodes the path of a share. Refuses the host's root, because nobody shares everything on
+ * purpose. */
 static int decode_share_path(const json_t *item, const char *path, json_t *out, struct error *err)
 {
 	autofree char *shared = decode_absolute_of_host(item, path, "path", err);
@@ -101,9 +102,9 @@ static int decode_share_path(const json_t *item, const char *path, json_t *out, 
 	return json_put_string(out, "path", shared, err);
 }
 
-/* Decodes caching. The canonical form has only what is not the default. A program that takes a lock
- * expects to read what others wrote before: so with locks a guest caches nothing, unless the config
- * says otherwise. */
+/* Decodes cache, timeoutSeconds and locks. The canonical form has only the fields that differ from
+ * their defaults. A program that takes a lock expects to read what others wrote before. So a guest
+ * with locks caches nothing, unless the config says otherwise. */
 static int decode_caching(const json_t *item, const char *path, json_t *out, struct error *err)
 {
 	size_t cache = SHARE_CACHE_AUTO;
@@ -189,7 +190,8 @@ json_t *share_decode(const json_t *share, const char *what, struct error *err)
 	return steal_ptr(&out);
 }
 
-/* Accepts a field as an answer lists it. It has only one possible value, so it is not recorded. */
+/* Checks a field that has only one possible value. A request may have the field because answers
+ * list it; the canonical form leaves it out. */
 static int decode_only(const json_t *item, const char *path, const char *key, const char *only,
 		       struct error *err)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Connections that the guest may open to the host: declared listeners and the mediation channel.
- * Host ports 1024 and 1023 belong to the control stream and the link: a service that listened there
- * could act as the supervisor.
+ * The host's ports 1024 and 1023 belong to the control stream and the link. No listener may have
+ * one of them, because a service that listened there could act as the supervisor.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -60,9 +60,9 @@ struct mediation {
 	const char *target;
 };
 
-/* Returns whether mediation is configured. A block that is all zero, as some callers always write
- * it, is not; neither is one that is switched off by a word and keeps its port, unless it is
- * required. */
+/* Returns whether mediation is configured. A block in which every field is zero or empty does not
+ * count, because some callers always write such a block. A block with "enabled": false does not
+ * count either, even with a port and a target, unless "required" is true. */
 static bool is_configured(const json_t *given, const struct mediation *m)
 {
 	if (json_is_false(json_object_get(given, "enabled")) && !m->required)
@@ -120,8 +120,8 @@ static int decode_configured(struct config_decode *d, const json_t *given, struc
 		return error_set(
 			err, ERR_INVALID,
 			"config.mediation.failClosed must be true if config.mediation.required is true");
-	/* A listener on the mediation port is refused with any target: two channels would become
-	 * one. */
+	/* A listener on the mediation port is refused whatever its target, because the two channels
+	 * would become one. */
 	for (size_t i = 0; i < json_array_size(listeners); i++) {
 		const json_t *listener = json_array_get(listeners, i);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Fields of what runs in the guest: command, environment, user, names and time. */
+/* Decodes the fields about what runs in the guest: command, environment, user, working directory
+ * and host name. */
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>

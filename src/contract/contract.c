@@ -9,14 +9,15 @@
 #include "contract/fields.h"
 #include "contract/state.h"
 
-/* The lifecycle, in the order in which the contract lists it. host, check and console belong to the
- * protocol, and are in each backend's list. */
+/* The commands of the lifecycle, in the order in which the contract lists them. host, check and
+ * console are missing: they belong to the protocol, and the list of each backend has them. */
 static const enum command lifecycle[] = {
 	COMMAND_PREPARE,    COMMAND_START, COMMAND_RUN,	 COMMAND_INSPECT, COMMAND_HALT,
 	COMMAND_QUARANTINE, COMMAND_STOP,  COMMAND_KILL, COMMAND_DELETE,
 };
 
-/* The states that last. unknown means no record, and stopping soon becomes another state. */
+/* The states that can last. Two states are missing: unknown, which means that there is no record,
+ * and stopping, which soon becomes another state. */
 static const enum state lasting[] = {
 	STATE_PREPARED,	   STATE_STARTING, STATE_RUNNING, STATE_HALTED,
 	STATE_QUARANTINED, STATE_STOPPED,  STATE_FAILED,
@@ -55,8 +56,8 @@ static json_t *commands_json(struct error *err)
 	return steal_ptr(&list);
 }
 
-/* Returns the states. No state loses the disk or the history; only delete does, after which there
- * is no state. */
+/* Returns the states as JSON. The disk and the history are kept in every state. Only the command
+ * delete removes them, and after it there is no state. */
 static json_t *states_json(struct error *err)
 {
 	json_auto_t *list = json_array();
@@ -104,7 +105,7 @@ static json_t *backends_json(struct error *err)
 	return steal_ptr(&list);
 }
 
-/* Returns {name: meaning} of a table. */
+/* Returns the rows of a table as one object, {name: meaning, ...}. */
 static json_t *descriptions_json(const struct field_row *rows, struct error *err)
 {
 	json_auto_t *descriptions = json_object();

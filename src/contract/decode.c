@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The parts that decode single values of a config. */
+/* Functions that decode single values of a config. */
 #include "contract/decode.h"
 
 #include <errno.h>
@@ -10,8 +10,8 @@
 #include "base/path.h"
 #include "base/utf8.h"
 
-/* Returns whether an optional text is absent. An empty one is, because encoders of Go write it
- * so. */
+/* Returns whether an optional text is absent. An empty text counts as absent, because Go's encoders
+ * write an absent text as an empty one. */
 static bool is_absent(const char *value, enum json_need need)
 {
 	return !value || (!*value && need == JSON_OPTIONAL);
@@ -69,8 +69,8 @@ int decode_choice(const json_t *object, const char *path, const char *key, enum 
 			 value);
 }
 
-/* Returns whether the path has "..", as a component: different programs would resolve it
- * differently. */
+/* Returns whether ".." is a component of the path. Such a path is refused, because different
+ * programs would resolve it differently. */
 static bool climbs(const char *path)
 {
 	for (const char *p = path; (p = strstr(p, "..")); p += 2)

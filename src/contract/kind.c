@@ -7,7 +7,8 @@
 
 #define SESSION_PREFIX "session-"
 
-/* The texts for a workspace, and for a session. @ stands for its name, $ for the detail. */
+/* For each enum kind_words: the text about a workspace, and the text about a session. In a text, @
+ * stands for the name of the workspace or session, and $ for the detail. */
 static const struct words {
 	const char *fact;
 	enum error_reason reason;
@@ -30,7 +31,8 @@ static const struct words {
 			REASON_WORKSPACE_BUSY},
 		       {"session @ is $: wait until it is running or stopped",
 			REASON_SESSION_BUSY}},
-	/* Only sessions have a quota, whatever their id. */
+	/* Both texts say "session", because only sessions have a quota, whatever their id looks
+	 * like. */
 	[KIND_AT_QUOTA] = {{"session @ is $", REASON_SESSION_AT_QUOTA},
 			   {"session @ is $", REASON_SESSION_AT_QUOTA}},
 	[KIND_LOST] = {{"workspace \"@\": $", REASON_WORKSPACE_LOST},
@@ -90,7 +92,8 @@ int kind_prefix(const char *id, struct error *err)
 	return error_prefix(err, "%s", name);
 }
 
-/* Writes text into out, with the values in the place of their marks; a longer result is cut off. */
+/* Writes text into out, with name in the place of each @ and detail in the place of each $. Cuts
+ * off a result that is longer than out. */
 static void fill_in(const char *text, const char *name, const char *detail, char *out, size_t size)
 {
 	size_t at = 0;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A request as a whole. The first error is reported, in this order: the document itself, its own
- * fields, the command, the identity, the config; the order within each is in its own file.
+ * Decodes a request as a whole. The first error is reported, in this order: the document itself,
+ * its own fields, the command, the identity, the config. The order within each of these parts is in
+ * the part's own file.
  */
 #include "contract/request.h"
 
@@ -36,9 +37,9 @@ static int decode_command_name(const json_t *document, enum command *out, struct
 			 name);
 }
 
-/* Decodes a config of which only stateDir is used. Further fields may be there, but their values
- * are not checked: a kill must not fail because of a detail that it does not need. Their names are
- * checked. A command on the recorded config also reads the fields that each request sets. */
+/* Decodes a config of which only stateDir is used. The config may have more fields. Their names are
+ * checked, but not their values: a kill must not fail because of a detail that the kill does not
+ * need. If recorded is true, the fields that each request sets are read too. */
 static int decode_without_machine(const json_t *json, bool recorded, struct config *out,
 				  struct error *err)
 {
@@ -64,7 +65,7 @@ static int decode_without_machine(const json_t *json, bool recorded, struct conf
 	return 0;
 }
 
-/* Makes a path absolute: a recorded path has to lead to its file from every directory. */
+/* Makes a path absolute. A recorded path must lead to its file from every working directory. */
 static int make_absolute(json_t *object, const char *key, struct error *err)
 {
 	const char *given = json_text(object, key, "");
@@ -78,9 +79,9 @@ static int make_absolute(json_t *object, const char *key, struct error *err)
 	return json_put_string(object, key, absolute, err);
 }
 
-/* Makes the paths of host files in a normalised config absolute. stateDir and the shares are so
- * already. A bundle is built into a disk of the workspace, and answers have its path as it was
- * given (seed 003). */
+/* Makes the paths of host files in a normalised config absolute. stateDir and the paths of shares
+ * are absolute already. The path of a bundle stays as it was given: the bundle is built into a disk
+ * of the workspace, and answers repeat the path as given (seed 003). */
 static int make_host_paths_absolute(json_t *config, struct error *err)
 {
 	static const char *const macos_keys[] = {"hardwareModelPath", "auxiliaryStoragePath",
@@ -116,7 +117,7 @@ static int decode_config(const json_t *json, enum command_input input, bool reco
 	return 0;
 }
 
-/* Refuses a console shell for a session: input on the console is not in the audit log, and sessions
+/* Refuses a console shell for a session. Input on the console is not in the audit log, and sessions
  * exist for their audit log. */
 static int refuse_console_of_session(const struct request *request, struct error *err)
 {
@@ -127,7 +128,7 @@ static int refuse_console_of_session(const struct request *request, struct error
 		"config.console: a session cannot have a shell on its console, because no audit log would record what is done there");
 }
 
-/* Fills all of out but its document. */
+/* Fills all members of out except document. */
 static int decode_document(json_t *document, const char *backend, bool recorded,
 			   const struct host_bounds *bounds, struct request *out, struct error *err)
 {

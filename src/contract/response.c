@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Responses. They are made in one place, so that no command can answer with a block that it must
- * not have. */
+/* Builds responses. All responses are made here, so that no command can answer with a block that
+ * the command must not have. */
 #include "contract/response.h"
 
 #include <stddef.h>
@@ -9,8 +9,8 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 
-/* Adds a text that may hold bytes of a guest or of a file name: it is never refused for its
- * encoding. */
+/* Adds a text that may hold bytes of a guest or of a file name. Such a text is never refused for
+ * its encoding. */
 static int put_response_text(json_t *object, const char *key, const char *text)
 {
 	return json_put(object, key, json_string_lossy(text, strlen(text)), NULL);
