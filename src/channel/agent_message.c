@@ -52,7 +52,6 @@ int agent_message_exec(struct buf *out, uint64_t request, const struct microagen
 	    json_put(message, "request", json_integer((json_int_t)request), err) < 0 ||
 	    json_put(message, "stream", json_true(), err) < 0)
 		return -1;
-	/* What to run. */
 	if (!exec->command || !exec->command[0])
 		return error_set(err, ERR_INVALID, "no command given");
 	words = words_json(exec->command, err);
@@ -61,7 +60,6 @@ int agent_message_exec(struct buf *out, uint64_t request, const struct microagen
 	env = words_env_json(exec->env, err);
 	if (!env || json_put(message, "env", env, err) < 0)
 		return -1;
-	/* In which surroundings to run it. */
 	if (json_put_optional(message, "cwd", exec->cwd, err) < 0 ||
 	    json_put_optional(message, "user", exec->user, err) < 0)
 		return -1;

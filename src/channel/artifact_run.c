@@ -31,8 +31,8 @@ static int hear_artifact(const struct artifact_wait *wait, const struct proc *ch
 		if (got == 0 && wait->tick)
 			wait->tick(wait->data);
 		if (got > 0 && slots[1].revents) {
-			slots[1].fd = -1; /* the program leaves nothing behind, and its end shows
-					   * that it is done */
+			slots[1].fd = -1; /* cancels once; then waits for the program's end, which
+					   * shows that nothing is left behind */
 			(void)proc_signal(child, SIGTERM, NULL);
 		}
 		if (got > 0 && slots[0].revents) {
@@ -81,7 +81,8 @@ int artifact_run(const char *const *words, const struct artifact_wait *wait, jso
 		return -1;
 	autoclose int from = ends[0], to = ends[1];
 	const struct proc_fd fds[] = {{to, STDOUT_FILENO}};
-	/* A session of its own: only this process gets Ctrl-C, and then ends the program. */
+	/* Runs the program in a session of its own. So only this process gets Ctrl-C; it then ends
+	 * the program. */
 	const struct proc_spec spec = {.argv = argv,
 				       .fds = fds,
 				       .nfds = ARRAY_SIZE(fds),

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Numbers go up and are not used again. A call's slot is its number modulo the size of the table,
- * so no search is needed. If a number has ended, its slot is empty or has another number.
+ * The calls of one connection. Their numbers grow and are never used again. A call's slot is its
+ * number modulo the size of the table, so no search is needed. When a call has ended, its slot is
+ * empty or has another number.
  */
 #include "channel/calls.h"
 
@@ -11,7 +12,7 @@
 #include "base/limits.h"
 #include "channel/dial.h"
 
-/* The size of a queue of stdin that is just enough to keep the connection busy. */
+/* The number of queued bytes that is just enough to keep the connection busy. */
 #define STDIN_QUEUE ((size_t)256 * 1024)
 #define READ_MOST ((size_t)65536)
 
@@ -60,7 +61,7 @@ static int queue_resumable(struct calls *calls, uint64_t number, const struct mi
 	return buf_append(&calls->out, buf_bytes(&r->opening), r->opening.len, err);
 }
 
-/* Queues a request. exec NULL: the request for the workload. */
+/* Queues the request of a call. If exec is NULL, the call is for the workload. */
 static int queue_request(struct calls *calls, struct agent_call *call,
 			 const struct microagent_exec *exec, enum agent_input input,
 			 struct error *err)
@@ -102,8 +103,9 @@ int calls_begin_workload(struct calls *calls, struct agent_call *call, struct er
 	return queue_request(calls, call, NULL, AGENT_INPUT_STDIN, err);
 }
 
-/* A call that has no stdin on its way may always queue some. Otherwise the calls that fill the
- * queue again and again would leave it no room. */
+/* Returns how many bytes of stdin the call may queue now. A call that has no stdin under way may
+ * always queue some. Otherwise the calls that keep filling the queue would leave no room for this
+ * call. */
 size_t calls_stdin_room(const struct calls *calls, const struct agent_call *call)
 {
 	const struct stdin_window_sender *window = &calls->slots[call->number % CALLS_MAX].window;
@@ -221,8 +223,8 @@ int agent_call_keep(const struct call_item *item, struct error *err)
 	return room ? buf_append(kept, item->bytes, room, err) : 0;
 }
 
-/* Each of the next functions handles one message. Returns 1 if *item is for the caller's call; 0 if
- * there is nothing for the caller; -1 on an error. */
+/* Each of the next functions handles one message of the guest. They return 1 if *item is for the
+ * caller's call, 0 if there is nothing for the caller, and -1 on an error. */
 
 static int output_item(struct calls *calls, const struct calls_slot *slot,
 		       const struct agent_message *message, struct call_item *item,
@@ -242,7 +244,7 @@ static int output_item(struct calls *calls, const struct calls_slot *slot,
 	return 1;
 }
 
-/* Notes how much of its stdin the command has taken. */
+/* Records how much of its stdin the command has taken. */
 static int take_stdin_offset(struct calls *calls, struct calls_slot *slot,
 			     const struct agent_message *message, struct error *err)
 {
@@ -282,7 +284,8 @@ static int start_item(struct calls *calls, struct calls_slot *slot,
 	if (again && !r->attaching)
 		return error_set(err, ERR_IO,
 				 "bad message from the guest agent: it reports a second start");
-	/* An agent of another version may not know resumption: then the call is an ordinary one. */
+	/* An agent of another version may not know resumption. Then the call continues as one that
+	 * cannot be resumed. */
 	if (r->on && !message->exec[0] && !r->attaching)
 		resumption_free(r);
 	if (r->on && strcmp(message->exec, r->exec) != 0)
@@ -354,7 +357,7 @@ int calls_next(struct calls *calls, struct call_item *item, struct error *err)
 	int got;
 
 	for (;;) {
-		/* The caller has used the last item. */
+		/* The caller does not need the previous item any more. */
 		settled = calls->output_len;
 		buf_consume(&calls->in, calls->taken);
 		calls->taken = calls->output_len = 0;

@@ -9,7 +9,7 @@
 struct pooled {
 	struct shared_connection *connection;
 	size_t users;
-	bool finished; /* it takes no more requests, and its last user frees it */
+	bool finished; /* the connection takes no more requests, and its last user frees it */
 	struct list_link link;
 };
 
@@ -48,7 +48,8 @@ static void drop_if_finished(struct pooled *pooled)
 		pooled_free(pooled);
 }
 
-/* Returns the first connection with room. A broken connection is left to its users. */
+/* Returns the first connection that has room for a request. A broken connection stays until its
+ * users have left it. */
 static struct pooled *pool_find(struct connections *connections)
 {
 	struct pooled *pooled;

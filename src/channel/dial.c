@@ -14,7 +14,7 @@
 #include "base/fd.h"
 #include "base/limits.h"
 
-/* "OK 4294967295\n" and some room: a longer line is no answer to a CONNECT. */
+/* The longest answer to a CONNECT: "OK 4294967295\n", and some room. */
 #define ANSWER_MAX 32
 
 int dial_request(struct buf *out, uint32_t port, struct error *err)
@@ -37,12 +37,12 @@ int dial_answer(const void *bytes, size_t len, struct error *err)
 
 struct answer {
 	char bytes[ANSWER_MAX];
-	size_t len; /* bytes of the line that have come so far */
+	size_t len; /* number of bytes of the line that have arrived so far */
 };
 
-/* Takes the OK line out of the socket, and nothing behind it. Returns 1 when it has come, 0 if more
- * will come. The bytes are peeked at first. A part of the line is taken too: otherwise the socket
- * would stay readable because of it. */
+/* Takes the OK line out of the socket, and no byte behind it. Returns 1 if the line is complete, 0
+ * if more of it will come, -1 on an error. The function looks at the bytes before it takes them. It
+ * also takes an incomplete line, because otherwise the socket would stay readable. */
 static int dial_take_answer(int fd, uint32_t port, struct answer *answer, struct error *err)
 {
 	char *at = answer->bytes + answer->len;
@@ -51,7 +51,7 @@ static int dial_take_answer(int fd, uint32_t port, struct answer *answer, struct
 
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return 0;
-	/* A peer that closes without having read our bytes resets the connection. */
+	/* A peer that closes the connection without reading our bytes resets it. */
 	if (n == 0 || (n < 0 && errno == ECONNRESET))
 		return error_set(err, ERR_UNAVAILABLE,
 				 "the guest refuses connections to its port %u", port);
@@ -62,7 +62,7 @@ static int dial_take_answer(int fd, uint32_t port, struct answer *answer, struct
 		return -1;
 	if (line > 0)
 		n = line - (ssize_t)answer->len;
-	/* All n bytes are there. */
+	/* These n bytes have arrived: the function has just looked at them. */
 	if (recv(fd, at, (size_t)n, MSG_DONTWAIT) != n)
 		return error_set(err, ERR_IO, "vsock.sock lost a part of its answer");
 	answer->len += (size_t)n;
@@ -132,7 +132,7 @@ int dial_blocking(int dirfd, uint32_t port, struct buf *first, uint64_t deadline
 	if (dial_send(fd, port, first, deadline_ns, err) == 0 &&
 	    dial_wait(fd, port, deadline_ns, err) == 0)
 		return steal_fd(&fd);
-	/* The VMM or vsockd has ended after it accepted the connection. */
+	/* The VMM or vsockd ended after it had accepted the connection. */
 	if (err && (err->errnum == EPIPE || err->errnum == ECONNRESET))
 		err->code = ERR_UNAVAILABLE;
 	return error_prefix(err, "cannot reach the guest");
@@ -145,10 +145,11 @@ struct dial {
 	int dirfd, fd;
 	uint32_t port;
 	uint64_t deadline_ns;
-	struct buf request; /* the line, and the guest's first bytes */
+	struct buf request; /* the CONNECT line, and the first bytes for the guest */
 	struct answer answer;
 	struct loop_watch *watch;
-	struct loop_watch *timer; /* the time to try the full backlog again, or to give up */
+	struct loop_watch *timer; /* fires when a full backlog is to be tried again, or when the
+				   * dial is given up */
 	reached_fn *done;
 	void *data;
 };
@@ -211,7 +212,8 @@ static int dial_set_timer(struct dial *d, uint64_t deadline_ns, loop_timer_fn *f
 	return d->timer ? 0 : -1;
 }
 
-/* Serves the duty in the broker. data: the workspace's descriptor; the question has the port. */
+/* Serves the broker's duty of connecting to the guest. data is the descriptor of the workspace. The
+ * request contains the port. */
 static int serve_dial(void *data, const struct broker_message *in, struct broker_message *out,
 		      struct error *err)
 {

@@ -20,7 +20,7 @@ enum guest_init guest_init_compare(const struct cache_kernel *kernel, struct err
 			  "there is no record of what the initrd of %s contains", kernel->name);
 		return GUEST_INIT_UNKNOWN;
 	}
-	/* The microagent-init that would be put into the kernel's initrd. */
+	/* Finds the microagent-init that would be put into the kernel's initrd today. */
 	path = program_find(cache_init_program(kernel->architecture), why);
 	if (!path)
 		return GUEST_INIT_UNKNOWN;

@@ -32,8 +32,8 @@ char *hasher_program(struct error *err)
 	return path;
 }
 
-/* The descriptors that cancel this thread's work. They are no parameter, because the code that
- * hashes is far below the calls that can be cancelled. */
+/* The descriptors that cancel the work of this thread; -1: none. They are not parameters, because
+ * the code that hashes is far below the calls that can be cancelled. */
 static _Thread_local int cancel_fds[2] = {-1, -1};
 
 int digest_cancel_by(int fd)
@@ -52,8 +52,8 @@ void digest_cancel_also_by(int fd)
 /* Reads the child's answer to its end and reaps it. */
 static int hasher_collect(struct proc *child, int from, struct buf *answer, struct error *err)
 {
-	/* A large file takes minutes, and a file on a file system that hangs would take for
-	 * ever. */
+	/* Large files take minutes, so the limit is generous. Without a limit, a file on a file
+	 * system that hangs would block this process for ever. */
 	uint64_t deadline = limit_deadline(LIMIT_DIGEST_MS);
 	struct pollfd slots[] = {{.fd = from, .events = POLLIN},
 				 {.fd = cancel_fds[0], .events = POLLIN},
@@ -105,8 +105,8 @@ static int run_hasher(int fd, enum digest_part part, struct buf *answer, struct 
 	return status;
 }
 
-/* Computes a digest. The virtual machine gets the descriptor afterwards, and its offset must not
- * have moved: so the hasher opens the same file anew. */
+/* Computes a digest. Hashes another descriptor of the same file, because the virtual machine gets
+ * fd afterwards, and the offset of fd must not have moved. */
 static int compute(int fd, enum digest_part part, char out[DIGEST_TEXT], struct error *err)
 {
 	autobuf struct buf answer = BUF_INIT(4096);
@@ -118,7 +118,7 @@ static int compute(int fd, enum digest_part part, char out[DIGEST_TEXT], struct 
 		return error_errno(err, errno, "cannot be read");
 	if (run_hasher(own, part, &answer, err) < 0)
 		return -1;
-	/* The answer is the digest, then the end of the line or the name of the file. */
+	/* The answer is the digest, followed by a newline or by the name of the file. */
 	memcpy(digest, buf_bytes(&answer), answer.len < 64 ? answer.len : 64);
 	if (part == DIGEST_INIT && strcmp(digest, "!\n") == 0) {
 		error_set(err, ERR_IO, "a part of it is missing at its end");

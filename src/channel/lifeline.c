@@ -10,7 +10,7 @@
 
 #include "base/fd.h"
 
-/* The near ends of this process. */
+/* The near ends of all lifelines that this process holds. */
 static struct {
 	pthread_mutex_t lock;
 	int *fds;
@@ -28,8 +28,8 @@ static void in_parent(void)
 	pthread_mutex_unlock(&held.lock);
 }
 
-/* Called in a forked child. The lifelines are the parent's: to close a copy sends nothing to the
- * other side. */
+/* Called in a forked child, where it closes the copies of the near ends. The lifelines belong to
+ * the parent: closing a copy sends nothing to the other side. */
 static void in_child(void)
 {
 	for (size_t i = 0; i < held.count; i++)
@@ -82,7 +82,8 @@ int lifeline_open(int *near_end, int *far_end, struct error *err)
 	return 0;
 }
 
-/* Forgets a near end. The lock must be held. Returns whether fd was a near end of this process. */
+/* Removes fd from the list of near ends. The caller holds the lock. Returns whether fd was in the
+ * list. */
 static bool forget(int fd)
 {
 	for (size_t i = 0; i < held.count; i++) {
@@ -94,8 +95,9 @@ static bool forget(int fd)
 	return false;
 }
 
-/* Ends a lifeline. One lock covers both steps, so that no child is forked between them with a copy
- * that is not in the list any more. */
+/* Ends a lifeline. If goes_on is true, the machine is told to go on without it. One lock covers
+ * both steps, so that no child is forked between them: it would have a copy of a near end that is
+ * no longer in the list. */
 static void end_line(int *near_end, bool goes_on)
 {
 	pthread_mutex_lock(&held.lock);

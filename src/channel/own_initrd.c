@@ -54,7 +54,7 @@ static int explain(const char *kernel, struct error *why, struct error *err)
 		why,
 		"%s has no initrd beside it, which must carry the guest's init, and none can be made for it",
 		kernel);
-	why->errnum = 0; /* the missing file is not one that the caller named */
+	why->errnum = 0; /* the missing file is not a file that the caller named */
 	if (why->code == ERR_NOT_FOUND)
 		error_reason(why, REASON_NO_INITRD, kernel);
 	return error_copy(err, why);

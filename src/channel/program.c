@@ -11,8 +11,8 @@
 #include "base/platform/process.h"
 #include "base/program.h"
 
-/* Returns the directory of the shared library. NULL in programs that contain this code themselves:
- * their own directory has been searched already. */
+/* Returns the directory of the shared library. Returns NULL in a program that contains this code
+ * itself: its own directory is searched anyway. */
 static char *library_dir(void)
 {
 	static const char here;
@@ -41,14 +41,15 @@ static char *in_dir(const char *dir, const char *program)
 
 char *program_find(const char *program, struct error *err)
 {
-	/* From <prefix>/lib/libmicroagent.so.0 or <prefix>/lib/<architecture>/ to <prefix>/bin. */
+	/* From the directory of the library, <prefix>/lib or <prefix>/lib/<architecture>, to
+	 * <prefix>/bin. */
 	static const char *const bins[] = {"../bin", "../../bin"};
 	autofree char *library = library_dir();
 	autofree char *beside = path_of_executable_dir(NULL);
 	char *path = NULL;
 
-	/* The library's own programs come first: the running program may be /usr/bin/python3, with
-	 * another version beside it. */
+	/* The programs of the library's own version come first. The running program may be
+	 * /usr/bin/python3, which may have programs of another version beside it. */
 	for (size_t i = 0; library && !path && i < ARRAY_SIZE(bins); i++) {
 		autofree char *bin = path_join(library, bins[i], NULL);
 

@@ -42,7 +42,8 @@ static int bind_published(const struct sockaddr_storage *address)
 	autoclose int fd = descriptor_socket(address->ss_family, SOCK_STREAM, 0, true);
 	int on = 1;
 
-	/* The socket for "::" must not include 0.0.0.0, which a machine may publish too. */
+	/* The socket for "::" must not include 0.0.0.0, because the machine may publish a port
+	 * there too. */
 	if (fd < 0 ||
 	    (address->ss_family == AF_INET6 &&
 	     setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof(on)) < 0) ||
@@ -133,8 +134,9 @@ int publish_check(const json_t *forwards, struct error *err)
 		if (fd >= 0 &&
 		    bind(fd, (const struct sockaddr *)&list.at[0], address_length(&list.at[0])) <
 			    0 &&
-		    (errno == EADDRNOTAVAIL || errno == EINVAL)) /* EINVAL: fe80::1 without a
-								  * link */
+		    (errno == EADDRNOTAVAIL || errno == EINVAL)) /* EINVAL: a link-local address
+								  * without its interface, such as
+								  * fe80::1 */
 			return error_set(
 				err, ERR_INVALID,
 				"config.network.portForwards[%zu].host must be an address of this host, and %s is not one",

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * This uses poll() and not the epoll loop, because stdin and stdout may be regular files, which
+ * Passes stdin, output and signals between the caller's descriptors and a command in the guest.
+ *
+ * The pump uses poll() and not the epoll loop, because stdin and stdout may be regular files, which
  * epoll refuses.
  *
- * The caller's descriptors stay blocking: the flag belongs to the open description, which a shell
- * shares. So nothing is read or written before poll() has said that it will not block, and each
- * write has no more bytes than surely fit (fd_write_some()). poll() does not know that a read from
- * the terminal stops a job in the background: see base/job_control.h.
+ * The caller's descriptors stay blocking: the flag O_NONBLOCK belongs to the open file description,
+ * which a shell shares. So nothing is read or written before poll() has said that it will not
+ * block, and each write has no more bytes than surely fit (fd_write_some()). poll() does not tell
+ * whether a read from the terminal would stop a job in the background: see base/job_control.h.
  */
 #include "channel/pump.h"
 
@@ -41,32 +43,33 @@ struct pump {
 	struct calls *calls; /* the calls of the connection */
 	struct agent_call *call;
 	const struct microagent_streams *streams;
-	const struct microagent_terminal *terminal; /* NULL: none */
+	const struct microagent_terminal *terminal; /* NULL: the command has no terminal */
 	const struct pump_guest *guest;
-	unsigned dialled;      /* how often it has connected again without any progress */
-	uint64_t stdin_taken;  /* by the agent, at the last check */
+	unsigned dialled;      /* number of new connections without any progress since */
+	uint64_t stdin_taken;  /* bytes of stdin that the agent had taken at the last check */
 	struct call_item item; /* the output that is being written */
-	size_t written;	       /* how many of its bytes have been written */
+	size_t written;	       /* number of bytes of the item that have been written */
 	bool has_item;
 	bool in_open;	/* stdin has not ended */
-	bool lost[2];	/* output for stdout, or stderr, is dropped */
-	bool unread;	/* output was dropped because its reader took none of it in time */
-	bool cancelled; /* the exit of a cancelled command is awaited */
-	bool asked;	/* SIGINT, SIGTERM or SIGHUP was passed on: the caller wants an end */
+	bool lost[2];	/* whether output for stdout, or for stderr, is dropped */
+	bool unread;	/* whether output was dropped because its reader took none of it in time */
+	bool cancelled; /* the command was cancelled, and its exit is awaited */
+	bool asked;	/* SIGINT, SIGTERM or SIGHUP was passed on, so the caller wants an end */
 	bool done;	/* `end` is known */
 	enum microagent_end end;
-	uint64_t deadline_ns; /* for a cancelled command; UINT64_MAX: none */
+	uint64_t deadline_ns; /* when a cancelled command is given up; UINT64_MAX: never */
 	uint64_t watch_ns;    /* when the watch for pauses begins; UINT64_MAX: never, or it has
-			       * begun */
+			       * begun already */
 	int pause_fd;	      /* the descriptor of the watch for pauses; -1: none */
 	bool was_started;
 	uint64_t patience_ms;
 	uint64_t overdue_ns; /* when the agent must have reported the start, and later the exit;
 			      * UINT64_MAX: never */
 	uint64_t expires_ns; /* when the timeout of the command passes; UINT64_MAX: never */
-	uint64_t hung_up_ns; /* when the connection was lost while an item was being written, or was
-			      * last tried again; 0: it was not */
-	uint64_t taken_ns;   /* when the reader took the last bytes, or was first offered some */
+	uint64_t hung_up_ns; /* when the connection was lost while an item was being written, or
+			      * when it was last tried again; 0: the connection was not lost */
+	uint64_t taken_ns;   /* when the reader last took bytes, or when it was first offered
+			      * some */
 };
 
 static int output_fd(const struct pump *p)
@@ -79,7 +82,8 @@ static bool pump_is_paused(const struct pump *p)
 	return p->guest->is_paused && p->guest->is_paused(p->guest->data);
 }
 
-/* Ends the command early: at once, or by asking the agent and waiting for the exit. */
+/* Ends the command early. A command that cannot be cancelled now is left at once. Otherwise the
+ * agent is asked to cancel the command, and its exit is awaited. */
 static int pump_stop(struct pump *p, enum microagent_end why, struct error *err)
 {
 	if (p->cancelled)
@@ -135,9 +139,10 @@ static int write_item(struct pump *p, struct error *err)
 	return 0;
 }
 
-/* Returns the time until which a reader that takes nothing is waited for. A reader has any amount
- * of time until the command is to end: by its timeout, by a cancel, or by a signal that asks for
- * the end (a program with readers of its own may use such a signal differently). */
+/* Returns the time until which the pump waits for a reader that takes nothing. A reader has any
+ * amount of time until the command is to end: by its timeout, by a cancel, or by a signal that asks
+ * for the end. Such a signal does not count for a program with readers of its own, which may use it
+ * for something else. */
 static uint64_t reader_by_ns(const struct pump *p)
 {
 	uint64_t patient = p->taken_ns + limit_get(LIMIT_UNREAD_MS) * NS_PER_MS;
@@ -156,8 +161,8 @@ static uint64_t reader_by_ns(const struct pump *p)
 	return patient < last ? patient : last;
 }
 
-/* Returns when to look whether the machine still lives, after the connection was lost: a reader that
- * takes nothing must not hide that the machine has ended. */
+/* Returns when to check whether the machine still lives, after the connection was lost. Without
+ * this check, a reader that takes nothing would hide that the machine has ended. */
 static uint64_t next_look_ns(const struct pump *p)
 {
 	if (!p->has_item || !p->hung_up_ns)
@@ -165,8 +170,8 @@ static uint64_t next_look_ns(const struct pump *p)
 	return max_u64(p->taken_ns, p->hung_up_ns) + limit_get(LIMIT_UNREAD_MS) * NS_PER_MS;
 }
 
-/* Returns whether the command can go on by another connection. The connection that tells this is
- * closed again: reconnect() makes one when the item is written. */
+/* Returns whether the command can go on over another connection. Closes the connection that was
+ * opened as a test; reconnect() opens another one when the item is written. */
 static bool can_connect(const struct pump *p)
 {
 	struct error ignored;
@@ -190,15 +195,16 @@ static int give_up_reader(struct pump *p, struct error *err)
 		p->hung_up_ns = now;
 		return 0;
 	}
-	/* Drops the output that the reader has not taken, and all later output, so that the exit
-	 * arrives, or the end of the connection. */
+	/* Drops the output that the reader has not taken, and all later output. So the exit of the
+	 * command, or the end of the connection, can be read. */
 	p->unread = true;
 	p->has_item = false;
 	p->lost[MICROAGENT_STDOUT] = p->lost[MICROAGENT_STDERR] = true;
 	return is_late && now < p->expires_ns ? pump_stop(p, MICROAGENT_CANCELLED, err) : 0;
 }
 
-/* Called when the connection is lost. Makes another for a command that can continue without one. */
+/* Called when the connection is lost. Opens another one if the command can be resumed; else
+ * ERR_UNAVAILABLE. */
 static int reconnect(struct pump *p, struct error *err)
 {
 	struct error why = {0};
@@ -207,8 +213,8 @@ static int reconnect(struct pump *p, struct error *err)
 	error_set(&why, ERR_UNAVAILABLE, "the connection to the guest was lost");
 	while (p->guest->dial && calls_can_resume(p->calls) && fd < 0 &&
 	       why.code == ERR_UNAVAILABLE && p->dialled < limit_get(LIMIT_REDIALS)) {
-		/* The delay grows with each attempt. A cancelled command needs the connection too:
-		 * the agent has to be told of the cancel. */
+		/* The delay grows with each attempt. A cancel does not end it for a command that is
+		 * cancelled already: the agent must still be told of the cancel. */
 		struct pollfd cancel = {.fd = p->cancelled ? -1 : p->streams->cancel,
 					.events = POLLIN};
 
@@ -224,14 +230,14 @@ static int reconnect(struct pump *p, struct error *err)
 	return p->terminal && p->call->started ? calls_resize(p->calls, p->call, err) : 0;
 }
 
-/* Takes items until one has output to write, or there are no more. */
+/* Takes items until one of them has output to write, or until there are no more. */
 static int pump_take_items(struct pump *p, struct error *err)
 {
 	while (!p->has_item && !p->done) {
 		int got = calls_next(p->calls, &p->item, err);
 		uint64_t stdin_taken = calls_stdin_taken(p->calls, p->call);
 
-		/* A connection that carried only stdin has made progress too. */
+		/* A connection that carried nothing but stdin has made progress too. */
 		if (stdin_taken > p->stdin_taken)
 			p->dialled = 0;
 		p->stdin_taken = stdin_taken;
@@ -276,12 +282,13 @@ static int read_stdin(struct pump *p, struct error *err)
 	size_t room = calls_stdin_room(p->calls, p->call);
 	ssize_t n;
 
-	/* Items that were queued since may have used the room; a read of 0 bytes would look like
-	 * the end. */
+	/* Items that were queued since poll() may have used up the room. A read of 0 bytes would
+	 * look like the end of stdin. */
 	if (room == 0)
 		return 0;
-	/* A signal that has come meanwhile is passed on first, since it may not be sent again after
-	 * the stop. And a job that was told to end must not stop before it has ended. */
+	/* Stops this job if it may not read, being in the background. A signal that has arrived
+	 * meanwhile is passed on before, since it may not be sent again after the stop. A job that
+	 * was told to end must not stop before it has ended. */
 	if (is_in_background(p->streams->in) && (p->asked || has_signal(p) || job_stop(SIGTTIN)))
 		return 0;
 	n = read(p->streams->in, bytes, room);
@@ -294,8 +301,8 @@ static int read_stdin(struct pump *p, struct error *err)
 		return calls_stdin(p->calls, p->call, bytes, (size_t)n, err);
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return 0;
-	/* The end of the input. Any other failure ends reading too: a terminal that went away is no
-	 * failure of the command. */
+	/* This is the end of the input. Any other failure ends the reading too: if a terminal went
+	 * away, this is no failure of the command. */
 	p->in_open = false;
 	return calls_stdin_close(p->calls, p->call, err);
 }
@@ -313,8 +320,9 @@ static void set_slots(const struct pump *p, struct pollfd slots[SLOT_COUNT])
 		agent |= POLLIN;
 	if (!ended && !p->hung_up_ns && p->calls->out.len > 0)
 		agent |= POLLOUT;
-	/* While an item is being written, only the loss of the connection is waited for (POLLHUP),
-	 * and once: a second time would make this a busy loop. */
+	/* While an item is being written, the pump waits only for the loss of the connection
+	 * (POLLHUP), and only until it is noticed: after that, poll() would return at once each
+	 * time. */
 	slots[SLOT_AGENT] = (struct pollfd){
 		.fd = agent || (p->has_item && !ended && !p->hung_up_ns) ? p->connection->fd : -1,
 		.events = agent};
@@ -329,14 +337,14 @@ static void set_slots(const struct pump *p, struct pollfd slots[SLOT_COUNT])
 	slots[SLOT_PAUSE] = (struct pollfd){.fd = p->pause_fd, .events = POLLIN};
 }
 
-/* Returns the timeout of the command that the guest was given; 0: none. */
+/* Returns the timeout that the guest was given for the command, in milliseconds; 0: none. */
 static uint64_t timeout_ms(const struct pump *p)
 {
 	return p->call->exec ? (uint64_t)p->call->exec->timeout_seconds * 1000 : 0;
 }
 
-/* Sets when the guest is overdue. A guest that was asked and does not answer is not awaited for
- * ever. But time in which its messages wait for the caller's reader does not count. */
+/* Sets when the guest is overdue, so that a guest that does not answer is not awaited for ever.
+ * Time in which the guest's messages wait for the caller's reader does not count. */
 static void set_overdue(struct pump *p, uint64_t now)
 {
 	uint64_t late_ms = timeout_ms(p) + limit_get(LIMIT_EXEC_LATE_MS);
@@ -354,7 +362,7 @@ static void set_overdue(struct pump *p, uint64_t now)
 		p->overdue_ns = UINT64_MAX;
 }
 
-/* Waits until something can be done, at most until a deadline. */
+/* Waits until something can be done, but not beyond the next deadline. */
 static int wait_slots(struct pump *p, struct pollfd slots[SLOT_COUNT], struct error *err)
 {
 	uint64_t now = clock_mono_ns(), until = p->deadline_ns;
@@ -364,7 +372,7 @@ static int wait_slots(struct pump *p, struct pollfd slots[SLOT_COUNT], struct er
 	if (p->guest->watch_pauses && now >= p->watch_ns) {
 		p->watch_ns = UINT64_MAX;
 		p->pause_fd = p->guest->watch_pauses(p->guest->data);
-		/* Looks once for a pause that began before the watch. */
+		/* Checks once whether a pause began before the watch. */
 		(void)pump_is_paused(p);
 	}
 	if (p->watch_ns < until)
@@ -382,7 +390,7 @@ static int wait_slots(struct pump *p, struct pollfd slots[SLOT_COUNT], struct er
 			"the guest agent has not reported the end of the command, whose timeout of %lld s has passed",
 			(long long)timeout_ms(p) / 1000);
 	}
-	/* The caller closes the connection next, which ends the command too. */
+	/* After this, the caller closes the connection, which also ends the command. */
 	p->done = now >= p->deadline_ns;
 	if (until != UINT64_MAX) {
 		uint64_t left = until > now ? (until - now) / NS_PER_MS + 1 : 0;
@@ -406,9 +414,9 @@ static int pump_round(struct pump *p, struct error *err)
 	struct pollfd slots[SLOT_COUNT];
 	short agent;
 
-	/* Called before the wait: messages that came together with earlier ones (for example after
-	 * the command's start, if the caller waited only for that) make no socket readable
-	 * again. */
+	/* Takes items before the wait. Messages that arrived together with earlier ones do not make
+	 * the socket readable again. For example, the caller may have waited only for the start of
+	 * the command, and more came with it. */
 	if (pump_take_items(p, err) < 0)
 		return -1;
 	if (p->done)
@@ -435,8 +443,8 @@ static int pump_round(struct pump *p, struct error *err)
 	if ((agent & (POLLOUT | POLLERR)) && !p->hung_up_ns &&
 	    connection_send(p->connection, err) < 0)
 		return -1;
-	/* Not while an item is being written: its bytes are in the memory that would be read
-	 * into. */
+	/* Nothing is received while an item is being written: the item's bytes are in the buffer
+	 * that would be overwritten. */
 	if ((agent & (POLLIN | POLLHUP | POLLERR)) && !p->has_item &&
 	    connection_receive(p->connection, err) < 0)
 		return -1;
@@ -467,7 +475,7 @@ int pump_run(struct connection *connection, struct agent_call *call,
 	while (result == 0 && !p.done)
 		result = pump_round(&p, err);
 	/* A resumable command must not go on without this process. If the release does not arrive,
-	 * the command ends when its grace time is over. */
+	 * the command ends when its grace period is over. */
 	if (calls_release(p.calls, NULL) == 0)
 		connection_send(p.connection, NULL);
 	if (result < 0)

@@ -10,8 +10,8 @@
 #include "base/platform/system.h"
 #include "channel/agent_message.h"
 
-/* The most that is queued for a guest that does not read. Beyond it the guest is not told any more
- * how far its output was taken, so that the queue does not grow. */
+/* The most bytes that may be queued for a guest that does not read. If there are more, the guest is
+ * no longer told how much of its output was taken, so that the queue does not grow. */
 #define QUEUE_MOST ((size_t)512 * 1024)
 
 int resumption_begin(struct resumption *r, uint64_t number, struct error *err)
@@ -23,8 +23,8 @@ int resumption_begin(struct resumption *r, uint64_t number, struct error *err)
 	*r = (struct resumption){
 		.on = true,
 		.number = number,
-		/* Less than the agent would take: all of it is sent again on each new connection,
-		 * which may break soon and has to carry output too. */
+		/* Holds less than the agent would take. All of it is sent again on each new
+		 * connection, which may break soon and must carry output too. */
 		.kept = BUF_INIT((size_t)limit_get(LIMIT_STDIN_AGAIN_BYTES)),
 	};
 	for (size_t i = 0; i < sizeof(bytes); i++)

@@ -15,18 +15,19 @@
 #include "base/platform/waitable.h"
 #include "channel/connection.h"
 
-/* A thread and its request. */
+/* A thread that waits for the end of its request. */
 struct waiter {
-	struct agent_call call; /* first member: calls_next() returns its address */
+	struct agent_call call; /* the first member, because the address of the call is also that of
+				 * the waiter */
 	const struct shared_request *request;
-	int wake; /* wake_open(): its call has ended, the connection has broken, or it becomes the
-		   * leader */
+	int wake; /* from wake_open(); raised when the call has ended, when the connection has
+		   * broken, or when this waiter becomes the leader */
 	size_t in_sent;
 	bool in_closed;
 	uint64_t deadline_ns; /* the deadline of the request, later that of the confirmation */
-	bool refused;	      /* its callback refused output */
-	bool stopping;	      /* its command is being ended */
-	bool given_up;	      /* the end was not confirmed */
+	bool refused;	      /* the callback of the request refused output */
+	bool stopping;	      /* the command is being ended early */
+	bool given_up;	      /* the guest did not confirm the end of the command */
 	bool timed_out, cancelled;
 	struct list_link link;
 };
@@ -35,9 +36,10 @@ struct shared_connection {
 	pthread_mutex_t lock;
 	struct connection connection;
 	struct list waiters;
-	struct waiter *leader;	   /* the waiter that reads; NULL: none */
-	bool retired;		   /* it takes no more requests: a command was left on it */
-	bool broken;		   /* `why` has the reason */
+	struct waiter *leader;	   /* the waiter that reads from the connection; NULL: none */
+	bool retired;		   /* the connection takes no more requests, because an unfinished
+				    * command was left on it */
+	bool broken;		   /* the connection is of no more use, for the reason `why` */
 	uint64_t dial_deadline_ns; /* when the guest must have been reached */
 	struct error why;
 };
@@ -132,7 +134,8 @@ static void shared_receive(struct shared_connection *shared)
 
 /* --- one request ----------------------------------------------------------------------------- */
 
-/* Queues the next part of a waiter's stdin, as much as the agent and the queue take. */
+/* Queues the next part of a waiter's stdin, as much as the agent and the queue can take. Closes
+ * stdin after the last part. */
 static int queue_stdin(struct shared_connection *shared, struct waiter *w, struct error *err)
 {
 	const struct shared_request *request = w->request;
@@ -155,8 +158,8 @@ static int queue_stdin(struct shared_connection *shared, struct waiter *w, struc
 	return calls_stdin_close(&shared->connection.calls, &w->call, err);
 }
 
-/* Sends until the connection takes no more, or the queue is empty. If bytes are left, the leader
- * must be woken: its poll() may not be waiting for room yet. */
+/* Sends until the connection takes no more, or until the queue is empty. If bytes are left, wakes
+ * the leader, whose poll() may not be waiting yet for the connection to become writable. */
 static void push_queued(struct shared_connection *shared, const struct waiter *w)
 {
 	struct buf *out = &shared->connection.calls.out;
@@ -166,8 +169,8 @@ static void push_queued(struct shared_connection *shared, const struct waiter *w
 	bool more;
 
 	do {
-		/* The leading thread sees that a command has taken some of its stdin. It queues
-		 * more for the command's waiter, which need not wake up. */
+		/* The leader sees first that a command has taken some of its stdin. It queues more
+		 * for the command's waiter, so that the waiter need not wake up. */
 		before = out->len;
 		list_each (each, &shared->waiters, link)
 			if (!shared->broken && queue_stdin(shared, each, &why) < 0)
@@ -180,7 +183,7 @@ static void push_queued(struct shared_connection *shared, const struct waiter *w
 		wake_raise(shared->leader->wake);
 }
 
-/* Ends the command before its time. */
+/* Ends the command of a waiter early. Sets *why to true. */
 static void stop_early(struct shared_connection *shared, struct waiter *w, bool *why)
 {
 	struct error err = {0};
@@ -189,8 +192,8 @@ static void stop_early(struct shared_connection *shared, struct waiter *w, bool 
 		return;
 	*why = true;
 	w->stopping = true;
-	/* A guest that has not even accepted the connection confirms nothing. The cancel is queued
-	 * behind the request, in case the guest accepts later. */
+	/* A guest that has not even accepted the connection will confirm nothing. The cancel is
+	 * queued behind the request, in case the guest accepts the connection later. */
 	w->given_up = w->request->hasty || !shared->connection.calls.reached;
 	w->deadline_ns = limit_deadline(LIMIT_CANCEL_MS);
 	if (calls_cancel(&shared->connection.calls, &w->call, &err) < 0)
@@ -246,7 +249,7 @@ static void wait_round(struct shared_connection *shared, struct waiter *w)
 		(struct pollfd){.fd = w->stopping ? -1 : w->request->cancel, .events = POLLIN};
 	slots[SLOT_GUEST] = (struct pollfd){.fd = shared->leader == w ? shared->connection.fd : -1,
 					    .events = events};
-	/* Waits without the lock; the leader waits for the connection too. */
+	/* Waits without holding the lock. The leader also waits for the connection. */
 	pthread_mutex_unlock(&shared->lock);
 	if (poll(slots, SLOT_COUNT, timeout_ms) < 0)
 		for (int i = 0; i < SLOT_COUNT; i++)
@@ -277,8 +280,8 @@ static int shared_join(struct shared_connection *shared, struct waiter *w, struc
 	return 0;
 }
 
-/* Every return from shared_connection_run() calls this: another waiter must read for those that
- * stay. */
+/* Every return from shared_connection_run() calls this. If the leader leaves, another waiter must
+ * read for the remaining ones. */
 static void shared_leave(struct shared_connection *shared, struct waiter *w)
 {
 	const struct waiter *first;
@@ -384,7 +387,7 @@ bool shared_connection_is_usable(struct shared_connection *shared)
 	bool usable;
 
 	pthread_mutex_lock(&shared->lock);
-	/* If there is a waiter, it handles what has arrived. */
+	/* If there are waiters, they handle what has arrived. */
 	if (list_is_empty(&shared->waiters) && !shared->broken)
 		shared_receive(shared);
 	usable = !shared->broken && !shared->retired;

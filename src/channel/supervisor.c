@@ -19,12 +19,13 @@
 #include "channel/lifeline.h"
 #include "channel/program.h"
 
-/* Descriptors of the child, beside 0, 1 and 2. The option texts name them. */
+/* The child's descriptors beside 0, 1 and 2. The texts of its options name these numbers. */
 enum child_fd { CHILD_LIFELINE = 3, CHILD_EVENTS = 4 };
 
 #define EVENT_LINE_MAX 65536u
 
-/* Returns the value of $MICROAGENT_QEMU_SUPERVISOR for "qemu". */
+/* Returns the value of the variable for a backend, such as $MICROAGENT_QEMU_SUPERVISOR for "qemu".
+ * Returns NULL if the variable is unset or empty. */
 static const char *from_environment(const char *backend)
 {
 	char name[64] = "MICROAGENT_";
@@ -61,7 +62,7 @@ char *supervisor_find(const char *backend, struct error *err)
 	return program_find(program, err);
 }
 
-/* Returns a descriptor for a supervisor's stdin, from which it reads the request. */
+/* Returns a new descriptor that a supervisor gets as stdin, and from which it reads the request. */
 static int request_fd(const json_t *request, struct error *err)
 {
 	autofree char *text = json_line(request, err);
@@ -76,8 +77,8 @@ static int request_fd(const json_t *request, struct error *err)
 
 #define WAIT_MS 200
 
-/* Waits for the first byte (or the end) of fd, or the end of the supervisor. Returns 1 if it came;
- * 0 if wait->cancel or the deadline came first. */
+/* Waits for the first byte of fd, for the end of fd, or for the end of the supervisor. Returns 1 if
+ * one of these came, and 0 if wait->cancel or the deadline came first. */
 static int wait_answer(int fd, const struct proc *proc, const struct supervisor_wait *wait,
 		       struct error *err)
 {
@@ -105,9 +106,9 @@ static int wait_answer(int fd, const struct proc *proc, const struct supervisor_
 }
 
 /*
- * Reads the answer until the supervisor ends; all that it wrote is there by then. The end of the
+ * Reads the answer until the supervisor ends; all that it wrote has arrived by then. The end of the
  * pipe may come later: another thread of the caller may have forked while this process had the
- * writing end, and that child keeps it as long as it lives.
+ * writing end. That child keeps the writing end as long as it lives.
  */
 static int read_to_its_end(int fd, const struct proc *proc, struct buf *text, struct error *err)
 {
@@ -149,7 +150,7 @@ static json_t *supervisor_take_answer(int fd, int notes, struct proc *proc, int 
 	if (proc_wait(proc, UINT64_MAX, &code, err) < 0)
 		return NULL;
 	if (text.len == 0) {
-		/* The supervisor ended without an answer on stdout: only the last part of its
+		/* The supervisor ended without an answer on stdout. Only the last part of its
 		 * stderr can say why. */
 		char said[NOTES_SHOWN + 1];
 		off_t size = lseek(notes, 0, SEEK_END);
@@ -269,7 +270,8 @@ int supervisor_run_start(const char *path, const json_t *request, const char *op
 				      {notes, 2},
 				      {far_end, CHILD_LIFELINE},
 				      {events_write, CHILD_EVENTS}};
-	/* A session of its own: only this process gets Ctrl-C, and then cuts the lifeline. */
+	/* Runs the supervisor in a session of its own. So only this process gets Ctrl-C; it then
+	 * cuts the lifeline. */
 	const struct proc_spec spec = {
 		.argv = argv, .fds = fds, .nfds = ARRAY_SIZE(fds), .new_session = true};
 	struct proc proc = PROC_NONE;
@@ -293,7 +295,8 @@ int supervisor_run_start(const char *path, const json_t *request, const char *op
 	return 0;
 }
 
-/* Takes an event from the queue. Returns 1 if a whole line was in the queue. */
+/* Takes an event from the queue. Returns 1 if there was one, 0 if there is no whole line in the
+ * queue, -1 on an error. */
 static int queued_event(struct supervisor_run *run, json_t **event, struct error *err)
 {
 	const uint8_t *bytes = buf_bytes(&run->queued);
@@ -357,15 +360,15 @@ void supervisor_run_free(struct supervisor_run *run)
 	int code;
 
 	supervisor_run_cut(run);
-	/* No one reads events any more; a full pipe must not block the supervisor. */
+	/* Nobody reads events any more. A full pipe must not block the supervisor. */
 	if (run->events >= 0)
 		close(steal_fd(&run->events));
 	if (run->answer >= 0)
 		close(steal_fd(&run->answer));
 	if (run->notes >= 0)
 		close(steal_fd(&run->notes));
-	/* The supervisor is not killed: it removes what the machine left, within deadlines of its
-	 * own. */
+	/* The supervisor is not killed. It removes what the machine left, within its own
+	 * deadlines. */
 	if (run->proc.pid > 0)
 		proc_wait(&run->proc, UINT64_MAX, &code, NULL);
 	buf_free(&run->queued);
