@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Makes a call's result from its arguments. */
+/* Reads the arguments of a call, and builds the result of the call. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -144,12 +144,12 @@ json_t *tool_answer(struct mcp_call *call)
 
 /* --- a command's end ------------------------------------------------------------------------- */
 
-/* One stream of a command while it is put into an answer. */
+/* One output stream of a command, while it is put into an answer. */
 struct told_stream {
 	struct mcp_call *call;
 	struct mcp_answer *answer;
 	struct captured_stream *stream;
-	const char *session, *name; /* "stdout" */
+	const char *session, *name; /* name: "stdout" or "stderr" */
 	unsigned number;
 	bool is_stderr, cut;
 };

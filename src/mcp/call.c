@@ -56,7 +56,7 @@ static void take_out(struct mcp_calls *calls, struct mcp_call *call)
 	calls->under_way--;
 }
 
-/* Answers the call, unless the client does not wait for the answer any more. */
+/* Sends the answer of a call, unless the client no longer waits for it. Frees the call. */
 static void end_call(struct mcp_calls *calls, struct mcp_call *call, json_t *result)
 {
 	bool wanted;
@@ -107,10 +107,10 @@ static struct mcp_call *call_with_id(const struct mcp_calls *calls, const json_t
 	return NULL;
 }
 
-/* Enters the call. Returns 1 if the call needs a new thread; 0 if it waits for one; -1 with an
- * error. A client that has got an answer, or has cancelled a call, may call again before the thread
- * of that call has ended. The number of threads is limited too: above the limit a call waits for a
- * thread. */
+/* Puts the call into a list. Returns 1 if the call needs a new thread, 0 if it waits for a thread,
+ * -1 on an error. A client that has got an answer, or has cancelled a call, may call again before
+ * the thread of that call has ended. So there may be more threads than calls under way, up to a
+ * limit; above the limit a call waits for a thread. */
 static int enter_call(struct mcp_calls *calls, struct mcp_call *call, struct error *err)
 {
 	uint64_t most = limit_get(LIMIT_MCP_CALLS);
@@ -158,8 +158,8 @@ int call_begin(struct mcp_calls *calls, struct mcp_call *call, struct error *err
 	return error_errno(err, failed, "thread");
 }
 
-/* Drops a call for which nobody waits any more. A call without a thread is freed; otherwise its own
- * thread ends it. The caller holds the lock. */
+/* Drops a call whose answer is no longer wanted. Frees a call without a thread; any other call is
+ * ended by its own thread. The caller holds the lock. */
 static void drop_call(struct mcp_calls *calls, struct mcp_call *call, bool has_thread)
 {
 	take_out(calls, call);

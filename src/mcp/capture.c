@@ -51,7 +51,8 @@ void mcp_capture_take(struct mcp_capture *capture, bool is_stderr, const void *b
 	}
 	if (first == len || capture->out_of_memory)
 		return;
-	/* The ring begins with the end of head, so that it is full from the start. */
+	/* The ring begins with the end of head, so that it is full from the start and never has
+	 * gaps. */
 	if (!stream->tail) {
 		const struct buf *head = &stream->head;
 
@@ -81,7 +82,7 @@ void captured_parts(struct captured_stream *stream, struct text_parts *out)
 {
 	uint8_t *ring = stream->tail;
 
-	if (ring) { /* rotated by two reversals of parts and one of the whole */
+	if (ring) { /* rotates the ring in place: reverses both of its parts, then the whole */
 		reverse_bytes(ring, ring + stream->tail_at);
 		reverse_bytes(ring + stream->tail_at, ring + stream->tail_room);
 		reverse_bytes(ring, ring + stream->tail_room);

@@ -13,7 +13,8 @@
 
 struct kept_output {
 	struct list_link link;
-	char uri[KEPT_URI_ROOM], session[64]; /* "": for `run` */
+	char uri[KEPT_URI_ROOM], session[64]; /* session: its name, or "" for output of the tool
+					       * `run` */
 	struct buf bytes;
 	uint64_t total;
 	bool is_text;
@@ -26,7 +27,7 @@ void mcp_kept_init(struct mcp_kept *kept)
 	pthread_mutex_init(&kept->lock, NULL);
 }
 
-/* Removes an output. The caller holds the lock. */
+/* Removes an output from the list and frees it. The caller holds the lock. */
 static void remove_output(struct mcp_kept *kept, struct kept_output *output)
 {
 	list_remove(&output->link);
@@ -163,8 +164,8 @@ static int parse_range(const char *query, struct range *range, struct error *err
 	return 0;
 }
 
-/* Returns where the next character begins, so that parts that follow each other have each character
- * once. */
+/* Returns the first position from `at` on at which a character begins. So consecutive parts have
+ * each character exactly once. */
 static size_t whole_characters(const struct kept_output *output, size_t at)
 {
 	const uint8_t *bytes = buf_bytes(&output->bytes);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The requests of a client in both eras. */
+/* Handles the requests of a client, in both eras of the protocol. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 #define META "io.modelcontextprotocol/"
 #define MODERN "2026-07-28"
 #define LEGACY "2025-11-25"
-/* How long a client may keep the list of tools. Resources may not be kept at all. */
+/* How long a client may keep the list of tools. Lists of resources may not be kept at all. */
 #define TOOLS_TTL_MS 3600000
 
 static const char *const versions[] = {MODERN,	     LEGACY,	   "2025-06-18",
@@ -35,7 +35,8 @@ static json_t *server_info(void)
 			 "microagent virtual machines", "version", microagent_version());
 }
 
-/* Adds how long the client may keep the result, in the era that knows such a time. */
+/* In the modern era, adds for how long the client may keep the result. The legacy era has no such
+ * field. Returns result. */
 static json_t *cacheable(const struct mcp_server *server, json_t *result, int64_t ttl_ms)
 {
 	if (server->era == ERA_MODERN) {
@@ -127,7 +128,8 @@ static void ping(struct asked *asked)
 	server_answer(asked->server, asked->request.id, json_object());
 }
 
-/* Checks a request of the modern era, which itself says everything about the protocol. */
+/* Checks a request of the modern era. Such a request itself has everything about the protocol, so
+ * there is no initialize. Returns false if the request was refused. */
 static bool enter_modern(struct asked *asked)
 {
 	const char *version = json_text(asked->request.meta, META "protocolVersion", NULL);
@@ -157,7 +159,8 @@ static bool enter_modern(struct asked *asked)
 
 /* --- tools ----------------------------------------------------------------------------------- */
 
-/* Refuses a cursor: each list is one page. */
+/* Refuses a request with a cursor, because each list is one page. Returns true if the request was
+ * refused. */
 static bool has_cursor(struct asked *asked)
 {
 	if (!json_object_get(asked->request.params, "cursor"))
@@ -293,7 +296,7 @@ static const struct method *method_of(const struct asked *asked)
 	return NULL;
 }
 
-/* Answers a request. `initialize` and `ping` may come before the era is known. */
+/* Answers a request. `initialize` and `ping` are allowed before the era is known. */
 static void answer_request(struct asked *asked)
 {
 	const char *name = asked->request.method;
@@ -313,7 +316,7 @@ static void answer_request(struct asked *asked)
 		refuse_request(asked, RPC_METHOD_NOT_FOUND, "there is no such method");
 }
 
-/* Handles one message, and takes over its reference. */
+/* Handles one message. Takes over the reference of the message. */
 static void take_one(struct mcp_server *server, json_t *message)
 {
 	struct asked asked = {.server = server, .message = message};
@@ -330,7 +333,7 @@ static void take_one(struct mcp_server *server, json_t *message)
 	json_decref(asked.message);
 }
 
-/* Handles a line. The requests of a batch are answered one by one, each when it ends. */
+/* Handles a line. The requests of a batch are answered separately, each when its call ends. */
 void server_take(struct mcp_server *server, const char *line, size_t len)
 {
 	json_auto_t *id = NULL;

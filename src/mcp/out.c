@@ -14,8 +14,8 @@
 #include "base/json.h"
 #include "base/limits.h"
 
-/* Waits until a few bytes can be written without blocking, as long as the client might still read.
- * Returns false if nobody reads any more. */
+/* Waits until a few bytes can be written without blocking. If the client has hung up or the server
+ * is to end, waits only a short time more. Returns false if nothing can be written. */
 static bool can_write(const struct mcp_out *out)
 {
 	struct pollfd slots[] = {{.fd = out->fd, .events = POLLOUT},
@@ -48,8 +48,8 @@ void out_free(struct mcp_out *out)
 	pthread_mutex_destroy(&out->words_lock);
 }
 
-/* Returns the message as a line with its newline, which the caller frees. Takes over the
- * message. */
+/* Returns the message as a line with a newline, which the caller frees; NULL without memory. Takes
+ * over the reference of the message. */
 static char *line_of(json_t *message)
 {
 	autofree char *line = message ? json_line(message, NULL) : NULL;
@@ -59,7 +59,7 @@ static char *line_of(json_t *message)
 	return line && asprintf(&whole, "%s\n", line) >= 0 ? whole : NULL;
 }
 
-/* Writes the line, or marks the stream as broken. The caller holds the lock. */
+/* Writes the line, or marks the stream as broken. The caller holds out->lock. */
 static void send_line(struct mcp_out *out, const char *line)
 {
 	size_t left = strlen(line);
@@ -104,8 +104,8 @@ static bool has_words(struct mcp_out *out)
 	return has;
 }
 
-/* Writes waiting words if the lock is free. No thread waits for the lock here: the thread that has
- * the lock looks for words again after it has released the lock. */
+/* Writes the waiting messages if the lock is free. Does not wait for the lock: the thread that
+ * holds the lock checks for waiting messages again after releasing it. */
 static void try_words(struct mcp_out *out)
 {
 	bool is_read = true;
@@ -143,7 +143,7 @@ void out_send_now(struct mcp_out *out, json_t *message)
 {
 	autofree char *word = line_of(message);
 
-	/* A longer message would wait for its reader when it is written. */
+	/* Writing a longer message could block until its reader makes room. */
 	if (!word || strlen(word) > PIPE_BUF)
 		return;
 	pthread_mutex_lock(&out->words_lock);

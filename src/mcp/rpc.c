@@ -7,11 +7,12 @@
 #include "base/json.h"
 #include "mcp/text.h"
 
-/* Finds the id of a request that is JSON, except that a number is too large or the nesting too
- * deep. */
+/* Finds the id of a request that json_load_nul() has refused, for example because a number is too
+ * large or the nesting is too deep. Returns NULL if there is no id. */
 static json_t *id_of_unread(const char *line, size_t len)
 {
-	static const double most_whole = 9007199254740992.0; /* a double has it exactly */
+	static const double most_whole = 9007199254740992.0; /* the largest number up to which a
+							      * double has every whole number */
 	json_auto_t *loose = json_loadb(line, len, JSON_ALLOW_NUL | JSON_DECODE_INT_AS_REAL, NULL);
 	json_t *id = json_object_get(loose, "id");
 	double number = json_real_value(id);
@@ -24,8 +25,8 @@ static json_t *id_of_unread(const char *line, size_t len)
 		       : NULL;
 }
 
-/* Loads a message. A NUL in a text is refused later, where the text is read, with its name and the
- * request's id. */
+/* Loads a message. A NUL in a text is not refused here, but where the text is read. So the error
+ * can have the name of the text and the id of the request. */
 json_t *rpc_load(const char *line, size_t len, enum rpc_code *code, json_t **id, struct error *err)
 {
 	json_t *message = json_load_nul(line, len, err);
@@ -63,7 +64,7 @@ int rpc_decode(const json_t *message, struct rpc_request *out, enum rpc_code *co
 		return error_set(err, ERR_INVALID, "jsonrpc must be \"2.0\"");
 	if (id && !is_rpc_id(id))
 		return error_set(err, ERR_INVALID, "id must be a string or an integer");
-	/* The server never asks the client anything. */
+	/* A result or an error is ignored, because the server never asks the client anything. */
 	if (!json_object_get(message, "method") &&
 	    (json_object_get(message, "result") || json_object_get(message, "error"))) {
 		out->method = NULL;
@@ -90,7 +91,7 @@ json_t *rpc_error(const json_t *id, enum rpc_code code, const char *text, json_t
 {
 	autobuf struct buf safe = BUF_INIT(0);
 
-	/* The text may have a part of the request in it, cut anywhere. */
+	/* The text may contain a part of the request, cut at any byte. */
 	if (text_escape(text, strlen(text), &safe, NULL) < 0) {
 		json_decref(data);
 		return NULL;

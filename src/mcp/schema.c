@@ -10,7 +10,7 @@
 #define OTHER "defs.json#/$defs/"
 #define DEPTH 16
 
-/* The Makefile makes these from schema/. */
+/* The files of schema/ as text; the Makefile makes these arrays. */
 extern const char schema_mcp[], schema_defs[];
 
 static json_t *definitions_of(const char *text, struct error *err)
@@ -25,13 +25,13 @@ json_t *schema_definitions(struct error *err)
 	return definitions_of(schema_mcp, err);
 }
 
-/* The two files that have definitions. */
+/* The definitions of the file that a schema is in, and those of defs.json. */
 struct definitions {
 	const json_t *own, *other;
 };
 
-/* Returns the definition that a reference means. If it is in the other file, `in` then has that
- * file as its own. */
+/* Returns the definition to which a reference points; NULL if there is none. If the definition is
+ * in defs.json, that file becomes in->own. */
 static const json_t *meant_by(struct definitions *in, const char *ref)
 {
 	if (strncmp(ref, OWN, strlen(OWN)) == 0)
@@ -42,7 +42,8 @@ static const json_t *meant_by(struct definitions *in, const char *ref)
 	return json_object_get(in->own, ref + strlen(OTHER));
 }
 
-/* Returns the schema with every reference replaced by its definition. */
+/* Returns a copy of the schema in which every reference is replaced by its definition. Returns NULL
+ * if a reference is unknown or the nesting is too deep. */
 static json_t *with_all(struct definitions in, const json_t *schema, int depth)
 {
 	const char *ref = json_string_value(json_object_get(schema, "$ref")), *key;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The thread that reads, and the end of the server. */
+/* The thread that reads the client's messages, and the end of the server. */
 #include "mcp/server.h"
 
 #include <errno.h>
@@ -18,7 +18,7 @@
 
 #define READ_BYTES 65536
 
-/* Waits for input. Returns 1 if something can be read; 0 if the server is to end. */
+/* Waits for input. Returns 1 if there is something to read, 0 if the server is to end. */
 static int wait_for_words(const struct mcp_server *server)
 {
 	struct pollfd slots[] = {{.fd = server->out.in, .events = POLLIN},
@@ -31,7 +31,7 @@ static int wait_for_words(const struct mcp_server *server)
 	return !slots[1].revents && !(slots[2].revents & (POLLERR | POLLHUP | POLLNVAL));
 }
 
-/* Serves lines until the server is to end, for whatever reason. */
+/* Serves lines until the input ends, the client has hung up, or the server is told to end. */
 static void serve_lines(struct mcp_server *server)
 {
 	struct line_decoder lines = {.skipping = false};
@@ -58,8 +58,8 @@ static void serve_lines(struct mcp_server *server)
 	line_decoder_free(&lines);
 }
 
-/* Checks the options. A network that no machine could have, or a missing list file, is a mistake of
- * the person, who must learn of it before a model does. */
+/* Checks the network options. A network that no machine could have, or a missing list file, is the
+ * person's mistake. The person must learn of it before a model does. */
 static int check_reach(const struct mcp_options *options, struct error *err)
 {
 	json_auto_t *network = json_pack("{s:s, s:[]}", "mode", "nat", "allow");
@@ -79,8 +79,9 @@ static int check_reach(const struct mcp_options *options, struct error *err)
 
 static int open_server(struct mcp_server *server, struct error *err)
 {
-	/* The path is in a client's settings, and each server opens it anew: a guest that may write
-	 * above it could put a link on the way in the meantime. */
+	/* The directory must be opened without following a link. Its path is in the client's
+	 * settings, and each server opens it anew. A guest that may write to a directory above
+	 * could have put a link into the path in the meantime. */
 	const struct share_wish wish = {.path = server->options->files,
 					.direct = true,
 					.state_dir = server->options->state_dir,
@@ -130,8 +131,8 @@ int mcp_serve(const struct mcp_options *options, int in, int out, int ended, str
 	serve_lines(server);
 	deadline = limit_deadline(LIMIT_MCP_END_MS);
 	calls_ended = mcp_calls_end(&server->calls, limit_deadline(LIMIT_MCP_CALLS_END_MS));
-	/* Threads that do not end keep what they use: the process ends anyway, and with it
-	 * everything that it owns. */
+	/* Threads that have not ended keep using the server's memory, so nothing is freed. The
+	 * process ends anyway, and everything that it owns ends with it. */
 	if (!mcp_sessions_end(&server->sessions, deadline) || !calls_ended)
 		return 0;
 	mcp_calls_free(&server->calls);

@@ -97,7 +97,7 @@ void mcp_sessions_free(struct mcp_sessions *sessions)
 
 /* --- room ------------------------------------------------------------------------------------ */
 
-/* Changes the number of places that the call has by count. The caller holds the lock. */
+/* Adds count to the number of places that the call has. The caller holds the lock. */
 static void change_room(struct mcp_sessions *sessions, struct mcp_room *room, int64_t count)
 {
 	room->machines += count;
@@ -113,7 +113,7 @@ int machines_reserve(struct mcp_sessions *sessions, struct mcp_room *room, int64
 	int status = 0;
 
 	pthread_mutex_lock(&sessions->lock);
-	/* Wait for the end of machines that are being ended, if that makes room. The deadlines of
+	/* Waits for machines that are being ended, if their end makes enough room. The deadlines of
 	 * their supervisors limit the wait. */
 	while (!room->given_up && count > most - sessions->machines &&
 	       count <= most - (sessions->machines - sessions->leaving))
@@ -168,7 +168,7 @@ int mcp_session_enter(struct mcp_sessions *sessions, struct mcp_room *room,
 	return error_errno(err, ENOMEM, "session");
 }
 
-/* Returns the session of that name, or NULL. The caller holds the lock. */
+/* Returns the session with this name, or NULL. The caller holds the lock. */
 static struct mcp_session *entry_named(const struct mcp_sessions *sessions, const char *name)
 {
 	struct mcp_session *session;
@@ -248,7 +248,7 @@ void mcp_session_leave(struct mcp_sessions *sessions, struct mcp_session *sessio
 	struct past_session *past;
 
 	pthread_mutex_lock(&sessions->lock);
-	/* If two calls destroy the session, the second one finds it gone. */
+	/* If two calls destroy the same session, the second one finds that it has been removed. */
 	if (list_has(&session->link) && session->made) {
 		sessions->machines--;
 		pthread_cond_broadcast(&sessions->changed);
@@ -298,8 +298,9 @@ static void *destroy_at_end(void *data)
 	return NULL;
 }
 
-/* Begins to destroy the session. It is taken as by a call, since a late call may be destroying it
- * too. If this cannot begin, the session ends when its owner ends. The caller holds the lock. */
+/* Begins to destroy the session in a thread. Takes the session as a call does, because a late call
+ * may destroy it at the same time. If no thread can be started, the session ends when its owner,
+ * this process, ends. The caller holds the lock. */
 static void begin_end_of(struct mcp_sessions *sessions, struct mcp_session *session)
 {
 	struct last_moment *ending = malloc(sizeof(*ending));
@@ -329,8 +330,8 @@ bool mcp_sessions_end(struct mcp_sessions *sessions, uint64_t deadline_ns)
 	pthread_mutex_lock(&sessions->lock);
 	list_each (session, &sessions->list, link) {
 		if (session->made && sessions->options->keep) {
-			/* A person who asked for sessions to stay is told which ones to end by
-			 * hand. */
+			/* The person asked for sessions to stay. This tells the person which
+			 * sessions to end by hand. */
 			snprintf(text, sizeof(text), "session %s stays",
 				 microagent_session_name(session->handle));
 			if (sessions->options->warn)

@@ -11,8 +11,8 @@
 
 #define UNIT_ROOM 16
 
-/* Puts the visible form of the character at p into out, with a NUL after it. Returns how many bytes
- * of the input the character has. */
+/* Puts the visible form of the character at p into out, followed by a NUL. Returns the number of
+ * input bytes that the character has. */
 static size_t text_unit(struct utf8_reader *reader, const uint8_t *p, size_t left,
 			char out[UNIT_ROOM])
 {
@@ -34,7 +34,7 @@ static size_t text_unit(struct utf8_reader *reader, const uint8_t *p, size_t lef
 	return len;
 }
 
-/* Escapes the following bytes; the reader goes on from its state. */
+/* Escapes len bytes at p, which follow the bytes that the reader has read before. */
 static int escape_rest(struct utf8_reader *reader, const uint8_t *p, size_t len, struct buf *out,
 		       struct error *err)
 {
@@ -83,7 +83,7 @@ int text_escape_all(json_t *value, struct error *err)
 	return 0;
 }
 
-/* Returns how many bytes at the end belong to a character that is not complete. */
+/* Returns the number of bytes at the end that belong to an incomplete character. */
 static size_t unfinished(const uint8_t *p, size_t len)
 {
 	size_t bad;
@@ -96,7 +96,7 @@ static size_t unfinished(const uint8_t *p, size_t len)
 	return 0;
 }
 
-/* Returns how many bytes at the beginning belong to a character before it. */
+/* Returns the number of bytes at the beginning that belong to a character which began before p. */
 static size_t continued(const uint8_t *p, size_t len)
 {
 	size_t n = 0;
@@ -135,7 +135,8 @@ bool text_is_utf8(const struct text_parts *parts)
 	       is_utf8_or_nul(parts->tail + skipped, parts->tail_len - skipped);
 }
 
-/* Appends units that have at most room bytes together. *taken is how many input bytes they were. */
+/* Appends the visible forms of the first characters, at most room bytes together. *taken becomes
+ * the number of input bytes of these characters. */
 static int put_beginning(const uint8_t *p, size_t len, size_t room, struct buf *out, size_t *taken,
 			 struct error *err)
 {
@@ -155,8 +156,8 @@ static int put_beginning(const uint8_t *p, size_t len, size_t room, struct buf *
 	return 0;
 }
 
-/* Finds where the units begin that reach to the end and have at most room bytes together. The
- * reader is then at that place. */
+/* Returns the position from which the visible forms of all characters to the end have at most room
+ * bytes together. Moves the reader to this position. */
 static size_t find_end(struct utf8_reader *reader, const uint8_t *p, size_t len, size_t room)
 {
 	size_t at = continued(p, len), all = 0;
@@ -182,7 +183,7 @@ static int put_cut(const struct text_parts *parts, size_t limit, const char *whe
 	size_t near = min_size(end_len, limit), from, taken;
 	struct utf8_reader reader = {0};
 
-	/* Escaping makes no text shorter, so bytes further away cannot fit. */
+	/* Escaping makes no text shorter, so only the last `limit` bytes can fit. */
 	end += end_len - near;
 	from = find_end(&reader, end, near, limit - limit * 2 / 5);
 	if (put_beginning(parts->head, min_size(parts->head_len, limit), limit * 2 / 5, out, &taken,

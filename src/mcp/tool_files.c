@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The tools for files of a session: written, listed, and copied below the person's directory. */
+/* The tools that write and list files of a session, and copy them from and to the person's
+ * directory. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -68,7 +69,7 @@ static int write_to_guest(struct mcp_call *call, struct microagent_guest *guest,
 				 err) < 0) {
 		return error_prefix(err, "content");
 	}
-	/* A copy into a directory would get the name of our descriptor. */
+	/* Copying the content into a directory would give the file the name of our descriptor. */
 	entry = microagent_guest_stat(guest, path, NULL, &limits, NULL);
 	if (strcmp(json_text(entry, "type", ""), "directory") == 0)
 		return error_set(err, ERR_CONFLICT, "%.300s is a directory", path);
@@ -159,7 +160,8 @@ struct copying {
 	char why[1200]; /* reasons for the first files that were skipped, a line each */
 };
 
-/* Checks that a path from the model, as written, is below the directory. */
+/* Checks that a path from the model, taken as it is written, stays below the directory of
+ * --files. */
 static int check_below(const struct copying *copying, struct error *err)
 {
 	const char *path = call_text(copying->call, copying->host_key);
@@ -196,8 +198,9 @@ static bool is_link_out(int dir, const char *path)
 	return there < 0 && errno == ENOENT;
 }
 
-/* Explains why something was not found: links are followed as if the directory were the root. A
- * model that sees a link out of the directory cannot guess that. */
+/* If a path was not found because of a link, explains the rule for links: they are followed as if
+ * the directory of --files were the root. A model that sees a link out of the directory cannot
+ * guess this rule. Returns -1. */
 static int explain_link(const struct copying *copying, struct error *err)
 {
 	const char *path = call_text(copying->call, copying->host_key);

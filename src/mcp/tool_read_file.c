@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The tool `read_file`: the contents of a file, as text or exactly. */
+/* The tool `read_file`: returns the contents of a file as text or as base64. */
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -15,8 +15,8 @@
 #include "mcp/text.h"
 #include "mcp/tools.h"
 
-/* The part of a file that is asked for, and the bytes that were read. They begin with a few bytes
- * before the part, which tell where its characters begin. */
+/* The part of a file that was asked for, and the bytes that were read. The bytes begin a little
+ * before the part, so that the beginning of a character can be found. */
 struct file_part {
 	uint64_t offset, size;
 	size_t limit, before;
@@ -25,10 +25,11 @@ struct file_part {
 
 enum {
 	LONGEST_CHARACTER = 4,
-	ESCAPED_AT_LEAST = 64, /* bytes that a text may have beyond twice its length */
+	ESCAPED_AT_LEAST = 64, /* number of bytes that escaped text may have in addition to twice
+			        * the limit */
 };
 
-/* Returns how many bytes from there on belong to a character that begins before. */
+/* Returns the number of bytes from `at` on that belong to a character which begins before `at`. */
 static size_t bytes_continued(const struct buf *bytes, size_t at)
 {
 	const uint8_t *p = buf_bytes(bytes);
@@ -43,9 +44,9 @@ static size_t bytes_continued(const struct buf *bytes, size_t at)
 	return 0;
 }
 
-/* Finds which of the bytes make at most so many bytes of the part. Half a character at the
- * beginning is left out, and a character at the end is completed. So parts that follow each other
- * have each byte once, whether they are text or not. */
+/* Finds which of the bytes to return, about `most` bytes of the part. A character that begins
+ * before the part is left out, and a character at the end is completed. So consecutive parts have
+ * each byte exactly once, whether they are text or not. */
 static void cut_at_characters(const struct file_part *part, size_t most, size_t *from, size_t *to)
 {
 	size_t left = part->bytes.len - part->before;
@@ -87,8 +88,8 @@ static int read_part(int fd, struct file_part *part, struct error *err)
 	return 0;
 }
 
-/* Appends the part as text, if it is text with few characters to escape; *escaped says if any
- * are. */
+/* Appends the part as text. Returns false if the part is no text, or if too many of its characters
+ * must be escaped. *escaped says whether any were escaped. */
 static bool part_as_text(struct file_part *part, struct buf *text, bool *escaped)
 {
 	const uint8_t *p = buf_bytes(&part->bytes);
@@ -105,7 +106,8 @@ static bool part_as_text(struct file_part *part, struct buf *text, bool *escaped
 	return true;
 }
 
-/* Returns the part as base64. It is cut exactly where the caller asked. */
+/* Returns the part as base64. If the caller asked for base64, the part is cut exactly at the limit;
+ * otherwise between characters. */
 static char *part_as_base64(const struct mcp_call *call, struct file_part *part, struct error *err)
 {
 	size_t most = part->limit < 4 ? part->limit : part->limit / 4 * 3, from = 0, to;
@@ -148,7 +150,8 @@ static int read_from_guest(struct mcp_call *call, struct microagent_guest *guest
 			   struct mcp_answer *answer, struct error *err)
 {
 	const struct microagent_run_limits limits = call_limits(call);
-	/* The file is in memory, so that nothing is left on the disk if this process is killed. */
+	/* The copy of the file is in memory, so that nothing is left on the disk if this process is
+	 * killed. */
 	autoclose int fd = fd_memfd("file", "", 0, err);
 	const struct microagent_copy copy = {.limit_bytes = limit_get(LIMIT_MCP_FILE_BYTES),
 					     .file = fd};
@@ -159,7 +162,7 @@ static int read_from_guest(struct mcp_call *call, struct microagent_guest *guest
 
 	if (fd < 0)
 		return -1;
-	/* base64 is longer than the bytes it stands for. */
+	/* base64 is longer than the bytes that it encodes. */
 	most = call_asks_for_base64(call) ? most / 4 * 3 : most;
 	asked = call_number(call, "limit", most);
 	part.limit = (size_t)(asked < most ? asked : most);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The tools for commands: `run`, in a machine of its own, and `exec`, in a session. */
+/* The tools that run commands: `run` runs one in a new machine, `exec` in a session. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -60,8 +60,8 @@ static void machine_is_up(void *data, const char *name, const char *accelerator)
 	call_tell(command->call, true, "the guest is ready");
 }
 
-/* Returns the spec of a machine. The model decides on its command, image and time, and the person
- * on everything else. */
+/* Returns the spec of a machine. The model chooses the command, the image and the time limit. The
+ * person has chosen everything else. */
 static struct microagent_spec machine_spec(const struct mcp_call *call, const char *const *words)
 {
 	const struct mcp_options *options = call->server->options;
@@ -89,7 +89,7 @@ static int run_machine(struct tool_command *command, const char *const *words,
 	const struct microagent_run_options options = {.started = machine_is_up, .data = command};
 	const struct microagent_sink sink = {take_output, command};
 	const json_t *text = json_object_get(call->arguments, "stdin");
-	/* Without a text the command's stdin is at its end. */
+	/* If no text is given, the command's stdin is at its end. */
 	autoclose int in =
 		text ? fd_memfd("stdin", json_string_value(text), json_string_length(text), err)
 		     : -1;
@@ -235,7 +235,8 @@ int tool_exec(struct mcp_call *call, struct mcp_answer *answer, struct error *er
 
 	if (session) {
 		status = exec_in_session(call, session, words, variables, answer, err);
-		/* The session may have gone, with its kept output, before this output was kept. */
+		/* The session may have been destroyed, and its kept output dropped, before this
+		 * output was kept. */
 		if (!mcp_session_is_known(&call->server->sessions, name, &made))
 			kept_drop(&call->server->kept, name);
 		mcp_session_give(&call->server->sessions, session);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The tools for sessions: create, look at, fork, destroy. */
+/* The tools that create, show, fork and destroy sessions. */
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
@@ -13,8 +13,8 @@
 
 /* --- as they are told ------------------------------------------------------------------------ */
 
-/* Picks the members to tell from the library's entry of a session. No path of this host is among
- * them. */
+/* Picks the members of a session's entry that the client may see. None of them is a path of this
+ * host. */
 static json_t *told_session(const json_t *entry, const char *state, bool made, struct error *err)
 {
 	static const struct {
@@ -65,8 +65,8 @@ static int answer_session(struct mcp_call *call, struct mcp_answer *answer,
 	return say_session(answer, told, err);
 }
 
-/* Returns true if the call is cancelled. Then the client is not told of the session, so nobody
- * could destroy it. */
+/* Returns whether the call is cancelled. If it is, the client does not learn of the new session, so
+ * nobody could destroy the session. */
 static bool is_cancelled(const struct mcp_call *call)
 {
 	struct error ignored;
@@ -97,8 +97,8 @@ int tool_session_create(struct mcp_call *call, struct mcp_answer *answer, struct
 		.cancel = microagent_cancel_fd(call->cancel),
 	};
 	agent = mcp_open_agent(options, err);
-	/* The call itself tells of the boot: the callback of microagent_on_wait() would stay with
-	 * the session. */
+	/* The call itself reports the boot. The callback of microagent_on_wait() is not used,
+	 * because it would stay with the session. */
 	call_tell(call, true, "booting");
 	status = agent ? microagent_session_create(agent, &spec, &session, err) : -1;
 	if (status == 0)
@@ -121,7 +121,8 @@ int tool_session_create(struct mcp_call *call, struct mcp_answer *answer, struct
 
 /* --- session_list, session_status ------------------------------------------------------------ */
 
-/* Lists the sessions that may be used: the one of that name, or all if name is NULL. */
+/* Returns the sessions that may be used: all of them if name is NULL, else only the session with
+ * this name. */
 static json_t *known_sessions(const struct mcp_call *call, const char *name, struct error *err)
 {
 	struct microagent *agent = mcp_open_agent(call->server->options, err);
@@ -213,7 +214,7 @@ static int fork_session(struct mcp_call *call, struct mcp_session *session,
 		return -1;
 	}
 	if (is_cancelled(call)) {
-		/* Nobody knows the children yet. */
+		/* The client does not know the children, so they are destroyed. */
 		for (int64_t child = 0; child < count; child++) {
 			(void)microagent_session_destroy(children[child], NULL);
 			microagent_session_close(children[child]);
@@ -221,7 +222,7 @@ static int fork_session(struct mcp_call *call, struct mcp_session *session,
 		machines_release(sessions, &call->room, count);
 		return error_set(err, ERR_UNAVAILABLE, "cancelled");
 	}
-	/* A child that could not be entered is destroyed completely. */
+	/* mcp_session_enter() destroys a child that it cannot enter. */
 	for (int64_t child = 0; child < count; child++) {
 		json_array_append_new(names, json_string(microagent_session_name(children[child])));
 		if (mcp_session_enter(sessions, &call->room, children[child], err) < 0)

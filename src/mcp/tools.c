@@ -79,8 +79,8 @@ int mcp_check_tool(const char *name, struct error *err)
 
 /* --- what is offered ------------------------------------------------------------------------- */
 
-/* Checks the bases. A missing base is a mistake of the person, who must learn of it before a model
- * does. */
+/* Checks that the bases exist. A missing base is the person's mistake. The person must learn of it
+ * before a model does. Sets *has_template if one of the bases is warm. */
 static int look_at_bases(const struct mcp_options *options, bool *has_template, struct error *err)
 {
 	struct microagent *agent = mcp_open_agent(options, err);
@@ -104,8 +104,8 @@ static bool is_asked_for(const struct mcp_options *options, const char *name)
 	return false;
 }
 
-/* Limits an argument to the values that the person has named. Without any the argument is left
- * out. */
+/* Limits an argument to the values that the person has named. Removes the argument if there are
+ * none. */
 static void narrow_to(json_t *properties, const char *name, const char *const *words)
 {
 	json_t *property = json_object_get(properties, name), *list;
@@ -164,7 +164,7 @@ json_t *tools_offered(const struct mcp_options *options, struct error *err)
 {
 	json_auto_t *definitions = schema_definitions(err), *offered = json_array();
 	bool has_template = false;
-	unsigned met = 0; /* what exists of the things that tools need */
+	unsigned met = 0; /* the things that tools need and that are there */
 
 	if (look_at_bases(options, &has_template, err) < 0)
 		return NULL;
