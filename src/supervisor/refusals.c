@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * There is no list of what a backend can do, since a list would become wrong. A network mode or a
- * feature exists if none of the backend's refusals applies to a config that asks for it. A command
- * exists if there is a function for it.
+ * Finds out what a backend can do. There is no list of it, since a list would become wrong.
+ * Instead, a network mode or a feature exists if none of the backend's refusals applies to a config
+ * that asks for it. A command exists if there is a function for the command.
  */
 #include "supervisor/refusals.h"
 
@@ -16,7 +16,8 @@
 #include "base/path.h"
 #include "contract/config_fields.h"
 
-/* @: what makes a path of this host's of it (path_drive). */
+/* The fields that every sample config needs. "@" is replaced by path_drive, which makes the path
+ * absolute on this host. */
 #define LEAST "\"rootfsPath\":\"/r\",\"stateDir\":\"@/s\""
 #define LINUX "\"kernelPath\":\"/k\","
 #define NO_NETWORK "\"network\":{\"mode\":\"isolated\"}"
@@ -24,7 +25,7 @@
 
 struct asking {
 	const char *name;
-	const char *fields; /* of a config, beside the required ones */
+	const char *fields; /* the fields of the config, in addition to those of LEAST */
 };
 
 static const struct asking network_askings[] = {
@@ -33,10 +34,10 @@ static const struct asking network_askings[] = {
 	{"bridged", LINUX "\"network\":{\"mode\":\"bridged\",\"interface\":\"br0\"}"},
 };
 
-/* Features that are no field of their own in config_fields, or that ask for more than that
- * field. */
+/* Features that have no sample in config_fields, or whose sample there does not ask for enough. */
 static const struct asking feature_askings[] = {
-	/* Each backend has this mode; it is no matter that a request to most may not join the two. */
+	/* The mode is isolated because every backend has this mode. Most backends refuse this
+	 * combination in a request, but not in a record, and the samples are decoded as records. */
 	{"network.portForwards", LINUX
 	 "\"network\":{\"mode\":\"isolated\",\"portForwards\":[{\"hostPort\":1,\"guestPort\":1}]}"},
 	{"network.allow", LINUX "\"network\":{\"mode\":\"nat\",\"allow\":[\"10.0.0.0/8\"]}"},

@@ -84,7 +84,8 @@ static int refuse_options(const struct options *options, enum command command, s
 	return 0;
 }
 
-/* Decodes a recorded config as a record, so that a record by an older version still starts. */
+/* Puts the recorded config into the request. The config is decoded as a record, so that a record of
+ * an older version still starts. */
 static int take_recorded(const struct call *call, const struct host_bounds *bounds,
 			 struct request *request, struct error *err)
 {
@@ -119,7 +120,7 @@ static int print_document(const json_t *document, struct error *err)
 	return fd_write_all(STDOUT_FILENO, "\n", 1, err);
 }
 
-/* Writes the answer with the result. Returns the exit code. */
+/* Writes the answer to stdout, and the message of an error to stderr. Returns the exit code. */
 static int answer_caller(const struct backend *backend, enum command command,
 			 const struct response *response, int status, const struct error *failure)
 {
@@ -143,8 +144,8 @@ static int answer_caller(const struct backend *backend, enum command command,
 	return status == 0 ? 0 : response_exit_code(failure);
 }
 
-/* Returns the event that is recorded for the workspace, for an answer with an error. Repairs
- * nothing. */
+/* Returns the event that is recorded for the workspace, for an answer with an error. Returns NULL
+ * if there is none. Does not repair the record. */
 static json_t *recorded_event(const struct call *call)
 {
 	struct record record = RECORD_NONE;
@@ -157,8 +158,8 @@ static json_t *recorded_event(const struct call *call)
 	return event;
 }
 
-/* Sets the subject of an error. Code on lower levels knows no name, so a reason without a subject
- * is about the workspace. A session is known by its name, without the suffix of its directory. */
+/* Sets the subject of an error. Code on lower levels does not know the name, so a reason without a
+ * subject is about the workspace. The name of a session lacks the suffix of its directory. */
 static void name_subject(struct error *err, const char *id)
 {
 	char name[sizeof(err->subject)];
@@ -180,7 +181,8 @@ static int serve_request(const struct backend *backend, const struct options *op
 	struct buf document = BUF_INIT(limit_get(LIMIT_REQUEST_BYTES));
 	int status, code;
 
-	/* Before there is a VM that the lifeline could end, it is the hashing that takes long. */
+	/* The end of the lifeline cancels the hashing, which takes longest before there is a
+	 * machine that the lifeline could end. */
 	digest_cancel_by(options->lifeline_fd);
 	/* A document above the limit is refused without being read to its end. */
 	if (fd_read_to_end(STDIN_FILENO, &document, &err) < 0)
@@ -232,11 +234,12 @@ int supervisor_main(const struct backend *backend, int argc, char **argv)
 	int flags = fcntl(STDOUT_FILENO, F_GETFL);
 	bool mute = flags < 0 || (flags & O_ACCMODE) == O_RDONLY;
 
-	/* Everything we make is the user's alone, and a reader that went away is an error to be
-	 * told, not a death. */
+	/* All files that this process creates must belong to the user alone. A write to a reader
+	 * that has gone must fail with an error, and not end this process. */
 	umask(077);
 	signal(SIGPIPE, SIG_IGN);
-	signal(SIGXFSZ, SIG_IGN); /* of ulimit -f: EFBIG is to be told */
+	signal(SIGXFSZ, SIG_IGN); /* a write beyond the limit of `ulimit -f` then fails with
+				   * EFBIG */
 	if (fd_fill_standard(&err) < 0 || program_clean_path(&err) < 0 ||
 	    options_parse(argc, argv, &options, &err) < 0) {
 		struct response none = {.backend = backend->name};
@@ -245,8 +248,9 @@ int supervisor_main(const struct backend *backend, int argc, char **argv)
 	}
 	if (options.live)
 		return live_main(backend, argv[0], options.live);
-	/* A command that was done, and whose result could not be told, would be done again. The
-	 * live supervisor has no answer. */
+	/* If a command were done and its result could not be reported, the caller would repeat the
+	 * command. So nothing is done without a stdout. The live supervisor, above, writes no
+	 * answer. */
 	if (mute) {
 		fprintf(stderr,
 			"%s: stdout is closed or not writable, but the answer must go there; nothing was done\n",

@@ -25,7 +25,7 @@
 #include "supervisor/handover/cgroup.h"
 #include "supervisor/handover/exiting.h"
 
-/* More than any machine has. */
+/* The most companions that a record may have. No machine has so many. */
 #define COMPANIONS_MAX 256
 
 static json_t *read_runtime(const struct workspace *ws)
@@ -51,8 +51,8 @@ bool leftover_of_another_boot(const struct workspace *ws)
 	return runtime && json_object_get(runtime, "bootId") && !runtime_is_of_this_boot(runtime);
 }
 
-/* Returns whether runtime.json is of this workspace. A copy of the directory that was made while
- * the machine ran has a record of the original's processes. */
+/* Returns whether runtime.json is about processes of this workspace. If the directory was copied
+ * while the machine ran, the copy's record is about processes of the original. */
 static bool runtime_is_of(const struct workspace *ws, const json_t *runtime)
 {
 	json_t *directory = json_object_get(runtime, "directory");
@@ -64,7 +64,8 @@ static bool runtime_is_of(const struct workspace *ws, const json_t *runtime)
 	       (json_int_t)st.st_dev == device && (json_int_t)st.st_ino == inode;
 }
 
-/* Returns 1 with the process that the record names, 0 if it has ended, -1 if it cannot be held. */
+/* Returns 1 and holds the process that the record names; 0 if this process has ended; -1 if the
+ * process cannot be held. */
 static int try_to_hold_recorded(const json_t *pid, const json_t *start_time, struct proc *out,
 				struct error *err)
 {
@@ -82,7 +83,8 @@ static int try_to_hold_recorded(const json_t *pid, const json_t *start_time, str
 			*err = why;
 		return -1;
 	}
-	/* Checked with the process in hand: it goes on being this one. */
+	/* The start time is compared after the process was taken hold of. So the process cannot be
+	 * replaced by another one after the comparison. */
 	if (proc_start_time(held.pid, &ticks, NULL) < 0 ||
 	    ticks != (uint64_t)json_integer_value(start_time)) {
 		proc_let_go(&held);
@@ -97,8 +99,8 @@ static bool hold_recorded(const json_t *pid, const json_t *start_time, struct pr
 	return try_to_hold_recorded(pid, start_time, out, NULL) > 0;
 }
 
-/* Returns whether this is the monitor of the VMM's cell. It is listed too, and goes on as long as
- * the VMM, which is its child. */
+/* Returns whether the companion is the monitor of the VMM's cell. The record lists the monitor too.
+ * The monitor lives as long as the VMM, which is its child. */
 static bool is_cell_monitor(const json_t *runtime, const struct proc *companion)
 {
 	pid_t vmm = (pid_t)json_integer_value(json_object_get(runtime, "pid"));
@@ -174,7 +176,7 @@ int leftover_await_companions(const struct leftover_companions *companions, uint
 
 /* --- one process ------------------------------------------------------------------------------ */
 
-/* Waits until the deadline, and then kills the process. */
+/* Waits for the end of the process until the deadline, and then kills the process. */
 static void end_held(const struct proc *held, uint64_t deadline_ns)
 {
 	struct error err;
@@ -186,8 +188,8 @@ static void end_held(const struct proc *held, uint64_t deadline_ns)
 }
 
 /* Ends the process that the record names. A process that is exiting has closed its lease already,
- * so it can no longer be recognised as one of the workspace. Then it is waited for and not
- * killed. */
+ * so it can no longer be recognised as a process of the workspace. Such a process is waited for and
+ * not killed. */
 static void end_recorded(const json_t *pid, const json_t *start_time, int watch,
 			 uint64_t deadline_ns)
 {
@@ -221,7 +223,8 @@ static bool is_in_list(const struct proc_list *list, pid_t pid)
 	return false;
 }
 
-/* Takes over the process. Lets it go if there is no memory for it. */
+/* Adds the process to the list, which takes the process over. Without memory, lets the process
+ * go. */
 static void add_to_list(struct proc_list *list, struct proc *held)
 {
 	struct proc *grown = realloc(list->at, (list->count + 1) * sizeof(*grown));
@@ -242,8 +245,9 @@ struct guard_search {
 	struct proc_list *found;
 };
 
-/* Returns whether the process has the title of this workspace's guard. Another workspace's guard
- * can have the same lease: its machine reads the disk of this workspace for a command. */
+/* Returns whether the process has the title of this workspace's guard. The guard of another
+ * workspace can have the same lease, because its machine reads the disk of this workspace for a
+ * command. */
 static bool is_titled_guard(pid_t pid, const struct workspace *ws)
 {
 	autobuf struct buf title = BUF_INIT((size_t)4 * PATH_MAX);
@@ -272,7 +276,7 @@ static int hold_one_guard(pid_t pid, void *data)
 
 	if (!is_guard_of(pid, search) || proc_hold(pid, &guard, NULL) < 0)
 		return 0;
-	/* Looked at again with the process in hand. */
+	/* Checks again, now that the process is held. */
 	if (is_guard_of(pid, search))
 		add_to_list(search->found, &guard);
 	else
@@ -291,8 +295,8 @@ static void hold_guards(const struct workspace *ws, struct proc_list *out)
 
 /* --- the live supervisor ---------------------------------------------------------------------- */
 
-/* Returns whether the process is a child of a living process in the list. No other process has the
- * number of a process that lives. */
+/* Returns whether the process is a child of a living process in the list. While a process lives, no
+ * other process has its number. */
 static bool is_child_of(pid_t pid, const struct proc_list *parents)
 {
 	const pid_t parent = process_parent(pid);
@@ -327,10 +331,11 @@ static void hold_guards_and_children(const struct workspace *ws, struct leftover
 }
 
 /*
- * Kills the live supervisor by its guard, whatever the record says. This ends everything: the guard
- * ends all others when the supervisor has ended. No process of the machine can change its guard,
- * end it, or take its lease away. A process that only calls itself a guard loses what it has
- * started, and nothing else happens. Returns false if there is no guard.
+ * Kills the live supervisor as the child of its guard, whatever the record says. This ends
+ * everything, because the guard ends all other processes when the live supervisor has ended. No
+ * process of the machine can change its guard, end the guard, or take the lease from the guard. If
+ * another process only calls itself a guard, its children are killed, and nothing else happens.
+ * Returns false if there is no guard.
  */
 static bool kill_by_guard(const struct workspace *ws)
 {
@@ -412,8 +417,8 @@ bool leftover_supervisor_is_gone(const struct workspace *ws)
 
 	if (!pid)
 		return false;
-	/* The live supervisor can write anything into the record, and cannot be without its
-	 * guard. */
+	/* This record proves nothing, because the live supervisor can write anything into it. But
+	 * no live supervisor is without its guard. */
 	if (!runtime_is_of(ws, runtime))
 		return !has_guard_beside(ws, &nobody);
 	if (!hold_recorded(pid, json_object_get(runtime, "supervisorStartTime"), &supervisor))
@@ -444,8 +449,8 @@ static bool may_be_killed(pid_t pid, void *data)
 	return lease_covers(*watch, pid) || process_is_exiting(pid);
 }
 
-/* Writes that the cgroup is left: to standard error for the person who runs the command, and to the
- * log for later. */
+/* Reports that the cgroup was not removed: on standard error for the person who runs the command,
+ * and in the log for later. */
 static void say_cgroup_is_left(const struct workspace *ws, const char *why)
 {
 	static const char said[] = "the cgroup of the machine was not removed";
@@ -460,7 +465,7 @@ static void say_cgroup_is_left(const struct workspace *ws, const char *why)
 	log_line(&log, "%s: %s", said, why);
 }
 
-/* Removes the cgroup that its supervisor could not remove, with the processes in it. */
+/* Removes the cgroup that the live supervisor has left, and ends the processes in the cgroup. */
 static void end_cgroup(const struct workspace *ws, const json_t *runtime, int watch,
 		       uint64_t deadline_ns)
 {
@@ -497,7 +502,7 @@ bool leftover_lives_by_name(const struct workspace *ws)
 	struct workspace looked_at = *ws;
 	size_t i;
 
-	/* What cannot be looked at counts as alive, here too. */
+	/* What cannot be examined counts as alive, here as in lives_as_recorded(). */
 	if (process_each(is_guard_by_name, &looked_at, NULL) != 0)
 		return true;
 	if (!runtime || !runtime_is_of(ws, runtime))
@@ -536,8 +541,9 @@ void leftover_end_all(const struct workspace *ws, uint64_t deadline_ns)
 	json_auto_t *runtime = read_runtime(ws);
 	autoclose int watch = lease_watch(ws);
 
-	/* A record that says that the supervisor has ended while its guard is there is wrong, or will be
-	 * right in a moment. */
+	/* The guard comes first, whatever the record says. If the record says that the live
+	 * supervisor has ended while its guard exists, the record is wrong, or will be right in a
+	 * moment. */
 	(void)kill_by_guard(ws);
 	if (!runtime || !runtime_is_of(ws, runtime))
 		return;
@@ -556,8 +562,8 @@ void leftover_end_cgroup(const struct workspace *ws, uint64_t deadline_ns)
 
 /* --- files ------------------------------------------------------------------------------------ */
 
-/* Returns whether name is a socket that leads to the guest or comes from it: vsock.sock,
- * vsock.sock_<P>, agent.sock, console.sock. */
+/* Returns whether name is the name of a socket that leads to the guest or comes from the guest:
+ * vsock.sock, vsock.sock_<P>, agent.sock, console.sock. */
 static bool is_channel(const char *name)
 {
 	return !strncmp(name, "vsock.sock", strlen("vsock.sock")) ||
@@ -579,7 +585,7 @@ static int remove_sockets(const struct workspace *ws, bool (*which)(const char *
 
 	if (!dir)
 		return error_errno(err, errno, "%s", ws->id);
-	steal_fd(&fd); /* the stream's own now */
+	steal_fd(&fd); /* now the stream owns the descriptor */
 	while ((entry = readdir(dir))) {
 		if (!which(entry->d_name) ||
 		    fstatat(ws->fd, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
@@ -596,8 +602,9 @@ int leftover_remove_channels(const struct workspace *ws, struct error *err)
 	return remove_sockets(ws, is_channel, err);
 }
 
-/* Removes all names in the directory. None of them leads anywhere now. A subdirectory is made by
- * the VMM and is useless to it; it is removed with the workspace, or before the next start. */
+/* Removes the run directory and all names in it. None of the names leads anywhere any more. A
+ * subdirectory stays: only a VMM makes one, and without use. It is removed with the workspace, or
+ * before the next start. */
 static void remove_run_dir(const struct workspace *ws)
 {
 	autoclose int fd =
@@ -607,7 +614,7 @@ static void remove_run_dir(const struct workspace *ws)
 
 	if (!dir)
 		return;
-	steal_fd(&fd); /* the stream's own now */
+	steal_fd(&fd); /* now the stream owns the descriptor */
 	while ((entry = readdir(dir)))
 		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
 			(void)unlinkat(dirfd(dir), entry->d_name, 0);

@@ -37,8 +37,9 @@ static const struct ticket_row {
 	const char *key;
 	enum row_kind kind;
 	size_t offset;
-	enum json_need need; /* of a text or of JSON; what is NULL is left out */
-	int64_t most;	     /* of a number or an enum, which is 0 or more */
+	enum json_need need; /* for a text, an object or an array; an optional member that is NULL
+			      * is left out */
+	int64_t most;	     /* for a number or an enum: the largest value; the smallest is 0 */
 } rows[] = {
 #define MEMBER(name) offsetof(struct ticket, name)
 	{"stateDir", ROW_TEXT, MEMBER(state_dir), JSON_REQUIRED, 0},
@@ -164,8 +165,8 @@ static json_t *read_ticket(struct error *err)
 	return status == 0 ? json_load_strict(buf_bytes(&text), text.len, err) : NULL;
 }
 
-/* Checks the version of the ticket. If a program is found only by its name, another version may
- * have taken that name meanwhile. */
+/* Checks the version of the ticket. Where a program is found only by its name, another version may
+ * have taken the name meanwhile. */
 static int check_ticket_version(const json_t *document, struct error *err)
 {
 	const char *version = NULL;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Opens a template for a start. Compares everything that the saved machine depends on with what
- * there is now. If something differs, the machine boots. */
+/* Opens a template for a start. Compares everything on which the saved machine depends with the
+ * present state of this host. If something differs, the machine boots instead of being restored. */
 #include "supervisor/templates/template.h"
 
 #include <errno.h>
@@ -22,7 +22,8 @@
 
 #define FORMAT 1
 #define RECORD_BYTES (1u << 20)
-/* The largest difference between two measurements of the same counter, in thousandths. */
+/* The largest difference between two measurements of the same time-stamp counter, in
+ * thousandths. */
 #define TSC_TOLERANCE 1
 
 void template_close(struct template *template)
@@ -36,7 +37,7 @@ void template_close(struct template *template)
 
 /* --- what a saved machine depends on --------------------------------------------------------- */
 
-/* Puts the facts about the program in the place of its path. */
+/* Replaces the path of the VMM's program in the facts by the digest of the program. */
 static int put_program(json_t *facts, struct error *err)
 {
 	const char *path = json_text(facts, "vmm", "");
@@ -153,16 +154,16 @@ static int compare_facts(const json_t *then, json_t *now, struct error *err)
 	return 0;
 }
 
-/* Returns whether the template is a fork's. It is made just now, only for the fork's children, and
- * has no digest. */
+/* Returns whether the record is of a fork. The template of a fork was made just now, only for the
+ * fork's children, and has no digest. */
 static bool is_of_fork(const json_t *record)
 {
 	return !json_object_get(json_object_get(record, TEMPLATE_STATE), "sha256");
 }
 
-/* Keeps the facts of the parent's agent. A restored machine never reads the initrd: the guest agent
- * is in its memory. A fork's children have the running agent of their parent, even if the initrd's
- * file has changed since, and their own facts say so. */
+/* For a fork, keeps the digest of the parent's initrd in the facts. A restored machine never reads
+ * the initrd, because the guest agent is in its memory. The children of a fork have the running
+ * agent of their parent, even if the file of the initrd has changed since. */
 static int keep_agent_of_parent(const json_t *record, json_t *facts, struct error *err)
 {
 	json_t *then = json_object_get(json_object_get(record, "facts"), "initrd");
@@ -195,8 +196,8 @@ static int open_saved(int dir, const json_t *record, const char *name, struct er
 	return steal_fd(&fd);
 }
 
-/* Requires the disk of the template. If memory and disk were not of the same moment, the guest
- * would damage its file systems. */
+/* Requires that the root disk is the one of the template. If memory and disk were not from the same
+ * moment, the guest would damage its file systems. */
 static int require_disk(const json_t *record, struct boot_files *files, struct error *err)
 {
 	const char *disk = json_text(json_object_get(record, "disk"), "sha256", "");
@@ -241,10 +242,10 @@ static int open_from(int dir, const json_t *record, bool own, struct template *t
 						     : 0;
 }
 
-/* Finds the card in the state. A machine that was saved while it ran has the card that it had, and
- * its guest goes on sending from that card's address. A template's card is plugged later. The live
- * supervisor wrote the record, so it may be false, and a VMM's command line will contain the
- * address. */
+/* Finds out which network card the saved state contains. A machine that was saved while it ran
+ * keeps its card, and its guest keeps sending from that card's address. The card of a template is
+ * plugged in later. The address is checked because the record may be false (the live supervisor
+ * wrote it), and because the address becomes a part of the VMM's command line. */
 static int find_saved_card(const json_t *record, const struct config *config,
 			   struct template *template, struct error *err)
 {

@@ -3,7 +3,8 @@
 
 #include <libproc.h>
 
-/* libproc(3) tells it of processes that are no zombies yet, and nothing of those that are. */
+/* Returns whether the process is exiting or has ended. libproc(3) knows the flag of an exiting
+ * process, but reports nothing about a zombie. */
 bool process_is_exiting(pid_t pid)
 {
 	struct proc_bsdinfo info;

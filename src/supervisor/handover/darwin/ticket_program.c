@@ -2,7 +2,8 @@
 #include "base/platform/process.h"
 #include "supervisor/handover/ticket.h"
 
-/* By its name: a new version that took it meanwhile is what runs then. */
+/* Stores the path of this program. If a new version has taken the path meanwhile, the new version
+ * will run. */
 int ticket_program(char out[PATH_MAX])
 {
 	return process_own_program(out);

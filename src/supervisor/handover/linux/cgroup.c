@@ -23,7 +23,7 @@
 #include "supervisor/handover/cgroup_find.h"
 
 #define GROUP_PREFIX "microagent."
-#define DEPTH_MAX 64 /* of groups in each other */
+#define DEPTH_MAX 64 /* the deepest nesting of cgroups that is handled */
 
 static bool is_path(const struct config *config)
 {
@@ -44,7 +44,7 @@ static int open_group(const char *path, struct error *err)
 	return steal_fd(&dir);
 }
 
-/* Opens cgroup.procs for writing. The kernel checks the same rights when a process is moved. */
+/* Opens cgroup.procs for writing. When a process is moved, the kernel checks the same rights. */
 static int open_procs(int dir, const char *path, struct error *err)
 {
 	int procs = openat(dir, "cgroup.procs", O_WRONLY | O_CLOEXEC);
@@ -64,7 +64,8 @@ static int check_limits(const struct config *config, int dir, struct error *err)
 		       : 0;
 }
 
-/* Looks for a group, as cgroup_enter() does, if the config names none. */
+/* Checks that cgroup_enter() would find a cgroup, if the config requires limits and names no
+ * cgroup. */
 static int check_found(const struct config *config, struct error *err)
 {
 	autofree char *found = NULL;
@@ -114,9 +115,9 @@ const char *const cgroup_controller_names[CGROUP_CONTROLLERS] = {
 	[CGROUP_PIDS] = "pids",
 };
 
-/* Switches the controller on for the children of the given group, and sets the limit. The first
- * fails if the kernel does not offer the controller, or if the given group has processes of its
- * own. */
+/* Enables the controller for the children of the group `parent`, and sets the limit of the group
+ * `dir`. The first step fails if the kernel does not offer the controller, or if `parent` has
+ * processes of its own. */
 static int limit(int parent, int dir, const char *controller, uint64_t value, struct log *log,
 		 struct error *err)
 {
@@ -157,7 +158,7 @@ static int limit_group(int parent, int dir, struct cgroup *group, uint64_t memor
 
 /* --- a group of our own ---------------------------------------------------------------------- */
 
-/* Opens the top of the mount that the group is in. */
+/* Opens the root of the mount that the group is in. Returns -1 if it cannot be opened. */
 static int open_top(int dir)
 {
 	autoclose int at = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -188,8 +189,9 @@ static int open_home(int parent)
 	return home < 0 ? -1 : openat(home, "cgroup.procs", O_WRONLY | O_CLOEXEC);
 }
 
-/* Makes the group. Its name says what it is for. The pid in it makes the name different at every
- * start. A group that has the same name belongs to a process that has ended. */
+/* Makes a group for the workspace id. The name of the group says what the group is for. The pid in
+ * the name makes it different at every start. If there is a group with this name, it belongs to a
+ * process that has ended, so it is removed first. */
 static int make_group(int parent, const char *given, const char *id, char **path, struct error *err)
 {
 	const char *name;
@@ -299,8 +301,8 @@ static bool is_group_empty(int events)
 	return strstr(text, "populated 0") != NULL;
 }
 
-/* Checks whether all processes in the group may be killed. A group below it is not of the
- * workspace, which makes no group there. */
+/* Checks that all processes in the group may be killed. Refuses a group that contains other groups:
+ * they are not of the workspace, which makes no group there. */
 static int check_processes(int dir, const char *path, const struct cgroup_owner *owner,
 			   struct error *err)
 {
@@ -311,7 +313,7 @@ static int check_processes(int dir, const char *path, const struct cgroup_owner 
 
 	if (!procs)
 		return error_errno(err, errno, "%s/cgroup.procs", path);
-	steal_fd(&fd); /* the stream's own now */
+	steal_fd(&fd); /* now the stream owns the descriptor */
 	if (path_read_file_at(dir, "cgroup.stat", &stat, err) < 0)
 		return error_prefix(err, "%s", path);
 	if (!strstr(buf_string(&stat), "nr_descendants 0\n"))
@@ -328,7 +330,8 @@ static int check_processes(int dir, const char *path, const struct cgroup_owner 
 	return 0;
 }
 
-/* A change of cgroup.events is told as POLLPRI. owner: NULL where the group is known to be ours. */
+/* Ends all processes in the group, and waits until it is empty. poll() reports a change of
+ * cgroup.events as POLLPRI. owner: NULL if the group is known to be ours. */
 static int empty(int dir, const char *path, const struct cgroup_owner *owner, uint64_t deadline_ns,
 		 struct error *err)
 {
@@ -384,14 +387,14 @@ int cgroup_remove(const char *path, const struct cgroup_owner *owner, uint64_t d
 
 /* --- left by its own processes ---------------------------------------------------------------- */
 
-/* Moves the supervisor, and the broker that does this for it. */
+/* Moves the supervisor. If the broker does this for the supervisor, moves the broker too. */
 static bool move_both(int procs, pid_t supervisor)
 {
 	return move_to(procs, supervisor) && (supervisor == getpid() || move_to(procs, getpid()));
 }
 
-/* Goes back to the group we came from. The given group can take us only if it may have both
- * processes and children. */
+/* Goes back to the group from which the supervisor came, or else to the parent of the machine's
+ * group. The parent accepts processes only if it may have both processes and children. */
 static int go_home(const struct cgroup *group, pid_t supervisor, struct error *err)
 {
 	if (move_both(group->home, supervisor))
@@ -411,7 +414,7 @@ static int leave_group(const struct cgroup *group, pid_t supervisor, struct erro
 	return remove_group(group->path, NULL, limit_deadline(LIMIT_VMM_END_MS), err);
 }
 
-/* Does the duty in the broker, which leaves the group too. */
+/* Serves the broker's duty of leaving the group. The broker leaves the group too. */
 static int serve_leave(void *data, const struct broker_message *in, struct broker_message *out,
 		       struct error *err)
 {
@@ -420,7 +423,8 @@ static int serve_leave(void *data, const struct broker_message *in, struct broke
 	(void)in, (void)out;
 	if (!group->path)
 		return 0;
-	/* It may ask at any time, and nothing limits it from now on: it has time for its end alone. */
+	/* The supervisor may ask for this at any time, and afterwards no group limits the
+	 * supervisor. So it gets only the time that it needs to end. */
 	broker_end_asker(limit_deadline(LIMIT_KILL_MS));
 	return leave_group(group, broker_asker(), err);
 }

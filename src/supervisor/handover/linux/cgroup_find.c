@@ -12,7 +12,7 @@
 
 #include "base/cleanup.h"
 
-/* Where systems mount the groups: only version 2, or beside version 1. */
+/* The directories where systems mount cgroups of version 2: alone, or beside those of version 1. */
 static const char *const tops[] = {"/sys/fs/cgroup", "/sys/fs/cgroup/unified"};
 static const char *const wanted[] = {"memory", "pids"};
 
@@ -30,7 +30,8 @@ bool cgroup_own(char out[PATH_MAX])
 	return false;
 }
 
-/* Returns how many bytes were read; -1: the file cannot be read. */
+/* Reads a file of the group into text. Returns the number of bytes; -1 if the file cannot be
+ * read. */
 static ssize_t read_control(int dir, const char *name, char text[256])
 {
 	autoclose int fd = openat(dir, name, O_RDONLY | O_CLOEXEC);
@@ -52,7 +53,8 @@ static bool has_controllers(int dir, const char *name)
 	return found == ARRAY_SIZE(wanted);
 }
 
-/* Returns whether the files can be written that are needed to make our group and to enter it. */
+/* Returns whether the user may write to the files that are needed to make our group and to enter
+ * it. */
 static bool can_be_written(int dir)
 {
 	static const char *const names[] = {".", "cgroup.procs", "cgroup.subtree_control"};
@@ -68,12 +70,12 @@ static bool can_limit_children(int dir)
 	char text[256];
 
 	if (has_controllers(dir, "cgroup.subtree_control") ||
-	    faccessat(dir, "cgroup.type", F_OK, 0) < 0) /* the topmost has none */
+	    faccessat(dir, "cgroup.type", F_OK, 0) < 0) /* the topmost group has no such file */
 		return true;
 	return read_control(dir, "cgroup.procs", text) == 0;
 }
 
-/* Returns whether the group was delegated; systemd marks such groups. */
+/* Returns whether the group was delegated to the user. systemd marks such groups. */
 static bool is_given_away(int dir)
 {
 	static const char *const names[] = {"trusted.delegate", "user.delegate"};
@@ -133,7 +135,8 @@ static size_t judge_group(const char *path, size_t top, bool managed)
 	return can_limit_children(dir) ? WILL_DO : 3;
 }
 
-/* If no group can be used, the error names the one that comes nearest. */
+/* Looks for a group that can be used, from `own` up to `top`. If there is none, the error names the
+ * group that comes nearest to being usable. */
 char *cgroup_find_below(const char *top, const char *own, bool managed, struct error *err)
 {
 	size_t length = strlen(top), best = 0;
@@ -158,7 +161,8 @@ char *cgroup_find_below(const char *top, const char *own, bool managed, struct e
 	}
 }
 
-/* Root could write to every group of systemd, and must leave them alone. */
+/* Where systemd manages the groups, root could write to all of them, but must leave those alone
+ * that are not delegated. */
 char *cgroup_find(struct error *err)
 {
 	bool managed = geteuid() == 0 && access("/run/systemd/system", F_OK) == 0;

@@ -9,9 +9,10 @@
 
 #include "base/cleanup.h"
 
-#define PF_EXITING 0x4u /* the kernel's, of linux/sched.h, and stable in /proc */
+#define PF_EXITING 0x4u /* from the kernel's linux/sched.h; its value in /proc is stable */
 
-/* The ninth field of stat tells it. */
+/* Returns whether the process is exiting or has ended. Reads the flags of the process, which are
+ * the ninth field of its file `stat`. */
 bool process_is_exiting(pid_t pid)
 {
 	char name[40], text[512];
@@ -23,7 +24,8 @@ bool process_is_exiting(pid_t pid)
 
 	n = fd >= 0 ? read(fd, text, sizeof(text) - 1) : 0;
 	text[n > 0 ? n : 0] = '\0';
-	field = strrchr(text, ')'); /* the name may hold anything; state is the third field */
+	field = strrchr(text, ')'); /* the process name may contain anything, even a ")"; the next
+				     * field is the third one, the state */
 	for (int i = 2; field && i < 9; i++)
 		field = strchr(field + 1, ' ');
 	return !field || strtoul(field, NULL, 10) & PF_EXITING;

@@ -28,8 +28,8 @@
 
 /* --- which memory and which listener they are ------------------------------------------------- */
 
-/* Writes by what the memory and the listener are known. The mode is part of it: a VMM opens the
- * memory by a name, and cannot do so if the rights were taken from it. */
+/* Writes a text that identifies the memory and the listener. The mode of the memory is a part of
+ * the text: a VMM opens the memory by a name, and could not if the rights were taken from it. */
 static int name_memory(const struct template_memory *memory, char out[HELD_BYTES],
 		       struct error *err)
 {
@@ -63,9 +63,9 @@ static bool is_unix_listener(int sock)
 	return has_option(sock, SO_DOMAIN, AF_UNIX) && has_option(sock, SO_ACCEPTCONN, 1);
 }
 
-/* Returns whether both are the ones that a command has made. A sibling that was taken over could
- * give anything else, for example its lease. Every process that has the lease counts as one of its
- * workspace. */
+/* Returns whether both descriptors are those that a command has made. A sibling that was taken over
+ * could give anything else instead, for example its lease. That would be dangerous, because every
+ * process that has a lease counts as a process of the lease's workspace. */
 static bool is_filled_one(int dir, const struct template_memory *memory)
 {
 	autobuf struct buf held = BUF_INIT(HELD_BYTES);
@@ -113,8 +113,8 @@ int template_memory_give(int siblings_fd, int ram_fd)
 
 /* --- the first ------------------------------------------------------------------------------- */
 
-/* Sets how long accept() waits. All siblings share the listener's open description. If one of them
- * makes the listener blocking, the others wait this long while no process connects. */
+/* Limits how long accept() waits. All siblings share the open file description of the listener. If
+ * one sibling makes the listener blocking, accept() of the others waits no longer than this. */
 static int bound_accept(int sock, struct error *err)
 {
 	const struct timeval bound = {.tv_usec = limit_get(LIMIT_SIBLING_MS) % 1000 * 1000,
