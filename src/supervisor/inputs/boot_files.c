@@ -33,7 +33,7 @@ static const char *const file_fields[BOOT_FILE_COUNT] = {
 	[BOOT_AUXILIARY] = "config.macos.auxiliaryStoragePath",
 	[BOOT_ROOTFS] = "config.rootfsPath",
 };
-/* The fields for a machine with a root in memory. */
+/* The fields that name the files of a machine whose root file system is in memory. */
 static const char *const ram_root_fields[BOOT_FILE_COUNT] = {
 	[BOOT_KERNEL] = "config.kernelPath",
 	[BOOT_INITRD] = "config.kernelPath",
@@ -65,8 +65,8 @@ static bool is_beside(const char *kernel, const char *initrd)
 	return strncmp(initrd, kernel, len) == 0 && strcmp(initrd + len, ".initrd") == 0;
 }
 
-/* Checks a regular file. given: a descriptor of the file at path, or -1 if it could not be
- * opened. */
+/* Checks that a file is regular and not empty. given: a descriptor of the file at path, which the
+ * function takes over; -1 if the file could not be opened. Returns the descriptor, or -1. */
 static int check_regular(int given, const char *path, struct error *err)
 {
 	autoclose int fd = given;
@@ -101,9 +101,9 @@ static int open_disk(const char *path, enum rootfs_use use, struct error *err)
 	return check_regular(disk_file_open(path, flags, others, err), path, err);
 }
 
-/* Opens and hashes a file that no guest writes to. Kernel and initrd are held against writing from
- * before they are hashed until the VMM has read them (vm_has_read()). If they cannot be held,
- * nothing is said about it here. */
+/* Opens and hashes a file to which no guest writes. Holds kernel and initrd against writing, from
+ * before they are hashed until the VMM has read them (vm_has_read()). If a file cannot be held,
+ * this is no error here. */
 static void open_hashed(struct boot_files *files, enum boot_file which)
 {
 	struct error *err = &files->file[which].error;
@@ -117,8 +117,8 @@ static void open_hashed(struct boot_files *files, enum boot_file which)
 		error_prefix(err, "%s", files->file[which].path);
 }
 
-/* Checks the kernel beside a packed kernel. It is believed to be the unpacked one: a VMM boots
- * nothing else. */
+/* Checks the unpacked kernel beside a packed one. Only its architecture is checked. It is believed
+ * to be the same kernel, since a VMM that needs the unpacked one boots nothing else. */
 static int check_unpacked(int fd, enum architecture machine, struct error *err)
 {
 	unsigned char head[KERNEL_HEAD];
@@ -208,8 +208,8 @@ static int refuse_read_only_root(const char *path, struct error *err)
 	return error_reason(err, REASON_ROOT_READ_ONLY, path);
 }
 
-/* Returns whether the file is read-only. Checks the mode too, since the kernel lets root write to
- * everything. Only the mode protects a cached image that many workspaces are cloned from. */
+/* Returns whether the file is read-only. The mode counts too, because the kernel lets root write to
+ * every file. Only the mode protects a cached image from which many workspaces are cloned. */
 static bool is_read_only(const char *path, int fd)
 {
 	struct stat st;
@@ -218,8 +218,8 @@ static bool is_read_only(const char *path, int fd)
 	       faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) < 0;
 }
 
-/* Opens a root in memory. The guest has a copy in memory, so the file is only read, and must stay
- * as it was recorded. */
+/* Opens a root file system in memory. The guest has a copy in its memory, so the file is only read,
+ * and must stay as it was recorded. */
 static void open_ram_root(struct boot_files *files, int64_t memory_mib)
 {
 	struct error *err = &files->file[BOOT_ROOTFS].error;
@@ -230,7 +230,8 @@ static void open_ram_root(struct boot_files *files, int64_t memory_mib)
 		error_prefix(err, "%s", files->file[BOOT_ROOTFS].path);
 }
 
-/* Opens the disk below the layer that is the root file system. It is raw and only read. */
+/* Opens the disk below the layer that is the root file system. This disk is raw and is only
+ * read. */
 static void open_layer_base(struct boot_files *files)
 {
 	struct error *err = &files->file[BOOT_BASE].error;
@@ -240,8 +241,8 @@ static void open_layer_base(struct boot_files *files)
 		error_prefix(err, "%s", files->file[BOOT_BASE].path);
 }
 
-/* Checks a layer. Nothing can be said about a layer without its base; then the error is about the
- * base. */
+/* Checks a layer. A layer cannot be checked without its base. If the base could not be opened, the
+ * error about the base is reported instead. */
 static int check_layer(const struct boot_files *files, int fd, struct error *err)
 {
 	struct stat base;
@@ -294,8 +295,8 @@ static void open_rootfs(struct boot_files *files, enum rootfs_use use)
 		error_prefix(err, "%s", path);
 }
 
-/* Opens the file that macOS and its firmware write to beside the disk. It is small, so it is hashed
- * at once. */
+/* Opens the auxiliary storage, to which macOS and its firmware write. The file is small, so it is
+ * hashed at once. */
 static void open_auxiliary(struct boot_files *files, enum rootfs_use use)
 {
 	struct error *err = &files->file[BOOT_AUXILIARY].error;
@@ -317,7 +318,7 @@ static char *kernel_file(const struct config *config, const struct backend *back
 	return asprintf(&path, "%s.vmlinux", config->kernel_path) < 0 ? NULL : path;
 }
 
-/* Copies the paths of the config to their places; -1: no memory. */
+/* Copies the paths of the config into files. Returns -1 without memory. */
 static int name_linux_files(struct boot_files *files, const struct config *config,
 			    const struct backend *backend)
 {
@@ -358,8 +359,8 @@ static void make_own_initrd(struct boot_files *files, const struct config *confi
 		error_errno(why, ENOMEM, "%s", initrd);
 }
 
-/* Finds the init for an initrd that does not exist yet. Only the init that will be in it is
- * told. */
+/* Finds the cache's initrd for the kernel, but makes none. If there is no such initrd yet, only the
+ * init that it will contain is reported. */
 static void find_own_initrd(struct boot_files *files, const struct config *config)
 {
 	struct error *why = &files->file[BOOT_INITRD].error;
@@ -380,8 +381,8 @@ static void find_own_initrd(struct boot_files *files, const struct config *confi
 }
 
 /* Gives a kernel without an initrd beside it the initrd of the cache. If none can be made, the
- * reason is kept with the file. None is made for a kernel that is refused. A kernel that is missing
- * keeps the initrd that it had. */
+ * reason is stored with the file. No initrd is made for a kernel that is refused. For a kernel that
+ * is missing, the initrd that it had can still be found. */
 static void use_own_initrd(struct boot_files *files, const struct config *config,
 			   enum initrd_use use)
 {
@@ -472,7 +473,7 @@ static int tell_not_unpacked(const char *path, struct error *err)
 	return error_reason(err, REASON_KERNEL_PACKED, path);
 }
 
-/* Tells that a file is missing. ENOENT says enough about the file itself. The next step depends on
+/* Sets the error for a missing file. The error names only the file. The next step depends on
  * whether there is a workspace, which is not known here. */
 static int tell_missing(const struct boot_files *files, enum boot_file which, const char *path,
 			struct error *err)

@@ -74,7 +74,7 @@ int bundles_check(const struct config *config, struct error *err)
 	return 0;
 }
 
-/* Reads the error that the builder has told. */
+/* Sets err to the error that the builder has reported. Returns 0 if the builder succeeded. */
 static int take_error(const struct buf *answer, int code, struct error *err)
 {
 	json_auto_t *document = json_load_strict(buf_bytes(answer), answer->len, NULL);
@@ -86,7 +86,8 @@ static int take_error(const struct buf *answer, int code, struct error *err)
 	return json_get_error(document, NULL, err);
 }
 
-/* Runs the builder. path: the name of the archive in its messages. */
+/* Runs the builder, which makes a disk in `to` from the archive. path is the name of the archive in
+ * messages. */
 static int run_builder(const char *path, int archive, int to, struct error *err)
 {
 	uint64_t deadline = limit_deadline(LIMIT_BUNDLE_MS);
@@ -116,8 +117,8 @@ static int run_builder(const char *path, int archive, int to, struct error *err)
 	return take_error(&answer, code, err);
 }
 
-/* Unpacks a bundle. The builder gets the same file that was hashed, so the digest is of what was
- * unpacked. */
+/* Unpacks a bundle. The builder gets the same file that was hashed, so the digest is that of the
+ * unpacked archive. */
 static int unpack_bundle(const json_t *json, struct bundle *bundle, struct error *err)
 {
 	const char *path = json_text(json, "path", NULL);
@@ -203,8 +204,8 @@ static int remove_old_bundles(const struct workspace *ws, struct error *err)
 	return 0;
 }
 
-/* Remembers the digest of a bundle. Giving the file a name changes its times; the digest of its
- * bytes is known. */
+/* Remembers the digest of a bundle's disk. Giving the file a name has changed its times, but not
+ * its bytes. */
 static void remember_bundle(const struct bundle *bundle)
 {
 	struct digest_key key;

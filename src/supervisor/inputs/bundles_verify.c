@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Compares what prepare recorded about bundles with the present files. */
+/* Compares the present files of bundles with what prepare recorded about them. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

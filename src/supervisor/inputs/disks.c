@@ -54,8 +54,8 @@ int disks_add(struct disk_list *list, const char *serial, const char *name, cons
 
 /* --- one file -------------------------------------------------------------------------------- */
 
-/* Refuses a file that is read-only by its mode. Root may write to everything, but such a file must
- * stay as it is. */
+/* Refuses a file that is read-only, also for root. Root may write to every file, but a file that is
+ * read-only by its mode must stay as it is. */
 static int refuse_read_only_disk(const char *path, const struct stat *st, struct error *err)
 {
 	if ((st->st_mode & S_IWUSR) && faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) == 0)
@@ -105,8 +105,8 @@ static bool is_same_file(int a, int b)
 	       sa.st_dev == sb.st_dev && sa.st_ino == sb.st_ino;
 }
 
-/* Refuses a disk that is given twice. A guest corrupts a disk that it has twice, unless it only
- * reads. */
+/* Refuses a disk that is given twice. A guest would corrupt a disk that it has twice, unless it
+ * only reads the disk. */
 static int refuse_twice(const struct disk_list *list, int rootfs_fd, int fd, bool read_only,
 			const char *path, struct error *err)
 {

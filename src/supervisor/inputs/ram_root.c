@@ -12,10 +12,11 @@
 #include "base/platform/descriptor.h"
 
 #define MIB (INT64_C(1) << 20)
-/* Kernels look for the next segment at multiples of 4; cpio archives end at multiples of this. */
+/* The multiple at which the second cpio archive begins. Kernels look for it at multiples of 4, and
+ * cpio archives end at multiples of 512. */
 #define SEGMENT 512
 
-/* Returns whether the file begins as a cpio archive, or as one that is compressed in a way that
+/* Returns whether the file begins like a cpio archive, or like one that is compressed in a way that
  * kernels know. */
 static bool is_initramfs(const uint8_t head[6])
 {

@@ -10,7 +10,8 @@
 #include "base/json.h"
 #include "base/platform/file.h"
 
-/* While a start is under way a guest may get the disk at any moment. */
+/* Returns whether the root file system must still be as prepare recorded it. During a start, a
+ * guest may get the disk at any moment. */
 bool rootfs_is_enforced(const struct workspace *ws, enum state state)
 {
 	return !state_is_live(state) && !workspace_was_started(ws);
@@ -35,8 +36,8 @@ static int read_last(const json_t *last, struct boot_files *files, struct error 
 	return 0;
 }
 
-/* Takes the digest that prepare recorded; nothing if an older version of ours prepared the
- * workspace. */
+/* Takes the digest that prepare recorded. There is none if an older version of microagent prepared
+ * the workspace. */
 static void recall_prepared(const struct manifest *manifest, struct boot_files *files)
 {
 	const json_t *rootfs = json_object_get(manifest->artifacts, "rootfs");
@@ -51,7 +52,7 @@ static bool is_at_rest(enum state state)
 	return state == STATE_HALTED || state == STATE_STOPPED || state == STATE_FAILED;
 }
 
-/* Takes the digest of the disk as it is now. Returns false if that is not known. */
+/* Takes the digest of the disk's present content. Returns false if this digest is not known. */
 static bool recall_present(struct boot_files *files)
 {
 	struct digest_key now = {0};
@@ -73,7 +74,7 @@ int rootfs_digest_recall(const struct workspace *ws, const struct manifest *mani
 	json_auto_t *last = NULL;
 
 	if (files->ram_root)
-		return 0; /* no guest writes to it: what it is now is what counts */
+		return 0; /* no guest writes to this file, so its present digest counts */
 	files->rootfs_started = true;
 	if (is_at_rest(state) && recall_present(files))
 		return 0;
@@ -101,7 +102,7 @@ static int write_last(const struct workspace *ws, const char *sha256, const char
 	return workspace_write(ws, ROOTFS_RECORD, last, STORE_NO_SYNC, err);
 }
 
-/* Returns whether the disk has not changed while it was hashed. */
+/* Returns whether the disk has not changed since its hashing began. */
 static bool is_as_hashed(const struct boot_files *files)
 {
 	struct digest_key now = {0};
@@ -120,7 +121,7 @@ int rootfs_digest_renew(const struct workspace *ws, enum state state, struct boo
 	clock_rfc3339(clock_real_ns(), now);
 	boot_files_hash_rootfs(files);
 	files->rootfs_started = true;
-	/* Why there is none is in files. */
+	/* If there is no digest, the reason is in files. */
 	if (!files->file[BOOT_ROOTFS].sha256[0])
 		return 0;
 	if (!is_at_rest(state) || !is_as_hashed(files))
@@ -140,7 +141,7 @@ void rootfs_digest_keep(const struct workspace *ws, const struct boot_files *fil
 		clock_rfc3339(clock_real_ns(), now);
 		when = now;
 	}
-	/* An older one stays the last where there is no room for it. */
+	/* If there is no room for the new record, the older one remains. */
 	(void)write_last(ws, files->file[BOOT_ROOTFS].sha256, when, &ignored);
 }
 
@@ -164,7 +165,7 @@ int rootfs_hand_over(const struct workspace *ws, const struct manifest *manifest
 	char now[CLOCK_TEXT];
 	struct stat st;
 
-	/* Nothing is recorded of a disk that a machine only reads for somebody. */
+	/* Nothing is recorded about a disk that a machine only reads for a command. */
 	if (workspace_was_started(ws) || !digest_is_valid(sha256))
 		return 0;
 	if (fstat(fd, &st) < 0)

@@ -64,7 +64,7 @@ static int put_divergence(json_t *list, const char *artifact, const char *expect
 		return -1;
 	if (expected && json_put_string(entry, "expected", expected, err) < 0)
 		return -1;
-	/* Beside an error a digest that is known can only be of an earlier time. */
+	/* If there is an error, a known digest can only be an earlier one. */
 	if (json_put(entry, "actual", error->code || !*actual ? json_null() : json_string(actual),
 		     err) < 0)
 		return -1;
@@ -73,15 +73,15 @@ static int put_divergence(json_t *list, const char *artifact, const char *expect
 	return json_array_append(list, entry) == 0 ? 0 : out_of_memory(err);
 }
 
-/* Returns whether the file must be as recorded. The digest of a disk that a started guest writes to
- * is only told, and not compared. */
+/* Returns whether the file must be as recorded. The digest of a disk to which a started guest
+ * writes is reported, but not compared. */
 static bool is_enforced(const struct boot_files *files, enum boot_file which)
 {
 	return !files->rootfs_started ||
 	       verification_compares(artifact_names[which]) == COMPARED_ALWAYS;
 }
 
-/* Adds a digest of an earlier time. A guest may have written since. */
+/* Adds a digest that was computed earlier. A guest may have written to the disk since then. */
 static int put_last(json_t *artifact, const char *sha256, const char *when, struct error *err)
 {
 	if (json_put_string(artifact, "lastSHA256", sha256, err) < 0 ||
@@ -179,7 +179,7 @@ int verification_hand_over_rootfs(json_t *verification, const char *when, struct
 	return json_object_del(rootfs, "sha256") == 0 ? 0 : out_of_memory(err);
 }
 
-/* Returns the divergence of this artifact, or NULL. */
+/* Returns the divergence of the artifact with this name, or NULL. */
 static const json_t *find_divergence(const json_t *list, const char *name)
 {
 	const json_t *entry;
@@ -193,7 +193,7 @@ static const json_t *find_divergence(const json_t *list, const char *name)
 	return NULL;
 }
 
-/* Tells the usual reason for another initrd: an upgrade. */
+/* Sets the error for an init that differs. The usual reason is an upgrade of microagent. */
 static int tell_upgrade(const json_t *init, const char *path, struct error *err)
 {
 	error_set(
@@ -203,7 +203,8 @@ static int tell_upgrade(const json_t *init, const char *path, struct error *err)
 	return error_reason(err, REASON_NOT_AS_PREPARED, "");
 }
 
-/* Tells that a bundle differs. Only prepare writes it, so the next step is to make it anew. */
+/* Sets the error for a bundle's disk that differs. Only prepare writes such a disk, so the next
+ * step is to make it again. */
 static int tell_bundle(const json_t *entry, const char *name, struct error *err)
 {
 	error_set(
