@@ -7,8 +7,8 @@
 #include "base/json.h"
 #include "store/term.h"
 
-/* Returns a list with a copy of each entry. Each copy gets the kind, and the mode if there is
- * one. */
+/* Returns a list with a copy of each declared entry. Each copy also has the kind, and the mode
+ * unless mode is NULL. */
 static json_t *entries_of(const json_t *declared, const char *kind, const char *mode,
 			  struct error *err)
 {
@@ -30,7 +30,8 @@ static json_t *entries_of(const json_t *declared, const char *kind, const char *
 	return steal_ptr(&list);
 }
 
-/* Returns the shares that were asked for against a rule (store/share/rules.h). */
+/* Returns the shares that the config asks for although a rule refuses them (store/share/rules.h).
+ * Returns NULL if there are none. */
 static json_t *shares_anyway(const struct config *config)
 {
 	json_auto_t *list = json_array();
@@ -69,8 +70,9 @@ int answer_declared(const struct config *config, struct response *response, stru
 	return 0;
 }
 
-/* Tells how the machine runs, or ran last, if it is in no cell or without limits that its request
- * asked for. Also tells its console, which has gone if the machine has ended or was severed. */
+/* Adds how the machine runs, or ran last: its confinement if it is in no cell, and the limits that
+ * its request asked for and that are not set. Adds the mode of its console, unless the machine has
+ * ended or was cut off. */
 static void answer_machine(const struct record *record, struct response *response)
 {
 	struct error ignored;
@@ -85,7 +87,7 @@ static void answer_machine(const struct record *record, struct response *respons
 		response->console_mode = json_incref(json_object_get(runtime, "consoleMode"));
 }
 
-/* Adds when a session ends by itself, in the words of its record. */
+/* Adds when a session ends by itself, as its record says. */
 static int answer_term(const struct record *record, struct response *response, struct error *err)
 {
 	json_auto_t *told = json_object();
@@ -95,7 +97,7 @@ static int answer_term(const struct record *record, struct response *response, s
 		return -1;
 	if (!term_is_given(&term))
 		return 0;
-	term.idled = false; /* that is told by the event */
+	term.idled = false; /* the event reports this */
 	if (term_put(&term, told, err) < 0)
 		return -1;
 	response->term = steal_ptr(&told);

@@ -12,7 +12,8 @@
 #include "supervisor/commands/answer.h"
 #include "supervisor/live/control_sock.h"
 
-/* "workspace is S; live readiness unavailable" */
+/* Returns the signal of a machine that is not live: "workspace is S; live readiness
+ * unavailable". */
 static json_t *not_live(const struct record *record, const char *error)
 {
 	char detail[96];
@@ -22,7 +23,7 @@ static json_t *not_live(const struct record *record, const char *error)
 	return readiness_signal(false, NULL, detail, error);
 }
 
-/* Asks the live supervisor what it observes. NULL with the reason. */
+/* Asks the live supervisor for the signals that it observes. Returns NULL on an error. */
 static json_t *ask_live(const struct record *record, struct error *err)
 {
 	uint64_t deadline = limit_deadline(LIMIT_CONTROL_REQUEST_MS);
@@ -57,8 +58,8 @@ static json_t *result_ready(const struct record *record)
 	return readiness_of_result(true, at);
 }
 
-/* Returns a signal as the live supervisor observes it. why: the reason why it could not be
- * asked. */
+/* Returns a signal as the live supervisor observes it. why is the reason why the signals are
+ * missing, if they are. */
 static json_t *observed_signal(const json_t *signals, const char *key, const struct error *why)
 {
 	json_t *signal = json_object_get(signals, key);

@@ -17,18 +17,21 @@
 #include "supervisor/handover/ticket.h"
 #include "supervisor/live/outcome.h"
 
-#define REPORT_LINE_MAX (64u << 20) /* a result of two streams, every byte of them escaped */
+#define REPORT_LINE_MAX \
+	(64u << 20) /* room for a result of two streams in which every byte is
+				     * escaped */
 
 struct await {
 	struct record *record;
 	struct report_reader reader;
-	json_t *event;	/* the latest that was reported */
-	json_t *result; /* of the final line: after --remove there is no file to read it from */
+	json_t *event;	/* the latest event that was reported */
+	json_t *result; /* the result in the final line; after --remove no file has it */
 	bool ready, final, quarantined;
-	bool cut;	      /* run: its caller has ended, or it was told to end */
-	bool killed;	      /* and the live supervisor, which did not end */
-	int lease;	      /* after --remove there is no file to look at it by */
-	struct error failure; /* of the final line */
+	bool cut;	      /* run: the caller has ended, or this command was told to end */
+	bool killed;	      /* this command has killed the live supervisor, which did not end */
+	int lease;	      /* watches the lease; after --remove the lease cannot be found by a
+			       * file */
+	struct error failure; /* the error in the final line */
 };
 
 static bool is_run(const struct await *await)
@@ -41,8 +44,8 @@ static enum state event_state(const json_t *event)
 	return state_from_name(json_text(event, "state", NULL));
 }
 
-/* Gives the event to the caller. A caller that stopped reading loses its events, and nothing else
- * happens. */
+/* Passes the event on to the caller. If the caller has stopped reading, its events are lost, and
+ * nothing else happens. */
 static void pass_on(const struct await *await, const json_t *event)
 {
 	int fd = await->record->call->options->events_fd;
@@ -71,8 +74,8 @@ static void take_report(struct await *await, const json_t *line)
 	await->quarantined = event_state(event) == STATE_QUARANTINED;
 }
 
-/* Returns a deadline that is later than every deadline of the live supervisor itself, in case it is
- * stuck. */
+/* Returns a deadline that is later than all deadlines of the live supervisor itself, for the case
+ * that it is stuck. Returns UINT64_MAX for run, which may take any time. */
 static uint64_t start_deadline(const struct await *await, enum accelerator accelerator)
 {
 	const struct config *config = &await->record->call->request->config;
@@ -85,9 +88,9 @@ static uint64_t start_deadline(const struct await *await, enum accelerator accel
 	       (boot + 2 * limit_get(LIMIT_KILL_MS) + limit_get(LIMIT_HALT_MS)) * NS_PER_MS;
 }
 
-/* Kills the live supervisor, unless its machine is quarantined. Under the command lock no other
- * command starts another machine in place of this one, which lives as long as its report goes on. A
- * quarantined machine is kept, even if its run was told to end. */
+/* Kills the live supervisor, unless its machine is quarantined. The command lock keeps other
+ * commands from starting another machine in place of this one, which lives as long as its report
+ * goes on. A quarantined machine is kept, even if this run was told to end. */
 static int kill_live(struct await *await, struct error *err)
 {
 	struct record *record = await->record;
@@ -105,10 +108,11 @@ static int kill_live(struct await *await, struct error *err)
 }
 
 /*
- * Follows the report. start stops at a ready guest. A run, and a start that failed, is followed to
- * the end, so that nothing is left when the answer comes. The caller of run may end, or run may be
- * told to end, while the live supervisor is stuck. Then this command kills the live supervisor, and
- * its report ends by that.
+ * Follows the report of the live supervisor. start follows it until the guest is ready. A run, or a
+ * start that failed, is followed to the end, so that nothing is left when the answer comes.
+ *
+ * When the caller of run ends, or run is told to end, the live supervisor may be stuck. Then this
+ * command kills the live supervisor, which ends the report.
  */
 static int await_follow(struct await *await, uint64_t deadline, struct error *err)
 {
@@ -118,7 +122,8 @@ static int await_follow(struct await *await, uint64_t deadline, struct error *er
 
 		switch (report_next(&await->reader, deadline, &line, &why)) {
 		case REPORT_NONE:
-			/* The live supervisor was to end, and has not by its own deadlines. */
+			/* The live supervisor was told to end, and has not ended by its own
+			 * deadlines. */
 			if (why.code != ERR_TIMEOUT || !await->cut || await->killed ||
 			    kill_live(await, &why) < 0 || !await->killed)
 				return error_copy(err, &why);
@@ -128,21 +133,23 @@ static int await_follow(struct await *await, uint64_t deadline, struct error *er
 			return 0;
 		case REPORT_CUT:
 			await->cut = true;
-			/* Later than those of a live supervisor that was told to end now. */
+			/* This is later than all deadlines of a live supervisor that is told to end
+			 * now. */
 			deadline = limit_deadline(LIMIT_KILL_MS) +
 				   limit_get(LIMIT_SETTLE_MS) * NS_PER_MS;
 			break;
 		case REPORT_LINE:
 			take_report(await, line);
-			/* The end of a quarantined machine is told to the command that asks for it,
-			 * and not here. */
+			/* The end of a quarantined machine is reported to the command that asks for
+			 * this end, and not here. */
 			if ((await->ready && !is_run(await)) || await->quarantined)
 				return 0;
 		}
 	}
 }
 
-/* Does what the live supervisor could not do, since it died without its final line. */
+/* Does what the live supervisor could not do because it died without its final line: records the
+ * end, and removes the workspace after --remove. */
 static int mend(struct await *await, struct error *err)
 {
 	struct record *record = await->record;
@@ -174,7 +181,7 @@ static int await_conclude(struct await *await, struct response *response, struct
 
 	response->event = steal_ptr(&await->event);
 	if (await->failure.code || await->quarantined || (!await->ready && !await->result)) {
-		/* Without an error of its own: a start that somebody else ended. */
+		/* If there is no error, another command has ended this start. */
 		const char *id = record->call->request->identity.runtime_id;
 		const char *detail = json_text(response->event, "detail", NULL);
 
@@ -187,12 +194,12 @@ static int await_conclude(struct await *await, struct response *response, struct
 		return kind_error(id, ERR_CONFLICT, err, "ended before it was ready%s%s",
 				  detail ? ": " : "", detail ? detail : "");
 	}
-	/* Readiness is that of the state answered, not of one that came since. */
+	/* The readiness must be that of the state in the answer, and not of a later state. */
 	record->state = event_state(response->event);
 	if (answer_live(record, &record->call->request->config, response, err) < 0)
 		return -1;
 	if (await->result) {
-		/* The result that came with the report: after --remove no file tells of it. */
+		/* Takes the result from the report, because after --remove no file has it. */
 		const char *at = json_text(await->result, "completedAt", NULL);
 
 		json_decref(response->result);
@@ -212,7 +219,8 @@ static int wait_and_conclude(struct await *await, enum accelerator accelerator,
 	if (!await->final && !await->quarantined && (is_run(await) || !await->ready) &&
 	    mend(await, err) < 0)
 		return -1;
-	/* Its report ends with it, and its lease at the same moment or just after. */
+	/* The report of the live supervisor ends with it, and its lease at the same moment or just
+	 * after. */
 	if (await->final && lease_wait_over(&await->record->ws, await->lease,
 					    limit_deadline(LIMIT_KILL_MS), err) < 0)
 		return -1;

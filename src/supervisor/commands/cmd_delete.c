@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* delete: removes the workspace's directory. Nothing may be alive in the workspace. If it does not
- * exist, the command has succeeded already. Files of a session that are kept are moved away
+/* delete: removes the workspace's directory. No process of the workspace may be alive. A workspace
+ * that does not exist is no error. The files of a session that must be kept are moved away
  * first. */
 #include "base/cleanup.h"
 #include "base/limits.h"
@@ -11,8 +11,8 @@
 
 static int refuse_alive(const struct record *record, struct error *err)
 {
-	/* If the record has a state of rest and something lives, it is a machine that reads the
-	 * disk. */
+	/* If a process lives although the recorded state is one of rest, it belongs to a machine
+	 * that reads the disk. */
 	const char *state = state_is_live(record->state) ? state_names[record->state]
 							 : state_names[STATE_RUNNING];
 	const char *first = "stop or kill it";
@@ -33,7 +33,8 @@ static int archive_and_remove(struct record *record, struct error *err)
 
 	if (record->ws.fd < 0)
 		return record->ws.id ? workspace_remove(&record->ws, err) : 0;
-	/* The lease decides; a state that cannot be read is no reason to keep the workspace. */
+	/* Only the lease decides. A state that cannot be read is no reason to keep the
+	 * workspace. */
 	(void)record_load(record, &ignored);
 	if (settle_refuse_quarantined(record, err) < 0)
 		return -1;
@@ -57,8 +58,8 @@ int cmd_delete(const struct call *call, struct response *response, struct error 
 		status = archive_and_remove(&record, err);
 	if (status == 0) {
 		record_unlock(&record);
-		/* The event of a workspace that has gone, whatever its state was: nothing of it
-		 * runs. */
+		/* The event says `stopped`, whatever the state was, because nothing of a removed
+		 * workspace runs. */
 		response->event = record_unrecorded(&record, STATE_STOPPED, NULL, err);
 		status = response->event ? 0 : -1;
 	}

@@ -68,7 +68,7 @@ static int put_facts(json_t *object, const struct backend_host *host, struct err
 	return put_host_flags(object, flags, ARRAY_SIZE(flags), err);
 }
 
-/* Adds the architectures whose machines can run here, and why others cannot. */
+/* Adds for each architecture whether its machines can run here, and the reason if they cannot. */
 static int put_machines(json_t *object, const struct backend_host *host, struct error *err)
 {
 	json_auto_t *list = json_array();
@@ -88,7 +88,7 @@ static int put_machines(json_t *object, const struct backend_host *host, struct 
 	return json_put(object, "machines", json_incref(list), err);
 }
 
-/* Adds the cgroup in which machines are limited if their requests name no group. */
+/* Adds the cgroup in which machines are limited if their requests name no cgroup. */
 static int put_cgroup(json_t *object, struct error *err)
 {
 	struct error why = {0};
@@ -98,7 +98,7 @@ static int put_cgroup(json_t *object, struct error *err)
 		    : put_host_text(object, "cgroupReason", why.msg, err);
 }
 
-/* Adds what keeps a live supervisor from the files of this host, as in runtime.json. */
+/* Adds what keeps a live supervisor from the files of this host, in the words of runtime.json. */
 static int put_files(json_t *object, const struct backend *backend, struct error *err)
 {
 	struct error why = {0};
@@ -114,7 +114,7 @@ static int put_files(json_t *object, const struct backend *backend, struct error
 	return why.code ? put_host_text(object, "filesReason", why.msg, err) : 0;
 }
 
-/* Adds this executable and what it offers itself. */
+/* Adds the path of this executable, and what the executable itself offers. */
 static int put_own(json_t *object, const struct backend *backend, struct error *err)
 {
 	autofree char *dir = path_of_executable_dir(err);
@@ -134,8 +134,8 @@ static int put_own(json_t *object, const struct backend *backend, struct error *
 			       err);
 }
 
-/* Returns the block of the kernel. A missing kernel is told as a fact; it is no failure of
- * `host`. */
+/* Returns the block about the kernel. A missing kernel is reported in the block; `host` does not
+ * fail because of it. */
 static json_t *kernel_block(const struct call *call, const char *architecture, struct error *err)
 {
 	struct cache_kernel kernel = {0};

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * quarantine: asks the live supervisor, and waits for its acknowledgement. The live supervisor
- * cuts, proves and records. It may have been taken over, so this command believes nothing that it
- * can check itself: whether the companions that it knew before have ended, whether the quarantine
- * is recorded, whether the broker has proven the cut (store/quarantine_proof.c), and, after any
- * other answer, whether the machine has ended. A live supervisor that does not answer is killed,
- * and the VM with it. So is one whose machine goes on although it answered something else: a VM
- * that is not proven to be cut off must not go on. Without a VM the command only records the state.
+ * quarantine: asks the live supervisor, and waits for its answer. The live supervisor cuts the
+ * machine off, proves the cut and records it. It may have been taken over, so this command believes
+ * nothing that it can check itself. It checks whether the companions that it knew before have
+ * ended, whether the quarantine is recorded, and whether the broker has proven the cut
+ * (store/quarantine_proof.c). After any other answer it checks whether the machine has ended.
+ *
+ * A live supervisor that does not answer is killed, and the VM with it. A live supervisor that
+ * gives any other answer is killed too if its machine goes on: a VM that is not proven to be cut
+ * off must not go on. Without a VM the command only records the state.
  */
 #include <stdio.h>
 
@@ -21,7 +23,7 @@
 #include "supervisor/live/control_sock.h"
 #include "supervisor/live/outcome.h"
 
-/* Returns whether another command has put the machine into quarantine meanwhile. */
+/* Returns whether another command has put the machine into quarantine meanwhile, with proof. */
 static bool is_quarantined(struct record *record)
 {
 	struct error ignored;
@@ -37,9 +39,10 @@ static bool is_quarantined(struct record *record)
 
 #define LOOK_NS (50 * NS_PER_MS)
 
-/* Waits for the end of the machine. If the live supervisor has refused, another command may be
- * putting the machine into quarantine. So this also waits for the record of that quarantine, since
- * nothing else tells of it. Returns true if the machine has ended. */
+/* Waits for the end of the machine. Returns true if the machine has ended. If the live supervisor
+ * has refused, another command may be putting the machine into quarantine. Then this function also
+ * checks the record again and again, because nothing else reports that quarantine. Sets
+ * *quarantined if it finds one. */
 static bool await_end(struct record *record, bool was_refused, bool *quarantined)
 {
 	const uint64_t deadline = limit_deadline(LIMIT_KILL_MS);
@@ -57,9 +60,10 @@ static bool await_end(struct record *record, bool was_refused, bool *quarantined
 	return false;
 }
 
-/* Finishes a quarantine that did not cut the machine off. why has the error, or what the live
- * supervisor said. Waits for the end of the machine, and kills it if it does not end. why becomes
- * the error of the answer, beside the event that says what happened to the workspace. */
+/* Finishes a quarantine that did not cut the machine off. At first, why is the error, or what the
+ * live supervisor said. Waits for the end of the machine, and kills it if it does not end. At last,
+ * why is the error of the answer, and the event in the response says what happened to the
+ * workspace. */
 static void conclude_failure(struct record *record, struct error *why, struct response *response)
 {
 	struct error err = {0}, said = *why;
@@ -81,7 +85,7 @@ static void conclude_failure(struct record *record, struct error *why, struct re
 		ended = lease_wait_free(&record->ws, limit_deadline(LIMIT_KILL_MS), &err) == 0;
 	}
 	if (kill) {
-		/* Nobody is to try it again. */
+		/* The code must not invite the caller to try again. */
 		why->code = ERR_IO;
 		error_prefix(why, ended ? QUARANTINE_FAILED : QUARANTINE_FAILED_ALIVE);
 	} else if (why->code == ERR_NOT_FOUND || why->code == ERR_UNAVAILABLE ||
@@ -96,7 +100,7 @@ static void conclude_failure(struct record *record, struct error *why, struct re
 	record_unlock(record);
 }
 
-/* Returns the state of the latest event on the disk, whatever is proven. */
+/* Returns the state of the latest event on the disk, whether it is proven or not. */
 static enum state state_of_event(const struct record *record)
 {
 	json_auto_t *event = workspace_read(&record->ws, "event.json", NULL);
@@ -104,8 +108,8 @@ static enum state state_of_event(const struct record *record)
 	return state_from_name(json_text(event, "state", ""));
 }
 
-/* Returns whether the record tells of the quarantine, or of an end that has begun or has come
- * since. A record of an end is false while the machine lives. */
+/* Returns whether the record shows the quarantine, or an end that has begun or has come since. A
+ * recorded end is false while the machine lives. */
 static bool is_recorded(struct record *record)
 {
 	struct error ignored;
@@ -152,9 +156,10 @@ static int quarantine_live(struct record *record, struct response *response, str
 	if (ask_and_look(record, &answer, &why) == 0) {
 		json_t *event = json_object_get(answer, "event");
 
-		/* The live supervisor says that the machine is cut off and that this is recorded. This
-		 * command writes the event itself where it is missing, cannot be read, or says something
-		 * else, since the disk was full or the supervisor was taken over. */
+		/* The live supervisor says that the machine is cut off and that this is recorded.
+		 * The event may still be missing, unreadable or different, because the disk was
+		 * full or the live supervisor was taken over. Then this command writes the event
+		 * itself. */
 		if (record_lock(record, err) < 0)
 			return -1;
 		if (!is_recorded(record) &&

@@ -44,18 +44,20 @@ struct start {
 	struct record record;
 	struct boot_files files;
 	struct disk_list disks;
-	struct template template;   /* that it is restored from, or is to become */
-	struct bundle_list bundles; /* as they were built, or as prepare made them */
+	struct template template;   /* the template from which the machine is restored, or which it
+				     * is to become */
+	struct bundle_list bundles; /* the bundles' disks, as they were built, or as prepare made
+				     * them */
 	enum accelerator accelerator;
 	char reason[256];
 	json_t *marks, *links;
-	json_t *found; /* the latest event, or NULL, before the files were looked at */
+	json_t *found; /* the latest event before the files were checked; NULL: there was none */
 	enum state found_state;
-	int report;   /* reading end of the live supervisor's report */
-	int lifeline; /* run: writing end; the VM ends with this process */
-	int line_end; /* run: the other one, which the live supervisor gets too */
-	bool made;    /* run: the workspace was prepared by this command */
-	bool failed;  /* and recorded as such */
+	int report;   /* the reading end of the live supervisor's report */
+	int lifeline; /* run: the writing end of the lifeline; the VM ends when this process ends */
+	int line_end; /* run: the reading end of the lifeline, which the live supervisor gets too */
+	bool made;    /* run: this command has made the workspace */
+	bool failed;  /* the start has failed, and the failure is recorded */
 };
 
 static void start_mark(struct start *start, const char *name)
@@ -63,14 +65,14 @@ static void start_mark(struct start *start, const char *name)
 	json_object_set_new(start->marks, name, json_integer((json_int_t)clock_mono_ns()));
 }
 
-/* Checks the config on this host, the files and the accelerator, before anything is changed. */
+/* Checks the config on this host, the files and the accelerator. Changes nothing but the cache. */
 static int examine(struct start *start, const struct call *call, struct error *err)
 {
 	const struct config *config = &call->request->config;
 
 	if (capabilities_check(call->backend, config, err) < 0)
 		return -1;
-	/* What only looks at a disk is a Linux. */
+	/* A machine that only reads or writes a disk for a command runs Linux. */
 	if (config->macos.hardware_model && (call->options->reader || call->options->writer))
 		return error_set(
 			err, ERR_UNSUPPORTED,
@@ -89,8 +91,8 @@ static int examine(struct start *start, const struct call *call, struct error *e
 	return call->backend->accelerator(config, &start->accelerator, start->reason, err);
 }
 
-/* Returns whether the machine runs what is on its disk. A reader or writer does not ask what the
- * disk should be. */
+/* Returns whether the machine runs what is on its disk. For a reader or writer it does not matter
+ * whether the disk is as it was recorded. */
 static bool is_started_to_run(const struct start *start)
 {
 	const struct options *options = start->record.call->options;
@@ -120,8 +122,8 @@ static int start_make_ready(struct start *start, struct error *err)
 	return 0;
 }
 
-/* Requires that the files are the recorded ones. If a session's files are not, its audit log says
- * so. This command holds the lease here, so it may write the log. */
+/* Requires that the files are the recorded ones. If those of a session are not, the session's audit
+ * log says so. This command holds the lease at this point, so it may write the log. */
 static int require_unchanged(const struct start *start, const json_t *verification,
 			     struct error *err)
 {
@@ -149,7 +151,8 @@ static int start_admit(struct start *start, const struct manifest *manifest,
 	const struct workspace *ws = &start->record.ws;
 	enum state state = start->record.state;
 
-	/* The root is compared until a guest has got it; afterwards it is the guest's own. */
+	/* The root file system is compared until a guest has got it. Afterwards it belongs to the
+	 * guest. */
 	if (is_started_to_run(start)) {
 		if (rootfs_is_enforced(ws, state)) {
 			boot_files_hash_rootfs(&start->files);
@@ -163,8 +166,9 @@ static int start_admit(struct start *start, const struct manifest *manifest,
 		boot_files_verify(&start->files, config->image, manifest->artifacts, err);
 	if (!response->verification)
 		return -1;
-	/* The disks are opened once: what is compared here is what the VM gets. */
-	bundles_close(&start->bundles); /* those that were built just now have their names */
+	/* Each disk of a bundle is opened only once, so that the VM gets what is compared here. */
+	bundles_close(&start->bundles); /* the disks that were built just now can be opened by their
+					 * names */
 	if (bundles_open(config, ws, &start->bundles, err) < 0 ||
 	    bundles_verify(config, &start->bundles, ws, manifest->artifacts, response->verification,
 			   err) < 0 ||
@@ -217,13 +221,13 @@ static int spawn_live(struct start *start, const int fds[LIVE_FD_END], struct er
 	if (!disks ||
 	    ticket_spawn(&ticket, fds, &start->disks, call->options->taps_fd, log, &child, err) < 0)
 		return -1;
-	/* The live supervisor goes on by itself: its report tells what it does, and not its
-	 * exit. */
+	/* The live supervisor runs on without this process. Its report, and not its exit, shows
+	 * what it does. */
 	close(child.pidfd);
 	return 0;
 }
 
-/* Gives the live supervisor everything it needs and keeps the near ends of its pipes. */
+/* Gives the live supervisor all descriptors that it needs, and keeps the near end of its report. */
 static int launch_with(struct start *start, const struct lease *lease, int control,
 		       struct error *err)
 {
@@ -262,12 +266,14 @@ static int launch_with(struct start *start, const struct lease *lease, int contr
 	return status;
 }
 
-/* From here on a failure is recorded, since `starting` is. */
+/* Starts the live supervisor. From here on a failure is recorded, because the event `starting` is
+ * recorded. */
 static int launch(struct start *start, const struct lease *lease, struct error *err)
 {
 	struct record *record = &start->record;
 	struct error ignored;
-	/* Listening before the lock is given back: a kill that comes next finds an ear. */
+	/* The socket listens before the lock is given back, so that a kill that comes next is
+	 * received. */
 	autoclose int control = sock_listen_at(record->ws.fd, CONTROL_SOCK_NAME, err);
 
 	if (control >= 0 && launch_with(start, lease, control, err) == 0)
@@ -277,8 +283,8 @@ static int launch(struct start *start, const struct lease *lease, struct error *
 	return -1;
 }
 
-/* Takes the files. From here on no other machine has the disks either, so what is compared is what
- * is booted. */
+/* Locks the files. From here on no other machine can have the disks, so what is compared is what is
+ * booted. */
 static int start_take_files(struct start *start, struct error *err)
 {
 	const struct call *call = start->record.call;
@@ -288,9 +294,9 @@ static int start_take_files(struct start *start, struct error *err)
 		       : disks_take(&call->request->config, &start->disks, err);
 }
 
-/* Requires that no other command has changed the state while the files were looked at. No machine
- * was there then that could end by itself. So a recorded end, or a workspace that has gone, is the
- * work of another command. The caller of that command must not find a machine that runs. */
+/* Requires that no other command has changed the state while the files were checked. There was no
+ * machine then that could end by itself. So if an end is recorded now, or the workspace is gone,
+ * another command did it. The caller of that command must not find a running machine. */
 static int start_require_not_overtaken(const struct start *start, struct error *err)
 {
 	const struct record *record = &start->record;
@@ -324,7 +330,7 @@ static int start_look(const struct start *start, struct manifest *manifest, stru
 							  "config.rootfsPath", err);
 }
 
-/* Does everything up to a running live supervisor. Called under the lock. */
+/* Does everything up to the start of the live supervisor. Called under the command lock. */
 static int start_begin(struct start *start, struct response *response, struct error *err)
 {
 	__attribute__((cleanup(manifest_free))) struct manifest manifest = {0};
@@ -337,8 +343,8 @@ static int start_begin(struct start *start, struct response *response, struct er
 	if (settle(record, err) < 0 || start_require_not_overtaken(start, err) < 0)
 		return -1;
 	first = prepares_first(start);
-	/* The disks are locked before they are recorded, and the lease is had before they are
-	 * locked. */
+	/* If this command prepares the workspace, the files are locked before they are recorded.
+	 * Otherwise they are locked after the lease is taken. */
 	if (first) {
 		if (start_take_files(start, err) < 0)
 			return -1;
@@ -353,8 +359,8 @@ static int start_begin(struct start *start, struct response *response, struct er
 	    (manifest.config.macos.hardware_model &&
 	     macos_guests_check_room(&record->dir, record->ws.id, err) < 0))
 		return -1;
-	/* From here on no process of this workspace lives. Processes that are just ending get their
-	 * last moment; lease_take() decides about the rest. */
+	/* From here on no process of this workspace lives. Processes that are just ending get a
+	 * last moment. If others remain, lease_take() fails. */
 	(void)settle_finds_life(record);
 	if (lease_take(&record->ws, &lease, err) < 0 ||
 	    (!first && start_take_files(start, err) < 0) ||
@@ -369,7 +375,7 @@ static int start_begin(struct start *start, struct response *response, struct er
 		template_open(options->template, options->own_memory, record->call->backend, config,
 			      start->accelerator, &start->files, &start->template);
 	}
-	/* No process of ours is left that could hold the host's ports. */
+	/* No process of this workspace is left that could hold the host's ports. */
 	if (publish_require_free(config->port_forwards, err) < 0)
 		return -1;
 	if (told_is())
@@ -384,9 +390,9 @@ static int start_begin(struct start *start, struct response *response, struct er
 	return launch(start, &lease, err);
 }
 
-/* Notes that the compared root file system belongs to the guest from the live supervisor's record
- * of it on. The answer has the time of that record. An initramfs is copied to memory and does not
- * change. */
+/* Notes in the answer that the compared root file system belongs to the guest from the moment at
+ * which the live supervisor recorded this. The answer has the time of that record. An initramfs is
+ * copied into memory and does not change. */
 static int hand_over_rootfs(const struct start *start, struct response *response, struct error *err)
 {
 	char when[CLOCK_TEXT];
@@ -397,8 +403,8 @@ static int hand_over_rootfs(const struct start *start, struct response *response
 	return verification_hand_over_rootfs(response->verification, when, err);
 }
 
-/* Requires a result. The caller of run waits for a command's result. If the machine was killed
- * before, there is none, and the run is no success. */
+/* Requires a result if this is a run with a command. If the machine was killed before the command
+ * ended, there is no result, and the run is no success. */
 static int require_result(const struct start *start, const struct response *response,
 			  struct error *err)
 {
@@ -423,8 +429,8 @@ static int start_and_wait(struct start *start, const struct call *call, struct r
 	    record_lock(record, err) < 0)
 		return -1;
 	status = start_begin(start, response, err);
-	/* This is run --remove, or a run that was told to end, and it did not get as far as a live
-	 * supervisor. So what it has made is removed again. */
+	/* A run that failed before there was a live supervisor removes the workspace that it has
+	 * made, if --remove was given or the run was told to end. */
 	if (status < 0 && start->made && (call->options->remove || told_is()) && record->ws.fd >= 0)
 		(void)workspace_remove(&record->ws, &ignored);
 	record_unlock(record);
@@ -471,7 +477,8 @@ int cmd_start(const struct call *call, struct response *response, struct error *
 		status = told_begin(&start.lifeline, &start.line_end, err);
 	if (status == 0)
 		status = start_and_wait(&start, call, response, err);
-	/* Before there was a machine: that something was cut short is no news. */
+	/* If the run was told to end before there was a machine, the error says so. What was
+	 * interrupted does not matter. */
 	if (status < 0 && told_is() && start.report < 0)
 		told_say(err);
 	told_close(&start.line_end);

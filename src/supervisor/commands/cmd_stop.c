@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * halt, stop and kill: send one request to the live supervisor, which does it and records it, and
- * then wait for the lease. The command lock is not held while waiting, so a kill can follow a stop
- * that takes long. A live supervisor that does not answer or does not end is killed, and everything
- * of the workspace dies with it. Without a VM, stop and kill only record the wanted state. halt
+ * halt, stop and kill: ask the live supervisor to end the machine and to record the end, and then
+ * wait for the lease. The command lock is not held while waiting, so a kill can follow a stop that
+ * takes long. A live supervisor that does not answer or does not end is killed, and all processes
+ * of the workspace end with it. Without a VM, stop and kill only record the wanted state. halt
  * keeps the recorded state, except for a quarantine, which it ends.
  */
 #include <poll.h>
@@ -27,12 +27,12 @@ static enum state wanted_state(enum command command)
 }
 
 enum asked {
-	ASKED_NOBODY, /* nothing of the workspace lives */
-	ASKED,	      /* the live supervisor has agreed, or is ending by itself just now */
-	ASKED_IN_VAIN /* it does not do what it should */
+	ASKED_NOBODY, /* no process of the workspace lives */
+	ASKED,	      /* the live supervisor has agreed, or is just ending by itself */
+	ASKED_IN_VAIN /* the live supervisor does not do what it should */
 };
 
-/* Called under the lock. */
+/* Asks the live supervisor to end the machine. Called under the command lock. */
 static enum asked ask_end(const struct record *record, enum command command, struct error *err)
 {
 	uint64_t deadline = limit_deadline(LIMIT_CONTROL_REQUEST_MS);
@@ -43,13 +43,14 @@ static enum asked ask_end(const struct record *record, enum command command, str
 			       &record->call->request->identity,
 			       record->call->options->keep_quarantined, deadline, err) == 0)
 		return ASKED;
-	/* Its socket goes shortly before its lease does. */
+	/* The socket of a live supervisor disappears shortly before its lease is free. */
 	return err->code == ERR_NOT_FOUND || err->code == ERR_UNAVAILABLE ? ASKED : ASKED_IN_VAIN;
 }
 
-/* Waits for the end of a VM that was asked to end, without the lock. Ends the VM by force if it
- * does not end; *forced says so. Another command may start a new VM as soon as this one has ended.
- * That VM is neither waited for nor ended. held: the live supervisor that was asked. */
+/* Waits for the end of a VM that was asked to end. The command lock is not held. If the VM does not
+ * end in time, ends it by force and sets *forced. As soon as this VM has ended, another command may
+ * start a new one, which is neither waited for nor ended. held is the live supervisor that was
+ * asked. */
 static int await_end(const struct record *record, enum command command,
 		     const struct leftover_supervisor *held, bool *forced, struct error *err)
 {
@@ -68,7 +69,8 @@ static int await_end(const struct record *record, enum command command,
 	return lease_wait_free(&record->ws, limit_deadline(LIMIT_KILL_MS), err);
 }
 
-/* Answers with the recorded state. Nothing ran, and the record is what halt wants, or says more. */
+/* Answers with the recorded state, because nothing ran. The record is what halt wants, or says
+ * more. */
 static int answer_as_it_is(const struct record *record, struct response *response,
 			   struct error *err)
 {
@@ -80,8 +82,8 @@ static int answer_as_it_is(const struct record *record, struct response *respons
 	return json_put(response->event, "detail", json_string_lossy(said, strlen(said)), err);
 }
 
-/* Returns the event of the end that was waited for, if the workspace was started again since.
- * Returns NULL if no event tells of one. */
+/* Returns the event of the end that this command waited for, if the workspace was started again
+ * since. Returns NULL if there is no such event. */
 static json_t *end_before_the_latest_start(const struct record *record)
 {
 	struct error ignored;
@@ -98,8 +100,8 @@ static json_t *end_before_the_latest_start(const struct record *record)
 }
 
 /* Returns whether nothing is left that the command could record. halt keeps every state of rest
- * except the quarantine, so a killed machine does not become a halted one. stop does not record a
- * second end of a machine that a halt at the same time has ended. */
+ * except the quarantine, so a killed machine does not become a halted one. If a halt has ended the
+ * machine at the same time, stop does not record a second end. */
 static bool is_recorded_already(const struct record *record, enum state wanted, bool had_vm,
 				bool forced)
 {
@@ -109,7 +111,7 @@ static bool is_recorded_already(const struct record *record, enum state wanted, 
 	       (had_vm && (record->state == wanted || (record->state == STATE_HALTED && !forced)));
 }
 
-/* Called under the lock again. Records the end, unless the live supervisor or another command has
+/* Takes the command lock again. Records the end, unless the live supervisor or another command has
  * recorded it. */
 static int conclude_end(struct record *record, enum state wanted, bool had_vm, bool forced,
 			struct response *response, struct error *err)
@@ -119,7 +121,7 @@ static int conclude_end(struct record *record, enum state wanted, bool had_vm, b
 
 	if (record_lock(record, err) < 0)
 		return -1;
-	/* run --remove has taken it away, or somebody has started it again meanwhile. */
+	/* Meanwhile the workspace was removed by run --remove, or was started again. */
 	if (record->ws.fd < 0 || lease_is_held(&record->ws)) {
 		response->event = end_before_the_latest_start(record);
 		if (!response->event)
@@ -136,8 +138,7 @@ static int conclude_end(struct record *record, enum state wanted, bool had_vm, b
 	if (!is_recorded_already(record, wanted, had_vm, forced)) {
 		outcome_carry(record->state, json_text(record->event, "detail", ""), carried,
 			      sizeof(carried));
-		/* The text for the case that the live supervisor could not record the end
-		 * itself. */
+		/* This text is needed if the live supervisor could not record the end itself. */
 		if (forced)
 			detail = UNCLEAN LIVE_KILLED;
 		else if (*carried)
@@ -155,9 +156,9 @@ static int conclude_end(struct record *record, enum state wanted, bool had_vm, b
 
 #define LOOK_NS (5 * (long)NS_PER_MS)
 
-/* Waits for a quarantine, without the lock. The live supervisor refuses to end a machine that it is
- * putting into quarantine. Returns whether the quarantine is proven. A machine that ends instead,
- * or that is not cut off in time, must be ended by this command. */
+/* Waits for a quarantine. The command lock is not held. The live supervisor refuses to end a
+ * machine that it is putting into quarantine. Returns whether the quarantine is proven. A machine
+ * that ends instead, or that is not cut off in time, must be ended by this command. */
 static bool await_quarantine(const struct record *record)
 {
 	static const struct timespec moment = {.tv_nsec = LOOK_NS};
@@ -184,9 +185,9 @@ static int end_and_conclude(struct record *record, enum command command, struct 
 	asked = ask_end(record, command, &why);
 	if (asked == ASKED_NOBODY)
 		return conclude_end(record, wanted_state(command), false, false, response, err);
-	/* A live supervisor is found by its guard. It makes the guard a moment after its start. A
-	 * supervisor that has answered has its guard. Under the lock no other command starts
-	 * another one meanwhile. */
+	/* A live supervisor is found by its guard, which it makes a moment after its own start. A
+	 * live supervisor that has answered has its guard, so it is looked for again. The command
+	 * lock keeps other commands from starting another one meanwhile. */
 	if (!leftover_has_held_supervisor(&held)) {
 		leftover_let_go_supervisor(&held);
 		leftover_hold_supervisor(&record->ws, &held);

@@ -44,7 +44,8 @@ int old_files_check(const struct workspace *ws, struct error *err)
 	return 0;
 }
 
-/* Gives the same file a second name, so neither keeping nor restoring writes any data. */
+/* Keeps the manifest by a second name for the same file. So neither keeping nor restoring it writes
+ * any data. */
 int old_files_keep_manifest(const struct workspace *ws, bool *kept, struct error *err)
 {
 	old_files_drop_manifest(ws);
@@ -60,7 +61,7 @@ void old_files_restore_manifest(const struct workspace *ws, bool kept)
 		(void)renameat(ws->fd, KEPT, ws->fd, MANIFEST);
 	else
 		(void)unlinkat(ws->fd, MANIFEST, 0);
-	/* Two names of one file are left as they are by a rename. */
+	/* If both names lead to the same file, rename() leaves both as they are. */
 	old_files_drop_manifest(ws);
 }
 

@@ -46,7 +46,8 @@ void record_unlock(struct record *record)
 {
 	if (record->lock < 0)
 		return;
-	/* Without a workspace there is nothing that the next one would have to be kept from. */
+	/* Without a workspace there is nothing for which the next command would need the lock
+	 * file. */
 	if (record->ws.fd < 0)
 		workspace_lock_remove(&record->dir, runtime_id(record));
 	close(record->lock);
@@ -64,8 +65,8 @@ void record_close(struct record *record)
 	record->event = NULL;
 }
 
-/* Returns whether there is anything to lock. The directory of locks must not be made in just any
- * directory of the user. */
+/* Returns whether there is anything to lock. If not, no lock is taken, because the directory of
+ * locks must not be made in just any directory of the user. */
 static bool has_what_is_locked(const struct record *record)
 {
 	return record->creates || workspace_is_recorded(&record->ws) ||
@@ -78,7 +79,7 @@ int record_lock(struct record *record, struct error *err)
 
 	if (record->dir.fd < 0)
 		return 0;
-	/* A second lock of one's own would wait for the first. */
+	/* Taking the lock a second time would make this process wait for itself. */
 	if (record->lock < 0 && has_what_is_locked(record)) {
 		record->lock = workspace_lock(&record->dir, runtime_id(record), deadline, err);
 		if (record->lock < 0)
@@ -87,8 +88,8 @@ int record_lock(struct record *record, struct error *err)
 	return reopen_workspace(record, false, err);
 }
 
-/* Checks whose the workspace is. Only the backend that has made a machine can control it and judge
- * its lease. */
+/* Requires that this backend has made the workspace. Only the backend that has made a machine can
+ * control it and judge its lease. */
 static int check_whose(const struct record *record, struct error *err)
 {
 	const char *own = record->call->backend->name;

@@ -22,8 +22,8 @@ static bool may_be_stale(const struct record *record)
 	return state_is_live(record->state);
 }
 
-/* Returns whether the record is stale: the state is one of a living VM, and the lease is free, or
- * held only by processes that are about to die with their supervisor. */
+/* Returns whether the record is stale: its state is that of a living VM, but the lease is free, or
+ * is held only by processes that are about to die with their supervisor. */
 static bool is_stale(const struct record *record)
 {
 	if (!may_be_stale(record))
@@ -60,8 +60,8 @@ static void audit_loss(const struct record *record, const char *detail)
 		(void)audit_note_telemetry(&record->ws, &ignored);
 }
 
-/* Returns the directories of a machine that ran: those that it got later, by the record of the run,
- * or those of its config. */
+/* Returns the shared directories of a machine that was running: those in the record of the run,
+ * which has directories that were added later, or else those of the config. */
 static json_t *lost_shares(const struct record *record)
 {
 	__attribute__((cleanup(manifest_free))) struct manifest manifest = {0};
@@ -113,7 +113,7 @@ int settle_for(struct record *record, const char *reason, struct error *err)
 	if (!is_stale(record))
 		return 0;
 	was = state_names[record->state];
-	/* `failed` says by itself that the machine did not end in order. */
+	/* The state `failed` itself says that the machine did not end in order. */
 	cut = record->state == STATE_QUARANTINED ? UNCLEAN : "";
 	if (reason)
 		snprintf(detail, sizeof(detail), "%s%s", cut, reason);
@@ -135,8 +135,8 @@ int settle_for(struct record *record, const char *reason, struct error *err)
 			   detail, err);
 }
 
-/* Returns whether another backend made the workspace, by the record that a live supervisor cannot
- * change unnoticed. */
+/* Returns whether another backend made the workspace. Reads the record that a live supervisor
+ * cannot change unnoticed. */
 static bool is_of_another_backend(const struct record *record)
 {
 	__attribute__((cleanup(manifest_free))) struct manifest manifest = {0};
@@ -172,7 +172,8 @@ int settle_if_stale(struct record *record, struct error *err)
 		return -1;
 	if (!is_stale(record))
 		return 0;
-	/* The VM may just have ended in order: only under the lock is the record known stale. */
+	/* The VM may just have ended in order. Only under the lock it is certain that the record is
+	 * stale. */
 	if (record_lock(record, err) < 0)
 		return -1;
 	status = settle(record, err);

@@ -12,9 +12,9 @@
 #include "channel/hasher.h"
 #include "supervisor/live/outcome.h"
 
-/* run's writing end of the lifeline, for the signal handler. If there is no machine yet, the
- * hashing sees the lifeline end and stops. Otherwise the live supervisor sees it, ends the machine
- * and reports. The answer comes as always. */
+/* run's writing end of the lifeline, for the signal handler. If there is no machine yet, the end of
+ * the lifeline stops the hashing. Otherwise the live supervisor notices the end of the lifeline,
+ * ends the machine and reports. The answer comes as always. */
 static volatile sig_atomic_t run_lifeline = -1, told_to_end;
 
 static void on_told_to_end(int number)
@@ -23,8 +23,9 @@ static void on_told_to_end(int number)
 
 	(void)number;
 	told_to_end = 1;
-	(void)!write(run_lifeline, "t", 1); /* the live supervisor knows by it why the line ends */
-	/* In its place, so that no other descriptor can get its number. */
+	(void)!write(run_lifeline, "t", 1); /* tells the live supervisor why the lifeline ends */
+	/* Puts another file in the place of the lifeline, so that no other descriptor can get its
+	 * number. */
 	if (nothing >= 0 && descriptor_replace(nothing, run_lifeline, true) >= 0)
 		close(nothing);
 	errno = saved;
