@@ -17,9 +17,7 @@
 #include "supervisor/handover/ticket.h"
 #include "supervisor/live/outcome.h"
 
-#define REPORT_LINE_MAX \
-	(64u << 20) /* room for a result of two streams in which every byte is
-				     * escaped */
+#define REPORT_LINE_MAX (64u << 20) /* a result with two streams of escaped bytes */
 
 struct await {
 	struct record *record;

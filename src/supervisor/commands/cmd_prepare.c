@@ -84,7 +84,7 @@ static int prepare_record(struct record *record, struct boot_files *files,
 	struct disk_list disks = DISK_LIST_INIT;
 	json_auto_t *recorded = NULL;
 
-	/* Hashes before the lock is taken, since this may take long. */
+	/* Does what may take long before the lock is taken. */
 	boot_files_hash_rootfs(files);
 	if (boot_files_require(files, err) < 0 ||
 	    shares_check(config, record->call->backend, err) < 0 || cgroup_check(config, err) < 0 ||

@@ -65,7 +65,8 @@ static void start_mark(struct start *start, const char *name)
 	json_object_set_new(start->marks, name, json_integer((json_int_t)clock_mono_ns()));
 }
 
-/* Checks the config on this host, the files and the accelerator. Changes nothing but the cache. */
+/* Checks the config on this host, the files and the accelerator. Called before anything of the
+ * workspace is changed. */
 static int examine(struct start *start, const struct call *call, struct error *err)
 {
 	const struct config *config = &call->request->config;
