@@ -223,7 +223,7 @@ int agent_call_keep(const struct call_item *item, struct error *err)
 	return room ? buf_append(kept, item->bytes, room, err) : 0;
 }
 
-/* Each of the next functions handles one message of the guest. They return 1 if *item is for the
+/* Each of the next functions handles one message of the guest, and returns 1 if *item is for the
  * caller's call, 0 if there is nothing for the caller, and -1 on an error. */
 
 static int output_item(struct calls *calls, const struct calls_slot *slot,

@@ -41,8 +41,8 @@ struct answer {
 };
 
 /* Takes the OK line out of the socket, and no byte behind it. Returns 1 if the line is complete, 0
- * if more of it will come, -1 on an error. The function looks at the bytes before it takes them. It
- * also takes an incomplete line, because otherwise the socket would stay readable. */
+ * if more of it will come, -1 on an error. The function looks at the bytes before it takes them. An
+ * incomplete line is taken too, because otherwise the socket would stay readable. */
 static int dial_take_answer(int fd, uint32_t port, struct answer *answer, struct error *err)
 {
 	char *at = answer->bytes + answer->len;
@@ -62,7 +62,7 @@ static int dial_take_answer(int fd, uint32_t port, struct answer *answer, struct
 		return -1;
 	if (line > 0)
 		n = line - (ssize_t)answer->len;
-	/* These n bytes have arrived: the function has just looked at them. */
+	/* The n bytes have arrived, because the function has just looked at them. */
 	if (recv(fd, at, (size_t)n, MSG_DONTWAIT) != n)
 		return error_set(err, ERR_IO, "vsock.sock lost a part of its answer");
 	answer->len += (size_t)n;
@@ -78,7 +78,8 @@ const char *dial_way(int dirfd, uint32_t port)
 
 /* --- by who waits ---------------------------------------------------------------------------- */
 
-/* Sends the whole line, and in the same write as much of `first` as the socket takes. */
+/* Sends the whole CONNECT line. Sends in the same write as much of `first` as the socket takes, and
+ * removes these bytes from `first`. */
 static int dial_send(int fd, uint32_t port, struct buf *first, uint64_t deadline_ns,
 		     struct error *err)
 {

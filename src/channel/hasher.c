@@ -32,8 +32,8 @@ char *hasher_program(struct error *err)
 	return path;
 }
 
-/* The descriptors that cancel the work of this thread; -1: none. They are not parameters, because
- * the code that hashes is far below the calls that can be cancelled. */
+/* The descriptors that cancel the work of this thread; -1: none. The descriptors are not
+ * parameters, because the code that hashes is far below the calls that can be cancelled. */
 static _Thread_local int cancel_fds[2] = {-1, -1};
 
 int digest_cancel_by(int fd)

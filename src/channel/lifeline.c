@@ -95,9 +95,9 @@ static bool forget(int fd)
 	return false;
 }
 
-/* Ends a lifeline. If goes_on is true, the machine is told to go on without it. One lock covers
- * both steps, so that no child is forked between them: it would have a copy of a near end that is
- * no longer in the list. */
+/* Ends a lifeline. If goes_on is true, the machine is told to go on without the lifeline. One lock
+ * covers both steps. Otherwise a child that is forked between them would have a copy of a near end
+ * that is no longer in the list. */
 static void end_line(int *near_end, bool goes_on)
 {
 	pthread_mutex_lock(&held.lock);

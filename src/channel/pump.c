@@ -50,17 +50,17 @@ struct pump {
 	struct call_item item; /* the output that is being written */
 	size_t written;	       /* number of bytes of the item that have been written */
 	bool has_item;
-	bool in_open;	/* stdin has not ended */
+	bool in_open;	/* stdin has not reached its end */
 	bool lost[2];	/* whether output for stdout, or for stderr, is dropped */
 	bool unread;	/* whether output was dropped because its reader took none of it in time */
 	bool cancelled; /* the command was cancelled, and its exit is awaited */
 	bool asked;	/* SIGINT, SIGTERM or SIGHUP was passed on, so the caller wants an end */
-	bool done;	/* `end` is known */
+	bool done;	/* the pump ends, because `end` is known */
 	enum microagent_end end;
 	uint64_t deadline_ns; /* when a cancelled command is given up; UINT64_MAX: never */
 	uint64_t watch_ns;    /* when the watch for pauses begins; UINT64_MAX: never, or it has
 			       * begun already */
-	int pause_fd;	      /* the descriptor of the watch for pauses; -1: none */
+	int pause_fd;	      /* the descriptor that tells of pauses of the machine; -1: none */
 	bool was_started;
 	uint64_t patience_ms;
 	uint64_t overdue_ns; /* when the agent must have reported the start, and later the exit;
@@ -82,8 +82,8 @@ static bool pump_is_paused(const struct pump *p)
 	return p->guest->is_paused && p->guest->is_paused(p->guest->data);
 }
 
-/* Ends the command early. A command that cannot be cancelled now is left at once. Otherwise the
- * agent is asked to cancel the command, and its exit is awaited. */
+/* Ends the command early. The workload, and the command of a paused machine, are left at once. For
+ * any other command, the agent is asked to cancel it, and the exit of the command is awaited. */
 static int pump_stop(struct pump *p, enum microagent_end why, struct error *err)
 {
 	if (p->cancelled)
@@ -301,8 +301,8 @@ static int read_stdin(struct pump *p, struct error *err)
 		return calls_stdin(p->calls, p->call, bytes, (size_t)n, err);
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return 0;
-	/* This is the end of the input. Any other failure ends the reading too: if a terminal went
-	 * away, this is no failure of the command. */
+	/* The input has ended, or cannot be read. Both end the reading: a terminal that went away
+	 * is no failure of the command. */
 	p->in_open = false;
 	return calls_stdin_close(p->calls, p->call, err);
 }

@@ -24,7 +24,8 @@ struct waiter {
 		   * broken, or when this waiter becomes the leader */
 	size_t in_sent;
 	bool in_closed;
-	uint64_t deadline_ns; /* the deadline of the request, later that of the confirmation */
+	uint64_t deadline_ns; /* the deadline of the request; later, of the confirmation that the
+			       * command has ended */
 	bool refused;	      /* the callback of the request refused output */
 	bool stopping;	      /* the command is being ended early */
 	bool given_up;	      /* the guest did not confirm the end of the command */
@@ -40,7 +41,7 @@ struct shared_connection {
 	bool retired;		   /* the connection takes no more requests, because an unfinished
 				    * command was left on it */
 	bool broken;		   /* the connection is of no more use, for the reason `why` */
-	uint64_t dial_deadline_ns; /* when the guest must have been reached */
+	uint64_t dial_deadline_ns; /* when the guest must have answered the dial */
 	struct error why;
 };
 
@@ -169,8 +170,8 @@ static void push_queued(struct shared_connection *shared, const struct waiter *w
 	bool more;
 
 	do {
-		/* The leader sees first that a command has taken some of its stdin. It queues more
-		 * for the command's waiter, so that the waiter need not wake up. */
+		/* The leader sees first that a command has taken some of its stdin. The leader then
+		 * queues more for the command's waiter, so that the waiter need not wake up. */
 		before = out->len;
 		list_each (each, &shared->waiters, link)
 			if (!shared->broken && queue_stdin(shared, each, &why) < 0)

@@ -367,8 +367,8 @@ void supervisor_run_free(struct supervisor_run *run)
 		close(steal_fd(&run->answer));
 	if (run->notes >= 0)
 		close(steal_fd(&run->notes));
-	/* The supervisor is not killed. It removes what the machine left, within its own
-	 * deadlines. */
+	/* The supervisor is not killed, because it removes what the machine left, within deadlines
+	 * of its own. */
 	if (run->proc.pid > 0)
 		proc_wait(&run->proc, UINT64_MAX, &code, NULL);
 	buf_free(&run->queued);

@@ -11,13 +11,14 @@
 #include "base/path.h"
 #include "contract/decode.h"
 
-/* The longest tag of a virtio file system device. */
+/* The longest tag of a virtio file system device, in bytes. */
 #define SHARE_TAG_BYTES 36
 
 static const char *const mode_names[] = {"ro", "rw"};
 const char *const share_cache_names[] = {"auto", "always", "none"};
 
-/* Decodes a name by which the guest, the command line and files refer to the entry. */
+/* Decodes a name by which the guest, the command line and files refer to the entry. No other entry
+ * of the list may have the same name. */
 static int decode_name(const json_t *item, const char *path, const char *key, json_t *seen,
 		       json_t *out, struct error *err)
 {

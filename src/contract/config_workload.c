@@ -9,7 +9,8 @@
 #include "base/cleanup.h"
 #include "contract/decode.h"
 
-/* The longest host name (__NEW_UTS_LEN) and user name (LOGIN_NAME_MAX) of the kernel. */
+/* The longest host name and user name in bytes, as in the kernel: __NEW_UTS_LEN and
+ * LOGIN_NAME_MAX. */
 #define HOSTNAME_BYTES 64
 #define USER_BYTES 256
 #define CWD_BYTES 4096 /* PATH_MAX */

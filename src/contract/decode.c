@@ -184,7 +184,7 @@ static bool is_kernels_own(const char *mountpoint)
 	return false;
 }
 
-/* The kernel's NAME_MAX; other systems define another number. */
+/* The longest file name in Linux (NAME_MAX). Other systems define another number. */
 #define NAME_BYTES 255
 
 static bool has_long_component(const char *path)
@@ -209,7 +209,7 @@ int decode_mountpoint(struct config_decode *d, const json_t *item, const char *p
 		return error_set(err, ERR_INVALID,
 				 "%s.mountpoint must not be \"/\", where the root file system is",
 				 path);
-	/* A record may be older than the rule, and must still be readable. */
+	/* A record may be older than these rules and must still be readable. */
 	if (d->strict && is_kernels_own(mountpoint))
 		return error_set(
 			err, ERR_INVALID,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The identity in a request: which workspace the request is about. */
+/* The identity in a request, which says to which workspace the request belongs. */
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -7,7 +7,8 @@
 #include "contract/decode.h"
 #include "contract/runtime_id.h"
 
-/* The longest request id: an identity is repeated in every event, and events.json holds many. */
+/* The longest request id in bytes. The id is limited because the identity is repeated in every
+ * event, and events.json has many events. */
 #define REQUEST_ID_BYTES 512
 
 static const char *const identity_keys[] = {"requestID", "runtimeID", "role", "backend", NULL};

@@ -16,7 +16,8 @@
 #define DEFAULT_OWNER "library/"
 #define DEFAULT_TAG ":latest"
 
-/* The parts of "ghcr.io/owner/name:tag@sha256:...", each a pointer into that text. */
+/* The parts of a name such as "ghcr.io/owner/name:tag@sha256:...". The pointers lead into the text
+ * that was split. */
 struct image_name {
 	const char *registry; /* NULL: the text names no registry */
 	int registry_len;

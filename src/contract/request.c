@@ -24,7 +24,7 @@ static int decode_command_name(const json_t *document, enum command *out, struct
 	const char *name = NULL;
 	size_t used = 0;
 
-	/* The path is empty: the command is a field of the document itself. */
+	/* The path is empty because the command is a field of the document itself. */
 	if (json_get_string(document, "", "command", JSON_REQUIRED, &name, err) < 0)
 		return -1;
 	*out = command_from_name(name);

@@ -13,10 +13,11 @@
  *   struct microagent            used by one thread at a time. Each call that needs such a handle
  *                                (run, making a session, listing, an audit log) opens one, and
  *                                closes it at the end of the call.
- * struct microagent_session, used by any thread. The table has one for each session. It is closed
- *   struct microagent_guest      when the session is gone and no call uses it any more.
- * struct microagent_cancel used by any thread. Each call has one. The reading thread throws it
- * when the client cancels the call; at the end it throws all of them.
+ *   struct microagent_session,   used by any thread. The table has one for each session. It is
+ *   struct microagent_guest      closed when the session is gone and no call uses it any more.
+ *   struct microagent_cancel     used by any thread. Each call has one. The reading thread fires
+ *                                it when the client cancels the call; at the end of the server
+ *                                the reading thread fires all of them.
  *   jansson's values             used by the thread that made them. A message belongs to the thread
  *                                that answers it. Values that all threads read (the tools, their
  *                                schemas) are never changed.

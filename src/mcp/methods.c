@@ -26,7 +26,8 @@ static const char instructions[] =
 struct asked {
 	struct mcp_server *server;
 	struct rpc_request request;
-	json_t *message; /* the document of request; NULL: a call has taken it over */
+	json_t *message; /* the document in which the request was sent; NULL: a call has taken it
+			  * over */
 };
 
 static json_t *server_info(void)

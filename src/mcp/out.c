@@ -28,7 +28,8 @@ static bool can_write(const struct mcp_out *out)
 	while (got < 0 && errno == EINTR);
 	if (slots[0].revents || got < 0)
 		return slots[0].revents & POLLOUT;
-	/* The client has hung up, or the server is to end. */
+	/* The client has hung up, or the server is to end. The client gets a last short time to
+	 * read. */
 	return poll(slots, 1, (int)limit_get(LIMIT_MCP_LAST_WORD_MS)) == 1 &&
 	       slots[0].revents & POLLOUT;
 }

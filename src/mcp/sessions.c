@@ -330,7 +330,7 @@ bool mcp_sessions_end(struct mcp_sessions *sessions, uint64_t deadline_ns)
 	pthread_mutex_lock(&sessions->lock);
 	list_each (session, &sessions->list, link) {
 		if (session->made && sessions->options->keep) {
-			/* The person asked for sessions to stay. This tells the person which
+			/* The person asked for sessions to stay. The warning tells the person which
 			 * sessions to end by hand. */
 			snprintf(text, sizeof(text), "session %s stays",
 				 microagent_session_name(session->handle));

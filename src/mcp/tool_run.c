@@ -163,7 +163,6 @@ static char **variables_of(const struct mcp_call *call, struct error *err)
 	}
 	json_object_foreach(env, name, value)
 	{
-		/* A name must not contain "=". */
 		if (strchr(name, '=')) {
 			error_set(err, ERR_INVALID, "env: a name has \"=\" in it");
 			goto failed;

@@ -7,12 +7,12 @@
  *   {"job":"latest"}
  *
  * The answer is lines of JSON on stdout. The last line is an answer like every other answer of a
- * supervisor ({"ok":...}). Before it, an installation says once what the restore image is,
- * {"event":"image",...}, and says {"event":"progress","percent":N} each time that the number has
- * changed. "latest" says {"event":"latest","url":U}.
+ * supervisor ({"ok":...}). Before the last line, an installation prints one line about the restore
+ * image, {"event":"image",...}, and a line {"event":"progress","percent":N} each time that the
+ * number has changed. "latest" prints {"event":"latest","url":U}.
  *
- * The job ends when the other end of its stdin is closed. An installation takes many minutes and
- * has a machine, which nothing else would end.
+ * The job ends when the other end of its stdin is closed. Otherwise nothing would end the machine
+ * of an installation, which takes many minutes.
  */
 #include "supervisor/macos_job.h"
 
@@ -60,8 +60,8 @@ static int read_job(struct buf *line, struct error *err)
 	return 0;
 }
 
-/* Waits for the end of stdin and ends this process. The machine is in this process, or ends with
- * it. */
+/* Waits for the end of stdin and then ends this process. The machine runs in this process, or ends
+ * with it. */
 static void *end_with_caller(void *nothing)
 {
 	uint8_t byte;

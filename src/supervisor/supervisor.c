@@ -184,7 +184,7 @@ static int serve_request(const struct backend *backend, const struct options *op
 	/* The end of the lifeline cancels the hashing, which takes longest before there is a
 	 * machine that the lifeline could end. */
 	digest_cancel_by(options->lifeline_fd);
-	/* A document above the limit is refused without being read to its end. */
+	/* A document that is longer than the limit is refused without being read to its end. */
 	if (fd_read_to_end(STDIN_FILENO, &document, &err) < 0)
 		status = error_prefix(&err, "request");
 	else if (document.len == 0)

@@ -131,8 +131,8 @@ static int await_follow(struct await *await, uint64_t deadline, struct error *er
 			return 0;
 		case REPORT_CUT:
 			await->cut = true;
-			/* This is later than all deadlines of a live supervisor that is told to end
-			 * now. */
+			/* The new deadline is later than all deadlines of a live supervisor that is
+			 * told to end now. */
 			deadline = limit_deadline(LIMIT_KILL_MS) +
 				   limit_get(LIMIT_SETTLE_MS) * NS_PER_MS;
 			break;

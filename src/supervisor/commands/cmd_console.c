@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* console: says where the serial console of a running workspace can be reached. Records nothing. */
+/* console: reports the socket of the serial console of a running workspace. Records nothing. */
 #include "base/cleanup.h"
 #include "supervisor/capabilities.h"
 #include "supervisor/commands/settle.h"

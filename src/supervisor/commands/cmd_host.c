@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* host: says what this host can do with this backend, and which kernel would be booted. */
+/* host: reports what this host can do with this backend, and which kernel would be booted. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

@@ -64,8 +64,8 @@ undo:
 	return -1;
 }
 
-/* Requires that the workspace was not deleted since its disk was opened. It must not be made anew
- * without a disk. Called under the command lock. */
+/* Requires that the workspace was not deleted since its disk was opened. A deleted workspace must
+ * not be made anew without a disk. Called under the command lock. */
 static int check_not_deleted(const struct boot_files *files, struct error *err)
 {
 	const char *path = files->file[BOOT_ROOTFS].path;
@@ -101,8 +101,8 @@ static int prepare_record(struct record *record, struct boot_files *files,
 	if (record_lock(record, err) < 0 || check_not_deleted(files, err) < 0 ||
 	    settle(record, err) < 0 || record_allows(record, COMMAND_PREPARE, err) < 0)
 		return -1;
-	/* No process of this workspace writes to its root disk any more. This call keeps other
-	 * processes from writing to the disk while its digest is computed. */
+	/* No process of this workspace writes to its root disk any more. boot_files_take() keeps
+	 * other processes from writing to the disk while its digest is computed. */
 	if (boot_files_take(files, true, err) < 0)
 		return -1;
 	boot_files_hash_rootfs(files);

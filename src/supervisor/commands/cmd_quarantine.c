@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * quarantine: asks the live supervisor, and waits for its answer. The live supervisor cuts the
- * machine off, proves the cut and records it. It may have been taken over, so this command believes
- * nothing that it can check itself. It checks whether the companions that it knew before have
- * ended, whether the quarantine is recorded, and whether the broker has proven the cut
- * (store/quarantine_proof.c). After any other answer it checks whether the machine has ended.
+ * machine off, proves the cut and records it. Since the live supervisor may have been taken over,
+ * the command believes nothing that it can check itself. The command checks whether the companions
+ * that it knew before have ended, whether the quarantine is recorded, and whether the broker has
+ * proven the cut (store/quarantine_proof.c). After any other answer the command checks whether the
+ * machine has ended.
  *
  * A live supervisor that does not answer is killed, and the VM with it. A live supervisor that
  * gives any other answer is killed too if its machine goes on: a VM that is not proven to be cut

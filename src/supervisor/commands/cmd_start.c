@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * start and run. Under the command lock the command checks the state, compares the config with the
- * recorded one, checks the digests, takes the lease, records the event `starting`, and starts the
- * live supervisor. Then it gives the lock back and waits for the report: start until the guest is
- * ready, run until everything has ended.
+ * start and run: start the machine of a workspace. Under the command lock the command checks the
+ * state, compares the config with the recorded one, checks the digests, takes the lease, records
+ * the event `starting`, and starts the live supervisor. Then the command gives the lock back and
+ * waits for the report: start waits until the guest is ready, run until everything has ended.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -123,8 +123,8 @@ static int start_make_ready(struct start *start, struct error *err)
 	return 0;
 }
 
-/* Requires that the files are the recorded ones. If those of a session are not, the session's audit
- * log says so. This command holds the lease at this point, so it may write the log. */
+/* Requires that the files are the recorded ones. If the files of a session are not, the session's
+ * audit log says so. The command holds the lease at this point, so it may write the log. */
 static int require_unchanged(const struct start *start, const json_t *verification,
 			     struct error *err)
 {

@@ -56,7 +56,7 @@ static int await_end(const struct record *record, enum command command,
 {
 	uint64_t deadline = limit_deadline(LIMIT_KILL_MS);
 
-	/* The live supervisor's own deadlines come first. */
+	/* The deadlines of the live supervisor itself must come first. */
 	if (command != COMMAND_KILL)
 		deadline += limit_get(LIMIT_HALT_MS) * NS_PER_MS;
 	if (leftover_await_supervisor(held, deadline) &&
@@ -131,14 +131,15 @@ static int conclude_end(struct record *record, enum state wanted, bool had_vm, b
 	leftover_end_all(&record->ws, limit_deadline(LIMIT_KILL_MS));
 	if (!record->call->options->keep_quarantined && cut_proof_take_back(&record->ws, err) < 0)
 		return -1;
-	/* A live supervisor that this command has killed could not say how it ended. */
+	/* A live supervisor that this command has killed could not record how the machine ended. */
 	if ((forced ? record_load(record, err) : settle(record, err)) < 0 ||
 	    leftover_remove_files(&record->ws, err) < 0)
 		return -1;
 	if (!is_recorded_already(record, wanted, had_vm, forced)) {
 		outcome_carry(record->state, json_text(record->event, "detail", ""), carried,
 			      sizeof(carried));
-		/* This text is needed if the live supervisor could not record the end itself. */
+		/* The detail says how the machine ended, because the live supervisor could not
+		 * record the end itself. */
 		if (forced)
 			detail = UNCLEAN LIVE_KILLED;
 		else if (*carried)

@@ -331,10 +331,10 @@ static void hold_guards_and_children(const struct workspace *ws, struct leftover
 }
 
 /*
- * Kills the live supervisor as the child of its guard, whatever the record says. This ends
- * everything, because the guard ends all other processes when the live supervisor has ended. No
- * process of the machine can change its guard, end the guard, or take the lease from the guard. If
- * another process only calls itself a guard, its children are killed, and nothing else happens.
+ * Kills the live supervisor as the child of its guard, whatever the record says. All other
+ * processes of the machine end too, because the guard ends them when the live supervisor has ended.
+ * No process of the machine can change its guard, end the guard, or take the lease from the guard.
+ * If another process only calls itself a guard, its children are killed, and nothing else happens.
  * Returns false if there is no guard.
  */
 static bool kill_by_guard(const struct workspace *ws)
@@ -417,8 +417,8 @@ bool leftover_supervisor_is_gone(const struct workspace *ws)
 
 	if (!pid)
 		return false;
-	/* This record proves nothing, because the live supervisor can write anything into it. But
-	 * no live supervisor is without its guard. */
+	/* The record proves nothing, because the live supervisor can write anything into it. But no
+	 * live supervisor is without its guard. */
 	if (!runtime_is_of(ws, runtime))
 		return !has_guard_beside(ws, &nobody);
 	if (!hold_recorded(pid, json_object_get(runtime, "supervisorStartTime"), &supervisor))
@@ -603,8 +603,8 @@ int leftover_remove_channels(const struct workspace *ws, struct error *err)
 }
 
 /* Removes the run directory and all names in it. None of the names leads anywhere any more. A
- * subdirectory stays: only a VMM makes one, and without use. It is removed with the workspace, or
- * before the next start. */
+ * subdirectory stays: only a VMM makes one, and without use. The subdirectory is removed with the
+ * workspace, or before the next start. */
 static void remove_run_dir(const struct workspace *ws)
 {
 	autoclose int fd =

@@ -32,7 +32,7 @@ size_t ticket_link_count(const json_t *links)
 
 enum row_kind { ROW_TEXT, ROW_FLAG, ROW_NUMBER, ROW_ENUM, ROW_OBJECT, ROW_ARRAY };
 
-/* One member of struct ticket, and its key in the document. */
+/* Each row describes a member of struct ticket and its key in the document. */
 static const struct ticket_row {
 	const char *key;
 	enum row_kind kind;

@@ -117,8 +117,9 @@ static void open_hashed(struct boot_files *files, enum boot_file which)
 		error_prefix(err, "%s", files->file[which].path);
 }
 
-/* Checks the unpacked kernel beside a packed one. Only its architecture is checked. It is believed
- * to be the same kernel, since a VMM that needs the unpacked one boots nothing else. */
+/* Checks the unpacked kernel beside a packed one. Only the architecture of the unpacked kernel is
+ * checked. The unpacked kernel is believed to be the same kernel, since a VMM that needs it boots
+ * nothing else. */
 static int check_unpacked(int fd, enum architecture machine, struct error *err)
 {
 	unsigned char head[KERNEL_HEAD];
@@ -230,8 +231,7 @@ static void open_ram_root(struct boot_files *files, int64_t memory_mib)
 		error_prefix(err, "%s", files->file[BOOT_ROOTFS].path);
 }
 
-/* Opens the disk below the layer that is the root file system. This disk is raw and is only
- * read. */
+/* Opens the disk below the layer that is the root file system. The disk is raw and is only read. */
 static void open_layer_base(struct boot_files *files)
 {
 	struct error *err = &files->file[BOOT_BASE].error;
@@ -254,7 +254,8 @@ static int check_layer(const struct boot_files *files, int fd, struct error *err
 	return layer_check(fd, (uint64_t)base.st_size, err);
 }
 
-/* Checks a macOS guest's disk. Nothing is known about it except that it consists of sectors. */
+/* Checks the disk of a macOS guest. All that is known about such a disk is that it consists of
+ * sectors. */
 static int check_macos_disk(int fd, struct error *err)
 {
 	struct stat st;

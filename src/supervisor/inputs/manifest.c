@@ -91,7 +91,7 @@ static json_t *created_at(const struct workspace *ws, const char *now)
 	return json_is_string(created) ? json_incref(created) : json_string(now);
 }
 
-/* Returns whether the manifest is synced to the disk only at the start. This holds for a session. A
+/* Returns whether the manifest is synced to the disk only at the start, as it is for a session. A
  * session that never ran has done nothing that a loss of power could destroy. Waiting for the disk
  * would be most of the time that making a session takes. */
 static bool is_secured_at_start(const struct workspace *ws)

@@ -29,7 +29,7 @@ int template_memory_new(uint64_t bytes, struct error *err)
 	return steal_fd(&fd);
 }
 
-/* Copies the bytes from `at` to `end`. They are data in `from`, and a hole in `to`. */
+/* Copies the bytes from `at` to `end`, which are data in `from`, and a hole in `to`. */
 static int copy_extent(int from, int to, off_t at, off_t end, struct error *err)
 {
 	size_t len = (size_t)(end - at);

@@ -64,8 +64,8 @@ static bool is_unix_listener(int sock)
 }
 
 /* Returns whether both descriptors are those that a command has made. A sibling that was taken over
- * could give anything else instead, for example its lease. That would be dangerous, because every
- * process that has a lease counts as a process of the lease's workspace. */
+ * could give anything else instead. If a sibling gave its lease, this would be dangerous, because
+ * every process that has a lease counts as a process of the lease's workspace. */
 static bool is_filled_one(int dir, const struct template_memory *memory)
 {
 	autobuf struct buf held = BUF_INIT(HELD_BYTES);
