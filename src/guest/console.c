@@ -24,5 +24,5 @@ void console_line(const char *fmt, ...)
 	line[len++] = '\n';
 	if (write(STDERR_FILENO, line, len) < 0)
 		return;
-	tcdrain(STDERR_FILENO); /* a power-off would cut off the line */
+	tcdrain(STDERR_FILENO); /* waits, since a power-off would cut off the line */
 }

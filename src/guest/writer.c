@@ -36,7 +36,8 @@ static bool needs_no_escape(uint8_t c)
 	return c >= 0x20 && c < 0x80 && c != '"' && c != '\\';
 }
 
-/* Puts one special character. Returns how many bytes it was. */
+/* Puts one character that needs an escape or is not ASCII. Bytes that are not UTF-8 become U+FFFD.
+ * Returns how many bytes of p were used. */
 static size_t put_special(struct writer *w, const uint8_t *p, size_t left)
 {
 	static const char short_names[0x80] = {

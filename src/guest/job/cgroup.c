@@ -21,7 +21,7 @@
 #include "guest/job/session.h"
 
 #define TREE_NAME "microagent"
-/* Old cgroups that are looked at again for each command that ends. */
+/* The most old cgroups that are tried to be removed when a command ends. */
 #define SWEEP 8
 
 struct name {
@@ -43,7 +43,8 @@ static int write_digit(int dirfd, const char *file, const char *digit)
 	return fd >= 0 && write(fd, digit, 1) == 1 ? 0 : -1;
 }
 
-/* Ends the directories that an earlier agent made: their commands have lost their owner. */
+/* Removes the empty cgroups that an earlier agent has left. Their commands have lost their owner.
+ * New cgroups get higher numbers than those that could not be removed. */
 static void end_leftovers(struct cgroup_tree *tree)
 {
 	autodir DIR *dir = NULL;
@@ -104,7 +105,7 @@ void cgroup_tree_open(struct cgroup_tree *tree, const char *mount)
 	if (tree->dirfd < 0)
 		return;
 	if (faccessat(tree->dirfd, "cgroup.kill", W_OK, 0) < 0) {
-		close(steal_fd(&tree->dirfd)); /* before Linux 5.14 sessions work better */
+		close(steal_fd(&tree->dirfd)); /* session_kill() is used before Linux 5.14 */
 		return;
 	}
 	cgroup_kill_all(tree);
@@ -171,14 +172,14 @@ static void keep_for_later(struct cgroup_tree *tree, uint64_t number)
 		uint64_t *grown = realloc(tree->left, room * sizeof(*grown));
 
 		if (!grown)
-			return; /* an empty directory stays, which does no harm */
+			return; /* the cgroup's empty directory then stays, which does no harm */
 		tree->left = grown;
 		tree->left_room = room;
 	}
 	tree->left[tree->nleft++] = number;
 }
 
-/* Returns whether the file cgroup.events has the line. */
+/* Returns true if the file cgroup.events contains the line. */
 static bool has_event(int events_fd, const char *line)
 {
 	char text[128];

@@ -13,7 +13,8 @@ static struct clone_args clone_arguments(uint64_t flags, int cgroup_fd, int *pid
 	return (struct clone_args){
 		.flags = flags | CLONE_PIDFD | (cgroup_fd >= 0 ? CLONE_INTO_CGROUP : 0),
 		.pidfd = (uint64_t)(uintptr_t)pidfd,
-		/* A sibling has the signal of the process that makes it. */
+		/* With CLONE_PARENT the child has the exit signal of the process that makes it, and
+		 * clone3() refuses another one here. */
 		.exit_signal = flags & CLONE_PARENT ? 0 : SIGCHLD,
 		.cgroup = cgroup_fd >= 0 ? (uint64_t)cgroup_fd : 0,
 	};
@@ -28,13 +29,15 @@ pid_t clone_fork(uint64_t namespaces, int cgroup_fd, int *pidfd)
 }
 
 /*
- * The child continues after the system call with the parent's registers and stack. It must not run
- * one instruction of compiled code in this function's frame: the compiler may reuse a slot in one
- * branch while the other branch still needs it. So the child calls entry from within the assembly,
- * below everything that the parent has on the stack.
+ * Calls clone3() and, in the child, entry(data). The child continues after the system call with the
+ * parent's registers and stack. It must not run one instruction of compiled code in this function's
+ * frame: the compiler may reuse a slot in one branch while the other branch still needs that slot.
+ * So the child calls entry from within the assembly, below everything that the parent has on the
+ * stack.
  */
 #if defined(MICROAGENT_SANITIZE)
-/* Stack memory that the child poisons would stay poisoned for the parent. */
+/* A build with sanitizers has no such function: if the child marks memory of the stack as poisoned,
+ * the memory stays poisoned for the parent. */
 #elif defined(__x86_64__)
 static long clone3_calling(struct clone_args *args, void (*entry)(void *), void *data)
 {

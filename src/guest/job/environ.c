@@ -38,7 +38,7 @@ static json_t *merge(const struct user *user, bool terminal, json_t *config, jso
 	size_t n = ARRAY_SIZE(defaults) - (terminal ? 0 : 1);
 	json_auto_t *merged = json_object();
 
-	/* The image's passwd may have bytes that are no UTF-8: they are passed on unchanged. */
+	/* Passes on the bytes of the image's passwd unchanged, since they may not be UTF-8. */
 	for (size_t i = 0; i < n; i++) {
 		const char *value = defaults[i][1];
 

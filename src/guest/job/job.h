@@ -6,10 +6,11 @@
  *   STARTING  the child was forked; exec has neither succeeded nor failed yet
  *   HELD      the child has set up everything in its container, and waits for job_release()
  *   RUNNING   the program runs, its output is read, and its stdin is written
- *   DRAINING  the program has ended and was reaped; what is left in its pipes is read. A child that
- *             the program has left behind may keep the pipes open. So after LIMIT_EXEC_DRAIN_MS
- * only the bytes that were in the pipes at the program's end are still read. ENDED     the owner
- * was told the end; the job is freed after the present round of the loop
+ *   DRAINING  the program has ended and was reaped; the rest of its output is read
+ *   ENDED     the owner was told the end; the job is freed after the present round of the loop
+ *
+ * A child that the program has left behind may keep the pipes open. So after LIMIT_EXEC_DRAIN_MS a
+ * job in the state DRAINING reads only the bytes that were in the pipes at the program's end.
  *
  * The owner is called only from the loop, never from a function of this header. So an owner may
  * call any function at any time. After job_abandon() the owner is not called any more.
@@ -105,11 +106,11 @@ struct job_table {
 	struct loop *loop;
 	struct cgroup_tree cgroups;
 	struct list live, dead;
-	size_t count; /* number of live ones */
+	size_t count; /* how many jobs are live */
 	struct list lingering;
 	size_t nlingering;
 	int null_fd;
-	struct job_witness witness; /* zeroed: none */
+	struct job_witness witness; /* all zero: there is no witness */
 	uint64_t begun;		    /* how many commands were begun */
 };
 

@@ -13,7 +13,7 @@ struct job_pipe {
 	int fd; /* -1: the pipe has ended */
 	struct loop_watch *watch;
 	bool paused; /* the owner had no room */
-	size_t owed; /* DRAINING: the unread bytes of those in the pipe at the program's end */
+	size_t owed; /* DRAINING: how many of the bytes at the program's end are unread */
 };
 
 struct job {
@@ -58,7 +58,7 @@ struct job {
 /* The child's ends of the streams, which are closed when the child has them. */
 struct child_ends {
 	int fds[3]; /* the descriptors for the spec; fds[0] may be the table's /dev/null */
-	int own[3]; /* those of fds that must be closed; -1: none */
+	int own[3]; /* the descriptors of fds that must be closed; -1: none */
 };
 
 /* Functions of job_io.c: */

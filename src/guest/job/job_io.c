@@ -13,10 +13,11 @@
 #include "guest/job/linger.h"
 #include "guest/job/pty.h"
 
-/* Reads in a row before other descriptors have their turn. */
+/* The most reads of one stream in a row, before other descriptors have their turn. */
 #define READS_PER_TURN 8
-/* More bytes than a terminal holds of its output: N_TTY_BUF_SIZE, and what the kernel has not yet
- * handed to the reader's side, which FIONREAD does not count (drivers/tty/tty_buffer.c). */
+/* More bytes than a terminal can hold of its output. This is N_TTY_BUF_SIZE, and the bytes that the
+ * kernel has not yet moved to the reader's side. FIONREAD does not count these bytes
+ * (drivers/tty/tty_buffer.c). */
 #define TERMINAL_HOLDS (128u << 10)
 
 static int take_pipe(int ours_index, int *ours, int *theirs, struct error *err)
@@ -43,13 +44,14 @@ int job_io_open(struct job *job, const struct job_spec *spec, struct child_ends 
 		ends->own[0] = pty.terminal;
 		for (int i = 0; i < 3; i++)
 			ends->fds[i] = pty.terminal;
-		/* Two descriptors, since the loop watches each for one thing. */
+		/* Duplicates the master, since the loop watches each descriptor for one kind of
+		 * event only. */
 		job->stdin_fd = fcntl(pty.master, F_DUPFD_CLOEXEC, 3);
 		return job->stdin_fd < 0 ? error_errno(err, errno, "terminal") : 0;
 	}
 	ends->fds[0] = ends->fds[1] = ends->fds[2] = job->table->null_fd;
 	if (spec->terminal)
-		return 0; /* the container makes its own later */
+		return 0; /* a process in the container opens the container's own terminal later */
 	if (spec->connection > 0) {
 		ends->fds[0] = ends->fds[1] = spec->connection;
 		return 0;
@@ -67,8 +69,9 @@ int job_io_open(struct job *job, const struct job_spec *spec, struct child_ends 
 	return 0;
 }
 
-/* Holds the child's ends. The end of stdin is closed, since otherwise the end of its reader would
- * not be noticed; a terminal is in the first place. */
+/* Closes the child's end of stdin: as long as the agent holds it, the agent cannot notice that the
+ * reader of stdin has ended. Keeps the other ends in job->held. If there is a terminal,
+ * ends->own[0] is the terminal, and is kept. */
 void job_io_hold(struct job *job, struct child_ends *ends)
 {
 	if (!job->terminal)
@@ -77,7 +80,7 @@ void job_io_hold(struct job *job, struct child_ends *ends)
 	job->held[1] = ends->own[2];
 }
 
-/* Reads once. Returns false if there is nothing more now. */
+/* Reads once from the stream. Returns false if it cannot be read again now. */
 static bool read_once(struct job *job, enum job_stream stream)
 {
 	static uint8_t nowhere[65536];
@@ -102,11 +105,12 @@ static bool read_once(struct job *job, enum job_stream stream)
 	if (n < 0 && errno == EINTR)
 		return true;
 	if (n < 0 && errno == EAGAIN) {
-		/* A read of a terminal waits for bytes that the kernel is still moving. */
+		/* A terminal's read has waited for the bytes that the kernel was still moving, so
+		 * none are owed. */
 		pipe->owed = 0;
 		return false;
 	}
-	/* This is the end; a terminal reports it as EIO. */
+	/* The stream has ended. A terminal reports its end as EIO. */
 	loop_remove(pipe->watch);
 	close(pipe->fd);
 	*pipe = (struct job_pipe){.fd = -1};
@@ -198,7 +202,7 @@ void job_io_close(struct job *job)
 		loop_remove(pipe->watch);
 		*pipe = (struct job_pipe){.fd = -1};
 		if (job->terminal)
-			close(fd); /* a terminal then hangs up */
+			close(fd); /* the session on the terminal gets a hang-up */
 		else
 			linger_add(job->table, fd);
 	}
@@ -263,7 +267,8 @@ void job_close_stdin(struct job *job)
 		close_stdin(job);
 		return;
 	}
-	/* If the terminal is full of bytes that nobody reads, its end could not be read either. */
+	/* This write may fail if the terminal is full of bytes that no program reads. An
+	 * end-of-file could not be read then either. */
 	if (job->stdin_fd >= 0 && tcgetattr(job->stdin_fd, &t) == 0 && (t.c_lflag & ICANON))
 		job_write_stdin(job, &t.c_cc[VEOF], 1);
 }

@@ -12,7 +12,7 @@
 #include "base/cleanup.h"
 
 #define TTY_GROUP 5
-/* Documentation/admin-guide/devices.txt */
+/* The device number of /dev/ptmx (Documentation/admin-guide/devices.txt). */
 #define PTMX makedev(5, 2)
 
 int pty_open(const char *ptmx, uint16_t rows, uint16_t columns, uid_t owner, struct pty *out,
@@ -28,8 +28,8 @@ int pty_open(const char *ptmx, uint16_t rows, uint16_t columns, uid_t owner, str
 		return error_set(err, ERR_INVALID, "%s is not a terminal multiplexer", ptmx);
 	if (ioctl(master, TIOCSPTLCK, &unlocked) < 0)
 		return error_errno(err, errno, "cannot unlock a terminal");
-	/* Opened through the master, not by a name: whatever the image has at /dev/pts does not
-	 * matter. */
+	/* Opens the terminal through the master and not by a name, so that the image's /dev/pts
+	 * does not matter. */
 	autoclose int terminal = ioctl(master, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC);
 	if (terminal < 0)
 		return error_errno(err, errno, "cannot open a terminal's other side");

@@ -8,7 +8,8 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 
-/* The names, as the list that json_only_keys() needs; the index of each is its number. */
+/* The names of the limits, each at the index that is its number. NULL ends the list, as
+ * json_only_keys() needs it. */
 static const char *const names[RLIMIT_NLIMITS + 1] = {
 	[RLIMIT_CPU] = "cpu",		[RLIMIT_FSIZE] = "fsize",
 	[RLIMIT_DATA] = "data",		[RLIMIT_STACK] = "stack",

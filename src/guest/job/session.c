@@ -14,11 +14,12 @@
 
 #include "base/cleanup.h"
 
-/* The most looks: a fork bomb forks on between two looks, and each look kills what it sees. */
+/* The most times that /proc is searched. A fork bomb makes new processes between two searches, and
+ * each search kills the processes that it finds. */
 #define LOOKS 64
 
-/* Returns true if the process lives and is in the session: fields 3 and 6 of its stat, after the
- * name in brackets. */
+/* Returns true if the process lives and belongs to the session. These are fields 3 (state) and 6
+ * (session) of /proc/PID/stat. */
 static bool process_in_session(pid_t pid, pid_t session)
 {
 	char path[32], text[512];
@@ -29,7 +30,8 @@ static bool process_in_session(pid_t pid, pid_t session)
 	if (n <= 0)
 		return false;
 	text[n] = '\0';
-	/* The text is ") S ppid pgrp session ..."; the name before it may have any bytes. */
+	/* After the name in brackets the text is ") S ppid pgrp session ...". The name may contain
+	 * any bytes, also brackets. */
 	char *rest = strrchr(text, ')');
 	if (!rest || strlen(rest) < 4)
 		return false;
@@ -39,8 +41,9 @@ static bool process_in_session(pid_t pid, pid_t session)
 	return strtol(rest, NULL, 10) == session && state != 'Z' && state != 'X';
 }
 
-/* Kills the process if it is in the session. Its pid could belong to another process by then, so it
- * is checked again while a pidfd holds it. */
+/* Kills the process if it belongs to the session. Returns true if it was killed. Between the check
+ * and the kill the pid could pass to another process. So the check is repeated while a pidfd holds
+ * the process. */
 static bool kill_if_in_session(pid_t pid, pid_t session)
 {
 	if (!process_in_session(pid, session))

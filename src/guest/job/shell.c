@@ -14,7 +14,7 @@ static void become_shell(const char *path)
 {
 	const char *const argv[] = {path, "-i", "-l", NULL};
 
-	execv(path, (char *const *)(uintptr_t)argv); /* it does not change the strings */
+	execv(path, (char *const *)(uintptr_t)argv); /* execv() does not change the strings */
 }
 
 int role_shell(int argc, char **argv)
@@ -23,8 +23,8 @@ int role_shell(int argc, char **argv)
 
 	(void)argc;
 	(void)argv;
-	/* Takes a login uid as spawn.c does, but only now: the shell is traced, and not this
-	 * program before it. */
+	/* Sets the login uid as spawn.c does for other commands, but only now: the shell must be
+	 * traced, and this program before it must not. */
 	if (fd >= 0)
 		dprintf(fd, "%u", geteuid());
 	become_shell("/bin/bash");

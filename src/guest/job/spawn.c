@@ -24,7 +24,8 @@
 #include "guest/job/clone.h"
 #include "guest/job/environ.h"
 
-/* The limit that login sessions usually get; the agent itself runs with more. */
+/* The soft limit of open files for commands, which is usual for login sessions. The agent itself
+ * has a higher limit. */
 #define COMMAND_FDS_SOFT 1024
 
 static int lead_terminal(int fd)
@@ -35,19 +36,19 @@ static int lead_terminal(int fd)
 	return ioctl(0, TIOCSCTTY, 0);
 }
 
-/* What the child has to do, and how it reports a failure. */
+/* The data of a child between fork and exec: its task, and its report if a step fails. */
 struct child {
 	const struct spawn_spec *spec;
-	int status_fd; /* -1: the parent reads the failure in shared memory */
+	int status_fd; /* for the report; -1: the parent reads `failure` in shared memory */
 	struct spawn_failure failure;
 };
 
-/* The most descriptors that a process of a command keeps besides the standard three. */
+/* The most descriptors that a command's process keeps before its execve(), besides 0, 1 and 2. */
 #define KEPT_DESCRIPTORS (7 + SPAWN_DESCRIPTORS)
 
-/* Closes all descriptors but the standard three, those that the child itself needs until its
- * execve(), and the n descriptors in more. A close-on-exec descriptor would stay open until then,
- * and a path of the command could reach it through /proc/self/fd. */
+/* Closes all descriptors except 0 to 2, the descriptors that the child needs until its execve(),
+ * and the n descriptors in more. Close-on-exec is not enough: until execve() a path of the command
+ * could reach such a descriptor through /proc/self/fd. */
 static void close_other_descriptors(const struct child *child, const int *more, size_t n)
 {
 	int keep[KEPT_DESCRIPTORS] = {child->status_fd, child->spec->program_fd};
@@ -73,13 +74,13 @@ static int enter_session(const struct child *child)
 			return -1;
 	if (spec->terminal && !spec->inside && ioctl(0, TIOCSCTTY, 0) < 0)
 		return -1;
-	/* The OOM killer spares the agent, but not the commands. A test that is not root cannot
-	 * change the value. */
+	/* Lets the OOM killer end the commands, but not the agent. The write fails in a test that
+	 * does not run as root, which does no harm. */
 	oom_fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
 	if (oom_fd >= 0)
 		(void)!write(oom_fd, "0", 1);
 	cleanup_close(&oom_fd);
-	/* The agent's scheduling policy is not for commands. */
+	/* Commands must not have the agent's scheduling policy. */
 	sched_setscheduler(0, SCHED_OTHER, &usual);
 	if (getrlimit(RLIMIT_NOFILE, &nofile) == 0 && nofile.rlim_cur > COMMAND_FDS_SOFT) {
 		nofile.rlim_cur = COMMAND_FDS_SOFT;
@@ -95,8 +96,8 @@ static int enter_session(const struct child *child)
 	return sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-/* Sets the login uid, which all descendants inherit and cannot change. A kernel without audit has
- * none. */
+/* Sets the login uid of this process. All descendants inherit the login uid and cannot change it.
+ * Does nothing if the kernel has no audit. */
 static void take_login_uid(const struct user *user)
 {
 	autoclose int fd = open("/proc/self/loginuid", O_WRONLY | O_CLOEXEC);
@@ -104,7 +105,7 @@ static void take_login_uid(const struct user *user)
 	int len = snprintf(text, sizeof(text), "%u", user ? user->uid : geteuid());
 
 	if (fd >= 0 && write(fd, text, (size_t)len) < 0)
-		return; /* it is set already, as in a test */
+		return; /* a login uid is set already, for example in a test */
 }
 
 int spawn_enter_directory(const char *path)
@@ -114,8 +115,9 @@ int spawn_enter_directory(const char *path)
 
 	if (chdir(path) < 0)
 		return -1;
-	/* The system call is used, since glibc's getcwd() looks for another name if this one does
-	 * not begin at the root. A directory without a common root is "(unreachable)/...". */
+	/* Uses the system call itself. If its result does not begin with '/', glibc's getcwd()
+	 * would search for another name. The result "(unreachable)/..." means that the directory
+	 * does not lie below the root. */
 	if (syscall(SYS_getcwd, name, sizeof(name)) < 0)
 		errnum = errno;
 	else if (name[0] == '/')
@@ -126,9 +128,9 @@ int spawn_enter_directory(const char *path)
 	return -1;
 }
 
-/* Returns the errno of a failed execve(). If it is ENOENT although the file exists, the program of
- * its first line (#!), or the loader of the ELF file, is missing (execve(2)). ELIBACC stands for
- * that. */
+/* Returns the errno of a failed execve(). If a file that exists gives ENOENT, the interpreter in
+ * its first line (#!) or the loader of the ELF file is missing (execve(2)). The function returns
+ * ELIBACC for that case. */
 static int exec_errno(const char *file)
 {
 	int why = errno;
@@ -136,9 +138,9 @@ static int exec_errno(const char *file)
 	return why == ENOENT && access(file, F_OK) == 0 ? ELIBACC : why;
 }
 
-/* Tries each directory of PATH. Returns only on failure, with the errno of the last candidate. "No
- * rights" is remembered, because a file that may not be run is not "not found". Never tries a
- * shell. */
+/* Tries the program in each directory of PATH. Returns only on failure, with an errno. EACCES and
+ * ELIBACC are remembered, because a file that cannot be run is not the same as "not found". Unlike
+ * execvp(), never runs a file by a shell. */
 static int exec_in_path(const char *const *argv, char *const *args, char *const *envp)
 {
 	const char *path = environ_get((const char *const *)envp, "PATH");
@@ -164,7 +166,7 @@ static int exec_in_path(const char *const *argv, char *const *args, char *const 
 
 static int exec_program(const struct spawn_spec *spec)
 {
-	/* execve() does not change what these pointers lead to. */
+	/* The casts drop const. execve() does not change the strings. */
 	char *const *args = (char *const *)(uintptr_t)spec->argv;
 	char *const *envp = (char *const *)(uintptr_t)spec->envp;
 
@@ -178,8 +180,8 @@ static int exec_program(const struct spawn_spec *spec)
 	return exec_errno(spec->argv[0]);
 }
 
-/* Checks that there is a program to execute: a container whose start would fail must not be
- * created. */
+/* Checks that there is a program to execute. Returns 0 or an errno. A container whose start would
+ * fail must not be created. */
 static int look_for_program(const struct spawn_spec *spec)
 {
 	const char *path = environ_get(spec->envp, "PATH"), *name = spec->argv[0];
@@ -224,17 +226,18 @@ static int enter_inside(struct child *child, struct error *err)
 	if (errno)
 		return -1;
 	child->failure.step = SPAWN_INSIDE;
-	/* Says that the child is in its container, and hands over the terminal. */
+	/* Reports that the child is in its container, and hands over the terminal's master. */
 	if (fd_send_passing(child->status_fd, &word, sizeof(word), &pty.master, pty.master >= 0,
 			    0) < 0)
 		return error_errno(err, errno, "held");
-	/* If the socket has ended, the process that wanted the container has ended. */
+	/* The read fails if the agent, or the command that wanted the container, has ended. */
 	if (inside->hold && read(child->status_fd, &go, 1) != 1)
 		return error_errno(err, errno, "held");
 	return 0;
 }
 
-/* Does the steps between the session and the program. */
+/* Enters the container, and sets the limits, the login uid and the user of the program. On failure
+ * sets failure->text. */
 static int become_contained(struct child *child)
 {
 	const struct spawn_inside *inside = child->spec->inside;
@@ -289,7 +292,7 @@ static void run_spawned(void *data)
 		goto fail;
 	if ((child->spec->inside ? become_contained : become_command)(child) < 0)
 		goto fail;
-	/* In shared memory the parent reads this when exec has succeeded. */
+	/* The parent reads this value from the shared memory when exec has succeeded. */
 	if (child->status_fd < 0)
 		failure->step = SPAWN_NONE;
 	errno = exec_program(child->spec);
@@ -301,13 +304,15 @@ fail:
 	_exit(127);
 }
 
-/* The process between the agent and a child in the pid namespace of a container. */
+/* The data of the process between the agent and a child that is to be in the pid namespace of a
+ * container. */
 struct between {
 	struct child child;
 	pid_t pid; /* the child's pid in the agent's namespace, or -errno */
 };
 
-/* Makes the child, on the memory of the agent, which stands still. */
+/* Enters the pid namespace and makes the child. Runs on the memory of the agent, which is stopped
+ * meanwhile. */
 static void run_between(void *data)
 {
 	struct between *between = data;
@@ -333,10 +338,11 @@ static void run_between(void *data)
 
 /*
  * Forks a child in the pid namespace that spec->inside names. setns() changes the namespace of all
- * later children of a process, and the agent's must not change. So a process between the two enters
- * the namespace and makes the child, whose parent is the agent (CLONE_PARENT). That process first
- * closes the agent's descriptors: the container's processes see the child from its start, and one
- * with CAP_SYS_PTRACE may take what the child has.
+ * later children of its caller, which must not happen to the agent. So a process between the agent
+ * and the child enters the namespace and makes the child. The child's parent is the agent
+ * (CLONE_PARENT). The process between closes the agent's descriptors first: the container's
+ * processes see the child from its start, and a process with CAP_SYS_PTRACE may take the child's
+ * descriptors.
  */
 static pid_t fork_into_namespace(const struct spawn_spec *spec, int status_fd, int *pidfd)
 {
@@ -379,7 +385,7 @@ static int start_by_fork(const struct spawn_spec *spec, struct proc *out, int *s
 	if (pid < 0)
 		return error_errno(err, -pid, "cannot start a process");
 	if (pid == 0) {
-		close(status_read); /* the child waits for its end */
+		close(status_read); /* the child must notice when the agent closes this end */
 		run_spawned(&(struct child){.spec = spec, .status_fd = status_write});
 	}
 	*out = (struct proc){.pid = pid, .pidfd = pidfd};
@@ -397,8 +403,8 @@ int spawn_start(const struct spawn_spec *spec, struct proc *out, int *status_fd,
 	*status_fd = -1;
 	if (spec->may_block || spec->inside)
 		return start_by_fork(spec, out, status_fd, err);
-	/* The child must not run signal handlers on the agent's memory. The agent has no handlers,
-	 * so no signal must be blocked. */
+	/* No signal needs to be blocked: the child must not run signal handlers on the agent's
+	 * memory, and the agent has no handlers. */
 	pid = clone_vfork(spec->cgroup_fd, &pidfd, run_spawned, &child);
 	if (pid == -ENOSYS)
 		return start_by_fork(spec, out, status_fd, err);
@@ -419,7 +425,8 @@ int spawn_hear(int status_fd, struct spawn_failure *out, int *master)
 	if (n < 0 && errno == ENOTSOCK)
 		n = read(status_fd, out, sizeof(*out));
 	if (n == (ssize_t)sizeof(*out)) {
-		/* A process with CAP_SYS_PTRACE may have taken the other end from the child. */
+		/* The text may lack its NUL: a process with CAP_SYS_PTRACE may have taken the
+		 * child's end of the socket and have sent these bytes. */
 		out->text[sizeof(out->text) - 1] = '\0';
 		return 1;
 	}

@@ -18,9 +18,10 @@
 #define FIELDS_MAX 8
 
 /*
- * Returns the whole file as a string, which the caller frees; NULL if it is absent, no regular file
- * or too long. The image's owner decides which file it is, so a FIFO must not hold up the agent. It
- * uses one read of the file's size and one block, since every command needs it.
+ * Returns the whole file as a string, which the caller frees. Returns NULL if the file is absent,
+ * is no regular file, or is longer than DATABASE_MAX. The image decides what kind of file it is,
+ * and a FIFO must not block the agent. Since every command needs this function, it uses only one
+ * read and one block of memory.
  */
 static char *read_database(const char *etc, const char *name)
 {
@@ -41,7 +42,7 @@ static char *read_database(const char *etc, const char *name)
 	return steal_ptr(&text);
 }
 
-/* Cuts one line of "a:b:c" in place; missing fields are "". */
+/* Cuts a line "a:b:c" into its fields, in place. Missing fields become "". */
 static void split_fields(char *line, char *fields[FIELDS_MAX])
 {
 	char *rest = line;
@@ -56,7 +57,7 @@ static void split_fields(char *line, char *fields[FIELDS_MAX])
 	}
 }
 
-/* Returns the next line of a text that is cut in place; NULL at the end. */
+/* Cuts the next line off the text, in place. Returns NULL at the end of the text. */
 static char *cut_line(char **text)
 {
 	char *line = *text, *end;
@@ -70,7 +71,8 @@ static char *cut_line(char **text)
 	return line;
 }
 
-/* Reads a decimal id below 2^32-1, which means "none" to the kernel. */
+/* Reads a decimal id. Returns false for other text, and for ids from 2^32-1 on: to the kernel
+ * 2^32-1 means "no id". */
 static bool parse_id(const char *text, uint32_t *out)
 {
 	uint64_t value = 0;
@@ -93,7 +95,8 @@ static bool copy_field(char *to, size_t size, const char *from, const char *othe
 	return (size_t)snprintf(to, size, "%s", *from ? from : otherwise) < size;
 }
 
-/* Fills out from the passwd line whose name (or else uid) matches. */
+/* Fills *out from the passwd line with this uid; if uid is NULL, from the line with this name.
+ * Returns false if there is no such line, or a field is too long. */
 static bool find_user(char *passwd, const char *name, const uint32_t *uid, struct user *out)
 {
 	char *fields[FIELDS_MAX], *line;
@@ -180,8 +183,7 @@ static int resolve_spec(const char *etc, const char *spec, struct user *out, str
 	if (resolve_user(etc, name, &found, err) < 0)
 		return -1;
 	if (colon) {
-		/* With an explicit group there are no other groups, as in an image's
-		 * configuration. */
+		/* An explicit group is the only group, as in the configuration of an image. */
 		if (resolve_group(etc, colon + 1, &found.gid, err) < 0)
 			return -1;
 	} else {
@@ -207,7 +209,7 @@ int user_resolve(const char *etc, const char *spec, struct user *out, struct err
 
 	if (spec)
 		return resolve_spec(etc, spec, out, err);
-	/* Use the user that the image records, unless that is root or cannot be found. */
+	/* Uses the user that the image records, unless that user is root or cannot be found. */
 	autofree char *text = read_database(etc, "microagent/user");
 	char *rest = text, *line = cut_line(&rest);
 	if (line && *line && resolve_spec(etc, line, &found, NULL) == 0 && found.uid != 0) {
