@@ -21,14 +21,16 @@
 #include "guest/init/uevent.h"
 #include "guest/machine/network.h"
 
-/* Mounts from outside bring no rights and no devices. */
+/* The flags of mounts whose files come from outside: the files give no rights by setuid bits, and
+ * open no devices. */
 #define FLAGS (MS_NOSUID | MS_NODEV)
 
-/* The place of a mount, held by a descriptor: its path may lead elsewhere a moment later. */
+/* The place of a mount. A descriptor holds the place, since the path may lead elsewhere a moment
+ * later. */
 struct place {
 	int fd;
 	char name[32];
-	char *path; /* freed with the place */
+	char *path; /* the path below the root, without links; freed with the place */
 };
 
 static void leave_place(struct place *place)
@@ -50,14 +52,14 @@ static int find_place(const char *mountpoint, struct place *out, struct error *e
 	return out->path ? 0 : error_errno(err, ENOMEM, "%s", mountpoint);
 }
 
-/* The paths of the mounts that were made, which are undone if the next one fails. */
+/* The paths of the mounts that were made. If a later mount fails, these mounts are undone. */
 struct mounted {
 	char **paths;
 	size_t count;
 };
 
-/* Unmounts them. Each place is looked up again: a user of the guest may have put a link on the way
- * since. */
+/* Unmounts all of them, the last one first. Each path is walked again, since a user of the guest
+ * may have put a link on the way since. */
 static void take_back(const struct mounted *mounted)
 {
 	for (size_t i = mounted->count; i-- > 0;) {
@@ -106,15 +108,15 @@ static bool share_is_mounted(const struct config_share *share, const struct plac
 		     NULL) == 0;
 }
 
-/* Mounts a share. A device that was just plugged in may take a moment; until then its tag is an
- * invalid argument. */
+/* Mounts a share. If its device was just plugged in, it may take a moment; until then mount() fails
+ * with EINVAL, so this function waits. */
 static int mount_when_there(const struct config_share *share, const struct place *place,
 			    struct error *err)
 {
 	uint64_t deadline = limit_deadline(LIMIT_ROOT_DISK_MS);
 	struct error late;
 
-	/* Nearly always the device is there already, and then no socket is needed. */
+	/* Tries once without a socket for events: nearly always the device is there already. */
 	if (share_is_mounted(share, place))
 		return 0;
 	autoclose int events = uevent_open(err);
@@ -130,10 +132,10 @@ static int mount_when_there(const struct config_share *share, const struct place
 	return 0;
 }
 
-/* Sets the read-ahead of a share. Each request goes through the device and a process of the host,
- * so sequential reads and the pages of a program are better fetched with few requests. The kernel's
- * own 128 KiB are meant for disks; the device takes READ_AHEAD_KB at once (FUSE_MAX_MAX_PAGES,
- * fs/fuse/fuse_i.h). If it cannot be set (no sysfs), it stays as it was. */
+/* Sets the read-ahead of a share to READ_AHEAD_KB. Each request goes through the device and a
+ * process of the host. So sequential reads, and the pages of a program, are faster with few large
+ * requests. The kernel's default of 128 KiB is meant for disks. The device takes READ_AHEAD_KB in
+ * one request (FUSE_MAX_MAX_PAGES, fs/fuse/fuse_i.h). Without sysfs the default stays. */
 #define READ_AHEAD_KB "1024"
 
 static void read_further_ahead(const char *mountpoint)
@@ -170,12 +172,13 @@ typedef int mount_fn(json_t *item, struct mounted *mounted, struct error *err);
 struct wanted {
 	json_t *item;
 	mount_fn *mount;
-	size_t length; /* bytes of the mountpoint */
-	size_t at;     /* its place in the config */
+	size_t length; /* the length of the mountpoint in bytes */
+	size_t at;     /* the position of the item in the config, disks first */
 };
 
-/* Compares two mounts. A mountpoint below another one has the longer path, and would be hidden if
- * it were mounted first. The others keep the order of the config. */
+/* Compares two mounts for qsort(). A mountpoint below another one has the longer path, and must
+ * come later, or the other mount would hide it. Paths of the same length keep the order of the
+ * config. */
 static int compare_wanted(const void *left, const void *right)
 {
 	const struct wanted *a = left, *b = right;

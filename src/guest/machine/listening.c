@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Asks the kernel for its listening sockets (sock_diag(7)), and for no others. If there is no
- * tcp_diag, a module of many kernels that a guest may lack, /proc/net/tcp and tcp6 have the same.
- * They list the listening sockets first (tcp_get_idx() in net/ipv4/tcp_ipv4.c), so that no more
- * than these must be read. But to find that there are no more of them, the kernel goes through its
- * whole table of connections: 10 ms if a machine has 24 GiB.
+ * Asks the kernel for its listening sockets alone (sock_diag(7)). For this many kernels need the
+ * module tcp_diag, which a guest may lack. Without it this file reads /proc/net/tcp and tcp6. These
+ * tables list the listening sockets first (tcp_get_idx() in net/ipv4/tcp_ipv4.c), so the other
+ * lines need not be read. But to find the end of the listening sockets, the kernel goes through its
+ * whole table of connections. That takes 10 ms on a machine with 24 GiB.
  */
 #include "guest/machine/listening.h"
 
@@ -63,7 +63,7 @@ static int ask_kernel(struct port_set *set, struct error *err)
 /* --- by /proc -------------------------------------------------------------------------------- */
 
 /* Reads a line "   0: 0100007F:1F90 00000000:0000 0A ...". Returns true and sets *port if the
- * socket listens. */
+ * line's socket listens. */
 static bool is_listener(const char *line, uint16_t *port)
 {
 	const char *slot = strchr(line, ':'), *local = slot ? strchr(slot + 1, ':') : NULL,
@@ -83,7 +83,7 @@ static int add_table(struct port_set *set, const char *path)
 	char line[256];
 	uint16_t port;
 
-	if (!table || !fgets(line, sizeof(line), table)) /* the heads of the columns */
+	if (!table || !fgets(line, sizeof(line), table)) /* the first line is the heading */
 		return -1;
 	while (fgets(line, sizeof(line), table) && is_listener(line, &port))
 		port_set_add(set, port);
@@ -92,8 +92,8 @@ static int add_table(struct port_set *set, const char *path)
 
 int listening_ports(struct port_set *out, struct error *err)
 {
-	/* Remembered, since each question about a missing protocol would make the kernel look for a
-	 * module. */
+	/* True if the kernel has no tcp_diag. It is not asked again, since each request would make
+	 * it look for the module. */
 	static bool lacks_diag;
 	struct port_set asked = {0}, read = {0};
 	struct error why = {0};
@@ -105,7 +105,7 @@ int listening_ports(struct port_set *out, struct error *err)
 	lacks_diag = lacks_diag || why.errnum == ENOENT;
 	if (add_table(&read, "/proc/net/tcp") < 0)
 		return error_errno(err, errno, "/proc/net/tcp");
-	/* A kernel may have no IPv6. */
+	/* The file is missing if the kernel has no IPv6. */
 	if (add_table(&read, "/proc/net/tcp6") < 0 && errno != ENOENT)
 		return error_errno(err, errno, "/proc/net/tcp6");
 	*out = read;

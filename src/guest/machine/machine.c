@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The agent's work on its real machine. */
+/* The functions with which the agent changes and asks the real machine, unlike those of tests. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +19,8 @@
 #include "guest/roles.h"
 #include "guest/trace/tracer.h"
 
-/* Smaller corrections harm programs that measure time more than they help. */
+/* The largest error of the clock, in ns, that is left as it is. Smaller corrections harm programs
+ * that measure time more than they help. */
 #define DRIFT_NS ((int64_t)(100 * NS_PER_MS))
 
 static int set_hostname(const char *name, struct error *err)
@@ -28,7 +29,8 @@ static int set_hostname(const char *name, struct error *err)
 
 	if (sethostname(name, strlen(name)) < 0)
 		return error_errno(err, errno, "cannot set the host name");
-	/* A disk that cannot be written to is no reason to end the boot. */
+	/* A disk that cannot be written to is no reason to end the boot, so a failure is only
+	 * reported. */
 	if (hosts_keep(HOSTS_FILE, name, &why) < 0)
 		console_line("the name %s could not be written to %s: %s", name, HOSTS_FILE,
 			     why.msg);

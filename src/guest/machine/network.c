@@ -96,8 +96,8 @@ size_t network_resolv_conf(const struct network *network, char *out, size_t size
 		inet_ntop(AF_INET, &network->dns[i], text, sizeof(text));
 		len += (size_t)snprintf(out + len, size - len, "nameserver %s\n", text);
 	}
-	/* Allows answers of more than 512 bytes: glibc then asks for up to 1,200. Other resolvers
-	 * ignore it. */
+	/* Allows answers of more than 512 bytes: with this option glibc asks for up to 1,200. Other
+	 * resolvers ignore the option. */
 	if (network->ndns && len < size)
 		snprintf(out + len, size - len, "options edns0\n");
 	return strlen(out);
@@ -105,7 +105,7 @@ size_t network_resolv_conf(const struct network *network, char *out, size_t size
 
 /* --- the card -------------------------------------------------------------------------------- */
 
-/* Finds the one interface that has a device. */
+/* Finds the first interface that has a device, unlike the loopback. Writes its name. */
 static int find_card(char name[IFNAMSIZ], struct error *err)
 {
 	autodir DIR *dir = opendir("/sys/class/net");
@@ -146,8 +146,9 @@ static int up(int fd, const char *name, struct error *err)
 	return card_request(fd, SIOCSIFFLAGS, &r, name, err);
 }
 
-/* Returns true if the kernel has configured the card before, for "ip=dhcp" on its command line.
- * Then everything is done except the names, which the kernel does not use. */
+/* Returns true if the kernel has configured the card before, because of "ip=dhcp" on its command
+ * line. Then only the domain and the name servers are left to do, which the kernel does not use;
+ * *out gets them. */
 static bool is_kernels(int fd, const char *name, struct network *out)
 {
 	autobuf struct buf text = BUF_INIT(PNP_BYTES);
@@ -162,9 +163,9 @@ static bool is_kernels(int fd, const char *name, struct network *out)
 /* --- resolv.conf ----------------------------------------------------------------------------- */
 
 /*
- * Puts a resolv.conf over the image's, which stays as it was. A link that leads nowhere is
- * replaced: images made for systemd-resolved have one. A failure is told on the console, and is no
- * reason to end the boot.
+ * Mounts a resolv.conf over that of the image, whose contents do not change. A link that leads
+ * nowhere is replaced by an empty file: images made for systemd-resolved have such a link. If the
+ * mount fails, the console gets a message, and the boot goes on.
  */
 static int put_resolv_conf(const struct network *n, struct error *err)
 {
@@ -226,14 +227,16 @@ static int set_by_dhcp(int fd, const char *name, struct error *err)
 	if (up(fd, name, err) < 0)
 		return -1;
 	if (dhcp_ask(name, &n, &why) < 0) {
-		/* The link is the host's; a program that needs an address can ask again. */
+		/* The boot goes on without an address: the link belongs to the host, and a program
+		 * that needs an address can ask again. */
 		console_line("no address by DHCP: %s", why.msg);
 		return 0;
 	}
 	return set_all(fd, name, &n, err);
 }
 
-/* Waits for a card: a card that was just plugged in may take a moment. */
+/* Finds the card, and waits until there is one: a card that was just plugged in may take a
+ * moment. */
 static int await_card(char name[IFNAMSIZ], struct error *err)
 {
 	uint64_t deadline = limit_deadline(LIMIT_ROOT_DISK_MS);

@@ -21,7 +21,7 @@
 struct fixed_card {
 	int fd; /* the netlink socket */
 	unsigned index;
-	char path[PATH]; /* path of its object, for messages */
+	char path[PATH]; /* the path of `object` in the config, for messages */
 	char name[IFNAMSIZ];
 	json_t *object;
 };
@@ -99,7 +99,7 @@ static void begin_card_change(struct netlink_message *message, const struct fixe
 	netlink_begin(message, RTM_NEWLINK, 0, &head, sizeof(head));
 }
 
-/* Renames a card. It must be down. */
+/* Renames a card. Takes the card down first, since the kernel requires this. */
 static int rename_card(const struct fixed_card *card, const char *name, struct error *err)
 {
 	struct netlink_message message;
@@ -114,8 +114,8 @@ static int rename_card(const struct fixed_card *card, const char *name, struct e
 	return 0;
 }
 
-/* Finds a card. If it has another name, it gets a third name first, since its present name may
- * belong to a card whose turn is still to come. */
+/* Finds the card that has the MAC address. If the card's name is not the wanted one, renames it to
+ * "card-N": its present name may be the wanted name of another card. */
 static int find_fixed_card(struct fixed_card *card, struct error *err)
 {
 	const struct ifinfomsg all = {.ifi_family = AF_UNSPEC};
@@ -266,7 +266,9 @@ static void make_route_message(struct netlink_message *message, const struct fix
 	}
 }
 
-/* Adds a route. A gateway must be reachable when it is named, so routes on the link come first. */
+/* Adds the route if through_gateway says whether it has a gateway; otherwise does nothing. Routes
+ * without a gateway must be added first, since the kernel refuses a gateway that cannot be reached
+ * yet. */
 static int add_card_route(const struct fixed_card *card, json_t *item, const char *path,
 			  bool through_gateway, struct error *err)
 {

@@ -10,8 +10,8 @@
 	"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789" \
 	"-._"
 
-/* Reads what follows the word and a blank at the beginning of the line, up to its end. Returns its
- * length; 0 if it is another line, or too long. */
+/* Copies the value of a line that begins with the word. The word ends with a blank. Returns the
+ * value's length, or 0 if the line begins differently or its value is too long. */
 static size_t pnp_value(const char *line, size_t len, const char *word, char *out, size_t size)
 {
 	size_t front = strlen(word);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "guest/machine/publish.h"
 
-#include <sys/socket.h> /* must come first, since vm_sockets.h needs it and does not include it */
+#include <sys/socket.h> /* must come first, since vm_sockets.h needs this header without including it */
 
 #include <linux/vm_sockets.h>
 
@@ -41,15 +41,16 @@ static int listen_on_port(uint16_t port, struct error *err)
 				   .svm_port = PUBLISH_PORT_FIRST + port};
 	autoclose int fd = socket(AF_VSOCK, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
-	/* vsock resets connections that find no place in the backlog, and nobody tries again, as
-	 * TCP would. */
+	/* vsock resets a connection that finds no place in the backlog. Unlike with TCP, the
+	 * connection is not tried again. So the backlog is as long as possible. */
 	if (fd < 0 || bind(fd, (struct sockaddr *)&addr, sizeof(addr)) < 0 ||
 	    listen(fd, SOMAXCONN) < 0)
 		return error_errno(err, errno, "cannot listen on vsock port %u", addr.svm_port);
 	return steal_fd(&fd);
 }
 
-/* Gives the child's descriptors their agreed numbers; the others close at exec. */
+/* Gives the listening sockets the descriptors from PUBLISH_FD_FIRST on. Returns the descriptor of
+ * the program, or -1. All other descriptors close at exec. */
 static int place_sockets(const struct publish *p)
 {
 	int above = PUBLISH_FD_FIRST + (int)p->count;
@@ -102,8 +103,8 @@ static int start_publisher(struct publish *p, struct error *err)
 	return loop_add_proc(p->loop, &p->proc, on_publisher_ended, p, err) ? 0 : -1;
 }
 
-/* Called when the process has ended. A SIGTERM means the end of the machine, which must not be
- * delayed. */
+/* Starts the publisher's process again when it has ended, a limited number of times. If SIGTERM has
+ * ended the process, the machine is ending, and must not be delayed. */
 static void on_publisher_ended(struct loop *loop, int code, void *data)
 {
 	struct publish *p = data;
@@ -125,7 +126,8 @@ static bool port_is_listed(const struct publish *p, uint16_t port)
 	return false;
 }
 
-/* Adds a port. A guest port may be published at several ports of the host. */
+/* Listens on the port of the item. A guest port may be published at several ports of the host, so a
+ * port that is listed already is no error. */
 static int add_port(struct publish *p, json_t *item, struct error *err)
 {
 	struct error why = {0};
@@ -137,7 +139,7 @@ static int add_port(struct publish *p, json_t *item, struct error *err)
 	if (port_is_listed(p, port))
 		return 0;
 	fd = listen_on_port(port, &why);
-	if (fd < 0) /* the earlier one stays */
+	if (fd < 0) /* the port is published already */
 		return why.errnum == EADDRINUSE ? 0 : error_copy(err, &why);
 	p->ports[p->count].port = port;
 	p->ports[p->count].fd = fd;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Published ports if the host is behind the mux. */
+/* Publishes ports if the connection to the host is a mux. */
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -16,11 +16,11 @@
 struct carried_port {
 	struct mux_listener listener;
 	struct reach_port target;
-	unsigned count;	     /* number of connections */
+	unsigned count;	     /* number of connections that are served */
 	struct list waiting; /* connections that wait until another one ends */
 };
 
-/* A connection of the host whose program has not been reached yet. */
+/* A connection from the host to a published port, until the guest's program has been reached. */
 struct arrival {
 	struct list_link link;
 	struct carried_port *port;

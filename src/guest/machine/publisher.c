@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The process between vsock and the guest's TCP ports. It is not the agent, so that a flood of
- * connections costs the agent nothing. It does not look at the bytes that it moves.
+ * The process between vsock and the guest's published TCP ports. It is separate from the agent, so
+ * that a flood of connections costs the agent nothing. It does not interpret the bytes that it
+ * moves.
  */
-#include <sys/socket.h> /* must come first, since vm_sockets.h needs it and does not include it */
+#include <sys/socket.h> /* must come first, since vm_sockets.h needs this header without including it */
 
 #include <linux/vm_sockets.h>
 
@@ -18,11 +19,11 @@
 #include "guest/machine/reach.h"
 #include "guest/roles.h"
 
-/* Two descriptors for each connection, and some more. */
+/* The most open files of the process: two for each connection, and some more. */
 #define FILES 65536u
 
-/* Returns true if the peer is the host: a program in the guest could reach the port through a
- * loopback. */
+/* Returns true if the peer is the host. A program in the guest could connect through a loopback of
+ * vsock, and is refused. */
 static bool is_host(const struct sockaddr_storage *peer)
 {
 	const struct sockaddr_vm *vm = (const struct sockaddr_vm *)peer;
@@ -70,7 +71,7 @@ int role_publish(int argc, char **argv)
 		status = serve_port(&ports[i], PUBLISH_FD_FIRST + i - 1, &err);
 	}
 	if (status == 0)
-		(void)loop_run(loop, &err); /* returns if it cannot go on */
+		(void)loop_run(loop, &err); /* returns only if the loop cannot go on */
 	console_line("published ports: %s", err.msg);
 	return 125;
 }

@@ -9,8 +9,8 @@
 #include "base/clock.h"
 #include "base/limits.h"
 
-/* An attempt to reach a program: first at the loopback, where most programs listen, and then at
- * other addresses. */
+/* An attempt to reach a program. It tries the loopback first, where most programs listen, and then
+ * the guest's other addresses. */
 struct attempt {
 	const struct reach_port *port;
 	uint64_t deadline_ns;
@@ -25,8 +25,9 @@ static void list_loopback(struct addresses *list, uint16_t port)
 	addresses_add_text(list, "::1", port);
 }
 
-/* Lists the other addresses: a program may listen at only one address of the network. Asking for
- * them takes about as long as connecting. */
+/* Lists the guest's other addresses, since a program may listen at only one address of the network.
+ * Called only if the loopback has failed: listing the addresses takes about as long as
+ * connecting. */
 static void list_others(struct addresses *list, uint16_t port)
 {
 	struct addresses all = {0};
@@ -45,7 +46,8 @@ static void list_others(struct addresses *list, uint16_t port)
 		list->at[list->count++] = all.at[i];
 }
 
-/* Tells how the attempt has ended, also after the other addresses have been tried. */
+/* Frees the attempt, and gives its result to its owner. Also called directly when the other
+ * addresses have been tried. */
 static void settle_attempt(void *data, int fd, const struct error *why)
 {
 	struct attempt a = *(struct attempt *)data;

@@ -21,8 +21,8 @@
 #include "guest/console.h"
 
 #define BOOT_ID "/proc/sys/kernel/random/boot_id"
-#define BOOT_ID_FILE "/run/microagent-boot-id" /* in memory */
-/* Lengths, including the newlines. */
+#define BOOT_ID_FILE "/run/microagent-boot-id" /* lies in memory */
+/* Lengths of the files in bytes, with the newline. */
 #define BOOT_ID_BYTES 37
 #define MACHINE_ID_BYTES 33
 #define SSH_DIRECTORY "etc/ssh"
@@ -32,8 +32,8 @@
 
 /* --- the kernel ------------------------------------------------------------------------------ */
 
-/* Gives the kernel new random numbers. Until it draws a new key, the kernel goes on with the old
- * one, which siblings also have. */
+/* Mixes new random numbers into the kernel's pool, and makes the kernel draw a new key from it at
+ * once. Until then the kernel uses its old key, which the siblings of this machine also have. */
 static int reseed_kernel(const uint8_t bytes[RENEW_ENTROPY], struct error *err)
 {
 	struct {
@@ -48,7 +48,7 @@ static int reseed_kernel(const uint8_t bytes[RENEW_ENTROPY], struct error *err)
 	return 0;
 }
 
-/* Covers the boot id with a file in memory, since the kernel has no way to change it. */
+/* Mounts a file in memory over the boot id, since the kernel's boot id cannot be changed. */
 static int cover_boot_id(const char *line, struct error *err)
 {
 	autoclose int fd =
@@ -60,8 +60,8 @@ static int cover_boot_id(const char *line, struct error *err)
 	return 0;
 }
 
-/* Opens the file that covers the boot id. Fails if there is none, since the kernel's own file
- * cannot be written to. */
+/* Opens the file that covers the boot id, for writing. Fails if the boot id is not covered, since
+ * the kernel's own file cannot be opened for writing. */
 static int open_covered_boot_id(void)
 {
 	return open(BOOT_ID, O_WRONLY | O_CLOEXEC);
@@ -87,8 +87,9 @@ static bool is_not_there(int errnum)
 	return errnum == ENOENT || errnum == ENOTDIR;
 }
 
-/* Writes the id in place, which also works on a full disk. A link leads to a file that is written
- * under its own name, and an empty file has no id yet. */
+/* Writes the id into the existing file, which also works on a full disk. Does nothing if path is a
+ * symbolic link: the file to which the link leads is renewed under its own name. Does nothing if
+ * the file is empty, since it has no id yet. */
 static int write_machine_id(int root, const char *path, const char *id, struct error *err)
 {
 	char line[MACHINE_ID_BYTES + 1];
@@ -116,8 +117,7 @@ static int drop_file(int directory, const char *path, struct error *err)
 	return 0;
 }
 
-/* The files are what programs would mix into random numbers, or begin them with, at some later
- * boot. */
+/* The seeds are files that a later boot would mix into its random numbers. */
 int renew_drop_seeds(int root, struct error *err)
 {
 	static const char *const seeds[] = {
@@ -185,7 +185,7 @@ int renew_drop_host_keys(int root, bool *any, struct error *err)
 	return 0;
 }
 
-/* Makes a running server read its keys again. */
+/* Sends SIGHUP to a running sshd, which then reads its keys again. */
 static void tell_sshd(void)
 {
 	char text[32] = "", path[64], name[8] = "";
@@ -215,7 +215,8 @@ int renew_host_keys(struct error *err)
 		return error_errno(err, errno, "/");
 	if (renew_drop_host_keys(root, &any, err) < 0)
 		return -1;
-	/* A machine without a key is useful, and different from its siblings. */
+	/* A failure is only reported: also without a host key the machine is useful, and different
+	 * from its siblings. */
 	if (any && proc_run(argv, &said, limit_deadline(LIMIT_GUEST_SSH_KEY_MS), &why) < 0)
 		console_line("no host key for ssh: %s", why.msg);
 	else if (any)
@@ -245,7 +246,7 @@ int renew_prepare(struct error *err)
 
 	if (root < 0)
 		return error_errno(err, errno, "/");
-	/* If this is the machine that booted, the file says the same as the kernel. */
+	/* Covers the boot id with a file of the same contents, unless it is covered already. */
 	autoclose int covered = open_covered_boot_id();
 	if (covered < 0) {
 		if (process_boot_id(id, err) < 0)
