@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Makes the user. The files are edited as text, since an image need not have a program for it. */
+/* Makes the user `agent`. The files of /etc are edited as text, since an image may have no program
+ * such as useradd. */
 #include "guest/files/account.h"
 
 #include <errno.h>
@@ -22,8 +23,8 @@
 
 /* --- files of /etc --------------------------------------------------------------------------- */
 
-/* Adds a line; the file's mode and owner stay. otherwise is the text for a missing file; NULL: it
- * stays missing. */
+/* Adds the line to a file of /etc, whose mode and owner are kept. If the file is missing, it is
+ * made with the text `otherwise` and the line; if `otherwise` is NULL, it stays missing. */
 static int add_account_line(int etc, const char *file, const struct account_line *line,
 			    const char *otherwise, struct error *err)
 {
@@ -76,8 +77,8 @@ static int add_lines(int root, int etc, struct error *err)
 
 /* --- directories ----------------------------------------------------------------------------- */
 
-/* Makes a directory if it is missing, and gives it to owner in any case. path has no slash at the
- * beginning. */
+/* Makes a directory if it is missing. Sets its owner, group and mode in any case. path is relative
+ * to root. */
 static int own_directory(int root, const char *path, mode_t mode, uid_t owner, struct error *err)
 {
 	autoclose int fd = path_open_dir_at(root, path, true, mode, err);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Takes write access away from `agent`. The user could write its own files, files that its groups
- * can write, and files that everybody can write. Links are skipped: the files they lead to count.
- * Other file systems are skipped too: those of a running guest are made at every boot.
+ * Takes write access away from the user `agent`. Without this the user could write the files that
+ * it owns, that its groups can write, and that all users can write. Links are skipped, since only
+ * the files to which they lead can be written. Other file systems are skipped too: a running guest
+ * makes theirs at every boot.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -22,11 +23,11 @@
 #define OPEN_DIRECTORIES 32
 #define LISTED_MAX 200
 
-/* Data for the callback: nftw() passes none on. */
+/* The data of the callback, since nftw() passes no pointer to it. */
 static struct {
 	struct user user;
 	const char *root;
-	char open[3][USER_PATH_MAX]; /* directories that stay the user's */
+	char open[3][USER_PATH_MAX]; /* directories that stay writable for the user */
 	size_t listed;
 	int errnum;
 } walk;
@@ -53,7 +54,7 @@ static void list_confined(const char *path)
 {
 	if (walk.listed++ >= LISTED_MAX)
 		return;
-	print_safe(stdout, path); /* safe, since a newline in the path would begin a false line */
+	print_safe(stdout, path); /* print_safe() escapes newlines, which could forge a line */
 	putchar('\n');
 }
 
@@ -72,7 +73,7 @@ static int visit(const char *path, const struct stat *st, int type, struct FTW *
 	if (!owned && kept == mode)
 		return FTW_CONTINUE;
 	list_confined(path);
-	/* A program that ran with the user's rights must not run as root now. */
+	/* A program that has run with the user's rights must not run with root's rights now. */
 	if (owned && S_ISREG(st->st_mode))
 		kept &= ~(mode_t)(S_ISUID | S_ISGID);
 	if ((owned && lchown(path, 0, (gid_t)-1) < 0) || chmod(path, kept) < 0) {
@@ -101,8 +102,8 @@ int account_confine(char **words, struct error *err)
 	    set_open(0, "/workspace", err) < 0 || set_open(1, "/tmp", err) < 0 ||
 	    set_open(2, walk.user.home, err) < 0)
 		return -1;
-	/* By custom everybody may write /var/tmp; programs that use it then find /tmp there. A
-	 * /var/tmp that is not empty stays, and is confined like anything else. */
+	/* Usually all users may write /var/tmp, so it is replaced by a link to /tmp. If /var/tmp is
+	 * not empty, it stays and is confined like any other directory. */
 	autofree char *var_tmp = path_join(walk.root, "var/tmp", NULL);
 	if (var_tmp && rmdir(var_tmp) == 0 && symlink("/tmp", var_tmp) == 0)
 		list_confined(var_tmp);

@@ -9,7 +9,8 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 
-/* Returns the n-th field of a line, from 0; its length in *len. */
+/* Returns the n-th field of a line of `end` bytes; the first field is 0. Sets *len to the field's
+ * length, which is 0 if there is no such field. */
 static const char *nth_field(const char *line, size_t end, unsigned n, size_t *len)
 {
 	const char *at = line, *stop = line + end;

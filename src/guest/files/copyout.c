@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads one file for the host, as the requesting user. */
+/* Reads one file for the host, with the rights of the requesting user. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
@@ -21,7 +21,7 @@ static int copy_to_stdout(const char *path, struct error *err)
 	uint8_t chunk[65536];
 	struct stat st;
 
-	/* Non-blocking: opening a FIFO must not wait for its other side. */
+	/* O_NONBLOCK: the opening of a FIFO must not wait for a process at its other end. */
 	autoclose int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return error_errno(err, errno, "%.300s", path);
@@ -31,7 +31,8 @@ static int copy_to_stdout(const char *path, struct error *err)
 		return error_set(err, ERR_INVALID,
 				 "%.300s: %lld bytes long; copyout returns at most %llu", path,
 				 (long long)st.st_size, (unsigned long long)limit);
-	/* Files of /proc are longer than stat() says: the reader of stdout has a limit too. */
+	/* A file of /proc can be longer than stat() says. The agent, which reads stdout, has a
+	 * limit for this. */
 	for (;;) {
 		ssize_t n = read(fd, chunk, sizeof(chunk));
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Tells the host of a file, or of a directory's contents, as the requesting user. */
+/* Describes a file, or the entries of a directory, to the host, with the rights of the requesting
+ * user. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -20,7 +21,7 @@
 struct names {
 	char **items;
 	size_t count, room;
-	bool more; /* there are more than were wanted */
+	bool more; /* the directory has more entries than were wanted */
 };
 
 static int read_names(DIR *dir, const char *path, size_t most, struct names *names,
@@ -73,7 +74,7 @@ static int tell_names(int dir, struct names *names, struct error *err)
 	if (names->count)
 		qsort(names->items, names->count, sizeof(*names->items), by_bytes);
 	for (size_t i = 0; i < names->count; i++) {
-		/* A file that has gone since, or that may not be looked at, is left out. */
+		/* Skips a file that was removed since, or that the user may not look at. */
 		if (fstatat(dir, names->items[i], &st, AT_SYMLINK_NOFOLLOW) < 0)
 			continue;
 		if (file_record_put(&records, names->items[i], &st, err) < 0 ||
@@ -102,7 +103,7 @@ static int list_directory(const char *path, size_t most, struct error *err)
 	return got;
 }
 
-/* Returns the last component; "/" for "/" itself. */
+/* Returns the last component of a path; "/" for "/" itself. The caller frees it. */
 static char *last_name(const char *path)
 {
 	size_t end = strlen(path), start;

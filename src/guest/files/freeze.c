@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A frozen file system outlives the process that froze it, and every process that writes to it
- * hangs. So a keeper does the work: a child outside of the command's cgroup and session, so that a
- * client that breaks off does not kill it. The keeper thaws at the end of the pipe from its parent,
- * and when its time is over. It runs from memory and touches no file.
+ * A frozen file system outlives the process that has frozen it, and every process that writes to
+ * the file system hangs. So a child does the work, the keeper. It is outside of the command's
+ * cgroup and session, so that it is not killed with the command if a client breaks off. The keeper
+ * thaws the file system when its parent closes the pipe between them, and when LIMIT_FREEZE_MS is
+ * over. While the file system is frozen, the keeper touches no file, and its memory is locked.
  */
 #include "guest/files/freeze.h"
 
@@ -24,7 +25,7 @@
 #include "base/fd.h"
 #include "base/limits.h"
 
-/* The bytes that the keeper sends. */
+/* The bytes that the keeper sends to its parent. */
 enum { KEEPER_FROZEN = 'f', KEEPER_THAWED = 't', KEEPER_LATE = 'l', KEEPER_FAILED = 'e' };
 
 static void say_byte(int fd, char what)
@@ -40,8 +41,8 @@ static void keep_frozen(int fs, int told, int tell)
 	int cgroup;
 
 	setsid();
-	/* If the keeper cannot leave the command's cgroup, only the deadline of the session
-	 * helps. */
+	/* If the keeper cannot leave the command's cgroup, it can be killed before it thaws. Then
+	 * only the deadline of the session helps. */
 	cgroup = open("/sys/fs/cgroup/cgroup.procs", O_WRONLY | O_CLOEXEC);
 	if (cgroup >= 0)
 		(void)!write(cgroup, "0", 1);
@@ -59,7 +60,7 @@ static void keep_frozen(int fs, int told, int tell)
 	_exit(0);
 }
 
-/* Returns the keeper's next byte; KEEPER_FAILED if it sends none. */
+/* Returns the keeper's next byte, or KEEPER_FAILED if the keeper has ended without one. */
 static char hear_byte(int fd)
 {
 	char what = KEEPER_FAILED;
@@ -80,7 +81,7 @@ static int start_keeper(int fs, int *tell, int *told, struct error *err)
 	if (pid < 0)
 		return error_errno(err, errno, "fork");
 	if (pid == 0) {
-		/* The keeper's open streams would keep the command from ending. */
+		/* If the keeper had the command's streams, the command would not count as ended. */
 		int null = open("/dev/null", O_RDWR);
 
 		for (int i = 0; i < 3; i++)

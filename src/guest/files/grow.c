@@ -15,11 +15,13 @@
 
 #include "base/cleanup.h"
 
-/* From <linux/ext4.h>, which Debian's headers do not have yet: sets the number of blocks. */
+/* Sets the number of blocks. The definition is that of <linux/ext4.h>, which Debian's headers do
+ * not have yet. */
 #define EXT4_IOC_RESIZE_FS _IOW('f', 16, uint64_t)
 #define SECTOR 512
 
-/* Finds the size of a device in bytes. The device need not have a name in /dev. */
+/* Finds the size of a device in bytes. Uses sysfs, since the device need not have a name in
+ * /dev. */
 static int device_bytes(dev_t device, uint64_t *bytes, struct error *err)
 {
 	char path[64], text[32] = "", *end;

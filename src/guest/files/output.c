@@ -15,7 +15,7 @@
 
 struct reading {
 	const char *root;
-	char link[PATH_MAX]; /* the first link of another user; "": none */
+	char link[PATH_MAX]; /* the first followed link of another user; "": there was none */
 };
 
 static int follow_as_owner(void *data, const char *path, const struct stat *link,
@@ -43,7 +43,8 @@ static int follow_as_owner(void *data, const char *path, const struct stat *link
 	return 0;
 }
 
-/* Names the link in the error, since it is read with other rights than those of the caller. */
+/* Adds to the error which link was followed, since the output was read with the rights of the
+ * link's owner and not of the caller. Returns -1. */
 static int name_link(const struct reading *reading, struct error *err)
 {
 	return reading->link[0]
@@ -54,7 +55,7 @@ static int name_link(const struct reading *reading, struct error *err)
 		       : -1;
 }
 
-/* Finds the output, and checks that it may be read. */
+/* Finds the output, and checks that this process may read it. */
 static int find_output(int root, const char *path, struct reading *reading, struct walked *found,
 		       struct error *err)
 {

@@ -9,14 +9,14 @@
 
 #include "base/cleanup.h"
 
-#define LINKS_MAX 40 /* the kernel's own limit, path_resolution(7) */
+#define LINKS_MAX 40 /* the kernel's own limit, see path_resolution(7) */
 #define PLACE (O_PATH | O_NOFOLLOW | O_CLOEXEC)
 
 struct walk {
 	const struct walk_rule *rule;
 	int root;
-	int links;	     /* how many were followed */
-	char rest[PATH_MAX]; /* the rest of the way */
+	int links;	     /* how many links were followed */
+	char rest[PATH_MAX]; /* the part of the path that is not walked yet */
 	struct walked at;
 };
 
@@ -77,9 +77,9 @@ static int go_on(struct walk *walk, const char *name, struct error *err)
 	if (strcmp(name, ".") == 0)
 		return 0;
 	if (strcmp(name, "..") == 0) {
-		/* Goes the known way to the directory above once more from the root, since ".."
-		 * could lead out of it. A part of that way that has become a link in the meantime
-		 * is judged like any other link. */
+		/* Walks once more from the root to the directory above, since the kernel's ".."
+		 * could lead out of the root. If a part of that way has become a link since, the
+		 * rule decides about the link. */
 		if (last)
 			*last = '\0';
 		return put_before_rest(walk, walk->at.path, err) < 0 ? -1
@@ -140,8 +140,8 @@ int walk_path(int root, const char *path, const struct walk_rule *rule, struct w
 
 /* --- where something is mounted -------------------------------------------------------------- */
 
-/* Allows only links of root. If another user may rename a link of root's, it counts as that
- * user's. */
+/* Allows only the links that root has made, in directories where only root can make names. In other
+ * directories another user could have put the link in its place. */
 static int follow_root_alone(void *data, const char *path, const struct stat *link,
 			     const struct stat *dir, struct error *err)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "guest/machine/publish.h"
 
-#include <sys/socket.h> /* must come first, since vm_sockets.h needs this header without including it */
+#include <sys/socket.h> /* must come before vm_sockets.h, which needs this header */
 
 #include <linux/vm_sockets.h>
 

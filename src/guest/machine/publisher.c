@@ -4,7 +4,7 @@
  * that a flood of connections costs the agent nothing. It does not interpret the bytes that it
  * moves.
  */
-#include <sys/socket.h> /* must come first, since vm_sockets.h needs this header without including it */
+#include <sys/socket.h> /* must come before vm_sockets.h, which needs this header */
 
 #include <linux/vm_sockets.h>
 
