@@ -9,7 +9,7 @@
 #include "base/cleanup.h"
 #include "guest/trace/kaudit_text.h"
 
-/* The longest value of a record: the kernel's records are shorter than 9 KiB. */
+/* The most bytes of a value: the kernel's records are shorter than 9 KiB. */
 #define VALUE_MAX 9216
 
 /* --- pieces ---------------------------------------------------------------------------------- */
@@ -31,7 +31,7 @@ static void put_event_path(struct buf *out, struct kaudit_span value, bool *trun
 
 static void read_number(struct kaudit_span value, int base, uint64_t *out)
 {
-	(void)kaudit_unsigned(value, base, out); /* a senseless value leaves the 0 */
+	(void)kaudit_unsigned(value, base, out); /* *out is unchanged if the value is no number */
 }
 
 /* --- SYSCALL --------------------------------------------------------------------------------- */
@@ -86,7 +86,8 @@ static bool take_syscall(struct kaudit_event *event, struct kaudit_span fields)
 
 /* --- EXECVE ---------------------------------------------------------------------------------- */
 
-/* Reads a key such as "a12" or "a12[3]". Returns false for others ("argc", "a12_len"). */
+/* Reads a key such as "a12" (word 12) or "a12[3]" (piece 3 of word 12). Returns false for other
+ * keys ("argc", "a12_len"). */
 static bool word_of(struct kaudit_span key, uint64_t *word, uint64_t *piece)
 {
 	struct kaudit_span number = {key.at + 1, key.len - 1};
@@ -109,17 +110,18 @@ static bool word_of(struct kaudit_span key, uint64_t *word, uint64_t *piece)
 	return kaudit_unsigned(number, 10, word);
 }
 
-/* Returns how many bytes the byte takes in a JSON string, or more. */
+/* Returns at least the number of bytes that the byte takes in a JSON string. */
 static size_t cost_of(uint8_t byte)
 {
 	if (byte < 0x20)
 		return 6;
 	if (byte >= 0x80)
-		return 3; /* as a replacement character; valid ones take less */
+		return 3; /* the size of U+FFFD, which replaces an invalid byte */
 	return byte == '"' || byte == '\\' ? 2 : 1;
 }
 
-/* Returns false for a piece that does not continue what came before: records are missing. */
+/* Returns true if the piece continues the words that were kept. Returns false if records are
+ * missing between them, or if no more words are kept. */
 static bool follows(const struct kaudit_event *event, uint64_t word, uint64_t piece)
 {
 	if (piece > 0)
@@ -139,7 +141,7 @@ static void put_word(struct kaudit_event *event, uint64_t word, uint64_t piece,
 		return;
 	}
 	if (piece == 0) {
-		event->argv_cost += 3; /* for its quotes and a comma */
+		event->argv_cost += 3; /* two quotes and a comma */
 		if (event->argv_cost > KAUDIT_ARGV_BYTES ||
 		    (event->words > 0 && buf_append(&event->argv, "", 1, NULL) < 0)) {
 			event->truncated = true;
@@ -246,7 +248,8 @@ static void take_sockaddr(struct kaudit_event *event, struct kaudit_span fields)
 
 /* --- those that never come ------------------------------------------------------------------- */
 
-/* Notes an event that came. To be called once for each event, in any order. */
+/* Notes that the event of this number has come. Must be called once for each event; the order does
+ * not matter. */
 static void saw_serial(struct kaudit_serials *serials, uint64_t serial)
 {
 	if (!serials->begun) {
@@ -269,9 +272,10 @@ static bool has_open_directory(const struct kaudit_event *event)
 	return event->openat && (int32_t)(uint32_t)event->dirfd != AT_FDCWD;
 }
 
-/* If a directory refuses a new file, the kernel names only the directory, which here gets a slash
- * at its end. For a name without a slash the kernel names the working directory, even if the name
- * is relative to an open directory, whose path is then unknown. */
+/* Completes the path of a file that a directory has refused to make. For such a file the kernel
+ * names only the directory, so the path gets a slash at its end. If the file's name has no slash,
+ * the kernel names the working directory, even if the name is relative to an open directory. The
+ * path of that open directory is not known, so the path becomes "./". */
 static void name_refusing_directory(struct kaudit_event *event)
 {
 	struct buf *path = &event->path;
@@ -285,8 +289,8 @@ static void name_refusing_directory(struct kaudit_event *event)
 	}
 }
 
-/* Puts the working directory before a name that is relative to it. A name relative to a directory
- * that was given by descriptor stays as it is. */
+/* Puts the working directory before a path that is relative to it. A path that is relative to an
+ * open directory (openat) stays as it is. */
 static void resolve(struct kaudit_event *event)
 {
 	bool relative = event->path.len == 0 || buf_bytes(&event->path)[0] != '/';
@@ -344,7 +348,8 @@ static struct kaudit_event *find_event(struct kaudit_events *events, uint64_t se
 	return NULL;
 }
 
-/* Returns a free place. If there is none, the oldest event is handed on first. */
+/* Returns a free place for an event. If there is none, hands on the oldest event, and returns its
+ * place. */
 static struct kaudit_event *place_for_event(struct kaudit_events *events)
 {
 	struct kaudit_event *oldest = &events->open[0];
@@ -384,7 +389,7 @@ void kaudit_events_take(struct kaudit_events *events, unsigned type, const char 
 		*event = (struct kaudit_event){
 			.used = true, .serial = stamp.serial, .real_ms = stamp.real_ms};
 		if (!take_syscall(event, fields))
-			release_event(event); /* it is of no rule of the agent */
+			release_event(event); /* no rule of the agent has made this event */
 		return;
 	}
 	if (event && type == AUDIT_EOE)
@@ -394,7 +399,8 @@ void kaudit_events_take(struct kaudit_events *events, unsigned type, const char 
 			parts[i].take(event, fields);
 }
 
-/* Counts the events that were expected at the last question and have not come until now. */
+/* Counts the events up to the mark that have not come as lost, and moves the mark to the highest
+ * number. */
 void kaudit_events_settle(struct kaudit_events *events)
 {
 	struct kaudit_serials *serials = &events->serials;

@@ -4,7 +4,8 @@
 #include <string.h>
 
 #define START "audit("
-/* A time in the year 2096, which still fits into a number of nanoseconds. */
+/* The latest second that is accepted, in the year 2096. As nanoseconds it still fits into 64
+ * bits. */
 #define SECONDS_MAX 4000000000u
 
 bool kaudit_is(struct kaudit_span span, const char *text)
@@ -12,7 +13,8 @@ bool kaudit_is(struct kaudit_span span, const char *text)
 	return span.len == strlen(text) && memcmp(span.at, text, span.len) == 0;
 }
 
-/* Cuts what is before the first such character into *out; *rest is what comes after it. */
+/* Sets *out to the text before the first c, and *rest to the text after it. Returns false if there
+ * is no c. */
 static bool cut_at(struct kaudit_span *rest, char c, struct kaudit_span *out)
 {
 	const char *found = memchr(rest->at, c, rest->len);

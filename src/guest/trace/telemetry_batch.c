@@ -13,7 +13,8 @@
 #include "guest/writer.h"
 
 #define FORMAT 1
-/* Bytes of records after which a batch is full, except for one more record. */
+/* A batch is full when its records have this many bytes. The last record may go beyond this
+ * size. */
 #define FULL_BYTES 16384
 
 bool telemetry_is_of_interest(const struct kaudit_event *event)

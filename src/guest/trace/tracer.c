@@ -19,15 +19,15 @@
 #include "guest/trace/telemetry_batch.h"
 #include "guest/trace/written_files.h"
 
-/* The longest time until an event is told. */
+/* The longest time from an event until it is sent to the agent. */
 #define TELL_NS (100 * NS_PER_MS)
-/* The longest time until records are fetched from the kernel, all of them at once. Waking for each
- * record would cost the process that causes it more than the kernel's own work on the record. The
- * kernel has room for ten times of what comes in this time, and makes one closing out of several
- * for a file that is written repeatedly. */
+/* The longest time that records stay in the kernel, until all of them are fetched at once. If the
+ * tracer woke up for each record, this would cost the process that has caused the record more than
+ * the kernel's own work on it. The kernel has room for ten times the records of this time. If a
+ * file is written repeatedly, the kernel makes one event of several closings. */
 #define FETCH_NS (20 * NS_PER_MS)
-/* How often the kernel is asked for what it dropped while events come, and once more after the
- * last. */
+/* How often the kernel is asked how many records it has dropped: while events come, and once more
+ * after the last event. */
 #define ASK_NS NS_PER_S
 
 struct tracer {
@@ -39,17 +39,18 @@ struct tracer {
 	struct telemetry_batch batch;
 	struct loop_watch *link_watch, *files_watch;
 	struct loop_watch *fetch, *tell, *ask;
-	char *status; /* as it was said */
-	bool quiet;   /* nothing came since the kernel was last asked */
+	char *status; /* the telemetry-status message, as it was sent */
+	bool quiet;   /* no record has come since the kernel was last asked */
 	bool over;
 };
 
-/* A process has only one tracer; most of it is the table of files. */
+/* The only tracer of this process. It is static, since its table of files is large. */
 static struct tracer tracer = {.link = {.fd = -1}, .files = {.fd = -1, .mounts = -1}};
 
 /* --- out ------------------------------------------------------------------------------------- */
 
-/* Sends the batch. If the agent is slow, records are lost and counted; nobody waits. */
+/* Sends the batch, and does not wait. If the agent is too slow, the batch's records are lost, and
+ * are counted. */
 static void send_batch(struct tracer *t)
 {
 	uint64_t lost = t->batch.lost, count = t->batch.count;
@@ -110,8 +111,8 @@ static void read_kernel_link(struct tracer *t)
 	gather_lost(t);
 }
 
-/* Tells what there is. The records of an opening may come after the closing, so closings wait for
- * the next time. */
+/* Reads the kernel's records again, and sends all records and closed files. Closed files wait for
+ * this, since the records of a file's opening may come after its closing. */
 static void on_tell(struct loop *loop, void *data)
 {
 	struct tracer *t = data;
@@ -142,7 +143,7 @@ static void on_ask(struct loop *loop, void *data)
 	(void)loop;
 	t->ask = NULL;
 	if (t->quiet)
-		kaudit_events_flush(&t->events); /* what is missing does not come any more */
+		kaudit_events_flush(&t->events); /* missing parts of events do not come any more */
 	kaudit_events_settle(&t->events);
 	gather_lost(t);
 	kaudit_link_ask(&t->link);
@@ -178,7 +179,8 @@ static void on_fetch(struct loop *loop, void *data)
 	listen_again(t);
 }
 
-/* Called when the kernel has something. */
+/* Called when the kernel has records or closed files. Waits for FETCH_NS, and does not listen
+ * meanwhile. */
 static void on_kernel(struct loop *loop, int fd, uint32_t events, void *data)
 {
 	struct tracer *t = data;
@@ -210,7 +212,7 @@ static void tell_the_rest(struct tracer *t)
 {
 	read_kernel_link(t);
 	kaudit_events_settle(&t->events);
-	kaudit_events_settle(&t->events); /* also those since the last question */
+	kaudit_events_settle(&t->events); /* also counts the events since the last call */
 	kaudit_events_flush(&t->events);
 	gather_lost(t);
 	(void)written_files_read(&t->files);
@@ -224,8 +226,8 @@ static void say_status(struct tracer *t)
 		t->over = true;
 }
 
-/* Handles the agent's word. A byte means: tell everything there is, and then say again what is
- * traced. Otherwise the agent has ended the connection. */
+/* Handles a message of the agent. A byte asks the tracer to send everything it has, and then its
+ * status again. Otherwise the agent has ended the connection. */
 static void on_agent(struct loop *loop, int fd, uint32_t events, void *data)
 {
 	struct tracer *t = data;
@@ -240,8 +242,8 @@ static void on_agent(struct loop *loop, int fd, uint32_t events, void *data)
 	if (t->over)
 		return;
 	tell_the_rest(t);
-	/* Nothing must be left for a later time, since the machine may then be one that came
-	 * back. */
+	/* Removes the timers: nothing must be left for later, since the machine may by then have
+	 * been saved and restored. */
 	loop_remove(steal_ptr(&t->tell));
 	loop_remove(steal_ptr(&t->ask));
 	if (t->fetch) {

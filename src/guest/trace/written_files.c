@@ -14,7 +14,8 @@
 #include "base/clock.h"
 #include "base/limits.h"
 
-/* Returns true for file systems in which programs keep files, unlike the kernel's own. */
+/* Returns true for the types of file systems in which programs keep files. The kernel's own file
+ * systems are not among them. */
 static bool holds_files(const char *type)
 {
 	static const char *const types[] = {"ext4",  "tmpfs", "virtiofs", "overlay", "ext3", "ext2",
@@ -84,7 +85,7 @@ bool written_files_is_ours(const struct written_files *files, const struct writt
 	return false;
 }
 
-/* Returns the place of a file that waits already, or a new one. */
+/* Returns the entry of this file and process if it waits already, otherwise a new entry. */
 static struct written_file *place_for(struct written_files *files, const struct stat *st, pid_t pid)
 {
 	for (size_t i = 0; i < files->count; i++)
@@ -119,7 +120,7 @@ bool written_files_read(struct written_files *files)
 	struct fanotify_event_metadata event;
 
 	while (files->fd >= 0 && files->count < WRITTEN_CLOSED) {
-		/* One event at a time, since each comes with a descriptor. */
+		/* Reads only one event at a time, since each event brings an open descriptor. */
 		ssize_t n = read(files->fd, &event, sizeof(event));
 
 		if (n < (ssize_t)sizeof(event))
