@@ -29,9 +29,9 @@ int binds_open(const char *share, struct error *err)
 	return 0;
 }
 
-/* Clones the mounts at source. The clone is a slave of those mounts, or apart from them. It heads a
- * peer group of its own, which the machine's virtiofsd follows. Attributes are set when nothing can
- * come into the clone any more. */
+/* Clones the mounts at source. The clone becomes a slave of those mounts, or apart from them. Then
+ * it becomes the head of a peer group of its own, which the machine's virtiofsd follows. The
+ * attributes are set in this last step, when no mount can get into a clone that is apart. */
 static int clone_source(int source, const struct bind_options *options, struct error *err)
 {
 	bool apart = options->kind == BIND_VOLUME_APART || options->read_only;
@@ -97,7 +97,8 @@ void binds_remove(const char *share, const char *guest)
 			    sizeof(mounted))
 			continue;
 		(void)umount2(mounted, MNT_DETACH | UMOUNT_NOFOLLOW);
-		/* Never remove contents: if the unmounting failed, they belong to the engine. */
+		/* Removes only empty directories, never their contents: if the unmounting has
+		 * failed, the contents are the engine's. */
 		if (unlinkat(dirfd(dir), entry->d_name, AT_REMOVEDIR) < 0 && errno == ENOTDIR)
 			(void)unlinkat(dirfd(dir), entry->d_name, 0);
 	}

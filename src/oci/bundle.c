@@ -57,8 +57,8 @@ int bundle_read(const struct oci *oci, const char *bundle, json_t **document,
 
 	if ((size_t)snprintf(path, sizeof(path), "%s/config.json", bundle) >= sizeof(path))
 		return error_errno(err, ENAMETOOLONG, "%.300s", bundle);
-	/* Anything but a regular file is refused: a bundle may come from a stranger, and a FIFO in
-	 * place of its config.json would hold up the command for ever. */
+	/* Refuses everything but a regular file. A bundle may come from a stranger, and a FIFO in
+	 * place of config.json would block the command for ever. */
 	autoclose int file = path_open_file(path, err);
 	json_auto_t *loaded = file < 0 ? NULL : read_document(file, path, err);
 	if (!loaded)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The command exec: a further stand-in, for a command in a running container. */
+/* The command exec, which runs a command in a running container by a further stand-in. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -20,7 +20,7 @@
 #include "oci/machine.h"
 #include "oci/record.h"
 
-#define EXIT_OURS 255 /* the exit code for failures of exec itself */
+#define EXIT_OURS 255 /* the exit code if exec itself fails */
 #define ID_MOST (UINT32_MAX - 1)
 
 struct wish {
@@ -73,7 +73,7 @@ static void replace_env(json_t *env, const char *word)
 	json_array_append_new(env, json_string(word));
 }
 
-/* Parses "UID" or "UID:GID". */
+/* Parses "UID" or "UID:GID" into an object, which the caller releases. */
 static json_t *user_of(const char *word, struct error *err)
 {
 	size_t len = strcspn(word, ":");
@@ -92,8 +92,8 @@ static json_t *user_of(const char *word, struct error *err)
 			 : json_pack("{s:I}", "uid", (json_int_t)uid);
 }
 
-/* Returns a member of object. If there is none, puts `otherwise` there; its reference is taken
- * over. The result is borrowed. */
+/* Returns the member `key` of the object, as a borrowed reference. If there is no such member, puts
+ * `otherwise` there, whose reference it takes over. */
 static json_t *member_of(json_t *object, const char *key, json_t *otherwise)
 {
 	if (json_object_get(object, key))
@@ -103,7 +103,8 @@ static json_t *member_of(json_t *object, const char *key, json_t *otherwise)
 	return json_object_get(object, key);
 }
 
-/* Returns the container's own process, changed as the command line says. */
+/* Returns a copy of the container's process, with the changes that the command line asks for. The
+ * caller releases it. */
 static json_t *process_of(const struct record *record, char **args, const struct wish *wish,
 			  struct error *err)
 {
@@ -132,7 +133,7 @@ static json_t *process_of(const struct record *record, char **args, const struct
 	user = wish->user ? user_of(wish->user, err) : NULL;
 	if (wish->user && !user)
 		return NULL;
-	/* What the command line does not say (the group, further groups, umask) is taken from the
+	/* Takes all that the command line does not name (the group, further groups, umask) from the
 	 * container. */
 	if (user)
 		json_object_update_new(member_of(process, "user", json_object()), user);
@@ -146,8 +147,8 @@ static json_t *process_of(const struct record *record, char **args, const struct
 	return json_incref(process);
 }
 
-/* Opens the container's network, so that a program that looks at the command's process finds it in
- * the container's network. */
+/* Opens the container's network namespace for the command's stand-in. A program that looks at the
+ * stand-in then sees the container's network. */
 static int open_container_network(const struct record *record, struct error *err)
 {
 	const pid_t pid = record_pid(record);
@@ -156,7 +157,8 @@ static int open_container_network(const struct record *record, struct error *err
 	snprintf(path, sizeof(path), "/proc/%d/ns/net", (int)pid);
 	autoclose int fd = open(path, O_RDONLY | O_CLOEXEC);
 
-	/* Check again: the pid may have become another process's before the file was opened. */
+	/* Checks the pid once more: it may have passed to another process before the file was
+	 * opened. */
 	if (fd < 0 || record_pid(record) != pid)
 		return error_set(err, ERR_CONFLICT, "container not running");
 	return steal_fd(&fd);

@@ -11,7 +11,8 @@
 
 #define TABLE_MAX 65536u
 
-/* Returns the document of features.md in the runtime specification. */
+/* Returns the document that features.md of the runtime specification describes. The caller releases
+ * it. */
 static json_t *features(void)
 {
 	json_t *options = json_array(), *capabilities = json_array();

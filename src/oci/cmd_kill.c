@@ -70,7 +70,8 @@ static int send_signal(const struct record *record, int number, bool all, struct
 	char text[16];
 
 	if (status == OCI_STOPPED || status == OCI_CREATING)
-		/* A caller that ends all of a container is content if it has ended. */
+		/* With --all, a container that has ended is no error: the caller only wants that no
+		 * process is left. */
 		return all ? 0 : error_set(err, ERR_CONFLICT, "container not running");
 	if (number == SIGKILL)
 		return kill_standin(record, err);
@@ -130,9 +131,9 @@ static int end_standin(const struct record *record, struct error *err)
 	return status;
 }
 
-/* Waits until nothing of the machine lives. It does not wait for the end of its keeper, which stays
- * in the kernel's table until the process that adopted the stand-in has reaped it. now: the keeper
- * gets no time to end by itself. */
+/* Waits until no process of the machine lives. now: kills the keeper first; otherwise the keeper
+ * gets LIMIT_KILL_MS to end by itself. Does not wait for the end of the keeper: it stays in the
+ * kernel's table until the process that has adopted the stand-in has reaped it. */
 static int end_kept_machine(const struct record *record, bool now, struct error *err)
 {
 	autofree char *machines = record_machines(record->oci, err);
@@ -160,7 +161,7 @@ static int end_kept_machine(const struct record *record, bool now, struct error 
 	return status;
 }
 
-/* Removes the machine, and what it saw of the host. */
+/* Removes the machine and its workspace, and the oldest archives. */
 static int remove_machine(const struct record *record, struct error *err)
 {
 	autofree char *machines = record_machines(record->oci, err);
@@ -184,7 +185,8 @@ int remove_container(struct record *record, struct error *err)
 	bool owns = json_is_true(json_object_get(state, "owns"));
 	autofree char *share = machine ? record_share(record->oci, machine, err) : NULL;
 
-	/* In quarantine the keeper waits only for this command. */
+	/* In quarantine the keeper only waits until it is killed, so it gets no time to end by
+	 * itself. */
 	if (owns &&
 	    end_kept_machine(record, standin_ask(record->dir, STANDIN_ASK, NULL) == 0, err) < 0)
 		return -1;

@@ -63,7 +63,7 @@ static int print_process_table(const struct record *record, struct error *err)
 		       (long long)json_integer_value(json_object_get(process, "uid")),
 		       (long long)json_integer_value(json_object_get(process, "pid")),
 		       (long long)json_integer_value(json_object_get(process, "ppid")));
-		/* A process may give itself any name. */
+		/* print_safe() is needed, since a process may give itself any name. */
 		print_safe(stdout, json_text(process, "command", "?"));
 		putchar('\n');
 	}
@@ -83,7 +83,8 @@ int cmd_ps(const struct oci *oci, char **words, struct error *err)
 		return error_set(err, ERR_CONFLICT, "container not running");
 	if (strcmp(format, "json") != 0)
 		return print_process_table(&record, err);
-	/* The guest's pids mean nothing to a caller, who expects the host's. */
+	/* Prints the stand-in's pid: the caller expects pids of the host, where the guest's pids
+	 * mean nothing. */
 	printf("[%d]\n", (int)record_pid(&record));
 	return 0;
 }
@@ -124,7 +125,7 @@ static int read_limits(const struct limits_given *given, struct oci_resources *o
 	return 0;
 }
 
-/* Refuses limits above the machine's size, since a machine does not grow. */
+/* Refuses limits above the size of the machine, since a machine cannot grow. */
 static int check_against_machine(const struct record *record, const struct oci_resources *r,
 				 struct error *err)
 {
@@ -204,7 +205,7 @@ int cmd_update(const struct oci *oci, char **words, struct error *err)
 
 /* --- events ---------------------------------------------------------------------------------- */
 
-/* Returns the number after name in the lines "name number" of a file; 0 if it is not there. */
+/* Returns the number after `name` in a text with lines "name number"; 0 if no line has the name. */
 static json_int_t figure(const char *text, const char *name)
 {
 	size_t len = strlen(name);
@@ -217,7 +218,8 @@ static json_int_t figure(const char *text, const char *name)
 	return 0;
 }
 
-/* Returns such a number of microseconds in nanoseconds. The guest may have written any number. */
+/* Returns a number of figure(), which is in microseconds, in nanoseconds. The product may overflow,
+ * since the guest can write any number. */
 static json_int_t figure_ns(const char *text, const char *name)
 {
 	uint64_t ns = (uint64_t)figure(text, name) * 1000;
@@ -225,7 +227,7 @@ static json_int_t figure_ns(const char *text, const char *name)
 	return (json_int_t)ns;
 }
 
-/* Returns the number in a file; 0 for "max". */
+/* Returns the number in the text of the file `name`; 0 for "max" or if there is no such file. */
 static json_int_t number_of(const json_t *files, const char *name)
 {
 	return strtoll(json_text(files, name, "0"), NULL, 10);

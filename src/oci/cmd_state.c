@@ -26,7 +26,7 @@ json_t *container_state(const struct record *record)
 		if (record_text(record, copied[i]))
 			json_object_set_new(state, copied[i],
 					    json_string(record_text(record, copied[i])));
-	/* The name as microagent-audit(1) takes it. */
+	/* Shortens the machine's name to the form that microagent-audit(1) takes. */
 	if (state && machine)
 		json_object_set_new(state, "machine",
 				    json_stringn(machine, kind_name_length(machine)));
@@ -82,7 +82,7 @@ int cmd_list(const struct oci *oci, char **words, struct error *err)
 	{
 		autorecord struct record record = RECORD_NONE;
 
-		/* The container may be gone by now. */
+		/* Skips a container that was removed since. */
 		if (record_open(oci, json_string_value(id), &record, NULL) < 0)
 			continue;
 		json_auto_t *state = container_state(&record);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The command create, in this order: the record, under its lock; the config, refused before
- * anything is made; what the machine is to see of the host; the stand-in, which waits; cgroups and
- * hooks, which need its pid; the container, made by the stand-in; and the pid file last.
+ * The command create. Its steps are, in this order: to read the config, and refuse it before
+ * anything is made; to make the record, under its lock; to start the keeper and the stand-in, which
+ * wait; to put both into cgroups and run the hooks, which need the stand-in's pid; to let the
+ * keeper make the machine; to let the stand-in make the container; and to write the pid file.
  *
- * A container that belongs to a pod, by the annotations of the Kubernetes parts of containerd and
- * CRI-O, is made in the machine of the pod's first container.
+ * If annotations of the Kubernetes parts of containerd or CRI-O say that a container belongs to a
+ * pod, the container is made in the machine of the pod's first container.
  */
 #include "oci/create.h"
 
@@ -38,15 +39,15 @@ struct create {
 	const struct oci *oci;
 	const struct create_options *options;
 	struct record record;
-	json_t *document; /* of config */
+	json_t *document; /* the document to which config belongs */
 	struct oci_config config;
-	char *bundle;	       /* absolute */
+	char *bundle;	       /* the absolute path */
 	struct record sandbox; /* the pod's first container; .dir -1: this one, or no pod */
 	char machine[MACHINE_NAME], guest[GUEST_NAME];
 	char *share;
 	json_t *ticket, *boot, *groups;
 	struct standin standin, keeper;
-	bool hooked; /* the hooks are being run, or were */
+	bool hooked; /* at least one hook was perhaps run */
 };
 
 int write_pid_file(const char *path, pid_t pid, struct error *err)
@@ -137,7 +138,7 @@ static int put_process(json_t *state, const char *pid, const char *time,
 		       : 0;
 }
 
-/* Writes the state. It then exists even if create is killed from here on. */
+/* Writes the state. From then on the state exists even if this process is killed. */
 static int write_state(struct create *c, struct error *err)
 {
 	json_t *state = new_state(c, err);
@@ -215,8 +216,8 @@ static int write_ticket(struct create *c, struct error *err)
 
 /* --- the stand-in ---------------------------------------------------------------------------- */
 
-/* Opens the network namespace. To be called before any namespace is entered: /proc may be another
- * one then. */
+/* Opens the network namespace that the config names. Must be called before this process enters a
+ * namespace, since its /proc may be another one then. */
 static int open_network(const struct create *c, struct standin_spec *spec, struct error *err)
 {
 	const struct oci_namespace *network =
@@ -230,9 +231,9 @@ static int open_network(const struct create *c, struct standin_spec *spec, struc
 	autoclose int fd = open(network->path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0 || fstat(fd, &named) < 0 || stat("/proc/self/ns/net", &own) < 0)
 		return error_errno(err, errno, "linux.namespaces: %.200s", network->path);
-	/* A path may name the host's own network, as Docker's does. The guest would then get what
-	 * is sent to the host's links. The network of process 1 is the host's also for an engine
-	 * that has a network of its own. */
+	/* Refuses a path that names the host's own network, as Docker's configs may: the guest
+	 * would get the frames that are sent to the host's links. The network of process 1 is the
+	 * host's even if the engine has a network of its own. */
 	if ((named.st_dev == own.st_dev && named.st_ino == own.st_ino) ||
 	    (stat("/proc/1/ns/net", &first) == 0 && named.st_dev == first.st_dev &&
 	     named.st_ino == first.st_ino))
@@ -268,8 +269,8 @@ static int start_standin(struct create *c, struct error *err)
 			return -1;
 		fds[0] = fds[1] = fds[2] = console;
 	}
-	/* The stand-in joins the keeper's network, or for a pod's container the one that the config
-	 * names. */
+	/* Joins the keeper's network. A container of a pod, which has no keeper, joins the network
+	 * that its config names. */
 	if (c->keeper.pidfd < 0 && open_network(c, &spec, err) < 0)
 		return -1;
 	int status = standin_start(&spec, &c->standin, err);
@@ -307,7 +308,7 @@ static int make_steps(struct create *c, struct error *err)
 		group = NULL;
 	if (find_machine(c, err) < 0)
 		return -1;
-	/* Record the groups before they are made. */
+	/* Records the groups before they are made, since this process may be killed in between. */
 	if ((group && group_missing(group, c->groups, err) < 0) || write_state(c, err) < 0 ||
 	    group_make(c->groups, err) < 0)
 		return -1;

@@ -22,7 +22,7 @@
 #include "oci/config/fields.h"
 #include "oci/config/seccomp.h"
 
-/* Values for the guest, which all containers of a machine share. */
+/* The guest's shared memory, which all containers of a pod have in common. */
 #define GUEST_SHM "/dev/shm"
 #define FILTER_BYTES 32768
 
@@ -111,8 +111,9 @@ static int put_group_limit(json_t *limits, const char *file, int64_t value, stru
 	return json_put_string(limits, file, text, err);
 }
 
-/* Converts limits of cgroup v1, where swap includes the memory and CPU shares have another scale
- * (as in runc). */
+/* Puts the limit of swap. The functions put_swap() and put_cpu() convert limits of cgroup v1 to
+ * those of cgroup v2, as runc does: in v1 the limit of swap includes the memory, and CPU shares
+ * have another scale. */
 static int put_swap(json_t *limits, const struct oci_resources *r, struct error *err)
 {
 	if (r->memory_swap == OCI_UNSAID || r->memory_swap == 0)
@@ -183,7 +184,7 @@ static json_t *new_mount(const struct oci_mount *from, const char *type, const c
 			 (json_int_t)from->propagation, "data", from->data);
 }
 
-/* Returns a mount of a file system of the guest's own kernel. */
+/* Returns a mount of a file system that the guest's kernel makes. The caller releases it. */
 static json_t *kernel_mount(const struct oci_mount *from)
 {
 	const char *type = from->type ? from->type : "none";
@@ -192,14 +193,15 @@ static json_t *kernel_mount(const struct oci_mount *from)
 		struct oci_mount plain = *from;
 		char nothing[] = "";
 
-		plain.data = nothing; /* options of v1's hierarchies are dropped */
+		plain.data = nothing; /* drops the options of v1's hierarchies */
 		return new_mount(&plain, "cgroup2", "cgroup");
 	}
 	return new_mount(from, type, from->source ? from->source : type);
 }
 
-/* Returns a tmpfs of the guest in place of shared memory of the host, which could not be shared
- * inside the guest. */
+/* Returns a mount of shared memory of the guest, in place of the host's: the processes of the guest
+ * could not share the host's memory. The containers of a pod get the same memory. The caller
+ * releases it. */
 static json_t *shm_mount(const struct describe *d, const struct oci_mount *from)
 {
 	struct oci_mount plain = *from;
@@ -227,8 +229,9 @@ static char *absolute_in(const char *bundle, const char *path, struct error *err
 	return whole;
 }
 
-/* Refuses file systems of the host's kernel, also behind a link: the table's rule checks only
- * names. virtiofsd keeps from the guest what is mounted below, now or later. */
+/* Refuses a source on a file system of the host's kernel, such as proc, also if a link leads there.
+ * The rules for configs check only names. If such a file system is mounted below the source, now or
+ * later, virtiofsd hides it from the guest. */
 static int refuse_kernels_own(int fd, const char *field, struct error *err)
 {
 	struct stat st, dev, top;
@@ -250,7 +253,8 @@ static int refuse_kernels_own(int fd, const char *field, struct error *err)
 						: "leave the mount out");
 }
 
-/* Opens the source once, so that the thing that is checked is the thing that is mounted. */
+/* Opens and checks the source of a mount. It is opened only once, so the source that is mounted is
+ * the one that was checked. */
 static int open_source(const struct describe *d, size_t number, struct error *err)
 {
 	const struct oci_mount *from = &d->config->mounts[number];
@@ -314,7 +318,7 @@ static int put_mounts(json_t *container, const struct describe *d, struct error 
 
 /* --- namespaces ------------------------------------------------------------------------------ */
 
-/* Returns true for "/proc/<pid>/ns/<type>" of the pod's first container. */
+/* Returns true if path is "/proc/<pid>/ns/<type>" of the pod's first container. */
 static bool is_of_sandbox(const struct describe *d, const char *type, const char *path)
 {
 	char expected[64];
@@ -329,8 +333,8 @@ static int put_namespaces(json_t *container, const struct describe *d, struct er
 {
 	static const enum oci_namespace_type types[] = {OCI_NAMESPACE_PID, OCI_NAMESPACE_IPC,
 							OCI_NAMESPACE_UTS};
-	/* The cgroup namespace is always its own, so that the container sees nothing of the guest's
-	 * cgroups. */
+	/* The container always has a cgroup namespace of its own, so that it sees no cgroups of the
+	 * guest. */
 	json_auto_t *own = json_pack("[s, s]", "mount", "cgroup");
 	json_auto_t *join = json_object();
 
@@ -388,7 +392,8 @@ static int put_names(json_t *container, const struct oci_config *config, struct 
 {
 	const struct oci_namespace *uts = oci_config_namespace(config, OCI_NAMESPACE_UTS);
 
-	/* A namespace of another container has that container's name. */
+	/* If the container joins the UTS namespace of another container, it has that container's
+	 * names. */
 	if (!uts || uts->path)
 		return 0;
 	if (config->hostname && *config->hostname &&

@@ -22,8 +22,8 @@
 
 #define PATH_BYTES 4096u
 
-/* Adds the directories of a slice: "a-b.slice" is in "a.slice", since each dash is a directory
- * (systemd.slice(5)). */
+/* Appends the directories of a slice: "a-b.slice" lies in "a.slice", since each dash stands for a
+ * directory (systemd.slice(5)). */
 static int add_slices(struct buf *out, const char *slice, struct error *err)
 {
 	size_t len = strlen(slice);
@@ -61,8 +61,8 @@ char *group_path(const char *path, struct error *err)
 	return buf_steal_string(&out, err);
 }
 
-/* Copies a value from the parent: a new cpuset of v1 is empty, and accepts no process until it has
- * values. */
+/* Copies a value from the parent directory. A new cpuset of cgroup v1 has no values, and accepts no
+ * process before it has some. */
 static void inherit_cpuset(const char *dir, const char *file)
 {
 	char from[PATH_MAX], to[PATH_MAX], text[512];
@@ -126,7 +126,7 @@ static int each_hierarchy(const char *path, hierarchy_fn *act, void *arg, struct
 		const struct mount_row *row = &mounts.rows[i];
 		bool is = strcmp(row->type, "cgroup") == 0 || strcmp(row->type, "cgroup2") == 0;
 
-		/* A mounted part of a hierarchy, as in a container, is left alone. */
+		/* Skips a mount that shows only a part of a hierarchy, as in a container. */
 		if (is && strcmp(row->root, "/") == 0 && access(row->point, W_OK) == 0 &&
 		    act(row->point, spread, arg, err) < 0)
 			return -1;
@@ -163,10 +163,10 @@ int group_enter(const char *path, pid_t pid, struct error *err)
 	return each_hierarchy(path, enter_hierarchy, &pid, err);
 }
 
-/* Waits for the listed processes. A process that ends closes its files, and with them its machine's
- * lease, before it is removed from its cgroup. Returns false if no process is listed. The kernel
- * does not list a process that waits for the last one of its pid namespace, nor one of which only
- * threads are still to be removed. */
+/* Waits for the processes that the group lists, until the deadline. Returns false if the group
+ * lists none. A process that ends closes its files, and so releases its machine's lease, before it
+ * is removed from its cgroup. The kernel does not list a process that waits for the last process of
+ * its pid namespace, or of which only threads are left. */
 static bool await_listed(const char *group, uint64_t deadline)
 {
 	char path[PATH_MAX];
@@ -188,7 +188,7 @@ static bool await_listed(const char *group, uint64_t deadline)
 	return any;
 }
 
-/* Returns true if there are groups below this one, which then belong to somebody else. */
+/* Returns true if the group has groups below it, which another program must have made. */
 static bool has_groups(const char *group)
 {
 	struct stat st;
@@ -204,7 +204,8 @@ void group_leave(const json_t *made)
 	for (size_t i = json_array_size(made); i > 0; i--) {
 		const char *path = json_string_value(json_array_get(made, i - 1));
 
-		/* Not every hierarchy tells when a group becomes empty. */
+		/* Waits by repeated tries, since not every hierarchy reports that a group has
+		 * become empty. */
 		while (path && rmdir(path) < 0 && errno == EBUSY && !has_groups(path) &&
 		       clock_mono_ns() < deadline)
 			if (!await_listed(path, deadline))

@@ -16,8 +16,9 @@
 
 #define NOTES_SHOWN 300
 
-/* Starts a hook with posix_spawn(): path is executed, whatever args[0] is (dockerd's own hook
- * depends on args[0]). All descriptors of this process are close-on-exec. */
+/* Starts a hook with posix_spawn(), which executes hook->path, whatever args[0] is. The hook of
+ * dockerd depends on its own args[0]. No descriptor needs to be closed, since all descriptors of
+ * this process are close-on-exec. */
 static int spawn_hook(const struct oci_hook *hook, int in, int notes, struct proc *out,
 		      struct error *err)
 {
@@ -33,8 +34,8 @@ static int spawn_hook(const struct oci_hook *hook, int in, int notes, struct pro
 
 	if (why)
 		return error_errno(err, why, "hook %.300s", hook->path);
-	/* A hook must not inherit ignored or blocked signals: a shell cannot undo an ignored
-	 * one. */
+	/* Gives the hook no ignored or blocked signals. A shell could not undo an ignored
+	 * signal. */
 	sigemptyset(&none);
 	sigemptyset(&ours);
 	sigaddset(&ours, SIGPIPE);

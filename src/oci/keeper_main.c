@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The life of a keeper: it makes the machine, and then waits for the end of the stand-in that it
- * was made for, or until another process kills it. If the machine is in quarantine, the keeper
- * stays, since the machine is evidence, until another process kills it, as delete does.
+ * The main function of a keeper. The keeper makes the machine, and then waits for the end of the
+ * stand-in that it was started for. If the machine is in quarantine, the keeper stays also after
+ * that end, since the machine is evidence. It then ends when another process kills it, as the
+ * command delete does.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -26,18 +27,18 @@
 
 struct keeper {
 	struct handed handed;
-	const char *machine; /* its name */
+	const char *machine; /* the machine's name */
 	struct microagent *agent;
-	json_t *links; /* links for the machine's cards; NULL: none */
+	json_t *links; /* the document about the links; NULL: there are none */
 	struct netns_taps taps;
 	struct netns_loopback loopback;
-	int listener; /* machine.sock */
-	int children; /* a signalfd of SIGCHLD */
+	int listener; /* the listener of machine.sock */
+	int children; /* a signalfd for SIGCHLD */
 	bool quarantined;
 };
 
-/* Takes over the links that CNI or Docker has made in the namespace: what is sent to the links goes
- * to the taps, and so to the guest. */
+/* Takes over the links that CNI or Docker has made in this process's network namespace: the frames
+ * that are sent to the links go to taps, and from there to the guest. */
 static int take_links(struct keeper *k, struct containers_links *links, struct error *err)
 {
 	autofree struct netns *netns = netns_read(err);
@@ -75,8 +76,8 @@ static int boot_machine(struct keeper *k, struct error *err)
 	autoclose int share = open(json_text(boot, "share", ""), O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (share < 0)
 		return error_errno(err, errno, "directory of the containers");
-	/* Everything else works without it: a kernel may be too old, or a host may not allow
-	 * BPF. */
+	/* Without the loopback everything else works, so a failure is only a warning: a kernel may
+	 * be too old, or a host may not allow BPF. */
 	if (netns_loopback_open(&k->loopback, &why) < 0)
 		oci_log(&k->handed.oci, "warning", "port-forward does not work: %s", why.msg);
 	links.loopback = k->loopback.listener;
@@ -85,7 +86,7 @@ static int boot_machine(struct keeper *k, struct error *err)
 			      json_object_get(boot, "sandbox"), err) < 0 ||
 	    containers_start(k->agent, k->machine, share, &links, k->handed.pid, err) < 0)
 		return -1;
-	/* The VMM has these descriptors; the taps end with the VMM. */
+	/* Closes this process's copies: the VMM has its own, and the taps must end with the VMM. */
 	for (size_t i = 0; i < k->taps.ntaps; i++)
 		close(steal_fd(&k->taps.taps[i].fd));
 	if (k->loopback.listener >= 0)
@@ -121,7 +122,8 @@ static void take_client(struct keeper *k)
 	struct error why = {0};
 	char word = 0;
 
-	/* The client is root like this process, and sends its word at once. */
+	/* Waits for the client's word without a limit: the client is root like this process, and
+	 * sends its word at once. */
 	if (client < 0 || recv(client, &word, 1, 0) != 1)
 		return;
 	if (word == STANDIN_QUARANTINE &&
@@ -150,7 +152,8 @@ static void keep(struct keeper *k)
 			take_client(k);
 		if (!slots[2].revents)
 			continue;
-		/* Reap adopted processes: the live supervisor is nobody's child. */
+		/* Reaps the processes that this process has adopted as PID 1 of its namespace. One
+		 * of them is the live supervisor. */
 		while (read(k->children, &info, sizeof(info)) > 0)
 			;
 		while (waitpid(-1, NULL, WNOHANG) > 0)
@@ -171,11 +174,11 @@ int keeper_main(void)
 	k.machine = json_text(k.handed.ticket, "machine", "");
 	k.agent = microagent_open(json_text(k.handed.ticket, "machines", ""), &err);
 	if (!k.agent || open_sockets(&k, &err) < 0 || boot_machine(&k, &err) < 0) {
-		/* Before the failure is reported, since the receiver of the report kills this
-		 * process. */
+		/* Removes the taps before the failure is reported, since the receiver of the report
+		 * kills this process. */
 		(void)netns_taps_remove(&k.taps, &ignored);
 		handed_report(&err);
-		return 1; /* what was begun ends with this process */
+		return 1; /* the kernel ends all processes of the machine with this one */
 	}
 	handed_report(NULL);
 	keep(&k);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Engines read the last line of level error, and know some of its texts: podman and Docker return
- * 127 and 126 for `exec: "X": executable file not found in $PATH` and `permission denied`;
- * containerd looks for "container does not exist" and "container not running".
+ * Writes the log of the runtime. Engines read the last line of the level "error", and know some
+ * texts of such lines: podman and Docker return 127 and 126 for `exec: "X": executable file not
+ * found in $PATH` and `permission denied`; containerd looks for "container does not exist" and
+ * "container not running".
  */
 #include <fcntl.h>
 #include <stdarg.h>

@@ -13,7 +13,8 @@
 #define MIB (INT64_C(1) << 20)
 #define MEMORY_USUAL 512
 #define MEMORY_LEAST 128
-/* MiB that the guest's kernel and agent need besides the container, and the most CPUs. */
+/* How many MiB the guest's kernel and agent need besides the container; and the most CPUs of a
+ * machine. */
 #define MEMORY_OURS 64
 #define CPUS_MOST 64
 
@@ -56,8 +57,9 @@ static int get_annotated(const struct oci_config *config, const char *name, int6
 	return 0;
 }
 
-/* Returns the number in an annotation, or 0 if there is none or the text is no number. For example
- * an engine tells the sandbox of a pod the sum of the memory of its containers. */
+/* Returns the number in an annotation; 0 if there is no such annotation, or its text is no number.
+ * With such annotations an engine tells the sandbox of a pod, for example, the sum of the memory of
+ * the pod's containers. */
 static int64_t hint(const struct oci_config *config, const char *name)
 {
 	const char *text = oci_config_annotation(config, name);
@@ -67,13 +69,14 @@ static int64_t hint(const struct oci_config *config, const char *name)
 										   : 0;
 }
 
-/* Rounds up; the amount may be as large as an engine likes. */
+/* Returns how many units the amount needs, rounded up. No sum can overflow, since an engine may
+ * write any amount. */
 static int64_t rounded_up(int64_t amount, int64_t unit)
 {
 	return amount / unit + (amount % unit != 0);
 }
 
-/* Returns the memory for the machine in MiB. A limit above the host's memory is lowered to that. */
+/* Returns the memory of the machine in MiB, at most the host's memory. */
 static int64_t wanted_memory(const struct oci_config *config)
 {
 	int64_t bytes = hint(config, CONTAINERD "sandbox-memory");
@@ -118,7 +121,7 @@ json_t *machine_boot(const struct oci *oci, const char *id, const struct oci_con
 	if (get_annotated(config, OCI_MEMORY_ANNOTATION, MEMORY_LEAST, &memory, err) < 0 ||
 	    get_annotated(config, OCI_CPUS_ANNOTATION, 1, &cpus, err) < 0)
 		return NULL;
-	/* Only a name in the cache is allowed: an annotation must not name a file of the host. */
+	/* Allows only a name in the cache, since an annotation must not name a file of the host. */
 	if (kernel && strchr(kernel, '/')) {
 		error_set(err, ERR_INVALID,
 			  "annotations." OCI_KERNEL_ANNOTATION

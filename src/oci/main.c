@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* microagent-oci: an OCI runtime that makes each container, or pod, a virtual machine. Only this
- * file prints. */
+/* microagent-oci: an OCI runtime that makes each container, or each pod, a virtual machine. This
+ * file parses the global options and runs the command. */
 #include <errno.h>
 #include <limits.h>
 #include <signal.h>
@@ -79,11 +79,11 @@ static int dispatch(struct oci *oci, char **words, struct error *err)
 			 *words);
 }
 
-/* Makes the path of the log absolute: the keeper and the stand-ins, which write to it too, have
- * other working directories. */
+/* Makes the path of the log absolute, since the keeper and the stand-ins also write to the log, and
+ * have other working directories. */
 static int name_log(struct oci *oci, struct error *err)
 {
-	static char path[PATH_MAX]; /* main() may need it at the end */
+	static char path[PATH_MAX]; /* static, since main() may write to the log at its end */
 
 	if (!oci->log || !*oci->log)
 		return 0;
@@ -131,7 +131,8 @@ static int run_parsed(struct oci *oci, char **words, struct error *err)
 	autofree char *given = root ? path_absolute(root, err) : default_root(err);
 	if (!given)
 		return -1;
-	/* Use one name for the directory, however it was written: records and mounts contain it. */
+	/* Resolves links, so that the directory has one name only: records and mounts contain the
+	 * name. */
 	autofree char *real = realpath(given, NULL);
 	oci->root = real ? real : given;
 	int code = dispatch(oci, words, err);

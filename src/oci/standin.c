@@ -34,11 +34,11 @@
 struct child {
 	const struct standin_spec *spec;
 	int program, ticket, channel;
-	int in_place; /* closed when the descriptors have their final numbers */
+	int in_place; /* the end of a pipe; closed when the child has entered its namespaces */
 };
 
-/* Enters the namespaces. Later mounts of the host become visible here, but not the other way
- * round. */
+/* Enters the namespaces. Later mounts of the host become visible here; mounts that are made here do
+ * not become visible on the host. */
 static int enter_surroundings(const struct standin_spec *spec)
 {
 	if (spec->network >= 0 && setns(spec->network, CLONE_NEWNET) < 0)
@@ -46,7 +46,7 @@ static int enter_surroundings(const struct standin_spec *spec)
 	if (spec->within >= 0 && setns(spec->within, CLONE_NEWNET) < 0)
 		return -1;
 	if (spec->own_network) {
-		/* In a new network the loopback is down. */
+		/* Brings up the loopback, which is down in a new network namespace. */
 		autoclose int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 		struct ifreq request = {.ifr_name = "lo", .ifr_flags = IFF_UP | IFF_RUNNING};
 
@@ -59,8 +59,8 @@ static int enter_surroundings(const struct standin_spec *spec)
 	return setsid() < 0 || chdir("/") < 0 ? -1 : 0;
 }
 
-/* Gives the descriptors their numbers: first copies above all those numbers, then copies to
- * them. */
+/* Gives the descriptors their final numbers. First makes copies above all these numbers, so that no
+ * copy overwrites a descriptor that is still needed. */
 static int number_descriptors(struct child *c)
 {
 	int from[STANDIN_FD_END], program;
@@ -77,7 +77,8 @@ static int number_descriptors(struct child *c)
 		if (dup2(from[i], i) < 0)
 			return -1;
 	c->program = program;
-	/* A leaked copy of the engine's pipe would keep the engine waiting for ever. */
+	/* Closes all other descriptors at exec. If a copy of the engine's pipe were left open, the
+	 * engine would wait for ever. */
 	syscall(SYS_close_range, STANDIN_FD_END, ~0u, CLOSE_RANGE_CLOEXEC);
 	return program;
 }
@@ -93,8 +94,8 @@ static void become_standin(struct child *c)
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	signal(SIGPIPE, SIG_DFL);
-	/* Enter the namespaces first: their descriptors may have numbers that are given out
-	 * next. */
+	/* Enters the namespaces before the descriptors are numbered, since that could overwrite the
+	 * descriptors of the namespaces. */
 	if (enter_surroundings(c->spec) < 0)
 		_exit(127);
 	close(c->in_place);
@@ -112,15 +113,15 @@ static pid_t clone_standin(const struct standin_spec *spec, uint64_t parent, int
 		.flags = CLONE_NEWPID | CLONE_NEWNS | CLONE_PIDFD | parent |
 			 (spec->own_network ? CLONE_NEWNET : 0),
 		.pidfd = (uint64_t)(uintptr_t)pidfd,
-		.exit_signal = parent ? 0 : SIGCHLD, /* a sibling has the signal of this process */
+		.exit_signal = parent ? 0 : SIGCHLD, /* a sibling gets the signal of this process */
 	};
 
 	return (pid_t)syscall(SYS_clone3, &args, sizeof(args));
 }
 
-/* Makes a child in a pid namespace below the keeper's. No process outside can do that, so a process
- * inside the keeper's namespace makes the namespace and the child in it, which becomes this
- * process's child. Returns 0 in the child. */
+/* Makes a child in a new pid namespace below the keeper's. Only a process inside the keeper's
+ * namespace can do this. So this process, a helper, makes the child, which becomes a child of the
+ * helper's parent (CLONE_PARENT). Returns 0 in the child; the helper exits. */
 static pid_t clone_below(const struct standin_spec *spec, int tell)
 {
 	int pidfd = -1;
@@ -145,8 +146,9 @@ static pid_t hear_of_child(int told, int *pidfd)
 	return process_of(*pidfd);
 }
 
-/* Makes a child in the keeper's pid namespace. This process has one thread, and only what it makes
- * between the two setns() is started there. */
+/* Makes a child in a new pid namespace below the keeper's. Only the helper is started in the
+ * keeper's namespace, since this process has one thread and forks nothing else between the two
+ * setns(). */
 static pid_t clone_within(const struct standin_spec *spec, int *pidfd)
 {
 	autoclose int own = open("/proc/self/ns/pid", O_RDONLY | O_CLOEXEC);
@@ -162,7 +164,7 @@ static pid_t clone_within(const struct standin_spec *spec, int *pidfd)
 	if (helper == 0)
 		return clone_below(spec, tell);
 	if (setns(own, CLONE_NEWPID) < 0)
-		abort(); /* all later children would be there too */
+		abort(); /* all later children would be started in the keeper's namespace */
 	if (helper < 0)
 		return -1;
 	close(steal_fd(&tell));
@@ -199,15 +201,16 @@ int standin_start(const struct standin_spec *spec, struct standin *out, struct e
 	if (pid < 0)
 		return error_errno(err, errno, "namespaces of the container's process");
 	close(steal_fd(&in_place));
-	/* Wait until the child has entered its namespaces, or has ended: hooks, a pod's next
-	 * container and the child's own stand-in ask for its network by its pid. */
+	/* Waits until the child has entered its namespaces, or has ended. Hooks, a pod's next
+	 * container and the child's own stand-in find the child's network by its pid. */
 	while (read(told, &none, 1) < 0 && errno == EINTR)
 		;
 	*out = (struct standin){.pid = pid, .pidfd = pidfd, .channel = steal_fd(&ours)};
 	return 0;
 }
 
-/* Lets the stand-in go on, and tells it its pid on the host, which it cannot know. */
+/* Lets the stand-in go on. Also sends it its pid on the host, which the stand-in cannot find out
+ * itself. */
 int standin_go(struct standin *standin, int with, struct error *err)
 {
 	int32_t pid = (int32_t)standin->pid;
@@ -248,7 +251,8 @@ void standin_close(struct standin *standin)
 
 int standin_hold_signals(struct error *err)
 {
-	/* Signals about this process itself, and those with which a shell stops it. */
+	/* Signals that are not passed on: those about this process itself, and those with which a
+	 * shell stops it. */
 	static const int ours[] = {SIGCHLD, SIGPIPE, SIGURG, SIGTSTP, SIGTTIN, SIGTTOU,
 				   SIGSEGV, SIGBUS,  SIGFPE, SIGILL,  SIGABRT};
 	sigset_t set;
@@ -283,7 +287,7 @@ int standin_await(const struct standin *standin, int signals, struct error *err)
 
 void standin_release(struct standin *keeper)
 {
-	cleanup_close(&keeper->channel); /* for a keeper that was not told to go on */
+	cleanup_close(&keeper->channel); /* ends a keeper that was not told to go on */
 	if (keeper->pid > 0)
 		(void)fd_wait(keeper->pidfd, POLLIN, limit_deadline(LIMIT_KILL_MS), NULL);
 	standin_end(keeper);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Requests through control.sock and machine.sock: each connection carries one word of one byte.
- * KILL and SIGNAL get no answer. The others get a line, {"ok":true} or an error, when the result is
- * known.
+ * Requests through control.sock and machine.sock. Each connection carries one word, which has one
+ * byte. KILL and SIGNAL get no answer. Other words get a line when the result is known: {"ok":true}
+ * or an error.
  */
 #include <errno.h>
 #include <poll.h>

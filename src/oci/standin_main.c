@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The life of a stand-in: a container's first process, or a further command. */
+/* The main function of a stand-in, which stands for a container's first process or for a further
+ * command. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -28,11 +29,11 @@
 #include "oci/standin.h"
 #include "oci/standin_impl.h"
 
-#define LOST 137 /* the exit code of a killed process, which it was */
+#define LOST 137 /* 128 + SIGKILL: the exit code if the guest's process was lost */
 
 struct self {
 	struct handed handed;
-	int machine; /* the directory of its workspace */
+	int machine; /* the directory of the machine's workspace */
 	struct connection connection;
 	struct agent_call call;
 	struct microagent_exec exec;
@@ -40,14 +41,15 @@ struct self {
 	struct microagent_streams streams;
 	struct microagent_signals signals;
 	const char **args;
-	int record, holder;	       /* directories; -1: this is a command */
-	int listener;		       /* control.sock; -1 */
+	int record, holder; /* directories of records; -1: this process is for a further command */
+	int listener;	    /* the listener of control.sock; -1: none */
 	int signal_fd, winch_fd, wake; /* wake: an epoll of everything that signals.next() reads */
-	int starter;		       /* waits for the answer to START; -1: nobody */
-	bool began;		       /* the program was let go */
+	int starter;		       /* the client that waits for the answer to START; -1: none */
+	bool began;		       /* the program was allowed to run */
 };
 
-/* Explains why a program did not start, in the words that engines know. */
+/* Sets err to the reason why the program did not start, in the words that engines know. Returns
+ * -1. */
 static int explain_unstarted(const struct self *self, struct error *err)
 {
 	const struct microagent_outcome *exit = &self->call.exit;
@@ -109,7 +111,8 @@ static int begin_contained(struct self *self, struct error *err)
 	return self->connection.fd < 0 ? -1 : 0;
 }
 
-/* Takes the next item. Returns 1 if there is one; 0 if not yet; -1 if the connection is useless. */
+/* Takes the next item of the connection. Returns 1 if there is one, 0 if there is none yet, -1 if
+ * the connection is of no use any more. */
 static int next_item(struct self *self, struct call_item *item, struct error *err)
 {
 	struct connection *c = &self->connection;
@@ -122,9 +125,9 @@ static int next_item(struct self *self, struct call_item *item, struct error *er
 	return connection_receive(c, err) < 0 ? -1 : calls_next(&c->calls, item, err);
 }
 
-/* Waits for an item; with also_wake, also for something at wake, and then returns 1 without an
- * item. A guest that was asked must answer in time: a create that waited for ever would hold the
- * lock that a delete waits for. */
+/* Waits for an item and returns 1. With also_wake, also returns 1, without an item, if `wake` is
+ * readable. Without also_wake the guest must answer within LIMIT_AGENT_ANSWER_MS: a create that
+ * waited for ever would hold the lock for which a delete waits. */
 static int await_item(struct self *self, bool also_wake, struct call_item *item, struct error *err)
 {
 	uint64_t deadline = also_wake ? UINT64_MAX : limit_deadline(LIMIT_AGENT_ANSWER_MS);
@@ -156,7 +159,8 @@ static int await_item(struct self *self, bool also_wake, struct call_item *item,
 
 /* --- control.sock and signals ---------------------------------------------------------------- */
 
-/* Takes a word from the socket. Returns a signal for the container, 0, or MICROAGENT_SIGNAL_END. */
+/* Takes a word from a client of control.sock. Returns a signal for the container,
+ * MICROAGENT_SIGNAL_END, or 0 for nothing. */
 static int take_word(struct self *self)
 {
 	int client = sock_accept(self->listener, NULL);
@@ -164,7 +168,8 @@ static int take_word(struct self *self)
 
 	if (client < 0)
 		return 0;
-	/* The client is root like this process, and sends its word at once. */
+	/* Waits for the word without a limit: the client is root like this process, and sends its
+	 * word at once. */
 	if (recv(client, &word, 1, 0) != 1)
 		word = 0;
 	if (word == STANDIN_START && self->starter < 0 && !self->began)
@@ -176,7 +181,8 @@ static int take_word(struct self *self)
 	return word > STANDIN_SIGNAL ? word - STANDIN_SIGNAL : 0;
 }
 
-/* Returns the next signal: from the socket, or one that this process was sent. */
+/* Returns the next signal for the container, or 0. It comes from control.sock, or was sent to this
+ * process. */
 static int next_signal(void *data)
 {
 	struct self *self = data;
@@ -202,8 +208,8 @@ static int wake_by(int wake, int fd, struct error *err)
 							      : 0;
 }
 
-/* Opens the signals. All that can be caught are for the container, except those about this process
- * itself. */
+/* Opens the descriptors for signals. All signals that this process can catch are for the container,
+ * except those about this process itself. */
 static int open_signals(struct self *self, struct error *err)
 {
 	sigset_t all, winch;
@@ -244,7 +250,8 @@ static int open_control_socket(struct self *self, struct error *err)
 
 /* --- its life -------------------------------------------------------------------------------- */
 
-/* Goes up to a container that waits, or a command that runs. */
+/* Sends the request to the guest. Returns when the container is made and waits, or when the command
+ * runs. */
 static int make(struct self *self, struct error *err)
 {
 	enum call_item_kind wanted = json_is_true(json_object_get(self->handed.ticket, "first"))
@@ -253,8 +260,8 @@ static int make(struct self *self, struct error *err)
 	const json_t *ticket = self->handed.ticket;
 	struct call_item item;
 
-	/* Open only the machine's directory: the process that made the machine has already checked
-	 * what the library would check besides. */
+	/* Opens only the machine's directory. The process that has made the machine has already
+	 * done the further checks of the library. */
 	autofree char *path =
 		path_join(json_text(ticket, "machines", ""), json_text(ticket, "machine", ""), err);
 	if (!path)
@@ -285,7 +292,8 @@ static int let_go(struct self *self, struct error *err)
 	return item.kind == CALL_STARTED ? 0 : explain_unstarted(self, err);
 }
 
-/* Waits until the container is let go. Returns 0 if it runs; 1 if it ended before. */
+/* Waits until the container's program is started. Returns 0 if the program runs, 1 if the container
+ * has ended before. */
 static int hold(struct self *self, struct error *err)
 {
 	while (!self->began) {
@@ -315,8 +323,9 @@ static int hold(struct self *self, struct error *err)
 	return 0;
 }
 
-/* Returns true if the machine is in quarantine. It then goes on and nobody hears it. The container
- * goes on too, until somebody ends it. The keeper answers when the result is known. */
+/* Returns true if the machine is in quarantine. The machine and the container then go on without a
+ * connection to this process, until another process ends the container. The keeper's answer comes
+ * when the result of the quarantine is known. */
 static bool is_quarantined(const struct self *self)
 {
 	bool is = self->holder >= 0 && fchdir(self->holder) == 0 &&
@@ -346,7 +355,7 @@ static int attend_container(struct self *self, struct error *err)
 		return self->call.ended ? outcome.exit_code : LOST;
 	if (!is_quarantined(self))
 		return -1;
-	self->began = true; /* the client that starts it does not wait any longer */
+	self->began = true; /* turns away a client that sends START */
 	while (next_signal(self) != MICROAGENT_SIGNAL_END)
 		(void)poll(&wake, 1, -1);
 	return LOST;
@@ -367,8 +376,8 @@ static int read_words(struct self *self, struct error *err)
 	return 0;
 }
 
-/* Enters the container's root: from here on this process sees only its files, and keeps no mount of
- * the host in use. */
+/* Makes the container's root the root of this process, so that the process sees only the
+ * container's files. Keeps no mount of the host in use. */
 static int enter_rootfs(const struct self *self, struct error *err)
 {
 	const char *rootfs = json_text(self->handed.ticket, "rootfs", "");
@@ -376,7 +385,8 @@ static int enter_rootfs(const struct self *self, struct error *err)
 	if (mount(rootfs, rootfs, NULL, MS_BIND | MS_REC, NULL) < 0 || chdir(rootfs) < 0 ||
 	    syscall(SYS_pivot_root, ".", ".") < 0 || umount2(".", MNT_DETACH) < 0 || chdir("/") < 0)
 		return error_errno(err, errno, "root of the container's process");
-	/* For programs that join its namespaces; an image may have no place for it. */
+	/* Mounts /proc for programs that join this process's namespaces. An image may have no
+	 * directory for it, so a failure is ignored. */
 	(void)mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL);
 	return 0;
 }

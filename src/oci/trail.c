@@ -69,13 +69,14 @@ void trail_deleted(const struct record *record)
 {
 	json_auto_t *more = json_object();
 
-	/* A failure is no error: the machine may have begun to end. */
+	/* Ignores a failure, since the machine may have begun to end. */
 	(void)tell_machine(record, "deleted", more, NULL);
 }
 
 /* --- kept ------------------------------------------------------------------------------------ */
 
-/* "sandbox-2026-11-26T..." and "security-2026-11-26.log": sorted by name, the oldest is first. */
+/* The names have dates, as in "sandbox-2026-11-26T..." and "security-2026-11-26.log", so the oldest
+ * one is first when they are sorted. */
 
 static int is_trail(const struct dirent *entry)
 {
@@ -89,7 +90,7 @@ static int is_digests(const struct dirent *entry)
 
 struct names {
 	struct dirent **list;
-	int count; /* -1: there is no such directory */
+	int count; /* -1: the directory does not exist */
 };
 
 static void trail_names_free(struct names *names)
@@ -118,7 +119,7 @@ static void remove_named(const char *state, const char *place, const char *name)
 		(void)path_remove_tree_at(AT_FDCWD, path, NULL);
 }
 
-/* Removes an archive. The digests first say that this was done on purpose. */
+/* Removes an archive. First notes in the digests that the archive was removed on purpose. */
 static void remove_trail(const char *state, const char *name)
 {
 	json_auto_t *why = json_pack("{s:s}", "why", "so many newer ones are kept");
@@ -129,7 +130,8 @@ static void remove_trail(const char *state, const char *name)
 		remove_named(state, ARCHIVE_DIR, name);
 }
 
-/* Removes the digests of days before the oldest machine that is known in any way. */
+/* Removes the digests of the days before `oldest`, the name of the oldest machine that has a
+ * workspace or an archive. */
 static void remove_digests(const char *state, const char *oldest)
 {
 	struct names autonames digests;

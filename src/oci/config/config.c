@@ -7,7 +7,7 @@
 #include "base/json.h"
 #include "oci/config/read.h"
 
-/* Reads a name. Engines that have no name also write "". */
+/* Reads a name. Leaves *out unchanged for "", which engines also write if there is no name. */
 static int get_name(const json_t *document, const char *key, const char **out, struct error *err)
 {
 	const char *text = "";

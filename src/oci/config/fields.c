@@ -33,7 +33,7 @@
 #define LABEL "policies of the host have no effect in a machine, which is the boundary itself"
 #define BLOCKIO "the disks of a machine are files of the host, shared by virtiofs"
 
-/* The fields, in the order of the specification. */
+/* The table of fields, in the order of the specification. */
 static const struct oci_field fields[] = {
 	HONOURED("ociVersion", "1.0.0 and later of 1; another is refused"),
 	HONOURED(

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Decodes "linux" of a config, except its resources. */
+/* Decodes the section "linux" of a config, without its resources. */
 #include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -97,7 +97,8 @@ static int decode_devices(const json_t *system, struct oci_config *out, struct e
 	return 0;
 }
 
-/* Checks the keys. They become paths below /proc/sys in the guest, where a dot is a slash. */
+/* Checks the names of sysctl settings. In the guest a name becomes a path below /proc/sys, in which
+ * a dot counts as a slash. */
 static int check_sysctl(const json_t *sysctl, struct error *err)
 {
 	const char *name;

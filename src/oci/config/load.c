@@ -16,7 +16,7 @@
 #include "oci/config/read.h"
 
 #define WIDE_KEY "uint64"
-#define WIDE_DIGITS 20 /* digits of UINT64_MAX */
+#define WIDE_DIGITS 20 /* number of digits of UINT64_MAX */
 
 void oci_note(const struct oci_notes *notes, bool warning, const char *fmt, ...)
 {
@@ -44,7 +44,8 @@ static bool wide_value(const char *digits, size_t count, uint64_t *value)
 	return errno == 0 && *value > INT64_MAX;
 }
 
-/* Returns how many bytes at text can belong to a number. */
+/* Returns how many bytes at text can belong to a number. Sets *digits_alone if all of them are
+ * digits. */
 static size_t number_length(const char *text, size_t left, bool *digits_alone)
 {
 	size_t n = 0;

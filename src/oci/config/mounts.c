@@ -10,13 +10,14 @@
 #include "base/path.h"
 #include "oci/config/read.h"
 
-#ifndef MS_NOSYMFOLLOW /* glibc before 2.36 does not have it */
+#ifndef MS_NOSYMFOLLOW /* glibc has it since 2.36 */
 #define MS_NOSYMFOLLOW 256
 #endif
 
 /*
- * The options, with the names and meanings of runc (mountFlags in "libcontainer/specconv"), for
- * which engines write their configs. They are sorted by name, as `features` prints them.
+ * The options of a mount, sorted by name, as the command features prints them. Their names and
+ * meanings are those of runc (mountFlags in "libcontainer/specconv"), since engines write their
+ * configs for runc.
  */
 static const struct {
 	const char *name;
@@ -52,7 +53,7 @@ static const struct {
 	{"private", OCI_OPTION_PROPAGATION, false, MS_PRIVATE},
 	{"rbind", OCI_OPTION_BIND, false, MS_BIND | MS_REC},
 	{"relatime", OCI_OPTION_FLAG, false, MS_RELATIME},
-	{"remount", OCI_OPTION_FLAG, false, 0}, /* ignored: every mount is new */
+	{"remount", OCI_OPTION_FLAG, false, 0}, /* has no effect, since every mount is new */
 	{"ro", OCI_OPTION_FLAG, false, MS_RDONLY},
 	{"rprivate", OCI_OPTION_PROPAGATION, false, MS_PRIVATE | MS_REC},
 	{"rshared", OCI_OPTION_SHARED, false, MS_SHARED | MS_REC},
@@ -69,7 +70,7 @@ static const struct {
 	{"tmpcopyup", OCI_OPTION_COPY_UP, false, 0},
 	{"unbindable", OCI_OPTION_PROPAGATION, false, MS_UNBINDABLE},
 };
-/* Options that runc has too, and that no mount gets here. */
+/* Options that runc also has, but that this program does not support for any mount. */
 static const struct {
 	const char *name;
 	enum oci_option_kind kind;
@@ -121,7 +122,8 @@ static void apply_known_option(const char *option, struct oci_mount *out)
 	}
 }
 
-/* Decodes the options. oci_config_check() refuses those of other_options. */
+/* Decodes the options of a mount. Keeps the options of other_options without an effect;
+ * oci_config_check() refuses them. */
 static int decode_options(const json_t *mount, const char *path, struct oci_mount *out,
 			  struct error *err)
 {
@@ -142,7 +144,7 @@ static int decode_options(const json_t *mount, const char *path, struct oci_moun
 	return out->data ? 0 : -1;
 }
 
-/* Drops each ".." of a cleaned path, in place, with the component before it. */
+/* Removes each ".." of a cleaned path together with the component before it, in place. */
 static void drop_parents(char *path)
 {
 	char *to = path;
@@ -187,11 +189,11 @@ static int decode_mount(const json_t *mount, const char *path, struct oci_mount 
 		return -1;
 	if (!*out->destination)
 		return error_set(err, ERR_INVALID, "%s.destination must not be empty", path);
-	/* runc and crun decide by the option, and crun also by this type, whatever the mount is
-	 * called. */
+	/* The type "bind" also makes a mount a bind, as in crun. In runc only an option does. */
 	if (out->type && strcmp(out->type, "bind") == 0)
 		out->is_bind = true;
-	/* oci_config_check() refuses these, unless a person wants them ignored. */
+	/* Drops shared and slave propagation of a bind. oci_config_check() refuses it, unless an
+	 * annotation asks to ignore it. */
 	if (out->is_bind && (out->propagation & (MS_SHARED | MS_SLAVE)))
 		out->propagation = 0;
 	if (out->is_bind && (!out->source || !*out->source))

@@ -9,7 +9,8 @@
 #include "base/json.h"
 #include "oci/config/read.h"
 
-/* The names for "rlimits" in the agent's requests, by the numbers of setrlimit(2). */
+/* The names of the limits of setrlimit(2). The member "rlimits" of the agent's requests has the
+ * same names in lower case. */
 static const char *const rlimit_names[] = {
 	"AS",	"CORE",	  "CPU",   "DATA", "FSIZE",  "LOCKS",  "MEMLOCK",    "MSGQUEUE",
 	"NICE", "NOFILE", "NPROC", "RSS",  "RTPRIO", "RTTIME", "SIGPENDING", "STACK",
@@ -102,7 +103,7 @@ static int decode_process_user(const json_t *process, const char *path, struct o
 	    oci_get_id(user, where, "gid", &out->gid, err) < 0 ||
 	    json_get_int(user, where, "umask", JSON_OPTIONAL, 0, UINT32_MAX, &umask, err) < 0)
 		return -1;
-	/* As for umask(2): the other bits mean nothing. */
+	/* Like umask(2), ignores the other bits. */
 	out->umask = umask < 0 ? -1 : (int)(umask & 0777);
 	return decode_groups(user, where, out, err);
 }
@@ -140,13 +141,14 @@ static int decode_capabilities(const json_t *process, const char *path,
 	return 0;
 }
 
-/* Returns a limit as JSON. A value above INT64_MAX means no limit, as RLIM_INFINITY does. */
+/* Returns a limit as JSON. A value above INT64_MAX becomes "unlimited", as RLIM_INFINITY is such a
+ * value. The caller releases the result. */
 static json_t *rlimit_value(uint64_t value)
 {
 	return value > INT64_MAX ? json_string("unlimited") : json_integer((json_int_t)value);
 }
 
-/* Converts a name such as "RLIMIT_NOFILE" to the agent's name. */
+/* Converts a name such as "RLIMIT_NOFILE" to the agent's name. Returns -1 for an unknown name. */
 static int rlimit_name(const char *type, char name[16])
 {
 	static const char prefix[] = "RLIMIT_";

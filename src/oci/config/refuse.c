@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Walks through a config along the table of fields. */
+/* Walks through a config, and does with each field what the table of fields says. */
 #include <stdio.h>
 #include <string.h>
 
@@ -9,8 +9,8 @@
 #include "oci/config/read.h"
 
 struct place {
-	char path[OCI_PATH];  /* "mounts[3].source" */
-	char field[OCI_PATH]; /* "mounts[].source", as in the table */
+	char path[OCI_PATH];  /* the path, such as "mounts[3].source" */
+	char field[OCI_PATH]; /* the path as in the table, such as "mounts[].source" */
 };
 
 static bool is_empty(const json_t *value)
@@ -56,8 +56,9 @@ static int walk_field(const struct place *place, const json_t *value, const stru
 	}
 	json_object_foreach((json_t *)(uintptr_t)value, key, item)
 	{
-		/* A key with such characters belongs to no field, but could read like the path of
-		 * one. A path that is cut belongs to no field either. */
+		/* Skips a key with such a character: it belongs to no field, but its path could
+		 * look like the path of one. Skips a path that would be cut, which belongs to no
+		 * field either. */
 		if (strpbrk(key, ".[]*") ||
 		    snprintf(below.path, OCI_PATH, "%s%s%s", place->path, dot, key) >= OCI_PATH ||
 		    snprintf(below.field, OCI_PATH, "%s%s%s", place->field, dot, key) >= OCI_PATH)
@@ -86,8 +87,8 @@ int oci_fields_check_below(const json_t *value, const char *path, const struct o
 	return walk_field(&place, value, notes, err);
 }
 
-/* Notes unknown annotations. The specification allows no refusal, but a person would believe that a
- * misspelt one holds. */
+/* Notes annotations of this program that do not exist. The specification does not allow an error
+ * for them, but a user would believe that a misspelt annotation has an effect. */
 static void note_unknown_annotations(const json_t *annotations, const struct oci_notes *notes)
 {
 	static const char *const known[] = {OCI_MEMORY_ANNOTATION, OCI_CPUS_ANNOTATION,
@@ -111,13 +112,13 @@ static void note_unknown_annotations(const json_t *annotations, const struct oci
 	}
 }
 
-/* Checks that the version is 1.x of the specification, which promises that no meaning changes
- * within 1.x. */
+/* Checks that the version of the specification is 1.x. The specification promises that meanings do
+ * not change within 1.x. */
 static int check_version(const json_t *document, struct error *err)
 {
 	const char *version = json_text(document, "ociVersion", NULL);
 
-	/* The decoder reports a missing version. */
+	/* Accepts a missing version, which the decoder reports. */
 	if (!version)
 		return 0;
 	if (version[0] == '1' && version[1] == '.' && version[2] >= '0' && version[2] <= '9')

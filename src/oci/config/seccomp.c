@@ -17,8 +17,8 @@
 
 #define PLACE "linux.seccomp"
 #define MOST_ARGS 6
-#define MOST_ERRNO 4095	     /* MAX_ERRNO of the kernel */
-#define X32_CALLS 0x40000000 /* only x86-64 has them; elsewhere numbers are below this */
+#define MOST_ERRNO 4095	     /* the kernel's MAX_ERRNO */
+#define X32_CALLS 0x40000000 /* the first number of x32; other numbers are below */
 
 struct word {
 	const char *name;
@@ -43,8 +43,8 @@ static const struct word operators[] = {
 	{"SCMP_CMP_GT", SCMP_CMP_GT},
 	{"SCMP_CMP_MASKED_EQ", SCMP_CMP_MASKED_EQ},
 };
-/* Flags of the filter. It is set by the only thread and has no listener, so the other flags mean
- * nothing. */
+/* The flags of a filter, with the values for seccomp(2). A flag without a meaning here has the
+ * value 0: the filter is set by the only thread of a process, and has no listener. */
 static const struct word filter_flags[] = {
 	{"SECCOMP_FILTER_FLAG_TSYNC", 0},
 	{"SECCOMP_FILTER_FLAG_LOG", SECCOMP_FILTER_FLAG_LOG},
@@ -70,7 +70,8 @@ static int find_word(const struct word *words, size_t count, const char *name, c
 	return error_set(err, ERR_INVALID, "%s is not known: %s", path, name);
 }
 
-/* Reads an action, like runc: without a number it is EPERM, and only two actions have a number. */
+/* Reads an action, as runc does: a missing number means EPERM, and only ERRNO and TRACE have a
+ * number. */
 static int get_action(const json_t *object, const char *path, const char *key, const char *number,
 		      uint32_t *action, struct error *err)
 {
@@ -111,7 +112,8 @@ static int get_filter_flags(const json_t *seccomp, unsigned *flags, struct error
 	return 0;
 }
 
-/* Finds an architecture: libseccomp calls "SCMP_ARCH_X86_64" "x86_64". */
+/* Returns libseccomp's number of an architecture, or 0 for an unknown name. "SCMP_ARCH_X86_64" is
+ * "x86_64" in libseccomp. */
 static uint32_t architecture_of(const char *name)
 {
 	static const char prefix[] = "SCMP_ARCH_";
@@ -126,8 +128,9 @@ static uint32_t architecture_of(const char *name)
 	return seccomp_arch_resolve_name(lower);
 }
 
-/* Adds architectures to the filter, which has the native one from the beginning. An architecture of
- * another byte order cannot be in the same filter, nor run in this guest, so it is left out. */
+/* Adds the architectures to the filter, which already has the native one. An architecture of
+ * another byte order is left out: it cannot be in the same filter, and its programs cannot run in
+ * the guest. */
 static int add_architectures(scmp_filter_ctx filter, const json_t *seccomp, struct error *err)
 {
 	autofree const char **names = NULL;
@@ -172,12 +175,13 @@ static int get_arg(const json_t *item, const char *path, struct scmp_arg_cmp *ar
 }
 
 struct rule {
-	const char **names; /* borrowed */
+	const char **names; /* owned by the caller */
 	uint32_t action;
 	struct scmp_arg_cmp args[MOST_ARGS];
 	unsigned nargs;
-	bool repeats; /* an argument is named twice: each use is a rule of its own, any of which may
-		       * hold */
+	/* true if an argument is named twice. Each use then becomes a rule of its own, and any of
+	 * these rules may hold. */
+	bool repeats;
 };
 
 static int get_args(const json_t *item, const char *path, struct rule *rule, struct error *err)
@@ -218,7 +222,8 @@ static int add_rule_of_call(scmp_filter_ctx filter, const struct rule *rule, con
 		rc = seccomp_rule_add_array(filter, rule->action, number, rule->nargs, rule->args);
 	for (unsigned i = 0; rule->repeats && i < rule->nargs && rc == 0; i++)
 		rc = seccomp_rule_add_array(filter, rule->action, number, 1, &rule->args[i]);
-	/* An equal rule may exist already. An architecture may not have the call. */
+	/* Ignores EEXIST (there is an equal rule) and EDOM (an architecture does not have the
+	 * call). */
 	return rc < 0 && rc != -EEXIST && rc != -EDOM
 		       ? error_errno(err, -rc, "%s: cannot add a rule for %s", path, name)
 		       : 0;
@@ -237,7 +242,7 @@ static int add_rule(scmp_filter_ctx filter, const json_t *item, const char *path
 	if (!*names)
 		return error_set(err, ERR_INVALID, "%s.names must not be empty", path);
 	if (rule.action == standard)
-		return 0; /* this is the default action, for which libseccomp accepts no rules */
+		return 0; /* libseccomp accepts no rules for the default action */
 	for (size_t i = 0; names[i]; i++)
 		if (add_rule_of_call(filter, &rule, names[i], path, err) < 0)
 			return -1;
@@ -264,8 +269,8 @@ static int add_rules(scmp_filter_ctx filter, const json_t *seccomp, uint32_t sta
 	return 0;
 }
 
-/* Returns the highest number of a call that the filter names; -1 if there is none. Its rules have
- * been checked. */
+/* Returns the highest number of a system call that the filter names; -1 if it names none. The types
+ * of its rules must have been checked. */
 static int newest_call(const json_t *seccomp)
 {
 	const json_t *rule, *name;
@@ -285,9 +290,10 @@ static int newest_call(const json_t *seccomp)
 }
 
 /*
- * Puts a part before a filter that forbids everything it does not name: calls newer than all named
- * ones fail with ENOSYS. The author of the filter could not know them, and a C library that tries
- * them has an older way. runc does the same. Numbers of x32 are left to the filter.
+ * Puts instructions before a filter that forbids everything that it does not name. They make calls
+ * that are newer than all named calls fail with ENOSYS. The author of the filter could not know
+ * these calls, and a C library that tries one has an older way. runc does the same. The numbers of
+ * x32 are left to the filter.
  */
 static int put_newer_calls(const json_t *seccomp, uint32_t standard, struct buf *out,
 			   struct error *err)

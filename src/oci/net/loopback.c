@@ -18,14 +18,16 @@
 /* --- the program ----------------------------------------------------------------------------- */
 
 /*
- * The program gets a struct bpf_sk_lookup, whose addresses are in network order, and are 0 for a
- * connection of the other family. Each instruction has its number, for the jumps.
+ * The program gets a struct bpf_sk_lookup. The addresses in it are in network order; they are 0 for
+ * a connection of the other family. Each instruction is written with its place in the program,
+ * which the jumps need.
  */
 
-/* The targets of jumps, and the instructions that are filled in at loading. */
+/* The places of instructions that are targets of jumps, or that are filled in when the program is
+ * loaded. */
 enum { FOUND = 15, MAP = 18, PASS = 29, PROGRAM_LENGTH = 31 };
 enum { RESULT, FIRST, SECOND, THIRD, ASK = BPF_REG_6, SOCKET, STACK = BPF_REG_10 };
-#define KEY_AT (-4) /* on the stack */
+#define KEY_AT (-4) /* the key's place on the stack */
 
 #define SET(place, to, from) \
 	[place] = {.code = BPF_ALU64 | BPF_MOV | BPF_X, .dst_reg = (to), .src_reg = (from)}
@@ -50,15 +52,15 @@ enum { RESULT, FIRST, SECOND, THIRD, ASK = BPF_REG_6, SOCKET, STACK = BPF_REG_10
 #define CALL(place, function) [place] = {.code = BPF_JMP | BPF_CALL, .imm = (function)}
 
 static const struct bpf_insn steps[PROGRAM_LENGTH] = {
-	/* TCP only, */
+	/* Ignores a connection that is not TCP. */
 	SET(0, ASK, FIRST),
 	LOAD(1, SECOND, protocol),
 	JUMP_IF(2, SECOND, BPF_JNE, IPPROTO_TCP, PASS),
-	/* to 127.0.0.1, */
+	/* Takes a connection to 127.0.0.1. */
 	LOAD(3, SECOND, local_ip4),
 	TO_HOST_ORDER(4, SECOND),
 	JUMP_IF(5, SECOND, BPF_JEQ, INADDR_LOOPBACK, FOUND),
-	/* or to ::1: */
+	/* Takes a connection to ::1, and ignores all others. */
 	LOAD(6, SECOND, local_ip6[0]),
 	JUMP_IF(7, SECOND, BPF_JNE, 0, PASS),
 	LOAD(8, SECOND, local_ip6[1]),
@@ -68,15 +70,15 @@ static const struct bpf_insn steps[PROGRAM_LENGTH] = {
 	LOAD(12, SECOND, local_ip6[3]),
 	TO_HOST_ORDER(13, SECOND),
 	JUMP_IF(14, SECOND, BPF_JNE, 1, PASS),
-	/* take the map's first socket; if it is closed, do nothing: */
+	/* Finds the map's first socket. If it is closed, ignores the connection. */
 	STORE_NUMBER(FOUND, KEY_AT, 0),
 	SET(16, SECOND, STACK),
 	ADD_NUMBER(17, SECOND, KEY_AT),
 	[MAP] = {.code = BPF_LD | BPF_IMM | BPF_DW, .dst_reg = FIRST, .src_reg = BPF_PSEUDO_MAP_FD},
-	[MAP + 1] = {.code = 0}, /* the number's upper half */
+	[MAP + 1] = {.code = 0}, /* the upper half of the 64-bit number */
 	CALL(20, BPF_FUNC_map_lookup_elem),
 	JUMP_IF(21, RESULT, BPF_JEQ, 0, PASS),
-	/* the socket gets the connection, unless another program has chosen before. */
+	/* Gives the connection to the socket, unless another program has chosen one before. */
 	SET(22, SOCKET, RESULT),
 	SET(23, FIRST, ASK),
 	SET(24, SECOND, SOCKET),
@@ -90,7 +92,8 @@ static const struct bpf_insn steps[PROGRAM_LENGTH] = {
 
 /* --- making it ------------------------------------------------------------------------------- */
 
-/* Clears all of attr, since the kernel checks all of it; {0} would clear only one member. */
+/* Clears all bytes of attr, since the kernel checks all of them; {0} would clear only one
+ * member. */
 static void clear_attr(union bpf_attr *attr)
 {
 	memset(attr, 0, sizeof(*attr));
@@ -106,9 +109,9 @@ static uint64_t address_of(const void *bytes)
 	return (uint64_t)(uintptr_t)bytes;
 }
 
-/* Listens with one socket, for both families if there are both. It is bound to lo and to no
- * address: only so it may get connections of either family. What remains of its connections does
- * not block their ports when it is gone. */
+/* Opens a listener; with AF_INET6 it serves both families. It is bound to the device lo and to no
+ * address, since only such a socket may get connections of either family. SO_REUSEADDR: old
+ * connections do not block their ports when the listener is gone. */
 static int listen_on_lo(sa_family_t family)
 {
 	struct sockaddr_storage any = {.ss_family = family};
@@ -128,8 +131,9 @@ static int listen_on_lo(sa_family_t family)
 	return steal_fd(&fd);
 }
 
-/* Links the listener. On failure *step names the step that failed. The link keeps the program, and
- * the program keeps the map. */
+/* Attaches the BPF program to the network namespace, with the listener in its map. Returns the
+ * descriptor of the link, or -1 with errno; *step then names the failed step. The link keeps the
+ * program, and the program keeps the map. */
 static int link_listener(int listener, const char **step)
 {
 	struct bpf_insn program[PROGRAM_LENGTH];
@@ -146,7 +150,7 @@ static int link_listener(int listener, const char **step)
 	autoclose int map = bpf(BPF_MAP_CREATE, &attr);
 	if (map < 0)
 		return -1;
-	/* The map has the listener until the last descriptor of it is closed. */
+	/* The map has the listener until all descriptors of the listener are closed. */
 	clear_attr(&attr);
 	attr.map_fd = (uint32_t)map;
 	attr.key = address_of(&key);

@@ -9,7 +9,7 @@
 
 #include "base/cleanup.h"
 
-/* How often everything is read again because something changed in the meantime. */
+/* How many times everything is read if the kernel says that something has changed meanwhile. */
 #define TRIES 16
 
 static struct netns_link *find_link(struct netns *netns, unsigned index)
@@ -44,7 +44,7 @@ static int take_netns_link(struct netns *netns, struct netlink_bytes body, struc
 		return refuse_count("the namespace", NETNS_LINKS_MAX, "links that are up", err);
 	link = &netns->links[netns->nlinks++];
 	link->index = (unsigned)head.ifi_index;
-	/* The name is cut off if the kernel's NUL is missing. */
+	/* Cuts the name off, in case the kernel's NUL is missing. */
 	len = strnlen((const char *)name.data, name.len);
 	len = len < IFNAMSIZ ? len : IFNAMSIZ - 1;
 	memcpy(link->name, name.data, len);
@@ -72,8 +72,8 @@ static bool prefix_fits(const struct ip *ip, unsigned bits)
 	return bits <= 8 * ip_length(ip->family);
 }
 
-/* Takes an address. For a link with a peer IFA_ADDRESS is the peer's address; IPv6 without a peer
- * has only that. */
+/* Takes an address. IFA_LOCAL comes first: if the link has a peer, IFA_ADDRESS is the peer's
+ * address. An IPv6 address without a peer has only IFA_ADDRESS. */
 static int take_netns_address(struct netns *netns, struct netlink_bytes body, struct error *err)
 {
 	struct netns_address address = {0};
@@ -108,7 +108,8 @@ static bool is_wanted_route(const struct rtmsg *head, struct netlink_bytes attri
 	       head->rtm_protocol != RTPROT_REDIRECT && ip_length(head->rtm_family);
 }
 
-/* Finds a route's gateway. A gateway of the other family begins with its family. */
+/* Finds a route's gateway. A gateway of the other address family is in RTA_VIA, after the number of
+ * its family. */
 static void find_gateway(const struct rtmsg *head, struct netlink_bytes attributes, struct ip *out)
 {
 	struct netlink_bytes via;
@@ -244,7 +245,8 @@ static int read_netns(struct netns *netns, struct error *err)
 		     {RTM_GETADDR, "addresses"},
 		     {RTM_GETROUTE, "routes"},
 		     {RTM_GETNEIGH, "neighbours"}};
-	/* ndmsg is the longest of the fixed parts; every request asks for everything. */
+	/* Every request asks for everything, so the fixed part names no item. The kernel accepts a
+	 * struct ndmsg as the fixed part of all four requests. */
 	const struct ndmsg all = {.ndm_family = AF_UNSPEC};
 	autoclose int fd = netlink_open(NETLINK_ROUTE, err);
 

@@ -32,8 +32,9 @@ static void begin_link_change(struct netlink_message *message, unsigned index, u
 	netlink_begin(message, RTM_NEWLINK, 0, &head, sizeof(head));
 }
 
-/* Keeps the tap silent: otherwise the namespace's kernel would give the tap an IPv6 address and
- * send from it to the guest. A kernel without IPv6 reports an error, and has no such address. */
+/* Keeps the tap silent. Otherwise the namespace's kernel would give the tap an IPv6 address, and
+ * send frames from it to the guest. A kernel without IPv6 reports an error and gives no such
+ * address. */
 static int silence_tap(int fd, unsigned index, struct error *err)
 {
 	const uint8_t none = IN6_ADDR_GEN_MODE_NONE;
@@ -91,8 +92,8 @@ struct found {
 	unsigned dead, others;
 };
 
-/* Returns true if a redirect leads to a device that is gone, for which the kernel shows the index
- * 0. */
+/* Returns true if the filter redirects to a device that no longer exists. The kernel shows such a
+ * device as index 0. */
 static bool leads_nowhere(struct netlink_bytes options)
 {
 	struct netlink_bytes actions, action, kind, inner, parameters;
@@ -110,8 +111,8 @@ static bool leads_nowhere(struct netlink_bytes options)
 	return redirect.eaction == TCA_EGRESS_REDIR && redirect.ifindex == 0;
 }
 
-/* Takes a filter. The kernel also lists what holds the filters: entries with only their kind, or
- * with a table. */
+/* Counts a filter. Skips the entries that only hold filters, which the kernel lists too: they have
+ * only a kind, or a table. */
 static int take_filter(void *data, const struct netlink_reply *reply, struct error *err)
 {
 	struct netlink_bytes attributes, kind, options, unused;
@@ -131,8 +132,8 @@ static int take_filter(void *data, const struct netlink_reply *reply, struct err
 	return 0;
 }
 
-/* Returns true for a filter of a machine whose keeper was killed and whose tap is gone: everything
- * that comes to the link is thrown away. */
+/* Returns true if the only filters of the link are left over from a machine whose keeper was
+ * killed. Their tap no longer exists, so all frames that come to the link are dropped. */
 static bool is_left_over(int fd, unsigned index)
 {
 	const struct tcmsg head = {.tcm_ifindex = (int)index,
@@ -156,8 +157,9 @@ static int add_link_qdisc(int fd, unsigned index, struct error *err)
 	return remove_qdisc(fd, index, err) < 0 ? -1 : add_qdisc(fd, index, err);
 }
 
-/* Adds a redirect without keys, which matches everything. A key that asks for nothing (tc's `match
- * u32 0 0`) would still read four bytes, and let a shorter frame go to the namespace's kernel. */
+/* Adds a redirect without keys, which matches every frame. A key that matches everything (tc's
+ * `match u32 0 0`) would still read four bytes, so a shorter frame would go to the namespace's
+ * kernel. */
 static int add_redirect(int fd, unsigned from, unsigned to, struct error *err)
 {
 	const struct tc_mirred redirect = {
@@ -173,7 +175,7 @@ static int add_redirect(int fd, unsigned from, unsigned to, struct error *err)
 	size_t options = netlink_nest(&message, TCA_OPTIONS);
 	netlink_put(&message, TCA_U32_SEL, &all, sizeof(all));
 	size_t actions = netlink_nest(&message, TCA_U32_ACT);
-	size_t first = netlink_nest(&message, 1); /* its place in the order of actions */
+	size_t first = netlink_nest(&message, 1); /* the action's place in the order of actions */
 	netlink_put_string(&message, TCA_ACT_KIND, "mirred");
 	size_t parameters = netlink_nest(&message, TCA_ACT_OPTIONS | NLA_F_NESTED);
 	netlink_put(&message, TCA_MIRRED_PARMS, &redirect, sizeof(redirect));
@@ -186,8 +188,8 @@ static int add_redirect(int fd, unsigned from, unsigned to, struct error *err)
 
 /* --- one link -------------------------------------------------------------------------------- */
 
-/* Joins a link and its tap. On failure *step names the failed step. The link's own qdisc comes
- * last, before its filter, so that an earlier failure has changed nothing of the link. */
+/* Joins a link and its tap. On failure *step names the failed step. The link's qdisc and filter
+ * come last, so that an earlier failure leaves the link unchanged. */
 static int join_tap(int fd, const struct netns_tap *tap, const struct netns_link *link,
 		    const char **step, struct error *err)
 {
@@ -270,7 +272,8 @@ int netns_taps_make(const struct netns *netns, bool vnet_hdr, struct netns_taps 
 	return 0;
 }
 
-/* Removes the link's qdisc first, so that no frame is lost in a tap that is gone. */
+/* Removes the link's qdisc before the tap, so that no frame is lost in a tap that no longer
+ * exists. */
 int netns_taps_remove(struct netns_taps *taps, struct error *err)
 {
 	autoclose int fd = netlink_open(NETLINK_ROUTE, err);
