@@ -30,7 +30,7 @@ int binds_open(const char *share, struct error *err)
 }
 
 /* Clones the mounts at source. The clone becomes a slave of those mounts, or apart from them. Then
- * it becomes the head of a peer group of its own, which the machine's virtiofsd follows. The
+ * the clone becomes the head of a peer group of its own, which the machine's virtiofsd follows. The
  * attributes are set in this last step, when no mount can get into a clone that is apart. */
 static int clone_source(int source, const struct bind_options *options, struct error *err)
 {

@@ -47,7 +47,7 @@ struct create {
 	char *share;
 	json_t *ticket, *boot, *groups;
 	struct standin standin, keeper;
-	bool hooked; /* at least one hook was perhaps run */
+	bool hooked; /* the hooks are being run, or were run */
 };
 
 int write_pid_file(const char *path, pid_t pid, struct error *err)

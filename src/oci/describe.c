@@ -253,8 +253,8 @@ static int refuse_kernels_own(int fd, const char *field, struct error *err)
 						: "leave the mount out");
 }
 
-/* Opens and checks the source of a mount. It is opened only once, so the source that is mounted is
- * the one that was checked. */
+/* Opens and checks the source of a mount. The source is opened only once, so that no other one can
+ * be mounted than the one that was checked. */
 static int open_source(const struct describe *d, size_t number, struct error *err)
 {
 	const struct oci_mount *from = &d->config->mounts[number];

@@ -2,8 +2,8 @@
 /*
  * The main function of a keeper. The keeper makes the machine, and then waits for the end of the
  * stand-in that it was started for. If the machine is in quarantine, the keeper stays also after
- * that end, since the machine is evidence. It then ends when another process kills it, as the
- * command delete does.
+ * that end, since the machine is evidence. The keeper then ends when another process kills it, as
+ * the command delete does.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -69,8 +69,8 @@ static int64_t hint(const struct oci_config *config, const char *name)
 										   : 0;
 }
 
-/* Returns how many units the amount needs, rounded up. No sum can overflow, since an engine may
- * write any amount. */
+/* Returns how many units the amount needs, rounded up. Avoids a sum, which could overflow: an
+ * engine may write any amount. */
 static int64_t rounded_up(int64_t amount, int64_t unit)
 {
 	return amount / unit + (amount % unit != 0);

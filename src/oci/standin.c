@@ -209,8 +209,8 @@ int standin_start(const struct standin_spec *spec, struct standin *out, struct e
 	return 0;
 }
 
-/* Lets the stand-in go on. Also sends it its pid on the host, which the stand-in cannot find out
- * itself. */
+/* Lets the stand-in go on. The message has the stand-in's pid on the host, which the stand-in
+ * cannot find out itself. */
 int standin_go(struct standin *standin, int with, struct error *err)
 {
 	int32_t pid = (int32_t)standin->pid;

@@ -181,8 +181,8 @@ static int take_word(struct self *self)
 	return word > STANDIN_SIGNAL ? word - STANDIN_SIGNAL : 0;
 }
 
-/* Returns the next signal for the container, or 0. It comes from control.sock, or was sent to this
- * process. */
+/* Returns the next signal for the container, or 0. A signal comes from control.sock, or was sent to
+ * this process. */
 static int next_signal(void *data)
 {
 	struct self *self = data;

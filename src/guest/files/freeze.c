@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A frozen file system outlives the process that has frozen it, and every process that writes to
- * the file system hangs. So a child does the work, the keeper. It is outside of the command's
- * cgroup and session, so that it is not killed with the command if a client breaks off. The keeper
- * thaws the file system when its parent closes the pipe between them, and when LIMIT_FREEZE_MS is
- * over. While the file system is frozen, the keeper touches no file, and its memory is locked.
+ * the file system hangs. So a child does the work, the keeper. The keeper is outside of the
+ * command's cgroup and session, so that it is not killed with the command if a client breaks off.
+ * The keeper thaws the file system when its parent closes the pipe between them, and when
+ * LIMIT_FREEZE_MS is over. While the file system is frozen, the keeper touches no file, and its
+ * memory is locked.
  */
 #include "guest/files/freeze.h"
 

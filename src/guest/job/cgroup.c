@@ -21,7 +21,7 @@
 #include "guest/job/session.h"
 
 #define TREE_NAME "microagent"
-/* The most old cgroups that are tried to be removed when a command ends. */
+/* How many old cgroups the agent tries to remove each time a command ends. */
 #define SWEEP 8
 
 struct name {
@@ -43,8 +43,8 @@ static int write_digit(int dirfd, const char *file, const char *digit)
 	return fd >= 0 && write(fd, digit, 1) == 1 ? 0 : -1;
 }
 
-/* Removes the empty cgroups that an earlier agent has left. Their commands have lost their owner.
- * New cgroups get higher numbers than those that could not be removed. */
+/* Removes the empty cgroups that an earlier agent has left, since the commands have lost their
+ * owner. Chooses numbers for new cgroups that none of the old ones has. */
 static void end_leftovers(struct cgroup_tree *tree)
 {
 	autodir DIR *dir = NULL;

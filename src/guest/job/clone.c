@@ -30,10 +30,10 @@ pid_t clone_fork(uint64_t namespaces, int cgroup_fd, int *pidfd)
 
 /*
  * Calls clone3() and, in the child, entry(data). The child continues after the system call with the
- * parent's registers and stack. It must not run one instruction of compiled code in this function's
- * frame: the compiler may reuse a slot in one branch while the other branch still needs that slot.
- * So the child calls entry from within the assembly, below everything that the parent has on the
- * stack.
+ * parent's registers and stack. The child must not run one instruction of compiled code in this
+ * function's frame: the compiler may reuse a slot in one branch while the other branch still needs
+ * that slot. So the child calls entry from within the assembly, below everything that the parent
+ * has on the stack.
  */
 #if defined(MICROAGENT_SANITIZE)
 /* A build with sanitizers has no such function: if the child marks memory of the stack as poisoned,

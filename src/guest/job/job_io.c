@@ -15,8 +15,8 @@
 
 /* The most reads of one stream in a row, before other descriptors have their turn. */
 #define READS_PER_TURN 8
-/* More bytes than a terminal can hold of its output. This is N_TTY_BUF_SIZE, and the bytes that the
- * kernel has not yet moved to the reader's side. FIONREAD does not count these bytes
+/* More bytes than a terminal can hold of its output: N_TTY_BUF_SIZE, and the bytes that the kernel
+ * has not yet moved to the reader's side. FIONREAD does not count the latter
  * (drivers/tty/tty_buffer.c). */
 #define TERMINAL_HOLDS (128u << 10)
 

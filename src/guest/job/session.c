@@ -18,7 +18,7 @@
  * each search kills the processes that it finds. */
 #define LOOKS 64
 
-/* Returns true if the process lives and belongs to the session. These are fields 3 (state) and 6
+/* Returns true if the process lives and belongs to the session. Reads the fields 3 (state) and 6
  * (session) of /proc/PID/stat. */
 static bool process_in_session(pid_t pid, pid_t session)
 {

@@ -76,8 +76,8 @@ static bool is_named(const char *text, size_t len, const char *name)
 int hosts_complete(const char *text, size_t len, const char *name, struct buf *out,
 		   struct error *err)
 {
-	/* The lines that are added. A line has all names of its address. It is added if no line of
-	 * the file has the first value of its row as a name. */
+	/* The lines that are added. A line has all names of its address, and is added if no line of
+	 * the file has the name that stands before it here. */
 	static const struct {
 		const char *name, *line;
 	} wanted[] = {

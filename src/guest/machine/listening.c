@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Asks the kernel for its listening sockets alone (sock_diag(7)). For this many kernels need the
- * module tcp_diag, which a guest may lack. Without it this file reads /proc/net/tcp and tcp6. These
- * tables list the listening sockets first (tcp_get_idx() in net/ipv4/tcp_ipv4.c), so the other
- * lines need not be read. But to find the end of the listening sockets, the kernel goes through its
- * whole table of connections. That takes 10 ms on a machine with 24 GiB.
+ * Asks the kernel for its listening sockets alone (sock_diag(7)). Many kernels need the module
+ * tcp_diag for this, which a guest may lack. Without the module this file reads /proc/net/tcp and
+ * tcp6. Both tables list the listening sockets first (tcp_get_idx() in net/ipv4/tcp_ipv4.c), so the
+ * other lines need not be read. But to find the end of the listening sockets, the kernel goes
+ * through its whole table of connections. The search takes 10 ms on a machine with 24 GiB.
  */
 #include "guest/machine/listening.h"
 
@@ -92,8 +92,8 @@ static int add_table(struct port_set *set, const char *path)
 
 int listening_ports(struct port_set *out, struct error *err)
 {
-	/* True if the kernel has no tcp_diag. It is not asked again, since each request would make
-	 * it look for the module. */
+	/* True if the kernel has no tcp_diag. The kernel is not asked again, since each request
+	 * would make it look for the module. */
 	static bool lacks_diag;
 	struct port_set asked = {0}, read = {0};
 	struct error why = {0};

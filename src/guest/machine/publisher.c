@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The process between vsock and the guest's published TCP ports. It is separate from the agent, so
- * that a flood of connections costs the agent nothing. It does not interpret the bytes that it
- * moves.
+ * The process between vsock and the guest's published TCP ports. The process is separate from the
+ * agent, so that a flood of connections costs the agent nothing. The bytes that are moved are not
+ * interpreted.
  */
 #include <sys/socket.h> /* must come before vm_sockets.h, which needs this header */
 

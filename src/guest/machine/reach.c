@@ -9,8 +9,8 @@
 #include "base/clock.h"
 #include "base/limits.h"
 
-/* An attempt to reach a program. It tries the loopback first, where most programs listen, and then
- * the guest's other addresses. */
+/* An attempt to reach a program. The loopback is tried first, since most programs listen there, and
+ * then the guest's other addresses. */
 struct attempt {
 	const struct reach_port *port;
 	uint64_t deadline_ns;

@@ -117,7 +117,7 @@ static int drop_file(int directory, const char *path, struct error *err)
 	return 0;
 }
 
-/* The seeds are files that a later boot would mix into its random numbers. */
+/* Removes the seeds: files that a later boot would mix into its random numbers. */
 int renew_drop_seeds(int root, struct error *err)
 {
 	static const char *const seeds[] = {

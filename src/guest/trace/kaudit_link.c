@@ -294,7 +294,7 @@ void kaudit_link_ask(struct kaudit_link *link)
 	(void)post(link, AUDIT_GET, 0, NULL, 0); /* the next call asks again */
 }
 
-/* The buffers of fetch(). They are static, since a process has only one link (tracer.c). */
+/* The buffers of fetch(), which are static, since a process has only one link (tracer.c). */
 static char messages[FETCHED][MESSAGE_MAX] __attribute__((aligned(NLMSG_ALIGNTO)));
 static struct mmsghdr fetched[FETCHED];
 static struct sockaddr_nl senders[FETCHED];

@@ -44,7 +44,7 @@ struct tracer {
 	bool over;
 };
 
-/* The only tracer of this process. It is static, since its table of files is large. */
+/* The only tracer of this process, which is static, since its table of files is large. */
 static struct tracer tracer = {.link = {.fd = -1}, .files = {.fd = -1, .mounts = -1}};
 
 /* --- out ------------------------------------------------------------------------------------- */

@@ -15,7 +15,7 @@
 #endif
 
 /*
- * The options of a mount, sorted by name, as the command features prints them. Their names and
+ * The options of a mount, sorted by name, as the command features prints them. The names and
  * meanings are those of runc (mountFlags in "libcontainer/specconv"), since engines write their
  * configs for runc.
  */
@@ -122,8 +122,8 @@ static void apply_known_option(const char *option, struct oci_mount *out)
 	}
 }
 
-/* Decodes the options of a mount. Keeps the options of other_options without an effect;
- * oci_config_check() refuses them. */
+/* Decodes the options of a mount. An option of the list other_options has no effect here, since
+ * oci_config_check() refuses it. */
 static int decode_options(const json_t *mount, const char *path, struct oci_mount *out,
 			  struct error *err)
 {

@@ -269,8 +269,8 @@ static int add_rules(scmp_filter_ctx filter, const json_t *seccomp, uint32_t sta
 	return 0;
 }
 
-/* Returns the highest number of a system call that the filter names; -1 if it names none. The types
- * of its rules must have been checked. */
+/* Returns the highest number of a system call that the filter names; -1 if the filter names none.
+ * The rules of the filter must have been checked. */
 static int newest_call(const json_t *seccomp)
 {
 	const json_t *rule, *name;
@@ -290,10 +290,10 @@ static int newest_call(const json_t *seccomp)
 }
 
 /*
- * Puts instructions before a filter that forbids everything that it does not name. They make calls
- * that are newer than all named calls fail with ENOSYS. The author of the filter could not know
- * these calls, and a C library that tries one has an older way. runc does the same. The numbers of
- * x32 are left to the filter.
+ * Puts instructions before a filter that forbids everything that it does not name. With the
+ * instructions, calls that are newer than all named calls fail with ENOSYS. The author of the
+ * filter could not know these calls, and a C library that tries one has an older way. runc does the
+ * same. The numbers of x32 are left to the filter.
  */
 static int put_newer_calls(const json_t *seccomp, uint32_t standard, struct buf *out,
 			   struct error *err)

@@ -109,8 +109,8 @@ static uint64_t address_of(const void *bytes)
 	return (uint64_t)(uintptr_t)bytes;
 }
 
-/* Opens a listener; with AF_INET6 it serves both families. It is bound to the device lo and to no
- * address, since only such a socket may get connections of either family. SO_REUSEADDR: old
+/* Opens a listener, for both families with AF_INET6. The listener is bound to the device lo and to
+ * no address, since only such a socket may get connections of either family. SO_REUSEADDR: old
  * connections do not block their ports when the listener is gone. */
 static int listen_on_lo(sa_family_t family)
 {

@@ -133,7 +133,8 @@ static int take_filter(void *data, const struct netlink_reply *reply, struct err
 }
 
 /* Returns true if the only filters of the link are left over from a machine whose keeper was
- * killed. Their tap no longer exists, so all frames that come to the link are dropped. */
+ * killed. The tap of that machine no longer exists, so all frames that come to the link are
+ * dropped. */
 static bool is_left_over(int fd, unsigned index)
 {
 	const struct tcmsg head = {.tcm_ifindex = (int)index,
