@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The archives of bundles, which every prepare unpacks anew. */
+/* The archives of bundles. Every prepare unpacks these archives again. */
 #include <errno.h>
 #include <unistd.h>
 

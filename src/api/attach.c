@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Puts the words by which people ask for disks, shared directories, bundles and outputs into a
- * config. Paths may hold colons, so words are read from their ends. */
+/* Puts disks, shared directories, bundles and outputs into a config. The user names each of them by
+ * a word such as NAME=PATH:/MOUNTPOINT:ro. A path may contain a colon, so a word is parsed from its
+ * end. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -22,7 +23,7 @@ static bool is_mode(const char *text)
 	return strcmp(text, "ro") == 0 || strcmp(text, "rw") == 0;
 }
 
-/* Cuts ":TAIL" off the end of text and returns TAIL. Returns NULL if there is none. */
+/* Cuts ":TAIL" off the end of text and returns TAIL. Returns NULL if text has no colon. */
 static char *cut_tail(char *text)
 {
 	char *colon = strrchr(text, ':');
@@ -42,7 +43,7 @@ static int put_place(json_t *out, const char *path, const char *mountpoint, stru
 	return json_put_string(out, "mountpoint", mountpoint, err);
 }
 
-/* Parses NAME=PATH:/MOUNTPOINT:ro|rw. */
+/* Parses a disk, NAME=PATH:/MOUNTPOINT:ro|rw, into an element of config.disks. */
 static json_t *disk_json(const char *word, size_t index, struct error *err)
 {
 	json_auto_t *out = json_object();
@@ -65,7 +66,7 @@ static json_t *disk_json(const char *word, size_t index, struct error *err)
 	return steal_ptr(&out);
 }
 
-/* Parses NAME=ARCHIVE:/MOUNTPOINT. */
+/* Parses a bundle, NAME=ARCHIVE:/MOUNTPOINT, into an element of config.bundles. */
 static json_t *bundle_json(const char *word, size_t index, struct error *err)
 {
 	json_auto_t *out = json_object();
@@ -85,7 +86,7 @@ static json_t *bundle_json(const char *word, size_t index, struct error *err)
 	return steal_ptr(&out);
 }
 
-/* Parses NAME=/PATH. */
+/* Parses an output, NAME=/PATH, into an element of config.outputs. */
 static json_t *output_json(const char *word, size_t index, struct error *err)
 {
 	json_auto_t *out = json_object();
@@ -128,9 +129,9 @@ static json_t *share_json(const char *word, size_t index, struct error *err)
 	return attach_share(word, tag, err);
 }
 
-/* Replaces the item's path by the path without links, and has it opened through no link from here
- * on. This is done even if the path leads nowhere now: a guest can make it lead nowhere during this
- * check. */
+/* Replaces the item's path by the same path without links, and sets `direct`, so that later no link
+ * is followed when the path is opened. Sets `direct` even if the path leads nowhere now: a guest
+ * can make the path lead nowhere during this check. */
 static int settle(json_t *item, char *(*end_of)(const char *path, struct error *err),
 		  struct error *err)
 {
@@ -155,7 +156,7 @@ static char *end_of_archive(const char *path, struct error *err)
 	return file < 0 ? NULL : spot_path_of(file, err);
 }
 
-/* Does the same as settle() for each item of a list of the config. */
+/* Calls settle() for each item of a list of the config. */
 static int settle_each(json_t *items, char *(*end_of)(const char *path, struct error *err),
 		       struct error *err)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Only the live supervisor works on the balloon: the protocol has no command for it. */
+/* Asks the live supervisor to change the balloon. The protocol has no command for the balloon, so
+ * the request goes over the control socket. */
 
 #include "api/api.h"
 #include "api/explain.h"

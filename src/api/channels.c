@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Puts the words by which people ask for published ports, mediation and listeners into a config. */
+/* Puts published ports, mediation and listeners into a config. The user names each of them by a
+ * word such as HOSTPORT:GUESTPORT. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +9,8 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 
-/* Parses a port of decimal digits alone, from 1 to most. Returns -1 for anything else. */
+/* Parses a port, which consists only of decimal digits. Returns a number from 1 to most, or -1 for
+ * any other text. */
 static json_int_t port_of(const char *text, size_t len, json_int_t most)
 {
 	json_int_t value = 0;
@@ -23,7 +25,7 @@ static json_int_t port_of(const char *text, size_t len, json_int_t most)
 	return value >= 1 && value <= most ? value : -1;
 }
 
-/* Returns the last c among the first len characters. */
+/* Returns the last c among the first len characters of text, or NULL if c is not there. */
 static const char *last_of(const char *text, size_t len, char c)
 {
 	while (len > 0 && text[len - 1] != c)
@@ -31,7 +33,7 @@ static const char *last_of(const char *text, size_t len, char c)
 	return len > 0 ? text + len - 1 : NULL;
 }
 
-/* Puts HOST in the form of the contract: without the brackets around an IPv6 address. */
+/* Puts a host into out in the form of the contract: an IPv6 address loses its brackets. */
 static int put_host(json_t *out, const char *text, size_t len, struct error *err)
 {
 	bool bracketed = len > 2 && text[0] == '[' && text[len - 1] == ']';
@@ -40,7 +42,7 @@ static int put_host(json_t *out, const char *text, size_t len, struct error *err
 	return host ? json_put_string(out, "host", host, err) : error_errno(err, ENOMEM, "memory");
 }
 
-/* Parses [HOST:]HOSTPORT:GUESTPORT[/tcp]. */
+/* Parses a published port, [HOST:]HOSTPORT:GUESTPORT[/tcp]. */
 json_t *channels_forward(const char *word, struct error *err)
 {
 	json_auto_t *out = json_object();
@@ -74,7 +76,7 @@ static json_t *publish_json(const char *word, size_t index, struct error *err)
 	return channels_forward(word, err);
 }
 
-/* Parses PORT=HOST:PORT. */
+/* Parses a listener, PORT=HOST:PORT. */
 static json_t *listener_json(const char *word, size_t index, struct error *err)
 {
 	json_auto_t *out = json_object();

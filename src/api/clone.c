@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Makes a second workspace from a workspace at rest: with a copy of each disk, and an identity of
- * its own. */
+/* Makes a new workspace from a workspace at rest. The new workspace has a copy of each disk and an
+ * identity of its own. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -12,8 +12,8 @@
 #include "base/json.h"
 #include "store/disk_file.h"
 
-/* Copies the file that object[key] names into the new directory, and changes object[key] to the
- * copy. */
+/* Copies the disk whose path is object[key] to a new file in the new workspace. Then sets
+ * object[key] to the path of the copy. */
 static int copy_disk(struct creation *made, json_t *object, const char *key, const char *file,
 		     struct error *err)
 {
@@ -29,8 +29,8 @@ static int copy_disk(struct creation *made, json_t *object, const char *key, con
 	return json_put_string(object, key, copy, err);
 }
 
-/* Copies the disks that a guest writes to. Read-only disks can be shared, also the base of a layer.
- */
+/* Copies the disks that a guest can write to. A read-only disk stays shared, and so does the base
+ * of a layer. */
 static int copy_disks(struct creation *made, json_t *config, struct error *err)
 {
 	json_t *disk;
@@ -38,7 +38,7 @@ static int copy_disks(struct creation *made, json_t *config, struct error *err)
 
 	const char *root = *json_text(config, "rootfsBase", "") ? "rootfs.qcow2" : "rootfs.ext4";
 
-	/* A root in memory is never written to. */
+	/* A workspace whose root is in memory has no root disk. */
 	if (*json_text(config, "rootfsPath", "") &&
 	    copy_disk(made, config, "rootfsPath", root, err) < 0)
 		return -1;
@@ -54,7 +54,8 @@ static int copy_disks(struct creation *made, json_t *config, struct error *err)
 	return 0;
 }
 
-/* Makes the clone while the source's lease is held, so that nobody starts it meanwhile. */
+/* Makes the clone. The caller holds the lease of the source, so that no process starts the source
+ * meanwhile. */
 static int clone_held(struct microagent *agent, const struct contract_backend *backend,
 		      const json_t *recorded, const char *target, json_t **response,
 		      struct error *err)
@@ -67,13 +68,14 @@ static int clone_held(struct microagent *agent, const struct contract_backend *b
 	as.backend = backend;
 	if (!config)
 		return error_errno(err, ENOMEM, "clone");
-	/* The clone would be a second machine with the same identifier and the same auxiliary
-	 * storage. */
+	/* A clone of a macOS guest would be a second machine with the same identifier and the same
+	 * auxiliary storage. */
 	if (json_object_get(config, "macos"))
 		return error_set(
 			err, ERR_UNSUPPORTED,
 			"the guest is macOS, which cannot be cloned from its disk alone: make a base of it and clone sessions from that");
-	/* The archives are checked before anything is copied. */
+	/* The archives are checked first, since an unreadable archive must be noticed before
+	 * anything is copied. */
 	if (archives_check(config, err) < 0 || creation_empty(agent, target, &made, err) < 0)
 		return -1;
 	status = copy_disks(&made, config, err);

@@ -13,8 +13,8 @@ int microagent_console_open(struct microagent *agent, const char *name, struct e
 	if (open_workspace_named(agent, name, &existing, err) < 0)
 		return -1;
 	config = request_state_config(agent, err);
-	/* The socket is dialled by the directory and not by the answer's path, which may be too
-	 * long for that. */
+	/* The path of the socket in the supervisor's answer may be too long for a socket address.
+	 * So the socket is dialled by its name in the open directory. */
 	if (config && request_call_with(agent, options, "console", name, config, NULL, err) == 0)
 		fd = sock_connect_at(existing.ws.fd, "console.sock", err);
 	open_workspace_close(&existing);

@@ -44,7 +44,7 @@ int containers_create(struct microagent *agent, const char *name,
 	return workspace_write(&made.ws, SANDBOX_RECORD, sandbox, STORE_NO_SYNC, err);
 }
 
-/* Options for the supervisor, and the descriptors that the options name. */
+/* The options for a supervisor, and the descriptors that these options name. */
 struct handing {
 	char words[SUPERVISOR_OPTIONS_MAX][48];
 	const char *options[SUPERVISOR_OPTIONS_MAX + 1];
@@ -60,7 +60,7 @@ static void add_number_word(struct handing *h, const char *option, int value)
 	h->options[h->nwords++] = word;
 }
 
-/* Hands over descriptors. The option names the first of them. */
+/* Adds descriptors that the supervisor gets. The option names the first of these descriptors. */
 static void hand_over(struct handing *h, const char *option, const int *fds, size_t count)
 {
 	add_number_word(h, option, SUPERVISOR_HANDED + (int)h->nfds);

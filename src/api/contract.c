@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The contract document, with the statements of each backend about itself. */
+/* Makes the contract document. It contains what each backend says about itself. */
 #include "contract/contract.h"
 
 #include <errno.h>
@@ -10,11 +10,12 @@
 #include "base/json.h"
 #include "contract/fields.h"
 
-/* backends.json: {BACKEND: {commands, networks, features, refusals}}, as the supervisor of each has
- * printed it when this library was built. tests/e2e/capabilities.py writes it. */
+/* The text of backends.json: {BACKEND: {commands, networks, features, refusals}}. Each entry is
+ * what the supervisor of this backend printed when this library was built. The file is written by
+ * tests/e2e/capabilities.py. */
 extern const char stored_backends[];
 
-/* A list that a supervisor printed, or an empty one. */
+/* Puts the list said[key] into entry. If said has no such list, an empty list is put. */
 static int copy_list(json_t *entry, const json_t *said, const char *key, struct error *err)
 {
 	json_t *list = json_object_get(said, key);
@@ -40,8 +41,9 @@ static json_t *trials_of(const struct contract_backend *backend, struct error *e
 	return steal_ptr(&list);
 }
 
-/* Returns the support of a backend. The statement of the supervisor on this host has precedence
- * over the stored one: they may be of different versions. */
+/* Returns a JSON object that says what a backend supports. What the supervisor on this host prints
+ * has precedence over the stored entry, since the supervisor and this library may be of different
+ * versions. */
 static json_t *support_of(const struct contract_backend *backend, const json_t *stored,
 			  struct error *err)
 {

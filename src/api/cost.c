@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The cost of a machine: which steps take the time of a start and of a command, and which process
- * has which memory. */
+/* Measures what a machine costs: how long each step of a start and of a command takes, and how much
+ * memory each process has. */
 #include <errno.h>
 #include <poll.h>
 #include <string.h>
@@ -52,7 +52,7 @@ struct timed_exec {
 	bool ended;
 };
 
-/* Takes the messages that have arrived completely. */
+/* Handles the messages from the agent that have arrived completely. */
 static int take_exec_messages(struct timed_exec *timed, struct error *err)
 {
 	struct agent_message message;
@@ -108,7 +108,8 @@ static int time_exec_over(struct timed_exec *timed, const struct workspace *ws, 
 	if (timed->fd < 0)
 		return -1;
 	timed->times.reached_ns = clock_mono_ns() - timed->began_ns;
-	/* The socket has taken the whole request with the CONNECT, unless the request is large. */
+	/* stream_dial() sends the request together with the CONNECT line. Only the rest of a large
+	 * request is left to send. */
 	if (request->len && fd_write_all(timed->fd, buf_bytes(request), request->len, err) < 0)
 		return -1;
 	while (!timed->ended)
@@ -140,8 +141,9 @@ int microagent_time_exec(struct microagent *agent, const char *name,
 
 /* --- memory ---------------------------------------------------------------------------------- */
 
-/* Adds the process and its memory. `started` is the recorded start time, if there is one: another
- * process that has the pid by now is none of ours. */
+/* Adds an entry for the process and its memory. `started` is the recorded start time of the
+ * process, or NULL. If the start time differs, the pid belongs to another process now, and no entry
+ * is added. */
 static int add_process(json_t *list, const char *name, json_t *pid, const json_t *started,
 		       struct error *err)
 {
@@ -171,7 +173,8 @@ static int add_process(json_t *list, const char *name, json_t *pid, const json_t
 	return json_array_append(list, entry) < 0 ? error_errno(err, ENOMEM, "processes") : 0;
 }
 
-/* Adds the guard, which is the parent of the supervisor. No record has the guard. */
+/* Adds an entry for the guard, which is the parent of the live supervisor. The pid of the guard is
+ * in no record. */
 static int add_guard(json_t *list, const json_t *runtime, struct error *err)
 {
 	pid_t keeper = (pid_t)json_integer_value(json_object_get(runtime, "supervisorPid"));

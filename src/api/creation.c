@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A workspace before the supervisor knows of it. It has its directory, marked as unfinished, with
- * the clone of the image in it, and the config by which the supervisor then prepares or runs it.
- * From then on the supervisor writes the records in the directory. Sessions add a record of their
- * own.
+ * Makes a workspace up to the point where the supervisor takes it over. Until then the workspace
+ * has only its directory, which is marked as unfinished and holds the clone of the image, and the
+ * config by which the supervisor will prepare or run the workspace. Later the supervisor writes the
+ * records in the directory. A session gets one more record.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -27,7 +27,8 @@
 
 #define ROOTFS "rootfs.ext4"
 
-/* Removes the mark while its lock is held, so that no new mark of the same name is removed. */
+/* Removes the mark while its lock is held. Without the lock, a new mark of the same name could be
+ * removed. */
 static void drop_mark(struct creation *made)
 {
 	if (made->mark < 0)
@@ -65,11 +66,12 @@ void creation_undo(struct creation *made)
 {
 	struct stat st;
 
-	/* Without a link the supervisor has removed the directory, and the name belongs to
-	 * something else now. */
+	/* If the directory has no link any more, the supervisor has removed it. The name may then
+	 * belong to another workspace. */
 	if (!made->ws.id || fstat(made->ws.fd, &st) < 0 || st.st_nlink == 0)
 		return;
-	/* If the lease is held, the supervisor is still at work there, and cleans up itself. */
+	/* If the lease is held, the supervisor still works in the directory, and cleans up itself.
+	 */
 	if (!lease_is_held(&made->ws))
 		(void)trash_remove(&made->dir, made->ws.id, NULL);
 }
@@ -87,8 +89,8 @@ int spec_architecture(const char *name, enum architecture *out, struct error *er
 	return 0;
 }
 
-/* Says why name cannot be made: it is a workspace of ours, which may be deleted, or a thing that is
- * not ours to touch. */
+/* Sets the error for a name that is taken. The error says whether the name belongs to a workspace,
+ * which the user may delete, or to something that this program must not touch. */
 static int explain_taken(const char *name, const struct creation *made, struct error *err)
 {
 	char path[NAME_ROOM + 32];
@@ -117,8 +119,8 @@ int clone_with_digest(int from, int dir, const char *name, const char **method, 
 	char digest[DIGEST_TEXT];
 	autoclose int clone = -1;
 
-	/* The digest is computed once in the life of an image. Without it prepare would hash the
-	 * clone. */
+	/* The digest of an image is computed only once. Without this digest, prepare would hash
+	 * each clone. */
 	if (digest_key(from, DIGEST_FILE, &before, NULL) == 0 && before.settled)
 		(void)digest_of(from, DIGEST_FILE, digest, NULL);
 	if (path_clone_file_at(from, dir, name, 0600, method, err) < 0)
@@ -129,8 +131,8 @@ int clone_with_digest(int from, int dir, const char *name, const char **method, 
 	return 0;
 }
 
-/* Makes the directory, marked as in the making so that nothing lists it yet. If the name is taken,
- * the error has the number EEXIST, for a caller that can choose another name. */
+/* Makes the directory and marks it as in the making, so that no list shows it yet. If the name is
+ * taken, the error has the number EEXIST: the caller can then choose another name. */
 static int make_marked(const char *name, struct creation *made, struct error *err)
 {
 	made->name = strdup(name);
@@ -139,7 +141,7 @@ static int make_marked(const char *name, struct creation *made, struct error *er
 	made->mark = unfinished_mark(&made->dir, name, err);
 	if (made->mark < 0)
 		return -1;
-	/* If two processes make the same name, one of them gets this error. */
+	/* If two processes make the same name at the same time, one of them gets EEXIST. */
 	if (mkdirat(made->dir.fd, name, 0700) < 0) {
 		if (errno != EEXIST)
 			return error_errno(err, errno, "%s/%s", made->dir.path, name);
@@ -218,7 +220,8 @@ static int creation_clone(const struct microagent *agent, const char *name,
 	return 0;
 }
 
-/* Moves the creation. The workspace points to its state directory, which moves with it. */
+/* Moves the creation from made to out. The workspace points to its state directory, so the pointer
+ * is changed too. */
 static void creation_hand_over(const struct creation *made, struct creation *out)
 {
 	*out = *made;
@@ -260,7 +263,8 @@ bool creation_has_command(const struct creation *made, const struct microagent_s
 	       (made->runs && json_array_size(made->image.cmd));
 }
 
-/* Puts the command. The given words are the whole command line. Without words it is the image's. */
+/* Puts the command into the config. The words of the spec are the whole command line. Without such
+ * words the command is the image's entrypoint and default arguments. */
 static int put_command(json_t *config, const struct creation *made,
 		       const struct microagent_spec *spec, struct error *err)
 {
@@ -280,7 +284,8 @@ static int put_command(json_t *config, const struct creation *made,
 	return json_put(config, "command", json_incref(command), err);
 }
 
-/* Puts the image's variables. A given variable replaces one of the same name. */
+/* Puts the image's environment variables into the config. A variable of the spec replaces the
+ * image's variable of the same name. */
 static int put_env(json_t *config, const struct creation *made, const struct microagent_spec *spec,
 		   struct error *err)
 {
@@ -297,8 +302,9 @@ static int put_env(json_t *config, const struct creation *made, const struct mic
 	return json_object_size(env) ? json_put(config, "env", json_incref(env), err) : 0;
 }
 
-/* Records which image the workspace has. A file of the user's has no name that others know, and a
- * session's image is its base's. */
+/* Records from which image the workspace was made. Nothing is recorded for an image that is not in
+ * the cache: other hosts do not know the name of a user's file, and a session's image is recorded
+ * with its base. */
 static int put_image(json_t *config, const struct creation *made, struct error *err)
 {
 	const struct cache_image *image = &made->image;
@@ -348,7 +354,8 @@ json_t *creation_config(const struct microagent *agent, const struct creation *m
 	    json_put_optional(config, "stateDir", agent->state_path, err) < 0 ||
 	    spec_architecture(machine->architecture, &architecture, err) < 0)
 		return NULL;
-	/* Every supervisor knows the host's own architecture, so that one is left out. */
+	/* Every supervisor knows the host's own architecture, so the config names only another one.
+	 */
 	if (architecture != architecture_of_host() &&
 	    json_put_string(config, "architecture", architecture_name(architecture), err) < 0)
 		return NULL;
@@ -360,7 +367,8 @@ json_t *creation_config(const struct microagent *agent, const struct creation *m
 	    put_command(config, made, spec, err) < 0 || put_env(config, made, spec, err) < 0 ||
 	    json_put_optional(config, "cwd", made->image.cwd, err) < 0)
 		return NULL;
-	/* The image's user is known in the guest. */
+	/* The image's own user is not put into the config: the agent in the guest knows this user.
+	 */
 	if (json_put_optional(config, "user", spec->user, err) < 0)
 		return NULL;
 	if (spec->timeout_seconds &&

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The checks of doctor for the cache and the state directory. */
+/* The checks of `doctor` for the files in the cache and for the state directory. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -13,8 +13,8 @@
 #include "channel/guest_init.h"
 #include "channel/hasher.h"
 
-/* Returns whether the initrd is the recorded one. Does not judge an initrd that cannot be read or
- * was not recorded. */
+/* Returns whether the initrd is the one that was recorded with the kernel. Returns true also if the
+ * initrd cannot be read or was not recorded. */
 static bool has_recorded_initrd(const struct cache_kernel *kernel)
 {
 	autoclose int fd = open(kernel->initrd, O_RDONLY | O_CLOEXEC);
@@ -56,12 +56,12 @@ void doctor_kernel(const struct microagent *agent, const json_t *host, struct fi
 	cache_kernel_free(&kernel);
 }
 
-/* The agents in the initrds of all kernels, compared with this build's agent. */
+/* The result of comparing this build's agent with the agents in the initrds of all kernels. */
 struct agents {
-	struct buf other;   /* kernels with another agent: "a, b" */
-	struct buf unknown; /* architectures without knowledge of their kernels: "amd64, arm64" */
+	struct buf other;   /* names of the kernels that have another agent: "a, b" */
+	struct buf unknown; /* architectures whose kernels cannot be compared: "amd64, arm64" */
 	enum architecture last;
-	struct error why; /* why nothing is known of the first of them */
+	struct error why; /* the reason why the first kernel in `unknown` cannot be compared */
 };
 
 static int add_agent(struct agents *agents, const struct cache_kernel *kernel, struct error *err)
@@ -78,7 +78,8 @@ static int add_agent(struct agents *agents, const struct cache_kernel *kernel, s
 	case GUEST_INIT_UNKNOWN:
 		break;
 	}
-	/* In the list the kernels of an architecture follow each other. */
+	/* The list is ordered by architecture, so kernels of one architecture follow each other.
+	 */
 	if (unknown->len && agents->last == kernel->architecture)
 		return 0;
 	if (!unknown->len)
@@ -108,8 +109,8 @@ static void tell_agents(struct agents *agents, struct finding *out)
 	}
 }
 
-/* Checks the agents in the initrds, since a machine boots the agent of its kernel's initrd,
- * whatever the version of this program is. */
+/* Checks the agents in the initrds. A machine boots the agent in its kernel's initrd, which may be
+ * of another version than this program. */
 void doctor_guest_agent(const struct microagent *agent, const json_t *host, struct finding *out)
 {
 	struct agents agents = {.other = BUF_INIT(0), .unknown = BUF_INIT(0)};
@@ -188,7 +189,7 @@ void doctor_state(const struct microagent *agent, const json_t *host, struct fin
 	}
 }
 
-/* Opens path, or the nearest existing directory above it. */
+/* Opens the directory path, or the nearest existing directory above it. Returns a descriptor. */
 static int open_nearest(const char *path, struct error *err)
 {
 	autofree char *dir = strdup(path);
@@ -203,7 +204,8 @@ static int open_nearest(const char *path, struct error *err)
 	return fd < 0 ? error_errno(err, errno, "%s", dir) : fd;
 }
 
-/* Tries a reflink, and does not guess from the file system's name. */
+/* Checks how the disks of sessions are cloned. The check tries a reflink, since the name of a file
+ * system does not tell whether it can clone files. */
 void doctor_session_disks(const struct microagent *agent, const json_t *host, struct finding *out)
 {
 	struct error why = {0};

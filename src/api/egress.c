@@ -14,10 +14,10 @@
 #include "base/prefix.h"
 #include "contract/request.h"
 
-#define LIST_BYTES 65536u /* of a list file */
+#define LIST_BYTES 65536u /* the greatest size of a list file */
 
-/* Returns whether the word is a prefix. An address alone is none, since a reader would take it for
- * a name. */
+/* Parses the word as a prefix with a "/", and returns whether it is one. An address without a "/"
+ * does not count, since a reader could take it for a name. */
 static bool is_prefix(const char *word, struct prefix *out)
 {
 	return strchr(word, '/') && prefix_parse(word, out) == 0;
@@ -65,12 +65,13 @@ static int add_egress_word(json_t *out, const char *word, struct error *err)
 		       : 0;
 }
 
-/* Adds the words of a list file. Each line has one word or none, with blanks around it and a
- * comment behind it. */
+/* Adds the words of a list file to out. A line has at most one word. Blanks around the word and a
+ * comment after it are skipped. */
 static int add_list_file(json_t *out, const char *path, struct error *err)
 {
 	static const char blanks[] = " \t\r";
-	static const char byte_order_mark[] = "\xef\xbb\xbf"; /* some editors of Windows write it */
+	static const char byte_order_mark[] = "\xef\xbb\xbf"; /* some editors on Windows begin a
+							       * file with this mark */
 	autobuf struct buf text = BUF_INIT(LIST_BYTES);
 	unsigned number = 0;
 	char *rest;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The built-in lists of --egress-from. A list has what a package manager needs to install from its
- * own registry, and no more. microagent-network(1) describes the lists; a person who needs another
- * list writes a file.
+ * The built-in lists of --egress-from. A list names only the hosts that a package manager needs to
+ * install packages from its own registry. The lists are described in microagent-network(1). A user
+ * who needs another list writes a file.
  */
 #include "api/egress.h"
 
@@ -13,7 +13,7 @@
 static const char *const npm[] = {"registry.npmjs.org", "registry.yarnpkg.com", NULL};
 static const char *const pypi[] = {"pypi.org", "files.pythonhosted.org", NULL};
 static const char *const debian[] = {"deb.debian.org", "security.debian.org", NULL};
-/* Anybody can publish anything on these hosts, and that is their purpose. */
+/* Any user can publish any file on these hosts: that is what the hosts are for. */
 static const char *const github[] = {"github.com",
 				     "api.github.com",
 				     "codeload.github.com",

@@ -49,7 +49,7 @@ int explain_paused(const struct workspace *ws, struct error *err)
 
 	if (!err || !is_silence(err))
 		return -1;
-	/* The event says why a machine is paused. */
+	/* The detail of the last event says why the machine is paused. */
 	if (workspace_state(ws, &state, &event, NULL) < 0)
 		return 0;
 	detail = json_text(event, "detail", "");

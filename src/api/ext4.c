@@ -6,7 +6,8 @@
 
 #include "api/api.h"
 
-/* Offsets in the superblock, which itself stands at 1024; all numbers are little-endian. */
+/* Offsets of fields in the superblock. The superblock begins at byte 1024 of the disk. All numbers
+ * are little-endian. */
 enum superblock_offset {
 	SB_BLOCKS_LOW = 0x04,
 	SB_LOG_BLOCK_SIZE = 0x18,
@@ -18,7 +19,7 @@ enum superblock_offset {
 #define SB_START 1024
 #define EXT_MAGIC 0xef53u
 #define INCOMPAT_64BIT 0x80u
-#define LOG_BLOCK_SIZE_MAX 6 /* 64 KiB */
+#define LOG_BLOCK_SIZE_MAX 6 /* blocks of 64 KiB */
 
 static uint32_t superblock_le32(const uint8_t *sb, enum superblock_offset at)
 {
@@ -27,7 +28,8 @@ static uint32_t superblock_le32(const uint8_t *sb, enum superblock_offset at)
 	return p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
 }
 
-/* Returns the bytes that the file system claims; 0 if sb is no superblock. */
+/* Returns the size in bytes that the file system has according to its superblock. Returns 0 if sb
+ * is no superblock, and UINT64_MAX if the size is too large for 64 bits. */
 static uint64_t claimed_size(const uint8_t sb[SB_SIZE])
 {
 	uint64_t blocks = superblock_le32(sb, SB_BLOCKS_LOW);

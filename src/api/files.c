@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Files of a workspace. A running workspace is asked through its agent. A workspace at rest is read
- * by a reader's machine (reader.h). Artifacts are always read from outside: the disk of a running
- * workspace is copied while its file system is frozen, and the copy is read.
+ * Files of a workspace. The agent of a running workspace reads and writes the files. The disk of a
+ * workspace at rest is read by a reader's machine (reader.h). Artifacts are always read without the
+ * guest's help: the disk of a running workspace is copied while its file system is frozen, and the
+ * reader's machine reads the copy.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -22,10 +23,10 @@
 #define COPY_NAME "disk.ext4"
 #define USER_ROOT "0"
 
-/* The data with which each command about files begins. */
+/* The workspace to which a command about files applies. */
 struct subject {
 	struct open_workspace existing;
-	json_t *config; /* the recorded config */
+	json_t *config; /* the recorded config of the workspace */
 	bool running;
 };
 
@@ -39,7 +40,7 @@ static void subject_close(struct subject *s) /* accepts a zeroed one */
 static void subject_move(struct subject *from, struct subject *to)
 {
 	*to = *from;
-	/* The workspace points to its state directory, which has moved. */
+	/* The workspace points to its state directory, whose address has changed. */
 	to->existing.ws.dir = &to->existing.dir;
 	*from = (struct subject){0};
 }
@@ -57,7 +58,8 @@ static int subject_open(struct microagent *agent, const char *name, struct subje
 	s.config = open_workspace_config(&s.existing, err);
 	if (!s.config)
 		return -1;
-	/* The helper for files in a guest, and the reader's machine, exist only for Linux. */
+	/* macOS guests have no helper for files, and the reader's machine cannot read their disks.
+	 */
 	if (json_object_get(s.config, "macos"))
 		return error_set(
 			err, ERR_UNSUPPORTED,
@@ -67,8 +69,8 @@ static int subject_open(struct microagent *agent, const char *name, struct subje
 	    workspace_state(ws, &state, NULL, err) < 0)
 		return -1;
 	s.running = state == STATE_RUNNING && alive;
-	/* The lease of a workspace at rest is held by a reader. This function waits for that reader
-	 * later. */
+	/* If the lease of a workspace at rest is held, a reader holds it. reader_hold() waits until
+	 * that reader has ended. */
 	if (alive && !s.running && state != STATE_PREPARED && state != STATE_HALTED &&
 	    state != STATE_STOPPED && state != STATE_FAILED)
 		return kind_say(KIND_BUSY, ws->id, state_names[state], ERR_CONFLICT, err);
@@ -93,7 +95,7 @@ static int copy_frozen_disk(void *data, struct error *err)
 	return path_clone_file_at(from, c->reader->ws.fd, COPY_NAME, 0600, NULL, err);
 }
 
-/* Boots a machine on the disk of place. */
+/* Boots a reader's machine on the disk of place. */
 static int open_disk(const struct subject *s, const struct place *place, enum reader_use use,
 		     struct reader *reader, struct error *err)
 {
@@ -101,8 +103,8 @@ static int open_disk(const struct subject *s, const struct place *place, enum re
 
 	if (reader_begin(reader->agent, &s->existing, reader, err) < 0)
 		return -1;
-	/* The copy of a running guest's disk is consistent although the guest writes to the disk.
-	 */
+	/* A running guest writes to its disk. The disk is copied while the file system is frozen,
+	 * so that the copy is consistent. */
 	if (s->running && place->changes) {
 		const struct transfer agent = {.ws = &s->existing.ws, .user = USER_ROOT};
 		struct copying copying = {place, reader};
@@ -121,15 +123,16 @@ static int open_disk(const struct subject *s, const struct place *place, enum re
 	return reader_boot(reader, s->config, &what, use, err);
 }
 
-/* A request about a path. within is the same path on the file system that has transfer->root. */
+/* A request about a path. The function gets the path twice: as the guest of the workspace has it,
+ * and as `within`, the same path below the root of the transfer. */
 struct reading {
 	int (*run)(const struct reading *reading, const struct transfer *transfer,
 		   const char *within, struct error *err);
 	const char *path;
 	const char *user;
 	const struct microagent_copy *options;
-	const struct tree_target *target; /* for a copy */
-	const char *verb;		  /* for a listing */
+	const struct tree_target *target; /* the target, for a copy */
+	const char *verb;		  /* the helper's verb, for a listing */
 	json_t *entries;
 };
 
@@ -139,7 +142,7 @@ static int read_tree(const struct reading *r, const struct transfer *transfer, c
 	return transfer_out(transfer, within, r->path, r->target, err);
 }
 
-/* Reads the disk without the help of any program in the workspace. */
+/* Reads from the disk by a reader's machine. No program of the workspace takes part. */
 static int read_disk(struct microagent *agent, const struct subject *s,
 		     const struct reading *reading, struct error *err)
 {
@@ -161,7 +164,7 @@ static int read_disk(struct microagent *agent, const struct subject *s,
 	return status;
 }
 
-/* Reads from a running workspace by its agent, else from the disk. */
+/* Reads by the agent of a running workspace, else from the disk. */
 static int read_subject(struct microagent *agent, const struct subject *s,
 			const struct reading *reading, struct error *err)
 {
@@ -180,7 +183,7 @@ static int check_path(const char *path, struct error *err)
 					  "%.300s: a path in a workspace begins with /", path);
 }
 
-/* A copy out of a guest goes to a path or to a file that is open, not to both. */
+/* Checks that a copy out of a guest has exactly one target: a path of the host or an open file. */
 static int check_target(const char *host_path, const struct microagent_copy *options,
 			struct error *err)
 {
@@ -191,7 +194,7 @@ static int check_target(const char *host_path, const struct microagent_copy *opt
 			 host_path ? "both" : "neither");
 }
 
-/* Returns the last component; "root" for "/". */
+/* Returns the last component of a clean path, or "root" for "/". */
 static const char *base_name(char *clean)
 {
 	char *slash = strrchr(clean, '/');
@@ -200,7 +203,8 @@ static const char *base_name(char *clean)
 	return *name ? name : "root";
 }
 
-/* Opens the target of a copy of a clean path of the guest. */
+/* Opens the target of a copy out of a guest. `path` is the clean path of the copied file in the
+ * guest. */
 static int open_target(char *path, const char *host_path, const struct microagent_copy *options,
 		       struct tree_target *out, struct error *err)
 {
@@ -218,7 +222,7 @@ static int open_target(char *path, const char *host_path, const struct microagen
 		return error_errno(err, ENOMEM, "files");
 	}
 	*out = (struct tree_target){.dir = -1, .file = options->file};
-	snprintf(out->name, sizeof(out->name), "%.255s", path); /* for messages */
+	snprintf(out->name, sizeof(out->name), "%.255s", path); /* the name in messages */
 	return 0;
 }
 
@@ -265,8 +269,9 @@ static int write_within(struct reader *reader, const struct subject *s, const st
 	return transfer_in(&transfer, host_path, place->within, name, err);
 }
 
-/* Writes to the disk. Until the first start the disk must be as prepare recorded it, so such a
- * workspace is prepared anew, also where a copy has failed half-way. */
+/* Writes to the disk of a workspace at rest. Until the first start, the disk must be as prepare
+ * recorded it. So such a workspace is prepared again after the copy, even if the copy failed
+ * half-way. */
 static int write_disk(struct microagent *agent, const struct subject *s, const char *host_path,
 		      const char *path, const char *name, const struct microagent_copy *options,
 		      struct error *err)
@@ -290,8 +295,9 @@ static int write_disk(struct microagent *agent, const struct subject *s, const c
 	return status;
 }
 
-/* Returns the path that is opened. Below a directory that stands for the root the path is cleaned
- * as if it were absolute. Then it is made relative again, since messages name it so. */
+/* Returns the host's path that the copy opens, as a new string. If `within` stands for the root,
+ * the path is cleaned as if it were absolute, and then made relative again: messages show the
+ * relative path. */
 static char *host_source(const char *host_path, int within, struct error *err)
 {
 	autofree char *rooted = within > 0 ? path_join("/", host_path, err) : NULL;
@@ -317,7 +323,7 @@ int microagent_copy_in(struct microagent *agent, const char *name, const char *h
 
 	if (check_path(path, err) < 0)
 		return -1;
-	/* The check comes before a machine is booted for the copy. */
+	/* The file is checked here, so that no machine is booted for a file that cannot be read. */
 	if (clean && given->within <= 0 && access(clean, R_OK) < 0)
 		return error_errno(err, errno, "%s", host_path);
 	if (!clean || subject_open(agent, name, &s, err) < 0)
@@ -336,7 +342,7 @@ static int read_listing(const struct reading *r, const struct transfer *transfer
 	return transfer_listing(transfer, r->verb, within, r->entries, err);
 }
 
-/* Returns the entries in the guest's order. */
+/* Asks for a listing. Returns the entries in the order in which the guest sends them. */
 static json_t *ask_listing(struct microagent *agent, const char *name, const char *path,
 			   const char *user, const char *verb, struct error *err)
 {
@@ -459,7 +465,8 @@ int microagent_artifacts(struct microagent *agent, const char *name, json_t **ar
 	return 0;
 }
 
-/* Returns the path of the declared output in the guest; NULL if it is not declared. */
+/* Returns the path in the guest of the declared output `artifact`. Returns NULL if no such output
+ * is declared. */
 static const char *output_path(const json_t *config, const char *artifact)
 {
 	const json_t *outputs = json_object_get(config, "outputs"), *item;
@@ -480,7 +487,7 @@ static int read_output(const struct reading *r, const struct transfer *transfer,
 {
 	if (transfer_output(transfer, within, r->path, r->target, err) == 0)
 		return 0;
-	/* The error names the path on the disk, which nobody has declared, so the declared path is
+	/* The error names the path on the disk. The user has declared another path, so that path is
 	 * added. */
 	return strcmp(within, r->path) == 0 ? -1 : error_prefix(err, "%s, on its disk", r->path);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Freezes a guest's file system while its disk is copied. A thread runs the helper, which blocks
- * until the work is done.
+ * Freezes a guest's file system while its disk is copied. The call of the helper lasts as long as
+ * the file system is frozen, so a thread makes this call.
  */
 #include <errno.h>
 #include <poll.h>
@@ -18,16 +18,17 @@
 #define HELPER "microagent-files"
 #define NOTES_BYTES 65536
 
-/* A run of the helper as a plain command. */
+/* A run of the helper like that of any command. */
 struct call {
 	const struct transfer *transfer;
 	const char *const *command;
-	int in, out; /* ends of the helper's streams */
-	int notes;   /* its stderr */
+	int in, out; /* the ends of two pipes that are the helper's stdin and stdout */
+	int notes;   /* a file that gets the helper's stderr */
 	struct microagent_outcome outcome;
 };
 
-/* Makes an error of the helper's stderr, which has a code and a text. */
+/* Sets an error from the helper's stderr: its first line is an error code, and the rest is the
+ * message. */
 static int take_notes(const struct call *call, struct error *err)
 {
 	autobuf struct buf notes = BUF_INIT(NOTES_BYTES);
@@ -96,7 +97,8 @@ int transfer_frozen(const struct transfer *transfer, const char *path,
 		close(said[1]);
 		return error_errno(err, status, "thread");
 	}
-	/* A readable stream means the helper's answer or its end. */
+	/* The pipe becomes readable when the helper has frozen the file system, and also when the
+	 * helper has ended. */
 	deadline = limit_deadline(LIMIT_FREEZE_MS);
 	if (fd_wait(hear, POLLIN, deadline, err) < 0)
 		status = error_prefix(err, "the guest did not freeze its file system");
@@ -104,7 +106,7 @@ int transfer_frozen(const struct transfer *transfer, const char *path,
 		status = fd_read_exact(hear, word, sizeof(word), err);
 	if (status == 0)
 		status = work(data, err);
-	close(steal_fd(&tell)); /* closing thaws the file system */
+	close(steal_fd(&tell)); /* the end of its stdin tells the helper to thaw the file system */
 	pthread_join(thread, NULL);
 	if (f.status < 0)
 		return error_copy(err, &f.error);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The guest handle: how it is made, and commands on it. */
+/* Makes the guest handle, and runs commands on it. */
 #include "api/guest.h"
 
 #include <errno.h>
@@ -49,8 +49,8 @@ static uint64_t deadline_of(uint32_t timeout_ms)
 	return clock_mono_ns() + timeout_ms * NS_PER_MS;
 }
 
-/* Runs a command that needs as little as possible. If it ends, in whatever way, the next command
- * will be run too. */
+/* Tries whether a command can be run. The command is one that needs as little of the guest as
+ * possible. If this command ends, even with an error, the guest will run the next command too. */
 static int try_once(struct microagent_guest *guest, uint64_t deadline_ns, struct error *err)
 {
 	static const char *const words[] = {"microagent-files", NULL};
@@ -71,7 +71,7 @@ static int try_once(struct microagent_guest *guest, uint64_t deadline_ns, struct
 	return -1;
 }
 
-/* Returns whether the workspace can still reach a state in which a command runs. */
+/* Returns whether the workspace can still come into a state in which a command runs. */
 static bool may_still_run(const struct microagent_guest *guest, const struct error *why)
 {
 	json_auto_t *event = NULL;
@@ -87,7 +87,7 @@ static bool may_still_run(const struct microagent_guest *guest, const struct err
 static int wait_for_guest(struct microagent_guest *guest, uint32_t timeout_ms, struct error *err)
 {
 	uint64_t deadline_ns = deadline_of(timeout_ms);
-	/* One try takes as long as it takes to reach a guest. */
+	/* The first try may take as long as a guest needs to be reached. */
 	uint64_t once_ns = deadline_of((uint32_t)limit_get(LIMIT_DIAL_MS));
 	struct error why = {0}, ignored;
 	autowatch int watch = -1;
@@ -97,9 +97,9 @@ static int wait_for_guest(struct microagent_guest *guest, uint32_t timeout_ms, s
 
 		if (clock_mono_ns() >= deadline_ns || !may_still_run(guest, &why))
 			return error_copy(err, &why);
-		/* The next try sees the changes before the watch began. If the first try finds the
-		 * guest, no watch is needed, and to end a watch may take the kernel longer than the
-		 * try. */
+		/* The watch begins only after a failed try: if the first try succeeds, no watch is
+		 * needed, and ending a watch can take the kernel longer than the try. The second
+		 * try follows at once, since it notices the changes from before the watch. */
 		if (watch < 0) {
 			watch = dir_watch_open();
 			if (watch < 0 ||
@@ -108,8 +108,8 @@ static int wait_for_guest(struct microagent_guest *guest, uint32_t timeout_ms, s
 				return error_errno(err, errno, "watch of the workspace");
 			continue;
 		}
-		/* Waits until something in the directory has changed (a state, a socket), or until
-		 * it is time to try again: no file tells that the agent runs again. */
+		/* Waits until something in the directory has changed (a state, a socket), but not
+		 * for long: no file shows that the agent runs again. */
 		again = limit_deadline(LIMIT_ACCEPT_AGAIN_MS);
 		fd_wait(watch, POLLIN, again < deadline_ns ? again : deadline_ns, &ignored);
 		(void)dir_watch_take(watch, NULL, NULL);
@@ -137,7 +137,7 @@ void microagent_result_free(struct microagent_result *result)
 	*result = (struct microagent_result){0};
 }
 
-/* Runs a command. callbacks NULL: the output is kept. */
+/* Runs a command. If callbacks is NULL, the output is kept in *out. */
 static int guest_run(struct microagent_guest *guest, const struct microagent_exec *exec,
 		     const struct microagent_callbacks *callbacks,
 		     const struct microagent_run_limits *limits, struct microagent_result *out,
@@ -162,8 +162,9 @@ static int guest_run(struct microagent_guest *guest, const struct microagent_exe
 		return error_set(
 			err, ERR_INVALID,
 			"only microagent_exec() runs a command on a terminal, or one that can be resumed");
-	/* The guest also gets the host's limit, a little later: a command that does not read its
-	 * input can block a cancel on its way to the agent, and even the end of the connection. */
+	/* The guest enforces the host's time limit as well, a little later. This is needed because
+	 * a command that does not read its input can block a cancel on its way to the agent, and
+	 * even the end of the connection. */
 	if (limits->timeout_ms &&
 	    (limited.timeout_seconds <= 0 || limited.timeout_seconds > in_guest))
 		limited.timeout_seconds = in_guest;
@@ -171,7 +172,7 @@ static int guest_run(struct microagent_guest *guest, const struct microagent_exe
 		return 0;
 	if (!err || (err->code != ERR_UNAVAILABLE && err->code != ERR_NOT_FOUND))
 		return -1;
-	/* The workspace's state says why the guest does not exist any more. */
+	/* The state of the workspace says why the guest does not exist any more. */
 	if (explain_must_run(&guest->existing.ws, &why) < 0 && why.code == ERR_CONFLICT &&
 	    err->code == ERR_NOT_FOUND)
 		error_copy(err, &why);

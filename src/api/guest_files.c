@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Files on the guest handle. These functions do the same as api/files.c for a running workspace,
- * with a time limit. */
+/* Copies and lists files by the guest handle. These functions do the same as api/files.c does for a
+ * running workspace, but with a time limit. */
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
@@ -13,7 +13,8 @@
 #include "base/path.h"
 #include "base/platform/waitable.h"
 
-/* The reasons that end a transfer, in one descriptor that is readable when any of them applies. */
+/* The reasons to end a transfer. The descriptor `any` is readable when one of these reasons
+ * applies. */
 struct ending {
 	int any, timer;
 	uint32_t timeout_ms;
@@ -45,7 +46,8 @@ static int set_timer(struct ending *ending, uint32_t timeout_ms, struct error *e
 	return add_reason(ending, ending->timer, err);
 }
 
-/* Opens an ending. also is a descriptor of the caller's options; 0: none. */
+/* Opens an ending. `also` is a further descriptor that ends the transfer when it is readable; 0:
+ * none. */
 static int ending_open(struct ending *ending, const struct microagent_run_limits *limits, int also,
 		       struct error *err)
 {
@@ -61,7 +63,8 @@ static int ending_open(struct ending *ending, const struct microagent_run_limits
 	return 0;
 }
 
-/* Closes an ending, and sets the error if the time limit ended the transfer. */
+/* Closes an ending and returns status. Replaces the error if the transfer failed because of the
+ * time limit. */
 static int guest_files_conclude(struct ending *ending, int status, struct error *err)
 {
 	bool late = status < 0 && ending->timer >= 0 && timer_fd_is_due(ending->timer);

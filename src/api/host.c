@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The abilities of this host. Every check is a row: it looks at one thing, says its condition, and
- * names the command that repairs it.
+ * The checks of `doctor`. Each row of the tables is one check: it examines one thing, says in which
+ * condition that thing is, and names the command that repairs it.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -67,7 +67,8 @@ static void check_supervisor(const struct microagent *agent, const json_t *host,
 	}
 }
 
-/* Tells the path of the backend's VMM, if the host has it. */
+/* Puts the path and version of the backend's VMM into the finding. Returns false if the host has no
+ * such VMM. */
 static bool tell_vmm(const json_t *host, struct finding *out)
 {
 	const char *path = json_text(host, "binaryPath", "");
@@ -97,7 +98,7 @@ static void check_firecracker(const struct microagent *agent, const json_t *host
 	(void)agent;
 	if (tell_vmm(host, out))
 		return;
-	/* A VMM may exist but be unsuitable. */
+	/* acceleratorReason is set if a VMM exists but cannot be used. */
 	finding_detail(out, VERDICT_FAILED, "%s",
 		       json_text(host, "acceleratorReason", "no firecracker in PATH"));
 	finding_remedy(
@@ -113,7 +114,7 @@ void doctor_platform(const json_t *host, struct finding *out)
 		       json_text(host, "acceleratorReason", "the supervisor does not say"));
 }
 
-/* Checks Apple's framework, which may exist but run no machines here. */
+/* Checks Apple's framework. It may exist and still be unable to run machines on this host. */
 static void check_applevf(const struct microagent *agent, const json_t *host, struct finding *out)
 {
 	(void)agent;
@@ -121,12 +122,13 @@ static void check_applevf(const struct microagent *agent, const json_t *host, st
 		return;
 	finding_detail(out, VERDICT_FAILED, "%s",
 		       json_text(host, "acceleratorReason", "no Virtualization.framework"));
-	/* For other faults the reason says what repairs them, if anything does. */
+	/* Only a missing framework has a fixed remedy. For any other fault, the reason itself says
+	 * what repairs it. */
 	if (!json_is_true(json_object_get(host, "frameworkAvailable")))
 		finding_remedy(out, "a Mac with macOS 13 or newer");
 }
 
-/* Tells text only. Nothing here could be repaired. */
+/* Checks whether machines were tested on hosts like this one. There is no remedy. */
 static void check_tested(const struct microagent *agent, const json_t *host, struct finding *out)
 {
 	const char *untested = json_text(host, "untested", "");
@@ -141,8 +143,8 @@ static void check_tested(const struct microagent *agent, const json_t *host, str
 			       json_text(host, "testedOn", "hosts like this one"));
 }
 
-/* Checks the architectures: the host's own and others. A missing other one is no fault, since
- * perhaps nobody wants it. */
+/* Checks the host's own architecture and the others. If machines of another architecture are not
+ * available, this is no fault, since few users need them. */
 static void check_architecture_here(const struct microagent *agent, const json_t *host,
 				    struct finding *out)
 {
@@ -165,7 +167,7 @@ static void check_architecture_here(const struct microagent *agent, const json_t
 	finding_detail(out, VERDICT_OK, "%s%s", *own ? own : "not known", others);
 }
 
-/* Checks a program of ours that must lie beside the others. */
+/* Checks that a program of this project lies beside the others. */
 static void check_beside(const char *program, enum verdict missing, const char *what,
 			 struct finding *out)
 {
@@ -194,7 +196,7 @@ static void check_artifact(const struct microagent *agent, const json_t *host, s
 		     "no kernel or image can be installed or built", out);
 }
 
-/* Checks the default network mode: without it every run needs --network. */
+/* Checks the default network mode. If it is missing, every `run` needs the option --network. */
 static void check_host_network(const struct microagent *agent, const json_t *host,
 			       struct finding *out)
 {
@@ -276,8 +278,8 @@ static int run_checks(const struct microagent *agent, const json_t *host,
 	return 0;
 }
 
-/* Returns whether the backend belongs to another system, so that nothing more can be said about it.
- */
+/* Returns whether the backend runs only on another operating system. Then no other check makes
+ * sense. */
 static bool is_of_another_system(const struct microagent *agent)
 {
 	struct error why = {0};

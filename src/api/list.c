@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The list of workspaces is the directory. If a workspace is recorded as alive but nothing of it
- * lives, its recorded state is out of date. Only about such workspaces the supervisor is asked, and
- * it then also records what became of them.
+ * Lists the workspaces in a state directory. If a workspace is recorded as alive but none of its
+ * processes lives, the recorded state is out of date. Only for such a workspace the supervisor is
+ * called. The supervisor then also records what became of the workspace.
  */
 #include <string.h>
 
@@ -17,7 +17,8 @@ static bool should_live(enum state state)
 	return state_is_live(state) || state == STATE_QUARANTINED;
 }
 
-/* Returns the latest event as a new reference; NULL without an error if there is none. */
+/* Returns the latest event of a workspace as a new reference. Returns NULL without an error if
+ * there is no event. */
 static json_t *latest_event(struct microagent *agent, const struct workspace *ws, struct error *err)
 {
 	enum state state;
@@ -47,7 +48,7 @@ static int copy_keys(json_t *to, const json_t *from, const char *const *keys, st
 	return 0;
 }
 
-/* Tells which part of the usual or requested protection a running machine lacks. */
+/* Puts into the entry which part of the usual or requested protection a running machine lacks. */
 static int put_weakened(const struct workspace *ws, json_t *entry, struct error *err)
 {
 	static const char *const keys[] = {"cgroupUnlimited", NULL};
@@ -92,8 +93,8 @@ static int fill_entry(struct microagent *agent, const struct workspace *ws, json
 		json_text(config, "architecture", architecture_name(architecture_of_host())), err);
 }
 
-/* Returns the entry of a workspace. A damaged workspace gives an entry that says so, and the list
- * goes on. */
+/* Returns the entry of a workspace. The entry of a damaged workspace has the error instead of the
+ * state, so that the other workspaces are still listed. */
 static json_t *entry_new(struct microagent *agent, const struct state_dir *dir, const char *name,
 			 struct error *err)
 {

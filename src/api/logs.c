@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The serial log, and waiting for more of it. One inotify watch on the workspace's directory tells
- * of everything that matters: serial.log grows; event.json is replaced; and the last holder of the
- * lease closes it after writing, which is the end of the machine.
+ * Reads the serial log, and waits until it grows. One inotify watch on the workspace's directory
+ * notices three changes: serial.log grows; event.json is replaced; the last holder of the lease
+ * closes it, which means that the machine has ended.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -59,8 +59,8 @@ void microagent_log_unwatch(int watch)
 int microagent_log_wait(struct microagent *agent, const char *name, int watch, int out, int cancel,
 			bool *running, struct error *err)
 {
-	/* `out` is watched only for the end of its reader: POLLERR and POLLHUP. Linux reports
-	 * POLLHUP unasked, other systems do not. */
+	/* `out` is watched only to notice that its reader has gone (POLLERR, POLLHUP). Linux always
+	 * reports POLLHUP. Other systems report it only if it is in `events`. */
 	struct pollfd slots[] = {{.fd = watch, .events = POLLIN},
 				 {.fd = cancel, .events = POLLIN},
 				 {.fd = out, .events = POLLHUP}};
@@ -73,7 +73,7 @@ int microagent_log_wait(struct microagent *agent, const char *name, int watch, i
 	}
 	if (slots[2].revents)
 		return 1;
-	/* The kind of change does not matter: the caller looks again. */
+	/* The kind of the change does not matter, since the caller checks everything again. */
 	(void)dir_watch_take(watch, NULL, NULL);
 	if (open_workspace_named(agent, name, &existing, &why) < 0) {
 		if (why.code == ERR_NOT_FOUND) {

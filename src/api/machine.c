@@ -13,10 +13,11 @@
 #define OF(kind) (1u << MACHINE_##kind)
 #define FIELD(field) #field, offsetof(struct microagent_machine, field)
 
-/* How to see whether a field is set. */
+/* How to tell whether a field is set. */
 enum form {
-	POINTER, /* it is not NULL: a word, or a list that counts even when it is empty */
-	LIST,	 /* there is a word in it */
+	POINTER, /* the field is not NULL: it is a word, or a list that counts even when it is
+		  * empty */
+	LIST,	 /* the field is a list with at least one word */
 	NUMBER,
 	FLAG
 };
@@ -26,10 +27,11 @@ static const struct {
 	size_t offset;
 	enum form form;
 	unsigned kinds;
-	/* The reason why no saved machine, and so no restored one, can have the field. */
+	/* The reason why a machine with this field cannot be saved, and so cannot be restored; NULL
+	 * if it can. */
 	const char *unsaved;
-	/* The member of a request's config that has the same value, or NULL if the field is put
-	 * there in another form. A member of a member is written with a dot. */
+	/* The member of a request's config that has the same value; "a.b" is the member b of the
+	 * member a. NULL if the config has the field in another form. */
 	const char *config;
 } fields[] = {
 	{FIELD(architecture), POINTER, OF(BASE), NULL, NULL},
@@ -98,8 +100,8 @@ int machine_check(const struct microagent_machine *machine, enum machine_kind ki
 	return 0;
 }
 
-/* Returns the object of config that has the last part of key as a member, and sets *member to that
- * part. Makes the object if it is not there. Returns NULL on error. */
+/* Finds the object of config that holds the member for key, and sets *member to the last part of
+ * key. Makes the object if it does not exist. Returns NULL on error. */
 static json_t *object_of_key(json_t *config, const char *key, const char **member,
 			     struct error *err)
 {

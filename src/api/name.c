@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Names of workspaces and variables: which names are allowed, and random names. */
+/* Checks names of workspaces and variables, and makes random names. */
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>

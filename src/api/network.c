@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The network of a workspace, as it was prepared and as it is while the workspace runs. */
+/* Tells the network of a workspace: as it was prepared, and as it is while the workspace runs. */
 #include <string.h>
 
 #include "api/api.h"
@@ -32,7 +32,8 @@ static json_t *prepared(const struct workspace *ws, struct error *err)
 	return steal_ptr(&block);
 }
 
-/* Puts the addresses of the running machine, and beside them the detail, which is no address. */
+/* Puts the addresses of the running machine as "runtime". The detail is no address, so it is put
+ * beside "runtime". */
 static int put_runtime(const struct workspace *ws, json_t *out, struct error *err)
 {
 	json_auto_t *runtime = workspace_read(ws, "runtime.json", err);
@@ -50,8 +51,8 @@ static int put_runtime(const struct workspace *ws, json_t *out, struct error *er
 	return json_put(out, "runtime", steal_ptr(&block), err);
 }
 
-/* Returns whether the addresses are in use. In quarantine the machine lives, but nothing is reached
- * at its former addresses. */
+/* Returns whether the addresses are in use. A machine in quarantine lives, but cannot be reached at
+ * its addresses. */
 static bool is_in_use(const struct workspace *ws, const json_t *response)
 {
 	const char *state = json_text(json_object_get(response, "event"), "state", NULL);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Changes the network of a running workspace by its live supervisor. The live supervisor may bind
- * nothing. So the socket of a new published port is made here, with the rights of the caller. */
+/* Changes the network of a running workspace. The live supervisor makes the change. It may not bind
+ * sockets, so this process binds the socket of a new published port, with the rights of the caller.
+ */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -19,7 +20,7 @@
 #include "store/port_holder.h"
 #include "store/record_digest.h"
 
-/* Returns the port in the form of the contract, with its host. */
+/* Returns the published port in the form of the contract, which always has a host. */
 static json_t *canonical_forward(const char *word, struct error *err)
 {
 	json_auto_t *given = channels_forward(word, err);
@@ -32,7 +33,7 @@ static json_t *canonical_forward(const char *word, struct error *err)
 	return json_incref(json_array_get(json_object_get(decoded, "portForwards"), 0));
 }
 
-/* Parses [HOST:]HOSTPORT as if it led to some port. */
+/* Parses [HOST:]HOSTPORT, and returns it as a published port with some port of the guest. */
 static json_t *forward_to_end(const char *word, struct error *err)
 {
 	char whole[96];
@@ -70,15 +71,15 @@ int microagent_check_network_change(enum microagent_network_change change, const
 	return what ? 0 : -1;
 }
 
-/* Returns the deadline of a change. */
+/* Returns the deadline of a change, on clock_mono_ns(). */
 static uint64_t change_deadline(void)
 {
 	return clock_mono_ns() +
 	       (limit_get(LIMIT_CONTROL_REQUEST_MS) + limit_get(LIMIT_PUBLISH_MS)) * NS_PER_MS;
 }
 
-/* Returns workspace.json as the live supervisor will record it, as a new reference. Returns NULL
- * without an error if the live supervisor will refuse the change and say why. */
+/* Returns workspace.json as the live supervisor will write it, as a new reference. Returns NULL
+ * without an error if the live supervisor will refuse the change: its answer then says why. */
 static json_t *changed_record(const struct workspace *ws, const json_t *request, struct error *err)
 {
 	json_auto_t *record = workspace_read_accepted(ws, "workspace.json", err);
@@ -91,8 +92,9 @@ static json_t *changed_record(const struct workspace *ws, const json_t *request,
 	return json_put(config, "network", network, err) < 0 ? NULL : steal_ptr(&record);
 }
 
-/* Asks the live supervisor for the change. It writes the record and may have been taken over, so
- * the record that it may write is announced first. */
+/* Asks the live supervisor for the change. The live supervisor itself writes the new record. A
+ * guest may have taken over the live supervisor, so the digest of the expected record is announced
+ * first, and no other new record is accepted. */
 static int ask_change(const struct open_workspace *existing, const json_t *request, int listener,
 		      json_t **answer, struct error *err)
 {
@@ -108,15 +110,14 @@ static int ask_change(const struct open_workspace *existing, const json_t *reque
 	if ((changed && record_digest_announce(ws, "workspace.json", changed, err) < 0) ||
 	    control_ask_passing(ws->fd, request, listener, change_deadline(), answer, err) < 0)
 		return -1;
-	/* If this cannot be written, the previous record is accepted as well until the next start.
-	 */
+	/* If this fails, the previous record is also accepted until the next start. */
 	if (changed)
 		(void)record_digest_settle(ws, "workspace.json", changed, NULL);
 	return 0;
 }
 
-/* Says why the port is not available. The workspace itself may hold the port, and then it is not to
- * be stopped for that. */
+/* Sets the error for a port that is not available. If the workspace itself publishes the port, the
+ * error says so: the user must not stop the workspace for it. */
 static int explain_taken(const struct workspace *ws, const json_t *wanted, const struct error *why,
 			 struct error *err)
 {
@@ -137,7 +138,8 @@ static int explain_taken(const struct workspace *ws, const json_t *wanted, const
 	return error_reason(err, REASON_PORT_PUBLISHED, subject);
 }
 
-/* Puts the workspace's name in front of the live supervisor's message, which says only "it". */
+/* Puts the name of the workspace in front of the live supervisor's message, which says only "it".
+ */
 static int name_workspace(const struct workspace *ws, struct error *why, struct error *err)
 {
 	char name[KIND_NAME_ROOM], subject[sizeof(err->subject)];
@@ -168,7 +170,8 @@ int microagent_change_network(struct microagent *agent, const char *name,
 			    changes[change].key, what);
 	if (!request)
 		return error_errno(err, ENOMEM, "network");
-	/* The error that the workspace does not run comes before errors about the port. */
+	/* If the workspace does not run, the caller gets this error, and not an error about the
+	 * port. */
 	if (explain_must_run(&existing.ws, err) < 0)
 		return -1;
 	if (change == MICROAGENT_NETWORK_PUBLISH) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tells a waiting caller whether the machine of its command is paused. The workspace's event says
- * so, and each new event replaces the file.
+ * Tells a waiting caller whether the machine of its command is paused. The event of the workspace
+ * says so. A new event replaces the file event.json.
  */
 #include <unistd.h>
 
@@ -11,7 +11,8 @@
 #include "base/cleanup.h"
 #include "base/platform/dir_watch.h"
 
-/* If no more watches are available, a pause is not told, but found when a signal arrives. */
+/* Begins to watch for new events and returns the descriptor. Returns -1 if the system has no more
+ * watches: a pause is then noticed only when a signal arrives. */
 int pause_watch(void *data)
 {
 	struct pause *pause = data;

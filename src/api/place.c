@@ -10,13 +10,13 @@
 #include "base/json.h"
 #include "base/path.h"
 
-/* The kinds of mounts in a guest, by the lists of the config. */
+/* The kinds of mounts in a guest. The config has a list for each kind. */
 enum mount_kind { MOUNT_DISK, MOUNT_BUNDLE, MOUNT_SHARE };
 
 struct found {
 	enum mount_kind kind;
-	const json_t *item; /* NULL: the root disk */
-	size_t len;	    /* length of its mountpoint */
+	const json_t *item; /* the mount's element in its list; NULL: the root disk */
+	size_t len;	    /* length of the mountpoint in bytes */
 };
 
 void place_free(struct place *place)
@@ -34,7 +34,7 @@ static bool place_is_below(const char *path, const char *mountpoint, size_t len)
 	       (path[len] == '/' || path[len] == '\0');
 }
 
-/* Looks for the mountpoint that path is below. The longest one counts. */
+/* Finds the mount on which path lies. If several mountpoints fit, the longest one counts. */
 static void place_look_in(const json_t *list, enum mount_kind kind, const char *path,
 			  struct found *found)
 {

@@ -19,7 +19,8 @@
 
 /* --- the directory --------------------------------------------------------------------------- */
 
-/* Removes what a killed reader left. Its machine ends with it, which may take a moment. */
+/* Removes the directory of a reader that was killed. Its machine ends too, but possibly a moment
+ * later, so this function waits for that. */
 static int reader_remove_left(struct reader *reader, struct error *err)
 {
 	struct workspace earlier;
@@ -57,7 +58,8 @@ int reader_hold(struct reader *reader, const struct open_workspace *existing, st
 	uint64_t deadline = limit_deadline(LIMIT_ENDING_MS);
 	auto_lease struct lease lease = LEASE_NONE;
 
-	/* An earlier reader's machine may still be ending. lease_take() reports other holders. */
+	/* The machine of an earlier reader may still be ending. If something else holds the lease,
+	 * lease_take() reports it. */
 	(void)lease_wait_free(&existing->ws, deadline, NULL);
 	if (lease_take(&existing->ws, &lease, err) < 0)
 		return -1;
@@ -70,8 +72,8 @@ int reader_hold(struct reader *reader, const struct open_workspace *existing, st
 void reader_end(struct reader *reader)
 {
 	supervisor_run_free(&reader->supervisor);
-	/* The machine's last process may end a moment after its report. The next reader must not
-	 * meet it. */
+	/* The machine's last process may end a moment after the supervisor's report. The next
+	 * reader must not find that process still alive. */
 	if (reader->held)
 		(void)lease_wait_free(reader->held, limit_deadline(LIMIT_KILL_MS), NULL);
 	if (reader->ws.id) {
@@ -89,8 +91,9 @@ void reader_end(struct reader *reader)
 
 /* --- the machine ----------------------------------------------------------------------------- */
 
-/* Puts the host's newest kernel, whose init is of our present version and reads the disk of any
- * architecture. Without it, puts the kernel that the workspace itself boots from. */
+/* Puts a kernel into the config: the newest one of the cache for this host. Its init has the
+ * version of this program, and can read the disk of any architecture. If the cache has none, puts
+ * the kernel of the workspace. */
 static int put_kernel(json_t *config, const json_t *recorded, struct error *err)
 {
 	static const char *const keys[] = {"kernelPath", "initrdPath", "architecture"};
@@ -114,7 +117,7 @@ static json_t *make_reader_config(const struct reader *reader, const json_t *rec
 {
 	json_auto_t *config = json_object();
 	const json_t *accelerator = json_object_get(recorded, "accelerator");
-	/* The supervisor of a reader follows no links. */
+	/* The supervisor of a reader follows no links, so links in the path are resolved here. */
 	struct error why = {0};
 	autofree char *end = disk->direct ? NULL : disk_file_end(disk->path, &why);
 
@@ -153,7 +156,7 @@ int reader_boot(struct reader *reader, const json_t *config, const struct reader
 	if (foreground_boot(reader->agent, request, option, false, -1, &reader->supervisor, err) ==
 	    0)
 		return 0;
-	/* Nobody knows the reader by its name, so the error names the workspace. */
+	/* The user does not know the reader's name, so the error names the workspace. */
 	if (err && strcmp(err->subject, READER_NAME) == 0) {
 		snprintf(name, sizeof(name), "%.*s", (int)kind_name_length(reader->of->id),
 			 reader->of->id);

@@ -8,7 +8,8 @@
 #include "base/json.h"
 #include "base/platform/system.h"
 
-/* Returns the backend by the last event of the workspace. */
+/* Returns the backend that the last event of the workspace names. Returns the default backend if
+ * there is no such event. */
 const struct contract_backend *request_backend_of(const struct microagent *agent,
 						  const struct workspace *ws)
 {
@@ -47,7 +48,7 @@ static json_t *identity_new(const struct microagent *agent, const char *name, st
 
 	if (random_bytes(bytes, sizeof(bytes), err) < 0)
 		return NULL;
-	/* The id names the request in events and logs. */
+	/* Events and logs name the request by this id. */
 	snprintf(id, sizeof(id), "req-%02x%02x%02x%02x%02x%02x%02x%02x", bytes[0], bytes[1],
 		 bytes[2], bytes[3], bytes[4], bytes[5], bytes[6], bytes[7]);
 	if (json_put_string(identity, "requestID", id, err) < 0 ||
@@ -120,8 +121,8 @@ int request_call_with(const struct microagent *agent, const char *const *options
 		.apart = agent->apart,
 		.handed = agent->handed,
 		.nhanded = agent->nhanded,
-		/* A prepare may hash for a long time, and is of no use when this process is killed.
-		 */
+		/* A prepare can hash for a long time. Its result is useless if this process is
+		 * killed, so it ends with this process. */
 		.bound = strcmp(command, "prepare") == 0,
 	};
 	json_auto_t *request = request_new(agent, command, name, config, err);
@@ -135,7 +136,7 @@ int request_call_with(const struct microagent *agent, const char *const *options
 	path = request_supervisor(agent, request, err);
 	if (!path)
 		return -1;
-	/* No caller gives an option of its own to one of these commands. */
+	/* `options` is NULL here: no caller gives options to these commands. */
 	if (agent->keep_quarantined &&
 	    (strcmp(command, "kill") == 0 || strcmp(command, "delete") == 0))
 		options = keeping;

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Runs one machine for one command:
+ * Runs one machine for one command. The steps:
  *
- *   make the directory and the disk -> start the supervisor's foreground `run` -> its event
- *   "running" -> dial the agent, attach to the workload, move bytes -> the exit -> close -> the
- *   supervisor has the guest powered off, removes the workspace and answers
+ *   1. This process makes the directory and the disk, and starts the supervisor's foreground `run`.
+ *   2. The supervisor sends the event "running".
+ *   3. This process dials the agent, attaches to the workload and moves bytes.
+ *   4. The workload exits, and this process closes the connection.
+ *   5. The supervisor has the guest powered off, removes the workspace and answers.
  *
- * If anything fails or the caller cancels, this process cuts the lifeline. The supervisor then ends
+ * If a step fails or the caller cancels, this process cuts the lifeline. The supervisor then ends
  * the machine and cleans up, and this process waits for the supervisor. If this process is killed,
  * the kernel cuts the lifeline.
  */
@@ -35,13 +37,15 @@ struct run {
 	bool has_outcome;
 };
 
-/* Every signal is a cancel while no command can take it. */
+/* Returns the descriptor by which the caller cancels. While no command runs that could receive a
+ * signal, every signal is a cancel. */
 static int run_cancel_fd(const struct run *run)
 {
 	return run->streams->signals ? run->streams->signals->fd : run->streams->cancel;
 }
 
-/* Waits. Returns 1 if the supervisor has sent something, 0 if the caller cancels. */
+/* Waits for the supervisor. Returns 1 if the supervisor has sent something, 0 if the caller
+ * cancels, -1 with an error. */
 static int run_wait_event(const struct run *run, struct error *err)
 {
 	for (;;) {
@@ -58,8 +62,9 @@ static int run_wait_event(const struct run *run, struct error *err)
 	}
 }
 
-/* Waits for the guest. Returns 1 if it is ready, 0 if the caller cancelled; -1 with ERR_UNAVAILABLE
- * if it will never be ready, and the supervisor's answer says why. */
+/* Waits until the guest is ready. Returns 1 if it is ready, 0 if the caller has cancelled. Returns
+ * -1 with ERR_UNAVAILABLE if the guest will never be ready: the supervisor's answer then says why.
+ */
 static int run_wait_running(struct run *run, struct error *err)
 {
 	for (;;) {
@@ -73,7 +78,8 @@ static int run_wait_running(struct run *run, struct error *err)
 				return got;
 			continue;
 		}
-		/* A workspace that has an event is recorded, and no longer in the making. */
+		/* The first event shows that the supervisor has recorded the workspace, so the
+		 * marks of the making are removed. */
 		if (got > 0)
 			creation_done(&run->made);
 		if (got < 0 ||
@@ -103,7 +109,7 @@ static int run_workload(struct run *run, int64_t timeout_seconds, struct error *
 	return result;
 }
 
-/* Follows the machine from its first event to the end of the streams. */
+/* Follows the machine from its first event until the streams have ended. */
 static int run_follow(struct run *run, int64_t timeout_seconds, struct error *err)
 {
 	int got = run_wait_running(run, err);
@@ -125,7 +131,7 @@ static int run_follow(struct run *run, int64_t timeout_seconds, struct error *er
 	return run_workload(run, timeout_seconds, err);
 }
 
-/* Returns whether the error says that the guest is gone or ending, with its socket. */
+/* Returns whether the error says that the connection was lost: the guest has ended or is ending. */
 static bool run_is_lost(const struct error *err)
 {
 	return err->code == ERR_UNAVAILABLE || err->code == ERR_NOT_FOUND ||
@@ -136,9 +142,9 @@ static bool run_is_lost(const struct error *err)
 static int run_finish(struct run *run, struct error *err)
 {
 	uint64_t halting_ms = run->options->keep ? limit_get(LIMIT_HALT_MS) : 0;
-	/* The deadline is later than those of a supervisor whose command has ended. It is for a
-	 * supervisor that is stuck: the signal that must end everything may have gone to the
-	 * command. */
+	/* This deadline is later than all deadlines of the supervisor after the end of a command.
+	 * It bounds the wait for a supervisor that is stuck, since the signal that should end
+	 * everything may have gone to the command. */
 	const struct supervisor_wait wait = {
 		.fn = run->agent->wait_fn,
 		.data = run->agent->wait_data,
@@ -150,8 +156,8 @@ static int run_finish(struct run *run, struct error *err)
 	struct error why = {0};
 	int code;
 
-	/* A machine that died says why in a moment. A machine that lives on without its connection
-	 * is ended. */
+	/* If the connection was lost, the supervisor may soon report why the machine ended. If it
+	 * reports nothing, the machine is alive without its connection, and is ended. */
 	if (!run->has_outcome)
 		fd_wait(run->supervisor.answer, POLLIN, limit_deadline(LIMIT_LOST_MS), NULL);
 	if (!run->has_outcome || run->outcome.end != MICROAGENT_EXITED)
@@ -159,8 +165,8 @@ static int run_finish(struct run *run, struct error *err)
 	answer = supervisor_run_finish(&run->supervisor, &wait, &code, &why);
 	if (run->has_outcome)
 		return 0;
-	/* The supervisor's last answer explains a lost connection. An error of another kind is our
-	 * own, and this process ended the machine. */
+	/* If the connection was lost, the supervisor's last answer says why. After any other error
+	 * this process itself has ended the machine, so the error stays as it is. */
 	if (!err || !run_is_lost(err))
 		return -1;
 	detail = json_text(json_object_get(answer, "event"), "detail", NULL);
@@ -206,15 +212,16 @@ static int run_made(struct run *run, const struct microagent_spec *spec,
 		error_copy(err, &why);
 	if (result == 0)
 		*outcome = run->outcome;
-	/* The supervisor removes a workspace that it has taken over. A refused workspace still
-	 * exists. */
+	/* The supervisor removes a workspace that it has recorded. If it has refused the workspace,
+	 * the workspace still exists and is removed here. */
 	if (!run->options->keep || !is_recorded(&run->made.ws))
 		creation_undo(&run->made);
 	creation_free(&run->made);
 	return result;
 }
 
-/* Makes the workspace under the given name, or under a random name that is still free. */
+/* Makes the workspace under the given name. Without a name, tries random names until one is free.
+ */
 static int run_begin(struct run *run, const struct microagent_spec *spec, char made_up[NAME_ROOM],
 		     struct error *err)
 {

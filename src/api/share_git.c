@@ -29,9 +29,9 @@ void share_git_free(struct share_git *git)
 
 /* --- what the files of git say ---------------------------------------------------------------- */
 
-/* Reads the first line of the regular file dir/name into *line, which the caller frees. *line stays
- * NULL if there is no such file. ERR_INVALID: the file has another name too, so its words may be
- * those of another worktree. */
+/* Reads the first line of the regular file dir/name into *line. The caller frees *line. *line stays
+ * NULL if there is no such file. ERR_INVALID: the file has more than one name (hard links), so its
+ * contents may be those of another worktree. */
 static int read_line(const char *dir, const char *name, char **line, struct error *err)
 {
 	autobuf struct buf text = BUF_INIT(LINE_MAX_BYTES);
@@ -62,8 +62,8 @@ static int read_line(const char *dir, const char *name, char **line, struct erro
 	return 0;
 }
 
-/* Returns the host's path without links for the path `said` in the directory `from`; NULL if it
- * leads nowhere. The caller frees it. */
+/* Returns the host's path, without links, of the path `said` relative to the directory `from`.
+ * Returns NULL if the path leads nowhere. The caller frees the result. */
 static char *follow(const char *from, const char *said)
 {
 	autofree char *whole = *said == '/' ? strdup(said) : path_join(from, said, NULL);
@@ -71,7 +71,8 @@ static char *follow(const char *from, const char *said)
 	return whole ? realpath(whole, NULL) : NULL;
 }
 
-/* Returns the length of the path of the directory that holds both; 0 if that is the root. */
+/* Returns the length of the path of the nearest directory that is above both a and b. The length is
+ * 0 if this directory is the root. */
 static size_t shared_length(const char *a, const char *b)
 {
 	size_t len = 0;
@@ -84,8 +85,9 @@ static size_t shared_length(const char *a, const char *b)
 	}
 }
 
-/* Returns `to` relative to the directory `from`, as `git worktree add --relative-paths` writes it:
- * the shortest way up, then down. Both are without links. The caller frees the path. */
+/* Returns the path `to` relative to the directory `from`, in the form of `git worktree add
+ * --relative-paths`: first the shortest way up, then the way down. Both paths must be without
+ * links. The caller frees the result. */
 static char *relative_path(const char *from, const char *to)
 {
 	autobuf struct buf out = BUF_INIT(0);
@@ -99,8 +101,8 @@ static char *relative_path(const char *from, const char *to)
 	return buf_steal_string(&out, NULL);
 }
 
-/* Returns whether `said`, in the directory `from`, is what git writes for `path`. Every other form
- * has a link or a "..", by which it could lead elsewhere in the guest or at another time. */
+/* Returns whether `said` is what git writes in the directory `from` for `path`. A text of any other
+ * form has a link or a "..", so it could lead to another place in the guest, or later. */
 static bool is_as_git_writes(const char *said, const char *from, const char *path)
 {
 	autofree char *relative = relative_path(from, path);
@@ -108,8 +110,8 @@ static bool is_as_git_writes(const char *said, const char *from, const char *pat
 	return strcmp(said, path) == 0 || (relative && strcmp(said, relative) == 0);
 }
 
-/* Returns the common directory for gitdir; NULL if gitdir is not of the form
- * <common>/worktrees/<name>, where git keeps the files of one worktree. The caller frees the path.
+/* Returns the common directory of gitdir. git keeps the files of one worktree in
+ * <common>/worktrees/<name>. Returns NULL if gitdir has another form. The caller frees the result.
  */
 static char *common_of(const char *gitdir)
 {
@@ -126,8 +128,9 @@ static char *common_of(const char *gitdir)
 /* --- whether the repository says the same ----------------------------------------------------- */
 
 /* Checks that the repository itself leads back to this worktree and to the common directory. git
- * writes both ways absolute or both relative. So a guest that has the worktree alone cannot choose,
- * by another form of .git, where it gets the repository. */
+ * writes the paths in both directions either absolute or relative. This is checked too, so that a
+ * guest which has only the worktree cannot choose, by another form of .git, where it gets the
+ * repository. */
 static bool leads_back(const char *real, const char *gitdir, bool absolute)
 {
 	autofree char *back = NULL;
@@ -147,8 +150,8 @@ static bool has_type(const char *dir, const char *name, mode_t type)
 	return path && lstat(path, &st) == 0 && (st.st_mode & S_IFMT) == type;
 }
 
-/* Returns whether the directory is a repository, by gitrepository-layout(5). A directory that
- * merely has a directory called worktrees is none. */
+/* Returns whether the directory is a repository (gitrepository-layout(5)). The common directory
+ * could else be any directory that has a subdirectory called worktrees. */
 static bool is_repository(const char *dir)
 {
 	return has_type(dir, "HEAD", S_IFREG) && has_type(dir, "objects", S_IFDIR) &&
@@ -157,8 +160,8 @@ static bool is_repository(const char *dir)
 
 /* --- where the guest is to have it ------------------------------------------------------------ */
 
-/* Returns the path of `said`, as git writes it, in a guest that has the worktree at `mountpoint`.
- * The root of a guest is its own parent, like every root. The caller frees the path. */
+/* Returns the path to which `said` leads in a guest that has the worktree at `mountpoint`. `said`
+ * is as git writes it. A ".." in the root stays in the root. The caller frees the result. */
 static char *path_in_guest(const char *mountpoint, const char *said, struct error *err)
 {
 	autofree char *dir = path_clean(mountpoint, err);
@@ -172,8 +175,8 @@ static char *path_in_guest(const char *mountpoint, const char *said, struct erro
 	return path_join(*dir ? dir : "/", said, err);
 }
 
-/* Returns whether the place belongs to a guest's own system. A mount there would make the guest's
- * root run the repository's files. */
+/* Returns whether the place belongs to a guest's own system. If the repository were mounted there,
+ * the guest's root would run the repository's files. */
 static bool is_system_place(const char *place)
 {
 	static const char *const trees[] = {"/bin",   "/boot",	"/dev",	   "/etc",  "/lib",
@@ -208,9 +211,9 @@ int share_git_find(const char *dir, const char *mountpoint, struct share_git *ou
 	autofree char *real = realpath(dir, NULL);
 	autofree char *gitdir = real ? follow(real, said) : NULL;
 	if (!gitdir)
-		return 0; /* git does not work on the host either */
-	/* The guest has this directory, or could have made it, so the directory proves nothing
-	 * about others. */
+		return 0; /* git does not work in this worktree on the host either */
+	/* The guest has this directory, so the guest could have made its contents. It does not
+	 * prove that other directories belong to the worktree. */
 	if (path_is_below(gitdir, real))
 		return 0;
 	if (!is_as_git_writes(said, real, gitdir))
@@ -226,8 +229,8 @@ int share_git_find(const char *dir, const char *mountpoint, struct share_git *ou
 			err, ERR_INVALID,
 			"%.200s/.git leads to %.200s, where no repository has this worktree: the repository is not shared; share the directory that holds both, as for a submodule, or the repository itself",
 			dir, said);
-	/* An absolute path is the host's own, and the host's system directories are never shared.
-	 */
+	/* An absolute path is the same on the host, and the system directories of the host are
+	 * never shared. */
 	if (*said != '/' && is_system_place(place))
 		return error_set(
 			err, ERR_INVALID,
@@ -239,7 +242,7 @@ int share_git_find(const char *dir, const char *mountpoint, struct share_git *ou
 
 /* --- beside the other shares ------------------------------------------------------------------ */
 
-/* Returns whether the guest has the common directory at its place by this share. */
+/* Returns whether this share already puts the common directory at its place in the guest. */
 static bool is_part_of(const struct share_git *git, const json_t *share)
 {
 	autofree char *dir = realpath(json_text(share, "path", ""), NULL);
@@ -250,8 +253,8 @@ static bool is_part_of(const struct share_git *git, const json_t *share)
 	       strcmp(git->common + strlen(dir), git->place + len) == 0;
 }
 
-/* Returns whether a share has the common directory already. Two worktrees of one repository need it
- * once, and a shared main checkout has it. */
+/* Returns whether one of the shares already contains the common directory. This is so for two
+ * worktrees of one repository, and if the main checkout is shared. */
 static bool is_there(const json_t *shares, const struct share_git *git)
 {
 	const json_t *share;
@@ -265,9 +268,9 @@ static bool is_there(const json_t *shares, const struct share_git *git)
 	return false;
 }
 
-/* Checks that no directory holds the other. Otherwise a guest could write to the files that the
- * host relies on: it could make the name of the common directory lead elsewhere, or could have
- * written the files that made it look like a common directory. */
+/* Checks that neither of the two directories contains the other. Otherwise a guest could write to
+ * files that the host relies on: it could make the path of the common directory lead to another
+ * directory, or could have written the files by which the host recognizes the common directory. */
 static int check_apart(const struct spot *common, const char *path, const struct mountinfo *mounts,
 		       struct error *err)
 {
@@ -320,14 +323,14 @@ static json_t *common_share(json_t *share, const struct share_git *git, size_t n
 	snprintf(tag, sizeof(tag), "git-%zu", number);
 	if (json_put_string(own, "tag", tag, err) < 0)
 		return NULL;
-	/* git replaces the files in its common directory under a lock file, and reads them under
-	 * that lock. A guest that cached names would read there what the host has replaced
-	 * meanwhile, and undo the change. */
+	/* git replaces a file in its common directory while it holds a lock file, and reads the
+	 * file under this lock. A guest with a cache of names could read the old file after the
+	 * host has replaced it, and then undo the host's change. */
 	if (!json_object_get(own, "cache") && !json_object_get(own, "timeoutSeconds") &&
 	    json_put_string(own, "cache", "none", err) < 0)
 		return NULL;
-	/* The directory of this path was checked. A guest that has a directory above it could put a
-	 * link there afterwards. */
+	/* The directory at this path was checked. A guest that can write to a directory above it
+	 * could put a link there afterwards. So no link is followed when the path is opened. */
 	if (json_put(own, "direct", json_true(), err) < 0 ||
 	    json_put_string(own, "mountpoint", git->place, err) < 0)
 		return NULL;

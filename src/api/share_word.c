@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Paths may hold colons, so the word is read from its end. */
+/* Parses the word for a shared directory. A path may contain a colon, so the word is parsed from
+ * its end. */
 #include "api/share_word.h"
 
 #include <errno.h>
@@ -71,9 +72,10 @@ int share_word_parse(const char *word, struct share_word *out, struct error *err
 			word);
 	cut.dir = cut.text;
 	cut.mountpoint = mountpoint ? mountpoint : SHARE_PLACE;
-	/* The config checks the values of options. */
+	/* The values of options are checked when the config is decoded. */
 	while ((option = strsep(&options, ","))) {
-		const char *said = word + (option - cut.text); /* with its value */
+		const char *said = word + (option - cut.text); /* the option with its value, for
+							        * the message */
 
 		if (take_share_option(option, &cut) < 0)
 			return error_set(

@@ -24,8 +24,8 @@ int stream_run(const struct workspace *ws, struct connection *connection, struct
 	       struct error *err)
 {
 	const struct microagent_terminal *terminal = call->exec ? call->exec->terminal : NULL;
-	/* A call that can go on without a connection is not requested before there is one: a dial
-	 * that fails must have begun nothing. */
+	/* A call that can be resumed is requested only after the connection has been made: if the
+	 * dial fails, no command must have been started. */
 	struct buf *first = calls_can_resume(&connection->calls) ? NULL : &connection->calls.out;
 	struct pause pause;
 	const struct pump_guest guest = {.dial = redial,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The helper has the connection for itself. The agent hands the connection over, so bytes pass
- * neither through the agent's frames nor through a pipe.
+ * Transfers files by the helper in the guest. The agent hands its connection over to the helper. So
+ * the bytes pass neither through the agent's frames nor through a pipe.
  */
 #include "api/transfer.h"
 
@@ -39,8 +39,8 @@ static int cancel_of(const struct transfer *transfer)
 	return options && options->cancel > 0 ? options->cancel : -1;
 }
 
-/* Waits until fd has something to read. ERR_TIMEOUT: the deadline passed; ERR_UNAVAILABLE: the copy
- * was cancelled. */
+/* Waits until fd can be read. ERR_TIMEOUT: the deadline has passed. ERR_UNAVAILABLE: the copy was
+ * cancelled. */
 static int wait_for_word(const struct transfer *transfer, int fd, uint64_t deadline,
 			 struct error *err)
 {
@@ -58,7 +58,7 @@ static int wait_for_word(const struct transfer *transfer, int fd, uint64_t deadl
 	return slots[1].revents ? error_set(err, ERR_UNAVAILABLE, "cancelled") : 0;
 }
 
-/* Receives the agent's first message. `in` has the first byte of it. */
+/* Receives the first message of the agent. `in` already has the first byte of this message. */
 static int receive_message(const struct transfer *transfer, int fd, struct buf *in,
 			   uint64_t deadline, struct error *err)
 {
@@ -80,8 +80,8 @@ static int receive_message(const struct transfer *transfer, int fd, struct buf *
 	return got;
 }
 
-/* Makes an error of what the agent itself says instead of the helper: why there will be no helper.
- */
+/* Sets an error from the agent's message, which arrives instead of the helper's first byte. The
+ * message says why the helper was not started. */
 static int hear_agent(const struct transfer *transfer, int fd, uint8_t first, uint64_t deadline,
 		      struct error *err)
 {
@@ -104,8 +104,8 @@ static int hear_agent(const struct transfer *transfer, int fd, uint8_t first, ui
 	return -1;
 }
 
-/* Asks the agent for the helper on a separate connection, and waits until the helper has started.
- */
+/* Dials the agent on a separate connection, asks for the helper, and waits until the helper has
+ * started. Returns the connection. */
 static int call_helper(const struct transfer *transfer, const char *const *command,
 		       struct error *err)
 {
@@ -152,8 +152,8 @@ static struct tree_line make_line(const struct transfer *transfer, int fd)
 	};
 }
 
-/* A paused machine is silent too. The error says then that the machine is paused, which is more
- * useful. */
+/* Changes the error for a guest that is silent. If the machine is paused, the error says so, which
+ * is more useful. Returns status. */
 static int explain_silence(const struct transfer *transfer, int status, struct error *err)
 {
 	if (status == 0 || !err || err->code != ERR_TIMEOUT)
@@ -166,7 +166,7 @@ static int explain_silence(const struct transfer *transfer, int status, struct e
 	return status;
 }
 
-/* Names this host by a digest: machine-id(5) asks that the id itself is not shown. */
+/* Writes a digest that names this host. machine-id(5) demands that the id itself is not shown. */
 static void name_maker(char out[SHA256_TEXT])
 {
 	uint8_t digest[SHA256_BYTES];
@@ -182,8 +182,8 @@ static void name_maker(char out[SHA256_TEXT])
 	out[TREE_MAKER] = '\0';
 }
 
-/* Adds the reason to an error that says that the guest refused something to a user who is not root.
- * An error with a number is this host's. */
+/* Adds the reason to an error which says that the guest has denied something, if the user is not
+ * root. An error with an errno value comes from this host and is not changed. */
 static int explain_denied(const struct transfer *transfer, int status, struct error *err)
 {
 	const char *user = transfer->user ? transfer->user : "";
@@ -257,8 +257,8 @@ static int check_type(const char *type, struct error *err)
 			 type);
 }
 
-/* Checks the exact bytes of a name that is no text. Without them two names could not be told apart.
- */
+/* Checks nameBase64, which has the exact bytes of a name that is not UTF-8. Without these bytes two
+ * names could look the same. */
 static int check_exact_name(const char *exact, struct error *err)
 {
 	autobuf struct buf name = BUF_INIT(NAME_MAX);
@@ -273,7 +273,8 @@ static int check_exact_name(const char *exact, struct error *err)
 	return 0;
 }
 
-/* Checks an entry from the guest. Only values of the expected form are passed on. */
+/* Checks an entry of a listing from the guest. Returns a new entry with only the values that have
+ * the expected form. */
 static json_t *checked_entry(const json_t *line, struct error *err)
 {
 	static const struct {
@@ -316,7 +317,8 @@ static int bad_listing(struct error *err)
 	return error_prefix(err, "bad listing from the guest");
 }
 
-/* Takes a line of a listing. Returns 1 at the end, 0 if an entry was added; -1 with an error. */
+/* Handles one line of a listing. Returns 0 if the line was an entry, which was added, 1 if it was
+ * the last line, -1 on error. */
 static int take_listing_line(const char *text, size_t len, json_t *entries, struct error *err)
 {
 	json_auto_t *line = json_load_strict(text, len, err);

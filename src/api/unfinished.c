@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Directories that are not finished. Between mkdir and the supervisor's first record there is a
- * directory with a clone of the image in it, and nothing lists it. A clone can take seconds, and a
- * process that is killed meanwhile cannot clean up. So a maker leaves a mark and holds a lock on
- * it, which ends with the process. The maker of the next workspace removes directories whose marks
- * are not locked.
+ * Removes workspaces that were never finished. Before the supervisor writes its first record, there
+ * is only a directory with a clone of the image, and no list shows it. Making the clone can take
+ * seconds, and a process that is killed meanwhile cannot clean up. So the maker makes a mark, and
+ * locks it. The lock ends with the process. The maker of the next workspace removes each directory
+ * whose mark is not locked.
  *
- * The locked marks are in one place, .locks/.making/<id>, and each is set before its directory is
- * made. So finding the abandoned ones costs the same however many workspaces there are. A second
- * mark, a file in the directory itself, says that the directory may be removed. This is needed
- * because the first mark may also belong to a maker that found its name taken by something else.
- * Directories without the second mark are never touched, whatever they hold.
+ * The marks are files in one place, .locks/.making/<id>. Each mark is made before its directory. So
+ * finding the abandoned marks takes the same time however many workspaces there are. A second mark,
+ * a file in the directory itself, says that the directory may be removed. This mark is needed
+ * because the first mark may also belong to a maker that found its name taken by something else. A
+ * directory without the second mark is never touched unless it is empty.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -38,19 +38,20 @@ static int open_marks(const struct state_dir *dir, struct error *err)
 	return fd < 0 ? error_errno(err, errno, "%s/" MARKS, dir->path) : fd;
 }
 
-/* Makes a mark and locks it before it gets its name. Otherwise a sweep that came in between would
- * take it for abandoned. */
+/* Makes a mark. The mark is locked before it gets its name. Otherwise a sweep between these two
+ * steps would take the mark for an abandoned one. */
 static int link_locked(int marks, const char *id)
 {
 	autoclose int fd = file_open_nameless(marks, O_RDWR);
 
-	/* On a file system without such files there is a moment without the lock. */
+	/* On a file system without nameless files, the mark exists for a moment without its lock.
+	 */
 	if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) < 0)
 		return openat(marks, id, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 	return file_give_name(fd, marks, id) < 0 ? -1 : steal_fd(&fd);
 }
 
-/* Opens the existing mark, or makes a new one. Returns -1 with errno. */
+/* Opens the existing mark, or makes a new one. Returns a descriptor, or -1 with errno set. */
 static int open_mark(int marks, const char *id)
 {
 	int fd;
@@ -63,7 +64,7 @@ static int open_mark(int marks, const char *id)
 	return fd;
 }
 
-/* An attempt fails because another process finished meanwhile. All attempts fail only where no mark
+/* One attempt fails if another process has just removed its mark. All attempts fail only if no mark
  * can be made. */
 #define ATTEMPTS 1000
 
@@ -74,7 +75,8 @@ int unfinished_mark(const struct state_dir *dir, const char *id, struct error *e
 		autoclose int marks = open_marks(dir, &why);
 		autoclose int fd = marks < 0 ? -1 : open_mark(marks, id);
 
-		/* The last mark was removed, and the directory with it. */
+		/* Another process has removed the last mark, and then the directory of the marks.
+		 */
 		if (marks < 0 ? why.errnum == ENOENT : fd < 0 && errno == ENOENT)
 			continue;
 		if (marks < 0)
@@ -118,7 +120,7 @@ int unfinished_unmark(const struct state_dir *dir, const char *id, struct error 
 	}
 	if (unlinkat(dir->fd, mark, 0) < 0 && errno != ENOENT)
 		return error_errno(err, errno, "%s/%s", dir->path, mark);
-	unlinkat(dir->fd, MARKS, AT_REMOVEDIR); /* if it was the last one */
+	unlinkat(dir->fd, MARKS, AT_REMOVEDIR); /* fails unless this was the last mark */
 	return 0;
 }
 
@@ -144,11 +146,12 @@ void unfinished_each_abandoned(const struct state_dir *dir, unfinished_fn *fn, v
 		if (fn(dir, id, data) == 0)
 			(void)unfinished_unmark(dir, id, NULL);
 	}
-	/* A process may have been killed after it removed the last mark. */
+	/* Removes the directory of the marks if it is empty: a process may have been killed between
+	 * removing the last mark and removing this directory. */
 	unlinkat(dir->fd, MARKS, AT_REMOVEDIR);
 }
 
-/* Returns whether the directory has the file; -1 if this cannot be told now. */
+/* Returns 1 if the directory has the file, 0 if not, -1 if this cannot be told now. */
 static int has_file(int fd, const char *file)
 {
 	struct stat st;
@@ -158,8 +161,8 @@ static int has_file(int fd, const char *file)
 	return errno == ENOENT ? 0 : -1;
 }
 
-/* The first mark is removed after the second one: without the first mark the making has just ended.
- */
+/* Looks at the first mark. This mark is removed after the second one, so a workspace that lost its
+ * first mark has just been finished. */
 enum unfinished_state unfinished_marked(const struct state_dir *dir, const char *mark)
 {
 	autoclose int marks =
@@ -185,7 +188,7 @@ int unfinished_remove(const struct state_dir *dir, const char *id)
 	autoclose int fd = openat(dir->fd, id, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	int own, manifest, lease;
 
-	/* The next sweep checks a directory that cannot be opened now. */
+	/* A directory that cannot be opened now is checked again by the next sweep. */
 	if (fd < 0)
 		return errno == ENOENT || errno == ENOTDIR || errno == ELOOP ? 0 : -1;
 	own = has_file(fd, WORKSPACE_MAKING);
@@ -193,10 +196,10 @@ int unfinished_remove(const struct state_dir *dir, const char *id)
 	lease = has_file(fd, "lease");
 	if (own < 0 || manifest < 0 || lease < 0)
 		return -1;
-	/* A recorded workspace is kept, even if the mark was left. */
+	/* A workspace with a record is kept, even if its marks still exist. */
 	if (own && !manifest && !lease)
 		return trash_remove(dir, id, NULL);
-	unlinkat(dir->fd, id, AT_REMOVEDIR); /* only if the directory is empty */
+	unlinkat(dir->fd, id, AT_REMOVEDIR); /* fails unless the directory is empty */
 	return 0;
 }
 

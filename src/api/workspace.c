@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The life of a workspace. Each function is one command of the workspace's supervisor. */
+/* The life of a workspace. Each function calls one command of the workspace's supervisor. */
 #include <string.h>
 
 #include "api/api.h"
@@ -27,7 +27,7 @@ int microagent_create(struct microagent *agent, const char *name,
 	return result;
 }
 
-/* Runs a command on a workspace with the recorded config. */
+/* Calls a command of the supervisor on a workspace, with the config that was recorded. */
 static int as_recorded(struct microagent *agent, const char *const *options, const char *command,
 		       const char *name, json_t **response, struct error *err)
 {
@@ -80,7 +80,8 @@ int microagent_prepare(struct microagent *agent, const char *name, json_t **resp
 	return as_recorded(agent, NULL, "prepare", name, response, err);
 }
 
-/* Runs a command whose config is only the state directory, for an existing workspace. */
+/* Calls a command of the supervisor on an existing workspace. The config of this command has only
+ * the state directory. */
 static int on_existing(struct microagent *agent, const char *option, const char *command,
 		       const char *name, json_t **response, struct error *err)
 {
@@ -148,8 +149,8 @@ int microagent_delete(struct microagent *agent, const char *name, json_t **respo
 	if (why.code == ERR_CONFLICT && why.reason != REASON_WORKSPACE_ALIVE) {
 		struct open_workspace existing = {0};
 
-		/* The command was refused because something lives there. Any other conflict
-		 * explains itself. */
+		/* The supervisor has refused the command because something of the workspace lives.
+		 * Another conflict already has a good message. */
 		if (open_workspace_named(agent, name, &existing, NULL) == 0) {
 			if (lease_is_held(&existing.ws))
 				open_workspace_refuse_alive(&existing, &why);

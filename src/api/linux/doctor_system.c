@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The checks on a Linux host: KVM, namespaces, Landlock and cgroups. */
+/* The checks of `doctor` on a Linux host: KVM, namespaces, Landlock and cgroups. */
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -11,7 +11,8 @@
 #include "base/platform/linux/userns.h"
 #include "store/cache.h"
 
-/* Names a kernel of the cache that is built for this host's paravirtual KVM, if there is one. */
+/* Names a kernel of the cache that was built for this host's paravirtual KVM, if the cache has one.
+ */
 static void propose_pvm_kernel(struct finding *out)
 {
 	struct cache_kernels list = {0};
@@ -48,7 +49,7 @@ static void check_accelerator(const struct microagent *agent, const json_t *host
 		finding_detail(out, VERDICT_FAILED, "not known: the supervisor does not say");
 		return;
 	}
-	/* Apple's platform has only a stand-in here, and nothing on this host repairs that. */
+	/* Linux has only a stand-in for Apple's platform, and nothing on this host repairs that. */
 	if (strcmp(name, "platform") == 0) {
 		doctor_platform(host, out);
 		return;
@@ -95,8 +96,9 @@ static void check_confinement(const struct microagent *agent, const json_t *host
 		finding_remedy(out, remedy);
 }
 
-/* Checks Landlock. A live supervisor, which reads what a guest writes, also has a root of its own.
- * A process that reads archives has only Landlock. */
+/* Checks what keeps supervisors from this host's files. A live supervisor, which reads what a guest
+ * writes, is confined by Landlock and by a root of its own. A process that reads archives is
+ * confined only by Landlock. */
 static void check_landlock(const struct microagent *agent, const json_t *host, struct finding *out)
 {
 	const char *files = json_text(host, "files", "");
@@ -144,8 +146,8 @@ static void check_limits(const struct microagent *agent, const json_t *host, str
 		finding_remedy(out, "systemd-run --user --scope bash");
 }
 
-/* Checks user ids. Files of a guest's own users belong to somebody on the host: to the owner of the
- * machine, or to that owner's subordinate ids. */
+/* Checks the subordinate user ids. The files of a guest's own users belong to a user on the host:
+ * to the owner of the machine, or to the owner's subordinate ids. */
 static void check_user_ids(const struct microagent *agent, const json_t *host, struct finding *out)
 {
 	static const char *const files[] = {"/etc/subuid", "/etc/subgid"};
