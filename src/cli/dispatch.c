@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Finds the function of a command by the words of the command line. */
+/* Finds the command that the words of the command line name, and runs it. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -107,8 +107,7 @@ static int run_command(struct cli *cli, const char *parent, const struct cli_com
 	return code;
 }
 
-/* Runs a group of commands like `kernel`. Without a word of a command it prints the group's help.
- */
+/* Runs a command of a group like `kernel`. If no command is named, prints the help of the group. */
 static int run_group(struct cli *cli, const struct cli_command *group, const char *const *words,
 		     size_t count, bool *guest_exit, struct error *err)
 {
@@ -129,9 +128,9 @@ static int run_group(struct cli *cli, const struct cli_command *group, const cha
 	return run_command(cli, group->name, command, words + used + 1, count - used - 1, err);
 }
 
-/* Sets an error from the words CODE REASON SUBJECT MESSAGE. The error is that of one of our
- * programs that is not in C. That program has become this one, so that its error is printed like
- * all others, with its next step. */
+/* Sets an error from the words CODE REASON SUBJECT MESSAGE. They come from a program of this
+ * project that is not written in C. This program has replaced that program (exec), so that the
+ * error is printed like any other, with its hint. */
 static int told_error(const char *const *words, struct error *err)
 {
 	error_set(err, error_code_from_name(words[0]), "%s", words[3]);

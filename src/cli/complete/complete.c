@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Finds the position of the last word in a command line, and so what it may become: a command, an
- * option, an option's value, or the argument that the command's `args` has at that position. The
- * completion files of the shells, beside this file, run this code at each Tab. This file has no
- * list of its own: it uses the tables of the parser and the help.
+ * Completes the last word of a command line. Its position tells what the word may become: a
+ * command, an option, an option's value, or the argument that the command's `args` has at this
+ * position. The completion files of the shells, beside this file, run this code at each Tab. This
+ * file has no list of its own: it uses the tables of the parser and of the help.
  */
 #include <string.h>
 
 #include "base/print_safe.h"
 #include "cli/complete/complete.h"
 
-/* Returns true if a word can be printed as a candidate, which is one line. */
+/* Returns true if the word can be printed as a candidate. A candidate is one line, so it may
+ * contain no control character. */
 static bool is_offerable(const char *word, size_t len)
 {
 	for (size_t i = 0; i < len; i++)
@@ -52,9 +53,9 @@ static void complete_options(const struct completion *c, const struct cli_comman
 
 /* --- what a table says that stands at a place ------------------------------------------------- */
 
-/* Prints the candidates for a value: "nat|isolated", "IMAGE", "npm|pypi|FILE",
- * "DIR[:/PLACE[:OPTIONS]]". A value of several parts, like "NAME=PATH:/DIR:ro|rw", is a kind of its
- * own. */
+/* Prints the candidates for a value that the tables describe: "nat|isolated", "IMAGE",
+ * "npm|pypi|FILE", "DIR[:/PLACE[:OPTIONS]]". A value with several parts, like
+ * "NAME=PATH:/DIR:ro|rw", counts as a kind of its own. */
 static void complete_value(const struct completion *c, const char *value)
 {
 	char part[64];
@@ -76,13 +77,13 @@ static void complete_value(const struct completion *c, const char *value)
 }
 
 struct args_word {
-	/* "NAME"; "" at the beginning of the guest's command or of another alternative */
+	/* "NAME"; "" where the guest's command or another alternative begins */
 	char text[64];
 	bool repeats;
 };
 
-/* Reads the first word of args, as of "NAME [[--] CMD [WORD...]]". Returns the text behind the
- * word. */
+/* Reads the first word of args, for example of "NAME [[--] CMD [WORD...]]". Returns the text after
+ * this word. */
 static const char *args_word(const char *args, struct args_word *out)
 {
 	size_t len;
@@ -96,7 +97,8 @@ static const char *args_word(const char *args, struct args_word *out)
 	return args + strcspn(args, " ");
 }
 
-/* Prints what may follow the words so far, if these words match this alternative. */
+/* Prints the candidates for the word after c->args, if c->args match this alternative of a
+ * command's `args`. */
 static void complete_alternative(const struct completion *c, const char *args)
 {
 	struct args_word word;
@@ -111,7 +113,7 @@ static void complete_alternative(const struct completion *c, const char *args)
 			complete_value(c, word.text);
 			return;
 		}
-		/* A fixed word, like "get" of `artifacts get`, must be equal. */
+		/* A fixed word, like "get" of `artifacts get`, must be typed exactly. */
 		if (cli_choice_at(word.text, 0, &len) && !cli_choice_has(word.text, c->args[i]))
 			return;
 	}
@@ -129,11 +131,12 @@ static void complete_args(const struct completion *c, const char *args)
 /* --- the words before it --------------------------------------------------------------------- */
 
 struct place {
-	/* the next word is a command of this table; NULL: it is none */
+	/* the next word is a command of this table; NULL: the next word is no command */
 	const struct cli_command *const *table;
 	const struct cli_option *wants; /* the next word is the value of this option */
-	bool words_only;		/* the words are behind "--" */
-	bool lost;			/* in the guest's command, or behind an unknown word */
+	bool words_only;		/* a "--" came before, so the next word is no option */
+	bool lost;			/* no candidates are known: a guest's command or an
+					 * unknown word came before */
 };
 
 static const struct cli_option *find_option(const struct completion *c, const char *word,

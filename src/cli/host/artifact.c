@@ -23,17 +23,18 @@ int artifact_become(struct cli *cli, const char *const *words, struct error *err
 	if (!program)
 		return -1;
 	argv[n++] = *words++;
-	if (cli->json) /* before a "--" among the words */
+	if (cli->json) /* before any "--", which ends the options */
 		argv[n++] = "--json";
 	while (*words && n < ARTIFACT_WORDS + 2)
 		argv[n++] = *words++;
 	fflush(stdout);
-	/* exec() takes no const, and changes nothing. */
+	/* execv() does not change the strings, but its parameter has no const. */
 	execv(program, (char *const *)(uintptr_t)argv);
 	return error_errno(err, errno, "%s", program);
 }
 
-/* Hashes a file. Sets out to "", and why to the reason, if the file cannot be read. */
+/* Writes the sha256 digest of the file `path` to out, as the program computes it. If the file
+ * cannot be read, sets *out to "" and *why to the reason. */
 static int digest(const char *program, const char *path, char out[DIGEST_BYTES + 1],
 		  struct error *why, struct error *err)
 {
@@ -54,8 +55,8 @@ static int digest(const char *program, const char *path, char out[DIGEST_BYTES +
 	return 0;
 }
 
-/* Appends {"artifact","field","expected","actual"} or {"artifact","field","error"} if there is a
- * difference. */
+/* Appends what is wrong with a file: {"artifact","field","expected","actual"}, or
+ * {"artifact","field","error"} if the file cannot be read. */
 static int add_divergence(json_t *list, const struct artifact_check *check, const char *actual,
 			  const struct error *why, struct error *err)
 {
@@ -80,7 +81,8 @@ static void say_verdict(const struct cli *cli, const struct artifact_check *chec
 		printf("%-9s %s %s\n", verdict, check->entry, check->what);
 }
 
-/* Returns the object of an entry; checks of one entry follow each other. */
+/* Returns the object for the entry `name` in the list, and makes it if it is new. The checks of one
+ * entry follow each other, so only the last object can be the right one. */
 static json_t *entry_object(json_t *list, const char *name, struct error *err)
 {
 	json_t *last = json_array_get(list, json_array_size(list) - 1);

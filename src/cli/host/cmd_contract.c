@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* contract: shows what an agent runtime may rely on, as JSON for programs and as tables for people.
- */
+/* contract: shows what an agent runtime may rely on. Prints JSON for programs and tables for
+ * people. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -9,8 +9,8 @@
 #include "base/json.h"
 #include "cli/options/guest.h"
 
-/* Returns the names in one string, "nat, isolated". Returns NULL, which a table prints as "-", if
- * the list is empty. */
+/* Returns the names as one string, like "nat, isolated". Returns NULL for an empty list, which a
+ * table prints as "-". */
 static char *joined(const json_t *names, struct error *err)
 {
 	autobuf struct buf text = BUF_INIT(0);
@@ -44,9 +44,9 @@ static int print_described(const char *head, const json_t *items, struct error *
 	return 0;
 }
 
-/* Adds a row that describes the backend ("Linux, stable"; "macOS, stable, not on this host"). Adds
- * a row for each of its three lists, which are too long for one line, and the rows with the systems
- * on which it was tested. */
+/* Adds the rows for a backend: a row that describes it ("Linux, stable"; "macOS, stable, not on
+ * this host"), a row for each of its three lists, and a row for each system on which it was tested.
+ */
 static int add_backend(struct cli_table *table, const char *name, const json_t *support,
 		       struct error *err)
 {

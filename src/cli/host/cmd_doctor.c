@@ -8,7 +8,8 @@
 #include "cli/options/guest.h"
 #include "cli/output/hint.h"
 
-/* Prints a verdict: "ok" in green, "failed" in red if stdout can show colours. */
+/* Prints a verdict. If stdout can show colours, "ok" is green, "failed" is red, and any other
+ * verdict is yellow. */
 static void print_verdict(const char *verdict, int width)
 {
 	const char *colour = strcmp(verdict, "ok") == 0	      ? "\033[32m"
@@ -19,8 +20,8 @@ static void print_verdict(const char *verdict, int width)
 	printf("%s%-*s%s", coloured ? colour : "", width, verdict, coloured ? "\033[0m" : "");
 }
 
-/* Adds a remedy to a check. If a command of this program repairs a problem, the library gives a
- * reason and no remedy. */
+/* Adds a remedy to a check. The library gives only a reason if a command of this program repairs
+ * the problem. The hint for this reason names the command. */
 static int add_remedy(json_t *check, struct error *err)
 {
 	enum error_reason reason = error_reason_from_name(json_text(check, "reason", ""));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* host: shows the supervisor's facts about this host. */
+/* host: shows what the supervisor says about this host. */
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "cli/options/guest.h"
@@ -10,7 +10,7 @@ static int add_host_rows(struct cli_table *table, const char *prefix, const json
 	const char *key;
 	json_t *value;
 
-	/* The loop changes nothing, but jansson's iteration takes no const pointer. */
+	/* The macro needs a pointer without const, but the loop changes nothing. */
 	json_object_foreach((json_t *)(uintptr_t)block, key, value)
 	{
 		autofree char *other = json_is_string(value) ? NULL : json_line(value, NULL);
@@ -24,7 +24,7 @@ static int add_host_rows(struct cli_table *table, const char *prefix, const json
 	return 0;
 }
 
-/* Adds the rows for the machines, the only list in the answer. */
+/* Adds a row for each architecture of "machines", the only list that is shown. */
 static int add_machines(struct cli_table *table, const json_t *machines, struct error *err)
 {
 	const json_t *row;

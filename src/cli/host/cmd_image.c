@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* image: the cache's images. */
+/* image: manages the images in the cache. */
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
@@ -18,8 +18,8 @@ struct image_values {
 	int64_t size;
 };
 
-/* Returns true for the first image of its architecture, which is the default for machines of that
- * architecture. */
+/* Returns true if item i is the first image of its architecture in the list. This image is the
+ * default for machines of that architecture. */
 static bool is_default_image(const struct cache_images *list, size_t i)
 {
 	for (size_t j = 0; j < i; j++)
@@ -225,7 +225,7 @@ static int run_import(struct cli *cli, const void *values, const struct cli_word
 			"skopeo runs without a cell and with your rights: an image that takes over skopeo can do all that you can do");
 		words[n++] = "--unconfined";
 	}
-	words[n++] = "--"; /* a word with a "-" at its beginning is no option behind this */
+	words[n++] = "--"; /* after "--" no word counts as an option */
 	words[n++] = args->items[0];
 	words[n] = args->items[1];
 	return artifact_become(cli, words, err);

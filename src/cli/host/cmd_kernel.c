@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* kernel: the cache's kernels. */
+/* kernel: manages the kernels in the cache. */
 #include <errno.h>
 #include <string.h>
 
@@ -13,8 +13,8 @@ struct kernel_values {
 	bool upgrade, rebuild, for_pvm, unconfined;
 };
 
-/* Returns true for the first kernel of its architecture, which is the default for machines of that
- * architecture. */
+/* Returns true if item i is the first kernel of its architecture in the list. This kernel is the
+ * default for machines of that architecture. */
 static bool is_default_kernel(const struct cache_kernels *list, size_t i)
 {
 	for (size_t j = 0; j < i; j++)
@@ -103,7 +103,8 @@ static int run_kernel_list(struct cli *cli, const void *values, const struct cli
 	return code;
 }
 
-/* The files of a kernel: the kernel, its initrd, and the unpacked kernel if one was recorded. */
+/* The largest number of files of one kernel: the kernel, its initrd, and the unpacked kernel if it
+ * was recorded. */
 #define KERNEL_FILES 3
 
 static size_t list_checks(const struct cache_kernel *kernel, struct artifact_check *out,
@@ -168,7 +169,8 @@ static int run_kernel_verify(struct cli *cli, const void *values, const struct c
 	return code;
 }
 
-/* Passes the options that were given to microagent-artifact. */
+/* Replaces this process by microagent-artifact, with the command and the options that the user
+ * gave. */
 static int become_kernel_command(struct cli *cli, const char *command,
 				 const struct kernel_values *v, struct error *err)
 {

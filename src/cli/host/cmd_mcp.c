@@ -60,8 +60,8 @@ static void warn_of_mcp(const char *text)
 	cli_warn("%s", text);
 }
 
-/* Splits lists like "run,exec", which mean the same as the option given twice. *words points into
- * *text; the caller frees both. */
+/* Splits lists of tools: "--tools run,exec" means the same as the option given twice. The entries
+ * of *words point into *text. The caller frees *words and *text. */
 static int split_tools(struct cli *cli, const struct cli_words *given, char **text,
 		       const char ***words, struct error *err)
 {
@@ -85,8 +85,8 @@ static int split_tools(struct cli *cli, const struct cli_words *given, char **te
 	return count ? 0 : cli_usage(cli, err, "--tools names no tool");
 }
 
-/* Checks the images at the start. An image that cannot run is a mistake of the person, and not an
- * answer for a model. */
+/* Checks the images when the program starts. An unknown image is a mistake of the user who starts
+ * the program, so the user and not the model must see the error. */
 static int check_images(const struct cli_words *images, struct error *err)
 {
 	for (size_t i = 0; i < images->count; i++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* perf: measures this host, and shows where each millisecond and each MiB of a machine goes. This
- * file has the words of the command. The work is done by a Python program of the binding
- * (python/microagent/_perf), which replaces this process. */
+/* perf: measures this host, and shows on what a machine spends each millisecond and each MiB. This
+ * file only has the command's options. A Python program of the binding (python/microagent/_perf)
+ * does the work, and replaces this process. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -28,12 +28,13 @@ static void add_option(struct argv *argv, const char *name, const char *value)
 		argv_addf(argv, "--%s=%s", name, value);
 }
 
-/* Replaces this process by the program. Returns only on failure. */
+/* Replaces this process by the program argv[0]. Returns only on failure. */
 static int become_program(const char *const *argv, struct error *err)
 {
 	struct signals signals = SIGNALS_NONE;
 
-	/* Blocked signals wait for the program, which reads them once it knows what to do. */
+	/* The signals stay blocked across execv(). The program receives them when it is ready to
+	 * handle them. */
 	if (signals_open_ending(&signals, err) < 0)
 		return -1;
 	execv(argv[0], (char *const *)(uintptr_t)argv);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* profiles: lists the sizes that --profile knows. */
+/* profiles: lists the sizes that the option --profile accepts. */
 #include <inttypes.h>
 #include <string.h>
 

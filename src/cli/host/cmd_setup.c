@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * setup: makes the files from which a machine boots, for the user who runs it, and checks all else
- * that a machine needs. It makes what `doctor` finds missing. The work is done by
+ * setup: makes the files from which a machine boots, for the user who runs this command, and checks
+ * everything else that a machine needs. It makes what `doctor` finds missing. The work is done by
  * microagent-artifact, as for `kernel install` and `image build`.
  */
 #include <errno.h>
@@ -17,7 +17,7 @@
 #include "cli/terminal/signals.h"
 #include "store/cache.h"
 
-#define OWN_IMAGE "default" /* the name in the cache for the image of --image */
+#define OWN_IMAGE "default" /* the name that the cache gives to the image of --image */
 #define STEP_WORDS 6
 
 struct setup_values {
@@ -28,15 +28,16 @@ struct setup_values {
 enum step_state { STEP_NONE, STEP_DUE, STEP_DONE, STEP_FAILED };
 static const char *const step_states[] = {NULL, "due", "done", "failed"};
 
-/* One step of the setup. name is that of doctor's check, and of the option that gives another
- * source. */
+/* One step of the setup. `name` is the name of the check of doctor, and of the option that gives
+ * another source. */
 struct step {
 	const char *name;
 	enum step_state state;
-	const char *words[STEP_WORDS]; /* for microagent-artifact */
-	char text[320];		       /* what the step does, and what it fetches */
-	int64_t fetch_bytes;	       /* -1: not known */
-	bool renews;		       /* there is one already, which stays if the step fails */
+	const char *words[STEP_WORDS]; /* the words for microagent-artifact */
+	char text[320];		       /* what the step does and what it fetches */
+	int64_t fetch_bytes;	       /* how much the step fetches, in bytes; -1: not known */
+	bool renews;		       /* the item exists already, and stays as it is if the step
+				        * fails */
 	struct error why;
 };
 
@@ -60,8 +61,8 @@ static bool check_has_failed(const json_t *found, const char *name)
 
 /* --- what is to be done ----------------------------------------------------------------------- */
 
-/* Plans the step for Debian's kernel, as far as apt knows the kernel. Without apt nothing can be
- * tried. */
+/* Plans the step that installs Debian's kernel. apt says which kernel this is and how much is
+ * fetched. If apt cannot say this, the step has failed. */
 static void plan_debian_kernel(struct step *step)
 {
 	static const char *const ask[] = {"kernel-install", "--plan", NULL};
@@ -114,8 +115,8 @@ static bool is_busybox_default(void)
 	return busybox;
 }
 
-/* Plans the step for the image. An image that was built from another recipe is built again. The
- * check takes no time. */
+/* Plans the step that makes the image. The step is due for an existing busybox image too: it builds
+ * this image again only if the recipe has changed, and the check takes no time. */
 static void plan_image(const struct setup_values *v, const json_t *found, struct step *step)
 {
 	bool missing = check_has_failed(found, "image");
@@ -137,7 +138,8 @@ static void plan_image(const struct setup_values *v, const json_t *found, struct
 	}
 }
 
-/* Prints the planned steps. An existing item is not mentioned before it has been checked. */
+/* Prints the steps that are due. A step that renews an existing item is not printed: only the step
+ * itself finds out whether the item must be made again. */
 static void say_plan(const struct step *steps, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
@@ -156,7 +158,7 @@ static void tick_setup(void *progress)
 	progress_tick(progress);
 }
 
-/* Does one step. Returns -1 if a signal ended the step; then the whole setup ends. */
+/* Does one step. Returns -1 if a signal has ended the step: the whole setup then ends. */
 static int do_step(struct step *step, const struct signals *signals, struct error *err)
 {
 	autoprogress struct progress progress = PROGRESS_INIT;
@@ -192,7 +194,7 @@ static bool has_place(void)
 	return cache >= 0;
 }
 
-/* Adds to the check why the problem could not be repaired, and the next step. */
+/* Adds to the check the reason why the step has failed, and what the user can do next. */
 static int put_failure(json_t *found, const struct step *step, struct error *err)
 {
 	json_t *check = check_named(found, step->name);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* version. */
+/* version: prints the version of this program. */
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "cli/options/guest.h"

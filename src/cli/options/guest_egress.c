@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* --egress and what goes with it. */
+/* Converts --egress and the options that belong to it into the form of the library. */
 #include <string.h>
 
 #include "cli/options/guest.h"

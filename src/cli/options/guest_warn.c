@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Prints the warnings before a machine is made. */
+/* Prints warnings before a machine is made. */
 #include <stdarg.h>
 #include <string.h>
 
@@ -10,7 +10,7 @@
 #include "cli/options/guest.h"
 #include "cli/output/hint.h"
 
-/* A prefix with fewer bits is wide. */
+/* A prefix with fewer bits than this counts as wide. */
 #define WIDE_BITS 16
 
 void guest_warn(const struct cli *cli, const char *fmt, ...)
@@ -33,8 +33,8 @@ void guest_warn(const struct cli *cli, const char *fmt, ...)
 	fprintf(stderr, "%s\n", line ? line : "{}");
 }
 
-/* Warns of a wide prefix. Does not warn if a prefix will be refused: such a prefix opens nothing,
- * and the code that parses it reports it. */
+/* Warns about a wide prefix. Prints no warning if one of the prefixes will be refused: nothing is
+ * opened then, and the refusal is an error of its own. */
 void guest_warn_allow(const struct cli *cli, const char *network, const struct cli_words *allow)
 {
 	struct prefix prefix;
@@ -58,7 +58,7 @@ void guest_warn_shared_anyway(const struct cli *cli)
 	guest_warn(cli, "--share-anyway: the guest can read all keys in the shared directories");
 }
 
-/* Returns whether one of the words shares exactly that directory. */
+/* Returns true if one of the words shares exactly the directory `path`. */
 static bool is_shared(const struct cli_words *given, const char *path)
 {
 	size_t len = strlen(path);
@@ -107,7 +107,7 @@ void guest_warn_unconfined(const struct cli *cli)
 void guest_unconfined(const struct cli *cli, struct microagent *agent)
 {
 	microagent_unconfined(agent);
-	/* The other backends refuse it. */
+	/* The other backends refuse to run without a cell. */
 	if (!cli->backend || strcmp(cli->backend, "qemu") == 0)
 		guest_warn_unconfined(cli);
 }
@@ -117,7 +117,7 @@ void guest_warn_init(const struct cli *cli, const char *kernel, const char *arch
 	enum architecture machine = arch ? architecture_from_word(arch) : architecture_of_host();
 	struct cache_kernel found = {0};
 
-	/* The code that needs the kernel reports a missing kernel. */
+	/* A missing kernel is reported later, by the code that needs it. */
 	if (cache_kernel_find(kernel, machine, &found, NULL) < 0)
 		return;
 	if (guest_init_compare(&found, NULL) == GUEST_INIT_OTHER)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Prints the help, which is made only from the tables. */
+/* Prints the help. The whole text comes from the tables of the commands and options. */
 #include <assert.h>
 #include <string.h>
 

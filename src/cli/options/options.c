@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Names options in errors. The library and the supervisor name a wrong value by its field of the
- * request. A user who typed an option knows nothing of requests, so the terminal shows the option.
+ * Puts options into error messages. The library and the supervisor name a wrong value by its field
+ * in the request. The user has typed an option and does not see the request, so the message must
+ * name the option.
  */
 #include <ctype.h>
 #include <stdlib.h>
@@ -15,8 +16,9 @@ struct field_words {
 	const char *field, *option, *words;
 };
 
-/* The words of fields that no row of machine_options names, which are looked for first. option is
- * NULL for a word of the command. A field stands before each shorter field with which it begins. */
+/* The words for fields that are not in machine_options. machine_options is searched first. `option`
+ * is NULL if the field stands for a word of the command. If one field begins with another one, the
+ * longer field comes first. */
 static const struct field_words fields[] = {
 	{"base.size", "size", "--size"},
 	{"config.bundles", "bundle", "--bundle"},
@@ -47,12 +49,11 @@ static const struct field_words fields[] = {
 	{"shares[0].cache", "cache", "--cache"},
 	{"shares[0].mountpoint", "at", "--at"},
 	{"shares[0].timeoutSeconds", "timeout", "--timeout"},
-	{"memoryMiB", NULL, "MIB"},	    /* of `balloon` */
-	{"session.diskQuota", NULL, "MIB"}, /* of `session quota` */
+	{"memoryMiB", NULL, "MIB"},	    /* the argument of `balloon` */
+	{"session.diskQuota", NULL, "MIB"}, /* the argument of `session quota` */
 };
 
-/* Finds the first place in text where field stands as a whole word. Returns NULL if there is none.
- */
+/* Returns the first place in text where field stands as a whole word, or NULL if there is none. */
 static char *find_field(char *text, const char *field)
 {
 	size_t len = strlen(field);
@@ -66,8 +67,8 @@ static char *find_field(char *text, const char *field)
 	return NULL;
 }
 
-/* Replaces len bytes at at by words. Text beyond the end of the message is cut. Returns the place
- * behind the words. */
+/* Replaces the len bytes at `at` by words. The message is cut if it becomes too long. Returns the
+ * place after the words. */
 static char *replace(struct error *err, char *at, size_t len, const char *words)
 {
 	char rest[sizeof(err->msg)];
@@ -79,8 +80,8 @@ static char *replace(struct error *err, char *at, size_t len, const char *words)
 	return at + (taken < room ? taken : room - 1);
 }
 
-/* Replaces an index like "[1]" of an option that was given more than once by the word that was
- * given there. Returns the number of bytes of text that are replaced. */
+/* Finds the typed word for an index like "[1]", if the option was given on this command line. Sets
+ * *word to this word. Returns how many bytes of text the word replaces. */
 static size_t given_word(const char *text, const struct cli_option *option, const void *values,
 			 const char **word)
 {
@@ -99,9 +100,9 @@ static size_t given_word(const char *text, const struct cli_option *option, cons
 	return (size_t)(end + 1 - text);
 }
 
-/* Replaces an index like "[1]" by its number for people, counted from 1. It is for an option that
- * was given when the workspace was made, because the word is not known here. Returns the number of
- * bytes of text that are replaced. */
+/* Writes an index like "[1]" to out as a number that counts from 1. This is for an option that was
+ * given when the workspace was made: its word is not known here. Returns how many bytes of text the
+ * number replaces. */
 static size_t number_word(const char *text, const void *values, char *out, size_t size)
 {
 	unsigned long index;
@@ -116,8 +117,8 @@ static size_t number_word(const char *text, const void *values, char *out, size_
 	return (size_t)(end + 1 - text);
 }
 
-/* Writes the word of an option that is given once: its path is all that the user typed. Returns the
- * number of bytes of text that are replaced. */
+/* Sets *word to the value of an option that is given only once. The user typed only the path, so
+ * "[0].path" is replaced by the value. Returns how many bytes of text are replaced. */
 static size_t only_word(const char *text, const struct cli_option *option, const void *values,
 			const char **word)
 {
@@ -130,8 +131,8 @@ static size_t only_word(const char *text, const struct cli_option *option, const
 	return strlen(path);
 }
 
-/* Writes a member like ".hostPort" to out as "the host port of ". Returns the number of bytes of
- * text that are replaced. */
+/* Writes a member like ".hostPort" to out as "the host port of ". Returns how many bytes of text
+ * are replaced. */
 static size_t member_words(const char *text, char *out, size_t size)
 {
 	size_t len = 1, used;
@@ -148,9 +149,10 @@ static size_t member_words(const char *text, char *out, size_t size)
 	return len;
 }
 
-#define VALUE_SHOWN 300 /* how much of the typed text is shown; the reason follows it */
+#define VALUE_SHOWN 300 /* the most bytes of the typed text that are shown */
 
-/* Replaces the field at at, with its index and member, by its words. */
+/* Replaces the field at `at`, with its index and its member, by the words for it. Returns the place
+ * after these words. */
 static char *name_option(struct error *err, char *at, const struct field_words *field,
 			 const struct cli_option *option, const void *values)
 {
@@ -163,7 +165,7 @@ static char *name_option(struct error *err, char *at, const struct field_words *
 	if (*number)
 		word = number;
 	len += only_word(at + len, option, values, &word);
-	/* The members of env are names that the user chose. */
+	/* A member of env has a name that the user chose, so this name stays in the message. */
 	if (option && option->kind == CLI_OPTION_LIST && strcmp(option->name, "env") == 0 &&
 	    at[len] == '.') {
 		len++;
@@ -176,9 +178,9 @@ static char *name_option(struct error *err, char *at, const struct field_words *
 	return replace(err, at, len, text);
 }
 
-/* Returns true if a member belongs to a word of the option. If only one item is given, a member of
- * the first item can have an option of its own. If that option was not given, the member is part of
- * a word. */
+/* Returns true if the field is a member of the word that the option has. A member of the first item
+ * can have an option of its own, like --share-at. If that option was not given, the member is part
+ * of the word. */
 static bool is_of_word(const char *field, const struct cli_option *option, const void *values)
 {
 	const char *value = (const char *)values + (option ? option->offset : 0);
@@ -190,15 +192,15 @@ static bool is_of_word(const char *field, const struct cli_option *option, const
 	return option->kind == CLI_OPTION_INT && !*(const int64_t *)(const void *)value;
 }
 
-/* Returns the command's option of that name, or NULL. command and name may be NULL. */
+/* Returns the option of the command with this name, or NULL. command and name may be NULL. */
 static const struct cli_option *option_of(const struct cli_command *command, const char *name)
 {
 	return name ? cli_option_find(command, name, strlen(name)) : NULL;
 }
 
-/* Names the option of one field wherever the message has the field. maker: the command whose options
- * are named if the command has no such option, or NULL. Returns true if the message began with the
- * field, and the option is one of the command's own. */
+/* Replaces one field by its option wherever the message contains the field. `maker` is the command
+ * whose options are named if `command` has no such option; it may be NULL. Returns true if the
+ * message begins with the field, and the option is one of `command`. */
 static bool name_field(const struct cli_command *command, const struct cli_command *maker,
 		       const void *values, const struct field_words *field, struct error *err)
 {

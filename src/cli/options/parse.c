@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Parses words of the command line into a command's values, by its option table. */
+/* Parses the words of the command line into the values of a command, by the command's option table.
+ */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -22,7 +23,8 @@ const struct cli_command cli_any_command = {.options = global_options};
 
 struct parser {
 	struct cli *cli;
-	const struct cli_command *command; /* NULL: in front of the command word */
+	const struct cli_command *command; /* the command; NULL while the words before the
+					    * command word are parsed */
 	const char *const *words;
 	size_t count, next;
 	void *values;
@@ -132,7 +134,8 @@ bool cli_choice_has(const char *value, const char *text)
 	return false;
 }
 
-/* Refuses text that is none of the choices, and lists these as "auto, kvm or tcg". */
+/* Sets the error for a text that is none of the choices. The error lists the choices like "auto,
+ * kvm or tcg". */
 static int refuse_choice(struct parser *p, const struct cli_option *option, const char *text,
 			 struct error *err)
 {
@@ -160,8 +163,8 @@ static int set_string(struct parser *p, const struct cli_option *option, const c
 	return 0;
 }
 
-/* Sets a text for the guest. An empty text is refused, because it would mean the image's own value.
- */
+/* Sets a text that is sent to the guest. An empty text is refused, since the guest would take it as
+ * "the image's own value". */
 static int set_guest(struct parser *p, const struct cli_option *option, const char *text,
 		     const char **out, struct error *err)
 {
@@ -175,10 +178,10 @@ static int set_guest(struct parser *p, const struct cli_option *option, const ch
 	return 0;
 }
 
-/* A hundred years in seconds. Nobody needs a longer time. */
+/* A hundred years in seconds, the longest duration that is accepted. */
 #define DURATION_MAX (INT64_C(36525) * 86400)
 
-/* Sets a size. Letters are powers of 1024, as in other programs. */
+/* Sets a size in bytes. K, M, G and T mean powers of 1024, as in other programs. */
 static int set_size(struct parser *p, const struct cli_option *option, const char *text,
 		    int64_t *out, struct error *err)
 {
@@ -203,8 +206,8 @@ static int set_size(struct parser *p, const struct cli_option *option, const cha
 	return 0;
 }
 
-/* Sets a duration. For a number that is too large strtoimax() returns the largest one, which is too
- * large here too. */
+/* Sets a duration in seconds. If the number is too large, strtoimax() returns the largest number,
+ * which is refused too. */
 static int set_duration(struct parser *p, const struct cli_option *option, const char *text,
 			int64_t *out, struct error *err)
 {
@@ -273,7 +276,7 @@ static int set_value(struct parser *p, const struct cli_option *option, void *ba
 	return error_set(err, ERR_INTERNAL, "option --%s has no kind", option->name);
 }
 
-/* Returns the option's value: the text after "=", or the next word. */
+/* Gets the option's value: the text after "=", or the next word. */
 static int option_value(struct parser *p, const struct cli_option *option, const char *equals,
 			const char **value, struct error *err)
 {
@@ -289,7 +292,7 @@ static int option_value(struct parser *p, const struct cli_option *option, const
 	if (p->next == p->count)
 		return cli_usage(p->cli, err, "--%s needs a value: --%s %s", option->name,
 				 option->name, option->value);
-	/* "--" is where a guest's command begins: `run -u -- true` forgot the user. */
+	/* "--" begins the guest's command. In `run -u -- true` the user of -u is missing. */
 	if (strcmp(p->words[p->next], "--") == 0)
 		return cli_usage(p->cli, err, "--%s needs a value in front of \"--\": --%s %s",
 				 option->name, option->name, option->value);
@@ -297,7 +300,7 @@ static int option_value(struct parser *p, const struct cli_option *option, const
 	return 0;
 }
 
-/* Sets the flags of a word like "-it" if every letter is a flag of the command. */
+/* Sets the flags of a word like "-it". Returns false if a letter is no flag of the command. */
 static bool set_flags(struct parser *p, const char *letters)
 {
 	if (!p->values)
@@ -320,7 +323,7 @@ static int parse_option(struct parser *p, const char *word, struct error *err)
 	bool is_long = word[1] == '-';
 	const char *equals = is_long ? strchr(word, '=') : NULL;
 	size_t len = equals ? (size_t)(equals - word) - 2 : strlen(word) - 2;
-	const char *value = ""; /* the value of a flag */
+	const char *value = ""; /* a flag has no value */
 
 	if (is_long) {
 		option = cli_option_find(p->command, word + 2, len);
@@ -339,7 +342,7 @@ static int parse_option(struct parser *p, const char *word, struct error *err)
 			 err);
 }
 
-/* Takes all remaining words for the guest's command. */
+/* Takes all remaining words as arguments. They are the guest's command. */
 static int take_rest(struct parser *p, struct error *err)
 {
 	while (p->next < p->count) {
@@ -361,7 +364,8 @@ static int parse_words(struct parser *p, struct error *err)
 			return c ? take_rest(p, err) : 0;
 		}
 		if (word[0] != '-' || word[1] == '\0') {
-			/* Without a command yet, the first plain word is the command word. */
+			/* If no command is known yet, the first word that is no option is the
+			 * command word. */
 			if (!c || (c->takes_command && p->args.count == c->plain_args))
 				return c ? take_rest(p, err) : 0;
 			if (words_add(&p->args, word, err) < 0)

@@ -10,8 +10,8 @@
 
 #define UNLIMITED "unlimited"
 
-/* Reads the first len bytes of text as a number or "unlimited". Returns NULL if they are neither.
- */
+/* Returns the first len bytes of text as JSON: a number or "unlimited". Returns NULL if the text is
+ * neither. */
 static json_t *limit_json(const char *text, size_t len)
 {
 	char *end = NULL;
@@ -26,8 +26,8 @@ static json_t *limit_json(const char *text, size_t len)
 	return json_integer(value);
 }
 
-/* Adds a word to the object. Returns 0 if it was added, 1 if the word is wrong; -1 without memory.
- */
+/* Adds the limit in the word to the object. Returns 0 if it was added, 1 if the word is wrong, -1
+ * if there is no memory. */
 static int add_word(json_t *object, const char *word, struct error *err)
 {
 	json_auto_t *limit = json_object();

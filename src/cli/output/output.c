@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Prints the output for the user. */
+/* Prints answers, warnings and errors for the user. */
 #include <errno.h>
 #include <limits.h>
 #include <poll.h>
@@ -45,7 +45,7 @@ static bool is_of_sessions(const char *dir)
 	return strcmp(slash ? slash + 1 : dir, "sessions") == 0;
 }
 
-static const struct cli *speaker; /* NULL: none yet */
+static const struct cli *speaker; /* the cli of the last cli_speaks(); NULL: none yet */
 
 void cli_speaks(const struct cli *cli)
 {
@@ -88,12 +88,12 @@ static bool can_write(int fd, uint64_t deadline_ns)
 	do
 		got = descriptor_poll(&slot, 1, deadline_ns);
 	while (got < 0 && errno == EINTR);
-	/* If something is wrong with the descriptor, the write reports it. */
+	/* poll() also returns if the descriptor is broken. The write then fails and reports why. */
 	return got != 0;
 }
 
-/* Returns the time when a reader is given up that took something at last_ns and takes nothing any
- * more. */
+/* Returns until when the program waits for the next read of a slow reader, on clock_mono_ns():
+ * LIMIT_UNREAD_MS from now, but not before read_by_ns and not after last_ns. */
 static uint64_t give_up_ns(uint64_t read_by_ns, uint64_t last_ns)
 {
 	uint64_t patient = limit_deadline(LIMIT_UNREAD_MS);
@@ -111,7 +111,8 @@ int cli_write_by(FILE *out, const void *bytes, size_t len, uint64_t read_by_ns)
 	const char *at = bytes;
 
 	while (len > 0) {
-		/* A pipe that poll() calls writable has room for this many bytes. */
+		/* If poll() reports that a pipe can be written, the pipe has room for this many
+		 * bytes. */
 		size_t some = len < PIPE_BUF ? len : PIPE_BUF;
 
 		if (!can_write(fileno(out), give_up_ns(read_by_ns, last)))
@@ -132,7 +133,7 @@ int cli_print_json_by(const json_t *value, uint64_t read_by_ns, struct error *er
 
 	if (!line)
 		return -1;
-	line[len] = '\n'; /* for the NUL */
+	line[len] = '\n'; /* takes the place of the NUL */
 	got = cli_write_by(stdout, line, len + 1, read_by_ns);
 	return got < 0 ? error_errno(err, errno, "cannot write to stdout") : got;
 }

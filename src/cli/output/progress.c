@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Draws the progress: one line on a terminal at stderr, rewritten in place. */
+/* Draws the progress line. If stderr is a terminal, the line is rewritten in place. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <sys/ioctl.h>
@@ -21,7 +21,8 @@ void progress_start(struct progress *progress, const char *what)
 	snprintf(progress->what, sizeof(progress->what), "%s", what);
 }
 
-/* Returns the columns of the terminal, less one so that the cursor never wraps. */
+/* Returns the number of columns that the line may use. The last column stays free, so that the
+ * cursor does not move to the next line. */
 static int room(void)
 {
 	struct winsize size = {0};
@@ -50,7 +51,7 @@ static void draw(struct progress *progress, uint64_t now)
 	if (len >= 0 && (size_t)room() < sizeof(line))
 		line[room()] = '\0';
 	putc('\r', stderr);
-	cli_print_safe(stderr, line); /* it may contain the name of a file of a guest */
+	cli_print_safe(stderr, line); /* the line may contain the name of a guest's file */
 	fputs("\033[K", stderr);
 	fflush(stderr);
 	progress->shown = true;

@@ -15,8 +15,8 @@ void base_on_booted(void *data, const char *accelerator)
 	guest_warn_accelerator(creating->cli, accelerator);
 }
 
-/* Prints a line to stderr, because stdout gets the answer. Bytes of the guest that move the cursor
- * are removed. */
+/* Prints a line about the making of a base to stderr, since stdout is for the answer. Control bytes
+ * in the guest's text are replaced, so that they cannot move the cursor. */
 void base_on_line(void *data, enum microagent_base_line kind, const char *text)
 {
 	const struct creating *creating = data;
@@ -41,7 +41,7 @@ static void on_progress(void *data, uint64_t done, uint64_t total)
 		progress_detail(creating->progress, "%" PRIu64 " MiB", done >> 20);
 }
 
-/* Makes the template of a new base. If that fails, the base stays. */
+/* Makes the template of a new base. If this fails, the base is kept without a template. */
 static int warm_created(struct microagent *agent, const struct base_values *v,
 			const struct microagent_base_spec *made, json_t **base, struct error *err)
 {
@@ -99,7 +99,8 @@ static const char *egress_option(const struct base_values *v)
 					      : NULL;
 }
 
-/* Refuses options that are only for a Linux guest or for the machine that provisions it. */
+/* Checks the options for a macOS base. Refuses each option that is only for a Linux guest or for
+ * the machine that provisions it. */
 static int check_macos_values(struct cli *cli, const struct base_values *v, struct error *err)
 {
 	const struct {
@@ -125,7 +126,8 @@ static int check_macos_values(struct cli *cli, const struct base_values *v, stru
 	return guest_take_backend(cli, v->machine.backend, err);
 }
 
-/* Checks the values. The network is that of the provisioning machine. */
+/* Checks the options for a base. The options about the network are for the machine that provisions
+ * the base. */
 static int check_values(struct cli *cli, const struct base_values *v, struct error *err)
 {
 	if (v->ipsw)
@@ -170,7 +172,8 @@ static int run_base_create(struct cli *cli, const void *values, const struct cli
 	if (check_values(cli, v, err) < 0)
 		return -1;
 	agent = guest_open(cli, &progress, err);
-	/* A copy of an image ends with this process. A machine must be ended, and its log kept. */
+	/* Copying an image ends with this process, so the signals need no handling. But a machine
+	 * must be ended, and its log must be kept, before this program ends. */
 	if (!agent || (is_booted(v) && signals_open_ending(&signals, err) < 0)) {
 		microagent_close(agent);
 		return -1;

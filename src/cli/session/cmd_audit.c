@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* audit: shows what sessions did, and verifies that the logs were not changed. */
+/* audit: shows what sessions did, and verifies that the audit logs were not changed. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,12 +10,13 @@
 #include "cli/workspace/each.h"
 #include "microagent_session.h"
 
-/* The length of the longest name of an event. */
+/* The length of the longest name of an event, in bytes. */
 #define EVENT_WIDTH 20
 
 /* --- show ------------------------------------------------------------------------------------ */
 
-/* Returns true if a text cannot be mistaken for the end of the value, or for another field. */
+/* Returns true if the text can be printed without quotes: a reader cannot mistake a part of it for
+ * the end of the value or for another field. */
 static bool is_plain(const char *text)
 {
 	size_t len = strlen(text);
@@ -29,8 +30,8 @@ static bool is_plain(const char *text)
 	return true;
 }
 
-/* Prints text with padding. It is printed safely, because a program that can write the log can
- * write anything into it. */
+/* Prints text, and blanks up to the width. A program that can write the log can write any bytes
+ * into it, so control bytes are replaced. */
 static void print_padded(const char *text, int width)
 {
 	cli_print_safe(stdout, text);
@@ -39,15 +40,16 @@ static void print_padded(const char *text, int width)
 
 static void print_log_line(const json_t *line)
 {
-	int width = json_object_size(json_object_get(line, "data")) ? EVENT_WIDTH
-								    : 0; /* no blanks behind it */
+	int width = json_object_size(json_object_get(line, "data"))
+			    ? EVENT_WIDTH
+			    : 0; /* no blanks at the end of a line */
 	const char *key, *severity = json_text(line, "severity", "?");
 	bool alarm = strcmp(severity, "CRITICAL") == 0;
 	json_t *value;
 
 	cli_print_safe(stdout, json_text(line, "ts", "?"));
 	printf("  ");
-	/* Eight columns, in any colour. */
+	/* The severity takes eight columns, with or without a colour. */
 	if ((alarm || strcmp(severity, "WARNING") == 0) && cli_colour(stdout))
 		printf("\033[%dm%s\033[0m%*s", alarm ? 31 : 33, severity, 8 - (int)strlen(severity),
 		       "");
@@ -60,7 +62,7 @@ static void print_log_line(const json_t *line)
 		fputs("  ", stdout);
 		cli_print_safe(stdout, key);
 		putchar('=');
-		/* Plain text is printed as it is, all other values as JSON. */
+		/* A plain text is printed as it is, and any other value as JSON. */
 		if (json_is_string(value) && is_plain(json_string_value(value))) {
 			cli_print_safe(stdout, json_string_value(value));
 		} else {
@@ -182,8 +184,7 @@ struct verify_values {
 	bool all;
 };
 
-/* Verifies one log and prints the result. Returns NULL if the log could not be read, or the result
- * not printed. */
+/* Verifies one log and prints the result. Returns NULL if the log could not be read. */
 static json_t *verify_one_log(const struct cli *cli, struct microagent *agent, const char *name,
 			      struct error *err)
 {
@@ -194,7 +195,7 @@ static json_t *verify_one_log(const struct cli *cli, struct microagent *agent, c
 	return answer;
 }
 
-/* Verifies each log. It goes on after a log that cannot be read. */
+/* Verifies each log. After a log that cannot be read, the next log is verified. */
 static int verify_each(const struct cli *cli, struct microagent *agent, const json_t *audits,
 		       json_t *responses, bool *ok, struct error *err)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* base: manages the bases, from which sessions are cloned. */
+/* base: manages the bases from which sessions are cloned. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* pool: keeps sessions ready before they are asked for. */
+/* pool: makes sessions in advance, so that they are ready when they are needed. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -31,7 +31,7 @@ static int require_base(struct cli *cli, const struct pool_values *v, struct err
 /* --- set
  * ------------------------------------------------------------------------------------------ */
 
-/* Prints the result, with --json the state of the pools, and closes agent. */
+/* Prints the result of a change and closes agent. With --json prints the state of all pools. */
 static int done(const struct cli *cli, struct microagent *agent, int status, const char *base,
 		const char *what, struct error *err)
 {
@@ -146,7 +146,7 @@ static int run_drain(struct cli *cli, const void *values, const struct cli_words
 /* --- fill
  * ----------------------------------------------------------------------------------------- */
 
-/* Continues in a child. Returns 1 in the process whose caller goes on. */
+/* Lets a child process continue. Returns 0 in the child and 1 in the parent, -1 on error. */
 static int go_to_background(struct error *err)
 {
 	pid_t pid = fork();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* session: manages machines for one task, which are cloned from a base and destroyed afterwards. */
+/* session: manages sessions, which are cloned from a base for one task and destroyed afterwards. */
 #include <errno.h>
 #include <string.h>
 
@@ -25,7 +25,8 @@ struct session_values {
 
 /* --- create ---------------------------------------------------------------------------------- */
 
-/* A session has the kernel (and so the agent), the architecture and the user of its base. */
+/* The kernel (and so the agent in the guest), the architecture and the user come from the session's
+ * base. */
 void session_warn_made(const struct cli *cli, struct microagent *agent, const json_t *session)
 {
 	json_auto_t *base = microagent_base_show(agent, json_text(session, "base", NULL), NULL);
@@ -42,8 +43,8 @@ void session_warn_made(const struct cli *cli, struct microagent *agent, const js
 			"the session's disk is a full copy of the base's disk, which takes time and space: on a file system with reflinks (XFS, Btrfs, APFS) it would be a clone");
 }
 
-/* Prints the name of a new session. If that fails, it destroys the session, because nobody can use
- * a session without its name. main() prints the error of the write. */
+/* Prints the name of a new session. A session cannot be used without its name. So if the name
+ * cannot be printed, the session is destroyed, and main() prints the error of the write. */
 static int hand_out(struct cli *cli, struct microagent *agent, struct microagent_session *session,
 		    struct signals *signals, struct error *err)
 {
@@ -103,7 +104,8 @@ static int create_session_in(struct cli *cli, struct microagent *agent,
 	return code;
 }
 
-/* If a signal ended the making, this program ends by the same signal. */
+/* If a signal has cancelled the making of a session, prints the error and ends this program by the
+ * same signal. */
 int session_end_by_signal(const struct cli *cli, struct signals *signals, int code,
 			  const struct error *err)
 {
@@ -161,7 +163,7 @@ static int run_session_create(struct cli *cli, const void *values, const struct 
 	if (!v->machine.asked.share_git)
 		session_dirs_hint_git(cli, &dirs, v->share_at);
 	agent = guest_open(cli, &progress, err);
-	/* Before this program ends, the machine must be ended and its disk removed. */
+	/* Before this program ends by a signal, the machine must be ended and its disk removed. */
 	if (!agent || signals_open_ending(&signals, err) < 0) {
 		microagent_close(agent);
 		return -1;
@@ -177,7 +179,8 @@ static int run_session_create(struct cli *cli, const void *values, const struct 
 
 /* --- list ------------------------------------------------------------------------------------ */
 
-/* Appends how a session booted if its base has a template. */
+/* Appends whether the session was restored or booted. Appends nothing if the base has no template.
+ */
 static void add_boot(const json_t *session, char out[HINT_ROOM])
 {
 	const json_t *boot = json_object_get(session, "boot");
@@ -194,7 +197,7 @@ static void session_detail(const json_t *session, char out[HINT_ROOM])
 {
 	const char *detail = json_text(session, "error", json_text(session, "detail", NULL));
 
-	/* A member in quarantine is listed like any other session. */
+	/* A member of a pool that is in quarantine is shown like any other session. */
 	if (json_is_true(json_object_get(session, "pooled")) &&
 	    strcmp(json_text(session, "state", ""), "quarantined") != 0)
 		snprintf(out, HINT_ROOM, "%s",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* audit telemetry: shows what the guest's kernel saw of the programs in a session. */
+/* audit telemetry: shows what the guest's kernel recorded of the programs in a session. */
 #include <stdio.h>
 #include <string.h>
 
@@ -8,7 +8,7 @@
 #include "cli/options/guest.h"
 #include "microagent_session.h"
 
-/* Prints words almost as a person would type them. A word with other than plain characters is
+/* Prints the words of a command almost as a user would type them. A word with special characters is
  * printed as JSON. */
 static void print_argv(const json_t *argv)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* run --base: does `session create`, `session exec` and `session destroy` in one command. */
+/* run --base: does the work of `session create`, `session exec` and `session destroy` in one
+ * command. */
 #include "cli/session/run_base.h"
 
 #include <errno.h>
@@ -57,7 +58,8 @@ int run_base_check(struct cli *cli, const struct run_base *how, const struct gue
 	return guest_check_base(cli, how->base, err);
 }
 
-/* Destroys the session. A failure does not change the exit code of the command. */
+/* Destroys the session. If this fails, only a warning is printed, since the exit code is that of
+ * the command. */
 static void destroy_after_run(const struct cli *cli, struct microagent_session *session)
 {
 	struct error why = {0};
@@ -67,8 +69,8 @@ static void destroy_after_run(const struct cli *cli, struct microagent_session *
 	microagent_session_close(session);
 }
 
-/* Makes the session. A signal that comes meanwhile cancels the making. The signals stay blocked
- * afterwards, so that one that comes before the command starts reaches the command. */
+/* Makes the session. A signal meanwhile cancels the making. Afterwards the signals stay blocked, so
+ * that a signal before the start of the command still reaches the command. */
 static int make_for_run(const struct cli *cli, struct microagent *agent, const struct run_base *how,
 			const struct guest_values *values, const struct env_list *env,
 			struct microagent_session **out, struct error *err)
@@ -109,7 +111,7 @@ static int run_in_session(struct cli *cli, const char *name, struct exec_values 
 	for (size_t i = 0; i < env->count; i++)
 		variables[i] = env->items[i];
 	exec->env = (struct cli_words){variables, env->count};
-	words[0] = name; /* as `session exec` gets it */
+	words[0] = name; /* `session exec` also has the name as its first word */
 	memcpy(words + 1, command->items, command->count * sizeof(*words));
 	const struct cli_words args = {words, command->count + 1};
 

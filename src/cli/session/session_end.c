@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Says when a session ends by itself, and that this end was what ended a command. */
+/* Tells when a session ends by itself, and whether such an end is the reason why a command ended.
+ */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,7 +14,8 @@
 
 /* --- when ------------------------------------------------------------------------------------ */
 
-/* Writes a time in its two largest units, "1h 59m", as the user gives it. */
+/* Writes a duration by its two largest units, like "1h 59m". These are the units in which the user
+ * gives it. */
 static void time_text(int64_t seconds, char out[48])
 {
 	static const struct {
@@ -77,7 +79,7 @@ void session_tell_end(const struct cli *cli, const char *name, const char *id, i
 
 	if ((code >= 0 && code < 125) || (id && strcmp(id, name) == 0))
 		return;
-	/* The audit log of the session exists also after the session is destroyed. */
+	/* The audit log still exists after the session has been destroyed. */
 	agent = guest_open(cli, NULL, NULL);
 	if (agent)
 		(void)microagent_audit_read(agent, name, find_why, &why, NULL);

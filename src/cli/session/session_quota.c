@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* session quota: sets how much the disk of a session may grow. */
+/* session quota: sets by how much the disk of a session may grow. */
 #include "base/cleanup.h"
 #include "cli/options/guest.h"
 #include "cli/session/session.h"
@@ -7,7 +7,7 @@
 
 #define MIB (1 << 20)
 
-/* Returns a size in MiB, rounded up, so that any growth shows as more than 0. */
+/* Returns a size of the disk in MiB, rounded up, so that any growth is shown as more than 0. */
 static long long mib_of(const json_t *disk, const char *key)
 {
 	return (json_integer_value(json_object_get(disk, key)) + MIB - 1) / MIB;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* session snapshot, restore, snapshots, snapshot-delete: keep states of a session under names. */
+/* session snapshot, restore, snapshots, snapshot-delete: keep states of a session under names, and
+ * go back to them. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,8 +16,8 @@ static long long point_mib(const json_t *snapshot, const char *key)
 	return (json_integer_value(json_object_get(snapshot, key)) + (1 << 20) - 1) >> 20;
 }
 
-/* An action on a session and one of its snapshots, and its message. *told stays NULL if there is
- * nothing to print. */
+/* An action on a session and one of its snapshots, with the function that prints the result. *told
+ * stays NULL if there is nothing to print. */
 struct snapshot_act {
 	const char *doing;
 	int (*fn)(struct microagent_session *session, const char *name, json_t **told,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* session stream: prints a command's output line by line, as it comes. */
+/* session stream: prints each line of a command's output as soon as the line is complete. */
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -26,12 +26,12 @@ struct stream {
 	const struct cli *cli;
 	int64_t timeout;
 	uint64_t read_by_ns; /* see cli_write_by() */
-	bool broken;	     /* nobody reads our stdout any more */
-	bool unread;	     /* nobody has read the output in time */
+	bool broken;	     /* the reader of stdout has gone */
+	bool unread;	     /* the output was not read in time */
 };
 
-/* Makes the document of a line. It has the exact bytes if they are not text, and a mark if no
- * newline ended the line. */
+/* Returns the document for a line: {"stream","line"}. If the line is not UTF-8, "lineBase64" has
+ * its exact bytes. If no newline ended the line, "partial" is true. */
 static json_t *line_document(enum microagent_output which, const char *bytes, size_t len)
 {
 	bool whole = bytes[len - 1] == '\n';
@@ -47,7 +47,8 @@ static json_t *line_document(enum microagent_output which, const char *bytes, si
 	return steal_ptr(&line);
 }
 
-/* Prints one line, either as it is to the stream from which it came, or as a JSON document. */
+/* Prints one line. Without --json the line goes unchanged to stdout or stderr, as in the guest.
+ * With --json the line is a document on stdout. */
 static int put_line(void *data, enum microagent_output which, const void *bytes, size_t len)
 {
 	struct stream *stream = data;

@@ -13,7 +13,7 @@
 #include "cli/options/guest.h"
 #include "cli/output/hint.h"
 
-/* The exit codes that a shell uses. */
+/* The exit codes of a shell for a command that cannot be run, and for one that does not exist. */
 enum { EXIT_NOT_EXECUTABLE = 126, EXIT_NOT_FOUND = 127 };
 
 int attend_check(struct cli *cli, const struct attend *how, struct error *err)
@@ -76,15 +76,15 @@ int attend_exit_code(const struct cli *cli, const struct microagent_outcome *out
 	return outcome->exit_code;
 }
 
-/* Opens the file of --stdin. Returns -1 without such a file, -2 with an error. */
+/* Opens the file of --stdin. Returns a descriptor, -1 if the option was not given, -2 on error. */
 static int open_stdin_file(const char *path, struct error *err)
 {
 	struct stat st;
 
 	if (!path)
 		return -1;
-	/* Does not block: a FIFO may have no writer yet. The first writer is waited for together
-	 * with the end of the command. */
+	/* A FIFO may have no writer yet, so the open must not block. The program waits later for
+	 * the writer, and at the same time for the end of the command. */
 	autoclose int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	if (fd < 0 || fstat(fd, &st) < 0) {
 		error_errno(err, errno, "--stdin: cannot open %.300s", path);
@@ -127,12 +127,12 @@ int attend_begin(struct attended *attended, const struct cli *cli, const struct 
 				      .read_by_ns = attend_read_by(how->timeout),
 				      .file = file,
 				      .signals = SIGNALS_NONE};
-	/* A person who asks for a terminal wants to type on it. */
+	/* A user who wants a terminal also wants to type on it. */
 	if (in < 0 && (how->input.interactive || (how->terminal && isatty(STDIN_FILENO) == 1)))
 		in = STDIN_FILENO;
-	/* Comes before the signals are blocked. In the background it waits for the terminal, and a
-	 * signal can end this wait, before which nothing was begun. Our terminal is made raw if the
-	 * user types on it. */
+	/* The terminal is made raw if the user types on it. This happens before the signals are
+	 * blocked: in the background, terminal_open() waits until the terminal is available, and a
+	 * signal can end this wait. At that point nothing has begun that would need a cleanup. */
 	if (how->terminal && terminal_open(&attended->near, in, STDOUT_FILENO, err) < 0)
 		goto failed;
 	if (signals_open_forwarded(&attended->signals, err) < 0) {

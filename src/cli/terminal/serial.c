@@ -13,7 +13,7 @@
 #include "base/job_control.h"
 
 #define CHUNK 4096u
-#define TYPED_MAX 65536u /* how many typed bytes wait for a guest that does not read */
+#define TYPED_MAX 65536u /* how many typed bytes are kept for a guest that does not read them */
 
 enum slot { SLOT_CONSOLE, SLOT_IN, SLOT_OUT, SLOT_CANCEL, SLOT_COUNT };
 
@@ -49,7 +49,8 @@ static int receive(struct serial *s, struct error *err)
 	return 0;
 }
 
-/* Writes as much as poll() promises to fit into a pipe or a terminal. */
+/* Writes bytes of the guest to `out`, but only as many as a pipe or terminal takes without blocking
+ * after poll(). */
 static int say_on_serial(struct serial *s, struct error *err)
 {
 	size_t len = s->said_len < PIPE_BUF ? s->said_len : PIPE_BUF;
@@ -72,7 +73,8 @@ static void send_typed(struct serial *s)
 {
 	ssize_t n = send(s->console, s->typed, s->typed_len, MSG_NOSIGNAL | MSG_DONTWAIT);
 
-	/* The code that reads from the console notices its end. */
+	/* If the console has ended, the code that reads from it notices the end. The typed bytes
+	 * are dropped. */
 	if (n < 0)
 		n = errno == EAGAIN || errno == EINTR ? 0 : (ssize_t)s->typed_len;
 	memmove(s->typed, s->typed + n, s->typed_len - (size_t)n);
@@ -85,7 +87,8 @@ static void type(struct serial *s)
 	const char *escape;
 	ssize_t n;
 
-	/* After the stop the signals are checked before anything is read. */
+	/* After this program was stopped and continued, the signals are checked before anything is
+	 * read. */
 	if (is_in_background(s->in) && job_stop(SIGTTIN))
 		return;
 	n = read(s->in, at, TYPED_MAX - s->typed_len);

@@ -12,8 +12,9 @@
 #include "base/job_control.h"
 #include "base/platform/waitable.h"
 
-/* Runs in the child. A byte from the pipe means that the terminal was restored. The end of the pipe
- * means that it was not. */
+/* Runs in the child that restores the terminal if the parent dies. A byte from the pipe means that
+ * the parent has restored the terminal. The end of the pipe without a byte means that the parent
+ * has not. */
 static void guard(int fd, int pipe, const struct termios *saved)
 {
 	const int keep[] = {fd, pipe};
@@ -25,7 +26,8 @@ static void guard(int fd, int pipe, const struct termios *saved)
 	sigprocmask(SIG_SETMASK, &all, NULL);
 	setsid();
 	fd_close_others(keep, ARRAY_SIZE(keep));
-	/* stdout and stderr may be a pipe, and its reader waits for the end of the pipe. */
+	/* stdout and stderr may be pipes. Their readers wait until all processes have closed them.
+	 */
 	for (int i = 0; i < 3; i++)
 		if (i != fd && i != pipe)
 			close(i);
@@ -67,8 +69,8 @@ static void end_guardian(struct terminal *terminal)
 		;
 }
 
-/* Blocks the signal for a new size, and for a raw terminal those that stop and continue this
- * program. Returns a descriptor for them. */
+/* Blocks SIGWINCH, which reports a new size. For a raw terminal, also blocks the signals that stop
+ * and continue this program. Returns a descriptor from which these signals are read. */
 static int watch(bool is_raw, struct error *err)
 {
 	sigset_t set;
@@ -86,8 +88,9 @@ static int watch(bool is_raw, struct error *err)
 	return fd < 0 ? error_errno(err, errno, "signals") : fd;
 }
 
-/* Restores the terminal, also from the background, where this would stop the program. The old mode
- * is what everybody wants. */
+/* Restores the old mode of the terminal. SIGTTOU is blocked, since otherwise this would stop a
+ * program in the background. Restoring from the background is right, since any other job wants the
+ * old mode too. */
 static void put_right(const struct terminal *terminal)
 {
 	sigset_t set, before;
@@ -99,8 +102,8 @@ static void put_right(const struct terminal *terminal)
 	sigprocmask(SIG_SETMASK, &before, NULL);
 }
 
-/* Waits until the terminal belongs to this job, as after a shell's fg. A signal that asks the
- * program to end ends the wait. */
+/* Waits until the terminal belongs to this job, for example after `fg` in a shell. Returns -1 if a
+ * signal asks the program to end. */
 static int await_foreground(int fd, struct error *err)
 {
 	sigset_t pending;
@@ -180,10 +183,11 @@ void terminal_size(void *data, uint16_t *rows, uint16_t *columns)
 	while (terminal->resized >= 0 && (signal = signal_fd_take(terminal->resized)) != 0) {
 		if (signal == SIGTSTP) {
 			put_right(terminal);
-			raise(SIGSTOP); /* stops until SIGCONT, which is read next */
+			raise(SIGSTOP); /* this stops the program until SIGCONT, which is read
+					 * next */
 		} else if (signal == SIGCONT && !is_in_background(terminal->fd)) {
-			/* In the background the terminal belongs to another job. When this job
-			 * comes to the foreground, another signal comes. */
+			/* In the background the terminal belongs to another job, so its mode must
+			 * not change. SIGCONT comes again when this job gets the foreground. */
 			make_raw(terminal);
 		}
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* connect: opens a shell in a guest on the user's terminal, or the guest's serial console. */
+/* connect: opens a shell in a guest, or the guest's serial console, on the user's terminal. */
 #include <signal.h>
 #include <string.h>
 #include <unistd.h>
@@ -34,8 +34,8 @@ struct connect {
 	struct signals signals;
 };
 
-/* Tells the person at the terminal something. Nothing is printed to a pipe, which gets only the
- * guest's bytes. */
+/* Prints a message to the user at the terminal. If stderr is no terminal, nothing is printed: a
+ * pipe gets only the bytes of the guest. */
 static void say_on_terminal(const struct connect *connect, const char *what)
 {
 	if (isatty(STDERR_FILENO) == 1)
@@ -47,12 +47,13 @@ static void say_connected(void *data)
 	say_on_terminal(data, "connected, Ctrl-] detaches");
 }
 
-/* Runs a shell. The terminal is restored before a message is printed on it; NULL: no terminal is
- * raw. */
+/* Runs a shell. `terminal` is restored before a message is printed on it. It is NULL if no terminal
+ * was made raw. */
 static int run_agent_shell(struct connect *connect, const struct microagent_exec *exec, int in,
 			   struct terminal *terminal, struct error *err)
 {
-	struct capture capture = {0}; /* for --json, which needs --send */
+	struct capture capture = {0}; /* the output, for --json, which is allowed only with
+				       * --send */
 	const struct microagent_sink sink = {capture_take, &capture};
 	const struct microagent_streams streams = {.in = in,
 						   .out = STDOUT_FILENO,
@@ -96,9 +97,9 @@ static int shell(struct connect *connect, struct error *err)
 	return run_agent_shell(connect, &exec, STDIN_FILENO, &terminal, err);
 }
 
-/* Returns true if the console can still be opened. A user who was refused because somebody else is
- * connected can open it again, and is refused again. If the machine or its console is gone, it
- * cannot be opened. */
+/* Returns true if the console can be opened again. If another user is connected to it, opening
+ * succeeds, and the connection is closed afterwards. If the machine or its console has ended,
+ * opening fails. */
 static bool is_there_still(const struct connect *connect)
 {
 	struct error ignored;
@@ -107,8 +108,8 @@ static bool is_there_still(const struct connect *connect)
 	return again >= 0;
 }
 
-/* Explains why the console was closed: by the end of the machine, by quarantine, or because
- * somebody else is connected. */
+/* Tells why the console was closed: the machine has ended, the machine is in quarantine, or another
+ * user is connected. */
 static int explain_closed(const struct connect *connect, bool heard, struct error *err)
 {
 	json_auto_t *response = NULL;
@@ -186,8 +187,8 @@ int connect_run(struct cli *cli, const struct connect_values *values, const char
 		guest_open_fn *open, struct error *err)
 {
 	const char *exec = open == guest_open_session ? "session exec" : "exec";
-	/* The line is run as a command, with streams and an exit code, so that no screen must be
-	 * parsed. */
+	/* The line is run as a command with streams and an exit code. So the output of a terminal
+	 * need not be parsed. */
 	const char *const line[] = {"/bin/sh", "-c", values->send, NULL};
 	const struct microagent_exec sent = {
 		.command = line, .user = values->user, .timeout_seconds = values->timeout};

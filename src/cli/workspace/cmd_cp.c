@@ -21,8 +21,8 @@ static const struct cli_option cp_options[] = {
 	{NULL, 0, CLI_OPTION_FLAG, 0, NULL, NULL, 0, 0},
 };
 
-/* Refuses the paths, and says which of them was probably meant to be in a workspace, like
- * "box:notes". */
+/* Sets the error for a wrong pair of paths. If a word looks like a path in a workspace that is not
+ * absolute, such as "box:notes", the error names this word. */
 static int refuse_paths(struct cli *cli, const struct cli_words *args, struct error *err)
 {
 	for (size_t i = 0; i < args->count; i++) {

@@ -7,8 +7,9 @@
 #include "cli/options/guest.h"
 #include "store/cache.h"
 
-/* Returns the accelerator that "auto" selects for the kernel, or NULL if the host does not say it.
- * The host's own answer is for the default kernel. */
+/* Returns the accelerator that "auto" selects for the kernel, or NULL if the supervisor does not
+ * say it. What the supervisor says is for the default kernel. So on a host with paravirtual KVM the
+ * given kernel is looked up. */
 static const char *auto_accelerator(const json_t *host, const char *kernel)
 {
 	struct cache_kernel found = {0};
@@ -22,7 +23,7 @@ static const char *auto_accelerator(const json_t *host, const char *kernel)
 	return for_pvm ? "kvm" : "tcg";
 }
 
-/* Warns about the accelerator, as far as it is known before the machine runs. */
+/* Warns about the accelerator, if it is known before the machine runs. */
 static void warn_accelerator(const struct cli *cli, struct microagent *agent,
 			     const struct guest_values *values)
 {

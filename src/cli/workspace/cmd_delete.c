@@ -2,8 +2,8 @@
 /* delete: removes a workspace. */
 #include "cli/workspace/each.h"
 
-/* Returns the text for the answer. The supervisor gives the same answer for a workspace that was
- * deleted and for one that was not there. */
+/* Returns the text that is printed after success. The supervisor's answer is the same for a
+ * workspace that was deleted and for a workspace that did not exist, so this is checked before. */
 static const char *foretell(struct microagent *agent, const char *name)
 {
 	struct error why = {0};

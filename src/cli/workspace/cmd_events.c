@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* events: shows the states that a workspace went through. */
+/* events: shows the states through which a workspace went. */
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "base/json.h"
 #include "cli/options/guest.h"
 
-/* The shell's exit code for an end by SIGPIPE. */
+/* The exit code of a shell for a program that was ended by SIGPIPE. */
 #define EXIT_OUT_CLOSED (128 + SIGPIPE)
 
 struct events_values {
@@ -29,8 +29,8 @@ struct events {
 	json_t *last; /* the last event that was printed; NULL: none */
 };
 
-/* Returns the index behind the last printed event. That event may have been dropped with older
- * ones. */
+/* Returns the index after the last event that was printed. Returns 0 if this event is not in the
+ * list, because old events are dropped. */
 static size_t first_new(const struct events *events, const json_t *list)
 {
 	for (size_t i = json_array_size(list); events->last && i > 0; i--)
@@ -54,7 +54,8 @@ static int print_new_events(struct events *events, struct error *err)
 			if (cli_print_json(event, err) < 0)
 				return -1;
 		} else {
-			/* No blanks at the end of a line. */
+			/* Without a detail the state is not padded, so that the line does not end
+			 * with blanks. */
 			printf(detail ? "%s  %-11s  " : "%s  %s",
 			       json_text(event, "observedAt", NULL),
 			       json_text(event, "state", NULL));
@@ -71,8 +72,8 @@ static int print_new_events(struct events *events, struct error *err)
 	return 1;
 }
 
-/* Prints new events until the end. The watch begins before the first look, so that no event is
- * missed. */
+/* Prints new events until the machine has ended. The caller has begun to watch before the first
+ * look, so that no event is missed. */
 static int follow_by(int watch, struct events *events, struct error *err)
 {
 	bool running = false;
@@ -84,7 +85,8 @@ static int follow_by(int watch, struct events *events, struct error *err)
 		struct error why = {0};
 		int got = print_new_events(events, &why);
 
-		/* The workspace may have been deleted, which is an end too. */
+		/* If the workspace was deleted, no more events can come, so this is a normal end.
+		 */
 		if (got < 0 && events->last && why.code == ERR_NOT_FOUND)
 			return CLI_EXIT_OK;
 		if (got < 0)

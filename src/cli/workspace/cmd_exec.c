@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* exec: runs one more command in a running workspace. */
+/* exec: runs another command in a running workspace. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,7 +30,8 @@ const struct cli_option exec_options[] = {
 	{NULL, 0, CLI_OPTION_FLAG, 0, NULL, NULL, 0, 0},
 };
 
-/* Copies env, and adds the kind of terminal for a command on our terminal. */
+/* Copies env. Adds TERM from this program's environment, so that the command knows the kind of the
+ * user's terminal. */
 static int add_term(const struct cli_words *env, const char ***out, char **term, struct error *err)
 {
 	const char *ours = getenv("TERM");
@@ -46,7 +47,7 @@ static int add_term(const struct cli_words *env, const char ***out, char **term,
 	return 0;
 }
 
-/* Runs a command. exec is complete except for the terminal and its kind. */
+/* Runs a command. exec is complete except for the terminal and its TERM variable. */
 static int exec_attended(const struct cli *cli, struct microagent *agent, const char *id,
 			 const struct exec_values *v, struct microagent_exec *exec,
 			 struct error *err)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* halt: ends a machine cleanly, and records that it is kept for a later start. */
+/* halt: ends a machine cleanly, and records that the workspace is kept for a later start. */
 #include "cli/workspace/each.h"
 
 static int run_halt(struct cli *cli, const void *values, const struct cli_words *args,

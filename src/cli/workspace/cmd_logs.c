@@ -13,7 +13,7 @@
 #include "base/print_safe.h"
 #include "cli/options/guest.h"
 
-/* The shell's exit code for an end by SIGPIPE; `run` uses the same. */
+/* The exit code of a shell for a program that was ended by SIGPIPE. `run` uses the same code. */
 #define EXIT_OUT_CLOSED (128 + SIGPIPE)
 
 struct logs_values {
@@ -31,13 +31,13 @@ struct logs {
 	const char *name;
 	int fd;
 	off_t at;
-	bool terminal; /* stdout is a terminal: escape sequences of a guest must not reach it */
+	bool terminal; /* stdout is a terminal, which must not get the guest's escape sequences */
 	struct utf8_reader reader;
 };
 
-/* Refuses a log that is much too large. A live supervisor that an attacker controls may leave a
- * sparse file that takes days to print. Twice the kept size is allowed, as with --json, because a
- * log may exceed its bound for a moment. */
+/* Refuses a log that is much too large. If an attacker controls a live supervisor, it can leave a
+ * sparse file that takes days to print. Twice the usual size is allowed, as with --json, since a
+ * log can exceed its limit for a moment. */
 static int require_usual_size(off_t size, struct error *err)
 {
 	const uint64_t kept = limit_get(LIMIT_SERIAL_LOG_BYTES);
@@ -50,8 +50,8 @@ static int require_usual_size(off_t size, struct error *err)
 		(long long)size, (unsigned long long)kept);
 }
 
-/* Prints everything from logs->at to the end of the log. last: no more bytes will come. Returns 1
- * if our reader has gone. */
+/* Prints the log from logs->at to its end. `last` is true if no more bytes will come. Returns 1 if
+ * the reader of stdout has gone, -1 on error. */
 static int print_new_bytes(struct logs *logs, bool last, struct error *err)
 {
 	char text[65536];
@@ -61,8 +61,8 @@ static int print_new_bytes(struct logs *logs, bool last, struct error *err)
 	if (fstat(logs->fd, &st) == 0 && S_ISREG(st.st_mode)) {
 		if (require_usual_size(st.st_size, err) < 0)
 			return -1;
-		/* The oldest half of the log is dropped from time to time. The old position cannot
-		 * be found again. */
+		/* The log drops its oldest half from time to time. Then the old position cannot be
+		 * found again, and printing goes on at the new end. */
 		if (st.st_size < logs->at)
 			logs->at = st.st_size;
 	}
@@ -70,7 +70,7 @@ static int print_new_bytes(struct logs *logs, bool last, struct error *err)
 		struct error why = {0};
 
 		if (logs->terminal) {
-			/* A character that is not complete yet is left for the next time. */
+			/* A character that is not complete yet is printed the next time. */
 			done = (ssize_t)print_safe_lines(&logs->reader, stdout, text, (size_t)n,
 							 last && (size_t)n < sizeof(text));
 			if (fflush(stdout) != 0)
@@ -86,11 +86,12 @@ static int print_new_bytes(struct logs *logs, bool last, struct error *err)
 		}
 		logs->at += done;
 	}
-	/* pread() fails on /dev/null, which stands in for a missing log. That is an end too. */
+	/* /dev/null stands in for a missing log. pread() fails on it with ESPIPE, which counts as
+	 * the end of the log. */
 	return done > 0 && n < 0 && errno != ESPIPE ? error_errno(err, errno, "serial.log") : 0;
 }
 
-/* Opens the log again if it has been created since. */
+/* Opens the log again if it was missing before and may exist now. */
 static int reopen(struct logs *logs, struct error *err)
 {
 	struct stat st;
@@ -106,7 +107,8 @@ static int reopen(struct logs *logs, struct error *err)
 	return 0;
 }
 
-/* Follows the log. The watch begins before the first look, so that no output is missed. */
+/* Prints the log and what is added to it, until the machine has ended. The caller has begun to
+ * watch before the first look, so that no output is missed. */
 static int follow_log_until(struct logs *logs, int watch, int cancel, struct error *err)
 {
 	bool running;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* ls: lists a path of a workspace. */
+/* ls: lists the files at a path of a workspace. */
 #include <inttypes.h>
 #include <string.h>
 #include <time.h>
@@ -29,8 +29,7 @@ static int64_t entry_number(const json_t *entry, const char *key)
 	return json_integer_value(json_object_get(entry, key));
 }
 
-/* The types of files: the first letter of a long line, and the mark behind a name in a short line.
- */
+/* The types of files. `letter` begins a long line. `mark` comes after the name in a short line. */
 static const struct type_row {
 	const char *name;
 	char letter;
@@ -87,7 +86,7 @@ static int print_long(const json_t *entries, struct error *err)
 	static const char *const heads[] = {"mode", "owner", "bytes", "modified", "name"};
 	auto_table struct cli_table table = {0};
 	const json_t *entry;
-	int width = 1; /* digits of the largest size */
+	int width = 1; /* the number of digits of the largest size */
 	size_t i;
 
 	json_array_foreach(entries, i, entry)
@@ -108,7 +107,7 @@ static int print_long(const json_t *entries, struct error *err)
 	return CLI_EXIT_OK;
 }
 
-/* Gets the list of a directory, or a list with only the file itself. */
+/* Asks for the entries of a directory, or with --itself for the entry of the file itself. */
 static json_t *ask(struct microagent *agent, const char *name, const char *path,
 		   const struct ls_values *values, struct error *err)
 {

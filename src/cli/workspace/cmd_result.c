@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* result: shows the result of the command of a workspace. */
+/* result: shows the result of a workspace's command. */
 #include <inttypes.h>
 #include <unistd.h>
 
@@ -16,7 +16,8 @@ static int add_result_row(struct cli_table *table, const char *name, const char 
 	return value ? cli_table_row(table, cells, err) : 0;
 }
 
-/* Prints text unchanged to a file or pipe, and safely to a terminal. */
+/* Prints a stream of the result. A file or a pipe gets the text unchanged. On a terminal, control
+ * bytes are replaced. */
 static void print_stream(const json_t *result, const char *key)
 {
 	const json_t *value = json_object_get(result, key);

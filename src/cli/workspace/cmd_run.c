@@ -6,7 +6,8 @@
 #include "cli/terminal/attend.h"
 
 struct run_values {
-	struct guest_values guest; /* must be first, for guest_options */
+	struct guest_values guest; /* must be the first member, since guest_options has offsets
+				    * in this struct */
 	struct attend_input input;
 	const char *name;
 	bool keep;
@@ -39,7 +40,8 @@ struct start {
 	char name[64]; /* name of the workspace, once it runs */
 };
 
-/* Called when the machine runs. From now on stderr belongs to the command. */
+/* Is called when the machine runs. From here on, stderr belongs to the command, so the progress
+ * line is erased. */
 static void on_started(void *data, const char *name, const char *accelerator)
 {
 	struct start *start = data;
@@ -51,7 +53,7 @@ static void on_started(void *data, const char *name, const char *accelerator)
 	guest_warn_accelerator(start->cli, accelerator);
 }
 
-/* Tells a user who interrupts the command what is left, and its name. */
+/* Tells the user the name of the workspace that was kept. */
 static void say_kept(const struct cli *cli, struct microagent *agent, const char *name)
 {
 	json_auto_t *response = NULL;
@@ -86,7 +88,8 @@ static int run_attended(const struct cli *cli, struct microagent *agent,
 	snprintf(start.name, sizeof(start.name), "%s", values->name ? values->name : "");
 	code = microagent_run(agent, spec, &options, &attended.streams, &outcome, err);
 	code = attend_end(&attended, code, &outcome, err);
-	/* The command was interrupted by a signal, or because the reader of stdout has gone. */
+	/* The command did not end by itself: a signal ended it, or the reader of stdout has gone.
+	 */
 	if (values->keep && (outcome.end != MICROAGENT_EXITED || outcome.signal))
 		say_kept(cli, agent, start.name);
 	return code;
@@ -106,7 +109,7 @@ static int check_run(struct cli *cli, const struct run_values *v, const struct c
 			cli, err,
 			"%s and --base exclude each other: `microagent session create` makes sessions that stay",
 			v->keep ? "--keep" : "--name");
-	/* An image that the user names may contain a command. */
+	/* An image that the user names may have a command of its own. */
 	if (args->count == 0 && !v->guest.image)
 		return cli_usage(cli, err, "run needs a command: microagent run %s", cli_run.args);
 	return 0;

@@ -19,8 +19,8 @@ static const struct cli_option start_options[] = {
 	{NULL, 0, CLI_OPTION_FLAG, 0, NULL, NULL, 0, 0},
 };
 
-/* Opens the session of that name, or sets *session to NULL for a workspace that is no session.
- * Directories that the machine may not have are refused here, before the machine is started. */
+/* Opens the session with this name. Leaves *session NULL if the workspace is no session. Fails if
+ * the machine may not have one of the session's directories, so that the machine is not started. */
 static int open_session(struct cli *cli, struct progress *progress, const char *id,
 			const char *name, struct microagent **agent,
 			struct microagent_session **session, struct error *err)

@@ -17,7 +17,7 @@ static const json_t *find(const json_t *value, const char *const *path)
 	return value;
 }
 
-/* Returns the text at a path, or NULL if there is none. */
+/* Returns the text at a path of members in value, or NULL if there is no text. */
 #define TEXT(value, ...) json_string_value(find(value, (const char *const[]){__VA_ARGS__, NULL}))
 
 static int status_row(struct cli_table *table, const char *name, const char *value,
@@ -52,7 +52,8 @@ static int readiness_row(struct cli_table *table, const json_t *response, struct
 	return status_row(table, "ready", text, err);
 }
 
-/* Returns true if the machine is live. A machine at rest is never ready, and its state says so. */
+/* Returns true if the machine is live. A machine at rest is never ready, so its readiness is not
+ * shown. */
 static bool is_live(const json_t *response)
 {
 	static const char *const live[] = {"starting", "running", "stopping"};
@@ -64,9 +65,9 @@ static bool is_live(const json_t *response)
 	return false;
 }
 
-/* Returns why a service is not ready. Returns NULL if the service is ready, or if nobody waits for
- * it. Nobody waits for mediation that was not asked for, or for a result, which comes when its
- * command ends. */
+/* Returns why a service is not ready, or NULL if it is ready or is not expected to be ready.
+ * Mediation is expected only if the workspace has it. A result is never expected, since it comes
+ * when the command ends. */
 static const char *reason(const json_t *response, const char *key)
 {
 	const json_t *signal = json_object_get(json_object_get(response, "readiness"), key);
@@ -80,7 +81,8 @@ static const char *reason(const json_t *response, const char *key)
 	return error ? error : TEXT(signal, "detail");
 }
 
-/* Adds rows like "mediation: 127.0.0.1:9900: Connection refused". */
+/* Adds a row for each service that is not ready, like "mediation: 127.0.0.1:9900: Connection
+ * refused". */
 static int waiting_rows(struct cli_table *table, const json_t *response, struct error *err)
 {
 	char text[384];
@@ -136,7 +138,7 @@ static int verification_row(struct cli_table *table, const json_t *response, str
 	return status_row(table, "verified", text, err);
 }
 
-/* Adds rows like "127.0.0.1:8080 to port 80". */
+/* Adds a row for each published port, like "127.0.0.1:8080 to port 80". */
 static int publish_status_rows(struct cli_table *table, const json_t *network, struct error *err)
 {
 	const json_t *forward;
@@ -158,7 +160,7 @@ static int publish_status_rows(struct cli_table *table, const json_t *network, s
 	return 0;
 }
 
-/* Adds a row like "required, port 2048 to 127.0.0.1:9900". */
+/* Adds a row about mediation, like "required, port 2048 to 127.0.0.1:9900". */
 static int mediation_row(struct cli_table *table, const json_t *mediation, struct error *err)
 {
 	char text[512];
@@ -172,7 +174,7 @@ static int mediation_row(struct cli_table *table, const json_t *mediation, struc
 	return status_row(table, "mediation", text, err);
 }
 
-/* Adds rows like "/home/me/work on /workspace, rw" for the directories of a session. */
+/* Adds a row for each shared directory of a session, like "/home/me/work on /workspace, rw". */
 static int share_rows(struct cli_table *table, const json_t *shares, struct error *err)
 {
 	const json_t *share;
@@ -200,7 +202,7 @@ static int print_workspace_status(const char *name, const char *accelerator, con
 	char end[HINT_ROOM] = "", unlimited[HINT_ROOM];
 
 	session_add_end(response, TEXT(response, "event", "state"), end);
-	hint_unlimited(response, unlimited); /* "no limit of memory, pids" */
+	hint_unlimited(response, unlimited); /* writes text like "no limit of memory, pids" */
 
 	if (cli_table_init(&table, ARRAY_SIZE(heading), heading, err) < 0 ||
 	    status_row(&table, "state", TEXT(response, "event", "state"), err) < 0 ||
@@ -237,7 +239,8 @@ static const struct cli_option status_options[] = {
 	{NULL, 0, CLI_OPTION_FLAG, 0, NULL, NULL, 0, 0},
 };
 
-/* Returns the shares of a session as they are listed, a new reference, or NULL if it has none. */
+/* Returns the shared directories of a session as a new reference. Returns NULL if the session has
+ * none. */
 static json_t *listed_shares(struct cli *cli, const char *name)
 {
 	struct microagent *agent = guest_open(cli, NULL, NULL);

@@ -62,7 +62,7 @@ static void note_progress(void *data, uint64_t bytes, const char *path)
 	double seconds, mib = (double)bytes / (1 << 20);
 	sigset_t set;
 
-	/* From now on a signal must lead to a cleanup. */
+	/* From the first bytes on, a signal must not end the program without a cleanup. */
 	if (!notes->flowing) {
 		notes->flowing = true;
 		notes->began_ns = clock_mono_ns();
@@ -131,8 +131,7 @@ static const char *last_component(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* Copies the part of the message before end to head. Returns false if the message does not end with
- * end. */
+/* If the message ends with `end`, copies the part before `end` to head and returns true. */
 static bool ends_with(const struct error *err, const char *end, char *head, size_t size)
 {
 	size_t len = strlen(err->msg), end_len = strlen(end);
@@ -144,8 +143,8 @@ static bool ends_with(const struct error *err, const char *end, char *head, size
 	return true;
 }
 
-/* Returns true if the target is a device or a pipe of this host, or a link to one. Nobody should
- * remove such a file. */
+/* Returns true if the target is a device or a pipe of this host, or a link to such a file. The
+ * message must not advise the user to remove it. */
 static bool is_device(const struct copy_target *target)
 {
 	struct stat st;
@@ -154,8 +153,8 @@ static bool is_device(const struct copy_target *target)
 	       !S_ISREG(st.st_mode);
 }
 
-/* Sets an error that names the obstacle with this name: the target, or a file in it if the target
- * is a directory. */
+/* Sets the error for a file that is in the way of the copy. `name` is the last component of its
+ * path: the file is the target itself, or lies in the target if the target is a directory. */
 static void name_obstacle(const struct copy_target *target, const char *name, const char *end,
 			  struct error *err)
 {
@@ -170,7 +169,8 @@ static void name_obstacle(const struct copy_target *target, const char *name, co
 		  is_device(target) ? "" : "remove it, or ");
 }
 
-/* Replaces the name in "name: reason" by the full path, if the name is that of the target. */
+/* Replaces NAME in a message "NAME: REASON" by the full path of the target. Returns false if NAME
+ * is not the target's name. */
 static bool name_full_path(const struct copy_target *target, struct error *err)
 {
 	const char *const names[] = {last_component(target->path), last_component(target->source)};
@@ -205,7 +205,7 @@ void copy_name_target(const struct copy_target *target, struct error *err)
 			return;
 		}
 	}
-	/* An error with an errno is of this host, and names its file. */
+	/* An error with an errno value comes from this host, and already names the file. */
 	if (err->errnum)
 		return;
 	if (!target->workspace) {
