@@ -38,8 +38,8 @@ char *artifact_init_path(const struct artifact_options *opts, enum architecture 
 	path = dir ? path_join(dir, cache_init_program(architecture), err) : NULL;
 	if (!path || access(path, R_OK) == 0)
 		return steal_ptr(&path);
-	/* `make` always builds the init for this host's machines. It builds that of another
-	 * architecture only on request. */
+	/* `make` builds the microagent-init of the host's own architecture. It builds the init of
+	 * another architecture only on request. */
 	if (architecture == architecture_of_host())
 		error_errno(err, errno, "%s: build it with `make`", path);
 	else
@@ -72,7 +72,8 @@ int artifact_open_from(const struct artifact_options *opts, struct error *err)
 	if (!opts->from_fd)
 		return path_open_file(opts->from, err);
 	fd = descriptor_of("--from-fd", opts->from_fd, err);
-	/* The caller has read the file to its end, to hash it. */
+	/* The caller has read the file to its end to hash it, so the descriptor is moved back to
+	 * the beginning. */
 	if (fd >= 0 && lseek(fd, 0, SEEK_SET) < 0)
 		return error_errno(err, errno, "%s", opts->from);
 	return fd;
@@ -97,7 +98,8 @@ int artifact_answer(const struct artifact_options *opts, const json_t *object, s
 	}
 	if (!text)
 		return -1;
-	/* The text contains strings of an image or its record. In JSON these are escaped. */
+	/* The text may contain strings from an image or its record, so control bytes are replaced.
+	 * JSON escapes them. */
 	print_safe(stdout, text);
 	if (putchar('\n') < 0 || fflush(stdout) != 0 || ferror(stdout))
 		return error_errno(err, errno, "standard output");

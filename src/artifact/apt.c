@@ -29,8 +29,8 @@ static int unknown_package(const struct apt *apt, const char *package, struct er
 	return error_reason(err, REASON_NO_PACKAGE, package);
 }
 
-/* Runs apt with messages in English, in any locale of the user. out: NULL if the output is not
- * wanted. dir: the working directory, or NULL. */
+/* Runs apt. Its messages are in English, whatever the user's locale is. `out` gets its stdout;
+ * NULL: stdout is dropped. `dir` is its working directory; NULL: that of this process. */
 static int run_apt(const struct apt *apt, const char *const *argv, const char *dir, struct buf *out,
 		   struct error *err)
 {
@@ -45,9 +45,10 @@ static int run_apt(const struct apt *apt, const char *const *argv, const char *d
 	return tool_run(&tool, err);
 }
 
-/* The configuration for another architecture. The settings of this system's apt are added to it:
- * where its archives are, by what keys they are signed, and how they are reached. If root runs apt,
- * it would fetch as its own user, who may not write there. */
+/* The configuration of apt for another architecture. apt adds the settings of this system: where
+ * the archives are, by which keys they are signed, and how they are reached. If root runs apt, apt
+ * would download as a user of its own, which cannot write to the directory. So the configuration
+ * names root for the download. */
 static const char private_config[] = "APT::Architecture \"%s\";\n"
 				     "APT::Architectures { \"%s\"; };\n"
 				     "APT::Sandbox::User \"root\";\n"
@@ -80,9 +81,8 @@ static int write_private_config(struct apt *apt, const char *dir, struct error *
 
 static int fetch_lists(struct apt *apt, const char *dir, struct error *err)
 {
-	/* Without this option an archive that cannot be reached is only a warning with exit code 0
-	 * (apt-get(8), --error-on). An apt before 2.1.16 does not know the option and behaves as
-	 * before. */
+	/* Without this option, an archive that cannot be reached is only a warning, and the exit
+	 * code is 0 (apt-get(8), --error-on). An apt before 2.1.16 ignores the option. */
 	static const char *const update[] = {"apt-get", "-qq", "-o", "APT::Update::Error-Mode=any",
 					     "update",	NULL};
 	const char *name = architecture_name(apt->architecture);
@@ -114,7 +114,8 @@ void apt_close(struct apt *apt)
 	*apt = (struct apt){0};
 }
 
-/* Sets the error if apt does not know the package, or if apt is not installed. */
+/* Sets the reason of the error if apt does not know the package, or if apt is not installed.
+ * Returns -1. */
 static int no_apt(const struct apt *apt, const char *package, struct error *err)
 {
 	if (err && err->code == ERR_IO)
@@ -132,7 +133,8 @@ int apt_find(const struct apt *apt, const char *package, struct deb *out, struct
 
 	if (run_apt(apt, argv, NULL, &text, err) < 0)
 		return no_apt(apt, package, err);
-	/* apt takes an unknown name as a pattern: "linux-source-6.1" finds 6.12. */
+	/* apt takes an unknown name as a pattern: "linux-source-6.1" finds linux-source-6.12. So
+	 * the name in the answer is compared. */
 	found = deb_field(buf_string(&text), "Package: ", NULL);
 	if (!found || strcmp(found, package) != 0)
 		return unknown_package(apt, package, err);
@@ -183,7 +185,8 @@ static char *fetched_file(const char *dir, struct error *err)
 int apt_fetch(const struct apt *apt, struct deb *deb, const char *dir, struct error *err)
 {
 	autobuf struct buf what = BUF_INIT(0);
-	/* If root runs apt, it would fetch as its own user, who may not write here. */
+	/* If root runs apt, apt would download as a user of its own, which cannot write to this
+	 * directory. */
 	const char *argv[] = {"apt-get",  "-qq", "-o", "APT::Sandbox::User=root",
 			      "download", NULL,	 NULL};
 

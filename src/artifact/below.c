@@ -9,7 +9,7 @@
 #include "base/fd.h"
 #include "base/platform/file.h"
 
-/* O_NONBLOCK: a FIFO in place of the file must not block us. */
+/* O_NONBLOCK: there may be a FIFO in place of the file, and opening it must not wait. */
 #define FLAGS (O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
 
 static int open_below(int root, const char *path, int flags, struct error *err)

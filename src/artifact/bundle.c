@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The command bundle-build makes an ext4 file system from a tar archive. The guest mounts it
- * read-only. Owners, modes, times and links are those of the archive; device nodes, FIFOs and
- * sockets are left out. The archive may be hostile: names that lead out of it are refused, and the
- * unpacked size is bounded.
+ * The command bundle-build makes an ext4 file system from a tar archive. The guest mounts this file
+ * system read-only. Owners, modes, times and links are those of the archive; device nodes, FIFOs
+ * and sockets are left out. The archive may be hostile: names that lead out of the archive are
+ * refused, and the unpacked size is bounded.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -26,7 +26,7 @@
 #define MIB (UINT64_C(1) << 20)
 #define SLACK (16 * MIB)
 
-/* Fixed, so that the same archive gives the same bytes. */
+/* The UUID and the time are fixed, so that the same archive always gives the same bytes. */
 static const char uuid[] = "b0b0b0b0-0000-4000-8000-6d6963726f61";
 #define FIXED_TIME 1767225600
 
@@ -39,7 +39,7 @@ struct bundle {
 
 static uint64_t bundle_size(uint64_t bytes, uint64_t count)
 {
-	uint64_t files = count + 1; /* the root */
+	uint64_t files = count + 1; /* the files and the root directory */
 
 	bytes += SLACK + files * (BYTES_PER_INODE + BLOCK);
 	bytes += bytes / 32;
@@ -69,8 +69,8 @@ static int unpack_into_bundle(void *data, struct buf *out, struct error *err)
 	return ext4_write(&b->ext4, fs, BUNDLE_FILE, err);
 }
 
-/* Makes the disk. Refuses a size beyond that of the largest allowed contents, with one directory
- * for each file. */
+/* Makes the disk in the size that the reader asks for. Refuses a size that is larger than the
+ * largest allowed contents need, with one directory for each file. */
 static int make_bundle_disk(void *data, const void *asked, size_t len, struct error *err)
 {
 	struct bundle *b = data;

@@ -2,22 +2,24 @@
 /*
  * Makes the cell of a tool. The root of the cell contains:
  *
- *   /usr and the links to it    programs and libraries, certificates
- *   some of /etc                the files that these need; with the network also names of hosts and
- *                               certificates
- *   settings of the user        if the caller asks for them: which registries there are, and which
- *                               of them is trusted; with the network the user's logins too
+ *   /usr and the links to it    programs, libraries and certificates
+ *   some of /etc                the files that programs and libraries need; with the network also
+ *                               names of hosts, and certificates
+ *   settings of the user        if the caller wants them: which registries there are, and which
+ *                               registries are trusted; with the network also the user's logins
  *   cell->source                the image
- *   WORK, TEMPORARY             the only two directories that can be written to
+ *   WORK, TEMPORARY             the only two directories to which the tool can write
  *
- * bwrap takes only names, and follows links in them. Programs that may be hostile write to the two
- * directories. So each directory is opened without following a link and is mounted on a stage
- * (proc_stage.h). There nobody can replace it before bwrap takes it by name.
+ * bwrap takes only paths, and follows links in them. Programs that may be hostile write to the two
+ * directories. So each of the two directories is opened without following a link, and is mounted on
+ * a stage (proc_stage.h). On the stage no other process can replace a directory before bwrap takes
+ * it by its path.
  *
- * The cell has no /proc, /sys, /run, /tmp or home. Root makes the cell without a user namespace,
- * because there files of other users would belong to nobody. The tool has none of root's
- * capabilities, except that the caller may ask for the one to read the files of other users. That
- * capability is never given together with a network. The allowed system calls are in tool_calls.h.
+ * The cell has no /proc, /sys, /run, /tmp or home. If root runs this program, the cell is made
+ * without a user namespace: in a user namespace, files of other users would belong to nobody. The
+ * tool has none of root's capabilities. Only the capability to read the files of other users can be
+ * asked for by the caller, and never together with a network. The allowed system calls are in
+ * tool_calls.h.
  */
 #include "artifact/cell.h"
 
@@ -55,7 +57,8 @@ static const char *const always[] = {
 	NULL,
 };
 
-/* On a merged system each of these is a link into /usr. */
+/* Directories of programs and libraries. On a system with a merged /usr, each of them is a link
+ * into /usr. */
 static const char *const system_dirs[] = {"/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"};
 static const char *const system_files[] = {
 	"/usr",
@@ -64,13 +67,13 @@ static const char *const system_files[] = {
 	"/etc/alternatives",
 };
 
-/* The files that a tool without the network needs from a directory of settings for containers. The
- * directory also has the logins at registries and the keys for them. */
+/* The files that a tool without the network may read from a directory of settings for containers.
+ * The other files there can be the user's logins at registries, and the keys for the logins. */
 static const char *const trust_files[] = {"policy.json", "registries.conf", "registries.conf.d",
 					  "registries.d"};
 
-/* For a tool that has the network. Some directories beside those of the certificates contain keys.
- */
+/* The system files for a tool that has the network. Only the directories with certificates are
+ * listed, since some directories beside them contain keys. */
 static const char *const network_files[] = {
 	"/etc/resolv.conf",	    "/etc/hosts",
 	"/etc/host.conf",	    "/etc/gai.conf",
@@ -82,14 +85,15 @@ static const char *const network_files[] = {
 	"/etc/docker/certs.d",
 };
 
-/* The place of a setting: a variable has it, or it is a path below $HOME. */
+/* The place of a setting: the path in the variable, else the path `home` below $HOME. `below` is
+ * appended to both. */
 struct user_file {
 	const char *variable, *home, *below;
 };
 
 static const struct user_file user_containers = {"XDG_CONFIG_HOME", ".config", "/containers"};
 
-/* For a tool that has the network. */
+/* The user's files for a tool that has the network. */
 static const struct user_file user_files[] = {
 	{"XDG_RUNTIME_DIR", NULL, "/containers/auth.json"},
 	{"DOCKER_CONFIG", ".docker", "/config.json"},
@@ -138,15 +142,15 @@ static void show_system(struct argv *argv)
 	}
 }
 
-/* Shows a setting in the cell. A file that the user cannot read is skipped, because bwrap would
- * fail to make the cell with it. */
+/* Shows a setting in the cell. A file that the user cannot read is left out, since bwrap would fail
+ * because of it. */
 static void show_setting(struct argv *argv, const char *path)
 {
 	if (*path == '/' && access(path, R_OK) == 0)
 		show_path(argv, path);
 }
 
-/* Finds the path of a setting. path is empty if the setting has no place. */
+/* Writes the path of a setting to path, or "" if the setting has no place. */
 static void user_file_path(const struct user_file *file, char *path, size_t size)
 {
 	const char *named = file->variable ? getenv(file->variable) : NULL;
@@ -159,7 +163,7 @@ static void user_file_path(const struct user_file *file, char *path, size_t size
 		snprintf(path, size, "%s/%s%s", home, file->home, file->below);
 }
 
-/* Shows the settings for containers in dir. */
+/* Shows the settings for containers that are in dir. A tool with the network sees all of dir. */
 static void show_containers(struct argv *argv, const char *dir, bool network)
 {
 	char path[4096 + 32];
@@ -187,12 +191,12 @@ static void show_settings(struct argv *argv, bool network)
 		user_file_path(&user_files[i], path, sizeof(path));
 		show_setting(argv, path);
 	}
-	/* A login at a registry is stored here if XDG_RUNTIME_DIR is not set. */
+	/* The login at a registry is in this file if XDG_RUNTIME_DIR is not set. */
 	snprintf(path, sizeof(path), "/run/containers/%u/auth.json", (unsigned)getuid());
 	show_setting(argv, path);
 }
 
-/* The items of the stage. */
+/* The items of the stage, by their index. */
 enum { STAGED_OUT, STAGED_TEMPORARY, STAGED_NULL };
 
 static void show_staged(struct argv *argv, const char *option, size_t item)
@@ -204,14 +208,15 @@ static void show_staged(struct argv *argv, const char *option, size_t item)
 	argv_add(argv, name);
 }
 
-/* Returns true if root may make namespaces. In a container root may lack the capability. */
+/* Returns true if this program is run by root, and may make namespaces. In a container, root may
+ * lack the capability. */
 static bool may_make_namespaces(void)
 {
 	return geteuid() == 0 && prctl(PR_CAPBSET_READ, CAP_SYS_ADMIN, 0, 0, 0) == 1;
 }
 
-/* Returns true if the cell shows the program already. It could not be mounted a second time if it
- * is reached by a link. */
+/* Returns true if the program lies in a system directory, which the cell shows anyway. bwrap could
+ * not mount the program a second time if its path leads through a link. */
 static bool is_of_system(const char *program)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(system_dirs); i++) {
@@ -238,8 +243,8 @@ static void cell_words(struct argv *argv, const struct tool_cell *cell, const st
 		argv_add(argv, "--cap-add");
 		argv_add(argv, "CAP_DAC_OVERRIDE");
 	}
-	/* The first process of the cell, which belongs to bwrap, keeps the lock. The tool does not
-	 * get the lock, because it could unlock it. */
+	/* bwrap's own process, the first one in the cell, holds the lock. The tool does not get the
+	 * descriptor, since it could release the lock. */
 	if (tool->hold > 0) {
 		argv_add(argv, "--sync-fd");
 		argv_addf(argv, "%d", TOOL_HOLD_FD);
@@ -259,8 +264,8 @@ static void cell_words(struct argv *argv, const struct tool_cell *cell, const st
 	argv_addf(argv, WORK "/%s", cell->out);
 	show_staged(argv, "--bind", STAGED_TEMPORARY);
 	argv_add(argv, TEMPORARY);
-	/* Programs write unwanted output to the null device. bwrap keeps the device read-only, so
-	 * that a tool that root runs cannot change the mode of the host's device
+	/* Programs write unwanted output to the null device. bwrap keeps this device read-only, so
+	 * that a tool which root runs cannot change the mode of the host's device
 	 * (proc_stage_add()). */
 	show_staged(argv, "--dev-bind", STAGED_NULL);
 	argv_add(argv, NULL_DEVICE);
@@ -342,8 +347,8 @@ static int run_in_cell(const struct tool_cell *cell, const char *bwrap, const st
 		return -1;
 	cell_words(&words, cell, tool, bwrap, program);
 	argv_add_list(&words, tool->argv + 1);
-	/* The tool does not get the whole environment, because it may contain the caller's secrets.
-	 */
+	/* The environment of this process may contain secrets of the user, so the tool gets only a
+	 * few variables. */
 	argv_add(&env, "TMPDIR=" TEMPORARY);
 	if (tool->env)
 		argv_add_list(&env, tool->env);
@@ -362,7 +367,8 @@ static int run_in_cell(const struct tool_cell *cell, const char *bwrap, const st
 	return there.argv && there.env ? tool_run(&there, err) : -1;
 }
 
-/* Runs the tool without a cell. skopeo unpacks an archive in TMPDIR before it reads it. */
+/* Runs the tool without a cell. TMPDIR is the directory for temporary files, since skopeo unpacks
+ * an archive in TMPDIR before it reads the archive. */
 static int run_unconfined(const struct tool_cell *cell, const struct tool *tool, struct error *err)
 {
 	autoargv struct argv env = ARGV_INIT;
@@ -376,8 +382,9 @@ static int run_unconfined(const struct tool_cell *cell, const struct tool *tool,
 	return bare.env ? tool_run(&bare, err) : -1;
 }
 
-/* Returns true, with err set, if the failure is that no cell can be made. The namespaces of the
- * stage are made first, and bwrap makes its own in them. */
+/* Returns true, with err set, if the tool failed because no cell can be made. To find this out,
+ * runs `true` in a cell. The namespaces of the stage are made first, and bwrap makes its own
+ * namespaces inside them. */
 static bool is_without_cell(const struct tool_cell *cell, const char *bwrap, struct error *err)
 {
 	static const char *const argv[] = {"true", NULL};

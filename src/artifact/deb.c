@@ -58,8 +58,9 @@ bool deb_is_plain_name(const char *name)
 
 /* --- the ar archive -------------------------------------------------------------------------- */
 
-/* The format ar(5): first the magic. Each member has a header that begins with its name and has its
- * size, padded by blanks, near its end. Members begin at even offsets. */
+/* The format of ar(5). A file begins with the magic. Each member has a header. The header begins
+ * with the member's name, and has the member's size near its end, padded by blanks. Members begin
+ * at even offsets. */
 #define AR_MAGIC "!<arch>\n"
 enum { AR_HEADER = 60, AR_NAME = 16, AR_SIZE_AT = 48, AR_SIZE = 10, AR_MEMBERS_MAX = 16 };
 
@@ -81,8 +82,8 @@ static bool read_whole(int fd, char *bytes, size_t len, uint64_t at)
 	return pread(fd, bytes, len, (off_t)at) == (ssize_t)len;
 }
 
-/* Moves fd to the first byte of the member whose name begins with name. Sets *size to its length.
- */
+/* Moves the offset of fd to the first byte of the member whose name begins with `name`, and sets
+ * *size to the member's length in bytes. */
 static int seek_member(int fd, const char *name, uint64_t *size, struct error *err)
 {
 	char magic[sizeof(AR_MAGIC) - 1], header[AR_HEADER];
@@ -125,7 +126,8 @@ struct unpacking_deb {
 	struct tar_files files;
 };
 
-/* Returns the name relative to the root or to /usr. */
+/* Returns the path of an entry relative to the root or to /usr: "./usr/lib/x" and "lib/x" are the
+ * same. */
 static const char *plain_path(const char *name)
 {
 	static const char *const before[] = {"./", "usr/"};
@@ -146,7 +148,7 @@ static bool is_wanted(const struct unpacking_deb *u, struct archive_entry *entry
 	return false;
 }
 
-/* Returns true if no component is empty, "." or "..". */
+/* Returns true if no component of the path is empty, "." or "..". */
 static bool stays_below(const char *path)
 {
 	for (const char *at = path;; at++) {
@@ -274,7 +276,8 @@ int deb_open(const char *file, struct deb *out, struct error *err)
 	return 0;
 }
 
-/* Copies the package to a file in dir that has no name, so that nobody else can write to it. */
+/* Copies the package to a file without a name in dir. Without a name, no other process can open the
+ * copy and change it. */
 static int copy_package(const struct deb *deb, int dir, struct error *err)
 {
 	static const char name[] = ".package";

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Allocates the blocks of inodes and writes contents to them. Each file takes the blocks behind
- * those of the file before it, so that it is in one piece; blocks of zeros are holes. The bytes do
- * not pass through the library, because its cache is for blocks that it reads again.
+ * Allocates the blocks of inodes and writes the contents of files to them. Each file gets the
+ * blocks that follow the blocks of the file before, so that it is in one piece. Blocks of zeros
+ * become holes. The bytes are not written by the library: its cache helps only for blocks that are
+ * read again.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -15,8 +16,8 @@
 #include "artifact/progress.h"
 #include "base/cleanup.h"
 
-#define EXTENT_MAX 32768 /* blocks */
-#define FAST_LINK 60	 /* a target of fewer bytes is kept in the inode */
+#define EXTENT_MAX 32768 /* the most blocks of one extent */
+#define FAST_LINK 60	 /* a link with a shorter target has the target in its inode */
 
 int ext4_failed(errcode_t code, const char *about, struct error *err)
 {
@@ -24,8 +25,8 @@ int ext4_failed(errcode_t code, const char *about, struct error *err)
 		return 0;
 	if (code == EXT2_ET_BLOCK_ALLOC_FAIL || code == EXT2_ET_INODE_ALLOC_FAIL)
 		return error_set(err, ERR_IO, "the file system is full");
-	/* The code is an errno of a system call of the library, or the library's own. Its own codes
-	 * say what it found in a file system that we made. */
+	/* A code below EXT2_ET_BASE is the errno of a system call. Any other code is the library's
+	 * own, and says what is wrong in the file system that this program is writing. */
 	if (code < EXT2_ET_BASE)
 		return error_errno(err, (int)code, "the file system%s%s", *about ? ": " : "",
 				   about);
@@ -60,7 +61,8 @@ static int put_extent(struct ext4_blocks *b, struct error *err)
 	return ext4_failed(code, "", err);
 }
 
-/* Allocates want blocks for the logical blocks from at, or as many as there are in a row. */
+/* Allocates up to `want` blocks in a row for the file's blocks from `at` on. Sets *first and *count
+ * to the blocks that were allocated. */
 static int take_blocks(struct ext4_blocks *b, blk64_t at, blk64_t want, blk64_t *first,
 		       blk64_t *count, struct error *err)
 {
@@ -139,8 +141,9 @@ static bool is_zero(const uint8_t *block, size_t size)
 	return block[0] == 0 && memcmp(block, block + 1, size - 1) == 0;
 }
 
-/* Writes the blocks of a chunk that are not all zeros. Only the bytes of a file decide what is a
- * hole, and not how the host stores the file, so that the same contents give the same image. */
+/* Writes the blocks of a chunk that are not all zeros. Only the bytes of a file decide where the
+ * holes are. The holes of the host's file do not matter, so that the same contents always give the
+ * same image. */
 static int put_chunk(struct ext4_blocks *b, blk64_t at, size_t len, struct error *err)
 {
 	const size_t size = b->writer->fs->blocksize;
@@ -180,7 +183,8 @@ static ssize_t read_data_chunk(int fd, uint8_t *chunk, size_t len, off_t at)
 	return (ssize_t)done;
 }
 
-/* Skips a hole. Returns the offset of the next data, in whole chunks. */
+/* Returns the offset at which the next data begins, rounded down to whole chunks. Returns size if
+ * only a hole follows. */
 static uint64_t skip_hole(int fd, uint64_t at, uint64_t size)
 {
 	off_t data = lseek(fd, (off_t)at, SEEK_DATA);

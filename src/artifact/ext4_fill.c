@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Writes the tree in memory as inodes and directories. A directory is written in one pass after all
- * its files have inodes, so that no name must be searched among those that are written already.
+ * Writes the tree in memory as inodes and directories. A directory is written in one pass, after
+ * all its files have inodes. So no name must be searched in the part of the directory that is
+ * already written.
  */
 #include <inttypes.h>
 #include <search.h>
@@ -15,18 +16,18 @@
 #include "base/cleanup.h"
 
 #define LOST_FOUND "lost+found"
-#define LOST_FOUND_INODE 11 /* the first free inode number, where mke2fs makes lost+found */
-#define NAMES_MAX 65000	    /* names of one file */
-#define NSEC_SHIFT 2	    /* the low bits hold the seconds beyond 32 bits */
+#define LOST_FOUND_INODE 11 /* the first free inode number, which mke2fs gives to lost+found */
+#define NAMES_MAX 65000	    /* the most names that one file may have */
+#define NSEC_SHIFT 2	    /* the two lowest bits extend the seconds beyond 32 bits */
 
-/* A visit of a directory's children. */
+/* The state of a visit to the children of a directory. */
 struct visit {
 	struct ext4_writer *writer;
 	struct rootfs_node *dir;
 	int (*child)(struct visit *v, struct rootfs_node *child);
 	struct error *err;
 	int result;
-	/* What is counted or written during the visit. */
+	/* The counters and the directory's blocks, as far as this visit needs them. */
 	unsigned dirs;
 	struct ext4_blocks *blocks;
 	uint8_t *block; /* the block of the directory that is being filled */
@@ -56,7 +57,7 @@ static bool is_lost_found(const struct rootfs_node *node)
 	return node->parent && !node->parent->parent && strcmp(node->name, LOST_FOUND) == 0;
 }
 
-/* Gives an inode to a node. Numbers follow the order of the tree. */
+/* Allocates an inode for a node. Inode numbers follow the order of the tree. */
 static int take_inode(struct ext4_writer *w, struct rootfs_node *node, struct error *err)
 {
 	struct rootfs_file *file = node->file;
@@ -71,7 +72,8 @@ static int take_inode(struct ext4_writer *w, struct rootfs_node *node, struct er
 		return error_set(err, ERR_UNSUPPORTED,
 				 "\"%.300s\" is a file with more than %d names", node->name,
 				 NAMES_MAX);
-	/* The search begins at the group of the last inode, because all before it are taken. */
+	/* The search for a free inode begins at the group of the last allocated inode, since all
+	 * inodes before are in use. */
 	code = ext2fs_new_inode(w->fs, w->last_inode, 0, NULL, &number);
 	if (code != 0)
 		return ext4_failed(code, "", err);
@@ -126,7 +128,8 @@ static int write_inode(struct ext4_writer *w, const struct rootfs_file *file,
 
 /* --- directories ----------------------------------------------------------------------------- */
 
-/* Ends a block. Its last entry takes the rest of the block except the checksum. */
+/* Writes the present block of the directory. Its last entry is extended to the end of the block,
+ * except for the checksum. */
 static int end_block(struct visit *v)
 {
 	ext2_filsys fs = v->writer->fs;
@@ -204,8 +207,8 @@ static int write_names(struct ext4_writer *w, struct rootfs_node *dir, unsigned 
 	}
 	if (end_block(&v) < 0 || ext4_blocks_end(&blocks, err) < 0)
 		return -1;
-	/* A directory has its own "." and the ".." of each directory in it; 1 means too many to
-	 * count. */
+	/* The links of a directory are its name, its own "." and the ".." of each directory in it.
+	 * The number 1 means that there are too many links to count. */
 	inode.i_links_count = v.dirs + 2 > NAMES_MAX ? 1 : (__u16)(v.dirs + 2);
 	errcode_t code =
 		ext2fs_inode_size_set(w->fs, small, (ext2_off64_t)(v.count * w->fs->blocksize));
@@ -237,19 +240,20 @@ static int write_node(struct visit *v, struct rootfs_node *node)
 		return write_dir(w, node, v->err);
 	}
 	if (file->inode)
-		return 0; /* a further name */
+		return 0; /* another name of a file that is already written */
 	if (take_inode(w, node, v->err) < 0)
 		return -1;
 	describe_inode(file, &inode);
 	if (!S_ISFIFO(file->mode) &&
 	    ext4_write_contents(w, file, file->inode, (struct ext2_inode *)&inode, v->err) < 0)
 		return -1;
-	/* The contents are in the image now, so the data file can give its disk space back. */
+	/* The contents are in the image, so the data file is removed to free its space on the
+	 * host's disk. */
 	rootfs_remove_data(w->rootfs, file);
 	return write_inode(w, file, &inode, v->err);
 }
 
-/* Frees the blocks that mke2fs gave to these directories for the entries that it knew. */
+/* Frees the blocks of a directory that mke2fs has made, since the directory is written again. */
 static int give_up_blocks(struct ext4_writer *w, ext2_ino_t number, struct error *err)
 {
 	return ext4_failed(ext2fs_punch(w->fs, number, NULL, NULL, 0, ~0ULL), "", err);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The default image: one static program, its names, and the few files that programs look for. Any
- * user can make it in a second, and the same busybox always gives the same bytes. For machines of
- * another architecture the program comes from Debian's package, which is fetched and not run here.
- * Its names are those of this host's busybox, because Debian builds both from the same
- * configuration.
+ * Makes the default image: one static program with all its names, and the few files that programs
+ * expect. Any user can make this image in a second, and the same busybox always gives the same
+ * bytes. For machines of another architecture, the program comes from Debian's package. This
+ * program is not run on the host. Its names are those of the host's busybox, since Debian builds
+ * both programs from the same configuration.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -28,7 +28,7 @@
 #define PROGRAM_BYTES (16u << 20)
 #define UNPACK_BYTES (16ull << 20)
 #define PACKAGE "busybox-static"
-#define BUSYBOX "/bin/busybox" /* path in the image */
+#define BUSYBOX "/bin/busybox" /* the path of busybox in the image */
 
 static const struct image_spec busybox_spec = {
 	.name = "busybox",
@@ -107,8 +107,8 @@ static const struct {
 	 "PRETTY_NAME=\"microagent's busybox image\"\n"},
 };
 
-/* Finds the busybox of PATH and requires that it needs no library. The dynamic one has the same
- * name. */
+/* Finds busybox in PATH and checks that it needs no library. Debian's dynamic busybox has the same
+ * file name. */
 static char *find_busybox(struct error *err)
 {
 	static const char *const names[] = {"busybox", NULL};
@@ -126,19 +126,20 @@ static char *find_busybox(struct error *err)
 		error_prefix(err, "install busybox-static in place of busybox");
 		return NULL;
 	}
-	/* A regular file must be copied, but on some systems the name is a link. */
+	/* The image needs the regular file, but on some systems the name in PATH is a link. */
 	program = realpath(found, NULL);
 	if (!program)
 		error_errno(err, errno, "%s", found);
 	return program;
 }
 
-/* The contents of the image, and one line about each file. The recipe's digest is made from these
- * lines. */
+/* The contents of the image, and a line of text about each file. The digest of the recipe is
+ * computed from these lines. */
 struct contents {
 	struct rootfs *fs;
 	struct buf lines;
-	/* the program's package, which counts in place of its bytes; NULL: its bytes count */
+	/* the package of the program, which is part of the recipe instead of the program's bytes;
+	 * NULL: the bytes are */
 	const char *package;
 };
 #define CONTENTS_NONE                \
@@ -160,7 +161,8 @@ static int add_recipe_line(struct contents *c, const char *path, mode_t mode, ui
 			  (long long)busybox_spec.ext4.time, digest);
 }
 
-/* Adds a file to the image. text: NULL for a directory. */
+/* Adds a file to the image and to the recipe. text: the contents or the target of a link; NULL for
+ * a directory. */
 static int add_to_image(struct contents *c, const char *path, mode_t mode, uid_t owner,
 			const char *text, struct error *err)
 {
@@ -173,8 +175,8 @@ static int add_to_image(struct contents *c, const char *path, mode_t mode, uid_t
 		       : rootfs_add(c->fs, path, mode, owner, text, err);
 }
 
-/* Describes the image. program: the busybox for the image. host: the busybox that is run here to
- * get its names. */
+/* Puts all files of the image into c. `program` is the busybox for the image. `host` is the busybox
+ * that is run here to get the names. */
 static int describe_busybox(struct contents *c, const char *program, const char *host,
 			    struct error *err)
 {
@@ -204,8 +206,8 @@ static int describe_busybox(struct contents *c, const char *program, const char 
 	names = buf_steal_string(&list, err);
 	if (!names)
 		return -1;
-	/* A name of the program, as "usr/bin/env", becomes a link if the image has the directory
-	 * and no other file has the name. */
+	/* Each name of the program, such as "usr/bin/env", becomes a link. The name is skipped if
+	 * the image does not have its directory, or has another file of this name. */
 	for (char *name = strtok_r(names, "\n", &rest); name; name = strtok_r(NULL, "\n", &rest)) {
 		autofree char *path = NULL, *dir = NULL;
 		char *slash;
@@ -213,7 +215,7 @@ static int describe_busybox(struct contents *c, const char *program, const char 
 		if (asprintf(&path, "/%s", name) < 0 || !(dir = strdup(path)))
 			return error_errno(err, ENOMEM, "image");
 		slash = strrchr(dir, '/');
-		/* A name in the root is skipped: it is linuxrc. */
+		/* The only name in the root is linuxrc, which is not needed. */
 		if (slash == dir)
 			continue;
 		*slash = '\0';
@@ -224,7 +226,7 @@ static int describe_busybox(struct contents *c, const char *program, const char 
 	return 0;
 }
 
-/* Makes the digest of the recipe. The settings of the file system are part of the recipe. */
+/* Computes the digest of the recipe: the files, and the settings of the file system. */
 static int busybox_recipe(const struct contents *c, char out[DIGEST_TEXT], struct error *err)
 {
 	const struct ext4_spec *ext4 = &busybox_spec.ext4;
@@ -238,8 +240,9 @@ static int busybox_recipe(const struct contents *c, char out[DIGEST_TEXT], struc
 	return digest_bytes(buf_bytes(&text), text.len, out, err);
 }
 
-/* Returns the known faults of the busybox, because a user would look for the mistake in his own
- * network. The program may be one that cannot run here. */
+/* Returns the known faults of this busybox, for the record. A user who does not know them would
+ * look for the mistake in the user's own network. The version is searched in the program's bytes,
+ * since the program may be for another architecture. */
 static json_t *known_faults(const char *program, struct error *err)
 {
 	static const char first[] = "BusyBox v1.35.", of[] = "(Debian ";
@@ -271,7 +274,7 @@ static int publish_busybox(const struct place *place, const char *name,
 	return image_publish(place, &spec, c->fs, recipe, err);
 }
 
-/* Makes the image for another architecture from the program of Debian's package. */
+/* Makes the image for another architecture, with the program from Debian's package. */
 static int make_foreign(const char *name, enum architecture architecture, const char *package,
 			const char *host, struct error *err)
 {
@@ -301,8 +304,8 @@ static int make_foreign(const char *name, enum architecture architecture, const 
 	return publish_busybox(&place, name, architecture, program, &contents, err);
 }
 
-/* Makes the image unless it is there. The package of another architecture is not checked each time:
- * its entry stands for any version of the package, and --rebuild fetches the present version. */
+/* Makes the image unless the cache has it. An image for another architecture counts as present
+ * whatever the version of its package is; --rebuild fetches the present version. */
 int image_build_busybox(const struct artifact_options *opts, enum architecture architecture,
 			struct error *err)
 {

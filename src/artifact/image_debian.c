@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Makes an image of Debian with a compiler and an interpreter by mmdebstrap. It runs as root, or as
- * an ordinary user in a user namespace with a range of /etc/subuid. Packages come from the Debian
- * archives in apt's configuration. Documentation is left out.
+ * Makes an image of Debian with a compiler and an interpreter, by mmdebstrap. mmdebstrap runs as
+ * root, or as an ordinary user in a user namespace with a range of /etc/subuid. The packages come
+ * from the Debian archives that apt is configured for. Documentation is left out.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -39,7 +39,8 @@ static const struct image_spec debian_spec = {
 		 .time = 1577836800},
 };
 
-/* mmdebstrap runs these in the unpacked system $1. They keep names of this host out of it. */
+/* Commands that mmdebstrap runs at the end. $1 is the unpacked system. They add the user and its
+ * /workspace, and keep names of this host out of the system. */
 static const char *const hooks[] = {
 	"chroot \"$1\" useradd --create-home --user-group --uid 1000 --shell /bin/bash agent",
 	"mkdir \"$1/workspace\" && chroot \"$1\" chown agent:agent /workspace",
@@ -93,8 +94,8 @@ static int add_argument(struct arguments *a, struct error *err, const char *fmt,
 	return 0;
 }
 
-/* Adds apt's archives of the suite. If apt has none (another release, no lists yet), mmdebstrap's
- * default is used. */
+/* Adds the archives of the suite that apt is configured for. If apt has none (another release, or
+ * no lists yet), mmdebstrap uses its default. */
 static int add_mirrors(struct arguments *a, struct error *err)
 {
 	const char *const argv[] = {"apt-get",
@@ -104,7 +105,8 @@ static int add_mirrors(struct arguments *a, struct error *err)
 				    "Created-By: Packages",
 				    NULL};
 	static const char *const env[] = {"LC_ALL=C", NULL};
-	static const char ours[] = "Debian|" SUITE; /* one of Debian's own archives */
+	static const char ours[] = "Debian|" SUITE; /* the beginning of a line about one of
+						     * Debian's own archives */
 	autobuf struct buf list = BUF_INIT(SOURCES_BYTES);
 	const struct tool tool = {.argv = argv, .env = env, .out = &list};
 	autofree char *text = NULL;
@@ -139,8 +141,9 @@ static int command_line(struct arguments *a, const char *tar, struct error *err)
 	autobuf struct buf packages = BUF_INIT(0);
 
 	/* As root, mmdebstrap would mount and start processes in the host's namespaces, and would
-	 * leave both behind when it is killed. In namespaces of its own they end with it. (As the
-	 * first process of its pid namespace it would not even get a SIGTERM before it has a
+	 * leave both behind when it is killed. In namespaces of its own, both end together with
+	 * mmdebstrap. (mmdebstrap is the first
+	 * process of its pid namespace, so a SIGTERM would not even reach it before it has a
 	 * handler.) */
 	if (geteuid() == 0)
 		for (size_t i = 0; i < ARRAY_SIZE(own_namespaces); i++)
@@ -150,7 +153,7 @@ static int command_line(struct arguments *a, const char *tar, struct error *err)
 	a->argv[a->count++] = "--variant=minbase";
 	a->argv[a->count++] = "--aptopt=Acquire::Languages \"none\"";
 	a->argv[a->count++] = "--aptopt=APT::Install-Recommends \"false\"";
-	/* The recipe's list of packages, separated by commas. */
+	/* The packages of the recipe, separated by commas. */
 	for (const char *line = recipe_debian_packages; *line;) {
 		size_t n = strcspn(line, "\n");
 		if (n > 0 && line[0] != '#' &&
@@ -171,7 +174,8 @@ static int command_line(struct arguments *a, const char *tar, struct error *err)
 	return add_mirrors(a, err);
 }
 
-/* Makes the digest of the command line without sources and paths, which depend on this host. */
+/* Computes the digest of the command line. Sources and paths are left out, since they depend on
+ * this host. */
 static int debian_recipe(char out[DIGEST_TEXT], struct error *err)
 {
 	autobuf struct buf text = BUF_INIT(0);
@@ -200,7 +204,8 @@ static int require_debian_tools(struct error *err)
 		return -1;
 	if (root)
 		return 0;
-	/* An ordinary user needs more user numbers for the owners of the image's files. */
+	/* Files of the image belong to several users. An ordinary user needs subordinate user ids
+	 * for these owners. */
 	if (getpwuid_r(geteuid(), &entry, texts, sizeof(texts), &user) != 0 || !user)
 		return error_set(err, ERR_NOT_FOUND, "user %u has no name in /etc/passwd",
 				 geteuid());
@@ -232,9 +237,9 @@ static int build_debian(const struct place *place, const char *name, const char 
 	    command_line(&arguments, tar, err) < 0 ||
 	    buf_printf(&tmp, err, "TMPDIR=%s", place->scratch) < 0)
 		return -1;
-	/* For root the working directory is our scratch directory, so that the next run removes
-	 * what a killed run left. For another user it must be a directory that the users of his
-	 * range can enter: the system's. */
+	/* As root, mmdebstrap works in the scratch directory, so that the next run removes what a
+	 * killed run has left. As an ordinary user, it works in the system's directory for
+	 * temporary files: the subordinate users must be able to enter the directory. */
 	if (geteuid() == 0)
 		env[2] = buf_string(&tmp);
 	progress_stage("installing Debian's packages into the image");
@@ -254,7 +259,8 @@ static int build_debian(const struct place *place, const char *name, const char 
 	return image_publish(place, &spec, fs, recipe, err);
 }
 
-/* Makes the image. Debian's packages run programs of their own during their installation. */
+/* Makes the image. Programs from Debian's packages run during the installation, so the image must
+ * be for the host's architecture. */
 int image_build_debian(const struct artifact_options *opts, enum architecture architecture,
 		       struct error *err)
 {
@@ -276,7 +282,7 @@ int image_build_debian(const struct artifact_options *opts, enum architecture ar
 	if (require_debian_tools(err) < 0 ||
 	    place_open(CACHE_IMAGES, "image-debian", &place, err) < 0)
 		return -1;
-	/* Another run may have built it while we waited. */
+	/* Another run may have built the image while this run waited for the lock. */
 	if ((opts->rebuild || !image_is_built(name, architecture, recipe)) &&
 	    build_debian(&place, name, recipe, err) < 0)
 		return -1;

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The command image-import makes a disk from an image of the OCI or of Docker. skopeo fetches the
- * image as the user who runs the command. The layers are put together in memory. So owners, modes
- * and attributes are set in the finished file system, without any right to give files to others on
- * the host.
+ * image as the user who runs the command. The layers are put together in memory. Owners, modes and
+ * attributes are set only in the finished file system, so no right to change owners on the host is
+ * needed.
  *
- * The digest of its manifest, which names the layers as they are stored, identifies an image. An
- * image that is in the cache under another name is linked, and one that is there already is left.
- * Each layer is hashed while it is unpacked, and must match the configuration.
+ * An image is identified by the digest of its manifest, which names the layers as they are stored.
+ * If the cache has the image under another name, the image is linked. If the cache has it under
+ * this name, nothing is done. Each layer is hashed while it is unpacked, and must match the
+ * configuration.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -35,9 +36,10 @@
 
 #define KIND "oci"
 #define MIB (UINT64_C(1) << 20)
-#define RECORD_BYTES 60000 /* less than the limit of a reader of the cache */
+#define RECORD_BYTES 60000 /* less than a reader of the cache accepts for a record */
 #define FIXED_TIME 1577836800
-/* Room besides the contents: for the file system itself, and for the guest. */
+/* The space that is added to the size of the contents, for the file system itself and for the
+ * guest. */
 #define FREE_BYTES (UINT64_C(1) << 30)
 #define DEFAULT_MAX (UINT64_C(4) << 30)
 #define SIZE_MIN_MIB 128
@@ -48,8 +50,8 @@
 #define INODE_BYTES 256
 
 struct import {
-	const char *name; /* name of the entry */
-	uint64_t size;	  /* bytes; 0: the default */
+	const char *name; /* the name of the entry in the cache */
+	uint64_t size;	  /* the size of the disk in bytes; 0: the default */
 	struct oci_source source;
 	struct place place;
 };
@@ -73,9 +75,9 @@ static int take_size(const char *text, uint64_t *out, struct error *err)
 }
 
 /*
- * Makes the digest of all that decides the bytes of the disk. Recipes of the kind "import 1" had
- * only the configuration, and their layers were not compared with it. An entry with such a recipe
- * does not count as this image.
+ * Computes the digest of everything that decides the bytes of the disk. In recipes of the kind
+ * "import 1", only the configuration counted, and the layers were not compared with it. An entry
+ * with such a recipe does not count as this image.
  */
 static int import_recipe(const struct import *import, const char *manifest_sha256,
 			 char out[DIGEST_TEXT], struct error *err)
@@ -96,7 +98,7 @@ static uint64_t inodes_for(uint64_t size, uint64_t files)
 	return needed > usual ? needed : usual;
 }
 
-/* The size of the disk for which a reader asks. */
+/* The size of the disk that a reader asks for. */
 struct shape {
 	uint64_t size, inodes;
 };
@@ -106,8 +108,8 @@ static uint64_t max_bytes(const struct import *import)
 	return import->size ? import->size : DEFAULT_MAX;
 }
 
-/* Returns the room for the stored layers, and for those of an archive, which skopeo unpacks beside
- * them. */
+/* Returns how many bytes skopeo may store. This includes the layers of an archive, which skopeo
+ * unpacks beside the stored layers. */
 static uint64_t fetch_room(const struct import *import)
 {
 	uint64_t unpacked = rootfs_most_unpacked(max_bytes(import));
@@ -131,7 +133,7 @@ static int choose_shape(const struct import *import, const struct rootfs *fs, st
 		size = size > DEFAULT_MAX ? DEFAULT_MAX : size;
 	}
 	inodes = inodes_for(size, rootfs_count(fs));
-	/* The contents, and the file system's own needs. */
+	/* The sum of the contents and of what the file system itself needs. */
 	needed = rootfs_bytes(fs) + rootfs_bytes(fs) / 64 + inodes * INODE_BYTES +
 		 journal_for(size) * MIB + size / 256 + 4 * MIB;
 	if (needed > size) {
@@ -145,8 +147,8 @@ static int choose_shape(const struct import *import, const struct rootfs *fs, st
 	return 0;
 }
 
-/* Returns true if a later layer is the same: each step of a builder that changes nothing makes one.
- */
+/* Returns true if a later layer has the same bytes. Each step of a builder that changes nothing
+ * makes such a layer. */
 static bool comes_again(const struct oci_image *image, size_t i)
 {
 	for (size_t j = i + 1; j < image->layer_count; j++)
@@ -173,7 +175,7 @@ static int apply_layer(const struct oci_image *image, size_t i, struct rootfs *f
 			err, ERR_INVALID,
 			"its contents are not those that the configuration names: their digest is sha256:%s, not sha256:%s",
 			diff_id, layer->diff_id);
-	/* The bytes of a layer that comes again are still needed. */
+	/* A file that a later layer needs again is kept. */
 	if (!comes_again(image, i) && unlink(name) < 0)
 		return error_errno(err, errno, "%s", name);
 	return 0;
@@ -181,7 +183,7 @@ static int apply_layer(const struct oci_image *image, size_t i, struct rootfs *f
 
 static int apply_layers(const struct oci_image *image, struct rootfs *fs, struct error *err)
 {
-	/* the file that the guest's agent reads */
+	/* the file from which the agent in the guest reads the image's user */
 	static const char user_file[] = "/etc/microagent/user";
 	const char *cwd = json_text(image->run, "cwd", NULL);
 	const char *user = json_text(image->run, "user", NULL);
@@ -194,7 +196,7 @@ static int apply_layers(const struct oci_image *image, struct rootfs *fs, struct
 			return error_prefix(err, "layer %zu of %zu", i + 1, image->layer_count);
 		done += image->layers[i].bytes;
 	}
-	/* Our own files are the uppermost layer. */
+	/* The files of microagent are the uppermost layer. */
 	rootfs_next_layer(fs);
 	if (cwd && rootfs_make_dir(fs, cwd, err) < 0)
 		return -1;
@@ -207,7 +209,7 @@ static int apply_layers(const struct oci_image *image, struct rootfs *fs, struct
 
 /* --- the record ------------------------------------------------------------------------------ */
 
-/* Makes the additional members of the record, which images that we build do not have. */
+/* Returns the members that only the record of an imported image has. */
 static json_t *new_extra(const struct import *import, const struct oci_image *image,
 			 struct error *err)
 {
@@ -259,7 +261,8 @@ static int unpack_import(void *data, struct buf *out, struct error *err)
 	return ext4_write(&u->ext4, fs, IMAGE_FILE, err);
 }
 
-/* Makes the disk. Checks the size that the reader chose, because the reader may be hostile. */
+/* Makes the disk in the size that the reader asks for. The reader may be hostile, so the size is
+ * checked. */
 static int make_disk(void *data, const void *asked, size_t len, struct error *err)
 {
 	struct unpacking *u = data;
@@ -329,8 +332,8 @@ static int fetch_and_unpack(const struct import *import, const struct oci_manife
 	return unpack_and_publish(import, &image, err) < 0 ? error_prefix(err, "%s", ref) : 0;
 }
 
-/* Prints that the image "is imported", and which image it replaced: the image `before` if there was
- * one. */
+/* Prints that the image "is imported". `before` is the entry that had the name before. If it was
+ * another image, the answer says that it was replaced. */
 static int answer_import(const struct artifact_options *opts, const struct import *import,
 			 const struct cache_image *before, struct error *err)
 {
@@ -350,7 +353,8 @@ static int answer_import(const struct artifact_options *opts, const struct impor
 	return image_answer(opts, import->name, buf_string(&done), err);
 }
 
-/* Returns 1 if a twin of one of the manifests was linked, 0 if there is none; -1 with an error. */
+/* Links the image if the cache has it under another name. Returns 1 if it was linked, 0 if there is
+ * no such entry, -1 with an error. `named` has the manifests by which the image can be known. */
 static int link_twin(const struct import *import, const struct oci_manifests *named,
 		     struct error *err)
 {
@@ -370,7 +374,8 @@ static int link_twin(const struct import *import, const struct oci_manifests *na
 	return 0;
 }
 
-/* Returns 1 if the entry was made from one of the manifests, 0 if not; -1 with an error. */
+/* Returns 1 if the entry of this name was made from one of the manifests, 0 if not, -1 with an
+ * error. */
 static int is_imported(const struct import *import, const struct oci_manifests *named,
 		       struct error *err)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The command image-remove removes an image. Workspaces have their own copies, so none needs the
- * image. */
+/* The command image-remove removes an image from the cache. Workspaces have copies of their own, so
+ * no workspace needs the image. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,7 +11,8 @@
 #include "base/json.h"
 #include "base/path.h"
 
-/* Returns true if `asked` means the entry of that name. */
+/* Returns true if `asked` means the entry with the name `name`. `asked` may be without the suffix
+ * of the architecture. */
 static bool is_called(const char *name, const char *asked, enum architecture architecture)
 {
 	autofree char *whole = cache_entry_name(asked, architecture, NULL);
@@ -19,8 +20,8 @@ static bool is_called(const char *name, const char *asked, enum architecture arc
 	return strcmp(name, asked) == 0 || (whole && strcmp(name, whole) == 0);
 }
 
-/* Returns the name of the entry that `asked` means. The caller frees it. An entry with a damaged
- * record is found too, because removal repairs that. */
+/* Returns the name of the entry that `asked` means. The caller frees the name. An entry with a
+ * damaged record is found too, since removing it is the repair. */
 static char *find_removable(const char *asked, enum architecture architecture, struct error *err)
 {
 	struct cache_image image = {0};
@@ -60,7 +61,7 @@ static int remove_image(const char *asked, enum architecture architecture, char 
 	    buf_printf(&file, err, "%s.ext4", name) < 0 ||
 	    place_open(CACHE_IMAGES, buf_string(&what), &place, err) < 0)
 		return -1;
-	/* Another command may have removed it while this one waited for the lock. */
+	/* Another command may have removed the image while this command waited for the lock. */
 	again = find_removable(name, ARCHITECTURE_COUNT, err);
 	if (!again || place_withdraw(&place, name, err) < 0)
 		return -1;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Links an image that is in the cache under another name: the same file, by a hard link. */
+/* Links an image that the cache has under another name. Both names are hard links to the same file.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -11,8 +12,9 @@
 #include "base/json.h"
 #include "base/path.h"
 
-/* Returns the name of an entry that was made from that recipe for the architecture, or NULL if
- * there is none. The recorded architecture was not always that of the image's configuration. */
+/* Returns the name of an entry with this recipe and this architecture, or NULL if there is none.
+ * The caller frees the name. Both are compared, since older entries may have another architecture
+ * recorded than the image's configuration names. */
 static char *find_twin(const struct image_spec *spec, const char *recipe_sha256, struct error *err)
 {
 	struct cache_images list = {0};
@@ -58,7 +60,8 @@ int image_link_twin(const struct place *place, const struct image_spec *spec,
 	if (!record || link_file(place, twin, err) < 0 ||
 	    !(again = place_read_record(place, twin, err)))
 		return error_prefix(err, "image %s", twin ? twin : name);
-	/* Somebody has replaced the entry, now or since it was found in the list. */
+	/* Another process has replaced the entry, either just now or since the entry was found in
+	 * the list. */
 	if (strcmp(json_text(record, "recipeSha256", ""), recipe_sha256) != 0 ||
 	    strcmp(json_text(record, "architecture", "amd64"),
 		   architecture_name(spec->architecture)) != 0 ||

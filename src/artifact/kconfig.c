@@ -8,10 +8,10 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 
-#define NAMED 12 /* settings in a message */
+#define NAMED 12 /* the most settings that a message names */
 
-/* Settings that have another name since a version of Linux. now is NULL if newer kernels always do
- * what the setting asked for. */
+/* Settings that got another name in a later version of Linux. `now` is the new line, or NULL if
+ * newer kernels always do what the setting demanded. */
 static const struct renamed {
 	const char *line;
 	int major, minor;
@@ -29,7 +29,7 @@ static const struct renamed {
 	{"CONFIG_BASE_FULL=y", 6, 10, "# CONFIG_BASE_SMALL is not set"},
 };
 
-/* Returns true if one whole line of text is line[0..len). */
+/* Returns true if one of the lines of text is exactly the len bytes at line. */
 static bool has_line(const char *text, const char *line, size_t len)
 {
 	for (;;) {
@@ -42,7 +42,7 @@ static bool has_line(const char *text, const char *line, size_t len)
 	}
 }
 
-/* Returns true if text has a line that begins with "<name>=". */
+/* Returns true if text has a line that begins with "<name>=". name is len bytes long. */
 static bool is_set(const char *text, const char *name, size_t len)
 {
 	for (;;) {
@@ -55,8 +55,8 @@ static bool is_set(const char *text, const char *name, size_t len)
 	}
 }
 
-/* Returns true if the source has at least that version. A .config has it in its comment "#
- * Linux/x86 6.12.1 Kernel Configuration". */
+/* Returns true if the kernel's source has at least this version. A .config has the version of its
+ * source in a comment: "# Linux/x86 6.12.1 Kernel Configuration". */
 static bool is_since(const char *config, int major, int minor)
 {
 	const char *at = strstr(config, "# Linux/");
@@ -67,8 +67,8 @@ static bool is_since(const char *config, int major, int minor)
 	       (own_major > major || (own_major == major && own_minor >= minor));
 }
 
-/* Returns the line with the name that the source of the .config uses, or NULL if it needs no line.
- */
+/* Returns the line as the source of this .config spells it, and sets *len to its length. Returns
+ * NULL if this source needs no such line. */
 static const char *present_line(const char *config, const char *line, size_t *len)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(renamed); i++) {
@@ -83,7 +83,8 @@ static const char *present_line(const char *config, const char *line, size_t *le
 	return line;
 }
 
-/* Returns true if the .config holds a line. Other lines, like comments, ask for nothing. */
+/* Returns true if the .config has the setting in the line. A line without a setting, such as a
+ * comment, always counts. */
 static bool kconfig_holds(const char *config, const char *asked, size_t len)
 {
 	const char *line = present_line(config, asked, &len);

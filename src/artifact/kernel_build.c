@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Builds the tuned kernel: Debian's kernel source with the configuration of
- * images/kernel/tuned.config, or of tuned-arm64.config, for which a cross compiler can be used.
- * Sources are unpacked in <cache>/build/linux-<version>-<digest>. They stay there until the kernel
- * is installed, so that an interrupted build goes on where it was. The digest is that of the
- * package, because another package may have the same version. User, host and time in the kernel's
- * banner are fixed, so that two builds with one compiler give the same bytes.
+ * Builds the tuned kernel from Debian's kernel source. The configuration is
+ * images/kernel/tuned.config, or tuned-arm64.config, for which a cross compiler can be used. The
+ * source is unpacked in <cache>/build/linux-<version>-<digest>, and stays there until the kernel is
+ * installed, so that an interrupted build can go on later. The digest is that of the package, since
+ * another package may have the same version. User, host and time in the kernel's banner are fixed,
+ * so that two builds with the same compiler give the same bytes.
  *
- * The build runs programs of the source, which anybody may have made. So tar, make and strip run in
- * a cell. The directory of a source has two directories: tree, with the source, and tmp, for
- * temporary files. The cell shows both of them. It does not show their parent directory, which has
- * the stamp that says that the source is whole. Files that the programs leave in the tree are
- * opened as files of a stranger. The paths of the programs begin in the parent directory, and are
- * the same with and without the cell.
+ * The build runs programs from the source, which may be hostile. So tar, make and strip run in a
+ * cell. The directory of a source has two subdirectories: `tree` has the source, and `tmp` has
+ * temporary files. The cell shows only these two. It does not show their parent directory, which
+ * has the stamp that the source is complete. Files that the programs leave in the tree are opened
+ * like files of a stranger. The programs get paths that begin in the parent directory, so that the
+ * paths are the same with and without the cell.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -36,29 +36,31 @@
 #include "base/cleanup.h"
 #include "base/path.h"
 
-/* The package that depends on the source of this Debian's own kernel. The source's name begins with
- * it. */
+/* The package that depends on the package with the source of this Debian's own kernel. The name of
+ * the source package begins with the same word. */
 #define SOURCE_PACKAGE "linux-source"
 #define SOURCE_PREFIX SOURCE_PACKAGE "-"
 #define BUILD_BYTES (4ull << 30)
 #define CONFIG_BYTES (4u << 20)
-/* The source is the same for every architecture. */
+/* The source package is the same for every architecture. */
 static const struct apt system_apt = {.architecture = ARCHITECTURE_COUNT};
 #define TREE "tree"
 #define TEMPORARY "tmp"
 #define STRIPPED "stripped"
-#define STAMP "unpacked" /* beside the tree, where no program of the source can write */
-/* Lines that make prints for this configuration; only the percentage depends on it. */
+#define STAMP "unpacked" /* lies beside the tree, where no program of the source can write */
+/* How many lines make prints for this configuration. Only the percentage in the progress line
+ * depends on this number. */
 #define BUILD_LINES 2100
 
-/* How the kernel of an architecture is made. */
+/* How the kernel of an architecture is built. */
 static const struct flavour {
-	const char *arch;   /* make's name for it */
-	const char *prefix; /* prefix of the cross compiler, on a host of another architecture */
+	const char *arch;   /* make's name for the architecture */
+	const char *prefix; /* the prefix of the cross compiler, for a host of another
+			     * architecture */
 	const char *target, *image;
 	const char *config;
-	/* true: the ELF file is booted without its symbols. It is entered through its PVH note and
-	 * is not unpacked at each boot. false: the kernel is booted as make leaves it. */
+	/* true: the ELF file is booted, without its symbols. It is entered through its PVH note,
+	 * and need not be unpacked at each boot. false: the kernel is booted as make builds it. */
 	bool stripped;
 	const char *const *tools;
 } flavours[ARCHITECTURE_COUNT] = {
@@ -79,10 +81,10 @@ struct build {
 	enum architecture architecture;
 	struct place *place;
 	struct deb *source;
-	char *name;   /* linux-<version>-<digest> */
-	char *path;   /* <cache>/build/<name> */
-	int builds;   /* <cache>/build */
-	int own, dir; /* <path> and <path>/tree */
+	char *name;   /* the source's name, linux-<version>-<digest> */
+	char *path;   /* the source's directory, <cache>/build/<name> */
+	int builds;   /* the open directory <cache>/build */
+	int own, dir; /* the open directories <path> and <path>/tree */
 	struct tool_cell cell;
 	size_t lines;
 };
@@ -97,7 +99,8 @@ static void free_build(struct build *b)
 }
 #define auto_build __attribute__((cleanup(free_build)))
 
-/* Removes variables of make and of Kconfig that a `make` above this program may have set. */
+/* Removes the variables of make and of Kconfig from the environment. If this program is run by a
+ * `make`, that make has set some of them. */
 static void clean_environment(void)
 {
 	static const char *const names[] = {"MAKEFLAGS",      "MFLAGS",	      "MAKELEVEL",
@@ -120,7 +123,7 @@ static int open_build_dirs(struct build *b, struct error *err)
 	return temporary < 0 ? -1 : 0;
 }
 
-/* Unpacks the source. path: the path of the archive below root. */
+/* Unpacks the source. path is the path of its archive below root. */
 static int unpack_tree(const struct build *b, int root, const char *path, struct error *err)
 {
 	const char *argv[] = {"tar", "-xJf", "-", "-C", TREE, "--no-same-owner", NULL};
@@ -165,14 +168,15 @@ static int unpack_package(struct build *b, struct error *err)
 	return unpack_tree(b, root, buf_string(&archive), err);
 }
 
-/* Appends the path of a file of the source, below the tree. */
+/* Appends the path of a file of the source, relative to the tree. */
 static int put_source_path(const struct build *b, const char *file, struct buf *out,
 			   struct error *err)
 {
 	return buf_printf(out, err, "%s/%s", b->source->package, file);
 }
 
-/* Gets the date of the source, which replaces the date of the build in the banner. */
+/* Writes the date of the source to out. In the kernel's banner this date replaces the date of the
+ * build. */
 static int banner_date(const struct build *b, char out[64], struct error *err)
 {
 	autobuf struct buf path = BUF_INIT(0);
@@ -199,7 +203,7 @@ static void count_line(void *data, const char *line)
 		progress_count(++b->lines, BUILD_LINES);
 }
 
-/* Runs make in the tree; the arguments end with NULL. */
+/* Runs make in the tree. args ends with NULL. */
 static int run_make(struct build *b, const char *const *args, struct error *err)
 {
 	autobuf struct buf tree = BUF_INIT(0);
@@ -213,8 +217,8 @@ static int run_make(struct build *b, const char *const *args, struct error *err)
 			     "KBUILD_BUILD_VERSION=1",
 			     date,
 			     NULL};
-	/* If this program is killed, child processes of make go on for a while. The lock stays
-	 * taken until they end. */
+	/* If this program is killed, the child processes of make go on for a while. They inherit
+	 * the lock, so it stays taken until they have ended. */
 	const struct tool make = {.argv = argv,
 				  .env = env,
 				  .idle = true,
@@ -353,8 +357,8 @@ static int build(struct place *place, struct deb *source, bool unconfined,
 	return 0;
 }
 
-/* Returns the name of a tuned kernel in the cache with this very configuration, or NULL. The caller
- * frees it. */
+/* Returns the name of a tuned kernel in the cache that was built with exactly this configuration.
+ * The caller frees the name. Returns NULL if there is none. */
 static char *built(const char *name, enum architecture architecture, const char *config_sha)
 {
 	struct cache_kernel kernel = {0};
@@ -389,8 +393,8 @@ static int find_source(const struct artifact_options *opts, struct deb *source, 
 	return 0;
 }
 
-/* Builds the kernel. Takes the lock first, so that the second of two builders finds the first one's
- * kernel. */
+/* Builds the kernel. The lock is taken first, so that the second of two builders finds the kernel
+ * of the first one. */
 static int build_locked(const struct artifact_options *opts, enum architecture architecture,
 			const char *config_sha, const char *init, struct error *err)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Makes the entries of kernels in the cache. The initrd contains microagent-init, which changes
- * with every build of this program, while the kernel does not. So the modules are kept as a
- * separate segment, and an initrd whose recorded init is an old one is put together again.
+ * Makes the entries of kernels in the cache. The initrd of an entry contains microagent-init, which
+ * changes with every build of this project. The kernel itself does not change. So the modules are
+ * kept as a segment of their own. If the record names an older init, the initrd is put together
+ * again from the modules and the present init.
  */
 #include "artifact/kernel.h"
 
@@ -20,7 +21,7 @@
 #include "base/json.h"
 #include "base/path.h"
 
-/* The lock that is held while the files of any entry are replaced. */
+/* The name of the lock that is held while the files of any entry are replaced. */
 #define PUBLISH_LOCK "kernels"
 
 static int digest_scratch(const struct place *place, const char *file, char out[DIGEST_TEXT],
@@ -71,8 +72,9 @@ static json_t *new_kernel_record(const struct place *place, const struct kernel_
 
 #define UNPACKED "unpacked"
 
-/* Unpacks a kernel in an otherwise empty directory. Hostile bytes may take over the process that
- * unpacks, and then it can change all files there. It must not reach the kernel or the initrd. */
+/* Unpacks a kernel in a directory of its own. Hostile bytes may take over the process that unpacks.
+ * This process can then change all files in its directory, so the kernel and the initrd are not in
+ * this directory. */
 static int unpack(const struct place *place, const char *kernel, struct error *err)
 {
 	autoclose int dir = place_subdir(place, UNPACKED, err);
@@ -88,8 +90,8 @@ static int unpack(const struct place *place, const char *kernel, struct error *e
 	return 0;
 }
 
-/* Makes the unpacked kernel, for VMMs that take no packed one. Returns 0 also if the kernel cannot
- * be unpacked, because other VMMs can use it. */
+/* Makes the unpacked kernel, which some VMMs need. Returns 0 also if the kernel cannot be unpacked,
+ * since other VMMs can still use the kernel. */
 static int make_vmlinux(const struct place *place, const char *kernel, json_t *record,
 			struct error *err)
 {
@@ -109,7 +111,8 @@ static int make_vmlinux(const struct place *place, const char *kernel, json_t *r
 		       : 1;
 }
 
-/* Removes a part of the entry that its new kernel may not have. */
+/* Removes a file of the old entry that the new entry may not have. `end` is the end of the file's
+ * name. */
 static int remove_part(const struct place *place, const char *name, const char *end,
 		       struct error *err)
 {
@@ -142,8 +145,8 @@ static int publish_files(const struct place *place, const struct kernel_entry *e
 	return place_record(place, entry->name, record, err);
 }
 
-/* Records that the kernel of the entry is built for a PVM if the user says so or if its code shows
- * it. Only kernels for amd64 can be. */
+/* Records that the kernel is built for a PVM, if the user says so or if the kernel's code shows it.
+ * Only a kernel for amd64 can be built for a PVM. */
 static int put_for_pvm(const struct place *place, const struct kernel_entry *entry, json_t *record,
 		       struct error *err)
 {
@@ -209,14 +212,14 @@ static int refresh(const struct place *place, const struct cache_kernel *kernel,
 	return place_record(place, kernel->name, record, err);
 }
 
-/* A microagent-init, for the kernels of one architecture. */
+/* A microagent-init, which is for the kernels of one architecture. */
 struct own_init {
 	const char *path;
 	enum architecture architecture;
 	char sha256[DIGEST_TEXT];
 };
 
-/* Returns true if the initrd is whole and the one that the record names. */
+/* Returns true if the kernel has an initrd with the recorded digest. */
 static bool has_recorded_initrd(const struct cache_kernel *kernel)
 {
 	char digest[DIGEST_TEXT];
@@ -232,8 +235,8 @@ static bool is_fresh(const struct cache_kernel *kernel, const struct own_init *i
 		!lacks_vmlinux(kernel));
 }
 
-/* Refreshes stale initrds. Reads the list again, because another run may have refreshed them while
- * this run waited for the lock. */
+/* Refreshes the stale initrds. The list is read again under the lock, since another run may have
+ * refreshed initrds while this run waited for the lock. */
 static int refresh_stale(const struct own_init *init, size_t *count, struct error *err)
 {
 	auto_place struct place place = {0};
@@ -275,8 +278,8 @@ int kernel_refresh_all(const char *init, enum architecture architecture, size_t 
 	return 0;
 }
 
-/* Returns the architecture of an init. For a file that is no program it returns this host's,
- * because the check with this host's kernel then says what is wrong. */
+/* Returns the architecture of an init. If the file is no program, returns the host's architecture:
+ * the later check of the init then says what is wrong. */
 static enum architecture architecture_of_init(const char *path)
 {
 	autoclose int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -289,9 +292,9 @@ static enum architecture architecture_of_init(const char *path)
 
 /* The results of `kernel refresh`. */
 struct refreshed {
-	size_t count;	  /* number of initrds */
-	struct buf left;  /* "a, b": kernels whose microagent-init is not here */
-	struct error why; /* why the init is missing */
+	size_t count;	  /* the number of initrds that were refreshed */
+	struct buf left;  /* the kernels whose microagent-init is missing: "a, b" */
+	struct error why; /* why the first microagent-init is missing */
 };
 
 static int refresh_kernels_of(const struct artifact_options *opts, const struct cache_kernels *list,
@@ -320,8 +323,8 @@ static int refresh_kernels_of(const struct artifact_options *opts, const struct 
 	return 0;
 }
 
-/* Refreshes the kernels of the list, which has those of the host's architecture first, because most
- * machines boot them. */
+/* Refreshes the kernels of the list. The host's own architecture comes first, since most machines
+ * boot its kernels. */
 static int refresh_kernels(const struct artifact_options *opts, const struct cache_kernels *list,
 			   struct refreshed *done, struct error *err)
 {

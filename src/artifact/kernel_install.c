@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Installs an existing kernel: Debian's cloud kernel, which is fetched and not installed, or a file
- * of the user. If the cache has a Debian kernel, nothing is looked up unless the user asks for a
- * newer one. So another call costs nothing and needs no network.
+ * Puts an existing kernel into the cache: Debian's cloud kernel, which is downloaded but not
+ * installed on the host, or a file of the user. If the cache already has a Debian kernel, the
+ * package is looked up only if the user asks for a newer one. So another call costs nothing and
+ * needs no network.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -27,9 +28,9 @@ static const char *const cloud_packages[ARCHITECTURE_COUNT] = {
 	[ARCHITECTURE_ARM64] = "linux-image-cloud-arm64",
 };
 
-/* Checks a kernel. architecture: the wanted one, or ARCHITECTURE_COUNT for any. Sets *out to the
- * kernel's own. A kernel that does not tell its architecture is taken to be for this host's
- * machines. */
+/* Checks that a file is a kernel for the architecture, or for any if it is ARCHITECTURE_COUNT. Sets
+ * *out to the kernel's own architecture. A kernel that does not name its architecture counts as one
+ * for this host. */
 static int check_kernel(int fd, const char *path, enum architecture architecture,
 			enum architecture *out, struct error *err)
 {
@@ -54,7 +55,8 @@ static int check_kernel(int fd, const char *path, enum architecture architecture
 	return 0;
 }
 
-/* Returns the version in the name boot/vmlinuz-<version> of an unpacked package. */
+/* Returns the version of the kernel in an unpacked package, by its file name
+ * boot/vmlinuz-<version>. The caller frees it. */
 static char *unpacked_release(int root, struct error *err)
 {
 	struct error why = {0};
@@ -90,7 +92,7 @@ static char *debian_name(const struct deb *deb, struct error *err)
 	return cache_entry_name(buf_string(&name), deb->architecture, err);
 }
 
-/* Makes the entry from the files of an unpacked package. */
+/* Makes the entry in the cache from an unpacked package. */
 static int take_package(const struct artifact_options *opts, const struct place *place,
 			const struct deb *deb, const char *name, const char *init,
 			struct error *err)
@@ -143,7 +145,7 @@ static int install_package(const struct artifact_options *opts, const struct pla
 
 	if (!name)
 		return -1;
-	/* Another run may have installed it while we waited. */
+	/* Another run may have installed the kernel while this run waited for the lock. */
 	there = kernel_installed(name, deb->architecture);
 	if (there && kernel_is_of(name, deb->architecture, deb->sha256) && !opts->rebuild &&
 	    !opts->for_pvm)
@@ -155,7 +157,7 @@ static int install_package(const struct artifact_options *opts, const struct pla
 	return take_package(opts, place, deb, name, init, err);
 }
 
-/* Installs a package and prints the entry that is there afterwards. */
+/* Installs a package, and prints the entry that the cache has afterwards. */
 static int install_deb(const struct artifact_options *opts, const struct place *place,
 		       const struct apt *apt, struct deb *deb, struct error *err)
 {
@@ -222,7 +224,8 @@ static bool has_ending(const char *text, const char *end)
 	return a >= b && strcmp(text + a - b, end) == 0;
 }
 
-/* Installs a kernel of the user. All that it needs to find its disk must be built in. */
+/* Installs a kernel of the user. There are no modules, so everything that the kernel needs to find
+ * its disk must be built in. */
 static int install_file(const struct artifact_options *opts, enum architecture asked,
 			struct error *err)
 {
@@ -250,8 +253,8 @@ static int install_file(const struct artifact_options *opts, enum architecture a
 	return kernel_answer(opts, name, "is installed", err);
 }
 
-/* Says what would be fetched. It asks only this system's apt, because the lists of another
- * architecture would have to be fetched first. */
+/* Says what would be downloaded. Only this system's apt is used: for another architecture, lists
+ * would have to be downloaded first. */
 static int plan_debian(const struct artifact_options *opts, struct error *err)
 {
 	const struct apt apt = {.architecture = architecture_of_host()};

@@ -15,22 +15,23 @@
 #include "base/cleanup.h"
 #include "base/limits.h"
 
-/* A file ".wh.NAME" hides NAME of the layers below. The second name hides all files of the lower
- * layers in its directory. */
+/* Marks of deleted files in a layer. A file ".wh.NAME" hides NAME of the lower layers. A file
+ * ".wh..wh..opq" hides all files that the lower layers have in the same directory. */
 #define HIDE ".wh."
 #define HIDE_ALL ".wh..wh..opq"
-#define BLOCK UINT64_C(4096) /* the least that a file takes on disk */
-#define XATTR_BYTES 4096     /* all attributes of a file together: ext4 keeps them in one block */
+#define BLOCK UINT64_C(4096) /* the least space that a file takes on a disk */
+#define XATTR_BYTES 4096     /* most bytes of a file's attributes, which ext4 keeps in one block */
 #define XATTR_NAME_BYTES 255
-#define TIME_MAX ((INT64_C(1) << 34) - (INT64_C(1) << 31) - 1) /* the largest in ext4 */
+#define TIME_MAX ((INT64_C(1) << 34) - (INT64_C(1) << 31) - 1) /* the latest time in ext4 */
 #define NSEC_MAX 999999999
 
-/* The state while an archive is unpacked. */
+/* The state while an archive is being unpacked. */
 struct taking {
 	struct rootfs *fs;
 	struct tar_reading *from;
-	struct tar_files *alone; /* counts an archive that stands alone; NULL: it is a layer */
-	uint64_t done, total;	 /* for the progress; total 0: unknown */
+	struct tar_files *alone; /* the bounds for an archive that stands alone; NULL: the
+				  * archive is a layer */
+	uint64_t done, total;	 /* the bytes for the progress line; a total of 0 is not known */
 };
 
 static int take_entry_data(const struct taking *t, struct archive_entry *entry,
@@ -45,8 +46,8 @@ static int take_entry_data(const struct taking *t, struct archive_entry *entry,
 	return fd < 0 ? -1 : tar_copy_data(t->from, fd, size, err);
 }
 
-/* Returns true for a name in a name space that ext4 knows. The rest of the name can be any bytes.
- */
+/* Returns true if ext4 knows the name space of the attribute. The rest of the name may be any
+ * bytes. */
 static bool is_kept_xattr(const char *name)
 {
 	static const char *const spaces[] = {"user.", "trusted.", "security."};
@@ -114,7 +115,7 @@ static int describe_entry(const struct taking *t, struct archive_entry *entry,
 		if (!target || !*target || strlen(target) > ROOTFS_PATH_MAX)
 			return error_set(err, ERR_INVALID,
 					 "the target of a link is empty or too long");
-		file->mode = S_IFLNK | 0777; /* the mode that a kernel gives to links */
+		file->mode = S_IFLNK | 0777; /* a kernel gives this mode to every link */
 		file->text = strdup(target);
 		if (!file->text)
 			return error_errno(err, ENOMEM, "image");
@@ -147,7 +148,7 @@ static int hide(struct rootfs *fs, const char *name, const char *base, struct er
 		return path ? rootfs_hide_below(fs, path, err) : error_errno(err, ENOMEM, "image");
 	}
 	if (strncmp(hidden, HIDE, strlen(HIDE)) == 0)
-		return 0; /* only for the tool that made the layer */
+		return 0; /* the file is only for the tool that made the layer */
 	if (!*hidden || strcmp(hidden, ".") == 0 || strcmp(hidden, "..") == 0)
 		return error_set(err, ERR_INVALID,
 				 "\"%.300s\" marks a deleted file, but names none", name);
@@ -180,8 +181,8 @@ static int take_of_layer(const struct taking *t, struct archive_entry *entry, co
 		return rootfs_link(t->fs, name, first, err);
 	if (is_file_type(type) || type == AE_IFIFO)
 		return take_file(t, entry, name, err);
-	/* Leaves out a device. It is counted as one block, because reading it takes as long as
-	 * reading a file. */
+	/* A device is left out, but hides a file of the same name. It counts as one block, since
+	 * reading its entry takes as long as reading a file. */
 	return tar_count(t->from->bound, BLOCK, err) < 0 ? -1 : rootfs_hide(t->fs, name, err);
 }
 
@@ -221,7 +222,7 @@ static int take_all(const struct taking *t, struct error *err)
 	return got == ARCHIVE_EOF ? 0 : tar_failed(t->from, err);
 }
 
-/* libarchive gives names in the encoding of the locale. */
+/* The locale while an archive is read: libarchive converts names to the encoding of the locale. */
 static locale_t utf8;
 
 int layer_prepare(struct error *err)

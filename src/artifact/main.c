@@ -12,7 +12,7 @@
 #include "base/json.h"
 #include "base/print_safe.h"
 
-/* The exit codes are those of the CLI, which replaces itself by this program. */
+/* The exit codes are those of the program microagent, which replaces itself by this program. */
 enum { EXIT_OURS = 1, EXIT_USAGE = 2, EXIT_RETRY = 75 };
 
 #define AT(field) offsetof(struct artifact_options, field)
@@ -82,7 +82,8 @@ static int parse(const struct artifact_command *command, int argc, char **argv,
 	return 0;
 }
 
-/* Returns a hint if an option of the command helps against the reason, else NULL. */
+/* Returns the hint for an error with this reason, or NULL. A hint names an option, so the command
+ * must have this option. */
 static const char *find_hint(const struct artifact_command *command, enum error_reason reason)
 {
 	static const struct {
@@ -116,7 +117,8 @@ static void print_error(const struct artifact_command *command, const struct art
 		fflush(stdout);
 	} else {
 		fputs("microagent: ", stderr);
-		/* A name from an archive may contain bytes that move the cursor. */
+		/* The message may contain a name from an archive with bytes that move the cursor.
+		 */
 		print_safe(stderr, why->msg);
 		putc('\n', stderr);
 		if (hint)

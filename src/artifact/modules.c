@@ -13,14 +13,14 @@
 #define TEXT_BYTES (8u << 20)
 #define NAME_BYTES 64
 
-/* The modules of every guest, in the order in which guests need them. */
+/* The modules that every guest needs, in the order in which they are needed. */
 #define EVERY_GUEST_S                                                                             \
 	"virtio_pci", "virtio_blk", "virtio_console", "virtio_rng", "vmw_vsock_virtio_transport", \
 		"virtio_net", "virtio_balloon", "fuse", "virtiofs", "overlay", "squashfs"
 
 const char *const *guest_modules(enum architecture architecture)
 {
-	/* The last ones are the power button. */
+	/* button, and virtio_input with evdev, are for the power button. */
 	static const char *const amd64[] = {"virtio_mmio", EVERY_GUEST_S, "button", NULL};
 	static const char *const arm64[] = {EVERY_GUEST_S, "virtio_input", "evdev", NULL};
 	static const char *const *const lists[ARCHITECTURE_COUNT] = {
@@ -39,8 +39,8 @@ void module_list_free(struct module_list *list)
 	memset(list, 0, sizeof(*list));
 }
 
-/* Gets the name of a module: "virtio_rng" for "kernel/drivers/char/hw_random/virtio-rng.ko".
- * Returns false if the path is no module. */
+/* Writes the name of a module to name, for example "virtio_rng" for the path
+ * "kernel/drivers/char/hw_random/virtio-rng.ko". Returns false if the path is no module. */
 static bool module_name(const char *path, size_t len, char name[NAME_BYTES])
 {
 	const char *slash = memrchr(path, '/', len);
@@ -56,8 +56,8 @@ static bool module_name(const char *path, size_t len, char name[NAME_BYTES])
 	return true;
 }
 
-/* Returns the line of text whose path, which ends before end (':' or '\n'), is the module of that
- * name, or NULL. */
+/* Returns the line of text about the module `name`, or NULL. The module's path is at the beginning
+ * of the line and ends before the character `end` (':' or '\n'). */
 static const char *find_line(const char *text, const char *name, char end)
 {
 	while (*text) {
@@ -92,8 +92,9 @@ static int add_path(struct module_list *list, const char *path, size_t len, stru
 }
 
 /*
- * Adds a module by its line "path: dep1 dep2 dep3". depmod lists all dependencies, also indirect
- * ones, and modprobe loads that list from its end to its beginning.
+ * Adds a module and its dependencies, by its line "path: dep1 dep2 dep3" of modules.dep. depmod
+ * lists all dependencies, also the indirect ones. A dependency must be loaded before the ones to
+ * its left, so the line is read from its end, as modprobe does.
  */
 static int add_module_line(struct module_list *list, const char *line, struct error *err)
 {
@@ -138,7 +139,8 @@ static int compare_text(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* Adds the directories of the sorted paths, each once and before its contents. */
+/* Adds the parent directories of the path `name`, except those that the path `before` has too. The
+ * paths are sorted, so each directory is added once, and before its contents. */
 static int add_dirs(struct cpio *cpio, const char *name, const char *before, struct error *err)
 {
 	autofree char *dir = strdup(name);
@@ -157,8 +159,8 @@ static int add_dirs(struct cpio *cpio, const char *name, const char *before, str
 	return 0;
 }
 
-/* Puts the files below lib/modules of root below /modules of the initramfs. The initramfs is freed
- * after they are loaded. */
+/* Adds the modules, which are below lib/modules of root, to the directory /modules of the
+ * initramfs. The memory of the initramfs is freed after the modules are loaded. */
 static int add_modules(struct cpio *cpio, int root, const char *version,
 		       const struct module_list *list, struct error *err)
 {

@@ -18,7 +18,7 @@
 /* --- the images of a layout or an archive ---------------------------------------------------- */
 
 struct listed {
-	struct buf text; /* "one, two" */
+	struct buf text; /* the tags, like "one, two" */
 	const char *asked;
 	size_t images, tags;
 	char first[256];
@@ -35,7 +35,7 @@ static int add_tag(struct listed *l, const char *tag, struct error *err)
 	return buf_printf(&l->text, err, "%s%.100s", l->tags > 1 ? ", " : "", tag);
 }
 
-/* Lists the images of a layout, by its index.json. */
+/* Lists the images of an OCI layout. index is its index.json. */
 static int list_oci(struct listed *l, const json_t *index, struct error *err)
 {
 	const json_t *images = json_object_get(index, "manifests"), *image;
@@ -52,7 +52,7 @@ static int list_oci(struct listed *l, const json_t *index, struct error *err)
 	return 0;
 }
 
-/* Lists the images of `docker save`, by its manifest.json. */
+/* Lists the images in an archive of `docker save`. images is its manifest.json. */
 static int list_docker(struct listed *l, const json_t *images, struct error *err)
 {
 	const json_t *image, *tag;
@@ -93,11 +93,12 @@ static int list_images(const struct oci_source *source, struct listed *l, struct
 	return docker ? list_docker(l, index, err) : list_oci(l, index, err);
 }
 
-/* Returns true, with err set, if the problem is the choice among several images. */
+/* Returns true, with err set, if skopeo failed because the source has several images, or lacks the
+ * named one. */
 static bool complain_of_choice(const struct oci_source *source, struct error *err)
 {
 	const char *at = strstr(source->ref, source->path);
-	/* the text behind the path; "": none */
+	/* the text after the path, or "" */
 	const char *tag = at ? at + strlen(source->path) : "";
 	struct listed l = {.text = BUF_INIT(0), .asked = *tag == ':' ? tag + 1 : tag};
 	struct error unread;
@@ -130,9 +131,9 @@ struct platforms {
 	bool more;
 };
 
-/* Adds a platform as "linux/arm64/v8". Skips entries that are no platform, like the
- * "unknown/unknown" of an attestation. A platform that comes again, as for each version of Windows,
- * is listed once. */
+/* Adds a platform, like "linux/arm64/v8". Skips an entry that is no platform, like the
+ * "unknown/unknown" of an attestation. An index can name one platform several times, for example
+ * for each version of Windows; it is added only once. */
 static void add_platform(struct platforms *p, const json_t *platform)
 {
 	const char *os = json_text(platform, "os", "");
@@ -153,8 +154,8 @@ static void add_platform(struct platforms *p, const json_t *platform)
 		p->more = true;
 }
 
-/* The message is that of containers/image, internal/manifest/docker_schema2_list.go and
- * oci_index.go, ChooseInstance(). */
+/* Searches for a message of containers/image (ChooseInstance() in
+ * internal/manifest/docker_schema2_list.go and oci_index.go). */
 bool oci_lacks_platform(const struct error *why)
 {
 	return strstr(why->msg, "no image found in ") != NULL;
@@ -186,8 +187,8 @@ bool oci_complain_of_platform(const struct oci_source *source, const struct buf 
 
 /* --- its words ------------------------------------------------------------------------------- */
 
-/* Returns the last msg of `time="..." level=fatal msg="..."`, without its quotes, or NULL if there
- * is none. */
+/* Returns the last MSG in lines `time="..." level=fatal msg="MSG"`, without its quotes. The caller
+ * frees it. Returns NULL if there is none. */
 static char *fatal_message(const char *text)
 {
 	static const char mark[] = "level=fatal msg=";
@@ -208,15 +209,15 @@ static char *fatal_message(const char *text)
 		bool escaped = quoted && at[0] == '\\' && at[1];
 
 		at += escaped;
-		/* An escaped letter stands for a newline or a similar byte. */
+		/* An escaped letter, such as \n, stands for a control byte, and becomes a blank. */
 		*to++ = escaped && isalpha((unsigned char)*at) ? ' ' : *at;
 	}
 	*to = '\0';
 	return out;
 }
 
-/* Replaces the name with which skopeo was called by the user's name, because nobody else knows
- * skopeo's. */
+/* Appends the message to out, with the user's own name for the image. skopeo was called with
+ * another name, which the user does not know. */
 static int put_ref(const struct oci_source *source, const char *message, struct buf *out,
 		   struct error *err)
 {
@@ -232,7 +233,8 @@ static int put_ref(const struct oci_source *source, const char *message, struct 
 	return buf_printf(out, err, "%s", message);
 }
 
-/* Removes `Error parsing image name "REF": `, because the message before it names REF already. */
+/* Returns the message without `Error parsing image name "REF": ` at its beginning. The text in
+ * front of the message already names REF. */
 static const char *without_name(const struct oci_source *source, const char *message)
 {
 	static const char before[] = "Error parsing image name \"";

@@ -16,8 +16,8 @@
 
 #define DOCUMENT_BYTES (4u << 20)
 #define LAYERS_MAX 1024
-/* The limits of a config (contract/config_workload.c). No workspace could be made from an image
- * that exceeds them. */
+/* The limits on the user and the working directory in a config (contract/config_workload.c). No
+ * workspace could be made from an image that exceeds these limits. */
 #define USER_BYTES 255
 #define CWD_BYTES 4095
 
@@ -28,7 +28,7 @@ void oci_image_free(struct oci_image *image)
 	*image = (struct oci_image){0};
 }
 
-/* Parses "sha256:<64 digits>". */
+/* Parses a digest of the form "sha256:<64 digits>". */
 static int parse_digest(const char *text, const char *what, char out[DIGEST_TEXT],
 			struct error *err)
 {
@@ -42,8 +42,9 @@ static int parse_digest(const char *text, const char *what, char out[DIGEST_TEXT
 
 /* The media types of manifests, configurations and layers of files:
  * https://github.com/opencontainers/image-spec/blob/main/media-types.md and
- * https://distribution.github.io/distribution/spec/manifest-v2-2/. The bytes of a layer show if it
- * is compressed, because archives of Docker have other layers than their media types say. */
+ * https://distribution.github.io/distribution/spec/manifest-v2-2/. The media type of a layer does
+ * not decide whether it is unpacked: in Docker's archives, layers are not compressed as their media
+ * types say. The bytes of a layer show whether it is compressed. */
 static const char *const manifest_types[] = {
 	"application/vnd.oci.image.manifest.v1+json",
 	"application/vnd.docker.distribution.manifest.v2+json",
@@ -69,8 +70,8 @@ static const char *const layer_types[] = {
 	NULL,
 };
 
-/* Checks the media type. A missing one is allowed, because a manifest of the OCI need not have it.
- */
+/* Checks the media type of an object. A missing media type is allowed, since the OCI does not
+ * demand one in a manifest. */
 static int check_media_type(const json_t *object, const char *what, const char *const *types,
 			    struct error *err)
 {
@@ -101,7 +102,8 @@ static int take_descriptor(const json_t *object, const char *what, const char *c
 	return parse_digest(digest, named, sha256, err);
 }
 
-/* Checks a size, because skopeo compares the digests, and only the size of the configuration. */
+/* Checks that a stored file has the size in its descriptor. skopeo compares the digests, but of the
+ * sizes only that of the configuration. */
 static int check_stored_size(const json_t *descriptor, const char *what, uint64_t actual,
 			     struct error *err)
 {
@@ -117,7 +119,8 @@ static int check_stored_size(const json_t *descriptor, const char *what, uint64_
 				   what, actual, said);
 }
 
-/* Reads a JSON document. bytes: gets its length; NULL if the length is not wanted. */
+/* Reads a JSON document and its digest. *bytes gets the length of the document; bytes may be NULL.
+ */
 static json_t *read_oci_document(int dir, const char *name, char sha256[DIGEST_TEXT],
 				 uint64_t *bytes, struct error *err)
 {
@@ -137,7 +140,8 @@ static json_t *read_oci_document(int dir, const char *name, char sha256[DIGEST_T
 	return document ? json_incref(document) : NULL;
 }
 
-/* Returns a member, or NULL if it is null: Go may write null for any absent member. */
+/* Returns a member of the object, or NULL if it is missing or null. A program in Go may write null
+ * for a missing member. */
 static json_t *member(const json_t *object, const char *key)
 {
 	json_t *value = json_object_get(object, key);
@@ -167,7 +171,8 @@ static int take_words(const json_t *config, const char *key, json_t *run, const 
 	return json_put(run, as, json_incref(words), err);
 }
 
-/* Converts ["A=b"] to {"A":"b"}. The last entry with a name counts. */
+/* Converts the environment from ["A=b"] to {"A":"b"}. If a name is repeated, the last entry counts.
+ */
 static int take_env(const json_t *config, json_t *run, struct error *err)
 {
 	json_auto_t *env = json_object();
@@ -234,7 +239,8 @@ static int check_platform(const json_t *document, enum architecture wanted, stru
 	const char *here = architecture_name(wanted);
 	const char *architecture = NULL, *os = "linux";
 
-	/* Required: https://github.com/opencontainers/image-spec/blob/main/config.md */
+	/* A configuration must have this member:
+	 * https://github.com/opencontainers/image-spec/blob/main/config.md */
 	if (json_get_string(document, "", "architecture", JSON_REQUIRED, &architecture, err) < 0 ||
 	    json_get_string(document, "", "os", JSON_OPTIONAL, &os, err) < 0)
 		return error_prefix(err, "configuration");
@@ -275,8 +281,8 @@ static int take_layers(int dir, const json_t *layers, struct oci_image *image, s
 	return 0;
 }
 
-/* Takes the digests of the layers' contents from the configuration. By these digests the
- * configuration names the layers, and two images with one configuration are the same:
+/* Takes the digests of the layers' unpacked contents from the configuration. These digests identify
+ * the layers, so two images with the same configuration are the same:
  * https://github.com/opencontainers/image-spec/blob/main/config.md */
 static int take_diff_ids(const json_t *config, struct oci_image *image, struct error *err)
 {
@@ -316,8 +322,8 @@ static int take_manifest(int dir, const json_t *manifest, struct oci_image *imag
 	if (json_get_object(manifest, "", "config", JSON_REQUIRED, config_descriptor, err) < 0 ||
 	    json_get_array(manifest, "", "layers", JSON_REQUIRED, &layers, err) < 0)
 		return -1;
-	/* A manifest that is also an index has another meaning for other programs (CVE-2021-41190).
-	 */
+	/* Other programs could read such a document as an index, which means something else
+	 * (CVE-2021-41190). */
 	if (json_object_get(manifest, "manifests"))
 		return error_set(err, ERR_INVALID, "it has both \"manifests\" and \"layers\"");
 	if (check_media_type(manifest, "", manifest_types, err) < 0 ||

@@ -14,8 +14,8 @@
 #include "base/limits.h"
 #include "base/path.h"
 
-/* Checks the kind of a file. A link is refused too, because the maker of the layout would choose
- * its target. */
+/* Checks that a file is of this kind. A missing file is no error. A link is refused, since the
+ * maker of the layout could make it lead anywhere. */
 static int check_kind(int dirfd, const char *within, const char *name, mode_t kind,
 		      struct error *err)
 {
@@ -29,13 +29,14 @@ static int check_kind(int dirfd, const char *within, const char *name, mode_t ki
 			 kind == S_IFDIR ? "directory" : "regular file");
 }
 
-/* The target of a copy, and how many bytes the files may still have. */
+/* The target of a copy. */
 struct copy {
 	int dir; /* -1: nothing is copied */
 	uint64_t room, left;
 };
 
-/* Copies an open file. An open file cannot be replaced by something else. */
+/* Copies an open file. What is checked here is also what is copied, since an open file cannot be
+ * replaced. */
 static int copy_opened(int from, const char *name, const char *shown, struct copy *copy,
 		       struct error *err)
 {
@@ -73,8 +74,8 @@ static int make_dir(struct copy *above, const char *name, struct copy *out, stru
 	return out->dir < 0 ? -1 : 0;
 }
 
-/* Takes the files in "blobs/", and in each directory there, as "blobs/sha256/". At most *left are
- * allowed. */
+/* Checks the files in "blobs/" and in its directories, such as "blobs/sha256/", and copies them if
+ * there is a target. *left is how many files are still allowed. */
 static int take_blobs(int dirfd_above, const char *name, const char *within, mode_t kind,
 		      uint64_t *left, struct copy *copy, struct error *err)
 {

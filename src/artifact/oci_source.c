@@ -44,8 +44,8 @@ void oci_source_free(struct oci_source *source)
 	*source = (struct oci_source){0};
 }
 
-/* Returns the length of the path in "PATH[:TAG]": the path ends at the first ':' before which a
- * file exists. */
+/* Returns the length of PATH in a text "PATH[:TAG]". PATH ends at the first ':' before which the
+ * text names an existing file. Returns 0 if there is none. */
 static size_t path_length(const char *text)
 {
 	size_t len = 0;
@@ -60,8 +60,8 @@ static size_t path_length(const char *text)
 	}
 }
 
-/* Returns 1 for a directory, 0 for a file; -1 with an error for other kinds, because skopeo would
- * wait for their first byte. */
+/* Returns 1 for a directory, 0 for a regular file, -1 with an error. Other kinds of files are
+ * refused, since skopeo could wait for their first byte for ever. */
 static int is_directory(const char *path, struct error *err)
 {
 	struct stat st;
@@ -73,7 +73,7 @@ static int is_directory(const char *path, struct error *err)
 	return S_ISDIR(st.st_mode);
 }
 
-/* Finds the transport of a file or directory by its contents. */
+/* Finds out by the contents of a file or directory which transport it is for. */
 static int look_in_path(const char *path, uint64_t room, enum oci_transport *out, struct error *err)
 {
 	autofree char *layout = path_join(path, "oci-layout", err);
@@ -119,8 +119,8 @@ static int put_source_text(char **out, struct error *err, const char *fmt, ...)
 	return error_errno(err, ENOMEM, "image");
 }
 
-/* Returns true if a name looks like that of an archive. If such a file is missing, its name was
- * mistyped, and no registry is asked. */
+/* Returns true if the name looks like that of an archive. A mistyped archive name must not be
+ * looked up in a registry. */
 static bool is_called_archive(const char *name)
 {
 	static const char *const ends[] = {".tar",     ".tar.gz", ".tgz",
@@ -133,8 +133,9 @@ static bool is_called_archive(const char *name)
 	return false;
 }
 
-/* Returns true for "dir:/tmp", "https://..." and similar names: no tag and no port of a registry
- * follows their first ':'. Also returns true for other transports from which skopeo could read. */
+/* Returns true for names like "dir:/tmp" or "https://...": after their first ':' comes neither a
+ * tag nor the port of a registry. Also returns true for the other transports from which skopeo
+ * could read. */
 static bool is_of_other_transport(const char *name)
 {
 	const char *colon = strchr(name, ':');
@@ -148,7 +149,7 @@ static bool is_of_other_transport(const char *name)
 
 static int in_registry(struct oci_source *source, const char *name, struct error *err)
 {
-	/* The name is a missing path, or looks like an option. */
+	/* Such a name is a path that does not exist, or looks like an option. */
 	if (!*name || strchr("/.~-", *name))
 		return error_set(
 			err, ERR_NOT_FOUND,
@@ -210,7 +211,7 @@ int oci_source_find(const char *text, uint64_t room, struct oci_source *out, str
 	return 0;
 }
 
-/* Returns true if no other user can write to the directory or to a parent directory. */
+/* Returns true if no other user can write to the directory or to one of its parents. */
 static bool is_dir_ours(const char *path)
 {
 	struct error ignored;
@@ -219,7 +220,7 @@ static bool is_dir_ours(const char *path)
 	return fd >= 0 && trusted_dir_check_own(fd, path, &ignored) == 0;
 }
 
-/* Returns true if no other user can write to a directory of the layout. */
+/* Returns true if no other user can write to any directory of the layout. */
 static bool is_layout_ours(const char *path)
 {
 	autofree char *blobs = path_join(path, "blobs", NULL);
@@ -235,8 +236,8 @@ static bool is_layout_ours(const char *path)
 	return dir != NULL;
 }
 
-/* Returns true if no other user can write to an archive or its directory. The archive must not be a
- * link to another place. */
+/* Returns true if no other user can write to the archive or to its directory. Returns false also if
+ * the archive is a link. */
 static bool is_archive_ours(const char *path)
 {
 	autofree char *dir = strdup(path);
@@ -263,10 +264,12 @@ static int copy_source(struct oci_source *source, int dir, const char *dir_path,
 	return 0;
 }
 
-/* skopeo would cut a path at a ':', in the source and in the directory. */
+/* Makes the link by which skopeo opens the source. skopeo would take a ':' in a path as the end of
+ * the path, so skopeo gets only relative names. */
 int oci_source_prepare(struct oci_source *source, int dir, const char *dir_path, struct error *err)
 {
-	/* Another user could put a FIFO or a link in its place while skopeo reads it. */
+	/* Another user could replace the source by a FIFO or a link while skopeo reads it. So a
+	 * source to which another user can write is copied first. */
 	if (source->path && (source->transport == OCI_LAYOUT ? is_layout_ours(source->path)
 							     : is_archive_ours(source->path))) {
 		source->bytes = strdup(source->path);
@@ -298,8 +301,8 @@ static int run_skopeo(const struct oci_source *source, const char *dir, const st
 	struct tool there = *tool;
 
 	argv_add(&words, tool->argv[0]);
-	/* skopeo unpacks archives in /var/tmp and ignores TMPDIR; in a cell that is our own
-	 * directory. */
+	/* skopeo unpacks archives in /var/tmp and ignores TMPDIR. In a cell, /var/tmp is a
+	 * directory of the cell's own. */
 	if (source->unconfined) {
 		argv_add(&words, "--tmpdir");
 		argv_add(&words, TEMPORARY);
@@ -309,7 +312,8 @@ static int run_skopeo(const struct oci_source *source, const char *dir, const st
 	return there.argv ? cell_run(&cell, &there, err) : -1;
 }
 
-/* Names the platforms that an index has if it lacks the wanted one. */
+/* Sets the error for an index that lacks the wanted platform: the error names the platforms that
+ * the index has. Returns false if this is not the fault. */
 static bool tell_platforms(const struct oci_source *source, const char *dir, struct error *err)
 {
 	const char *const argv[] = {"skopeo", "inspect", "--raw", source->name, NULL};
@@ -321,9 +325,10 @@ static bool tell_platforms(const struct oci_source *source, const char *dir, str
 	       oci_complain_of_platform(source, &index, err);
 }
 
-/* Returns true if skopeo failed because its room is full. skopeo removes a file that it could not
- * finish before the size can be checked. A write fails because the file is too long, or because the
- * disk is full. The disk is not full if it has room for all that skopeo may write. */
+/* Returns true if skopeo failed because it used up its room. skopeo removes the file that it could
+ * not finish, so the size cannot be checked afterwards. A write fails if the file becomes too long,
+ * or if the disk is full. It was not the disk if the disk has room for all that skopeo may write.
+ */
 static bool has_filled_room(const struct oci_source *source, const char *dir,
 			    const struct error *why)
 {
@@ -352,8 +357,8 @@ static int skopeo(const struct oci_source *source, const char *dir, const char *
 	return why.reason == REASON_NO_CELL ? -1 : oci_complain(source, err);
 }
 
-/* Checks the files that skopeo opens and unpacks, because skopeo would wait for ever for the first
- * byte of a FIFO. */
+/* Checks the files that skopeo opens. If one of them were a FIFO, skopeo would wait for its first
+ * byte for ever. */
 static int check_files(const struct oci_source *source, struct error *err)
 {
 	int status = 0;

@@ -14,10 +14,10 @@
 #define REDRAW_NS (250 * NS_PER_MS)
 #define PATIENCE_NS NS_PER_S
 
-/* The state of the line. There is one terminal, so there is one line. */
+/* The state of the progress line. A terminal has only one such line. */
 static struct {
 	char text[160];
-	/* the start of the first stage and of this one, and the last drawing */
+	/* when the first stage began, when the present stage began, when the line was last drawn */
 	uint64_t began, since, drawn;
 	size_t done, total;
 	bool shown;
@@ -45,7 +45,8 @@ void progress_count(size_t done, size_t total)
 	progress_draw();
 }
 
-/* Returns the columns of the terminal, less one so that the cursor never wraps. */
+/* Returns the number of columns that the line may use. The last column stays free, so that the
+ * cursor does not move to the next line. */
 static int terminal_room(void)
 {
 	struct winsize size = {0};
@@ -66,7 +67,7 @@ void progress_draw(void)
 		return;
 	if (now - line.began < PATIENCE_NS)
 		return;
-	/* The total is an estimate: 100 % is left to the end of the work itself. */
+	/* The total is only an estimate, so the line never shows more than 99 %. */
 	if (line.total)
 		snprintf(share, sizeof(share), " %zu %%",
 			 line.done >= line.total ? (size_t)99 : line.done * 100 / line.total);
@@ -74,7 +75,7 @@ void progress_draw(void)
 	room = terminal_room();
 	snprintf(text, sizeof(text), "%.*s", n < room ? room - n : 0, line.text);
 	fputs("\r\033[K", stderr);
-	print_safe(stderr, text); /* it may contain a name that the user chose */
+	print_safe(stderr, text); /* the text may contain a name that the user chose */
 	fputs(behind, stderr);
 	fflush(stderr);
 	line.drawn = now;

@@ -11,18 +11,19 @@
 #define CODE_MAX 16
 #define BLOCK_BYTES ((size_t)256 << 10)
 
-/* The machine code with which a guest's kernel begins to talk to its PVM. */
+/* Machine code by which a guest's kernel for a PVM is recognized: with this code the kernel first
+ * addresses its PVM. */
 static const struct {
 	size_t len;
 	unsigned char bytes[CODE_MAX];
 } codes[] = {
-	/* invlpg 0xffffffffff4d5650; cpuid: PVM_SYNTHETIC_CPUID in
-	 * arch/x86/include/uapi/asm/pvm_para.h of https://github.com/virt-pvm/linux. Its guests ask
-	 * by that which KVM they run on (CONFIG_PVM_GUEST). */
+	/* invlpg 0xffffffffff4d5650; cpuid. This is PVM_SYNTHETIC_CPUID in
+	 * arch/x86/include/uapi/asm/pvm_para.h of https://github.com/virt-pvm/linux. By this code a
+	 * guest (CONFIG_PVM_GUEST) asks on which KVM it runs. */
 	{10, {0x0f, 0x01, 0x3c, 0x25, 0x50, 0x56, 0x4d, 0xff, 0x0f, 0xa2}},
-	/* mov $0x4b564d10, %ecx; wrmsr: the register by which a guest of the private make of
-	 * kvm_pvm that this program is tested under (docs/tested.md) leaves the emulation. Linux's
-	 * asm/kvm_para.h gives that number to nothing. */
+	/* mov $0x4b564d10, %ecx; wrmsr. This program is tested under a private build of kvm_pvm
+	 * (docs/tested.md). A guest of this build leaves the emulation by writing to this register.
+	 * Linux's asm/kvm_para.h does not use the register's number. */
 	{7, {0xb9, 0x10, 0x4d, 0x56, 0x4b, 0x0f, 0x30}},
 };
 
@@ -30,7 +31,8 @@ int pvm_find_code(const char *kernel, bool *out, struct error *err)
 {
 	autoclose int fd = path_open_file(kernel, err);
 	autofree unsigned char *block = malloc(BLOCK_BYTES);
-	size_t kept = 0; /* bytes kept from the end of the last block, where a code may begin */
+	size_t kept = 0; /* bytes kept from the end of the last block, in which a code may have
+			  * begun */
 	bool found = false;
 
 	if (fd < 0)

@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A reader gives up the following, for every user that runs it:
+ * A reader gives up these rights before it reads an archive, whichever user runs it:
  *
- *   descriptors   all except stderr, its socket, and those of its work.
- *   core dumps    RLIMIT_CORE 0.
- *   memory        RLIMIT_DATA: a few bytes can ask for gigabytes of dictionary or map.
- *   capabilities  all sets empty, also the bounding set; no_new_privs.
- *   files         Landlock: it can read and write in its directory, and can open nothing else.
- *   system calls  the table below. No program, process, signal or socket.
+ *   descriptors   all except stderr, its socket, and the descriptors of its work.
+ *   core dumps    RLIMIT_CORE is 0.
+ *   memory        RLIMIT_DATA, since a few bytes can demand gigabytes for a dictionary or a map.
+ *   capabilities  all sets are empty, also the bounding set; no_new_privs is set.
+ *   files         Landlock: the reader can open only files in its directory.
+ *   system calls  only the calls in the table below: it can start no program or process, send no
+ *                 signal, and open no socket.
  *
- * Without Landlock in the kernel, the reader can open all files that its user can open. Then only
+ * If the kernel has no Landlock, the reader can open all files that its user can open. Then only
  * the other measures hold.
  *
- * Parent and child exchange messages over a socket. A message of the child is a kind and bytes. The
- * answer to a question is one byte, because a refusal ends the child.
+ * Parent and child exchange messages over a socket. A message of the child is a kind and bytes. A
+ * question is answered by one byte, which always means yes: if the parent refuses, it ends the
+ * child.
  */
 #include "artifact/reader.h"
 
@@ -46,10 +48,10 @@
 
 #define CHUNK 32768
 #define TICK_MS 200
-/* libarchive ends its process, with a line on stderr, if it finds no memory for a map or a string
- * (__archive_errx() of its archive_util.c). */
+/* The exit code with which libarchive ends its process, after a line on stderr, if there is no
+ * memory for a map or a string (__archive_errx() in its archive_util.c). */
 #define OUT_OF_MEMORY 1
-#define STATM_DATA 6 /* the number of it in /proc/self/statm: data and stack */
+#define STATM_DATA 6 /* the position in /proc/self/statm of the number for data and stack */
 
 enum { PART = 1, ASKED, DONE, FAILED };
 
@@ -59,7 +61,7 @@ struct note {
 };
 #define NOTE_HEAD offsetof(struct note, bytes)
 
-static int reader_socket = -1; /* in the child: its socket */
+static int reader_socket = -1; /* the child's socket; only set in the child */
 
 /* --- the child ------------------------------------------------------------------------------- */
 
@@ -141,7 +143,7 @@ int reader_ask(const void *asked, size_t len, struct error *err)
 	char answer;
 	ssize_t n;
 
-	progress_clear(); /* the served request shows its own progress */
+	progress_clear(); /* the parent shows its own progress while it serves the question */
 	if (send_note(ASKED, asked, len, err) < 0)
 		return -1;
 	do
@@ -150,8 +152,8 @@ int reader_ask(const void *asked, size_t len, struct error *err)
 	return n == 1 ? 0 : error_set(err, ERR_UNAVAILABLE, "interrupted");
 }
 
-/* Bounds the memory of the reader. The memory that is there already came from the parent and the
- * sanitizers, and is not counted. */
+/* Bounds the memory of the reader. What the process already has does not count: it comes from the
+ * parent and from sanitizers. */
 static int bound_reader_memory(struct error *err)
 {
 	autoclose int fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
@@ -189,8 +191,8 @@ static int confine_reader(const struct reader_work *work, pid_t parent, struct e
 		return error_errno(err, errno, "working directory");
 	if (layer_prepare(err) < 0)
 		return -1;
-	/* stdin and stdout become /dev/null; only the progress line on stderr may go to a terminal.
-	 */
+	/* stdin and stdout become /dev/null. Only stderr can lead to a terminal, for the progress
+	 * line. */
 	none = open("/dev/null", O_RDWR | O_CLOEXEC);
 	if (none < 0 || dup2(none, STDIN_FILENO) < 0 || dup2(none, STDOUT_FILENO) < 0)
 		return error_errno(err, errno, "/dev/null");
@@ -230,7 +232,8 @@ static void live_as_reader(const struct reader_work *work, pid_t parent, struct 
 
 /* --- who started it -------------------------------------------------------------------------- */
 
-/* Takes the error that the child reports. The text may be anything. */
+/* Sets the error that the child reports. A hostile child can send any bytes, so the error is
+ * checked. */
 static int take_failure(const struct note *note, size_t len, struct error *err)
 {
 	struct error told;
@@ -244,8 +247,8 @@ static int take_failure(const struct note *note, size_t len, struct error *err)
 	return told.reason == REASON_IMAGE_TOO_SMALL ? error_reason(err, told.reason, "") : -1;
 }
 
-/* Makes the error for a reader that has ended. A reader that was ended by a forbidden system call was
- * taken over by the archive, or met a case that nobody foresaw. */
+/* Sets the error for a reader that has ended without an answer. If a forbidden system call ended
+ * the reader, the archive has taken the reader over, or the list of system calls lacks one. */
 static int reader_is_gone(struct proc *child, struct error *err)
 {
 	int code;
@@ -260,7 +263,8 @@ static int reader_is_gone(struct proc *child, struct error *err)
 	return error_set(err, ERR_IO, "the reader of archives ended (%d)", code);
 }
 
-/* Handles a message. Returns 1 if the reader goes on, 0 if it is done; -1 with an error. */
+/* Handles a message of the reader. Returns 1 if the reader goes on, 0 if it is done, -1 with an
+ * error. */
 static int take_note(const struct reader_work *work, int sock, struct proc *child, struct buf *out,
 		     struct error *err)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The assembler includes the files. Their names are relative to the root of the sources, where make
- * runs. The Makefile lists them as prerequisites of this object.
+ * Includes the files of recipes in the program, by the assembler. Their names are relative to the
+ * root of the sources, where make runs. The Makefile lists them as prerequisites of this object.
  */
 #include "artifact/recipes.h"
 

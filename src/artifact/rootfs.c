@@ -14,10 +14,10 @@
 #include "artifact/rootfs_impl.h"
 #include "base/cleanup.h"
 
-#define LINKS_MAX 40 /* as many links as the kernel follows */
-/* The bytes of all link targets that are followed for one image. A layer of a few bytes can have
- * links with long targets in the path of each of its files. The limit allows 64 bytes in each of a
- * million paths. */
+#define LINKS_MAX 40 /* the most links in one path, as in the kernel */
+/* How many bytes the targets of all links that are followed for one image may have together. A
+ * layer of a few bytes can have links with long targets in the path of each file. This limit allows
+ * 64 bytes in each of a million paths. */
 #define FOLLOWED_MAX (UINT64_C(64) << 20)
 
 static int compare_nodes(const void *a, const void *b)
@@ -40,7 +40,7 @@ static struct rootfs_node *child(const struct rootfs_node *dir, const char *name
 
 struct pruning {
 	struct rootfs *fs;
-	unsigned below; /* files of this layer and of later ones stay */
+	unsigned below; /* files of this layer and of later layers stay */
 	struct rootfs_node **doomed;
 	size_t count, room;
 	bool failed;
@@ -77,9 +77,9 @@ static void free_node(struct rootfs *fs, struct rootfs_node *node)
 	free(node);
 }
 
-/* Removes the files in dir that came before the layer `below`. A file that stays keeps its parent
- * directories. A layer may ask for this as often as it has entries. The first call does all,
- * because files that are added later came with this layer. */
+/* Removes the files in dir that are from a layer before `below`. The parent directories of a file
+ * that stays are kept. A layer can demand this many times for one directory. Only the first call
+ * does something: all files that are added afterwards are from the present layer. */
 static int prune(struct rootfs *fs, struct rootfs_node *dir, unsigned below, struct error *err)
 {
 	struct pruning p = {.fs = fs, .below = below};
@@ -101,7 +101,7 @@ static int prune(struct rootfs *fs, struct rootfs_node *dir, unsigned below, str
 	return result;
 }
 
-#define UNPACKED_TIMES 4 /* as a multiple of the image's size on its disk */
+#define UNPACKED_TIMES 4 /* layers may unpack to this many times the size of the image's disk */
 
 uint64_t rootfs_most_unpacked(uint64_t bytes)
 {
@@ -205,8 +205,8 @@ static struct rootfs_node *add_dir(struct rootfs *fs, struct rootfs_node *dir, c
 	return node;
 }
 
-/* Takes the next name off the path. Returns false at the end of the path. Skips "." and empty
- * names. */
+/* Takes the next name from the path, and moves *path behind it. Skips "." and empty names. Returns
+ * false at the end of the path. */
 static bool next_name(const char **path, char name[ROOTFS_NAME_MAX + 2])
 {
 	const char *start;
@@ -222,7 +222,7 @@ static bool next_name(const char **path, char name[ROOTFS_NAME_MAX + 2])
 }
 
 struct walk {
-	bool create; /* make missing directories */
+	bool create; /* missing directories are made */
 	unsigned links;
 };
 
@@ -240,8 +240,9 @@ static int follow_link(struct rootfs *fs, const char *target, struct walk *how, 
 		       : 0;
 }
 
-/* Walks from at along path to a directory. Sets *out to NULL if there is none. in_link: the path is
- * the target of a link. Such a path may contain "..", which never leads above the root. */
+/* Walks from the directory `at` along path. Sets *out to the directory at its end, or to NULL if
+ * there is none. If in_link is true, the path is the target of a link and may contain "..", which
+ * never leads above the root. */
 static int walk_to_dir(struct rootfs *fs, struct rootfs_node *at, const char *path, bool in_link,
 		       struct walk *how, struct rootfs_node **out, struct error *err)
 {
@@ -289,8 +290,8 @@ static int walk_to_dir(struct rootfs *fs, struct rootfs_node *at, const char *pa
 	return 0;
 }
 
-/* Splits "a/b/" into the directory "a" and the name "b". The root has no name. The caller frees the
- * result. */
+/* Splits a path such as "a/b/" into the directory "a", which is returned, and the name "b". The
+ * name of the root is "". The caller frees the directory. */
 static char *split_path(const char *path, char name[ROOTFS_NAME_MAX + 1], struct error *err)
 {
 	size_t end = strlen(path), start;
@@ -321,7 +322,8 @@ static char *split_path(const char *path, char name[ROOTFS_NAME_MAX + 1], struct
 	return dir;
 }
 
-/* Finds the directory of path, and its name there. Sets *dir to NULL if there is none. */
+/* Finds the directory that holds path, and the name of path in this directory. Sets *dir to NULL if
+ * there is no such directory. */
 static int find_in_rootfs(struct rootfs *fs, const char *path, bool create,
 			  struct rootfs_node **dir, char name[ROOTFS_NAME_MAX + 1],
 			  struct error *err)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The commands sha256 and init-sha256. sha256 prints lines "<digest> <name>" as sha256sum does,
- * without a name for --fd N. init-sha256 prints the digest of the microagent-init in an initrd that
+/* The commands sha256 and init-sha256. sha256 prints lines "<digest> <name>" like sha256sum; with
+ * --fd N there is no name. init-sha256 prints the digest of the microagent-init in an initrd that
  * is not compressed. */
 #include <errno.h>
 #include <fcntl.h>
@@ -30,8 +30,8 @@ static int answer_digests(const struct artifact_options *opts, json_t *list, con
 	return json_put_string(entry, "sha256", digest, err);
 }
 
-/* Hashes the init in an initrd. Sets out to "-" if the initrd has no init that can be seen, because
- * it is foreign or compressed, and to "!" if a part of it is missing. */
+/* Writes the digest of the init in an initrd to out. Writes "-" if no init is found, since the
+ * initrd is compressed or of another kind. Writes "!" if a part of the initrd is missing. */
 static int hash_init(int fd, char out[DIGEST_TEXT], struct error *err)
 {
 	struct error why = {0};

@@ -17,8 +17,8 @@
 #define NO_ARCHIVE \
 	"it is not a tar archive, neither plain nor compressed by gzip, bzip2, xz or zstd"
 #define HEADERS \
-	UINT64_C(4096) /* an entry's headers, special ones too, and what follows its contents */
-#define BLOCK UINT64_C(4096) /* the least that a file takes on disk */
+	UINT64_C(4096) /* an entry's headers, special ones too, and the padding of its contents */
+#define BLOCK UINT64_C(4096) /* the least space that a file takes on a disk */
 
 void tar_close(struct tar_reading *tar)
 {
@@ -39,8 +39,8 @@ static bool lacks_memory(struct archive *archive)
 	return archive && archive_errno(archive) == ENOMEM;
 }
 
-/* A failed read of the host has its own error; otherwise the archive is wrong. Users do not
- * understand the library's messages. */
+/* If reading the file on the host has failed, the error says so. Otherwise the archive is wrong.
+ * The messages of libarchive are not used, since users do not understand them. */
 int tar_failed(const struct tar_reading *tar, struct error *err)
 {
 	int entry = archive_file_count(tar->archive);
@@ -96,9 +96,9 @@ int tar_count(struct tar_bound *bound, uint64_t bytes, struct error *err)
 	return 0;
 }
 
-/* Gives the archive only bytes that were counted and hashed. libarchive reads any number of special
- * headers of pax and GNU tar before archive_read_next_header() returns. So the bytes are counted,
- * and signals are checked, here. */
+/* Passes unpacked bytes to the archive, after counting and hashing them. libarchive reads any
+ * number of special headers of pax and GNU tar within one archive_read_next_header(). So the bytes
+ * are counted here, and signals are checked here. */
 static la_ssize_t read_unpacked(struct archive *archive, void *data, const void **out)
 {
 	struct tar_reading *tar = data;
@@ -150,7 +150,7 @@ int tar_open_bounded(struct tar_reading *tar, int fd, uint64_t left, struct tar_
 }
 
 /* Returns true if the first header has the magic of a plain archive (tar(5) of libarchive). An
- * archive of the oldest form has no magic, and is treated as possibly compressed. */
+ * archive of the oldest form has no magic, so it is treated like a compressed one. */
 static bool is_plain_tar(int fd)
 {
 	char header[512];
@@ -163,7 +163,8 @@ int tar_open(struct tar_reading *tar, int fd, struct tar_bound *bound, struct er
 {
 	if (!is_plain_tar(fd))
 		return tar_open_bounded(tar, fd, UINT64_MAX, bound, err);
-	/* No filter of libarchive is used, because compressed bytes may have the magic too. */
+	/* libarchive must not unpack here: compressed bytes could have the magic of a plain archive
+	 * too. */
 	*tar = (struct tar_reading){0};
 	if (packed_begin(&tar->from, fd, UINT64_MAX, err) < 0 || !(tar->archive = new_tar(err)))
 		return -1;
@@ -244,11 +245,12 @@ int tar_copy_data(const struct tar_reading *tar, int fd, int64_t size, struct er
 	}
 	if (got != ARCHIVE_EOF)
 		return tar_failed(tar, err);
-	/* Bytes that were not written are holes. */
+	/* The parts of a sparse file that were not written become holes. The size must be set
+	 * because the file may end with a hole. */
 	return ftruncate(fd, size) < 0 ? error_errno(err, errno, "unpacking") : 0;
 }
 
-/* After 1 the contents of that file are read next. */
+/* When this function returns 1, the next read gives the contents of the file. */
 int tar_has(struct tar_reading *tar, const char *name, struct error *err)
 {
 	struct archive_entry *entry;
@@ -283,8 +285,8 @@ int tar_check_files(struct tar_reading *tar, struct error *err)
 		if (kind != S_IFREG && kind != S_IFDIR && !archive_entry_hardlink(entry))
 			return error_set(err, ERR_INVALID, "%.300s is not a regular file",
 					 there ? there : "an entry");
-		/* Other readers, like skopeo's, take such contents as the next entry, which was
-		 * then not checked here. */
+		/* Other readers, such as skopeo, take these contents as the next entry. That entry
+		 * would not have been checked here. */
 		if (archive_entry_hardlink(entry) && archive_entry_size(entry) > 0)
 			return error_set(err, ERR_INVALID, "%.300s is a link, but has contents",
 					 there ? there : "an entry");

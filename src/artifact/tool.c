@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Runs tools. Their stdout and stderr are pipes to this program, also on a terminal: a person sees
- * only the progress line, and one message about an error.
+ * Runs tools. Their stdout and stderr are pipes to this program, even if this program runs on a
+ * terminal. So the user sees only the progress line, and one message about an error.
  */
 #include "artifact/tool.h"
 
@@ -35,16 +35,17 @@
 #define LINE_BYTES 4096
 #define CHUNK 16384
 #define TICK_MS 200
-/* An archive of an image has some files for each layer, in three levels of directories. */
+/* The most files and levels of directories that a tool may make. An archive of an image has a few
+ * files for each layer, in three levels of directories. */
 #define ROOM_FILES 65536
 #define ROOM_LEVELS 16
-/* The free space that a tool with a bound must leave on a disk: this part of the disk, at most this
- * many bytes. */
+/* How much space of a disk must stay free while a tool with a bound runs: one 64th of the disk, but
+ * at most SPARE_BYTES. */
 #define SPARE_PART 64
 #define SPARE_BYTES (UINT64_C(1) << 30)
-#define END_NS (30 * NS_PER_S) /* for a tool to clean up after SIGTERM, and then to be gone */
+#define END_NS (30 * NS_PER_S) /* time to clean up after SIGTERM; time to end after SIGKILL */
 
-/* Headers that are needed besides programs. */
+/* Headers that a build needs, besides programs, and the packages that have them. */
 static const struct {
 	const char *header, *package;
 } headers[] = {
@@ -94,12 +95,12 @@ int tool_require(const char *what, const char *const *names, struct error *err)
 struct running {
 	const struct tool *tool;
 	struct proc proc;
-	int out, errors; /* -1 once the pipe has ended */
+	int out, errors; /* the pipes; -1 after a pipe has ended */
 	struct buf line, last;
 };
 
-/* Passes whole lines of stdout to the tool's function. A line beyond the limit is cut into pieces.
- */
+/* Passes each whole line of stdout to the tool's function. A line that is longer than LINE_BYTES is
+ * passed in pieces. */
 static int take_tool_lines(struct running *r, const char *data, size_t n, struct error *err)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -138,7 +139,7 @@ static int pump_pipe(struct running *r, int *fd, struct error *err)
 	return 0;
 }
 
-/* The use of a tool's room, which is counted while the tool runs. */
+/* How much of its room a tool has used. This is counted while the tool runs. */
 struct use {
 	uint64_t bytes;
 	size_t files;
@@ -146,7 +147,8 @@ struct use {
 
 static int count_use(int dir, unsigned level, struct use *use, struct error *err);
 
-/* Counts an entry. A file that is gone, or that has become another kind of file, takes no room. */
+/* Adds a file to the use, with everything below it. The tool changes files at the same time, so a
+ * file that has vanished counts as nothing. */
 static int count_entry(int dir, const char *name, unsigned level, struct use *use,
 		       struct error *err)
 {
@@ -187,8 +189,8 @@ static int count_use(int dir, unsigned level, struct use *use, struct error *err
 	return 0;
 }
 
-/* Checks that the disk has free space, because the host needs it while a tool that reads a hostile
- * archive writes to the disk. */
+/* Checks that the disk has enough free space. A tool that reads a hostile archive must not fill the
+ * host's disk. */
 static int check_disk(int dir, struct error *err)
 {
 	struct statvfs disk;
@@ -224,8 +226,8 @@ int tool_room_exceeded(uint64_t bytes, struct error *err)
 	return error_reason(err, REASON_IMAGE_TOO_SMALL, "");
 }
 
-/* Reads until both pipes have ended. If a child of the tool keeps a pipe open, the exit of the tool
- * is the end. */
+/* Reads until both pipes have ended. A child of the tool can keep a pipe open, so the exit of the
+ * tool ends this too. */
 static int follow_tool(struct running *r, struct error *err)
 {
 	while (r->out >= 0 || r->errors >= 0) {
@@ -251,7 +253,7 @@ static int follow_tool(struct running *r, struct error *err)
 	return 0;
 }
 
-/* Returns true if one of the tool's own variables has the name of "NAME=VALUE". */
+/* Returns true if the tool has a variable of its own with the name in "NAME=VALUE". */
 static bool is_replaced(const struct tool *tool, const char *variable)
 {
 	size_t len = strcspn(variable, "=") + 1;
@@ -262,7 +264,8 @@ static bool is_replaced(const struct tool *tool, const char *variable)
 	return false;
 }
 
-/* Returns our environment, with the tool's variables in place of those with the same name. */
+/* Returns the environment of this process, in which the tool's own variables replace those of the
+ * same name. The caller frees the array. */
 static const char **environment(const struct tool *tool, struct error *err)
 {
 	size_t room = 1, n = 0;
@@ -285,7 +288,8 @@ static const char **environment(const struct tool *tool, struct error *err)
 	return env;
 }
 
-/* Returns argv, with `nice -n 19` in front for an idle tool. */
+/* Returns the tool's argv. For an idle tool, `nice -n 19` comes first. The caller frees the array.
+ */
 static const char **tool_arguments(const struct tool *tool, struct error *err)
 {
 	size_t n = 0, at = 0;
@@ -307,17 +311,18 @@ static const char **tool_arguments(const struct tool *tool, struct error *err)
 	return argv;
 }
 
-/* On a merged system most of these are links into the first one. */
+/* The system's directories of programs and libraries. On a system with a merged /usr, most of them
+ * are links into /usr. */
 static const char *const system_dirs[] = {"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64"};
 
-/* The confinement of the tool that is being started, during the start. */
+/* How the tool that is being started will be confined. Only used during the start. */
 static struct {
 	const char *dir;
 	bool writes;
-	const char *own; /* the directory of its program */
+	const char *own; /* the directory of the tool's program */
 } company;
 
-/* The largest size of a file for the tool that is being started; 0: no bound. */
+/* The largest file that the tool which is being started can make, in bytes; 0: no bound. */
 static rlim_t longest_file;
 
 static void add_tree(struct isolate_reach *reach, struct isolate_tree *trees, const char *path,
@@ -330,7 +335,7 @@ static void add_tree(struct isolate_reach *reach, struct isolate_tree *trees, co
 			.fd = fd, .writable = writable, .executable = !writable};
 }
 
-/* Confines the tool. Called in the child before execve(). */
+/* Confines the tool. Is called in the child before execve(). */
 static int confine_tool(struct error *err)
 {
 	struct isolate_tree trees[ARRAY_SIZE(system_dirs) + 2];
@@ -340,7 +345,7 @@ static int confine_tool(struct error *err)
 
 	if (getrlimit(RLIMIT_FSIZE, &most) < 0)
 		return error_errno(err, errno, "bound of files");
-	if (longest_file && longest_file < most.rlim_max) /* a user's own bound may be tighter */
+	if (longest_file && longest_file < most.rlim_max) /* the user's own bound may be lower */
 		most.rlim_max = longest_file;
 	if (most.rlim_cur > most.rlim_max)
 		most.rlim_cur = most.rlim_max;
@@ -348,7 +353,7 @@ static int confine_tool(struct error *err)
 		return error_errno(err, errno, "bound of files");
 	if (!company.dir)
 		return 0;
-	/* The tool reads foreign bytes, so its reach is limited. */
+	/* The tool reads bytes from outside, so it may open only what it needs. */
 	for (size_t i = 0; i < ARRAY_SIZE(system_dirs); i++)
 		add_tree(&reach, trees, system_dirs[i], false);
 	add_tree(&reach, trees, company.own, false);
@@ -364,7 +369,7 @@ static int start_tool(struct running *r, struct error *err)
 {
 	autofree const char **env = environment(r->tool, err);
 	autofree const char **argv = env ? tool_arguments(r->tool, err) : NULL;
-	autofree char *program = NULL; /* cut after its directory */
+	autofree char *program = NULL; /* the path of the program, cut after its directory */
 	autoclose int filter = -1;
 	int out[2], errors[2];
 
@@ -415,8 +420,8 @@ static int start_tool(struct running *r, struct error *err)
 	return proc_spawn(&spec, &r->proc, err);
 }
 
-/* Returns true if all processes of the tool have ended. Each of them holds the pipes, so both pipes
- * have ended then. */
+/* Returns true if all processes of the tool have ended. Each process of the tool holds the pipes,
+ * so the pipes have ended only then. */
 static bool all_ended(struct running *r, uint64_t deadline_ns)
 {
 	struct error ignored;
@@ -438,9 +443,9 @@ static bool all_ended(struct running *r, uint64_t deadline_ns)
 }
 
 /*
- * Ends the tool's whole group, as Ctrl-C on a terminal does, because mmdebstrap and apt do not end
- * their children. The first signal lets them clean up. The group has its leader's number, which no
- * other process gets before the leader is reaped.
+ * Ends the whole process group of the tool, like Ctrl-C on a terminal, because mmdebstrap and apt
+ * do not end their children. First SIGTERM lets the processes clean up. The group has the pid of
+ * its leader as its number. No other process can get this number before the leader is reaped.
  */
 static void end_tool(struct running *r)
 {
@@ -452,7 +457,7 @@ static void end_tool(struct running *r)
 	proc_end(&r->proc);
 }
 
-/* Returns the end of stderr as one line. Control bytes become blanks. */
+/* Returns the end of the tool's stderr as one line. Control bytes become blanks. */
 static const char *last_stderr(struct buf *b)
 {
 	while (b->len > 0 && b->data[b->start + b->len - 1] <= ' ')
@@ -480,7 +485,8 @@ static int run_tool(struct running *r, struct error *err)
 		return -1;
 	if (r->line.len > 0 && r->tool->line)
 		r->tool->line(r->tool->data, buf_string(&r->line));
-	/* The kernel ends a tool whose file gets too long, before we check the room. */
+	/* If a file becomes too long, the kernel ends the tool before the room is checked. So the
+	 * room is checked again here. */
 	if (check_room(r->tool->room, err) < 0)
 		return -1;
 	if (code != 0)
@@ -497,7 +503,8 @@ int tool_run(const struct tool *tool, struct error *err)
 
 	assert(tool->argv[0]);
 	if (!strchr(tool->argv[0], '/')) {
-		/* Links to such a program would not be checked (store/share/own.c). */
+		/* If a program is not in this list, links to it are not checked
+		 * (store/share/own.c). */
 		if (!known_program_find(tool->argv[0]))
 			return error_set(err, ERR_INTERNAL, "%s is not in base/known_programs.c",
 					 tool->argv[0]);

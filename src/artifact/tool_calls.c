@@ -15,7 +15,8 @@
 
 #define NAME "a tool"
 
-/* Calls without a name in older headers. Each has one number on every architecture. */
+/* System calls that older headers do not name. Each of them has the same number on every
+ * architecture. */
 enum { FCHMODAT2 = 452, MAP_SHADOW_STACK, FUTEX_WAKE, FUTEX_WAIT, FUTEX_REQUEUE, MSEAL = 462 };
 
 #define ONLY(call, at, value, why)                                           \
@@ -24,21 +25,22 @@ enum { FCHMODAT2 = 452, MAP_SHADOW_STACK, FUTEX_WAKE, FUTEX_WAIT, FUTEX_REQUEUE,
 			{.arg = (at), .op = SCMP_CMP_EQ, .datum_a = (value)} \
 		}                                                            \
 	}
-/* Allows clone() if, of the flags `those`, exactly `these` are set. */
+/* Allows clone() if exactly the flags `these` are set among the flags `those`. */
 #define CLONE(those, these, why)                                                                 \
 	{                                                                                        \
 		.number = SCMP_SYS(clone), .reason = (why),                                      \
 		.only =                                                                          \
 		{ {.arg = 0, .op = SCMP_CMP_MASKED_EQ, .datum_a = (those), .datum_b = (these)} } \
 	}
-/* No filter can see the flags of clone3(), so it is refused; the C library then uses clone(). */
+/* A filter cannot see the flags of clone3(), so clone3() is refused. The C library then uses
+ * clone(). */
 #define NAMESPACES                                                                    \
 	(CLONE_NEWCGROUP | CLONE_NEWIPC | CLONE_NEWNET | CLONE_NEWNS | CLONE_NEWPID | \
 	 CLONE_NEWUSER | CLONE_NEWUTS)
 
-/* The calls of any program. */
+/* The system calls that every program may make. */
 static const int always[] = {
-	/* Memory. */
+	/* Calls for memory. */
 	SCMP_SYS(brk),
 	SCMP_SYS(madvise),
 	MAP_SHADOW_STACK,
@@ -53,7 +55,7 @@ static const int always[] = {
 	SCMP_SYS(msync),
 	SCMP_SYS(munlock),
 	SCMP_SYS(munmap),
-	/* Start and end of the program, and its threads. */
+	/* Calls for the start and end of a program, and for its threads. */
 	SCMP_SYS(arch_prctl),
 	SCMP_SYS(execve),
 	SCMP_SYS(exit),
@@ -72,7 +74,7 @@ static const int always[] = {
 	SCMP_SYS(sched_yield),
 	SCMP_SYS(set_robust_list),
 	SCMP_SYS(set_tid_address),
-	/* Files, by name and open. */
+	/* Calls for files, by name and by descriptor. */
 	SCMP_SYS(access),
 	SCMP_SYS(chdir),
 	SCMP_SYS(close),
@@ -120,7 +122,7 @@ static const int always[] = {
 	SCMP_SYS(umask),
 	SCMP_SYS(write),
 	SCMP_SYS(writev),
-	/* Waits, time, and received signals. */
+	/* Calls for waits and time, and for receiving signals. */
 	SCMP_SYS(alarm),
 	SCMP_SYS(clock_getres),
 	SCMP_SYS(clock_gettime),
@@ -143,7 +145,7 @@ static const int always[] = {
 	SCMP_SYS(sigaltstack),
 	SCMP_SYS(time),
 	SCMP_SYS(times),
-	/* Identity, and the system. */
+	/* Calls about the process itself and about the system. */
 	SCMP_SYS(capget),
 	SCMP_SYS(getegid),
 	SCMP_SYS(geteuid),
@@ -165,8 +167,8 @@ static const int always[] = {
 	SCMP_SYS(uname),
 };
 
-/* The fcntl() calls for programs with and without a cell. F_SETLEASE is refused: with it a tool
- * could make other programs of the host wait when they open a file that the tool reads. */
+/* The fcntl() calls that programs with and without a cell may make. F_SETLEASE is refused: with it,
+ * a tool could make other programs of the host wait when they open a file that the tool reads. */
 static const struct isolate_syscall descriptors[] = {
 	ISOLATE_FCNTL,
 	ISOLATE_FCNTL_ROW(F_GETLK, "locks of files"),
@@ -174,7 +176,7 @@ static const struct isolate_syscall descriptors[] = {
 	ISOLATE_FCNTL_ROW(F_SETLKW, "locks of files"),
 };
 
-/* Additional calls of a program outside a cell. */
+/* The additional system calls of a program outside a cell. */
 static const struct isolate_syscall alone[] = {
 	CLONE(NAMESPACES | CLONE_THREAD, CLONE_THREAD, "threads"),
 	ONLY(ioctl, 1, BLKGETSIZE64, "whether a file system is on a device, and how large"),
@@ -190,9 +192,10 @@ static const struct isolate_syscall alone[] = {
 	ONLY(prlimit64, 0, 0, "its own limits"),
 };
 
-/* Additional calls of programs in a cell, which start other programs and write a tree of files. */
+/* The additional system calls of a program in a cell, which starts other programs and writes many
+ * files. */
 static const int cell[] = {
-	/* Processes. */
+	/* Calls for processes. */
 	SCMP_SYS(execveat),
 	SCMP_SYS(fork),
 	SCMP_SYS(kill),
@@ -214,7 +217,7 @@ static const int cell[] = {
 	SCMP_SYS(vfork),
 	SCMP_SYS(wait4),
 	SCMP_SYS(waitid),
-	/* Files. */
+	/* Calls for files. */
 	SCMP_SYS(chmod),
 	SCMP_SYS(chown),
 	SCMP_SYS(fchmod),
@@ -257,7 +260,7 @@ static const int cell[] = {
 	SCMP_SYS(utime),
 	SCMP_SYS(utimensat),
 	SCMP_SYS(utimes),
-	/* Channels between processes. */
+	/* Calls for channels between processes. */
 	SCMP_SYS(accept),
 	SCMP_SYS(accept4),
 	SCMP_SYS(bind),

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Finds the packed kernel by payload_offset: https://docs.kernel.org/arch/x86/boot.html. */
+/* Unpacks a kernel. The packed kernel is found by payload_offset:
+ * https://docs.kernel.org/arch/x86/boot.html. */
 #include "artifact/vmlinux.h"
 
 #include <elf.h>
@@ -19,12 +20,12 @@
 #include "base/path.h"
 
 #define SETUP_BYTES 0x270
-#define VERSION_MIN 0x208 /* the first version with the payload's fields */
+#define VERSION_MIN 0x208 /* the first version of the header that has the fields of the payload */
 #define SECTOR 512u
 #define KERNEL_MAX (512ll << 20)
 
-/* The ways to pack a kernel (init/Kconfig of Linux, KERNEL_GZIP and the choices beside it), except
- * lzo, which libarchive does not unpack by itself. */
+/* The compressions that a kernel can have (init/Kconfig of Linux, KERNEL_GZIP and the other
+ * choices). lzo is missing, since libarchive itself cannot unpack it. */
 #define PACKINGS \
 	(PACKING_GZIP | PACKING_BZIP2 | PACKING_XZ | PACKING_LZMA | PACKING_LZ4 | PACKING_ZSTD)
 
@@ -54,8 +55,8 @@ static int find_payload(int fd, struct payload *out)
 		return -1;
 	uint64_t sectors = setup[0x1f1] ? setup[0x1f1] : 4;
 	out->at = (off_t)((sectors + 1) * SECTOR + field32(setup, 0x248));
-	/* The payload's length follows the payload, and some formats take it as a part of their
-	 * own. */
+	/* The payload ends with a length of 4 bytes. These bytes are left out, since some formats
+	 * would take them as a part of their own data. */
 	out->size = field32(setup, 0x24c) - 4;
 	return 0;
 }

@@ -5,7 +5,7 @@
 
 #include "base/sha256.h"
 
-/* Returns libcrypto's context, which is our struct hash. */
+/* Converts struct hash to the context of libcrypto. Both are the same object. */
 static EVP_MD_CTX *context_of(struct hash *hash)
 {
 	return (EVP_MD_CTX *)hash;
