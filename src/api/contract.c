@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Makes the contract document. It contains what each backend says about itself. */
+/* Makes the contract document, which contains what each backend says about itself. */
 #include "contract/contract.h"
 
 #include <errno.h>

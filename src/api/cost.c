@@ -108,8 +108,8 @@ static int time_exec_over(struct timed_exec *timed, const struct workspace *ws, 
 	if (timed->fd < 0)
 		return -1;
 	timed->times.reached_ns = clock_mono_ns() - timed->began_ns;
-	/* stream_dial() sends the request together with the CONNECT line. Only the rest of a large
-	 * request is left to send. */
+	/* dial_blocking() has sent the request together with the CONNECT line. Only the rest of a
+	 * large request is left to send. */
 	if (request->len && fd_write_all(timed->fd, buf_bytes(request), request->len, err) < 0)
 		return -1;
 	while (!timed->ended)

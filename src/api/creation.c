@@ -303,8 +303,8 @@ static int put_env(json_t *config, const struct creation *made, const struct mic
 }
 
 /* Records from which image the workspace was made. Nothing is recorded for an image that is not in
- * the cache: other hosts do not know the name of a user's file, and a session's image is recorded
- * with its base. */
+ * the cache: other hosts do not know the name of a user's file, and the image of a session is that
+ * of its base. */
 static int put_image(json_t *config, const struct creation *made, struct error *err)
 {
 	const struct cache_image *image = &made->image;

@@ -87,7 +87,7 @@ static bool may_still_run(const struct microagent_guest *guest, const struct err
 static int wait_for_guest(struct microagent_guest *guest, uint32_t timeout_ms, struct error *err)
 {
 	uint64_t deadline_ns = deadline_of(timeout_ms);
-	/* The first try may take as long as a guest needs to be reached. */
+	/* With a timeout of 0 there is only one try, which may take as long as dialling a guest. */
 	uint64_t once_ns = deadline_of((uint32_t)limit_get(LIMIT_DIAL_MS));
 	struct error why = {0}, ignored;
 	autowatch int watch = -1;
@@ -162,9 +162,9 @@ static int guest_run(struct microagent_guest *guest, const struct microagent_exe
 		return error_set(
 			err, ERR_INVALID,
 			"only microagent_exec() runs a command on a terminal, or one that can be resumed");
-	/* The guest enforces the host's time limit as well, a little later. This is needed because
-	 * a command that does not read its input can block a cancel on its way to the agent, and
-	 * even the end of the connection. */
+	/* The guest enforces the host's time limit as well, a little later. The guest's limit is
+	 * needed because a command that does not read its input can block a cancel on its way to
+	 * the agent, and even the end of the connection. */
 	if (limits->timeout_ms &&
 	    (limited.timeout_seconds <= 0 || limited.timeout_seconds > in_guest))
 		limited.timeout_seconds = in_guest;

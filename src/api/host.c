@@ -114,7 +114,8 @@ void doctor_platform(const json_t *host, struct finding *out)
 		       json_text(host, "acceleratorReason", "the supervisor does not say"));
 }
 
-/* Checks Apple's framework. It may exist and still be unable to run machines on this host. */
+/* Checks Apple's framework. A framework that exists may still be unable to run machines on this
+ * host. */
 static void check_applevf(const struct microagent *agent, const json_t *host, struct finding *out)
 {
 	(void)agent;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Lists the workspaces in a state directory. If a workspace is recorded as alive but none of its
- * processes lives, the recorded state is out of date. Only for such a workspace the supervisor is
- * called. The supervisor then also records what became of the workspace.
+ * processes lives, the recorded state is out of date. The supervisor is called only for such a
+ * workspace, and then also records what became of the workspace.
  */
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Changes the network of a running workspace. The live supervisor makes the change. It may not bind
- * sockets, so this process binds the socket of a new published port, with the rights of the caller.
- */
+/* Changes the network of a running workspace. The live supervisor makes the change. The live
+ * supervisor may not bind sockets, so this process binds the socket of a new published port, with
+ * the rights of the caller. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -117,7 +117,7 @@ static int ask_change(const struct open_workspace *existing, const json_t *reque
 }
 
 /* Sets the error for a port that is not available. If the workspace itself publishes the port, the
- * error says so: the user must not stop the workspace for it. */
+ * error says so: otherwise the user might stop the workspace to free the port. */
 static int explain_taken(const struct workspace *ws, const json_t *wanted, const struct error *why,
 			 struct error *err)
 {

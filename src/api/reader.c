@@ -19,8 +19,8 @@
 
 /* --- the directory --------------------------------------------------------------------------- */
 
-/* Removes the directory of a reader that was killed. Its machine ends too, but possibly a moment
- * later, so this function waits for that. */
+/* Removes the directory of a reader that was killed. The reader's machine ends too, but possibly a
+ * moment later, so this function waits for its end. */
 static int reader_remove_left(struct reader *reader, struct error *err)
 {
 	struct workspace earlier;
@@ -91,9 +91,9 @@ void reader_end(struct reader *reader)
 
 /* --- the machine ----------------------------------------------------------------------------- */
 
-/* Puts a kernel into the config: the newest one of the cache for this host. Its init has the
- * version of this program, and can read the disk of any architecture. If the cache has none, puts
- * the kernel of the workspace. */
+/* Puts a kernel into the config: the newest one of the cache for this host. The init of this kernel
+ * has the version of this program, and can read the disk of any architecture. If the cache has no
+ * such kernel, puts the kernel of the workspace. */
 static int put_kernel(json_t *config, const json_t *recorded, struct error *err)
 {
 	static const char *const keys[] = {"kernelPath", "initrdPath", "architecture"};

@@ -143,8 +143,8 @@ static int run_finish(struct run *run, struct error *err)
 {
 	uint64_t halting_ms = run->options->keep ? limit_get(LIMIT_HALT_MS) : 0;
 	/* This deadline is later than all deadlines of the supervisor after the end of a command.
-	 * It bounds the wait for a supervisor that is stuck, since the signal that should end
-	 * everything may have gone to the command. */
+	 * The deadline bounds the wait for a supervisor that is stuck, since the signal that should
+	 * end everything may have gone to the command. */
 	const struct supervisor_wait wait = {
 		.fn = run->agent->wait_fn,
 		.data = run->agent->wait_data,

@@ -128,8 +128,8 @@ static char *common_of(const char *gitdir)
 /* --- whether the repository says the same ----------------------------------------------------- */
 
 /* Checks that the repository itself leads back to this worktree and to the common directory. git
- * writes the paths in both directions either absolute or relative. This is checked too, so that a
- * guest which has only the worktree cannot choose, by another form of .git, where it gets the
+ * writes the paths in both directions either absolute or relative, and a mixture is refused. So a
+ * guest that has only the worktree cannot choose, by another form of .git, where the guest gets the
  * repository. */
 static bool leads_back(const char *real, const char *gitdir, bool absolute)
 {
@@ -212,8 +212,8 @@ int share_git_find(const char *dir, const char *mountpoint, struct share_git *ou
 	autofree char *gitdir = real ? follow(real, said) : NULL;
 	if (!gitdir)
 		return 0; /* git does not work in this worktree on the host either */
-	/* The guest has this directory, so the guest could have made its contents. It does not
-	 * prove that other directories belong to the worktree. */
+	/* The guest has this directory, so the guest could have made its contents. So this
+	 * directory does not prove that other directories belong to the worktree. */
 	if (path_is_below(gitdir, real))
 		return 0;
 	if (!is_as_git_writes(said, real, gitdir))
@@ -253,8 +253,8 @@ static bool is_part_of(const struct share_git *git, const json_t *share)
 	       strcmp(git->common + strlen(dir), git->place + len) == 0;
 }
 
-/* Returns whether one of the shares already contains the common directory. This is so for two
- * worktrees of one repository, and if the main checkout is shared. */
+/* Returns whether one of the shares already contains the common directory. Two worktrees of one
+ * repository have the same common directory, and the main checkout contains it. */
 static bool is_there(const json_t *shares, const struct share_git *git)
 {
 	const json_t *share;

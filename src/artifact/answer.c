@@ -38,8 +38,8 @@ char *artifact_init_path(const struct artifact_options *opts, enum architecture 
 	path = dir ? path_join(dir, cache_init_program(architecture), err) : NULL;
 	if (!path || access(path, R_OK) == 0)
 		return steal_ptr(&path);
-	/* `make` builds the microagent-init of the host's own architecture. It builds the init of
-	 * another architecture only on request. */
+	/* `make` builds the microagent-init of the host's own architecture. The init of another
+	 * architecture is built only on request. */
 	if (architecture == architecture_of_host())
 		error_errno(err, errno, "%s: build it with `make`", path);
 	else

@@ -29,8 +29,8 @@ static int unknown_package(const struct apt *apt, const char *package, struct er
 	return error_reason(err, REASON_NO_PACKAGE, package);
 }
 
-/* Runs apt. Its messages are in English, whatever the user's locale is. `out` gets its stdout;
- * NULL: stdout is dropped. `dir` is its working directory; NULL: that of this process. */
+/* Runs apt. The messages of apt are in English, whatever the user's locale is. `out` gets apt's
+ * stdout; NULL: stdout is dropped. `dir` is apt's working directory; NULL: that of this process. */
 static int run_apt(const struct apt *apt, const char *const *argv, const char *dir, struct buf *out,
 		   struct error *err)
 {

@@ -143,7 +143,7 @@ static void show_system(struct argv *argv)
 }
 
 /* Shows a setting in the cell. A file that the user cannot read is left out, since bwrap would fail
- * because of it. */
+ * to make the cell with such a file. */
 static void show_setting(struct argv *argv, const char *path)
 {
 	if (*path == '/' && access(path, R_OK) == 0)
@@ -244,7 +244,7 @@ static void cell_words(struct argv *argv, const struct tool_cell *cell, const st
 		argv_add(argv, "CAP_DAC_OVERRIDE");
 	}
 	/* bwrap's own process, the first one in the cell, holds the lock. The tool does not get the
-	 * descriptor, since it could release the lock. */
+	 * descriptor of the lock, since the tool could release the lock. */
 	if (tool->hold > 0) {
 		argv_add(argv, "--sync-fd");
 		argv_addf(argv, "%d", TOOL_HOLD_FD);

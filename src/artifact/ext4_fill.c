@@ -128,8 +128,8 @@ static int write_inode(struct ext4_writer *w, const struct rootfs_file *file,
 
 /* --- directories ----------------------------------------------------------------------------- */
 
-/* Writes the present block of the directory. Its last entry is extended to the end of the block,
- * except for the checksum. */
+/* Writes the present block of the directory. The last entry of the block is extended to the end of
+ * the block, except for the checksum. */
 static int end_block(struct visit *v)
 {
 	ext2_filsys fs = v->writer->fs;

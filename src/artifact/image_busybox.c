@@ -2,8 +2,8 @@
 /*
  * Makes the default image: one static program with all its names, and the few files that programs
  * expect. Any user can make this image in a second, and the same busybox always gives the same
- * bytes. For machines of another architecture, the program comes from Debian's package. This
- * program is not run on the host. Its names are those of the host's busybox, since Debian builds
+ * bytes. For machines of another architecture, the program comes from Debian's package, and is not
+ * run on the host. The names of this program are those of the host's busybox, since Debian builds
  * both programs from the same configuration.
  */
 #include <errno.h>

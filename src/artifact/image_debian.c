@@ -39,8 +39,8 @@ static const struct image_spec debian_spec = {
 		 .time = 1577836800},
 };
 
-/* Commands that mmdebstrap runs at the end. $1 is the unpacked system. They add the user and its
- * /workspace, and keep names of this host out of the system. */
+/* Commands that mmdebstrap runs at the end. $1 is the unpacked system. The commands add the user
+ * and the directory /workspace, and keep names of this host out of the system. */
 static const char *const hooks[] = {
 	"chroot \"$1\" useradd --create-home --user-group --uid 1000 --shell /bin/bash agent",
 	"mkdir \"$1/workspace\" && chroot \"$1\" chown agent:agent /workspace",
@@ -142,9 +142,8 @@ static int command_line(struct arguments *a, const char *tar, struct error *err)
 
 	/* As root, mmdebstrap would mount and start processes in the host's namespaces, and would
 	 * leave both behind when it is killed. In namespaces of its own, both end together with
-	 * mmdebstrap. (mmdebstrap is the first
-	 * process of its pid namespace, so a SIGTERM would not even reach it before it has a
-	 * handler.) */
+	 * mmdebstrap. (mmdebstrap is the first process of its pid namespace, so a SIGTERM would not
+	 * even reach it before it has a handler.) */
 	if (geteuid() == 0)
 		for (size_t i = 0; i < ARRAY_SIZE(own_namespaces); i++)
 			a->argv[a->count++] = own_namespaces[i];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Links an image that the cache has under another name. Both names are hard links to the same file.
- */
+/* Links an image that the cache has under another name. The old and the new name are hard links to
+ * the same file. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -13,8 +13,8 @@
 #include "base/path.h"
 
 /* Returns the name of an entry with this recipe and this architecture, or NULL if there is none.
- * The caller frees the name. Both are compared, since older entries may have another architecture
- * recorded than the image's configuration names. */
+ * The caller frees the name. The architecture is compared too, since older entries may have another
+ * architecture recorded than the image's configuration names. */
 static char *find_twin(const struct image_spec *spec, const char *recipe_sha256, struct error *err)
 {
 	struct cache_images list = {0};

@@ -15,8 +15,8 @@
 #include "base/fd.h"
 #include "store/cache.h"
 
-/* The directories on which init mounts file systems before the root file system is mounted. They
- * are sorted, and "init" comes between the two lists. */
+/* The directories on which init mounts file systems before the root file system is mounted. The
+ * directories are sorted, and "init" comes between the two lists. */
 static const struct {
 	const char *name;
 	mode_t mode;

@@ -59,8 +59,9 @@ static const struct flavour {
 			     * architecture */
 	const char *target, *image;
 	const char *config;
-	/* true: the ELF file is booted, without its symbols. It is entered through its PVH note,
-	 * and need not be unpacked at each boot. false: the kernel is booted as make builds it. */
+	/* true: the ELF file is booted, without its symbols. The ELF file is entered through its
+	 * PVH note, and need not be unpacked at each boot. false: the kernel is booted as make
+	 * builds it. */
 	bool stripped;
 	const char *const *tools;
 } flavours[ARCHITECTURE_COUNT] = {
@@ -217,8 +218,8 @@ static int run_make(struct build *b, const char *const *args, struct error *err)
 			     "KBUILD_BUILD_VERSION=1",
 			     date,
 			     NULL};
-	/* If this program is killed, the child processes of make go on for a while. They inherit
-	 * the lock, so it stays taken until they have ended. */
+	/* If this program is killed, the child processes of make go on for a while. The child
+	 * processes inherit the lock, so the lock stays taken until they have ended. */
 	const struct tool make = {.argv = argv,
 				  .env = env,
 				  .idle = true,

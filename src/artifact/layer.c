@@ -181,8 +181,8 @@ static int take_of_layer(const struct taking *t, struct archive_entry *entry, co
 		return rootfs_link(t->fs, name, first, err);
 	if (is_file_type(type) || type == AE_IFIFO)
 		return take_file(t, entry, name, err);
-	/* A device is left out, but hides a file of the same name. It counts as one block, since
-	 * reading its entry takes as long as reading a file. */
+	/* A device is left out, but hides a file of the same name. A device counts as one block,
+	 * since reading its entry takes as long as reading a file. */
 	return tar_count(t->from->bound, BLOCK, err) < 0 ? -1 : rootfs_hide(t->fs, name, err);
 }
 

@@ -133,7 +133,7 @@ struct platforms {
 
 /* Adds a platform, like "linux/arm64/v8". Skips an entry that is no platform, like the
  * "unknown/unknown" of an attestation. An index can name one platform several times, for example
- * for each version of Windows; it is added only once. */
+ * for each version of Windows; such a platform is added only once. */
 static void add_platform(struct platforms *p, const json_t *platform)
 {
 	const char *os = json_text(platform, "os", "");

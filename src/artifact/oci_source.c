@@ -327,8 +327,7 @@ static bool tell_platforms(const struct oci_source *source, const char *dir, str
 
 /* Returns true if skopeo failed because it used up its room. skopeo removes the file that it could
  * not finish, so the size cannot be checked afterwards. A write fails if the file becomes too long,
- * or if the disk is full. It was not the disk if the disk has room for all that skopeo may write.
- */
+ * or if the disk is full. A disk that has room for all that skopeo may write was not full. */
 static bool has_filled_room(const struct oci_source *source, const char *dir,
 			    const struct error *why)
 {

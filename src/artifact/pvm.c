@@ -17,7 +17,7 @@ static const struct {
 	size_t len;
 	unsigned char bytes[CODE_MAX];
 } codes[] = {
-	/* invlpg 0xffffffffff4d5650; cpuid. This is PVM_SYNTHETIC_CPUID in
+	/* invlpg 0xffffffffff4d5650; cpuid. This code is PVM_SYNTHETIC_CPUID in
 	 * arch/x86/include/uapi/asm/pvm_para.h of https://github.com/virt-pvm/linux. By this code a
 	 * guest (CONFIG_PVM_GUEST) asks on which KVM it runs. */
 	{10, {0x0f, 0x01, 0x3c, 0x25, 0x50, 0x56, 0x4d, 0xff, 0x0f, 0xa2}},

@@ -152,8 +152,8 @@ int reader_ask(const void *asked, size_t len, struct error *err)
 	return n == 1 ? 0 : error_set(err, ERR_UNAVAILABLE, "interrupted");
 }
 
-/* Bounds the memory of the reader. What the process already has does not count: it comes from the
- * parent and from sanitizers. */
+/* Bounds the memory of the reader. The memory that the process already has does not count: the
+ * parent and the sanitizers have allocated it. */
 static int bound_reader_memory(struct error *err)
 {
 	autoclose int fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
@@ -248,7 +248,8 @@ static int take_failure(const struct note *note, size_t len, struct error *err)
 }
 
 /* Sets the error for a reader that has ended without an answer. If a forbidden system call ended
- * the reader, the archive has taken the reader over, or the list of system calls lacks one. */
+ * the reader, the archive has taken the reader over, or the list of system calls lacks a call that
+ * the work needs. */
 static int reader_is_gone(struct proc *child, struct error *err)
 {
 	int code;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Includes the files of recipes in the program, by the assembler. Their names are relative to the
- * root of the sources, where make runs. The Makefile lists them as prerequisites of this object.
+ * Includes the files of recipes in the program, by the assembler. The names of the files are
+ * relative to the root of the sources, where make runs. The Makefile lists the files as
+ * prerequisites of this object.
  */
 #include "artifact/recipes.h"
 

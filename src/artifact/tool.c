@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Runs tools. Their stdout and stderr are pipes to this program, even if this program runs on a
- * terminal. So the user sees only the progress line, and one message about an error.
+ * Runs tools. The stdout and stderr of a tool are pipes to this program, even if this program runs
+ * on a terminal. So the user sees only the progress line, and one message about an error.
  */
 #include "artifact/tool.h"
 
@@ -139,7 +139,7 @@ static int pump_pipe(struct running *r, int *fd, struct error *err)
 	return 0;
 }
 
-/* How much of its room a tool has used. This is counted while the tool runs. */
+/* The part of its room that a tool has used, as counted while the tool runs. */
 struct use {
 	uint64_t bytes;
 	size_t files;

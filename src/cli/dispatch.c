@@ -128,8 +128,8 @@ static int run_group(struct cli *cli, const struct cli_command *group, const cha
 	return run_command(cli, group->name, command, words + used + 1, count - used - 1, err);
 }
 
-/* Sets an error from the words CODE REASON SUBJECT MESSAGE. They come from a program of this
- * project that is not written in C. This program has replaced that program (exec), so that the
+/* Sets an error from the words CODE REASON SUBJECT MESSAGE. The words come from a program of this
+ * project that is not written in C. That program replaces itself by this one (exec), so that its
  * error is printed like any other, with its hint. */
 static int told_error(const char *const *words, struct error *err)
 {

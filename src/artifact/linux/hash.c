@@ -5,7 +5,7 @@
 
 #include "base/sha256.h"
 
-/* Converts struct hash to the context of libcrypto. Both are the same object. */
+/* Converts struct hash to the context of libcrypto. A struct hash is such a context. */
 static EVP_MD_CTX *context_of(struct hash *hash)
 {
 	return (EVP_MD_CTX *)hash;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Completes the last word of a command line. Its position tells what the word may become: a
- * command, an option, an option's value, or the argument that the command's `args` has at this
+ * Completes the last word of a command line. The position of a word tells what the word may become:
+ * a command, an option, an option's value, or the argument that the command's `args` has at this
  * position. The completion files of the shells, beside this file, run this code at each Tab. This
  * file has no list of its own: it uses the tables of the parser and of the help.
  */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * setup: makes the files from which a machine boots, for the user who runs this command, and checks
- * everything else that a machine needs. It makes what `doctor` finds missing. The work is done by
- * microagent-artifact, as for `kernel install` and `image build`.
+ * everything else that a machine needs. The command makes what `doctor` finds missing. The work is
+ * done by microagent-artifact, as for `kernel install` and `image build`.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -62,7 +62,7 @@ static bool check_has_failed(const json_t *found, const char *name)
 /* --- what is to be done ----------------------------------------------------------------------- */
 
 /* Plans the step that installs Debian's kernel. apt says which kernel this is and how much is
- * fetched. If apt cannot say this, the step has failed. */
+ * fetched. If apt cannot answer, the step has failed. */
 static void plan_debian_kernel(struct step *step)
 {
 	static const char *const ask[] = {"kernel-install", "--plan", NULL};
@@ -115,8 +115,8 @@ static bool is_busybox_default(void)
 	return busybox;
 }
 
-/* Plans the step that makes the image. The step is due for an existing busybox image too: it builds
- * this image again only if the recipe has changed, and the check takes no time. */
+/* Plans the step that makes the image. The step is due for an existing busybox image too: the step
+ * builds this image again only if the recipe has changed, and the check takes no time. */
 static void plan_image(const struct setup_values *v, const json_t *found, struct step *step)
 {
 	bool missing = check_has_failed(found, "image");

@@ -254,7 +254,7 @@ static bool is_own_workspace(const struct microagent *agent, const char *word)
 	return path && access(path, F_OK) == 0;
 }
 
-/* Opens a handle for the state directory that holds the sessions of agent. Closes agent. */
+/* Opens a handle for the directory "sessions" in the state directory of agent. Closes agent. */
 static struct microagent *open_sessions(struct microagent *agent, struct progress *progress,
 					struct error *err)
 {

@@ -33,8 +33,8 @@ void guest_warn(const struct cli *cli, const char *fmt, ...)
 	fprintf(stderr, "%s\n", line ? line : "{}");
 }
 
-/* Warns about a wide prefix. Prints no warning if one of the prefixes will be refused: nothing is
- * opened then, and the refusal is an error of its own. */
+/* Warns about a wide prefix. Prints no warning if one of the prefixes will be refused: the machine
+ * is not made then, and the refusal has an error of its own. */
 void guest_warn_allow(const struct cli *cli, const char *network, const struct cli_words *allow)
 {
 	struct prefix prefix;

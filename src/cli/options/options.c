@@ -100,9 +100,9 @@ static size_t given_word(const char *text, const struct cli_option *option, cons
 	return (size_t)(end + 1 - text);
 }
 
-/* Writes an index like "[1]" to out as a number that counts from 1. This is for an option that was
- * given when the workspace was made: its word is not known here. Returns how many bytes of text the
- * number replaces. */
+/* Writes an index like "[1]" to out as a number that counts from 1. The number is for an option
+ * that was given when the workspace was made: the typed word is not known here. Returns how many
+ * bytes of text the number replaces. */
 static size_t number_word(const char *text, const void *values, char *out, size_t size)
 {
 	unsigned long index;

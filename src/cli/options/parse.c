@@ -342,7 +342,7 @@ static int parse_option(struct parser *p, const char *word, struct error *err)
 			 err);
 }
 
-/* Takes all remaining words as arguments. They are the guest's command. */
+/* Takes all remaining words as arguments: the words of the guest's command. */
 static int take_rest(struct parser *p, struct error *err)
 {
 	while (p->next < p->count) {

@@ -64,8 +64,8 @@ static int print_children(const struct cli *cli, const char *parent, const json_
 	return 0;
 }
 
-/* Destroys the new sessions. Their names could not be printed, and no session can be used without
- * its name. */
+/* Destroys the new sessions. The names of the sessions could not be printed, and no session can be
+ * used without its name. */
 static int take_back(struct cli *cli, const struct children *children, const struct error *why,
 		     struct error *err)
 {

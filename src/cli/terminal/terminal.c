@@ -26,8 +26,8 @@ static void guard(int fd, int pipe, const struct termios *saved)
 	sigprocmask(SIG_SETMASK, &all, NULL);
 	setsid();
 	fd_close_others(keep, ARRAY_SIZE(keep));
-	/* stdout and stderr may be pipes. Their readers wait until all processes have closed them.
-	 */
+	/* stdout and stderr may be pipes. The readers of the pipes wait until all processes have
+	 * closed them. */
 	for (int i = 0; i < 3; i++)
 		if (i != fd && i != pipe)
 			close(i);
@@ -88,8 +88,8 @@ static int watch(bool is_raw, struct error *err)
 	return fd < 0 ? error_errno(err, errno, "signals") : fd;
 }
 
-/* Restores the old mode of the terminal. SIGTTOU is blocked, since otherwise this would stop a
- * program in the background. Restoring from the background is right, since any other job wants the
+/* Restores the old mode of the terminal. SIGTTOU is blocked, since otherwise the change would stop
+ * a program in the background. A change from the background is right, since any other job wants the
  * old mode too. */
 static void put_right(const struct terminal *terminal)
 {

@@ -47,8 +47,8 @@ static void say_connected(void *data)
 	say_on_terminal(data, "connected, Ctrl-] detaches");
 }
 
-/* Runs a shell. `terminal` is restored before a message is printed on it. It is NULL if no terminal
- * was made raw. */
+/* Runs a shell. `terminal` is restored before a message is printed on it; NULL if no terminal was
+ * made raw. */
 static int run_agent_shell(struct connect *connect, const struct microagent_exec *exec, int in,
 			   struct terminal *terminal, struct error *err)
 {

@@ -3,7 +3,8 @@
 #include "cli/workspace/each.h"
 
 /* Returns the text that is printed after success. The supervisor's answer is the same for a
- * workspace that was deleted and for a workspace that did not exist, so this is checked before. */
+ * workspace that was deleted and for a workspace that did not exist, so the workspace is looked up
+ * before. */
 static const char *foretell(struct microagent *agent, const char *name)
 {
 	struct error why = {0};

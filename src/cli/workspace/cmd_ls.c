@@ -107,7 +107,7 @@ static int print_long(const json_t *entries, struct error *err)
 	return CLI_EXIT_OK;
 }
 
-/* Asks for the entries of a directory, or with --itself for the entry of the file itself. */
+/* Asks for the entries of a directory, or with --directory for the entry of the file itself. */
 static json_t *ask(struct microagent *agent, const char *name, const char *path,
 		   const struct ls_values *values, struct error *err)
 {
