@@ -78,8 +78,7 @@ static int add_agent(struct agents *agents, const struct cache_kernel *kernel, s
 	case GUEST_INIT_UNKNOWN:
 		break;
 	}
-	/* The list is ordered by architecture, so kernels of one architecture follow each other.
-	 */
+	/* In the list, all kernels of one architecture follow each other. */
 	if (unknown->len && agents->last == kernel->architecture)
 		return 0;
 	if (!unknown->len)

@@ -10,9 +10,9 @@
  * names the state of the workspace, and the reason lets a front end say how to change this. Also
  * returns -1 if the state cannot be read. */
 int explain_must_run(const struct workspace *ws, struct error *err);
-/* Replaces *why, the error of a connection to a process of the workspace's machine, if the error is
- * that nobody listens (ENOENT, ECONNREFUSED). The new error names the state of the workspace. If
- * its record says that it runs, the new error says that it is ending or not yet running. */
+/* Replaces *why, the error of a connection to a process of the workspace's machine, if no process
+ * listens (ENOENT, ECONNREFUSED). The new error names the state of the workspace. If the record
+ * says that the workspace runs, the new error says that it is ending or not yet running. */
 void explain_nobody_listens(const struct workspace *ws, struct error *why);
 /* Changes *err, the error of a command whose connection was lost. The new error says that the
  * machine is paused, that the guest is silent, or else that the machine ended during the command,

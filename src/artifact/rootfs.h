@@ -103,8 +103,8 @@ int rootfs_make_dir(struct rootfs *fs, const char *path, struct error *err);
 /* Removes the file or directory that lower layers have at path, and all below it. It is no error if
  * they have nothing at path. */
 int rootfs_hide(struct rootfs *fs, const char *path, struct error *err);
-/* Removes all that lower layers have in the directory at path. It is no error if they have no such
- * directory. */
+/* Removes all that lower layers have in the directory at path. It is no error if the lower layers
+ * have no such directory. */
 int rootfs_hide_below(struct rootfs *fs, const char *path, struct error *err);
 
 /* Adds a directory, or a regular file whose contents are text, or a link whose target is text. Its
