@@ -4,22 +4,22 @@
  * is either adopted (recorded as what it is now, so that its user can look at it and destroy it) or
  * removed.
  *
- *   in the making, and its maker is gone          removed
+ *   a session whose maker is gone                 removed
  *   made just before the power failed, never run  removed: its records are empty
- *   being destroyed, and its destroyer is gone    removed
- *   over by the end that it was given, and dead   removed
- *   recorded as alive, and nothing of it lives    adopted: recorded as failed
- *   a fork or a snapshot in the making, likewise  removed; its session stays
- *   a base being made or deleted, by nobody       removed
- *   a template being made or dropped, by nobody   removed
+ *   a session whose destroyer is gone             removed
+ *   a session whose end has come                  removed
+ *   recorded as alive, but has no process         adopted: recorded as failed
+ *   a fork or a snapshot whose maker is gone      removed; its session stays
+ *   a base whose maker or destroyer is gone       removed
+ *   a template whose maker or destroyer is gone   removed
  *   a process whose bundle is gone                removed: the process is killed
- *   neither a bundle nor an archive (gone.c)      adopted: told by the security log
+ *   neither a bundle nor an archive (gone.c)      adopted: noted in the security log
  *   a token without a session                     removed
  *   a member of a pool whose machine has ended    removed
- *   a member whose destruction broke off          removed
+ *   a member whose destruction was interrupted    removed
  *   a pool whose base is gone                     removed, with its members
  *   the members of a pool that is not kept        removed
- *   a pool that has a gap and no filler           adopted: gets one
+ *   a pool that has a gap and no filler           adopted: gets a filler
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -53,7 +53,8 @@ int gc_note(json_t *list, const char *name, const char *why, struct error *err)
 		       : error_errno(err, ENOMEM, "orphans");
 }
 
-/* The removal of the other things goes on. The message may have a name in it that is not UTF-8. */
+/* Notes an orphan that could not be removed, so that the removal of other orphans can go on. The
+ * error's text may have a name in it that is not UTF-8. */
 int gc_leave(struct gc *gc, const char *name, const struct error *why, struct error *err)
 {
 	json_t *entry = json_pack("{s:s,s:o}", "name", name, "why",
@@ -64,7 +65,7 @@ int gc_leave(struct gc *gc, const char *name, const struct error *why, struct er
 		       : error_errno(err, ENOMEM, "orphans");
 }
 
-/* Removes things that were in the making when their makers died, beside the sessions themselves. */
+/* Removes bases, templates, forks and snapshots whose making or removal was interrupted. */
 static int gc_swept(struct gc *gc, struct error *err)
 {
 	static const struct {
@@ -101,19 +102,19 @@ static enum state bundle_state(const struct workspace *ws)
 	return known ? state : STATE_UNKNOWN;
 }
 
-/* Returns whether the record says that something of the session lives. */
+/* Returns whether the session is recorded as alive. */
 static bool should_be_alive(const struct workspace *ws)
 {
 	enum state state = bundle_state(ws);
 
-	/* A session in quarantine has no machine. If there is still a socket, there was a machine,
-	 * and it ended before it could clean up. */
+	/* A session in quarantine has no machine. If its socket still exists, it had a machine,
+	 * which ended before it could remove the socket. */
 	if (state == STATE_QUARANTINED)
 		return faccessat(ws->fd, "control.sock", F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 	return state_is_live(state);
 }
 
-/* Returns the size of a file of the session, or -1 if there is none. */
+/* Returns the size of a file of the session, or -1 if there is no such file. */
 static off_t file_size_of(const struct workspace *ws, const char *file)
 {
 	struct stat st;
@@ -138,8 +139,8 @@ static bool is_lost_clone(const struct workspace *ws)
 
 #define MACHINE_GONE "its machine is gone, which is recorded now"
 
-/* Returns whether the session is recorded as ended and nothing of it lives. It may have been
- * started anew meanwhile, or have been ended by its user. */
+/* Returns whether the session is recorded as failed or quarantined, and has no process. This is not
+ * so if its user has started or ended the session meanwhile. */
 static bool is_adopted(const struct state_dir *dir, const char *id)
 {
 	auto_workspace struct workspace ws = {0};
@@ -182,8 +183,8 @@ static int gc_bundle(struct gc *gc, struct microagent *sessions, const struct st
 			return gc_leave(gc, name, &why, err);
 		return status == 0 ? gc_note(gc->removed, name, POWER_LOST, err) : 0;
 	}
-	/* A supervisor that is asked for the state checks what became of the machine, and records
-	 * it. */
+	/* The supervisor that is asked for the state checks what became of the machine, and records
+	 * the result. */
 	if (!orphan || microagent_status(sessions, id, NULL, NULL) < 0 || !is_adopted(dir, id))
 		return 0;
 	orphan_tell(gc->agent, name, ORPHAN_NO_PROCESS, ORPHAN_ADOPTED, MACHINE_GONE);
@@ -248,8 +249,8 @@ static int end_if_lost(pid_t pid, void *data)
 	if (pid <= 1 || !is_lost_process(pid, search->place, name) ||
 	    proc_hold(pid, &lost, NULL) < 0)
 		return 0;
-	/* The process is checked again, since the pid may have been another's before this process
-	 * held it. */
+	/* The process is checked again, because the pid may have passed to another process before
+	 * this process held it. */
 	if (!is_lost_process(lost.pid, search->place, name) ||
 	    proc_signal(&lost, SIGKILL, NULL) < 0)
 		return 0;

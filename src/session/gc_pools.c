@@ -86,9 +86,10 @@ static int gc_ready(struct gc *gc, const struct pool *pool, struct error *err)
 
 #define ENDING_BROKE_OFF "its destruction was interrupted"
 
-/* A process that destroys a member by its name, or that found it dead, works without the pool's
- * lock and holds the member's mark. This process has the mark now, so a token in ending/ was left
- * by a process that died. */
+/* Returns whether the member's token in ending/ was left by a process that has died. A living
+ * process that destroys a member by its name, or because the member is dead, holds the member's
+ * mark but not the pool's lock. So a token that still exists after this process has taken the mark
+ * was left. */
 static bool is_left_ending(const struct gc *gc, const struct pool *pool, const char *name)
 {
 	char mark[SESSION_MARK_ROOM];
@@ -108,7 +109,8 @@ static bool is_left_ending(const struct gc *gc, const struct pool *pool, const c
 	return left;
 }
 
-/* While this process has the pool's lock, nobody else sets or drains the pool. */
+/* Finishes interrupted destructions of members. While this process has the pool's lock, no other
+ * process sets or drains the pool. */
 static int gc_ending(struct gc *gc, const struct pool *pool, struct error *err)
 {
 	json_auto_t *names = pool_tokens(pool, POOL_ENDING, err);
@@ -125,7 +127,7 @@ static int gc_ending(struct gc *gc, const struct pool *pool, struct error *err)
 		struct error why = {0};
 		int noted;
 
-		/* A removal that was just tried is not tried again. */
+		/* A removal that has just failed is not tried again. */
 		if (is_in(gc->left, word) || !is_left_ending(gc, pool, word))
 			continue;
 		orphan_tell(gc->agent, word, ORPHAN_HALF_DESTROYED, ORPHAN_REMOVED,
@@ -144,8 +146,8 @@ static int gc_ending(struct gc *gc, const struct pool *pool, struct error *err)
 
 #define POOL_LABEL_ROOM (sizeof(POOL_DIR "/") + NAME_MAX)
 
-/* Writes the label of a pool, pool/BASE. A pool has the name of its base, which may continue to
- * exist. */
+/* Writes the label of a pool, pool/BASE. The label must differ from the name of the base, which may
+ * still exist. */
 static void pool_label(const char *base, char out[POOL_LABEL_ROOM])
 {
 	snprintf(out, POOL_LABEL_ROOM, POOL_DIR "/%s", base);
@@ -167,8 +169,8 @@ static int leave_pool(struct gc *gc, const char *base, const struct error *why, 
 	return gc_leave(gc, label, why, err);
 }
 
-/* Removes what a killed `pool set` or `pool drain` has left. A damaged record is kept for its user
- * to see. */
+/* Removes the members that a killed `pool set` or `pool drain` has left. A pool with a damaged
+ * record is left alone, so that its user sees the record. */
 static int gc_unkept(struct gc *gc, const struct pool *pool, struct error *err)
 {
 	json_auto_t *names = pool_tokens(pool, POOL_READY, err);

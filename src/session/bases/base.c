@@ -67,7 +67,7 @@ static int check_shape(const json_t *metadata, struct error *err)
 		    0 ||
 	    json_get_int(metadata, "", "cpuCount", JSON_OPTIONAL, 1, INT32_MAX, &cpus, err) < 0)
 		return -1;
-	/* The disks of the base's sessions may grow to the size of this disk. */
+	/* The key "bytes" is required, because a session's disk may grow to this size. */
 	if (check_file(metadata, "disk", "file", err) < 0 ||
 	    json_get_int(json_object_get(metadata, "disk"), "disk", "bytes", JSON_REQUIRED, 1,
 			 INT64_MAX, &bytes, err) < 0)
@@ -170,8 +170,8 @@ unsigned base_newest(const struct state_dir *dir, const char *name)
 	return newest;
 }
 
-/* The reason names the base without its version: nobody can ask for a certain version to be made.
- */
+/* Sets an error whose reason names the base without its version, because a user cannot ask for a
+ * certain version to be made. */
 static int not_found(const char *word, const char *dir, struct error *err)
 {
 	struct base_name name = {0};
@@ -183,7 +183,8 @@ static int not_found(const char *word, const char *dir, struct error *err)
 	return error_reason(err, REASON_NO_BASE, makes);
 }
 
-/* Opens the version in base->name, or the newest version. */
+/* Opens the bundle of the version in base->name, or of the newest version if base->name has
+ * none. */
 static int find_bundle(const struct state_dir *dir, const char *word, struct base *base,
 		       struct error *err)
 {
@@ -256,7 +257,7 @@ void base_files_free(struct base_file files[BASE_FILES])
 		free(steal_ptr(&files[i].path));
 }
 
-/* The guests whose bases have a file. */
+/* The guests whose bases have a certain file. */
 enum of_guest { OF_LINUX = 1, OF_MACOS = 2, OF_BOTH = OF_LINUX | OF_MACOS };
 
 int base_files(const struct base *base, struct base_file out[BASE_FILES], struct error *err)
@@ -283,8 +284,8 @@ int base_files(const struct base *base, struct base_file out[BASE_FILES], struct
 		files[i].sha256 = metadata_text(base->metadata, rows[i].label, "sha256");
 		const char *path = metadata_text(base->metadata, rows[i].label, rows[i].key);
 
-		/* The path of the disk is relative to the bundle, which may have been moved with
-		 * it. */
+		/* The recorded path of a file in the bundle is relative, because the bundle may
+		 * have been moved. */
 		files[i].path = path_join(base->path, path ? path : BASE_LAYER, err);
 		if (!files[i].path) {
 			base_files_free(files);

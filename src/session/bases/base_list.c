@@ -44,7 +44,7 @@ static int compare_names(const void *a, const void *b)
 	return x->version < y->version ? -1 : x->version > y->version;
 }
 
-/* Returns the sorted names. The caller frees the list. */
+/* Returns the sorted names of all bases in dir. The caller frees the result. */
 static struct base_name *list_names(const struct state_dir *dir, size_t *count, struct error *err)
 {
 	int own = openat(dir->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -117,8 +117,8 @@ json_t *microagent_base_list(struct microagent *agent, struct error *err)
 struct sealed_file {
 	const char *what, *path;
 	enum digest_part part;
-	const char *sha256; /* the digest when it was sealed; NULL: not recorded */
-	/* The digest that the cache records since the file was refreshed; or "". */
+	const char *sha256; /* the digest at the sealing of the base; NULL: not recorded */
+	/* The digest that the cache has recorded since the file was refreshed; or "". */
 	const char *newer;
 };
 
@@ -145,7 +145,8 @@ static json_t *verify_base_file(const struct sealed_file *file)
 			 "refreshed", refreshed ? json_true() : NULL);
 }
 
-/* Returns 1 if all files are as they were sealed or refreshed. */
+/* Appends one result for each file to checks. Returns 1 if every file is as it was sealed or
+ * refreshed, 0 if one is not, or -1 with an error. */
 static int verify_sealed(const struct sealed_file *files, size_t count, json_t *checks,
 			 struct error *err)
 {
@@ -179,7 +180,7 @@ static int verify_own_files(const struct base *base, json_t *checks, struct erro
 	return status;
 }
 
-/* Checks the template. A template with a damaged record is reported as damaged. */
+/* Checks the base's template. A template with a damaged record is reported in checks. */
 static int verify_template(const struct base *base, json_t *checks, struct error *err)
 {
 	static const struct {
@@ -212,8 +213,8 @@ static int verify_template(const struct base *base, json_t *checks, struct error
 	return ok;
 }
 
-/* Checks the initrd. It has this host's own software, which an upgrade replaces; the cache's record
- * says so. */
+/* Checks the initrd. The initrd has this host's own software, which an upgrade replaces. The cache
+ * records the digest of the replaced initrd, and this digest is accepted too. */
 static int verify_initrd(const struct base *base, json_t *checks, struct error *err)
 {
 	const json_t *initrd = json_object_get(base->metadata, "initrd");

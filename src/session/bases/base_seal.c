@@ -71,8 +71,8 @@ static json_t *init_record(const char *initrd, struct error *err)
 	return json_pack("{s:s}", "sha256", digest);
 }
 
-/* The mode 0444 is set first: the digest is remembered with the times that the file has from then
- * on. */
+/* The mode 0444 is set before the digest is made: the digest is remembered together with the file's
+ * times, which the change of the mode alters. */
 int base_seal_file(int dir, const char *name, struct stat *st, char digest[DIGEST_TEXT],
 		   struct error *err)
 {
@@ -145,8 +145,8 @@ static void creator(char out[256])
 		snprintf(out, 256, "uid %u@%s", (unsigned)geteuid(), host);
 }
 
-/* Returns the default of the base's sessions: the given value, else the value that macOS says it
- * needs. */
+/* Returns a default for the base's sessions: `given`, unless it is 0; else the number that macOS
+ * needs, or `otherwise` if the guest is Linux. */
 static int64_t size_for_sessions(const struct making *m, int64_t given, const char *key,
 				 int64_t otherwise)
 {
@@ -159,8 +159,8 @@ static json_t *describe_base(const struct making *m, struct error *err)
 {
 	const struct microagent_base_spec *spec = m->spec;
 	const struct cache_image *image = &m->image;
-	/* The settings of an image's programs. Its variables are set for every command of a
-	 * session. */
+	/* The image's settings for its programs. The variables in "env" are set for every command
+	 * of a session. */
 	const struct {
 		const char *key;
 		json_t *value;
@@ -205,10 +205,11 @@ static json_t *describe_base(const struct making *m, struct error *err)
 	return steal_ptr(&metadata);
 }
 
-/* The digests of all files that a session is made of. */
+/* An entry of the metadata: the record of one file, with its digest. */
 struct sealed {
 	const char *key;
-	json_t *record; /* taken over; NULL: it could not be made, err says why */
+	json_t *record; /* released by put_sealed(); NULL: the record could not be made, and err
+			 * says why */
 };
 
 static int put_sealed(json_t *metadata, const struct sealed *files, size_t count, struct error *err)
@@ -273,8 +274,8 @@ void base_clear_immutable(int dir)
 	set_immutable(dir, false);
 }
 
-/* Nobody but this process has had the sealed file open, so its digest holds although the file is
- * young. */
+/* Remembers the digest of a sealed file although the file is young. The digest still holds, because
+ * only this process has had the file open. */
 void base_remember_sealed(int dir, const char *file, const char *digest)
 {
 	autoclose int fd = openat(dir, file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
@@ -301,9 +302,10 @@ static void remember_digests(const struct making *m, const json_t *metadata)
 			json_text(json_object_get(metadata, rows[i].key), "sha256", NULL));
 }
 
-/* Publishes the base. The process that renames first gets the name; the other takes the next
- * version. A base that fails is not published: while this process has locked its directory, nobody
- * opens it, so the rename can be undone. */
+/* Gives the base its name. Returns 0 if this succeeds, 1 if another process already has the name,
+ * or -1 with an error. With 1, the caller tries the next version. With an error, the rename is
+ * undone. That is safe: this process has locked the directory, so no other process has opened
+ * it. */
 static int publish_base(struct making *m, struct error *err)
 {
 	char file[sizeof(m->base.full) + 8];
@@ -314,7 +316,7 @@ static int publish_base(struct making *m, struct error *err)
 	if (file_sync(m->dir.fd) < 0) {
 		error_errno(err, errno, "%s", m->dir.path);
 		if (file_rename_new(m->dir.fd, file, m->dir.fd, m->name) < 0)
-			m->name[0] = '\0'; /* the base stays there, and is whole */
+			m->name[0] = '\0'; /* the base keeps its final name, and is whole */
 		return -1;
 	}
 	m->name[0] = '\0';
@@ -334,7 +336,7 @@ int base_seal(struct making *m, json_t **base, struct error *err)
 		name->version = base_newest(&m->dir, name->name) + 1;
 		snprintf(name->full, sizeof(name->full), "%s-v%u", name->name, name->version);
 		metadata = describe_base(m, err);
-		/* The layer was for a name that another process took. */
+		/* Removes the layer of the previous attempt, whose name another process took. */
 		(void)unlinkat(m->fd, BASE_LAYER, 0);
 		if (!metadata ||
 		    (m->macos ? add_macos_files : add_linux_files)(m, metadata, err) < 0)

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Provisioning, which makes a base of an image. The disk of the base is booted once, in the
- * foreground, so that the machine ends with the maker of the base. Below the base's directory there
- * is meanwhile
+ * Provisioning makes a base of an image. The disk of the base is booted once, in the foreground, so
+ * that the machine ends with the maker of the base. Meanwhile the base's directory contains
  *
  *   work/state/  a state directory with one workspace, `provision`
  *   work/stage/  the files that the guest is given
  *
- * and nothing of it is left when the base is sealed. The guest does everything that is done to its
- * disk: the host parses no file system.
+ * and both are removed before the base is sealed. Only the guest changes the files on its disk: the
+ * host parses no file system.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -31,7 +30,8 @@ bool provision_is_asked(const struct microagent_base_spec *spec)
 	return spec->script || spec->oci || spec->size_mib || (spec->stage && spec->stage[0]);
 }
 
-/* The agent of macOS is on the disk, with the program that sets the guest up at its first boot. */
+/* A macOS guest needs no set-up by commands. Its disk has the agent, and a program that sets the
+ * guest up at its first boot. */
 static int work_in_macos(struct provisioning *p, struct error *err)
 {
 	if (provision_boot(p, err) < 0 || (p->spec->script && provision_run_in_macos(p, err) < 0))
@@ -50,7 +50,7 @@ static int work_in_linux(struct provisioning *p, struct error *err)
 	if (provision_helper(p, "account", err) < 0 || provision_stage_in_guest(p, err) < 0 ||
 	    (p->spec->script && provision_run_script(p, err) < 0))
 		return -1;
-	/* This is done again, since the script may have changed the user agent. */
+	/* The account is made again, since the script may have changed the user agent. */
 	provision_log_doing(&p->log, "keeping the user agent to /workspace, /tmp and his home");
 	if (provision_helper(p, "account", err) < 0 || provision_helper(p, "confine", err) < 0)
 		return -1;

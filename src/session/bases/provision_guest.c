@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The steps in the machine, by our helper and by the script. */
+/* The steps of a provisioning that run in the guest: the verbs of microagent-files, and the
+ * script. */
 #include <stdio.h>
 #include <string.h>
 
@@ -11,10 +12,11 @@
 
 #define HELPER "microagent-files"
 #define ROOT_USER "0"
-/* A directory in the guest's memory: nothing of it is on the disk. */
+/* These paths are in the guest's memory, so their files are not on its disk. */
 #define GUEST_STAGE "/run/microagent-stage"
 #define GUEST_SCRIPT "/run/microagent-provision"
-/* The longest argument that Linux accepts, which is less than macOS accepts. */
+/* The largest size of a script for macOS, in bytes. The script is passed as one argument. This size
+ * is the longest argument that Linux accepts; macOS accepts longer ones. */
 #define MACOS_SCRIPT_BYTES 131000
 
 static int check_cancelled(const struct microagent_result *result, struct error *err)
@@ -22,7 +24,8 @@ static int check_cancelled(const struct microagent_result *result, struct error 
 	return result->cancelled ? error_set(err, ERR_UNAVAILABLE, "cancelled") : 0;
 }
 
-/* Makes an error of the helper's message about a failure: a code, and a text in the next line. */
+/* Makes an error of the helper's message about its failure. The first line of the message is an
+ * error code, and the next line is a text. */
 static int explain_helper(const struct provisioning *p, const struct microagent_result *result,
 			  struct error *err)
 {

@@ -82,7 +82,8 @@ static void take_script_line(struct provision_log *log, struct buf *rest)
 			snprintf(log->step, sizeof(log->step), "%s", line + strlen(HEADING));
 			tell_provisioner(log, MICROAGENT_BASE_STEP, line + strlen(HEADING));
 		} else {
-			/* A terminal would show only what was last written over the line. */
+			/* Text after a carriage return overwrites the line on a terminal, so only
+			 * the text after the last one is told. */
 			carriage = strrchr(line, '\r');
 			tell_provisioner(log, MICROAGENT_BASE_OUTPUT,
 					 carriage ? carriage + 1 : line);
@@ -121,8 +122,8 @@ void provision_log_flush(struct provision_log *log)
 
 /* --- kept ------------------------------------------------------------------------------------ */
 
-/* Moves the log to "base-web-2026-05-10T14-22-00Z.log", with a number before ".log" if that file
- * exists. */
+/* Moves the log to logs/"base-web-2026-05-10T14-22-00Z.log", with a number before ".log" if that
+ * file exists. Writes the new name to out. */
 static int move_log(int dir, const char *name, const char *base, const struct state_dir *logs,
 		    char *out, size_t size)
 {
@@ -145,7 +146,7 @@ static int move_log(int dir, const char *name, const char *base, const struct st
 	return -1;
 }
 
-/* A failure before the first message has no log. */
+/* Does nothing if the log is empty, as after a failure before the first message. */
 void provision_log_keep(const struct provision_log *log, const struct microagent *agent, int dir,
 			const char *name, const char *base, const char *nothing, struct error *err)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The machine of a provisioning: a workspace `provision` in a state directory of its own, in the
- * foreground. */
+/* The machine of a provisioning. It runs in the foreground, with a workspace `provision` in a state
+ * directory of its own. */
 #include <poll.h>
 #include <string.h>
 
@@ -29,7 +29,8 @@ void provision_wait_gone(const char *dir)
 	state_dir_close(&state);
 }
 
-/* The staged files lie in the guest's memory, and a file system in memory may use half of it. */
+/* Returns the memory of the machine, in MiB. The staged files lie in a file system in the guest's
+ * memory, which may use half of the memory, so twice their size is added. */
 static int64_t memory_mib(const struct provisioning *p)
 {
 	int64_t least = (int64_t)limit_get(LIMIT_PROVISION_MEMORY_MIB);
@@ -61,7 +62,7 @@ static json_t *machine_config(const struct provisioning *p, struct error *err)
 	made.rootfs = disk;
 	spec.machine.memory_mib = memory_mib(p);
 	spec.machine.cpus = cpus(p);
-	/* Set for every command; the entrypoint is not run. */
+	/* The image's variables are set for every command. The image's entrypoint is not run. */
 	made.image.env = p->making->image.env;
 	config = creation_config(p->agent, &made, &spec, err);
 	if (!config || (p->making->macos && macos_put_config(p->path, config, err) < 0))
@@ -111,8 +112,9 @@ int provision_boot(struct provisioning *p, struct error *err)
 	return p->guest ? 0 : -1;
 }
 
-/* A machine that died says why in a moment. A machine that lives on without its connection is
- * ended. */
+/* Waits a moment for the supervisor's answer: if the machine has died, the answer says why, and
+ * this reason replaces err. If no answer comes, the machine lives on without its connection; err
+ * stays, and the caller ends the machine. Always returns -1. */
 int provision_explain_lost(struct supervisor_run *supervisor, struct error *err)
 {
 	uint64_t deadline = limit_deadline(LIMIT_LOST_MS);

@@ -18,7 +18,7 @@
 #include "store/macos_guests.h"
 
 #define DISK_DEFAULT_MIB 65536
-/* Puts the agent on a disk that macOS was installed on. */
+/* The program that puts the agent on a disk on which macOS was installed. */
 #define AGENT_SCRIPT "microagent-put-macos-agent"
 
 static void say_doing(const struct making *m, const char *text)
@@ -29,8 +29,8 @@ static void say_doing(const struct making *m, const char *text)
 
 /* --- before ----------------------------------------------------------------------------------- */
 
-/* Refuses a script that names another program than a shell in its first line, since sh would run
- * it. */
+/* Refuses a script whose first line names a program other than a shell, since sh would run the
+ * script anyway. */
 static int check_script(const char *path, struct error *err)
 {
 	static const char *const shells[] = {"#!/bin/sh", "#!/bin/bash", "#!/bin/zsh"};
@@ -50,8 +50,9 @@ static int check_script(const char *path, struct error *err)
 			 "%s is not a shell script: a macOS guest always runs it by sh -e", path);
 }
 
-/* Returns the path of the script that puts the agent on the disk. It is also looked for before
- * hours of loading and installing. The caller frees the path. */
+/* Returns the path of the script that puts the agent on the disk. The script is also searched
+ * before the making begins, so that its lack is not noticed only after hours of loading and
+ * installing. The caller frees the path. */
 static char *find_agent_script(const struct microagent_base_spec *spec, struct error *err)
 {
 	autofree char *path = spec->put_agent ? path_absolute(spec->put_agent, err)
@@ -105,7 +106,8 @@ int macos_base_check(const struct making *m, struct error *err)
 	autofree char *script = find_agent_script(spec, err);
 	if (!script)
 		return -1;
-	/* The base is booted at the end. If two guests run by then, the boot is refused. */
+	/* The base is booted at the end of its making, and the boot is refused if two guests run
+	 * then. So a lack of room is reported before the making begins. */
 	if (state_sub_open(m->agent, SESSIONS_DIR, false, &sessions, &none) < 0)
 		return none.code == ERR_NOT_FOUND ? 0 : error_copy(err, &none);
 	return macos_guests_check_room(&sessions, NULL, err);
@@ -148,7 +150,8 @@ int macos_base_fetch(struct making *m, struct error *err)
 
 /* --- the restore image ------------------------------------------------------------------------ */
 
-/* Gives a fetched image another name; clones or copies an image of the user's. */
+/* Puts the restore image into the base: a fetched image as a link, a user's image as a clone or a
+ * copy. */
 static int take_image(const struct making *m, struct error *err)
 {
 	const char *path = m->fetched ? m->fetched : m->spec->ipsw;
@@ -182,8 +185,8 @@ static void on_install_event(void *data, const json_t *event)
 				100);
 		return;
 	}
-	/* The description of the restore image becomes metadata of the base, and is checked as
-	 * such. */
+	/* The description of the restore image becomes a part of the base's metadata, and is
+	 * checked with the metadata. */
 	json_decref(m->macos);
 	m->macos = json_pack("{s:O?,s:O?,s:O?,s:O?}", "version", json_object_get(event, "version"),
 			     "build", json_object_get(event, "build"), "memoryMiB",
@@ -271,8 +274,9 @@ int macos_base_install(struct making *m, struct error *err)
 	if (take_image(m, err) < 0 || install(m, err) < 0 || put_agent(m, err) < 0 ||
 	    provision(m, err) < 0)
 		return -1;
-	/* The other name must be removed before the sealing: no name of an immutable file can be
-	 * removed. Another base that was made of the image meanwhile may have removed it. */
+	/* The fetched image's other name must be removed before the sealing, since no name of an
+	 * immutable file can be removed. ENOENT is no error: another base that was made of the
+	 * image meanwhile may have removed this name. */
 	if (m->fetched && unlink(m->fetched) < 0 && errno != ENOENT)
 		return error_errno(err, errno, "%s", m->fetched);
 	return 0;
@@ -288,7 +292,8 @@ int macos_base_end(const struct making *m, bool sealed, struct error *err)
 		return 0;
 	if (!m->fetched)
 		return -1;
-	/* Only a damaged image must be fetched again. */
+	/* A damaged image is removed, so that it is fetched again. Another failure keeps the
+	 * image. */
 	if (why.code == ERR_INVALID && !m->macos) {
 		(void)unlink(m->fetched);
 		return -1;

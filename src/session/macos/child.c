@@ -21,12 +21,13 @@ struct running {
 	const struct macos_child *child;
 	struct proc proc;
 	int out;
-	struct buf rest;  /* a line without its end so far */
-	bool at_terminal; /* the child is in our own session and group */
+	struct buf rest;  /* received bytes that are not a whole line yet */
+	bool at_terminal; /* the child is in the session and process group of this process */
 	bool cancelled;
 };
 
-/* Passes a line on. The end of a line that is too long is left out. */
+/* Passes on the line that ends at `end`, and drops the byte at `end`. A line that is too long is
+ * passed on in pieces. */
 static int hear_line(struct running *r, const char *end, struct error *err)
 {
 	size_t len = (size_t)(end - (const char *)buf_bytes(&r->rest));
@@ -39,7 +40,8 @@ static int hear_line(struct running *r, const char *end, struct error *err)
 	return 0;
 }
 
-/* Reads some output. Returns 1 if something came, 0 at the end. */
+/* Reads some output, and passes its lines on. Returns 1 if more output may come, 0 at the end, or
+ * -1 with an error. */
 static int hear_some(struct running *r, struct error *err)
 {
 	uint8_t *room = buf_reserve(&r->rest, 4096, err);
@@ -70,7 +72,8 @@ static int hear_to_end(struct running *r, struct error *err)
 		struct pollfd slots[] = {
 			{.fd = r->out, .events = POLLIN},
 			{.fd = r->cancelled ? -1 : cancel, .events = POLLIN},
-			/* If the child was told to end, output after its end is not waited for. */
+			/* After a cancellation, the end of the child ends the loop, even if more
+			 * output could come. */
 			{.fd = r->cancelled ? r->proc.pidfd : -1, .events = POLLIN}};
 		int got = poll(slots, ARRAY_SIZE(slots), TICK_MS);
 
@@ -82,10 +85,11 @@ static int hear_to_end(struct running *r, struct error *err)
 			r->child->tick(r->child->data);
 		if (got > 0 && slots[1].revents) {
 			r->cancelled = true;
-			/* A program that the script started would keep the pipe open, so it is
-			 * signalled too. The script is still our child and the leader of its group,
-			 * so nobody else has that number. At a terminal the group is ours, and this
-			 * process must not end its other members; Ctrl-C ends all of them. */
+			/* The child's whole group is signalled, because a program that the script
+			 * started would keep the pipe open. No other group can have this number,
+			 * since the script leads its group and was not reaped yet. At a terminal
+			 * the child is in the group of this process, so only the child is
+			 * signalled. Ctrl-C ends all members of that group. */
 			(void)kill(r->at_terminal ? r->proc.pid : -r->proc.pid, SIGTERM);
 		}
 		if (got > 0 && slots[0].revents)
@@ -96,7 +100,8 @@ static int hear_to_end(struct running *r, struct error *err)
 	return more;
 }
 
-/* Returns whether there is a person at our terminal who may be asked, and whose keys are for us. */
+/* Returns whether this process has a terminal and runs in its foreground, so that a person there
+ * can be asked. */
 static bool have_terminal(void)
 {
 	autoclose int fd = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY);
@@ -124,10 +129,10 @@ int macos_child_run(const struct making *m, const struct macos_child *child, int
 	const struct proc_fd fds[] = {
 		{child_in, STDIN_FILENO}, {child_out, STDOUT_FILENO}, {child_out, STDERR_FILENO}};
 	const size_t first = child->input ? 0 : 1;
-	/* The child has its own session, so that Ctrl-C reaches this process, which then tells the
-	 * child. But such a session has no terminal. A child that asks a person at our terminal
-	 * gets Ctrl-C itself. It must, since it may run as root, and this process cannot signal it.
-	 */
+	/* The child gets its own session, so that Ctrl-C reaches only this process, which then ends
+	 * the child. But such a session has no terminal. A child that asks a person at the terminal
+	 * stays in the session of this process, and Ctrl-C reaches the child too. This is
+	 * necessary, since such a child may run as root, and this process cannot signal it. */
 	const struct proc_spec spec = {.argv = child->argv,
 				       .fds = fds + first,
 				       .nfds = ARRAY_SIZE(fds) - first,

@@ -21,7 +21,8 @@
 #include "contract/macos.h"
 #include "session/macos/macos.h"
 
-/* Clones a file. Each session may write only its own file, except the model, which is small. */
+/* Clones a file of the base for a session. A session may write only its own files. The model is
+ * cloned too, because it is small. */
 static int clone_macos_file(const struct base *base, const char *name, int dir, const char **method,
 			    struct error *err)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Fetches a restore image by curl(1), which macOS has, and which does TLS by the system's own
- * certificates. The file is NAME.part until it is whole, so that an interrupted fetch can be
+ * Fetches a restore image with curl(1), which is a part of macOS and does TLS with the system's own
+ * certificates. The file is named NAME.part until it is whole, so that an interrupted fetch can be
  * continued. The process that fetches has a lock on that file.
  *
- * curl is told to read no ~/.curlrc (--disable must come first), to speak only https, by TLS 1.2 or
- * newer, and to follow no redirect. This is done by --location with no redirects allowed: then curl
- * skips the text of a redirect, which would otherwise become a part of the image.
+ * curl is told to read no ~/.curlrc (--disable must come first), to speak only https with TLS 1.2
+ * or newer, and to follow no redirect. For the last, --location is given with no redirects allowed:
+ * then curl skips the text of a redirect, which would otherwise become a part of the image.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -26,9 +26,9 @@
 
 #define PART ".part"
 #define HTTP "http "
-#define WRITE_OUT "http %{http_code}\\n" /* curl turns this into a newline */
+#define WRITE_OUT "http %{http_code}\\n" /* curl makes a newline of \n */
 
-/* An exit status of curl. */
+/* The exit status of curl if a part cannot be continued. */
 #define EXIT_CANNOT_RESUME 33
 
 struct fetching {
@@ -104,7 +104,7 @@ static int run_curl(struct fetching *f, int *code, struct error *err)
 	return macos_child_run(f->making, &child, code, err);
 }
 
-/* Cuts off data that is not of the image, and removes a part that cannot be continued. */
+/* Cuts off data that does not belong to the image, and removes a part that cannot be continued. */
 static void keep_part(struct fetching *f, const struct state_dir *dir, int curl)
 {
 	bool own = f->code == 0 || f->code == 200 || f->code == 206; /* 0: curl was ended */

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An accepted address has the same meaning for every program. Programs disagree about some
- * characters (user, port, query, escapes, brackets, backslashes, spaces, letters beyond ASCII). No
- * address of Apple's restore images has such characters, so they are refused and not interpreted.
- * So the host that is checked here is the host that curl connects to.
+ * The check of a restore image's address. An accepted address has the same meaning for every
+ * program. Programs disagree about some characters (user, port, query, escapes, brackets,
+ * backslashes, spaces, letters beyond ASCII). No address of Apple's restore images has such
+ * characters, so they are refused and not interpreted. So the host that is checked here is the host
+ * that curl connects to.
  */
 #include "session/macos/ipsw_url.h"
 
@@ -43,8 +44,8 @@ static bool is_apples(const char *host, size_t len)
 	return true;
 }
 
-/* Returns whether no part is ".", ".." or empty. The meaning of such a path depends on the program
- * that reads it. */
+/* Returns whether no part of the path is ".", ".." or empty. The meaning of such a path depends on
+ * the program that reads it. */
 static bool is_plain_path(const char *path)
 {
 	if (strspn(path, LETTERS DIGITS "/._-") != strlen(path))

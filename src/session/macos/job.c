@@ -11,7 +11,7 @@
 struct hearing {
 	void (*event)(void *data, const json_t *event);
 	void *data;
-	json_t *answer;	 /* the last line that is no event */
+	json_t *answer;	 /* the last JSON line that is not an event */
 	char words[256]; /* the last line that is no JSON, for a supervisor that gives no answer */
 };
 

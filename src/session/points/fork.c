@@ -24,17 +24,17 @@ struct fork {
 	const struct microagent_session *parent;
 	const struct workspace *ws; /* the parent's workspace */
 	const struct microagent_fork_spec *spec;
-	struct base base; /* held, so that it is not deleted meanwhile */
+	struct base base; /* the parent's base, locked so that it is not deleted meanwhile */
 	struct point point;
-	json_t *record, *config; /* the parent's */
+	json_t *record, *config; /* session.json and the config of the parent */
 	struct microagent_session **children;
 	int64_t made;
 };
 
 /* --- a child --------------------------------------------------------------------------------- */
 
-/* Writes session.json of a child, without anything that belongs only to the parent. Each child gets
- * the same end as the parent, counted from when the child is ready. */
+/* Writes session.json of a child, without anything that belongs only to the parent. A child gets
+ * the parent's lifetime and idle time, counted from when the child is ready. */
 static int write_child_record(const struct fork *fork, struct microagent_session *child,
 			      const struct workspace *ws, struct error *err)
 {
@@ -69,14 +69,16 @@ static int write_child_record(const struct fork *fork, struct microagent_session
 	return 0;
 }
 
-/* Returns the parent's config, which a machine that goes on from the parent's state must have. */
+/* Returns the child's config: the parent's config with the disk and hostname of the child, and
+ * without published ports. Everything else must be equal, because the child's machine goes on from
+ * the state of the parent's machine. */
 static json_t *child_config(const struct fork *fork, const struct microagent_session *child,
 			    const struct workspace *ws, struct error *err)
 {
 	autofree char *disk = workspace_path(ws, SESSION_LAYER, err);
 	json_auto_t *config = json_deep_copy(fork->config);
 
-	/* Ports of the host that the parent got while it ran stay the parent's. */
+	/* The parent keeps the ports of the host that it got while it ran. */
 	json_object_del(json_object_get(config, "network"), "portForwards");
 	if (!config || json_put_optional(config, "rootfsPath", disk, err) < 0 || !disk ||
 	    json_put_string(config, "hostname", child->name, err) < 0)
@@ -145,8 +147,8 @@ static int prepare_child(const struct fork *fork, struct microagent_session *chi
 	return status;
 }
 
-/* Boots a child, which must go on from the parent's state: a machine that began anew would not be
- * what the caller asked for. */
+/* Starts a child's machine. Fails if the machine did not go on from the parent's state but booted
+ * anew, because the caller has asked for a fork. */
 static int boot_child(const struct fork *fork, struct microagent_session *child, struct error *err)
 {
 	json_auto_t *boot = NULL;
@@ -182,7 +184,7 @@ static int make_child(struct fork *fork, struct error *err)
 	return 0;
 }
 
-/* Fails if somebody ended a child, or put it into quarantine, since it was made. */
+/* Fails if the child was ended or put into quarantine after it was made. */
 static int refuse_ended(const struct fork *fork, const struct microagent_session *child,
 			struct error *err)
 {

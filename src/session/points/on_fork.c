@@ -2,7 +2,7 @@
 /*
  * The command that is run in each child of a fork before the caller gets the child. All children
  * have the same contents of memory, for example the state of a random number generator. Only a
- * command of the caller's can change that.
+ * command of the caller can make these contents differ.
  */
 #include <errno.h>
 #include <signal.h>
@@ -15,10 +15,10 @@
 #include "base/limits.h"
 #include "session/points/point.h"
 
-#define KEPT_BYTES 65536	   /* the number of first bytes that are kept of each stream */
-#define LAST_LINE 200		   /* the number of these bytes in an error */
-#define NOTED_WORDS 64u		   /* the number of words of the command in the audit log */
-#define NOTED_BYTES ((size_t)4096) /* the number of bytes of these words */
+#define KEPT_BYTES 65536	   /* the bytes kept from the beginning of each stream */
+#define LAST_LINE 200		   /* the size of the buffer for the last line of output */
+#define NOTED_WORDS 64u		   /* the most words of the command in the audit log */
+#define NOTED_BYTES ((size_t)4096) /* the most bytes of these words together */
 
 static int64_t seconds_of(const struct microagent_exec *command)
 {
@@ -90,7 +90,8 @@ static int judge(const struct microagent_exec *command, const struct microagent_
 
 #define ENDING_TEXT 512
 
-/* Writes ": " with the state and its detail if nothing of the machine lives any more; else "". */
+/* Writes ": it is STATE: DETAIL" about the child's machine. Writes "" if a process of the machine
+ * still runs after a short wait. */
 static void describe_end(const struct microagent_session *child, char out[ENDING_TEXT])
 {
 	enum state state = STATE_UNKNOWN;
@@ -126,7 +127,8 @@ static json_t *noted_words(const struct microagent_exec *command, bool *whole)
 	return json_incref(words);
 }
 
-/* Writes a line to the child's own log. why says what was wrong, or is NULL. */
+/* Writes a line about the command to the child's own audit log. result is NULL if the command did
+ * not end. why says what was wrong, or is NULL. */
 static int note(const struct microagent_session *child, const char *parent,
 		const struct microagent_exec *command, const struct microagent_result *result,
 		const char *why, struct error *err)
@@ -166,7 +168,8 @@ int on_fork_run(struct microagent_session *child, const char *parent,
 	bool ended;
 	int status;
 
-	exec.timeout_seconds = 0; /* the host's limit holds, whatever the guest does */
+	exec.timeout_seconds = 0; /* only the host keeps the time, since a guest could ignore the
+				   * limit */
 	ended = microagent_session_run(child, &exec, &limits, &result, &why) == 0;
 	if (!ended && why.reason == REASON_SESSION_LOST) {
 		char how[ENDING_TEXT];

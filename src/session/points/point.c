@@ -57,13 +57,14 @@ static int open_points(const struct workspace *ws, bool create, struct error *er
 	return fd < 0 ? error_errno(err, errno, "%s/%s/" POINTS_DIR, ws->dir->path, ws->id) : fd;
 }
 
-/* Returns whether it is the name of a point that is being made or removed. */
+/* Returns whether name is the name of a point that is being made or removed. */
 static bool is_point_passing(const char *name)
 {
 	return strncmp(name, MAKING, strlen(MAKING)) == 0 || strncmp(name, GONE, strlen(GONE)) == 0;
 }
 
-/* Returns 1 if it was removed, 0 if that failed, and -1 if its maker lives. */
+/* Removes a point whose maker has ended. Returns 1 if the point was removed, 0 if the removal
+ * failed, or -1 if the maker lives. */
 static int remove_abandoned_point(int points, const char *name)
 {
 	autoclose int fd = openat(points, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -73,7 +74,8 @@ static int remove_abandoned_point(int points, const char *name)
 	return path_remove_tree_at(points, name, NULL) == 0;
 }
 
-/* The session lives on: what was removed of it is listed as SESSION/FILE. removed may be NULL. */
+/* Appends SESSION/FILE to removed, which may be NULL. The file is listed with its session, because
+ * only the file is removed and the session lives on. */
 static void list_removed(const struct workspace *ws, const char *directory, const char *file,
 			 json_t *removed)
 {
@@ -83,9 +85,9 @@ static void list_removed(const struct workspace *ws, const char *directory, cons
 		json_array_append_new(removed, json_sprintf("%s/%s%s", session, directory, file));
 }
 
-/* Removes the points that nobody makes any more. The caller has locked points. If nobody makes a
- * point, nobody needs the files that a live supervisor has saved: a command that has something
- * saved makes a directory for it first. */
+/* Removes the points whose makers have ended. The caller has locked points. If no maker lives, also
+ * removes the files that a live supervisor has saved: a command that needs such files makes a
+ * directory before it asks for them, so no command needs them now. */
 static void points_sweep_locked(const struct workspace *ws, int points, json_t *removed)
 {
 	static const char *const saved[] = {"fork.state", "fork.disk"};
@@ -128,7 +130,8 @@ void points_sweep(const struct microagent *agent, json_t *removed)
 		if (workspace_open(&dir, json_string_value(id), false, &ws, NULL) < 0 || ws.fd < 0)
 			continue;
 		points = open_points(&ws, false, NULL);
-		/* Another process that has the lock sweeps itself, or leaves nothing to sweep. */
+		/* A process that holds the lock sweeps this directory itself, or leaves nothing to
+		 * sweep. */
 		if (points >= 0 && flock(points, LOCK_EX | LOCK_NB) == 0)
 			points_sweep_locked(&ws, points, removed);
 	}
@@ -185,7 +188,7 @@ int point_begin(const struct workspace *ws, struct point *out, struct error *err
 	autoclose int lock = open_points(ws, true, err);
 	auto_point struct point point = POINT_NONE;
 
-	/* Another process keeps the lock only for a moment. */
+	/* Waits for the lock, because other processes hold it only for a moment. */
 	if (lock < 0 || flock_until(lock, LOCK_EX, limit_deadline(LIMIT_COMMAND_LOCK_MS),
 				    "the session's snapshots", err) < 0)
 		return -1;
@@ -300,7 +303,8 @@ int point_open(const struct workspace *ws, const char *name, enum point_use use,
 	return 0;
 }
 
-/* If this process is killed before the end, the next sweep removes the rest. */
+/* Renames the point before its removal. If this process is killed before the end, the next sweep
+ * removes the rest. */
 int point_remove(struct point *point, struct error *err)
 {
 	char gone[sizeof(GONE) + POINT_NAME_MAX + 1];

@@ -91,7 +91,8 @@ int point_note(const struct workspace *ws, const char *what, const char *name, j
 			return -1;
 		if (!lease_is_held(ws))
 			return point_note_at_rest(ws, what, name, more, err);
-		/* The machine has been started meanwhile, or has not quite ended. */
+		/* The live supervisor is not reached, although the lease is held: the machine has
+		 * been started meanwhile, or has not quite ended. */
 		error_set(&why, ERR_CONFLICT, "it is ending or not yet running");
 	}
 	return error_copy(err, &why);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Saving the contents of a point. The live supervisor saves them into the session. From there they
- * are moved into the point and described. */
+/* Saving the contents of a point. The live supervisor saves two files in the session's workspace.
+ * The files are then moved into the point and described in its record. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -36,8 +36,8 @@ static bool is_quarantined(const struct workspace *ws)
 	return is;
 }
 
-/* Says why the machine was not saved. How the machine began shows whether it could be saved at all.
- */
+/* Says in err why the machine was not saved. The record of the machine's boot shows whether the
+ * machine could be saved at all. */
 static int explain_refusal(const struct microagent_session *session, const struct workspace *ws,
 			   struct error *why, struct error *err)
 {
@@ -45,7 +45,8 @@ static int explain_refusal(const struct microagent_session *session, const struc
 	const json_t *boot = json_object_get(runtime, "boot");
 	const char *cold = json_text(boot, "why", NULL);
 
-	if (why->errnum == ENOENT || why->errnum == ECONNREFUSED) { /* no live supervisor */
+	if (why->errnum == ENOENT || why->errnum == ECONNREFUSED) { /* there is no live
+								     * supervisor */
 		enum state state = STATE_UNKNOWN;
 		json_t *event = NULL;
 
@@ -69,7 +70,7 @@ static int explain_refusal(const struct microagent_session *session, const struc
 	if (why->code != ERR_CONFLICT || !runtime || is_quarantined(ws) ||
 	    strcmp(json_text(boot, "how", ""), "restored") == 0) {
 		kind_prefix(session->id, why);
-		/* The live supervisor knows the session by its id. */
+		/* The live supervisor knows only the session's id; the user knows its name. */
 		if (why->reason == REASON_SESSION_SHARES)
 			error_reason(why, why->reason, session->name);
 		return error_copy(err, why);
@@ -92,7 +93,8 @@ static int take_saved_file(const struct point *point, const struct workspace *ws
 		       : error_errno(err, errno, "%s/%s", point->path, name);
 }
 
-/* Returns {"bytes","allocatedBytes","sha256"?}. */
+/* Makes a saved file read-only, and returns {"bytes","allocatedBytes","sha256"?} about the file.
+ * hashed: the result has the digest. kept: the file is synced first. */
 static json_t *describe_file(const struct point *point, const char *name, bool hashed, bool kept,
 			     struct error *err)
 {
@@ -126,9 +128,9 @@ static json_t *describe_file(const struct point *point, const char *name, bool h
 
 		if (digest_of(fd, DIGEST_FILE, digest, err) < 0)
 			return NULL;
-		/* The digest is remembered although the file is young, unless the file changed
-		 * while it was hashed. The live supervisor, which made the file and may have been
-		 * taken over, can change it. */
+		/* The digest is remembered although the file is young, but not if the file changed
+		 * during the hashing. The live supervisor can change the file, because it has made
+		 * the file, and it may have been taken over. */
 		if (keyed && digest_key(fd, DIGEST_FILE, &after, NULL) == 0 &&
 		    digest_key_equal(&before, &after))
 			digest_remember(&after, digest);
@@ -158,8 +160,8 @@ static json_t *describe_machine(const struct workspace *ws, const json_t *fork, 
 	return record;
 }
 
-/* Describes the point. A state that is used only for a moment is not hashed: it may be all of a
- * machine's memory. */
+/* Describes the point in its record. The state gets a digest only if the point is kept, because
+ * hashing the state takes long: the state may be all of a machine's memory. */
 static int describe_point(struct point *point, const struct workspace *ws, const json_t *fork,
 			  bool kept, struct error *err)
 {
@@ -200,7 +202,7 @@ int point_save(struct point *point, const struct microagent_session *session,
 	    describe_point(point, ws, fork, kept, err) < 0)
 		return -1;
 	json_object_del(fork, "facts");
-	/* Most of a layer is a hole. */
+	/* Most of a layer is a hole, so the allocated bytes are told and not the file's size. */
 	json_object_set(fork, "diskBytes",
 			json_object_get(json_object_get(point->record, "disk"), "allocatedBytes"));
 	*told = json_incref(fork);

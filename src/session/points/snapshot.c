@@ -47,7 +47,8 @@ static int require_quota(const struct point *point, const struct workspace *ws, 
 	quota = json_integer_value(json_object_get(record, "quotaBytes"));
 	if (fstatat(point->fd, POINT_DISK, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return error_errno(err, errno, "%s/" POINT_DISK, point->path);
-	/* The session's own disk has grown by as much as its copy. */
+	/* The copy counts twice: once for itself, and once for the session's own disk, which has
+	 * grown by as much. */
 	bytes = points_bytes(ws) + 2 * (int64_t)st.st_blocks * 512;
 	if (!quota || bytes <= quota)
 		return 0;
@@ -94,8 +95,8 @@ static int refuse_quarantined(const struct workspace *ws, struct error *err)
 	return kind_say(KIND_KEPT, ws->id, NULL, ERR_CONFLICT, err);
 }
 
-/* Replaces the session's disk by a copy of the snapshot's. The copy was made while the machine ran,
- * so nothing has changed if there was no room for the copy. */
+/* Replaces the session's disk by `copy`, a copy of the snapshot's disk. The copy was made while the
+ * machine still ran, so a lack of room for the copy has changed nothing. */
 static int replace_disk(const struct workspace *ws, const struct point *copy, const char *name,
 			struct error *err)
 {
@@ -114,7 +115,7 @@ static int replace_disk(const struct workspace *ws, const struct point *copy, co
 	return 0;
 }
 
-/* Returns the session's config with another disk. */
+/* Returns the session's config, with `disk` as the path of its disk. */
 static json_t *config_with_disk(const struct microagent_session *session, const char *disk,
 				struct error *err)
 {
@@ -131,9 +132,9 @@ static json_t *config_with_disk(const struct microagent_session *session, const 
 	return steal_ptr(&config);
 }
 
-/* Fails, without any change, if no machine could be booted with the copy of the snapshot's disk.
- * *renewed: a file that the machine boots from is not the one that prepare recorded, as after an
- * upgrade of microagent. A start would be refused until the workspace is prepared anew. */
+/* Checks, without any change, that a machine could boot with the copy of the snapshot's disk. Sets
+ * *renewed if a file from which the machine boots is not the one that prepare recorded, as after an
+ * upgrade of microagent. A start would then be refused until the workspace is prepared anew. */
 static int check_boot(const struct microagent_session *session, const struct point *copy,
 		      bool *renewed, struct error *err)
 {
@@ -162,8 +163,8 @@ static int check_boot(const struct microagent_session *session, const struct poi
 	return 0;
 }
 
-/* Goes back to the snapshot. *unshared says why the machine goes on without the session's
- * directories; NULL: it has them. */
+/* Restores the session to the snapshot. If the machine goes on without the session's directories,
+ * sets *unshared to the reason; else leaves *unshared unchanged. */
 static int go_back(struct microagent_session *session, const struct workspace *ws,
 		   const struct point *point, json_t **boot, json_t **unshared, struct error *err)
 {
@@ -210,7 +211,7 @@ static int restore_in(struct microagent_session *session, const struct workspace
 
 /* --- deleted --------------------------------------------------------------------------------- */
 
-/* A damaged snapshot is deleted too. */
+/* Deletes a snapshot, even a damaged one. */
 static int delete_in(struct microagent_session *session, const struct workspace *ws,
 		     const char *name, json_t **told, struct error *err)
 {
@@ -235,7 +236,7 @@ static int list_point(const struct workspace *ws, const char *name, json_t *list
 	if (point_open(ws, name, POINT_WHOLE, &point, &why) == 0) {
 		entry = tell_point(name, point.record, err);
 	} else {
-		/* The snapshot has just been deleted. */
+		/* The snapshot was deleted just now, or is being deleted. */
 		if (why.code == ERR_NOT_FOUND || why.code == ERR_CONFLICT)
 			return 0;
 		entry = json_pack("{s:s, s:o}", "name", name, "error",

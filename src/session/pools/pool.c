@@ -13,7 +13,7 @@
 static int decode_pool(const json_t *json, struct pool_record *out, struct error *err)
 {
 	struct pool_record record = {0};
-	/* Defaults for a pool whose record is older than these members. */
+	/* The defaults are for a pool whose record was written before these members existed. */
 	const char *network = NULL, *backend = "qemu";
 	int64_t format = 0;
 

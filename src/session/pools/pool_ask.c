@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Asking members whether they answer. It is not enough that a machine runs: the machine may stand
- * still, or the agent in it, while vsock.sock still accepts connections. So the agent must answer.
- * While the next member is asked, slow members can still answer.
+ * Asking members whether they answer. A running machine is not enough: the machine or its agent may
+ * stand still while vsock.sock still accepts connections. So the agent must answer. While the next
+ * member is asked, slow members can still answer.
  */
 #include <errno.h>
 #include <poll.h>
@@ -19,8 +19,8 @@
 #include "channel/dial.h"
 #include "session/pools/pool.h"
 
-/* The first line says that the guest has accepted the connection; the second is the agent's answer.
- */
+/* An answer has two lines: the guest says that it has accepted the connection, and the agent
+ * answers. */
 #define LINES_OF_ANSWER 2
 
 struct pool_asked {

@@ -11,8 +11,8 @@
 #include "base/limits.h"
 #include "session/pools/pool.h"
 
-/* Returns whether the spec's quota is at least that of the members, which have the default. A quota
- * can be raised while they run, and not lowered. */
+/* Returns whether the spec's quota is at least the default, which is the quota of all members. The
+ * quota of a running member can be raised, but not lowered. */
 static bool has_more(const struct base *base, const struct microagent_session_spec *spec)
 {
 	const struct microagent_session_spec plain = {0};
@@ -22,8 +22,8 @@ static bool has_more(const struct base *base, const struct microagent_session_sp
 	       session_quota_of(base, &plain, &theirs, NULL) == 0 && wanted >= theirs;
 }
 
-/* Returns whether members have everything that is asked for, except directories, which they can be
- * given. */
+/* Returns whether members have all the properties that are asked for. Directories do not count,
+ * since members can be given them. */
 static bool has_all(const struct microagent_machine *asked)
 {
 	struct microagent_machine machine = *asked;
@@ -56,7 +56,8 @@ static bool fits(const struct microagent *agent, const struct base *base,
 	       strcmp(network, record->network) == 0;
 }
 
-/* A lease that is known to be free is enough to know, whatever the event says. */
+/* Returns 1 if the machine runs, 0 if it does not, or -1 if this is not known. A free lease proves
+ * that it does not run, whatever state is recorded. */
 static int runs(const struct workspace *ws)
 {
 	enum state state = STATE_UNKNOWN;
@@ -85,9 +86,9 @@ int pool_member_lives(const struct microagent *agent, const char *name)
 	return lives;
 }
 
-/* Sets the mark in the session's directory that allows a sweep to remove the session. It is set
- * only once this process may surely take the token. A process that has only looked at the token
- * leaves no such mark. */
+/* Sets the mark in the session's directory that allows a sweep to remove the session. The mark is
+ * set only when no other process can take the token. A process that has only looked at the token
+ * sets no such mark. */
 static bool own(const struct state_dir *dir, const char *id)
 {
 	struct workspace ws;
@@ -100,8 +101,9 @@ static bool own(const struct state_dir *dir, const char *id)
 	return owned;
 }
 
-/* Marks the member before it is taken, so that a claimer that dies in between leaves no session
- * that nobody knows of. While this process has the mark, no other claimer takes the token. */
+/* Marks the member before its token is taken, so that a sweep finds the session if this process
+ * dies. While this process has the mark, no other claimer takes the token. Returns false if another
+ * process has the session. */
 static bool mark_member(const struct pool *pool, struct microagent_session *session)
 {
 	struct state_dir dir;
@@ -112,7 +114,7 @@ static bool mark_member(const struct pool *pool, struct microagent_session *sess
 	session->mark = unfinished_mark(&dir, session->id, NULL);
 	if (session->mark >= 0) {
 		ours = pool_has(pool, POOL_READY, session->name) && own(&dir, session->id);
-		/* Another process has the session, so its directory is not ours. */
+		/* Another process has the session, so this process must not keep its mark. */
 		if (!ours) {
 			(void)unfinished_unmark(&dir, session->id, NULL);
 			close(steal_fd(&session->mark));
@@ -142,9 +144,9 @@ static bool is_of_kind(const struct microagent_session *session, const struct po
 	       json_is_string(network) && strcmp(json_string_value(network), record->network) == 0;
 }
 
-/* Claims the member. Returns 0 if another process has it, or if it is unusable. Its filler ends an
- * unusable member later, and this function does not wait for that. A fault that is ours and not the
- * member's is an error: the next member would have it too. */
+/* Claims the member. Returns 1 with the member in *out, 0 if another process has it or it is
+ * unusable, or -1 with an error. A fault of this process is an error, and a fault of the member is
+ * not, since the next member may be usable. */
 static int claim(const struct microagent *agent, const struct pool *pool,
 		 const struct pool_record *record, const char *name,
 		 struct microagent_session **out, struct error *err)
@@ -156,8 +158,8 @@ static int claim(const struct microagent *agent, const struct pool *pool,
 		return -1;
 	if (!is_of_kind(session, record) || !mark_member(pool, session) || !pool_take(pool, name))
 		return 0;
-	/* The member is ours now, and ends with this process until a caller has it. If it cannot be
-	 * held, that is the member's own fault. */
+	/* This process has the member now. Until a caller has the member, it ends with this
+	 * process. A member that cannot be held is unusable. */
 	if (pool_member_lives(agent, session->name) != 0 && session_hold(session, NULL) == 0 &&
 	    session_read_record(session, &why) == 0) {
 		*out = steal_ptr(&session);
@@ -185,12 +187,11 @@ static int claim_any(const struct microagent *agent, const struct pool *pool,
 		const char *name = json_string_value(token), *answering;
 		uint64_t deadline;
 
-		/* Other processes may have claimed it meanwhile. */
+		/* Another process may have claimed the member meanwhile. */
 		if (!pool_has(pool, POOL_READY, name) || pool_member_lives(agent, name) <= 0)
 			continue;
 		pool_ask(agent, &asking, name);
-		/* The loop tries the members that have answered before the next one must be asked.
-		 */
+		/* Members that have answered are claimed before the next member is asked. */
 		deadline = limit_deadline(LIMIT_POOL_ANSWER_MS);
 		while (status == 0 && (answering = pool_asking_wait(&asking, deadline)))
 			status = claim(agent, pool, record, answering, out, err);
@@ -200,8 +201,8 @@ static int claim_any(const struct microagent *agent, const struct pool *pool,
 	return status;
 }
 
-/* Adds to a member what members do not have, or have less of. The member is ours, and nobody else
- * knows of it. */
+/* Gives a claimed member what the spec has beyond all members: a larger quota, directories, and an
+ * end. No other process knows of the member yet. */
 static int furnish(struct microagent_session *session, const struct microagent_session_spec *spec,
 		   struct error *err)
 {
@@ -215,8 +216,8 @@ static int furnish(struct microagent_session *session, const struct microagent_s
 	return -1;
 }
 
-/* Claims a member of a pool. Returns 1 if *out is a fitting member, marked as in the making until
- * session_made(); 0 if there is none. */
+/* Claims a member of a pool. Returns 1 with a fitting member in *out, which is marked as in the
+ * making until session_made(). Returns 0 if there is no such member, or -1 with an error. */
 static int pool_claim(const struct microagent *agent, const struct base *base,
 		      const struct microagent_session_spec *spec, struct microagent_session **out,
 		      struct error *err)
@@ -234,7 +235,7 @@ static int pool_claim(const struct microagent *agent, const struct base *base,
 	pool_touch(&pool);
 	if (agent->unconfined || !fits(agent, base, spec, &record))
 		return 0;
-	/* A request that is refused uses up no member. */
+	/* These checks come first, so that a refused request uses up no member. */
 	if (base_check(base, err) < 0 ||
 	    (session_has_share(spec) && pool_check_share(agent, &pool, spec, err) < 0))
 		return -1;
@@ -243,8 +244,8 @@ static int pool_claim(const struct microagent *agent, const struct base *base,
 		session->claim_ms = (double)(clock_mono_ns() - began) / (double)NS_PER_MS;
 		status = furnish(session, spec, err) < 0 ? -1 : 1;
 	}
-	/* Without a filler the pool becomes empty, and sessions are made when they are wanted, as
-	 * without a pool. This is no reason to refuse this session. */
+	/* An error is ignored. Without a filler the pool becomes empty, and sessions are made when
+	 * they are wanted, as without a pool. This is no reason to refuse this session. */
 	(void)pool_filler_start(agent, &pool, NULL);
 	if (status == 1)
 		*out = steal_ptr(&session);
@@ -276,9 +277,9 @@ int microagent_session_create(struct microagent *agent, const struct microagent_
 
 /* --- a directory for a member ------------------------------------------------------------------ */
 
-/* Checks the directory with this member. Other errors are about a member that another process has
- * claimed and destroyed meanwhile. The supervisor is asked as for a new session: whether it would
- * prepare this member's config with the directory in it. */
+/* Checks the directories with this member: asks the supervisor whether it would prepare the
+ * member's config with the directories in it, as for a new session. Other errors are ignored,
+ * because they are about a member that another process has claimed and destroyed meanwhile. */
 static int check_with(const struct microagent_session *member,
 		      const struct microagent_session_spec *spec, struct error *err)
 {

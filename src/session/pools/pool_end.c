@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The end of members that nobody has claimed. Their tokens are moved to ending/ first, by the same
- * kind of rename as a claim, so only a claimer or a destroyer can succeed. Every process that looks
- * at the pool destroys the members in ending/, any number of processes at once. So it does not
- * matter which process began and whether it still lives.
+ * The end of members that nobody has claimed. Their tokens are first renamed to ending/. A claim
+ * renames a token too, so either a claimer or a destroyer gets the token. Every process that looks
+ * at the pool destroys the members in ending/, and several processes may do so at once. So it does
+ * not matter which process has begun, and whether that process still lives.
  */
 #include <errno.h>
 #include <time.h>
@@ -27,8 +27,8 @@ static bool member_is_there(const struct microagent_session *session)
 	return true;
 }
 
-/* Destroys a member. Waits for another process that is destroying it. If that process dies, this
- * one goes on with the work. */
+/* Destroys a member. If another process is destroying the member, waits for that process. If that
+ * process dies, goes on with its work. */
 static int destroy_member(struct microagent_session *session, struct error *err)
 {
 	uint64_t deadline = limit_deadline(LIMIT_POOL_LOCK_MS);
@@ -47,7 +47,7 @@ static int destroy_member(struct microagent_session *session, struct error *err)
 	return -1;
 }
 
-/* A member in quarantine stays as it is, and leaves its pool. */
+/* Returns whether the member is kept because it is in quarantine. Such a member leaves its pool. */
 static bool is_kept(const struct error *why)
 {
 	return why->reason == REASON_SESSION_QUARANTINED;

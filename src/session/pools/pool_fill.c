@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Filling a pool: one member after the other, while nobody is claiming and the host has room. */
+/* Filling a pool: one member is made after the other, while the host has room and no claim is
+ * recent. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -26,13 +27,14 @@ struct filler {
 	struct pool pool;
 	struct log log;
 	int watch; /* dir_watch for claims and for the record */
-	/* Watched directories that tell of claims: in this pool, and in any pool. */
+	/* The numbers of watched directories whose changes are claims: in this pool, and in any
+	 * pool. */
 	int claimed, all;
-	int turn;	     /* <state>/pool: the process that has it locked makes a member */
-	uint64_t quiet_from; /* no member is started before */
+	int turn;	     /* <state>/pool; the filler that has locked it may make a member */
+	uint64_t quiet_from; /* no member is started before this time (monotonic) */
 	bool idle;	     /* this process has the idle priority */
 	bool raise;	     /* members are started with the idle priority too */
-	bool waits;	     /* the filler waits for room, and has told so */
+	bool waits;	     /* the filler waits for room, and has logged this */
 };
 
 /* --- waiting ---------------------------------------------------------------------------------- */
@@ -42,8 +44,9 @@ static uint64_t quiet_ns(void)
 	return limit_get(LIMIT_POOL_QUIET_MS) * NS_PER_MS;
 }
 
-/* Notes how recent the last claim is that came before this process looked, here or elsewhere:
- * pool_touch(). If the clock was set, the time of the claim does not count. */
+/* Notes a recent claim that came before this process watched the pools. The time of the last claim
+ * is the modification time of `touched`, which pool_touch() sets. If the clock was set back, this
+ * time does not count. */
 static int look_back(struct filler *f, const char *touched, struct error *err)
 {
 	uint64_t quiet_from;
@@ -105,7 +108,7 @@ static void on_pool_event(int number, void *data)
 		f->quiet_from = clock_mono_ns() + quiet_ns();
 }
 
-/* Waits for an event, at most until the given time. Returns whether there was one. */
+/* Waits for an event, at most until the given time. Returns whether there was an event. */
 static bool wait_for_events(struct filler *f, uint64_t until_ns)
 {
 	struct pollfd poll = {.fd = f->watch, .events = POLLIN};
@@ -116,7 +119,7 @@ static bool wait_for_events(struct filler *f, uint64_t until_ns)
 
 /* --- members ---------------------------------------------------------------------------------- */
 
-/* Counts the living members. Only members whose machines have ended make room. */
+/* Counts the living members, and destroys the members whose machines have ended. */
 static int count_living(const struct filler *f, size_t *count, struct error *err)
 {
 	json_auto_t *names = pool_tokens(&f->pool, POOL_READY, err);
@@ -138,8 +141,8 @@ static int count_living(const struct filler *f, size_t *count, struct error *err
 	return 0;
 }
 
-/* Ends the members that do not answer in a time that is enough for a slow one. Returns whether
- * there were any. */
+/* Ends the members that do not answer in a time that is enough for a slow member. Returns whether a
+ * member was ended. */
 static bool end_silent(struct filler *f)
 {
 	json_auto_t *names = pool_tokens(&f->pool, POOL_READY, NULL);
@@ -171,8 +174,9 @@ static bool end_silent(struct filler *f)
 	return any;
 }
 
-/* Adds a member. The wanted kind may have changed while it booted. Returns 1 if it was destroyed
- * for that reason, 0 if it is a member now. */
+/* Adds the session to the pool. Returns 0 if the session is a member now, 1 if it was destroyed
+ * because the pool does not want it any more, or -1 with an error. The pool's record may have
+ * changed while the session booted. */
 static int add_member(const struct filler *f, struct microagent_session *session, struct error *err)
 {
 	struct pool_record record;
@@ -238,16 +242,16 @@ static void end_turn(const struct filler *f)
 	(void)flock(f->turn, LOCK_UN);
 }
 
-/* Waits for the turn to start a member. Returns 1 if a member may be started now, until end_turn();
- * 0 if the filler must check again, since something has happened. Only one filler of all pools has
- * the turn at a time, so two fillers never find the same room. */
+/* Waits for the turn to start a member. Returns 1 if a member may be started now, until end_turn().
+ * Returns 0 if something has happened and the filler must check again. Only one filler of all pools
+ * has the turn at a time, so two fillers never find the same room. */
 static int wait_for_turn(struct filler *f, const struct pool_record *record)
 {
 	struct error why = {0};
 
 	if (flock(f->turn, LOCK_EX) < 0)
 		return 0;
-	/* The wait may have been long. */
+	/* The wait for the turn may have been long, so claims are looked for again. */
 	if (!is_quiet(f)) {
 		end_turn(f);
 		return 0;
@@ -265,7 +269,8 @@ static int wait_for_turn(struct filler *f, const struct pool_record *record)
 	return 0;
 }
 
-/* Fills the pool. Returns 1 if it is full, 0 if it is not kept any more. */
+/* Fills the pool. Returns 1 if the pool is full, 0 if it is not kept any more, or -1 with an
+ * error. */
 static int fill_pool(struct filler *f, struct error *err)
 {
 	uint64_t failures = 0;
@@ -303,8 +308,9 @@ static int fill_pool(struct filler *f, struct error *err)
 	}
 }
 
-/* Returns whether the pool has a gap. A process that claimed between our last look and the end of
- * our lock saw a filler, and started none. */
+/* Returns whether the pool has a gap. This filler may have missed a claim that came after its last
+ * look and before it gave its lock back. The claimer saw that there was a filler, and started no
+ * other. */
 static bool has_gap(const struct filler *f)
 {
 	struct pool_record record;
@@ -314,8 +320,8 @@ static bool has_gap(const struct filler *f)
 	       (json_int_t)json_array_size(names) < record.size;
 }
 
-/* Fills the pool as its only filler. lock is -1, or a lock that is ours already. The function
- * closes it. */
+/* Fills the pool as its only filler. lock is -1, or the filler's lock, which this process has
+ * already. Closes lock. */
 static int fill_alone(struct filler *f, int lock, struct error *err)
 {
 	int status = 0;
@@ -327,8 +333,8 @@ static int fill_alone(struct filler *f, int lock, struct error *err)
 			lock = pool_filler_lock(&f->pool, &why);
 		if (lock < 0)
 			return why.code == ERR_CONFLICT ? 0 : error_copy(err, &why);
-		/* The filler signs while it still has its share of the processors, since a process
-		 * that drains waits for the signature. */
+		/* The filler signs before it becomes idle, since a process that drains the pool
+		 * waits for the signature. */
 		status = pool_filler_sign(lock, err);
 		if (status == 0) {
 			if (!f->idle)
@@ -384,7 +390,7 @@ int microagent_pool_fill(struct microagent *agent, const char *word, int lock_fd
 	dir_watch_close(f.watch);
 	if (f.turn >= 0)
 		close(f.turn);
-	pool_tidy(&f.pool); /* this was not possible while there was a filler */
+	pool_tidy(&f.pool); /* the pool could not be tidied while it had a filler */
 	pool_close(&f.pool);
 	return status;
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The process that fills a pool: the test whether there is one, its start and its end. The filler's
- * lock is an open file description lock, since it can be tested without taking it for an instant. A
- * filler that begins at that instant would otherwise believe that there is another filler.
+ * lock is an open file description lock, because such a lock can be tested without taking it. If a
+ * test took the lock for an instant, a filler that begins at that instant would believe that there
+ * is another filler.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -26,7 +27,8 @@
 
 /* --- its own side ----------------------------------------------------------------------------- */
 
-/* A pid means something only with its start time. */
+/* Writes the pid with the start time of the process, since another process may get the pid
+ * later. */
 int pool_filler_sign(int lock, struct error *err)
 {
 	uint64_t ticks = 0;
@@ -59,8 +61,8 @@ int pool_filler_lock(const struct pool *pool, struct error *err)
 
 #define LOCK_IN_CHILD 3
 
-/* The lock is taken here and handed over, so that from now on every process sees that there is a
- * filler. */
+/* Starts a filler and hands it the lock, which the caller has taken. So from now on every process
+ * sees that there is a filler. */
 static int spawn_filler(const struct microagent *agent, const struct pool *pool, int lock,
 			struct error *err)
 {
@@ -76,7 +78,7 @@ static int spawn_filler(const struct microagent *agent, const struct pool *pool,
 
 	if (!program || proc_spawn(&spec, &child, err) < 0)
 		return -1;
-	/* The started program goes into the background and leaves no child of ours. */
+	/* The started program continues in the background and leaves this process no child. */
 	if (proc_wait(&child, UINT64_MAX, &code, err) < 0)
 		return -1;
 	return code ? error_set(err, ERR_IO, "the process that fills pool %s did not start",
@@ -125,7 +127,7 @@ int pool_filler_end(const struct pool *pool, struct error *err)
 	static const struct timespec moment = {.tv_nsec = 5 * (long)NS_PER_MS};
 
 	for (;;) {
-		/* The holder may also have given its lock back, and be about to end. */
+		/* The process that has signed may have given its lock back, and be about to end. */
 		struct proc holder = PROC_NONE;
 
 		if (hold_holder(pool, &holder)) {
@@ -137,8 +139,8 @@ int pool_filler_end(const struct pool *pool, struct error *err)
 			if (status < 0)
 				return error_prefix(err, "the process that fills pool %s",
 						    pool->base);
-			/* If the filler's parent does not reap it, the filler would be found again
-			 * and again. */
+			/* A killed filler that its parent does not reap would be found again and
+			 * again, so only the lock counts. */
 			if (!pool_has_filler(pool))
 				return 0;
 		} else if (!pool_has_filler(pool)) {

@@ -61,7 +61,7 @@ int pool_room(const struct pool *pool, const struct pool_record *record, size_t 
 
 	if (memory_of_host(&total_bytes, &bytes, err) < 0)
 		return -1;
-	/* A full disk pauses the sessions that are in use. */
+	/* A full disk would pause the sessions that are in use, so some room must stay free. */
 	if (fstatvfs(pool->dir.fd, &fs) < 0)
 		return error_errno(err, errno, "%s", pool->dir.path);
 	disk = (uint64_t)fs.f_bavail * fs.f_frsize >> 20;
@@ -70,8 +70,8 @@ int pool_room(const struct pool *pool, const struct pool_record *record, size_t 
 			err, ERR_UNAVAILABLE,
 			"%llu MiB of disk are free where the state directory is, and %llu MiB must stay free",
 			(unsigned long long)disk, (unsigned long long)free_disk);
-	/* If nothing is known of the others, the next member is expected to take the most that it
-	 * can. */
+	/* If the use of other members is not known, the next member is expected to take the most
+	 * that it can. */
 	wanted = kept + (takes_mib ? takes_mib : whole);
 	if (wanted < whole)
 		wanted = whole;
@@ -89,8 +89,9 @@ int pool_room(const struct pool *pool, const struct pool_record *record, size_t 
 	return 0;
 }
 
-/* Returns the text that names the field of a wrong value. A size that no pool could have here is a
- * wrong value. A size for which other pools leave no room is none. */
+/* Returns the beginning of an error about the size. If never is set, no pool could have this size
+ * on this host, and the error names the field. If only the other pools leave no room, the value of
+ * the field is not wrong, and the text is empty. */
 static const char *size_field(bool never)
 {
 	return never ? "pool.size: " : "";
@@ -144,8 +145,8 @@ int pool_check_size(const struct pool_record *record, size_t others, int64_t oth
 
 #define MIB (1 << 20)
 
-/* Returns the bytes of the host's memory that a member uses alone, or 0 if this process cannot see
- * all of them. */
+/* Returns the bytes of the host's memory that only the member uses, or 0 if this process cannot see
+ * them for each process of the member. */
 static int64_t bytes_of_member(const struct microagent *agent, const char *name)
 {
 	auto_session struct microagent_session *member = session_handle(agent, name, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Setting and draining pools, which decides which pools are kept. */
+/* Setting and draining pools. A pool is kept from its setting until it is drained. */
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
@@ -65,7 +65,7 @@ static bool same_kind(const struct pool_record *a, const struct pool_record *b)
 	       strcmp(a->network, b->network) == 0 && strcmp(a->backend, b->backend) == 0;
 }
 
-/* Sets the pool. Members of another kind cannot be used any more. */
+/* Sets the pool. Destroys members of another kind, which cannot be used any more. */
 static int set_pool(const struct microagent *agent, const struct pool *pool,
 		    const struct pool_record *record, struct error *err)
 {
@@ -73,7 +73,8 @@ static int set_pool(const struct microagent *agent, const struct pool *pool,
 	bool useful = pool_read(pool, &before, NULL) == 0 && same_kind(&before, record);
 
 	if (!useful) {
-		/* The member that the filler is making now is of the old kind. */
+		/* The filler is ended too, because the member that it is making now is of the old
+		 * kind. */
 		unlinkat(pool->dir.fd, POOL_RECORD, 0);
 		if (pool_filler_end(pool, err) < 0)
 			return -1;
@@ -115,7 +116,8 @@ int microagent_pool_set(struct microagent *agent, const struct microagent_pool_s
 
 /* --- drain ------------------------------------------------------------------------------------ */
 
-/* Returns whether the pool is meant by the word; a name without a version means every version. */
+/* Returns whether `wanted` means the pool of the base. A name without a version means every
+ * version. */
 static bool is_meant(const struct base_name *wanted, const char *base)
 {
 	struct base_name name;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The status of pools, as people are told of it. */
+/* The status of pools, in the form that users see. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -14,8 +14,8 @@
 
 #define LAST_BYTES 2048
 
-/* Writes the filler's last message without its time, which means little later; "" if there is none.
- */
+/* Writes the last message of the filler's log without its time, which means little later. Writes ""
+ * if there is no message. */
 static void filler_last_words(const struct pool *pool, char out[LAST_BYTES])
 {
 	autoclose int fd =
@@ -86,7 +86,8 @@ static json_t *describe_pool(const struct microagent *agent, const char *base, s
 
 	if (pool_open(agent->state_path, base, &pool, err) < 0)
 		return NULL;
-	/* The pool was drained, and some of its sessions are in use. */
+	/* A missing record is no error: the pool was drained, and some of its sessions are in
+	 * use. */
 	if (pool_read(&pool, &record, &why) < 0 && why.code != ERR_NOT_FOUND) {
 		error_copy(err, &why);
 		return NULL;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The archives of destroyed sessions, which are removed when the user does not need them any more.
- */
+/* The removal of archives of destroyed sessions, when the user does not need the archives any
+ * more. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -18,9 +18,10 @@
 #include "store/audit.h"
 
 #define REMOVING ".removing-"
-#define ARCHIVE_NAME_ROOM 288 /* room for a name in the directory with our prefix */
+#define ARCHIVE_NAME_ROOM 288 /* room for a file name with the prefix REMOVING */
 
-/* Finds the time at which the archive's last line was written; if the archive has lost its log, the
+/* Gets the status of the archive's log, whose modification time is the time of its last line. If
+ * the archive has lost its log, gets the status of its directory, whose modification time is the
  * time of that loss. */
 static int archive_time(int archives, const char *name, struct stat *out, struct error *err)
 {
@@ -33,8 +34,8 @@ static int archive_time(int archives, const char *name, struct stat *out, struct
 	return error_errno(err, errno, ARCHIVE_DIR "/%s", name);
 }
 
-/* Returns whether the session still has a bundle. Its destruction has not ended then, and may look
- * for the archive again. */
+/* Returns whether the session still has a bundle. In this case its destruction has not ended, and
+ * may need the archive again. */
 static bool has_bundle(const struct microagent *agent, const char *name)
 {
 	autofree char *path = NULL;
@@ -70,12 +71,13 @@ struct removal {
 	json_t *removed, *left;
 };
 
-/* Returns 1 if the archive was removed. */
+/* Removes the archive if it is old enough. Returns 1 if the archive was removed, 0 if it stays or
+ * was only the rest of an earlier removal, or -1 with an error. */
 static int remove_if_old(const struct removal *removal, const char *name, struct error *err)
 {
 	struct stat st;
 
-	/* The removal of a rest that a killed call left was already noted. */
+	/* A killed call left this rest of an archive, after it had noted the removal. */
 	if (strncmp(name, REMOVING, strlen(REMOVING)) == 0)
 		return path_remove_tree_at(removal->archives, name, err);
 	if (archive_time(removal->archives, name, &st, err) < 0)
@@ -113,7 +115,8 @@ static int remove_each(const struct removal *removal, DIR *entries, struct error
 	return 0;
 }
 
-/* Writes an age as briefly as possible. */
+/* Writes the rule of a removal, for example "an archive older than 2 days". The age has the largest
+ * unit in which it is a whole number. */
 static void say_age(int64_t seconds, char out[64])
 {
 	static const struct {

@@ -34,7 +34,7 @@ static void found_log_free(struct found_log *found)
 }
 #define auto_found __attribute__((cleanup(found_log_free)))
 
-/* Returns the path of the session's log in the given place. The caller frees it. */
+/* Returns the path of the session's log in the given place. The caller frees the path. */
 static char *log_path(const struct microagent *agent, const char *where, const char *name,
 		      struct error *err)
 {
@@ -48,7 +48,7 @@ static char *log_path(const struct microagent *agent, const char *where, const c
 	return NULL;
 }
 
-/* ERR_NOT_FOUND */
+/* Opens the session's log in the given place. ERR_NOT_FOUND: there is no log in this place. */
 static int open_at(const struct microagent *agent, const char *where, struct found_log *found,
 		   struct error *err)
 {
@@ -81,7 +81,8 @@ static int find_log(const struct microagent *agent, const char *word, struct fou
 
 	if (session_audited_parse(word, found->name, err) < 0)
 		return -1;
-	/* A session that is being destroyed moves from the first place to the second. */
+	/* These places are checked in the order in which the destruction of a session moves its
+	 * log. */
 	if (open_at(agent, WHERE_LIVE, found, &why) == 0)
 		return 0;
 	if (why.code == ERR_NOT_FOUND && open_at(agent, WHERE_ARCHIVED, found, &why) == 0)
@@ -141,8 +142,8 @@ static json_t *report_json(const struct found_log *found, const struct audit_rep
 	return answer;
 }
 
-/* Looks for late digests. The log was read after the security log, and may have got lines in
- * between. The digest of the last line of an open log may not be written yet. */
+/* Looks for digests that the security log got after it was read. The audit log was read later, and
+ * may have got lines in between. The last line of an open log may still be without a digest. */
 static int look_for_late_digests(const struct microagent *agent, const char *name,
 				 struct audit_report *report, struct error *err)
 {
@@ -163,8 +164,8 @@ static int look_for_late_digests(const struct microagent *agent, const char *nam
 	return 0;
 }
 
-/* Verifies the telemetry beside the log. If the session is being destroyed, the file has moved
- * since the log was opened, and is not altered. */
+/* Verifies the session's telemetry. Finds the file anew, because the destruction of the session may
+ * have moved the file since the log was opened. */
 static int verify_telemetry(const struct microagent *agent, const struct found_log *found,
 			    struct audit_telemetry *out, struct error *err)
 {
@@ -175,8 +176,8 @@ static int verify_telemetry(const struct microagent *agent, const struct found_l
 	return audit_verify_telemetry(found->fd, fd, out, err);
 }
 
-/* Makes the log broken if telemetry has bytes behind the last digest of a closed log. An open log
- * gets a digest for such bytes soon; a closed log has had its last digest. */
+/* Reports a closed log as broken if the telemetry has bytes after the last digest in the log. An
+ * open log gets a digest of such bytes soon, but a closed log gets no more digests. */
 static void look_behind_last_digest(struct audit_report *report,
 				    const struct audit_telemetry *telemetry)
 {
@@ -190,9 +191,10 @@ static void look_behind_last_digest(struct audit_report *report,
 		 (unsigned long long)(telemetry->bytes - telemetry->confirmed));
 }
 
-/* Checks the security log of the log's day. Each line was noted there before the next one was
- * written. So if it has no lines of this log, it has lost them, or belongs to another state
- * directory. If there is no security log of that day, it was moved away or stayed elsewhere. */
+/* Checks that the security log of the log's day has lines about the log. Each line of the log is
+ * noted in the security log before the next line is written. If the security log of that day exists
+ * but has no such line, it has lost its lines, or belongs to another state directory. If it does
+ * not exist, it was moved away or stayed elsewhere, and nothing is reported. */
 static void look_for_its_day(const struct microagent *agent, struct audit_report *report)
 {
 	if (report->verdict != AUDIT_CLOSED || report->confirmed || report->unconfirmed != 1 ||
@@ -203,7 +205,8 @@ static void look_for_its_day(const struct microagent *agent, struct audit_report
 		 "the security log of %s exists, but has no line of this log", report->day);
 }
 
-/* `session destroy` closes a log before it archives the log. */
+/* Reports an archived log that is not closed. `session destroy` closes a log before it archives the
+ * log. */
 static void look_for_its_end(const struct found_log *found, struct audit_report *report)
 {
 	if (report->verdict != AUDIT_OPEN || strcmp(found->where, WHERE_ARCHIVED) != 0)
@@ -214,8 +217,8 @@ static void look_for_its_end(const struct found_log *found, struct audit_report 
 		"it is archived, but its last line does not close it: its end was cut off, or the disk was full");
 }
 
-/* Reports a log that is in no place although the security log has lines of it: somebody removed it.
- */
+/* Reports a removed log: the security log has lines about the log, but the log is in neither
+ * place. */
 static int verify_removed(const struct microagent *agent, struct found_log *found, size_t lines,
 			  struct audit_report *out, struct error *err)
 {
@@ -245,8 +248,8 @@ json_t *microagent_audit_verify(struct microagent *agent, const char *word, stru
 	json_t *answer = NULL;
 	int status;
 
-	/* The security log is read first. If it were read after the log, it would have digests of
-	 * lines that came in between. */
+	/* The security log is read before the audit log. If it were read later, it could have
+	 * digests of lines that the audit log got in between. */
 	if (session_audited_parse(word, found.name, err) < 0 ||
 	    audit_heads_load(agent->state_path, found.name, &heads, err) < 0)
 		return NULL;
@@ -291,7 +294,7 @@ static int add_log(const struct microagent *agent, const char *where, const char
 	if (!path)
 		return -1;
 	if (lstat(path, &st) < 0 || !S_ISREG(st.st_mode))
-		return 0; /* none was ever written, or it is being moved just now */
+		return 0; /* no log was ever written, or the log is being moved just now */
 	entry = json_pack("{s:s, s:s, s:s, s:I}", "session", name, "where", where, "path", path,
 			  "bytes", (json_int_t)st.st_size);
 	if (!entry || json_array_append_new(list, entry) < 0)

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Cloning the disk of a session. It is a reflink of the base's disk if the file system has
- * reflinks. Otherwise it is a copy of the base's empty layer, which receives all writes. Both take
- * a time that does not depend on the base's size, and the base's bytes are never written. A VMM
- * that reads no layers gets a copy of the base's whole disk without the holes. A session that is
- * restored from the base's template gets a copy of the template's layer, wherever the session is.
+ * Cloning the disk of a session. The clone is a reflink of the base's disk if the file system has
+ * reflinks. Otherwise the clone is a copy of the base's empty layer, which receives all writes.
+ * Both ways take a time that does not depend on the base's size, and the base's bytes are never
+ * written. If the VMM reads no layers, the clone is a copy of the base's whole disk without the
+ * holes. If the session is restored from the base's template, the clone is always a copy of the
+ * template's layer.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -24,7 +25,7 @@
 #include "store/audit.h"
 #include "store/record_digest.h"
 
-/* Makes a reflink. ERR_UNSUPPORTED: the file system has this file system has no reflinks, or the two files are on
+/* Makes a reflink. ERR_UNSUPPORTED: the file system has no reflinks, or the two files are on
  * different file systems. */
 static int reflink(int from, int dir, const char *name, struct error *err)
 {
@@ -45,8 +46,8 @@ static int reflink(int from, int dir, const char *name, struct error *err)
 	return error_errno(err, why, "%s", name);
 }
 
-/* Makes a reflink of the base's disk. The clone's digest is the base's, and prepare need not hash
- * it. */
+/* Makes a reflink of the base's disk. The base's digest is remembered for the clone, so that
+ * prepare need not hash the clone. */
 static int reflink_disk(const struct base *base, int dir, struct error *err)
 {
 	autoclose int from = openat(base->fd, BASE_DISK, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
@@ -64,7 +65,7 @@ static int reflink_disk(const struct base *base, int dir, struct error *err)
 	return 0;
 }
 
-/* Clones the base's disk. *method is "reflink", "overlay" or "copy". */
+/* Clones the base's disk. Sets *method to "reflink", "overlay" or "copy". */
 static int clone_base_disk(const struct base *base, bool layers, int dir, const char **method,
 			   struct error *err)
 {
@@ -77,8 +78,8 @@ static int clone_base_disk(const struct base *base, bool layers, int dir, const 
 		return 0;
 	if (why.code != ERR_UNSUPPORTED)
 		return error_copy(err, &why);
-	/* The copy of a layer has the layer's digest: hashing it would take most of the time of a
-	 * clone. A VMM that reads no layers gets a copy of the whole disk. */
+	/* A VMM that reads no layers gets a copy of the whole disk. The digest of the layer or disk
+	 * is remembered for its copy, because hashing would take most of the time of a clone. */
 	*method = layers ? "overlay" : "copy";
 	from = openat(base->fd, copied, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 	if (from < 0)
@@ -88,7 +89,8 @@ static int clone_base_disk(const struct base *base, bool layers, int dir, const 
 
 /* --- the record ------------------------------------------------------------------------------ */
 
-/* Records, for a copy only, how much it has from the base (store/quota.h). */
+/* Records how many bytes the session's disk has got from the base (store/quota.h). Does so only if
+ * the whole disk was copied. */
 static int put_copied(const struct workspace *ws, const char *method, json_t *record,
 		      struct error *err)
 {
@@ -142,8 +144,8 @@ int session_audit_begin(const struct microagent_session *session, const struct b
 		return -1;
 	if (!data || json_object_update(data, image) < 0)
 		return error_errno(err, ENOMEM, "session");
-	/* These lines are synced to the disk together with those of the boot. Before that there is
-	 * nothing to prove. */
+	/* These lines are synced to the disk together with the lines of the boot. Before the boot
+	 * there is nothing to prove. */
 	return audit_open(ws, &audit, err) < 0 ? -1
 					       : audit_append(&audit, &event, STORE_NO_SYNC, err);
 }
@@ -164,11 +166,12 @@ static json_t *make_session_config(const struct microagent_session *session,
 				   struct error *err)
 {
 	bool macos = base_is_macos(base);
-	/* The agent of a macOS guest is not told of directories that come later. */
+	/* A macOS guest cannot get directories later, because its agent is not told about them. */
 	bool hotplug = session->agent->backend->plugs && !macos;
 	struct microagent_spec whole = {.machine = base_machine(base, &spec->machine)};
 
-	/* The shares have tags of their own: session_share_put() adds them. */
+	/* The shares are left out here, because session_share_put() adds them with tags of its
+	 * own. */
 	whole.machine.shares = NULL;
 	json_auto_t *config = creation_config(session->agent, made, &whole, err);
 	json_auto_t *image = base_provenance(base, err);
@@ -186,8 +189,9 @@ static json_t *make_session_config(const struct microagent_session *session,
 	return steal_ptr(&config);
 }
 
-/* Sets what the machine boots: its disk, and a kernel or the macOS files instead of one.
- * *layer_over is the disk below, borrowed from files; NULL: none. */
+/* Clones the disk of a Linux session, and sets the disk and the kernel of its machine. Sets
+ * *layer_over to the path of the disk below the layer, which belongs to files, or to NULL if the
+ * clone is no layer. */
 static int clone_linux(const struct microagent_session *session, const struct base *base,
 		       const struct base_file files[BASE_FILES],
 		       const struct microagent_session_spec *spec, struct creation *made,
@@ -208,7 +212,7 @@ static int clone_linux(const struct microagent_session *session, const struct ba
 	made->image.env = json_incref(json_object_get(base->metadata, "env"));
 	if (!made->rootfs)
 		return -1;
-	/* The kernel that the base was sealed with. */
+	/* The machine boots the kernel with which the base was sealed. */
 	made->kernel.path = strdup(files[BASE_FILE_KERNEL].path);
 	return made->kernel.path ? 0 : error_errno(err, ENOMEM, "session");
 }
@@ -265,8 +269,8 @@ int session_clone(struct microagent_session *session, const struct base *base,
 	struct state_dir sessions;
 	int status;
 
-	/* The directory is made here with its parent, since creation_empty() does not make the
-	 * parent. */
+	/* Makes the directory of all sessions with its parent, since creation_empty() does not make
+	 * the parent. */
 	if (state_dir_open(session->agent->state_path, true, &sessions, err) < 0)
 		return -1;
 	state_dir_close(&sessions);

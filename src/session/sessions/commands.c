@@ -32,7 +32,8 @@ int microagent_session_run(struct microagent_session *session, const struct micr
 
 #define SHELL_WORDS 4
 
-/* Makes a command for the shell. The caller keeps words, since exec borrows it. */
+/* Returns a copy of exec (which may be NULL) that runs the line in a shell. The result points into
+ * words, which the caller keeps. */
 static struct microagent_exec in_shell(const char *line, const struct microagent_exec *exec,
 				       const char *words[SHELL_WORDS])
 {
@@ -59,7 +60,8 @@ int microagent_session_run_shell(struct microagent_session *session, const char 
 
 /* --- lines ----------------------------------------------------------------------------------- */
 
-/* The received bytes of each stream that are no whole line yet. */
+/* The lines of a command's output. A line that is not whole yet is kept in part[], for each
+ * stream. */
 struct liner {
 	const struct microagent_callbacks *callbacks;
 	struct {
@@ -82,8 +84,9 @@ static int flush_part(struct liner *l, enum microagent_output stream)
 	return give_line(l, stream, l->part[stream].bytes, len);
 }
 
-/* Returns where the line that begins at bytes ends: behind its newline, or at the greatest length.
- */
+/* Returns how many bytes of `bytes` belong to the current line, of which `before` bytes were
+ * received earlier. Sets *whole if the line ends there: after its newline, or at the greatest
+ * length of a line. */
 static size_t line_end(const uint8_t *bytes, size_t len, size_t before, bool *whole)
 {
 	size_t most = MICROAGENT_LINE_MAX - before, look = len < most ? len : most;
@@ -105,7 +108,8 @@ static int cut_lines(void *data, enum microagent_output stream, const void *byte
 		int status = 0;
 
 		if (whole && before == 0) {
-			status = give_line(l, stream, at, n); /* the usual case: not copied */
+			status = give_line(l, stream, at, n); /* the usual case: the line is not
+							       * copied */
 		} else {
 			memcpy(l->part[stream].bytes + before, at, n);
 			l->part[stream].len += n;

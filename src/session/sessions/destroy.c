@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The end of a session. The process that ends a session may be killed at any step. So it first
- * leaves a mark, <id>.end, beside the marks of the making, with a lock that ends with the process.
- * If a mark has no lock, the next sweep finishes that end, and so does the next command that
- * destroys this session.
+ * The end of a session. The process that ends a session may be killed at any step. So this process
+ * first leaves a mark, <id>.end, beside the marks of the making. The mark has a lock that ends with
+ * the process. If a mark has no lock, the next sweep finishes the end of that session, and so does
+ * the next command that destroys the session.
  */
 #include <fcntl.h>
 #include <string.h>
@@ -36,8 +36,8 @@ void session_ending_mark(const char *name, char out[SESSION_MARK_ROOM])
 
 /* --- removed ---------------------------------------------------------------------------------- */
 
-/* Checks that the session is gone. Returns 1 if another process is still removing the rest, which
- * has no name any more. */
+/* Checks that the session is gone. Returns 0 if it is gone, 1 if another process is still removing
+ * its files, which have no name any more, or -1 with an error. */
 static int verify_gone(const struct microagent_session *session, struct error *err)
 {
 	struct state_dir dir;
@@ -62,9 +62,9 @@ static int verify_gone(const struct microagent_session *session, struct error *e
 
 #define REMOVE_ATTEMPTS 4
 
-/* Removes the session. A start whose caller has died may begin between the end of the machine and
- * the removal, and then the removal is refused. Only microagent_session_destroy_named() ends a
- * session in quarantine. */
+/* Removes the session. Tries again if the removal is refused: a start whose caller has died may
+ * begin between the end of the machine and the removal. A session in quarantine is kept, unless the
+ * caller is microagent_session_destroy_named(). */
 static int remove_now(struct microagent_session *session, struct error *err)
 {
 	struct error why = {0};
@@ -98,8 +98,8 @@ static void forget_token(const struct microagent_session *session, const char *s
 	pool_tidy(&pool);
 }
 
-/* Removes the session's tokens. Only its own pool has a token of it, and no token is left
- * afterwards. Without the session's record every pool is searched. */
+/* Removes the session's tokens, so that none is left. Only the pool of the session's base has such
+ * tokens. Without the session's record, all pools are searched. */
 static void forget_tokens(const struct microagent_session *session)
 {
 	const char *of = json_text(session->record, "base", NULL);
@@ -127,7 +127,8 @@ int session_end_marked(struct microagent_session *session, struct error *err)
 
 /* --- marked ----------------------------------------------------------------------------------- */
 
-/* Ends the session. Returns 1 if another process is ending it. */
+/* Ends the session under a mark. Returns 0, or -1 with an error, or 1 if another process is ending
+ * the session. */
 static int end_in(const struct state_dir *dir, struct microagent_session *session,
 		  struct error *err)
 {
@@ -140,9 +141,9 @@ static int end_in(const struct state_dir *dir, struct microagent_session *sessio
 	mark = unfinished_mark(dir, name, &why);
 	if (mark < 0 && why.code == ERR_CONFLICT)
 		return 1;
-	/* A disk without room for a mark does not stop the end of the session. */
+	/* If there is no room on the disk for a mark, the session is ended without a mark. */
 	status = session_end_marked(session, err);
-	/* With its mark a session counts as half destroyed, so it is not done yet. */
+	/* A session with a mark counts as half destroyed, so a mark that stays is an error. */
 	if (mark >= 0 && unfinished_unmark(dir, name, status < 0 ? NULL : err) < 0)
 		return -1;
 	return status;
@@ -157,7 +158,7 @@ static int end_session(struct microagent_session *session, struct error *err)
 	if (state_dir_open(session->agent->state_path, false, &dir, &why) < 0) {
 		if (why.code != ERR_NOT_FOUND)
 			return error_copy(err, &why);
-		/* The directory may have been removed by hand, with all of the sessions. */
+		/* The directory of all sessions may have been removed by hand. */
 		forget_tokens(session);
 		return 0;
 	}
@@ -167,7 +168,8 @@ static int end_session(struct microagent_session *session, struct error *err)
 }
 
 /* Moves the session's token to ending/, so that nobody can claim a session that is being destroyed.
- * Fails if another process has just claimed the session: it belongs to that process then. */
+ * Fails if another process has just claimed the session, because the session then belongs to that
+ * process. */
 static int end_token(const struct microagent_session *session, struct error *err)
 {
 	const char *base = json_text(session->record, "base", NULL);
@@ -207,7 +209,8 @@ int microagent_session_destroy(struct microagent_session *session, struct error 
 
 /* --- by its name ------------------------------------------------------------------------------ */
 
-/* Returns whether the session's directory is gone, and an earlier call did not finish. */
+/* Returns whether an earlier call has begun to destroy the session and has not finished. The
+ * session's directory is gone. */
 static bool broke_off(const struct microagent_session *session)
 {
 	char mark[SESSION_MARK_ROOM], path[sizeof(mark) + 24];

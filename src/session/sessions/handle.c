@@ -57,7 +57,8 @@ void microagent_session_close(struct microagent_session *session)
 	if (!session)
 		return;
 	microagent_guest_close(session->guest);
-	/* The session's mark stays, and the next sweep removes the session. */
+	/* An owned session without a machine ends with its handle: its mark stays, and the next
+	 * sweep removes the session. */
 	if (session->mark >= 0 && session_waits_owned(session))
 		close(steal_fd(&session->mark));
 	session_made(session);
@@ -114,7 +115,7 @@ struct microagent_session *session_handle(const struct microagent *agent, const 
 	return session;
 }
 
-/* The descriptor belongs to the caller, and is lent only for the making. */
+/* Borrows the descriptor from the caller for the time of the making. */
 void session_cancel_by(struct microagent_session *session, int fd)
 {
 	session->agent->cancel = fd > 0 ? fd : -1;
@@ -133,8 +134,8 @@ void session_made(struct microagent_session *session)
 	if (session->mark < 0 || !session->agent)
 		return;
 	session_cancel_by(session, -1);
-	/* Before this point the session's supervisor would have ended it with us. From here on
-	 * until the marks are removed, the next sweep does. */
+	/* Until this call, the supervisor would end the session if this process died. From here
+	 * until the marks are removed, the next sweep would end the session. */
 	if (!session->owned)
 		lifeline_let_go(&session->lifeline);
 	if (state_dir_open(session->agent->state_path, false, &dir, NULL) == 0) {
@@ -200,9 +201,9 @@ int session_read_record(struct microagent_session *session, struct error *err)
 	return status;
 }
 
-/* Refuses an unfinished session: the next sweep removes it, so nobody may work in it. living: the
- * caller only looks at a running machine, cuts it off or ends it. The guest must not be able to
- * delay this, so such a session is let through. */
+/* Refuses an unfinished session, which the next sweep removes. If `living` is set, a session whose
+ * machine runs is let through. With `living`, the caller only looks at the machine, cuts it off or
+ * ends it, and the guest must not be able to delay this. */
 static int refuse_unfinished(const struct microagent_session *session,
 			     const struct open_workspace *existing, bool living, struct error *err)
 {

@@ -32,7 +32,7 @@ static int put_timing(json_t *timings, const char *key, double ms, struct error 
 	return ms > 0 ? json_put(timings, key, json_real(ms), err) : 0;
 }
 
-/* Puts how the session began. For a session that has not run yet there is nothing to put. */
+/* Adds to out how the session began. Adds nothing for a session that has not run yet. */
 static int put_boot(const struct microagent_session *session, json_t *out, struct error *err)
 {
 	struct open_workspace existing = {0};
@@ -67,8 +67,8 @@ json_t *microagent_session_describe(const struct microagent_session *session, st
 	return steal_ptr(&out);
 }
 
-/* Returns whether the machine boots with its directories. Other machines are given the directories
- * only when they run, so a running one may lack directories of the session's record. */
+/* Returns whether the machine boots with its directories. Another machine is given its directories
+ * only when it runs, so it may lack directories of the session's record while it runs. */
 static bool boots_with_shares(const struct workspace *ws)
 {
 	json_auto_t *prepared = workspace_read(ws, "workspace.json", NULL);
@@ -76,7 +76,8 @@ static bool boots_with_shares(const struct workspace *ws)
 	return json_object_get(json_object_get(prepared, "config"), "shares") != NULL;
 }
 
-/* Adds what the record of the run says: how the run began, and the shares that were given since. */
+/* Adds what runtime.json says about the run: how it began, and the shares that the machine was
+ * given since. */
 static int add_run(const struct workspace *ws, json_t *entry, struct error *err)
 {
 	const char *state = json_text(entry, "state", NULL);
@@ -99,8 +100,8 @@ static int add_run(const struct workspace *ws, json_t *entry, struct error *err)
 	return 0;
 }
 
-/* Returns whether the session waits in the pool that it was made for, or is being made for the
- * pool. */
+/* Returns whether the session waits in the pool for which it was made, or is still being made for
+ * this pool. */
 static bool is_pooled(const char *state, const char *id, const json_t *record,
 		      enum unfinished_state making)
 {
@@ -115,7 +116,8 @@ static bool is_pooled(const char *state, const char *id, const json_t *record,
 		 (pool_has(&pool, POOL_READY, name) || pool_has(&pool, POOL_ENDING, name))));
 }
 
-/* Describes a session being made. Its state and its missing files mean little. */
+/* Says in entry that the session is being made, or that its making was interrupted. Removes the
+ * error from entry, because a session in the making may lack files. */
 static int tell_making(enum unfinished_state making, json_t *entry, struct error *err)
 {
 	if (making == UNFINISHED_NOT)
@@ -128,7 +130,7 @@ static int tell_making(enum unfinished_state making, json_t *entry, struct error
 	return json_put_string(entry, "reason", error_reason_name(REASON_SESSION_UNFINISHED), err);
 }
 
-/* Describes a session whose destruction has begun, and is going on or not. */
+/* Says in entry that the session is being destroyed, or that its destruction was interrupted. */
 static int tell_ending(const struct state_dir *dir, const char *name, json_t *entry,
 		       struct error *err)
 {
@@ -151,8 +153,8 @@ static int tell_ending(const struct state_dir *dir, const char *name, json_t *en
 					 err);
 }
 
-/* Adds the session's record. A damaged record gives an entry that says so, like a damaged
- * workspace. */
+/* Adds the session's record to entry. If the record is damaged, entry gets an error, like the entry
+ * of a damaged workspace. */
 static int add_session_record(const char *state, const struct state_dir *dir, const char *id,
 			      json_t *entry, struct error *err)
 {
@@ -182,8 +184,8 @@ static int add_session_record(const char *state, const struct state_dir *dir, co
 	return json_put(entry, "error", json_string_lossy(why.msg, strlen(why.msg)), err);
 }
 
-/* Adds a session: the part of a workspace's description that sessions have. Foreign workspaces are
- * skipped. */
+/* Adds a session to list, with those members of the workspace's description that sessions have.
+ * Skips a workspace that is not a session. */
 static int add_session(const char *state, const struct state_dir *dir, const json_t *workspace,
 		       json_t *list, struct error *err)
 {
@@ -210,7 +212,8 @@ static int add_session(const char *state, const struct state_dir *dir, const jso
 	return json_array_append(list, entry) == 0 ? 0 : error_errno(err, ENOMEM, "sessions");
 }
 
-/* Adds the sessions whose directories have lost their names already. */
+/* Adds the sessions that are being destroyed and whose directories have already lost their
+ * names. */
 static int add_nameless(const struct state_dir *dir, json_t *list, struct error *err)
 {
 	int marks = openat(dir->fd, ".locks/.making", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -246,7 +249,7 @@ static int list_sessions(const char *state, struct microagent *sessions, json_t 
 
 	if (!answer)
 		return -1;
-	/* The directory may have been removed by hand, with all of the sessions. */
+	/* The directory of all sessions may have been removed by hand. */
 	if (state_dir_open(sessions->state_path, false, &dir, &why) < 0)
 		return why.code == ERR_NOT_FOUND ? 0 : error_copy(err, &why);
 	json_array_foreach(json_object_get(answer, "workspaces"), i, workspace)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Names of sessions. */
+/* The making and checking of sessions' names. */
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
@@ -10,7 +10,8 @@
 #include "base/platform/system.h"
 #include "session/sessions/session.h"
 
-/* The patterns of names: 0 stands for a digit, # for a lower-case hexadecimal digit. */
+/* The patterns of names. In a pattern, 0 stands for a digit, and # for a lower-case hexadecimal
+ * digit. */
 static const char session_pattern[] = "session-0000-00-00T00-00-00Z-####";
 /* The name of a sandbox of microagent-oci, which is no session but has an audit log too. */
 static const char sandbox_pattern[] = "sandbox-0000-00-00T00-00-00Z-########";

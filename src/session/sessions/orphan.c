@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Records of sessions that are not whole: what was found, and what was done about it. The session's
- * audit log gets a line if the log exists and can still be written. The security log always gets
- * one. */
+ * audit log gets a line if the log exists and can still be written. The security log always gets a
+ * line. */
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -20,8 +20,9 @@ static const char *const action_names[] = {[ORPHAN_REMOVED] = SECURITY_ACTION_RE
 					   [ORPHAN_ADOPTED] = "adopted",
 					   [ORPHAN_LEFT] = "left"};
 
-/* Writes a line to the session's own log, and so also to the security log. The only writer of the
- * log is the live supervisor, or the holder of the command lock if there is none. */
+/* Writes a line to the session's audit log, and thus to the security log. Returns false if the
+ * audit log does not exist or cannot be written now. The log has a single writer: the live
+ * supervisor, or the holder of the command lock if there is no live supervisor. */
 static bool note_in_bundle(const struct microagent *agent, const char *name,
 			   const struct audit_event *event)
 {
@@ -48,7 +49,7 @@ void orphan_tell(const struct microagent *agent, const char *name, enum orphan_k
 			  action_names[action], "why", json_string_lossy(why, strlen(why)));
 	const struct audit_event event = {AUDIT_WARNING, "session", SECURITY_ORPHANED, data, 0};
 
-	/* A disk without room does not stop a removal. */
+	/* An error is ignored, because a full disk must not prevent a removal. */
 	if (data && !note_in_bundle(agent, name, &event))
 		(void)security_log_note(agent->state_path, name, &event, NULL);
 }

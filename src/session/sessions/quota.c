@@ -47,9 +47,11 @@ int session_quota_of(const struct base *base, const struct microagent_session_sp
 /* --- told ------------------------------------------------------------------------------------ */
 
 /*
- * Finds how much the disk has grown. Nobody else may open the disk of a running session, and its
- * audit log names everybody who does. A layer shares nothing, so its size is seen without opening
- * it. For a reflink only the live supervisor knows. Returns false if it is not known.
+ * Finds how many bytes the disk has grown. Returns false if the growth is not known. The disk of a
+ * running session may not be opened here, because the session's audit log names each process that
+ * opens the disk. A layer shares no bytes with the base, so its growth is its size, which is known
+ * without opening it. The growth of another disk is known only to the live supervisor while the
+ * session runs.
  */
 static bool find_grown(const struct workspace *ws, const json_t *record, uint64_t *bytes)
 {
@@ -88,7 +90,7 @@ int session_quota_told(const struct workspace *ws, const json_t *record, json_t 
 
 /* --- set ------------------------------------------------------------------------------------- */
 
-/* Records the quota while nothing of the session lives and nothing can start. */
+/* Records the quota. No process of the session lives, and the caller's lock prevents a start. */
 static int record_quota(const struct workspace *ws, int64_t bytes, json_t **answer,
 			struct error *err)
 {
@@ -118,8 +120,8 @@ static int record_quota(const struct workspace *ws, int64_t bytes, json_t **answ
 
 #define ATTEMPTS 8
 
-/* Asks the live supervisor of a running session; otherwise records the quota under the command
- * lock, with which nothing starts. */
+/* Asks the live supervisor to set the quota. If no live supervisor runs, records the quota under
+ * the command lock, which prevents a start. */
 static int set_in(const struct open_workspace *existing, int64_t bytes, json_t **answer,
 		  struct error *err)
 {
@@ -128,7 +130,7 @@ static int set_in(const struct open_workspace *existing, int64_t bytes, json_t *
 	json_auto_t *request =
 		json_pack("{s:s, s:I}", "command", "disk-quota", "bytes", (json_int_t)bytes);
 	struct error why = {0};
-	/* With this lock nobody else records anything in session.json meanwhile. */
+	/* This lock keeps other processes from changing session.json meanwhile. */
 	autoclose int change = record_change_lock(&existing->ws, deadline, err);
 
 	if (change < 0)
@@ -148,7 +150,8 @@ static int set_in(const struct open_workspace *existing, int64_t bytes, json_t *
 			return -1;
 		if (!lease_is_held(&existing->ws))
 			return record_quota(&existing->ws, bytes, answer, err);
-		/* The session has been started meanwhile, or has not quite ended. */
+		/* The live supervisor is not reached, although the lease is held: the session has
+		 * been started meanwhile, or has not quite ended. */
 		error_set(&why, ERR_CONFLICT, "it is ending or not yet running");
 	}
 	return error_copy(err, &why);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Reading session.json. A record that lacks a member that every session has is damaged. */
+/* Reading session.json. A record is damaged if it lacks a member that every session has. */
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -42,7 +42,8 @@ json_t *session_record_read(const struct workspace *ws, struct error *err)
 	int64_t quota = 0;
 
 	if (!record) {
-		/* The error is that of a damaged record, so that the session can be destroyed. */
+		/* The error becomes that of a damaged record, because a session with a damaged
+		 * record can be destroyed. */
 		if (why.code == ERR_CONFLICT)
 			why.code = ERR_IO;
 		error_copy(err, &why);

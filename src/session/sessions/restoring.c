@@ -15,8 +15,8 @@
 #include "channel/lifeline.h"
 #include "session/sessions/session.h"
 
-/* Returns what the spec asks for that no saved machine, and so no restored session, can have.
- * Returns NULL if it asks for no such thing. */
+/* Returns a text about the first property in the spec that no saved machine, and so no restored
+ * session, can have. Returns NULL if the spec has no such property. */
 static const char *asked_beyond(const struct microagent *agent,
 				const struct microagent_session_spec *spec)
 {
@@ -112,7 +112,8 @@ int session_start_with(struct microagent_session *session, const char *const *op
 		all[count] = options[count];
 		count++;
 	}
-	/* A session that exists already continues without the process that starts it. */
+	/* A session that exists already is not ended when the process that starts it ends, unless
+	 * this process owns the session. */
 	if (session->mark < 0 && !session->owned)
 		return workspace_start_with_options(session->agent, all, session->id, err);
 	if (lifeline_open(&line, &far_end, err) < 0)
@@ -130,9 +131,10 @@ int session_start_with(struct microagent_session *session, const char *const *op
 	return 0;
 }
 
-/* The supervisor notices whether the session was started before. A session with directories is
- * given them when it runs, and a member of a pool may be given them when it is claimed. A machine
- * that shares its memory with its siblings cannot be given any. */
+/* Starts the session, with its template if it has one. The supervisor notices whether the session
+ * was started before. A session with directories is given them when it runs, and a member of a pool
+ * may be given some when it is claimed. So the machines of both need memory of their own: a machine
+ * that shares its memory with its siblings cannot be given a directory. */
 int session_start(struct microagent_session *session, struct error *err)
 {
 	bool shares = json_object_get(session->record, "shares") ||

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Making a session: cloning and booting it. Its end is in destroy.c. */
+/* Making a session: cloning and booting it. The end of a session is in destroy.c. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,8 +21,8 @@ static double ms_since(uint64_t began_ns)
 
 #define NAME_ATTEMPTS 8
 
-/* Returns whether an archive has the name. The clock may have been set back to a second in which
- * other sessions were made. */
+/* Returns whether an archive has the name. This is possible if the clock was set back to a second
+ * in which other sessions were made. */
 static bool is_name_archived(const struct microagent_session *session, const char *name)
 {
 	autofree char *state = state_of_sessions(session->agent, NULL);
@@ -32,8 +32,8 @@ static bool is_name_archived(const struct microagent_session *session, const cha
 	return path && access(path, F_OK) == 0;
 }
 
-/* Two processes may draw the same four digits in one second. One of them gets the name, and the
- * other draws again. */
+/* Draws another name if a name is taken: two processes may draw the same four digits in one second,
+ * and only one of them gets the name. */
 int session_draw_name(struct microagent_session *session, session_named_fn *fn, void *data,
 		      struct error *err)
 {
@@ -154,7 +154,8 @@ static int open_base_of(struct microagent *agent, const struct microagent_sessio
 	return 0;
 }
 
-/* Before there is a machine, only hashing the base may take long. */
+/* spec->cancel also ends the hashing of the base, which is the only step that may take long before
+ * there is a machine. */
 int session_make_with(struct microagent *agent, const struct microagent_session_spec *spec,
 		      session_maker *fn, struct microagent_session **out, struct error *err)
 {
@@ -170,7 +171,8 @@ int session_make_with(struct microagent *agent, const struct microagent_session_
 		session_cancel_by(*out, -1);
 	else if (status == 0)
 		session_made(*out);
-	/* The session's lifetime began when it was ready. */
+	/* The end of the session is read anew, because the session's lifetime began when the
+	 * session was ready. */
 	if (status == 0 && spec->lifetime_seconds)
 		(void)session_read_record(*out, NULL);
 	digest_cancel_by(before);
@@ -208,15 +210,16 @@ int microagent_session_boot(struct microagent_session *session, struct error *er
 		status = session_start(session, err);
 	if (status == 0) {
 		status = microagent_session_share_again(session, err);
-		/* Anything that a command writes there would be lost. A quarantine that came first
-		 * is kept. */
+		/* The machine is ended, because files that a command writes in the place of a
+		 * missing share would be lost. If the session was put into quarantine before, it is
+		 * kept. */
 		if (status < 0)
 			(void)microagent_kill(session->agent, session->id, NULL, NULL);
 	}
 	if (status == 0) {
 		session->boot_ms = ms_since(began);
-		/* A member of a pool counts as made only when the pool has it: a filler that is
-		 * killed before that takes the machine along. */
+		/* A member of a pool counts as made only when it is in the pool. If the filler is
+		 * killed before that, the member's machine ends with the filler. */
 		if (strcmp(json_text(session->record, "source", ""), SESSION_POOL) != 0)
 			session_made(session);
 	}

@@ -19,7 +19,7 @@
 #include "store/share/pass.h"
 #include "store/share/rules.h"
 
-#define TAG "workspace" /* tag of the first; the next ones have a number */
+#define TAG "workspace" /* the tag of the first share; the tags of other shares add a number */
 #define TAG_ROOM 32
 #define MOUNTPOINT "/workspace"
 
@@ -64,7 +64,7 @@ static int append_share(json_t *shares, json_t *share, struct error *err)
 	return json_array_append_new(shares, share) == 0 ? 0 : error_errno(err, ENOMEM, "share");
 }
 
-/* Returns an array with the one share, or an empty array. */
+/* Returns an array with the one share if count is 1, or an empty array if count is 0. */
 static json_t *shares_json(const struct microagent_session_share *wanted, size_t count,
 			   struct error *err)
 {
@@ -182,7 +182,8 @@ static struct share_wish wish_of(const struct open_workspace *existing, const js
 	};
 }
 
-/* Gives a pass for the shares. The live supervisor can open nothing outside of its workspace. */
+/* Makes a pass for the shares, since the live supervisor can open nothing outside of its workspace.
+ * Returns a descriptor of the pass. */
 static int give_pass(const struct open_workspace *existing, const json_t *shares, struct error *err)
 {
 	size_t count = json_array_size(shares);
@@ -200,8 +201,8 @@ static int give_pass(const struct open_workspace *existing, const json_t *shares
 	return share_pass_give(&existing->ws, rows, count, err);
 }
 
-/* Makes the request. A live supervisor of an earlier version knows only "share", of one directory.
- */
+/* Makes the request. A live supervisor of an earlier version knows only the member "share", which
+ * is a single directory. */
 static json_t *share_request(const json_t *shares)
 {
 	json_t *first = json_array_get(shares, 0);
@@ -213,8 +214,9 @@ static json_t *share_request(const json_t *shares)
 static int ask_shares(const struct open_workspace *existing, const json_t *shares,
 		      struct error *err)
 {
-	/* The time covers, for each share, the cell of the companion that serves it and QEMU's
-	 * answers; and then the guest's mounts, and taking everything back. */
+	/* For each share, the time covers the cell of the companion that serves the share, and
+	 * QEMU's answers. After that, it covers the guest's mounts, and the removal of all shares
+	 * if one fails. */
 	uint64_t each = 2 * limit_get(LIMIT_CELL_MS) + 4 * limit_get(LIMIT_QMP_MS);
 	uint64_t wait = limit_get(LIMIT_CONTROL_REQUEST_MS) + json_array_size(shares) * each +
 			2 * limit_get(LIMIT_SHARE_MS);
@@ -225,7 +227,8 @@ static int ask_shares(const struct open_workspace *existing, const json_t *share
 		return error_errno(err, ENOMEM, "share");
 	autopass int pass = give_pass(existing, shares, err);
 	if (pass < 0) {
-		/* The error that nobody is there comes first. */
+		/* If no live supervisor is there, this error is more important than the error of
+		 * the pass. */
 		autoclose int there = sock_connect_at(existing->ws.fd, CONTROL_SOCK_NAME, &absent);
 
 		return there < 0 ? error_copy(err, &absent) : -1;
@@ -259,8 +262,8 @@ static int share_in(const struct microagent_session *session, const json_t *shar
 
 /* --- recorded, for the next machines of the session ------------------------------------------ */
 
-/* Writes the shares into the record. The lock keeps out a command that makes the live supervisor
- * record another quota. */
+/* Writes the shares into the record. The lock keeps out another command that changes the quota in
+ * the record through the live supervisor. */
 static int write_shares(const struct workspace *ws, json_t *told, struct error *err)
 {
 	autoclose int lock = record_change_lock(ws, limit_deadline(LIMIT_COMMAND_LOCK_MS), err);
@@ -268,7 +271,8 @@ static int write_shares(const struct workspace *ws, json_t *told, struct error *
 
 	if (!record || json_put(record, "shares", json_incref(told), err) < 0)
 		return -1;
-	/* The record was synced to the disk when the machine was started, and is synced again. */
+	/* The record was synced to the disk when the machine was started, so its new contents are
+	 * synced too. */
 	return workspace_write_accepted(ws, SESSION_RECORD, record, STORE_SYNC, err);
 }
 
@@ -385,13 +389,14 @@ int session_share_claimed(struct microagent_session *session,
 
 	if (!shares || give_shares(session, shares, NULL, err) < 0)
 		return -1;
-	return session_read_record(session, err); /* nobody else has the handle yet */
+	return session_read_record(session, err); /* no other thread has the handle yet */
 }
 
 /* --- given again ----------------------------------------------------------------------------- */
 
-/* Finds the shares that the machine is given when it runs. *shares has them in the form of a
- * config, as a new reference; NULL: the session has none, or boots with them. */
+/* Finds the shares that the machine must be given while it runs. Sets *shares to a new array of
+ * these shares in the form of a config. Leaves *shares unchanged if the session has no shares, or
+ * boots with them. */
 static int shares_to_give(const struct open_workspace *existing, json_t **shares, struct error *err)
 {
 	json_auto_t *record = session_record_read(&existing->ws, err);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Removes sessions that were in the making or being destroyed when their processes died, before the
- * next session is made. */
+/* The sweep, which runs before a session is made. It removes sessions that were being made or
+ * destroyed when their processes died, and sessions whose ends have come. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -20,7 +20,7 @@
 
 struct sweep {
 	const struct microagent *agent;
-	json_t *removed, *left; /* NULL: the caller does not need the list */
+	json_t *removed, *left; /* lists for the caller; NULL: the caller does not need this list */
 };
 
 static void note_swept(json_t *list, const char *name, const char *why)
@@ -30,9 +30,9 @@ static void note_swept(json_t *list, const char *name, const char *why)
 						      json_string_lossy(why, strlen(why))));
 }
 
-/* Returns whether the mark was told of already, and notes in the mark that it is told now. Each
- * sweep finds a session that cannot be removed, and only the first one tells of it: the mark is not
- * empty afterwards. */
+/* Returns whether an earlier sweep has reported the mark, and notes in the mark that it is reported
+ * now: the mark is then not empty. Each sweep finds a session that cannot be removed, but only the
+ * first sweep reports the session. */
 static bool mark_is_told(const struct state_dir *dir, const char *mark)
 {
 	autofree char *path = NULL;
@@ -49,8 +49,8 @@ static bool mark_is_told(const struct state_dir *dir, const char *mark)
 	return st.st_size > 0 || write(fd, "!", 1) < 0;
 }
 
-/* Returns whether the session is a waiting member of a pool: one that its filler has added, or
- * whose claimer died before the claim. Returns -1 if this cannot be told. */
+/* Returns 1 if the session is a waiting member of a pool: its filler has added it, or its claimer
+ * died before the claim. Returns 0 if it is not, or -1 if this cannot be found out. */
 static int is_ready(const struct microagent *agent, const char *name, struct error *err)
 {
 	json_auto_t *bases = pool_bases(agent->state_path, err);
@@ -72,8 +72,8 @@ static int is_ready(const struct microagent *agent, const char *name, struct err
 	return bases ? 0 : -1;
 }
 
-/* Returns whether the bundle has the file; -1 if this cannot be told, so that nothing is done about
- * it. */
+/* Returns 1 if the bundle has the file, 0 if it has not, or -1 if this cannot be found out. With
+ * -1, the caller leaves the bundle alone. */
 static int bundle_has(const struct state_dir *dir, const char *id, const char *file,
 		      struct error *err)
 {
@@ -82,7 +82,7 @@ static int bundle_has(const struct state_dir *dir, const char *id, const char *f
 
 	if (fd >= 0 && fstatat(fd, file, &st, AT_SYMLINK_NOFOLLOW) == 0)
 		return 1;
-	/* A maker never leaves a link or a file there. */
+	/* A maker never leaves a link or a file in the place of a bundle. */
 	if (errno == ENOENT || errno == ENOTDIR || errno == ELOOP)
 		return 0;
 	return error_errno(err, errno, "%s/%s/%s", dir->path, id, file);
@@ -90,8 +90,8 @@ static int bundle_has(const struct state_dir *dir, const char *id, const char *f
 
 /* --- in the making ---------------------------------------------------------------------------- */
 
-/* Removes a session without a record: a directory and perhaps a disk, or something that somebody
- * else has put there. */
+/* Removes a session without a record, which is a directory and perhaps a disk. A file of that name
+ * that microagent did not make is left alone. */
 static int remove_bare(const struct sweep *sweep, const struct state_dir *dir, const char *id,
 		       const char *name, struct error *err)
 {
@@ -137,10 +137,10 @@ static int keep_ready(const struct sweep *sweep, const struct state_dir *dir, co
 	return 0;
 }
 
-/* Removes a session of a dead maker. A mark may also belong to a maker that found its name taken by
- * something else, or to a claimer that found the session taken. Then the directory has no mark, and
- * is left alone. Returns 1 if another process is destroying the session just now. That process may
- * fail, so the mark stays. */
+/* Removes a session whose maker has died. A mark may also be left by a maker that found its name
+ * taken by another file, or by a claimer that found the session taken. In these cases the directory
+ * itself has no mark, and is left alone. Returns 1 if another process is destroying the session
+ * just now. The caller keeps the mark then, because that process may fail. */
 static int remove_made(const struct sweep *sweep, const struct state_dir *dir, const char *id,
 		       const char *name, struct error *err)
 {
@@ -177,7 +177,7 @@ static int remove_made(const struct sweep *sweep, const struct state_dir *dir, c
 
 /* --- being destroyed -------------------------------------------------------------------------- */
 
-/* Ends a session whose mark this process has. */
+/* Finishes the end of a session whose mark this process has locked. */
 static int end_marked(const struct sweep *sweep, const struct state_dir *dir, const char *mark,
 		      const char *name, struct error *err)
 {
@@ -206,7 +206,8 @@ static int end_marked(const struct sweep *sweep, const struct state_dir *dir, co
 	return 0;
 }
 
-/* Notes a session that was removed by a delete without a mark. */
+/* Notes a session whose deletion was interrupted and left no mark. why says why the rest of the
+ * session could not be removed; NULL: it was removed. */
 static void tell_removed(const char *id, const struct error *why, void *data)
 {
 	const struct sweep *sweep = data;
@@ -262,11 +263,11 @@ static void sweep_over(const struct sweep *sweep, const char *name, const char *
 			   status < 0 ? failed.msg : why);
 }
 
-/* Sweeps the sessions whose ends have come, if there may be any. For a caller that wants the lists,
- * all sessions are checked. */
+/* Sweeps the sessions whose ends have come. Checks no session if no end can have come yet, unless
+ * the caller wants the lists. */
 static void sweep_all_over(const struct sweep *sweep, const struct state_dir *dir)
 {
-	json_auto_t *ids = NULL, *found = NULL; /* found: {name: why} */
+	json_auto_t *ids = NULL, *found = NULL; /* found has the reason for each session's name */
 	char text[TERM_TEXT], parsed[SESSION_NAME_ROOM];
 	int64_t next = INT64_MAX;
 	const char *name;
@@ -279,8 +280,8 @@ static void sweep_all_over(const struct sweep *sweep, const struct state_dir *di
 	ends = session_ends_begin(dir);
 	ids = state_dir_list(dir, NULL);
 	found = json_object();
-	/* The live supervisor of such a session was killed before the session's end, or does not
-	 * run. */
+	/* A live supervisor applies the end of its session itself. So a session that is found here
+	 * has no live supervisor, or its live supervisor was killed before the end. */
 	json_array_foreach(ids, i, id)
 	{
 		if (session_name_of_id(json_string_value(id), parsed) &&

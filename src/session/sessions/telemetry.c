@@ -23,8 +23,8 @@ static int open_telemetry_below(const struct microagent *agent, const char *plac
 	return *fd >= 0 || errno == ENOENT ? 0 : error_errno(err, errno, "%s", path);
 }
 
-/* Opens the file. A destroyed session is in the archive before its directory is removed, so the
- * archive is checked last. */
+/* Opens the session's telemetry. *fd is -1 if there is none. A destroyed session is in the archive
+ * before its directory is removed, so the archive is checked last. */
 int session_telemetry_open(const struct microagent *agent, const char *name, int *fd,
 			   struct error *err)
 {
@@ -54,7 +54,7 @@ int microagent_audit_telemetry(struct microagent *agent, const char *word,
 	if (session_audited_parse(word, name, err) < 0 ||
 	    session_telemetry_open(agent, name, &fd, err) < 0)
 		return -1;
-	/* There is no file until the guest tells something. */
+	/* The file does not exist until the guest's first report. */
 	if (fd < 0 && is_below(agent, SESSIONS_DIR, name, BUNDLE_SUFFIX))
 		return error_set(
 			err, ERR_NOT_FOUND,

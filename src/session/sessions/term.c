@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The end that a session was given: the check whether it has come, and how a member of a pool gets
- * one. */
+/* The end of a session: the check whether the end has come, and how a member of a pool is given an
+ * end. */
 #include "store/term.h"
 
 #include <errno.h>
@@ -24,8 +24,9 @@ static int64_t look_again(const struct term *term)
 	return term->idle_s || term->ends_ns < soon ? soon : term->ends_ns;
 }
 
-/* Returns whether the lifetime has been over for a minute. The live supervisor destroys its session
- * at the end of the lifetime. If the session still exists by now, the supervisor does not do so. */
+/* Returns whether the lifetime ended more than LIMIT_SESSION_ENDS_MS ago. The live supervisor
+ * destroys its session at the end of the lifetime. If the session still exists now, its live
+ * supervisor has failed to do so. */
 static bool is_long_over(const struct term *term)
 {
 	const int64_t late = (int64_t)limit_get(LIMIT_SESSION_ENDS_MS) * (int64_t)NS_PER_MS;
@@ -78,8 +79,8 @@ int session_refuse_over(const struct microagent *agent, struct microagent_sessio
 
 /* --- told ------------------------------------------------------------------------------------ */
 
-/* Returns whether the machine's own supervisor ends the session now. It does not end a session in
- * quarantine. */
+/* Returns whether the live supervisor ends the session now. A live supervisor does not end a
+ * session in quarantine. */
 static bool is_expiring(const struct workspace *ws, struct term *term)
 {
 	json_auto_t *event = NULL;

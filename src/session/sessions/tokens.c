@@ -118,8 +118,8 @@ void pool_forget_gone(const struct pool *pool)
 	}
 }
 
-/* Once the last token is gone, nobody needs the other files: the lock, the log, and a record that
- * was being written. */
+/* Removes the directory of a pool without tokens. The lock, the log, and a record that was being
+ * written are removed too, because they are not needed after the last token. */
 void pool_tidy(const struct pool *pool)
 {
 	static const char *const parts[] = {POOL_ENDING, POOL_READY, POOL_CLAIMED};
@@ -131,8 +131,8 @@ void pool_tidy(const struct pool *pool)
 	for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
 		if (unlinkat(pool->dir.fd, parts[i], AT_REMOVEDIR) < 0 && errno != ENOENT)
 			return;
-	/* The directory is removed by a descriptor of the directory above, and only if it still has
-	 * its name there. */
+	/* The directory is removed through a descriptor of its parent directory, and only if it
+	 * still has its name there. */
 	root = openat(pool->dir.fd, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (root >= 0 && fd_has_name(pool->dir.fd, root, pool->base))
 		(void)path_remove_tree_at(root, pool->base, NULL);

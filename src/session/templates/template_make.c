@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Making a template. A machine of the base is started, like those of the base's sessions, but one
- * that can be saved. It runs in the foreground, so that it ends with the maker of the template.
- * Commands are run in it and it is saved. The saved files are sealed, tried, and given their name.
- * Below <bundle>/.warming there is meanwhile
+ * Making a template. A machine of the base is started like the machine of a session, but in a way
+ * that allows to save it. The machine runs in the foreground, so that it ends with the maker of the
+ * template. Commands are run in the machine, and the machine is saved. The saved files are sealed,
+ * tried, and given their name. Meanwhile <bundle>/.warming contains
  *
  *   work/state/  a state directory with one workspace
- *   template/    the template to be
- *   trial.qcow2  the disk of a machine that was restored from it
- *   before/      the template that it replaces
+ *   template/    the new template
+ *   trial.qcow2  the disk of a machine that was restored from the new template
+ *   before/      the template that the new one replaces
  *
- * and nothing of it is left at the end, whether it succeeded or failed.
+ * and .warming is removed at the end, whether the making succeeded or failed.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -35,7 +35,7 @@
 #include "session/templates/template_warming.h"
 
 #define BEFORE "before"
-/* What the supervisor leaves in the workspace. */
+/* The files of the saved machine that the supervisor leaves in the workspace. */
 #define SAVED_RAM "template.ram"
 #define SAVED_STATE "template.state"
 
@@ -51,7 +51,8 @@ static int copy_empty_layer(const struct warming *w, struct error *err)
 	return clone_with_digest(from, w->to, TEMPLATE_DISK, NULL, err);
 }
 
-/* Returns a machine like that of a session which is restored from the template. */
+/* Returns the properties of the machine to save. They are those of a session that is restored from
+ * the template. */
 static struct microagent_machine saved_machine(const struct warming *w)
 {
 	const struct microagent_machine asked = {.accelerator = w->spec->machine.accelerator,
@@ -150,7 +151,7 @@ static void command_text(const char *const *words, char out[COMMAND_SHOWN])
 		*c = *c == '\n' ? ' ' : *c;
 }
 
-/* Checks a warm-up command. A command that fails is no warm-up. */
+/* Checks the result of a warm-up command. A template is made only if all commands succeed. */
 static int judge_warm(const struct warming *w, const char *command,
 		      const struct microagent_result *result, struct error *err)
 {
@@ -205,8 +206,8 @@ static int warm_up(struct warming *w, struct error *err)
 
 static int ask_save(struct warming *w, const struct workspace *ws, struct error *err)
 {
-	/* The time is for the guest to come to rest, then for writing its devices, then its memory.
-	 */
+	/* The wait has time for three steps: the guest comes to rest, its devices are written, and
+	 * its memory is written. */
 	uint64_t wait = limit_get(LIMIT_CONTROL_REQUEST_MS) + 3 * limit_get(LIMIT_SAVE_MS);
 	json_auto_t *request = json_pack("{s:s}", "command", "save");
 	json_auto_t *answer = NULL;
@@ -222,7 +223,8 @@ static int ask_save(struct warming *w, const struct workspace *ws, struct error 
 	return 0;
 }
 
-/* Saves the machine. The machine has stopped for good afterwards, and is ended. */
+/* Saves the machine, ends it, and moves the saved files into the template. A machine that was saved
+ * never runs on. */
 static int save(struct warming *w, struct error *err)
 {
 	auto_existing struct open_workspace existing = {0};
@@ -242,7 +244,7 @@ static int save(struct warming *w, struct error *err)
 
 /* --- sealed ---------------------------------------------------------------------------------- */
 
-/* Seals a part, and returns {sha256, bytes}. */
+/* Seals a file of the template, and returns {sha256, bytes} for the file. */
 static json_t *seal_part(const struct warming *w, const char *file, struct error *err)
 {
 	char digest[DIGEST_TEXT];
@@ -313,7 +315,8 @@ static void remember_parts(const struct warming *w, const json_t *record)
 		base_remember_sealed(
 			w->to, rows[i].file,
 			json_text(json_object_get(record, rows[i].key), "sha256", NULL));
-	/* A session records the template by this digest. */
+	/* The digest of the record is remembered too, because a session records its template by
+	 * this digest. */
 	if (base_seal_file(w->to, TEMPLATE_RECORD, &st, digest, NULL) == 0)
 		base_remember_sealed(w->to, TEMPLATE_RECORD, digest);
 }
@@ -332,8 +335,8 @@ static int seal_template(const struct warming *w, struct error *err)
 	return 0;
 }
 
-/* Publishes the template. A process that is killed in between leaves the base without a template,
- * which only costs time. */
+/* Publishes the template: moves the old template away, and the new template to its place. If this
+ * process is killed between the two renames, the base has no template. This only costs time. */
 static int publish_template(const struct warming *w, struct error *err)
 {
 	int bundle = w->base->fd;

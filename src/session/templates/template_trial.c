@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A template is tried before it is used. If a host, its VMM or its kernel cannot restore a machine
- * from it, each session of the base would lose the time until its boot is given up.
+ * The trial of a template before it is used. If this host, its VMM or its kernel could not restore
+ * a machine from the template, each session of the base would lose the time until the attempt is
+ * given up.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -36,7 +37,8 @@ static int boot_trial(struct warming *w, struct error *err)
 	return warming_boot(w, TRIAL_DISK, option, err);
 }
 
-/* Checks that the machine was restored. A start that cannot use the template boots instead. */
+/* Checks that the machine was restored. A start that cannot use the template does not fail: the
+ * machine boots instead. */
 static int check_restored(const struct warming *w, struct error *err)
 {
 	struct open_workspace existing = {0};
@@ -62,7 +64,8 @@ int template_try(struct warming *w, struct error *err)
 	    first_commands_try(w->machines, PROVISION_MACHINE, err) < 0)
 		return -1;
 	warming_end_machine(w);
-	/* Nobody will ask for the memory any more, so the files about it are removed. */
+	/* No process will ask for the template's memory here any more, so the files for such
+	 * requests are removed. */
 	unlinkat(w->to, TEMPLATE_SIBLINGS ".sock", 0);
 	unlinkat(w->to, TEMPLATE_SIBLINGS, 0);
 	return 0;

@@ -4,8 +4,8 @@
 
 #include "session/bases/base_making.h"
 
-/* Uses the owner's flag: the owner may clear it, and until then not even the owner changes or
- * removes the file. */
+/* Sets or clears UF_IMMUTABLE, the owner's flag. While the flag is set, not even the owner can
+ * change or remove the file, but the owner can clear the flag. */
 void file_set_immutable(int fd, bool on)
 {
 	struct stat st;

@@ -31,7 +31,8 @@ static void set_io(pid_t thread, int class)
 	(void)syscall(SYS_ioprio_set, IOPRIO_WHO_PROCESS, thread, IOPRIO_PRIO_VALUE(class, 0));
 }
 
-/* Tries to raise the priority in a child process that may stay idle. */
+/* Returns whether this process could raise its idle priority again. A child process tries this,
+ * since the child may stay idle. */
 static bool can_raise(void)
 {
 	pid_t pid = fork();
