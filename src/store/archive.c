@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The files that are kept of a destroyed session: its closed log, and the files beside it. Each
- * step can be killed, and a later call continues it. The log is closed once. The archive gets its
- * name once it is whole. The bundle keeps all its files until it is removed.
+ * The archive of a destroyed session: its closed audit log, and the files beside the log. A process
+ * may be killed at each step, and a later call continues the work. The log is closed once. The
+ * archive gets its name once it is whole. The bundle keeps all its files until it is removed.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -39,8 +39,8 @@ static int close_log(const struct workspace *ws, struct error *err)
 						 .event = AUDIT_EVENT_DESTROYED};
 	auto_audit struct audit audit = AUDIT_NONE;
 
-	/* A log that is too long is evidence against the program that lengthened it. This process
-	 * does not read so much to find the end. */
+	/* A log that is too long is evidence against the program that lengthened it. Such a log is
+	 * not closed, since its end could be found only by reading all of it. */
 	if (has_too_long_log(ws)) {
 		json_auto_t *data =
 			json_pack("{s:s}", "how", audit_tampering_names[AUDIT_LENGTHENED]);
@@ -65,7 +65,8 @@ static int close_log(const struct workspace *ws, struct error *err)
 /* ---- the files
  * ----------------------------------------------------------------------------------- */
 
-/* Copies the file, for an archive on another file system or on one without hard links. */
+/* Copies the file. This is needed if the archive is on another file system, or on one without hard
+ * links. */
 static int copy_to_archive(const struct workspace *ws, int to, const char *name, struct error *err)
 {
 	autoclose int from = openat(ws->fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
@@ -77,7 +78,8 @@ static int copy_to_archive(const struct workspace *ws, int to, const char *name,
 	return copied >= 0 && file_sync(copied) == 0 ? 0 : error_errno(err, errno, "%s", name);
 }
 
-/* Keeps a file in the archive. Skips anything that is no file of ours, for example a link. */
+/* Keeps a file in the archive, as a link or a copy. Skips anything that is not a regular file, for
+ * example a symbolic link. */
 static int keep_in_archive(const struct workspace *ws, int to, const char *name, struct error *err)
 {
 	struct stat st;
@@ -86,7 +88,8 @@ static int keep_in_archive(const struct workspace *ws, int to, const char *name,
 		return errno == ENOENT ? 0 : error_errno(err, errno, "%s", name);
 	if (!S_ISREG(st.st_mode))
 		return 0;
-	/* The sync makes the archive whole when it has its name, also after a loss of power. */
+	/* The file is synced first, so that an archive that has its name is whole even after a loss
+	 * of power. */
 	autoclose int fd = openat(ws->fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	if (fd < 0 || file_sync(fd) < 0)
 		return error_errno(err, errno, "%s", name);
@@ -100,7 +103,8 @@ static int keep_in_archive(const struct workspace *ws, int to, const char *name,
 /* ---- the archive
  * --------------------------------------------------------------------------------- */
 
-/* Compares two logs. If both are longer than a log can be, only the lengths are compared. */
+/* Returns whether two logs are equal. If both are longer than a log can be, only the lengths are
+ * compared. */
 static bool same_bytes(int a, int b)
 {
 	char one[4096], other[sizeof(one)];
@@ -123,7 +127,8 @@ static bool same_bytes(int a, int b)
 }
 
 /* Returns 1 if the archive exists, because an earlier call was killed after the archive got its
- * name. */
+ * name. Returns 0 if there is no archive, or -1 with an error if the archive is that of another
+ * session. */
 static int has_archive(const struct workspace *ws, int archives, const char *session,
 		       struct error *err)
 {
@@ -132,8 +137,8 @@ static int has_archive(const struct workspace *ws, int archives, const char *ses
 
 	if (archive < 0)
 		return errno == ENOENT ? 0 : error_errno(err, errno, "%s", session);
-	/* The archive has the log or a copy of it. If the bundle has no log, somebody took it out.
-	 */
+	/* The archive of this session has the session's log or a copy. A bundle may be without a
+	 * log, if the log was taken out of the bundle. */
 	autoclose int here =
 		openat(ws->fd, AUDIT_LOG, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	autoclose int there =
@@ -179,7 +184,7 @@ static int archive(const struct workspace *ws, struct error *err)
 	if (archives < 0 || trusted_dir_check_own(archives, path, err) < 0)
 		return -1;
 	audit_name_session(ws, session);
-	/* Without a log, but with an archive, an earlier call was killed after it had made the
+	/* If there is an archive but no log, an earlier call was killed after it had made the
 	 * archive. close_log() would begin a new log, which would look like a forgery. */
 	if (faccessat(ws->fd, AUDIT_LOG, F_OK, AT_SYMLINK_NOFOLLOW) < 0 &&
 	    has_archive(ws, archives, session, NULL) == 1)
@@ -197,16 +202,16 @@ int audit_archive(const struct workspace *ws, struct error *err)
 
 	if (!audit_is_kept(ws) || archive(ws, &why) == 0)
 		return 0;
-	/* All other files are removed anyway. If there is no room even for the last lines, they are
-	 * removed first. */
+	/* If there is no room even for the last lines of the log, the large files are removed
+	 * first. They would be removed later anyway. */
 	if (why.errnum == ENOSPC || why.errnum == EDQUOT) {
 		for (size_t i = 0; i < ARRAY_SIZE(large); i++)
 			if (workspace_remove_file(ws, large[i], err) < 0)
 				return -1;
 		why = (struct error){0};
-		/* The state of a sandbox is usually in memory, and its machine has nothing large to
-		 * remove. The engine must still be able to remove the sandbox. The digests of the
-		 * log's lines show that the log was not kept. */
+		/* A sandbox is removed without an archive, because its engine must still be able to
+		 * remove it. Its state is usually in memory, and its machine has nothing large to
+		 * remove. The digests of the log's lines show that the log was not kept. */
 		if (archive(ws, &why) == 0 || audit_is_of_sandbox(ws))
 			return 0;
 	}

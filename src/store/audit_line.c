@@ -86,7 +86,7 @@ static bool line_has(const char *text, size_t len, const char *words)
 	return memmem(text, len, words, strlen(words)) != NULL;
 }
 
-/* Finds the part of a line by its text. No text of a guest's can look like these members, since a
+/* Finds the part of a line by its text. No text of a guest can look like these members, since each
  * quotation mark within a text has a backslash before it. */
 enum audit_part audit_line_part(const char *text, size_t len)
 {
@@ -119,8 +119,8 @@ char *audit_line_text(const struct audit *audit, const struct audit_event *event
 		return NULL;
 	used = strlen(text);
 	if (used + 1 > limit_get(LIMIT_AUDIT_LINE_BYTES) && event->data) {
-		/* The origin of the line is kept. Otherwise the line would count as one of the
-		 * host's. */
+		/* The origin of the line is kept. Without it, the line would count as a line of the
+		 * host. */
 		json_auto_t *instead = json_pack("{s:I, s:O*}", "omittedBytes", (json_int_t)used,
 						 "origin", json_object_get(event->data, "origin"));
 		struct audit_event shorter = *event;

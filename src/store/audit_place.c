@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Changes to an audit log behind its writer's back. The writer holds the file open, so it still has
- * all lines when somebody removes the file, and a copy of them takes its place.
+ * Changes to an audit log by other processes than its writer. The writer has the file open, so it
+ * still has all lines when the file is removed. It puts a copy of the lines in the place of the
+ * file.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -36,7 +37,7 @@ enum audit_tampering audit_tampering(const struct audit *audit)
 		return errno == ENOENT ? AUDIT_REMOVED : AUDIT_UNTOUCHED;
 	if (named.st_dev != ours.st_dev || named.st_ino != ours.st_ino)
 		return AUDIT_REPLACED;
-	/* audit->end is below 0 if a write of ours failed half way. */
+	/* audit->end is below 0 if a write failed half way. The right size is not known then. */
 	if (audit->end >= 0 && ours.st_size != audit->end)
 		return ours.st_size < audit->end ? AUDIT_SHORTENED : AUDIT_LENGTHENED;
 	return AUDIT_UNTOUCHED;
@@ -51,7 +52,7 @@ int audit_clear_place(int dirfd, struct error *err)
 	return path_remove_tree_at(dirfd, AUDIT_LOG, err);
 }
 
-/* Returns the descriptor of a copy that has the log's name. */
+/* Gives the copy the log's name, and returns a descriptor of the copy. */
 static int copy_into_place(const struct audit *audit, struct error *err)
 {
 	autoclose int fd =
@@ -70,7 +71,8 @@ int audit_put_back(struct audit *audit, struct error *err)
 {
 	int fd;
 
-	/* An earlier writer may have been killed before it could rename its copy. */
+	/* Removes a copy that is left of an earlier writer, which was killed before it could rename
+	 * the copy. */
 	(void)unlinkat(audit->dirfd, COPY, 0);
 	if (path_clone_file_at(audit->fd, audit->dirfd, COPY, 0600, NULL, err) < 0)
 		return -1;

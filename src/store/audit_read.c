@@ -26,8 +26,8 @@ const char *const audit_verdict_names[] = {[AUDIT_OPEN] = "open",
 
 /* --- lines ----------------------------------------------------------------------------------- */
 
-/* A writer refuses lines at the limit, except the last lines and the line that reaches the limit.
- */
+/* The largest number of lines that a log can have beyond its limit. At the limit a writer refuses
+ * all lines but the last ones, and one more line reaches the limit. */
 #define LINES_ABOVE_LIMIT 16
 
 off_t audit_most_bytes(void)
@@ -44,9 +44,9 @@ off_t audit_telemetry_most_bytes(void)
 #define LOOK_MS 1
 
 /* Takes the lock that a writer has while it writes. Returns false at the deadline: a process that
- * holds the lock for so long is no proper writer. Tries every LOOK_MS, since flock_until() waits by
- * a process of its own. A live supervisor, which reads its log too, may not start such a process.
- */
+ * holds the lock for so long is no proper writer. Tries the lock every LOOK_MS and does not call
+ * flock_until(), which starts a process. A live supervisor reads its log too, and may start no
+ * process. */
 static bool lock_between_writes(int fd)
 {
 	uint64_t deadline = limit_deadline(LIMIT_AUDIT_LOCK_MS);
@@ -88,7 +88,8 @@ bool audit_is_too_long(int fd)
 	return fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > audit_most_bytes();
 }
 
-/* Returns the length of the next line in buf, or of the present part of a long line. */
+/* Returns the length of the next line in buf, or of the next part of a line that is too long.
+ * Returns 0 if more bytes must be read first. */
 static size_t next_piece(const struct buf *buf, bool at_end, size_t most)
 {
 	const uint8_t *newline = memchr(buf_bytes(buf), '\n', buf->len);
@@ -143,7 +144,7 @@ int audit_each_line(int fd, off_t most, audit_line_fn *fn, void *data, struct er
 struct whole_lines {
 	audit_line_fn *fn;
 	void *data;
-	bool within; /* a part of a long line has been read */
+	bool within; /* a part of a long line was read, and the rest follows */
 };
 
 static int take_whole_line(void *data, const char *text, size_t len, struct error *err)
@@ -169,10 +170,10 @@ struct check {
 	const char *session;
 	const struct audit_heads *heads;
 	struct audit_report report;
-	uint8_t before[AUDIT_DIGEST]; /* digest of the line before */
-	char ts[32];		      /* time of the line before */
+	uint8_t before[AUDIT_DIGEST]; /* the digest of the previous line */
+	char ts[32];		      /* the time of the previous line */
 	bool over;		      /* closed, or found broken: no further line is checked */
-	/* The line before is wrong in itself. It is a crash if the next line says so, else a
+	/* The previous line is wrong. It is the trace of a crash if the next line says so, else a
 	 * forgery. */
 	bool suspect;
 	char suspicion[200];
@@ -212,7 +213,7 @@ static bool is_event(const struct audit_line *line, const char *event)
 	return strcmp(line->event, event) == 0;
 }
 
-/* Writes what is wrong with a line, in itself or in its place; "" if nothing is. */
+/* Writes what is wrong with the line or with its place. Writes "" if nothing is wrong. */
 static void judge_line(const struct check *check, const struct audit_line *line, uint64_t number,
 		       char *why, size_t size)
 {
@@ -278,8 +279,8 @@ static int check_line(void *data, const char *text, size_t len, struct error *er
 		judge_line(check, &line, number, why, sizeof(why));
 	else
 		snprintf(why, sizeof(why), "it is not a line of an audit log: %.150s", problem.msg);
-	/* This line decides about the line before: a crash that the writer noticed cut it short, or
-	 * not. */
+	/* This line decides about the previous line: it says whether the writer has noticed that a
+	 * crash had cut the previous line short. */
 	if (read && !*why && is_event(&line, AUDIT_EVENT_TORN))
 		bad(check, AUDIT_TORN, number - 1, "it was cut short by a crash");
 	else if (check->suspect)

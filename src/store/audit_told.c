@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Lines about what others tell of a session or sandbox. The live supervisor writes them, or a
- * command if there is none. */
+/* Lines about events of a session or sandbox that another process reports. The live supervisor
+ * writes such a line. If there is no live supervisor, the reporting command writes it. */
 #include <errno.h>
 #include <string.h>
 
@@ -8,8 +8,8 @@
 #include "base/json.h"
 #include "store/audit_line.h"
 
-/* A number of bytes, greater than any name of a session, snapshot or container and any path of a
- * directory. */
+/* The most bytes of a name in such a line. No name of a session, snapshot or container and no path
+ * of a directory is longer. */
 #define NAME_MAX_BYTES 4096
 
 int audit_told_line(const struct workspace *ws, const char *what, const char *name, json_t *more,

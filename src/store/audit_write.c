@@ -44,7 +44,7 @@ struct tail {
 	bool closed, destroyed;
 	uint64_t used[AUDIT_PARTS];
 	/* The line that is being read piece by piece: its digest, and whether it is one of the last
-	 * lines. At the end of the file it is a line without a newline. */
+	 * lines of a log. At the end of the file, this is a line without a newline. */
 	struct sha256 sha;
 	size_t len;
 	enum audit_part part;
@@ -98,15 +98,16 @@ static int put_audit(struct audit *audit, const char *text, size_t len,
 	int errnum;
 	ssize_t n;
 
-	/* With this lock a reader that asks for the size gets it between two lines. The writer does
-	 * not wait for a reader that has stopped. */
+	/* The lock makes a reader that asks for the size get it between two lines. The writer does
+	 * not wait for the lock, since a reader may have stopped. */
 	locked = flock(audit->fd, LOCK_EX | LOCK_NB) == 0;
 	n = write(audit->fd, text, len);
 	errnum = n < 0 ? errno : ENOSPC;
 	if (locked)
 		flock(audit->fd, LOCK_UN);
 	if (n != (ssize_t)len) {
-		/* A part of the line would be a torn line without a crash. */
+		/* A written part of the line is removed, since it would look like a line that a
+		 * crash cut short. */
 		if (n > 0 && ftruncate(audit->fd, audit->end) < 0)
 			audit->end = -1;
 		return error_errno(err, errnum, AUDIT_LOG);
@@ -186,7 +187,7 @@ void audit_name_session(const struct workspace *ws, char out[AUDIT_SESSION_ROOM]
 	snprintf(out, AUDIT_SESSION_ROOM, "%.*s", (int)kind_name_length(ws->id), ws->id);
 }
 
-/* Begins or continues the chain. If it fails, the log is as it was before. */
+/* Begins or continues the chain. If this fails, the log is unchanged. */
 static int take_up_chain(struct audit *audit, struct error *err)
 {
 	struct tail tail = {0};
@@ -213,7 +214,7 @@ static int take_up_chain(struct audit *audit, struct error *err)
 	return torn ? go_on_behind_torn(audit, err) : 0;
 }
 
-/* Tells that earlier lines are gone, in a log that has only its first line. */
+/* Writes that earlier lines are gone, to a log that has only its first line. */
 static int tell_that_lines_are_gone(struct audit *audit, struct error *err)
 {
 	json_auto_t *data = json_pack("{s:s}", "how", audit_tampering_names[AUDIT_REMOVED]);
@@ -237,8 +238,9 @@ int audit_open(const struct workspace *ws, struct audit *out, struct error *err)
 			  O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0600);
 	if (audit.fd < 0)
 		return error_errno(err, errno, "%s/%s/" AUDIT_LOG, ws->dir->path, ws->id);
-	/* A session's log is begun before its first start, which makes the supervisor's own log.
-	 * That start begins the log of a sandbox. */
+	/* A session's log is begun before the session's first start, and that start makes
+	 * supervisor.log. So earlier lines are gone if there is a supervisor.log and the log has
+	 * only its first line. The log of a sandbox is begun by its first start. */
 	if (take_up_chain(&audit, err) < 0 ||
 	    (audit.lines == 1 && has_record(ws, SESSION_RECORD) && has_record(ws, SUPERVISOR_LOG) &&
 	     tell_that_lines_are_gone(&audit, err) < 0))
@@ -258,8 +260,8 @@ void audit_release(struct audit *audit)
 
 /* --- append ---------------------------------------------------------------------------------- */
 
-/* Reads what somebody else has put behind our last line. It is chained too, and the check finds it
- * wrong there. */
+/* Reads bytes that another process has put behind the last line of this process. The next line is
+ * chained to these bytes, and audit_verify() finds that they are wrong. */
 static int catch_up(struct audit *audit, struct error *err)
 {
 	struct stat st;
@@ -283,7 +285,7 @@ int audit_append(struct audit *audit, const struct audit_event *event, enum stor
 	if (!audit->last_words && audit->end >= (off_t)limit_get(LIMIT_AUDIT_FILE_BYTES))
 		return error_set(err, ERR_UNAVAILABLE, AUDIT_LOG " of %s is full", audit->session);
 	if (!at.real_ns)
-		at.real_ns = clock_real_ns(); /* read once, for both logs */
+		at.real_ns = clock_real_ns(); /* the clock is read once, for both logs */
 	text = audit_line_text(audit, &at, audit->head, audit->lines + 1, &len, err);
 	return text ? put_audit(audit, text, len, &at, sync, err) : -1;
 }

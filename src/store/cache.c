@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reading the cache. Records are small JSON files that we make ourselves. Unknown keys are skipped,
- * so that an older program can read a newer cache.
+ * Reading the cache. Records are small JSON files that microagent makes itself. Unknown keys are
+ * skipped, so that an older program can read a newer cache.
  */
 #include "store/cache.h"
 
@@ -42,7 +42,8 @@ static enum kernel_kind kernel_kind_from_name(const char *name)
 	return KERNEL_CUSTOM;
 }
 
-/* Returns an environment variable that is set and not empty, else NULL. */
+/* Returns the value of an environment variable. Returns NULL if the variable is not set or is
+ * empty. */
 static const char *env(const char *name)
 {
 	const char *value = getenv(name);
@@ -99,7 +100,7 @@ int cache_open(bool create, struct error *err)
 	return steal_fd(&fd);
 }
 
-/* Returns "<dir>/<name><suffix>". The caller frees it. */
+/* Returns "<dir>/<name><suffix>". The caller frees the result. */
 static char *entry_path(const char *dir, const char *name, const char *suffix, struct error *err)
 {
 	autobuf struct buf b = BUF_INIT(0);

@@ -37,7 +37,8 @@ static int copy_found(char **out, const char *text, struct error *err)
 	return *out ? 0 : error_errno(err, ENOMEM, "%s", text);
 }
 
-/* Returns the absolute path, after a check that the file is a regular file. */
+/* Returns the absolute path of a user's file, after a check that it is a regular file. The caller
+ * frees the path. */
 static char *user_path(const char *text, const char *what, struct error *err)
 {
 	autofree char *path = path_absolute(text, err);
@@ -136,8 +137,8 @@ static int check_suits(const char *what, const char *name, enum architecture has
 	return error_reason(err, REASON_OTHER_ARCHITECTURE, architecture_name(has));
 }
 
-/* Returns how well a name fits an entry: its own name, or the name with the ending of its
- * architecture. A greater number is better. */
+/* Returns how well an entry fits a name and a machine; a greater number is better. Returns 0 unless
+ * the entry's name is `name`, or `name` with the ending of the entry's architecture. */
 static int name_fits(const char *entry, enum architecture has, const char *name,
 		     enum architecture machine)
 {
@@ -149,7 +150,8 @@ static int name_fits(const char *entry, enum architecture has, const char *name,
 	return suits(has, machine) ? 3 : 1;
 }
 
-/* Returns the index of the first kernel among those that fit best; count if none fits. */
+/* Returns the index of the kernel that fits best, or the first one of equal kernels. Returns
+ * list->count if no kernel fits. */
 static size_t kernel_index(const struct cache_kernels *list, const char *name,
 			   enum architecture machine)
 {
@@ -160,7 +162,8 @@ static size_t kernel_index(const struct cache_kernels *list, const char *name,
 		const struct cache_kernel *kernel = &list->items[i];
 		int fits = name ? name_fits(kernel->name, kernel->architecture, name, machine) : 0;
 
-		/* Otherwise the first (newest) kernel of the kind of that name fits. */
+		/* The name may also be that of a kind of kernel. Then the first kernel of this kind
+		 * fits, which is the newest. */
 		if (!fits && suits(kernel->architecture, machine) &&
 		    (!name || strcmp(kernel_kind_name(kernel->kind), name) == 0))
 			fits = 2;
@@ -191,9 +194,9 @@ static size_t image_index(const struct cache_images *list, const char *name,
 	return best;
 }
 
-/* Sets the error for a missing entry. what is "kernel" or the like. The subject is the name that
- * the missing entry would have. For the default of another architecture, it is that architecture.
- */
+/* Sets the error for a missing entry. what is "kernel" or the like. The subject of the error is the
+ * name that the missing entry would have. Without a name, the subject is the machine's architecture
+ * if the host has another one. */
 static int refuse_missing(const char *what, enum cache_part part, enum error_reason reason,
 			  const char *name, enum architecture machine, struct error *err)
 {

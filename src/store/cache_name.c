@@ -23,7 +23,8 @@ const char *cache_init_program(enum architecture architecture)
 		       : table[architecture].init;
 }
 
-/* Compares two numbers at the beginning of two texts, and moves both texts behind them. */
+/* Compares the numbers at the beginning of two texts, and moves both pointers behind their
+ * numbers. */
 static int compare_numbers(const char **a, const char **b)
 {
 	static const char digits[] = "0123456789";
@@ -73,8 +74,8 @@ char *cache_entry_name(const char *name, enum architecture architecture, struct 
 	return NULL;
 }
 
-/* Returns whether name is the name of that entry, or the entry's name for one of the architectures.
- */
+/* Returns whether name is the entry's name, or the entry's name with the ending of an
+ * architecture. */
 static bool is_entry_of(const char *name, const char *entry)
 {
 	size_t len = strlen(entry);
@@ -127,8 +128,8 @@ int cache_image_check_name(const char *name, enum architecture architecture, str
 		       : 0;
 }
 
-/* Returns whether the name may be used for a kernel of the user's: it is neither the name of a file
- * beside an entry nor one that a kernel of ours may get. */
+/* Returns whether a user may give this name to a kernel. The name may be neither the name of a file
+ * beside an entry, nor a name that a kernel of microagent may get. */
 static bool is_custom_kernel(const char *name)
 {
 	static const char *const ends[] = {".initrd", ".json", ".modules", ".vmlinux"};

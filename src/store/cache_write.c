@@ -13,7 +13,7 @@
 #include "base/path.h"
 #include "base/platform/sync.h"
 
-#define RECORD "record.json" /* name in scratch */
+#define RECORD "record.json" /* the record's name in the scratch directory */
 
 static char *with_suffix(const char *name, const char *suffix, struct error *err)
 {
@@ -49,8 +49,8 @@ int cache_publish(const struct cache_writing *w, const char *file, const char *n
 	return 0;
 }
 
-/* Writes the record in scratch first, like all other files. The next process removes what a killed
- * process leaves there. */
+/* Writes the record in the scratch directory first, like all other files. The next process removes
+ * what a killed process leaves there. */
 int cache_record(const struct cache_writing *w, const char *name, const json_t *record,
 		 struct error *err)
 {

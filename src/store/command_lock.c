@@ -25,7 +25,7 @@
 #include "store/internal.h"
 #include "store/record_digest.h"
 
-/* Locks a file of the workspace id. file is its name below .locks. */
+/* Locks a file for the workspace id. `file` is the name of the file in .locks. */
 static int lock_file(const struct state_dir *dir, const char *file, const char *id,
 		     uint64_t deadline_ns, struct error *err)
 {
@@ -73,7 +73,8 @@ int workspace_lock_opened(const struct workspace *ws, uint64_t deadline_ns, stru
 
 	if (lock < 0 || fd_has_name(ws->fd, ws->dir->fd, ws->id))
 		return steal_fd(&lock);
-	/* The lock's file was removed with the workspace, and this function has made it anew. */
+	/* The lock's file was removed with the workspace. This function has made the file anew, and
+	 * removes it again. */
 	if (faccessat(ws->dir->fd, ws->id, F_OK, AT_SYMLINK_NOFOLLOW) < 0 && errno == ENOENT)
 		workspace_lock_remove(ws->dir, ws->id);
 	kind_name(ws->id, what);

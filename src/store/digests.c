@@ -59,9 +59,9 @@ bool digest_key_equal(const struct digest_key *a, const struct digest_key *b)
 	return strcmp(a->text, b->text) == 0;
 }
 
-/* Opens the directory of entries. It has a file for each digest, named by its key. So the time to
- * find or add a digest does not depend on the number of digests, and two processes that add digests
- * at the same time lose none. */
+/* Opens the directory of entries. The directory has a file for each digest, named by the digest's
+ * key. So the time to find or add a digest does not depend on the number of digests, and two
+ * processes that add digests at the same time lose none. */
 static int open_entries(bool create)
 {
 	autoclose int cache = cache_open(create, NULL);
@@ -89,8 +89,9 @@ static int by_worth(const void *a, const void *b)
 	return (one->worth > other->worth) - (one->worth < other->worth);
 }
 
-/* Returns extra worth by the size in the key. A thousand clones of a small layer must not remove
- * the digest of a large base, which is worth 17 minutes for each GB. */
+/* Returns the extra worth of an entry for the file's size, which is in the key. A thousand clones
+ * of a small layer must not remove the digest of a large base. Each GB counts like a use that is 17
+ * minutes later. */
 static int64_t worth_of_size(const char *key)
 {
 	uint64_t size;
@@ -128,7 +129,7 @@ static int add_entry(struct entry_list *list, int dir, const char *name)
 	return 0;
 }
 
-/* Removes half of the entries at once, so that this is not needed again soon. */
+/* Removes half of the entries if there are too many, so that this is not needed again soon. */
 static void drop_oldest(int entries)
 {
 	int own = openat(entries, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -148,8 +149,8 @@ static void drop_oldest(int entries)
 	free(list.items);
 }
 
-/* Returns whether the entries must be counted for this key. To count each time would cost more than
- * all the rest, so one key in a certain number has the entries counted. */
+/* Returns whether the entries must be counted when this key is added. Counting each time would cost
+ * more than all the rest, so it is done for one key in COUNTED_BY. */
 static bool has_it_counted(const char *key)
 {
 	uint32_t hash = 2166136261u; /* FNV-1a */
@@ -173,7 +174,8 @@ static bool find_entry(const char *key, char out[DIGEST_TEXT])
 
 	if (fd < 0 || read(fd, text, DIGEST_TEXT - 1) != DIGEST_TEXT - 1 || !digest_is_valid(text))
 		return false;
-	/* The entry's times record its use, and are updated once in a while. */
+	/* The entry's modification time is the time of its last use, and is updated at most once a
+	 * second. */
 	if (!own_dirs_are_looked_at_only() && fstat(fd, &st) == 0 &&
 	    clock_real_ns() - ns_of(file_modified(&st)) > (int64_t)NS_PER_S)
 		(void)futimens(fd, NULL);

@@ -11,8 +11,8 @@
 #include "base/limits.h"
 #include "store/internal.h"
 
-/* Checks an event. The error is ERR_IO, since the event comes from a file. Unknown fields are left
- * to newer versions. */
+/* Checks an event and sets *state. Unknown fields are not checked, since a newer version may have
+ * written them. */
 static int check_event(const json_t *event, enum state *state, struct error *err)
 {
 	const char *name = NULL, *observed_at = NULL;
@@ -43,8 +43,8 @@ int workspace_state(const struct workspace *ws, enum state *state, json_t **even
 	}
 	if (latest && check_event(latest, &found, &why) < 0)
 		return workspace_damaged(ws, "event.json", &why, err);
-	/* The live supervisor writes the event and may have been taken over, so the proof counts
-	 * too. */
+	/* The event may be false, since the live supervisor writes it and may have been taken over.
+	 * So the proof counts too. */
 	if (latest && found != STATE_QUARANTINED && cut_proof_was_given(ws)) {
 		found = STATE_QUARANTINED;
 		if (json_put_string(latest, "state", state_names[found], err) < 0)
@@ -56,8 +56,8 @@ int workspace_state(const struct workspace *ws, enum state *state, json_t **even
 	return 0;
 }
 
-/* Returns whether the event is synced. Quarantine must survive a loss of power; other states follow
- * from the lease. */
+/* Returns whether the event must be synced. A quarantine must survive a loss of power; other states
+ * follow from the lease. */
 static enum store_sync sync_of(const json_t *event)
 {
 	const char *state = json_text(event, "state", NULL);

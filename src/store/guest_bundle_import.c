@@ -15,21 +15,21 @@
 #include "store/guest_bundle_impl.h"
 #include "store/store.h"
 
-#define LOCK "kernels" /* the lock that is also taken to exchange files of a kernel */
+#define LOCK "kernels" /* this lock is also taken to replace the files of a kernel */
 #define SCRATCH "guest-bundle"
 #define LOOK_NS (200 * NS_PER_MS)
 
-/* An import. Nothing is published before everything is checked: scratch/<part>/<file> are the
- * copies. */
+/* An import. The files are first copied to scratch/<part>/<file>, and are published only when all
+ * copies are checked. */
 struct taking {
-	const char *dir; /* for messages */
+	const char *dir; /* the bundle's directory, for messages */
 	int dir_fd, cache_fd, lock_fd, scratch_fd;
 	enum architecture wanted;
 	const struct guest_bundle_watch *watch;
 	json_t *told;
 };
 
-/* The checked part of an entry of the manifest. */
+/* An entry of the manifest, after its check. */
 struct bundle_entry {
 	enum cache_part part;
 	const char *name;
@@ -125,7 +125,7 @@ static json_t *load_manifest(const struct taking *t, const char *sha256, char sh
 
 /* --- the files ------------------------------------------------------------------------------- */
 
-/* Returns what the manifest says of <part>/<name><suffix>; NULL if nothing. */
+/* Returns what the manifest says about the file <part>/<name><suffix>; NULL if it says nothing. */
 static json_t *find_file(const struct bundle_entry *e, const char *file)
 {
 	json_t *item;
@@ -155,8 +155,8 @@ static int check_kernel_file(int fd, const struct bundle_entry *e, struct error 
 	return 0;
 }
 
-/* Checks the copy by the size and digest of the manifest. The copy is checked, since the copy will
- * be used. */
+/* Checks the copy by the size and digest in the manifest. The copy is checked and not its source,
+ * because only the copy will be used. */
 static int check_copy(const struct taking *t, int fd, const struct bundle_file *file,
 		      const struct bundle_entry *e, json_t *said, struct error *err)
 {
@@ -183,7 +183,8 @@ static int check_copy(const struct taking *t, int fd, const struct bundle_file *
 static int copy_and_check(const struct taking *t, const char *path, const struct bundle_file *file,
 			  const struct bundle_entry *e, json_t *said, struct error *err)
 {
-	/* O_NONBLOCK: a FIFO in the place of the file must not block us, and with us the cache. */
+	/* O_NONBLOCK: a FIFO in the place of the file must not block this process, which has locked
+	 * the cache. */
 	autoclose int from =
 		openat(t->dir_fd, path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 
@@ -254,8 +255,8 @@ static int publish_parts(const struct cache_writing *w, const struct bundle_entr
 	return 0;
 }
 
-/* Adds to the answer which other entry had this name before. A record that cannot be read is
- * replaced like any other, and nothing is said about it. */
+/* Adds the digest of the entry that had this name before to the answer. A record that cannot be
+ * read is replaced like any other, and is not mentioned in the answer. */
 static int tell_replaced(int dir, const struct bundle_entry *e, json_t *told, struct error *err)
 {
 	struct error ignored;
@@ -268,10 +269,10 @@ static int tell_replaced(int dir, const struct bundle_entry *e, json_t *told, st
 
 static int publish_entry(const struct taking *t, const struct bundle_entry *e, struct error *err)
 {
-	/* Members of a record that only the bundle's maker vouches for. With the digests of its
-	 * sources, the entry would count as the same as an image or kernel that this host imports
-	 * or builds later. Its source would be shown as if this host had fetched the image from
-	 * there. */
+	/* These members of a record are left out, since only the bundle's maker vouches for them.
+	 * With the digests of its sources, the entry would count as the same as an image or kernel
+	 * that this host imports or builds later. With "source", the image would be shown as if
+	 * this host had fetched it from there. */
 	static const char *const origin[] = {"recipeSha256", "packageSha256", "configSha256",
 					     "source"};
 	autoclose int dir = path_open_dir_at(t->cache_fd, bundle_parts[e->part], true, 0700, err);
@@ -298,8 +299,8 @@ static int publish_entry(const struct taking *t, const struct bundle_entry *e, s
 
 typedef int entry_fn(const struct taking *t, const struct bundle_entry *e, struct error *err);
 
-/* Calls fn for each entry that is wanted. others gets the other architectures in the bundle, for
- * example "amd64". *count is the number of wanted entries. */
+/* Calls fn for each entry of the wanted architecture, and adds their number to *count. Sets *others
+ * to another architecture in the bundle, for example "amd64". */
 static int each_entry(const struct taking *t, json_t *entries, entry_fn *fn, size_t *count,
 		      const char **others, struct error *err)
 {

@@ -12,15 +12,15 @@
 #include "store/guest_bundle_impl.h"
 
 struct making {
-	const char *dir; /* for messages */
+	const char *dir; /* the bundle's directory, for messages */
 	int dir_fd;
 	json_t *entries; /* entries of the manifest */
 	json_t *told;	 /* entries of the answer */
 	const struct guest_bundle_watch *watch;
 };
 
-/* Copies "<path of the entry's first file><suffix>" of the cache to <part>/<name><suffix> of the
- * bundle. */
+/* Copies the cache's file `from` to <part>/<name><suffix> in the bundle, and adds the copy to
+ * files. wanted is the recorded digest of the file. */
 static int pack_file(struct making *m, const struct bundle_file *file, const char *name,
 		     const char *from, const char *wanted, json_t *files, struct error *err)
 {
@@ -149,8 +149,8 @@ static int pack_image(struct making *m, const char *name, enum architecture arch
 typedef int pack_fn(struct making *m, const char *name, enum architecture architecture,
 		    struct error *err);
 
-/* Packs the entry for each wanted architecture that has it. At least one must have it. name NULL:
- * the default of each architecture. */
+/* Packs the entry of this name for each wanted architecture that has such an entry. Fails if no
+ * architecture has one. If name is NULL, packs the default of each architecture. */
 static int pack_name(struct making *m, pack_fn *pack, const char *name, enum architecture wanted,
 		     struct error *err)
 {
@@ -215,7 +215,8 @@ static int pack_all(struct making *m, const struct guest_bundle_spec *spec, char
 	return write_manifest(m, sha, err);
 }
 
-/* Sets the error for a directory that cannot be used. The manifest is written last. */
+/* Sets the error for a directory that cannot be used. The manifest is written last, so a directory
+ * without a manifest may be half of a bundle. */
 static int refuse_directory(const char *dir, int why, struct error *err)
 {
 	autofree char *manifest = path_join(dir, BUNDLE_MANIFEST, err);

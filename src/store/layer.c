@@ -43,7 +43,8 @@ enum {
 };
 #define MAGIC 0x514649fbu /* "QFI" and 0xfb */
 #define VERSION 3
-/* This bit is set while a VMM writes. A VMM repairs by itself what a killed VMM left. */
+/* This bit is set while a VMM writes. If the VMM was killed, the next VMM repairs the layer by
+ * itself. */
 #define INCOMPATIBLE_DIRTY UINT64_C(1)
 
 static int write_at(int fd, const void *data, size_t len, uint64_t at, struct error *err)
@@ -64,7 +65,8 @@ static uint64_t l1_entries_of(uint64_t size)
 	return (in_sectors(size) + L1_REACH - 1) / L1_REACH;
 }
 
-/* Returns the clusters of the header and of every table except those of the second level. */
+/* Returns the number of clusters of the header and of every table except those of the second
+ * level. */
 static uint64_t least_clusters(uint64_t size)
 {
 	return L1_TABLE + (l1_entries_of(size) * 8 + CLUSTER - 1) / CLUSTER;
@@ -91,7 +93,8 @@ int layer_end(int fd, uint64_t *out, struct error *err)
 	if (high < 0)
 		return error_errno(err, errno, "layer");
 	high = (high + (off_t)CLUSTER - 1) / (off_t)CLUSTER;
-	/* There is data from low - 1 on, and none from high. */
+	/* In each round, there is data at or behind cluster low - 1, and none at or behind cluster
+	 * high. */
 	while (low < high) {
 		off_t middle = low + (high - low) / 2;
 

@@ -25,7 +25,7 @@ int lease_guard_role(const struct workspace *ws, char out[LEASE_GUARD_ROLE], str
 
 #define NAMED_MAX 3
 
-/* The visible processes that hold the lease, beside this one, as text: "qemu-system-x86 (4711), ...
+/* The visible processes that hold the lease, except this one, as text: "qemu-system-x86 (4711), ...
  * and 2 more". */
 struct holders {
 	struct stat lease;
@@ -34,8 +34,8 @@ struct holders {
 	pid_t first;
 };
 
-/* Returns whether an open file is the reading end of that lease. A process that does not read only
- * looks at the lease, and its end ends nothing. data is the lease's struct stat. */
+/* Returns whether an open file is the reading end of a lease. data is the lease's struct stat. A
+ * process without a reading end only looks at the lease, and does not hold it. */
 static int is_that_lease(const struct process_file *file, void *data)
 {
 	const struct stat *lease = data;
@@ -53,7 +53,7 @@ static int add_holder(pid_t pid, void *data)
 	    !process_each_file(pid, lease_shown_name, is_that_lease, &holders->lease))
 		return 0;
 	process_name(pid, name);
-	/* A guard is not named, since to end a guard ends nothing else. */
+	/* A guard is not named, since the end of a guard ends no other process. */
 	if (strcmp(name, LEASE_GUARD) == 0)
 		return 0;
 	if (holders->count++ == 0)
@@ -74,8 +74,8 @@ bool lease_is_had_by(int watch, pid_t pid)
 
 #define DEPTH_MAX 64
 
-/* The parent is checked again after the look: it may end during the look, and another process may
- * get its number. */
+/* The child's parent is read again after the check: the parent may have ended during the check, and
+ * another process may have got its number. */
 bool lease_covers(int watch, pid_t pid)
 {
 	pid_t child = 0;
@@ -108,8 +108,8 @@ int lease_error(const struct workspace *ws, int errnum, struct error *err)
 		       : error_errno(err, errnum, "%s/%s/" LEASE_NAME, ws->dir->path, ws->id);
 }
 
-/* The holder is mostly a machine that reads the disk for another command and ends with that
- * command. */
+/* Sets the error about a lease that is held. The holder is mostly a machine that reads the disk for
+ * another command, and ends with that command. */
 int lease_busy(const struct workspace *ws, int lease, struct error *err)
 {
 	struct holders holders = {0};

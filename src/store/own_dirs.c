@@ -19,8 +19,8 @@
 #include "store/spot.h"
 #include "store/trusted_dir.h"
 
-/* The list of the paths of directories, each with a NUL behind it. Paths that do not exist any more
- * are removed when one is added. */
+/* The list of the paths of microagent's directories, each with a NUL behind it. When a path is
+ * added, paths that do not exist any more are removed. */
 #define LIST_NAME "directories"
 #define LIST_BYTES ((size_t)1024 * 1024)
 
@@ -38,8 +38,8 @@ const char *own_dir_name(enum own_dir kind)
 
 /* --- markers --------------------------------------------------------------------------------- */
 
-/* A marker of another user does not count. Otherwise anybody could keep us from sharing directories
- * below /tmp. */
+/* A marker of another user does not count. Otherwise any user could prevent the sharing of
+ * directories below /tmp by a marker. */
 bool own_dir_is_marked(int dirfd, enum own_dir kind)
 {
 	struct stat st;
@@ -63,7 +63,7 @@ char *own_dir_above(int dirfd, enum own_dir *kind)
 			return spot_path_of(at, NULL);
 		}
 		autoclose int above = file_open_place(at, "..", 0);
-		/* The directory above the top is the top itself. */
+		/* The parent of "/" is "/" itself. */
 		if (above < 0 || fstat(above, &there) < 0 ||
 		    (st.st_dev == there.st_dev && st.st_ino == there.st_ino))
 			return NULL;
@@ -73,7 +73,7 @@ char *own_dir_above(int dirfd, enum own_dir *kind)
 	}
 }
 
-/* Returns whether the directory is noted. The marker has the path, so that a moved directory is
+/* Returns whether the directory is noted: its marker has its path. A directory that was moved is
  * noted anew. */
 static bool is_noted(int dirfd, const char *path, enum own_dir kind)
 {
@@ -96,7 +96,7 @@ static bool lies_in_another(int dirfd)
 /* --- the list -------------------------------------------------------------------------------- */
 
 /* Returns ${XDG_STATE_HOME:-~/.local/state}/microagent, or NULL without a home. The caller frees
- * it. */
+ * the path. */
 static char *list_dir(void)
 {
 	const char *xdg = getenv("XDG_STATE_HOME");
@@ -127,8 +127,8 @@ static const char *next_path(const struct buf *text, size_t *at)
 	return path;
 }
 
-/* Opens the directory of the list. Returns -1 also if it is in the home of another user (sudo -E).
- */
+/* Opens the directory of the list. Also returns -1 if the directory is in the home of another user
+ * (sudo -E). */
 static int open_list_dir(const char *place, bool create)
 {
 	autoclose int dir = trusted_dir_open(-1, place, create, NULL);
@@ -136,7 +136,8 @@ static int open_list_dir(const char *place, bool create)
 	return dir >= 0 && trusted_dir_check_own(dir, place, NULL) == 0 ? steal_fd(&dir) : -1;
 }
 
-/* Adds a path to the list. Returns false if this is not possible now. */
+/* Adds a path to the list. Returns false if another process locks the list for too long, so that
+ * the path must be added later. */
 static bool add_to_list(const char *path)
 {
 	autofree char *place = list_dir();

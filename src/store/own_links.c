@@ -14,9 +14,9 @@
 #include "store/spot.h"
 #include "store/walk.h"
 
-/* The first directory on the way that another user may change. */
+/* The first directory on a path that another user may change. */
 struct stranger {
-	char *dir;     /* NULL: there was none */
+	char *dir;     /* its path; NULL: there was no such directory */
 	bool owns;     /* another user owns the directory; else others can write to it */
 	unsigned user; /* the owner of the directory */
 };
@@ -28,9 +28,10 @@ struct way {
 	struct stranger stranger;
 };
 
-/* Returns whether others can write to the directory. Most systems give each user a group with the
- * user's own number, and nobody else is in that group. A group with another number may be
- * everybody's. With an access control list the group bits are those of everybody in the list. */
+/* Returns whether other users can write to the directory. Most systems give each user a group with
+ * the user's own number and no other members. A group with another number may have any members. If
+ * the directory has an access control list, its group bits are the rights of all users in the
+ * list. */
 static bool others_can_write(int dir, const struct stat *st)
 {
 	const bool is_own_group = st->st_gid == getegid() && st->st_gid == geteuid();
@@ -41,8 +42,8 @@ static bool others_can_write(int dir, const struct stat *st)
 	       (st->st_mode & S_IWGRP && (!is_own_group || file_has_acl(dir)));
 }
 
-/* Refuses the path because of the stranger. what is the name in dir and "is a link" or the like;
- * could is what that user could have done. */
+/* Refuses the path because of the stranger. what is the name and its fault, for example "/tmp/a is
+ * a link". could is what that user could have done, and next is what to do instead. */
 static int refuse_by_stranger(const struct way *way, const char *what, const char *dir,
 			      const char *could, const char *next, struct error *err)
 {
@@ -103,7 +104,7 @@ static int follow_own(struct way *way, const char *name, own_links_rule *rule, s
 	return error_errno(err, why.errnum, "%s", way->path);
 }
 
-/* Enters the directory of that name. last: the name may not be a link. */
+/* Enters the directory of that name. If last is set, the name may not be a link. */
 static int step(struct way *way, const char *name, bool last, struct error *err)
 {
 	int place = file_open_place(way->walk.at, name, O_NOFOLLOW);
@@ -117,8 +118,8 @@ static int step(struct way *way, const char *name, bool last, struct error *err)
 	return link == 0 ? error_errno(err, why, "%s", way->path) : link < 0 ? -1 : 0;
 }
 
-/* Returns the next name, which is looked up in a directory that was checked. The caller frees the
- * name. */
+/* Checks the directory in which the next name will be looked up, and returns this name. The caller
+ * frees the name. */
 static char *next_name(struct way *way, struct error *err)
 {
 	struct stranger *stranger = &way->stranger;
@@ -179,9 +180,9 @@ int own_links_dir(const char *path, struct error *err)
 
 /* --- files ----------------------------------------------------------------------------------- */
 
-/* Refuses a file with a second name if another user may have made that name. A system allows this
- * if a user may name files of others (fs.protected_hardlinks). In /tmp a user can put such a name
- * in the place of a file of another user. */
+/* Refuses a file with a second name if another user may have made that name. Users can do this if
+ * the system lets them make hard links to files of others (fs.protected_hardlinks). In /tmp a user
+ * can put such a name in the place of a file of another user. */
 static int check_names(const struct way *way, int fd, struct error *err)
 {
 	const struct stranger *stranger = &way->stranger;
@@ -208,8 +209,8 @@ static int check_names(const struct way *way, int fd, struct error *err)
 				  "copy it to a directory of your own", err);
 }
 
-/* Opens the file of the last name. Returns -1 without an error if the name was a link, and there
- * are remaining names again. */
+/* Opens the file of the last name. If the name is a link, returns -1 without an error and sets
+ * *again, since the names of the link's target remain. */
 static int open_last(struct way *way, const char *name, int flags, own_links_rule *rule,
 		     bool *again, struct error *err)
 {
@@ -246,7 +247,7 @@ static int open_file(const char *path, int flags, bool direct, own_links_rule *r
 			return -1;
 		}
 	}
-	/* No name is left, and none was of a file: the path is "/", or a link to it. */
+	/* No name is left, and no name was that of a file: the path is "/", or a link to "/". */
 	if (again)
 		return error_errno(err, EISDIR, "%s", path);
 	if (fd >= 0 && by_link && rule && rule(way.walk.at, path, err) < 0)

@@ -6,9 +6,9 @@
  * lock (flock) ends with the broker, so the proof is never one of an earlier machine.
  *
  * The fact that a machine was cut off outlasts the proof. Whatever the machine's live supervisor
- * has recorded since, a sweep keeps the workspace and start refuses it, until somebody ends the
- * quarantine. The mode of the file tells this fact, since a change of mode needs no room on the
- * disk: nobody may write to the file of a machine that was cut off.
+ * has recorded since, a sweep keeps the workspace and start refuses it, until a user ends the
+ * quarantine. The mode of the file records this fact: the file of a machine that was cut off has no
+ * right to write. A change of mode needs no room on the disk.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -42,7 +42,7 @@ int cut_proof_open(const struct workspace *ws, struct error *err)
 
 int cut_proof_give(int fd, struct error *err)
 {
-	/* A command that checks the proof holds the lock for a moment. */
+	/* The lock is waited for, since a command that checks the proof holds it for a moment. */
 	while (flock(fd, LOCK_EX) < 0)
 		if (errno != EINTR)
 			return error_errno(err, errno, "the proof that the machine is cut off");

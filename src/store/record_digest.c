@@ -17,13 +17,14 @@
 #define DIGESTS_MAX 2 /* digests of the present record and of the next one */
 
 struct digests {
-	size_t count; /* 0: nothing was recorded */
+	size_t count; /* 0: no digest was recorded */
 	char at[DIGESTS_MAX][SHA256_TEXT];
 };
 
 /* --- the digest ------------------------------------------------------------------------------- */
 
-/* Members that the live supervisor of a session records by itself (store/quota.c, store/term.c). */
+/* Members that the live supervisor of a session records by itself (store/quota.c, store/term.c).
+ * They are not a part of the digest. */
 static const char *const own_keys[] = {"quotaBytes",  "endsAt", "lifetimeSeconds",
 				       "idleSeconds", "idled",	"orphaned"};
 
@@ -89,8 +90,8 @@ static bool take_line(const char **text, char out[SHA256_TEXT])
 	return true;
 }
 
-/* Reads the digests. An empty file counts as none, since a loss of power may leave an empty file.
- */
+/* Reads the digests. An empty file counts as a missing one, since a loss of power may leave an
+ * empty file. */
 static int read_digests(const struct workspace *ws, const char *file, struct digests *out,
 			struct error *err)
 {
@@ -134,8 +135,8 @@ static int write_digests(const struct workspace *ws, const char *file,
 	for (size_t i = 0; i < digests->count; i++)
 		len += (size_t)snprintf(text + len, sizeof(text) - len, "%s\n", digests->at[i]);
 	/* The file is written in place by one write, since a killed process would leave a temporary
-	 * file behind. A process that is killed before the cut leaves an older digest behind the
-	 * new ones. */
+	 * file behind. A process that is killed between the write and the cut leaves an older
+	 * digest after the new ones. */
 	autoclose int fd = openat(locks, name, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0 || pwrite(fd, text, len, 0) != (ssize_t)len || ftruncate(fd, (off_t)len) < 0)
 		return error_errno(err, errno, "%s/" LOCKS_DIR "/%s", ws->dir->path, name);

@@ -25,11 +25,11 @@
 #include "store/internal.h"
 #include "store/trusted_dir.h"
 
-/* A number of lines, greater than that of any log of LIMIT_AUDIT_BYTES. */
+/* More lines than an audit log of LIMIT_AUDIT_BYTES can have. */
 #define HEADS_MAX (1u << 22)
 
-/* The beginning of each line, which nothing else in a line has. Readers look for it behind a line
- * that was cut short. */
+/* The beginning of each line. No other part of a line has this text, so readers can find the line
+ * that follows a line that was cut short. */
 #define LINE_BEGINS "{\"ts\":"
 
 /* The length of a day such as "2026-11-27". */
@@ -41,8 +41,8 @@ static bool writes_day(const struct audit *audit, const char *day)
 }
 
 /* --- the file at the path ---------------------------------------------------------------------
- * Of a live supervisor that has given up its rights the broker does all of this, with a copy of
- * struct audit of its own: the supervisor may not see the path, and gets no descriptor. */
+ * If a live supervisor has given up its rights, its broker runs the functions of this part, with its
+ * own copy of struct audit: the supervisor may not see the path, and gets no descriptor. */
 
 static void name_day(const char *day, char name[sizeof(SECURITY_PATTERN)])
 {
@@ -50,7 +50,7 @@ static void name_day(const char *day, char name[sizeof(SECURITY_PATTERN)])
 	memcpy(name + strlen(SECURITY_LOG), day, DAY_LENGTH);
 }
 
-/* Returns whether the name of the day belongs to another file than the open one, or to none. */
+/* Returns whether the path of the day's log has another file than the open one, or no file. */
 static bool is_away(const struct audit *audit, const struct stat *opened)
 {
 	char name[sizeof(SECURITY_PATTERN)];
@@ -65,8 +65,8 @@ static bool is_away(const struct audit *audit, const struct stat *opened)
 	return errno == ENOENT || errno == ENOTDIR;
 }
 
-/* Remembers the end of the file and the bytes before it. The next check compares them: nobody
- * changes them except by hand. */
+/* Remembers the end of the file and the bytes before it. The next check compares them with the
+ * file, because microagent never changes written bytes. */
 static void remember_end(struct audit *audit, off_t end)
 {
 	size_t len = end < SECURITY_TAIL ? (size_t)end : SECURITY_TAIL;
@@ -125,8 +125,8 @@ static void look_at_day(struct audit *audit)
 
 	if (audit->security_fd < 0)
 		return;
-	/* The file of an earlier day may have been moved to an archive of such files. The file of a
-	 * new day is checked as soon as another process has made it. */
+	/* The file of an earlier day is not checked, since it may have been moved to an archive.
+	 * The file of a new day is checked as soon as another process has made it. */
 	clock_rfc3339(clock_real_ns(), now);
 	if (!writes_day(audit, now)) {
 		(void)open_day(audit, now, false, NULL);
@@ -154,8 +154,8 @@ static int sync_day(const struct audit *audit, struct error *err)
 	return error_errno(err, errno, "%s/security-%s.log", audit->logs, audit->security_day);
 }
 
-/* Ends the text with a newline instead of its NUL, and writes it to today's file, even if the line
- * is about an event that had to wait since yesterday. */
+/* Writes the text as a line to today's file, with a newline instead of its NUL. The line may be
+ * about an event of yesterday that had to wait. */
 static int append_text(struct audit *audit, char *text, enum store_sync sync, struct error *err)
 {
 	size_t len = strlen(text);
@@ -168,13 +168,13 @@ static int append_text(struct audit *audit, char *text, enum store_sync sync, st
 		return -1;
 	text[len] = '\n';
 	n = write(audit->security_fd, text, len + 1);
-	/* Lines of other writers may come before ours: O_APPEND has moved the offset behind them.
-	 */
+	/* Other writers may have appended lines before this one. O_APPEND has moved the offset
+	 * behind the end of this line. */
 	remember_end(audit, lseek(audit->security_fd, 0, SEEK_CUR));
 	if (n < 0 || (size_t)n != len + 1)
 		return error_errno(err, n < 0 ? errno : ENOSPC, "%s/security-%s.log", audit->logs,
 				   audit->security_day);
-	/* The line is at least in the old file. */
+	/* The new file could not be opened. The line is at least in the old file. */
 	if (audit->security_away)
 		return error_set(err, ERR_UNAVAILABLE,
 				 "%s/security-%s.log is not in its place any more", audit->logs,
@@ -227,9 +227,9 @@ static bool is_for_commands(const char *event)
 }
 
 /* Returns whether every reader takes the text for exactly one line. A reader gets a line that is
- * too long in parts. And behind a line that was cut short a reader looks for LINE_BEGINS. So an
- * object within the text that began like that could pass for a line of any session. (A string
- * within the text cannot: its quotation marks have backslashes before them.) */
+ * too long in parts. Behind a line that was cut short, a reader looks for LINE_BEGINS. So an object
+ * within the text that begins with LINE_BEGINS could pass for a line of any session. (A string
+ * within the text could not, because its quotation marks have backslashes before them.) */
 static bool is_one_line(const char *text)
 {
 	size_t len = strlen(text);
@@ -239,8 +239,8 @@ static bool is_one_line(const char *text)
 	       !strstr(text + 1, LINE_BEGINS);
 }
 
-/* Parses the line to append, and writes it anew. So it is one line, and has the values that were
- * checked here. The caller frees the text. */
+/* Parses the line to append, and writes it anew. So the result is one line, and has the values that
+ * were checked here. The caller frees the result. */
 static char *checked_line(const struct audit *audit, const char *text, size_t len,
 			  struct error *err)
 {
@@ -347,7 +347,8 @@ int security_log_write(struct audit *audit, const struct audit_event *event, uin
 		       enum store_sync sync, struct error *err)
 {
 	size_t len = 0;
-	/* The text is made from the line itself, so that both say the same. */
+	/* The line of the security log is made from the line of the audit log, so that both say the
+	 * same. */
 	autofree char *line = audit_line_text(audit, event, audit->head, seq, &len, err);
 	json_auto_t *object = line ? json_load_strict(line, len, err) : NULL;
 	json_t *head = object ? json_incref(json_object_get(object, "prev")) : NULL;
@@ -418,8 +419,8 @@ static int grow_security_log(struct audit_heads *heads, size_t count, struct err
 	return 0;
 }
 
-/* Parses a line. The next line begins without a newline behind a line that a full disk cut short.
- * Returns NULL for a line that is not ours. */
+/* Parses a line and sets *session. Behind a line that a full disk cut short, the next line begins
+ * without a newline. Returns NULL if the text is not a line of the security log. */
 static json_t *security_object(const char *line, size_t len, const char **session)
 {
 	const char *found = line, *next = line;
@@ -450,13 +451,13 @@ static int take_security_line(void *data, const char *line, size_t len, struct e
 	int64_t seq = 0;
 	size_t i;
 
-	/* A line that is not ours is skipped: it can confirm nothing. */
+	/* A line without the session's name is skipped, since it can confirm nothing. */
 	if (!memmem(line, len, search->session, strlen(search->session)))
 		return 0;
 	object = security_object(line, len, &session);
 	if (!object || strcmp(session, search->session) != 0)
 		return 0;
-	/* These events could not be written to the audit log. */
+	/* The security log has these events because they could not be written to the audit log. */
 	event = json_text(object, "event", "");
 	lost = json_integer_value(json_object_get(json_object_get(object, "data"), "lost"));
 	if (strcmp(event, SECURITY_ARCHIVE_REMOVED) == 0)
@@ -487,27 +488,27 @@ static int take_security_session(void *data, const char *line, size_t len, struc
 	const char *event = object ? json_text(object, "event", "") : "";
 	const char *kind = json_text(json_object_get(object, "data"), "kind", "");
 	const char *action = json_text(json_object_get(object, "data"), "action", "");
-	/* A sweep that removed the rest of a session wrote an event about that. */
+	/* The action "removed" is that of a sweep that has removed the rest of a session. */
 	bool over = strcmp(event, AUDIT_EVENT_CLOSED) == 0 ||
 		    strcmp(event, SECURITY_ARCHIVE_REMOVED) == 0 ||
 		    strcmp(action, SECURITY_ACTION_REMOVED) == 0 ||
 		    strcmp(kind, SECURITY_KIND_GONE) == 0 || strcmp(kind, SECURITY_KIND_LOST) == 0;
 
-	/* A line without a number is about a session without a log. */
+	/* A line without a seq is about a session without an audit log. */
 	if (!object || (!over && !json_object_get(object, "seq")) ||
 	    json_is_true(json_object_get(data, session)))
 		return 0;
 	return json_put(data, session, json_boolean(over), err);
 }
 
-/* Returns whether the name is that of a security log. logrotate gives an older file the same name
- * with ".1", ".2"... behind it. */
+/* Returns whether the name is that of a security log. logrotate appends ".1", ".2"... to the name
+ * of an older file. */
 static bool is_security_log(const char *name)
 {
 	static const char pattern[] = SECURITY_PATTERN;
 	const char *rest = name + sizeof(pattern) - 1;
 
-	/* A name that is too short ends in a byte that the pattern does not have at that place. */
+	/* A name that is too short is refused, because its NUL differs from the pattern. */
 	for (size_t i = 0; i < sizeof(pattern) - 1; i++)
 		if (pattern[i] == '0' ? name[i] < '0' || name[i] > '9' : name[i] != pattern[i])
 			return false;
@@ -530,8 +531,8 @@ static int note_passed_over(json_t *passed_over, const char *logs, const char *n
 	return error_errno(err, ENOMEM, "%s", path);
 }
 
-/* Returns what the file is instead of a log; NULL if it is a regular file or does not exist. A
- * device is not opened. */
+/* Returns a text about what the file is instead of a log. Returns NULL if it is a regular file or
+ * does not exist. The file is not opened, since it may be a device. */
 static const char *what_is_no_log(int dir, const char *name)
 {
 	struct stat st;
@@ -544,8 +545,8 @@ static const char *what_is_no_log(int dir, const char *name)
 				      : "it is not a regular file";
 }
 
-/* Reads the log of a day. A name that is no readable log is added to passed_over, and the other
- * logs are still read. */
+/* Reads the log of a day. A file that is no readable log is added to passed_over and is no error,
+ * so that the other logs are still read. */
 static int read_day(int dir, const char *logs, const char *name, audit_line_fn *fn, void *data,
 		    json_t *passed_over, struct error *err)
 {
@@ -580,8 +581,8 @@ bool security_log_has_day(const char *state_path, const char *day)
 	return false;
 }
 
-/* Calls fn for each line of the security logs. passed_over gets the files that are no logs; NULL:
- * the caller does not need them. */
+/* Calls fn for each line of the security logs. Adds the files that are no readable logs to
+ * passed_over, which may be NULL. */
 static int each_security_line(const char *state_path, audit_line_fn *fn, void *data,
 			      json_t *passed_over, struct error *err)
 {

@@ -74,7 +74,7 @@ bool spot_holds(const struct spot *outer, const struct spot *inner)
 
 	if (same_file_system && path_is_below(inner->inner, outer->inner))
 		return true;
-	/* The loop goes upwards from the inner directory, over all mounts. */
+	/* The loop goes upwards from the inner directory to "/", across all mounts. */
 	for (char *end = path ? path + strlen(path) : NULL; end; end = strrchr(path, '/')) {
 		*end = '\0';
 		if (stat(*path ? path : "/", &st) == 0 && is_spot_of(outer, &st))

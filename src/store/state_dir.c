@@ -49,7 +49,7 @@ int state_dir_open(const char *path, bool create, struct state_dir *out, struct 
 {
 	if (state_dir_open_part(path, create, NULL, out, err) < 0)
 		return -1;
-	/* Something of ours is in it. */
+	/* Only a directory of microagent is noted: it may be made here, or has a marker or locks. */
 	if (create || own_dir_is_marked(out->fd, OWN_STATE) || state_dir_has_locks(out))
 		own_dir_note(out->fd, OWN_STATE);
 	return 0;
@@ -131,8 +131,8 @@ bool state_dir_has_digests(const struct state_dir *dir, const char *id)
 	return fstatat(dir->fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-/* Returns whether the name is a workspace. A directory whose live supervisor removed the rights
- * from it is one too. */
+/* Returns whether the name is that of a workspace. A directory from which its live supervisor has
+ * removed the rights is a workspace too. */
 static bool is_workspace(const struct state_dir *dir, const char *name)
 {
 	static const char *const records[] = {"workspace.json", "event.json"};
@@ -166,7 +166,7 @@ static void insert_name(json_t *list, const char *name)
 json_t *state_dir_list(const struct state_dir *dir, struct error *err)
 {
 	json_auto_t *names = json_array();
-	/* A new open file description, so that the position is not shared with other readers. */
+	/* The directory is opened anew, so that its position is not shared with other readers. */
 	int fd = openat(dir->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	autodir DIR *entries = fd >= 0 ? fdopendir(fd) : NULL;
 	const struct dirent *entry;

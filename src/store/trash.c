@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Removal that may be killed. The directory is first moved into the trash, by one rename to
- * .locks/.gone/<id>, so that a directory under its own name is never half removed. The rest of a
- * killed removal in the trash belongs to nobody. It is removed the next time that name is removed,
- * or when anything new is made in the state directory.
+ * .locks/.gone/<id>, so that a directory under its own name is never half removed. A killed removal
+ * leaves a rest in the trash. The rest is removed when a directory of the same name is removed, or
+ * when anything new is made in the state directory.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -58,8 +58,8 @@ static int remove_for_good(const struct state_dir *dir, int trash, const char *i
 
 /* --- removed --------------------------------------------------------------------------------- */
 
-/* An attempt fails because another removal ended meanwhile. All attempts fail only where no trash
- * can be made. */
+/* An attempt fails if another removal ended meanwhile and removed the trash. All attempts fail only
+ * if no trash can be made. */
 #define ATTEMPTS 1000
 
 int trash_remove(const struct state_dir *dir, const char *id, struct error *err)
@@ -68,10 +68,10 @@ int trash_remove(const struct state_dir *dir, const char *id, struct error *err)
 
 	if (own < 0)
 		return errno == ENOENT ? 0 : error_errno(err, errno, "%s/%s", dir->path, id);
-	/* The lock keeps sweeps away. */
+	/* The lock keeps sweeps from removing the directory at the same time. */
 	(void)flock(own, LOCK_EX | LOCK_NB);
-	/* The digests go first: a command that finishes a removal which another command began sees
-	 * only the directory in the trash. */
+	/* The digests are removed first, because a command that finishes this removal sees only the
+	 * directory in the trash. */
 	record_digest_forget(dir, id);
 	for (int i = 0; i < ATTEMPTS; i++) {
 		autoclose int trash = make_trash(dir);
@@ -81,7 +81,8 @@ int trash_remove(const struct state_dir *dir, const char *id, struct error *err)
 			break;
 		if (trash >= 0 && renameat(dir->fd, id, trash, id) == 0)
 			return remove_for_good(dir, trash, id, err);
-		/* An earlier removal of that name was killed. */
+		/* An earlier removal of this name was killed, and its rest is still in the
+		 * trash. */
 		if (errno == EEXIST || errno == ENOTEMPTY) {
 			if (path_remove_tree_at(trash, id, err) < 0)
 				return error_prefix(err, "%s/" TRASH, dir->path);
@@ -89,18 +90,20 @@ int trash_remove(const struct state_dir *dir, const char *id, struct error *err)
 			break;
 		} else if (fstatat(dir->fd, id, &st, AT_SYMLINK_NOFOLLOW) < 0) {
 			if (errno == ENOENT)
-				return 0; /* somebody else has removed it */
+				return 0; /* another process has removed the directory */
 			break;
 		}
-		/* Otherwise another removal emptied the trash and removed its directory. */
+		/* The next attempt is needed because another removal has emptied the trash and
+		 * removed it. */
 	}
-	/* The directory cannot be moved: there is no room for the trash, or it is a mount point. */
+	/* The directory cannot be moved: there is no room for the trash, or the directory is a
+	 * mount point. */
 	return path_remove_tree_at(dir->fd, id, err);
 }
 
-/* Returns 1 if another process is removing it now, or has removed it. With `wait` the function
- * waits for that end: a process that was killed during the removal holds the lock for a moment
- * longer. */
+/* Removes the rest of a removal. Returns 1 if another process is removing the rest now, or has
+ * removed it. With `wait`, the function waits until that process has ended: a process that was
+ * killed during the removal holds the lock for a moment longer. */
 static int remove_leftover(const struct state_dir *dir, int trash, const char *id, bool wait,
 			   struct error *err)
 {
@@ -114,7 +117,7 @@ static int remove_leftover(const struct state_dir *dir, int trash, const char *i
 	     flock_until(own, LOCK_EX, limit_deadline(LIMIT_COMMAND_LOCK_MS), id, &why) < 0))
 		return 1;
 	if (own >= 0 && !fd_has_name(own, trash, id))
-		return 1; /* it was removed between our look and our lock */
+		return 1; /* the rest was removed before this process had its lock */
 	return remove_for_good(dir, trash, id, err);
 }
 

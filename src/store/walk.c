@@ -13,7 +13,7 @@
 #include "base/platform/file.h"
 #include "store/internal.h"
 
-#define LINKS_MAX 40 /* as many as Linux follows: path_resolution(7) */
+#define LINKS_MAX 40 /* the limit of Linux: path_resolution(7) */
 
 int walk_begin(struct walk *walk, int from, const char *path, struct error *err)
 {
@@ -92,8 +92,8 @@ bool walk_trusts_link(int dir, const struct stat *link)
 
 	if (is_ours_or_roots(link))
 		return true;
-	/* In a directory where others can write, even a sticky one, a nameless link may be
-	 * anybody's. */
+	/* In a directory where others can write, even in a sticky one, any user may have made a
+	 * link whose owner has no name. */
 	return fstat(dir, &st) == 0 && st.st_uid == link->st_uid &&
 	       !(st.st_mode & (S_IWGRP | S_IWOTH)) && dir_is_nameless_roots(dir, &st);
 }

@@ -55,8 +55,8 @@ static bool is_empty_workspace(int fd)
 }
 
 /*
- * Refuses a directory that is no workspace. If --state-dir is a directory of the user's own, a
- * workspace may have the same name as one of the user's folders. Nothing may write into that folder
+ * Refuses a directory that is no workspace. If --state-dir has other directories of the user, a
+ * workspace may have the same name as one of them. microagent may not write into such a directory
  * or, above all, remove it.
  */
 static int refuse_foreign(int fd, const char *path, struct error *err)
@@ -80,8 +80,8 @@ static int open_directory(const struct state_dir *dir, const char *id, const cha
 	fd = openat(dir->fd, id, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)
 		return error_errno(err, errno, "%s", path);
-	/* A live supervisor that was taken over may remove the rights from its own directory, so
-	 * that an ordinary user's commands could not end it. */
+	/* Restores the owner's rights. A live supervisor that was taken over may remove the rights
+	 * from its own directory, so that commands of an ordinary user could not end it. */
 	if (fstat(fd, &st) == 0 && (st.st_mode & S_IRWXU) != S_IRWXU && st.st_uid == geteuid() &&
 	    state_dir_has_digests(dir, id))
 		(void)fchmod(fd, S_IRWXU);
@@ -127,8 +127,9 @@ bool workspace_is_recorded(const struct workspace *ws)
 	return ws->fd >= 0 && is_marked(ws->fd);
 }
 
-/* Looks for ROOTFS_RECORD first. Earlier versions wrote it only at the second start. For the first
- * start, runtime.json of these versions says whether the guest got the disk. */
+/* ROOTFS_RECORD shows that the workspace was started. Earlier versions wrote this file only at the
+ * second start. After the first start, runtime.json of these versions says whether the guest got
+ * the disk. */
 bool workspace_was_started(const struct workspace *ws)
 {
 	json_auto_t *runtime = NULL;
@@ -187,7 +188,7 @@ static int read_failed(const struct workspace *ws, const char *file, const struc
 			  file);
 		return strcmp(file, "workspace.json") == 0 ? workspace_give_damaged(ws, err) : -1;
 	}
-	if (why->errnum == 0) /* no file of ours: a link, a directory, or much too long */
+	if (why->errnum == 0) /* not a file of microagent: a link, a directory, or much too long */
 		return workspace_damaged(ws, file, why, err);
 	error_copy(err, why);
 	return file_error(ws, file, err);
@@ -195,8 +196,8 @@ static int read_failed(const struct workspace *ws, const char *file, const struc
 
 json_t *workspace_read(const struct workspace *ws, const char *file, struct error *err)
 {
-	/* The live supervisor writes runtime.json while its machine lives, and may have been taken
-	 * over; every command reads this file. */
+	/* runtime.json has its own limit: every command reads it, and the live supervisor, which
+	 * writes it while its machine lives, may have been taken over. */
 	const enum limit most =
 		strcmp(file, "runtime.json") == 0 ? LIMIT_RUNTIME_BYTES : LIMIT_STATE_FILE_BYTES;
 	autobuf struct buf text = BUF_INIT(limit_get(most));
@@ -261,7 +262,8 @@ int workspace_refuse_mounts(const struct workspace *ws, struct error *err)
 	char path[4096];
 	int status = 0;
 
-	/* If the mounts cannot be listed, the removal stops at them. */
+	/* If the mounts cannot be listed, nothing is refused here, and the removal stops at the
+	 * mounts. */
 	if (ws->fd < 0 || file_path(ws->fd, path, sizeof(path)) < 0 ||
 	    mountinfo_read(&mounts, NULL) < 0)
 		return 0;

@@ -15,7 +15,8 @@
 #include "base/platform/waitable.h"
 #include "store/store.h"
 
-/* Tries to get the lock. Returns 1 if it is ours, 0 if another process has it; -1 with an error. */
+/* Tries to get the lock. Returns 1 if this process has it, 0 if another process has it, or -1 with
+ * an error. */
 static int try_lock(int fd, int operation, const char *what, struct error *err)
 {
 	if (flock(fd, operation | LOCK_NB) == 0)

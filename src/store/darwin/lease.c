@@ -7,9 +7,10 @@
  * bsd/vfs/kpi_vfs.c and filt_vnode_common() in bsd/vfs/vfs_vnops.c of
  * https://github.com/apple-oss-distributions/xnu).
  *
- * A holder of the lock could release it for all others, which no holder of a FIFO could. But here
- * nothing of a workspace runs programs that are not ours. A process that looks at the lease takes a
- * shared lock for a moment, and a process that takes the lease waits until such moments are over.
+ * A holder of the lock could release it for all others, which no holder of a FIFO could. But on
+ * macOS no process of a workspace runs a program that is not microagent's. A process that looks at
+ * the lease takes a shared lock for a moment, and a process that takes the lease waits until such
+ * moments are over.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "store/internal.h"
 
-/* There are no user namespaces. */
+/* macOS has no user namespaces. */
 bool dir_is_nameless_roots(int dir, const struct stat *st)
 {
 	(void)dir, (void)st;

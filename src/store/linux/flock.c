@@ -2,10 +2,10 @@
 /*
  * Waiting for a flock with a deadline. The kernel wakes a waiter at once when the lock becomes
  * free, but it knows no time limit, and a library should not use a timer signal. So a helper
- * process waits. The helper shares our open file description, which is the owner of a flock, so the
- * helper's lock is also ours. This process waits for the helper by pidfd, and kills it at the
- * deadline. The helper has no exit signal: no SIGCHLD reaches the caller's handlers, and no
- * waitpid(-1) of the caller takes the helper's end away.
+ * process waits. A flock belongs to an open file description, and the helper shares that of this
+ * process. So this process has the lock that the helper gets. This process waits for the helper by
+ * pidfd, and kills it at the deadline. The helper has no exit signal: no SIGCHLD reaches the
+ * caller's handlers, and no waitpid(-1) of the caller takes the helper's end away.
  */
 #include <errno.h>
 #include <poll.h>
@@ -21,8 +21,8 @@
 #include "base/fd.h"
 #include "store/store.h"
 
-/* Makes only system calls: the caller may have threads, and the copy holds the locks of these
- * threads for ever. */
+/* Waits in the helper. Makes only system calls: the caller may have other threads, and the locks of
+ * these threads are held for ever in the helper. */
 static void wait_for_flock(int fd, int operation, pid_t parent) __attribute__((noreturn));
 static void wait_for_flock(int fd, int operation, pid_t parent)
 {
@@ -49,7 +49,7 @@ int flock_until(int fd, int operation, uint64_t deadline_ns, const char *what, s
 		return 0;
 	if (errno != EWOULDBLOCK)
 		return error_errno(err, errno, "lock %s", what);
-	/* The low byte of the flags, the exit signal, is 0. */
+	/* The exit signal is the low byte of the flags. It is 0, which means that there is none. */
 	pid = syscall(SYS_clone, CLONE_PIDFD, NULL, &pidfd, NULL, 0);
 	if (pid == 0)
 		wait_for_flock(fd, operation, parent);
@@ -60,8 +60,8 @@ int flock_until(int fd, int operation, uint64_t deadline_ns, const char *what, s
 	while (waitid(P_PIDFD, (id_t)pidfd, &info, WEXITED | __WALL) < 0 && errno == EINTR)
 		;
 	close(pidfd);
-	/* The lock is ours already if the helper got it, even in the moment before the helper was
-	 * killed. */
+	/* If the helper got the lock, even just before it was killed, this process has the lock
+	 * already. */
 	if (flock(fd, operation | LOCK_NB) == 0)
 		return 0;
 	if (errno != EWOULDBLOCK)

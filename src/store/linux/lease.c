@@ -1,28 +1,28 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The lease is a FIFO, and every process of the workspace inherits a reading end of it. A process
- * that looks at the lease opens it for writing without waiting. ENXIO means that nobody reads: the
- * last holder has ended, in whatever way, and no pid is ever guessed. No holder can release the
- * lease for another holder. A process that waits holds such a writing end, and is told of the last
- * reader's end.
+ * The lease is a FIFO, and every process of the workspace inherits a reading end. A process that
+ * looks at the lease opens the FIFO for writing without waiting. ENXIO means that there is no
+ * reader: the last holder has ended, in whatever way, and no pid is ever guessed. No holder can
+ * release the lease for another holder. A process that waits for the end of the lease keeps its
+ * writing end open, and is told of the last reader's end.
  *
  * If two processes take the lease, a flock refuses one of them. The flock belongs to a writing end
- * of its own, which only the taker has, and the live supervisor after the taker. If other processes
- * inherited that open file description, they could unlock it. A writing end can be opened only
- * while somebody reads. So a taker itself reads for that moment. The process that took the lock
- * waits until such moments of other takers are over.
+ * that only the taker has, and later the live supervisor. Other processes do not inherit this open
+ * file description, because they could unlock it. A writing end can be opened only while there is a
+ * reader. So a taker itself opens a reading end for a moment. The process that got the flock waits
+ * until such moments of other takers are over.
  *
  * The FIFO has a second name beside the workspace's lock. Nothing that runs in the workspace can
  * reach that name. A live supervisor that was taken over can remove the first name, or put anything
- * in its place. So if there is a second name, the first is never asked. A process that takes the
- * lease restores the first name by the second.
+ * in its place. So if there is a second name, the first name is never used to look at the lease. A
+ * process that takes the lease restores the first name by the second.
  *
  * Every process of the workspace has the FIFO open. A process in an ordinary user's workspace can
  * remove all rights from the FIFO by fchmod(). A command that looks at the lease gives the rights
  * back.
  *
  * Up to version 0.1.0 the lease was a file with a flock that all processes inherited. Such a file
- * is still looked at in that way, and is replaced by a FIFO when it is free.
+ * is still looked at by its flock, and is replaced by a FIFO when it is free.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -58,7 +58,8 @@ static bool is_fifo(int fd)
 
 /* --- its rights -------------------------------------------------------------------------------- */
 
-/* A process that takes the rights again and again cannot win so often in a row. */
+/* The most attempts to open the FIFO. A process that removes the rights again and again cannot be
+ * first so often in a row. */
 #define RIGHTS_TRIES 1000
 
 /* Restores the mode of a FIFO; any other file keeps its mode. Returns -1 with errno on failure. */
@@ -92,13 +93,13 @@ static int open_lease(int dir, int mode)
 
 /* --- the second name -------------------------------------------------------------------------- */
 
-/* Writes the second name, below the state directory. */
+/* Writes the path of the second name, relative to the state directory. */
 static void name_kept(const struct workspace *ws, char out[192])
 {
 	snprintf(out, 192, LOCKS_DIR "/" LEASE_KEPT "%s", ws->id);
 }
 
-/* Returns a writing end; -1 with errno. */
+/* Opens a writing end by the second name. Returns -1 with errno on failure. */
 static int look_at_kept(const struct workspace *ws)
 {
 	char kept[192];
@@ -108,7 +109,8 @@ static int look_at_kept(const struct workspace *ws)
 }
 
 /* Makes the first name lead to the same FIFO as the second name, if there is a second name.
- * ERR_CONFLICT: it does not, and a process lives by the second name. */
+ * ERR_CONFLICT: the first name leads elsewhere, and a process holds the lease by the second
+ * name. */
 static int put_first_right(const struct workspace *ws, struct error *err)
 {
 	autoclose int fifo = -1, alive = -1;
@@ -125,8 +127,8 @@ static int put_first_right(const struct workspace *ws, struct error *err)
 		return lease_busy(ws, alive, err);
 	if (errno != ENXIO)
 		return lease_error(ws, errno, err);
-	/* Anything under the first name is replaced by the FIFO of the second name, by which nobody
-	 * lives. A workspace that was moved to another file system gets a new FIFO. */
+	/* No process holds the FIFO of the second name, so it replaces anything under the first
+	 * name. If the workspace was moved to another file system, it gets a new FIFO. */
 	if (path_remove_tree_at(ws->fd, LEASE_NAME, err) < 0)
 		return error_prefix(err, "%s/%s", ws->dir->path, ws->id);
 	if (linkat(ws->dir->fd, kept, ws->fd, LEASE_NAME, 0) < 0 && errno != EEXIST &&
@@ -155,7 +157,7 @@ static int open_life(const struct workspace *ws)
 	return open_lease(tree, O_RDONLY);
 }
 
-/* Removes a lease of an earlier version, which nobody holds any more. */
+/* Removes a lease of an earlier version, which no process holds any more. */
 static int retire_lease(const struct workspace *ws, int fd, struct error *err)
 {
 	if (flock_until(fd, LOCK_EX, limit_deadline(LIMIT_LEASE_LOOK_MS), "the lease", NULL) < 0)
@@ -182,7 +184,7 @@ static int read_lease(const struct workspace *ws, struct error *err)
 	}
 }
 
-/* Returns the lock of a lease by which nobody lives. */
+/* Takes the lock of a lease that no process holds, and returns its descriptor. */
 static int lock_lease(const struct workspace *ws, struct error *err)
 {
 	autoclose int reading = read_lease(ws, err);
@@ -250,7 +252,8 @@ int lease_look(const struct workspace *ws)
 	fd = look_at_kept(ws);
 	if (fd >= 0 || errno != ENOENT)
 		return fd;
-	/* A lease of an earlier version exists even if nothing lives by it. */
+	/* A lease of an earlier version is a file, which exists even if no process holds the
+	 * lease. */
 	autoclose int first = open_lease(ws->fd, O_WRONLY);
 	if (first < 0 || is_fifo(first) || flock(first, LOCK_SH | LOCK_NB) < 0)
 		return steal_fd(&first);

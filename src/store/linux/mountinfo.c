@@ -21,7 +21,7 @@ static bool is_octal(char c)
 	return c >= '0' && c <= '7';
 }
 
-/* Decodes a path, in which blank, tab, newline and backslash are three octal digits. */
+/* Decodes a path, in which blank, tab, newline and backslash are written as three octal digits. */
 static void unescape_mount(char *path)
 {
 	char *to = path;
@@ -39,7 +39,7 @@ static void unescape_mount(char *path)
 	*to = '\0';
 }
 
-/* Returns "98:0" as one number; -1 on failure. */
+/* Returns a device like "98:0" as one number; -1 on failure. */
 static long device_of(const char *text)
 {
 	char *end, *last;
@@ -53,8 +53,8 @@ static long device_of(const char *text)
 		       : (long)(major << 20 | minor);
 }
 
-/* Parses "36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 - ext3 /dev/root rw": the first five fields,
- * and the type behind the single dash. */
+/* Parses a line like "36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 - ext3 /dev/root rw": its first
+ * five fields, and the type behind the single dash. */
 static int parse_mount(char *line, struct mount_row *row, struct error *err)
 {
 	char *rest = NULL, *fields[5], *type;

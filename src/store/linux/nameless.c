@@ -15,7 +15,7 @@
 #include "base/platform/file.h"
 #include "store/internal.h"
 
-/* The number that the kernel gives to such an owner. */
+/* The number that the kernel shows for an owner that the namespace does not know. */
 #define OVERFLOW_UID 65534
 
 static const char *const roots_own[] = {
@@ -23,7 +23,8 @@ static const char *const roots_own[] = {
 	"/tmp", "/usr",	 "/var", "/var/home", "/var/lib", "/var/tmp",
 };
 
-/* The initial namespace knows everybody. */
+/* Returns whether uid stands for a user that the namespace does not know. The initial namespace
+ * knows all users. */
 static bool user_is_nameless(uid_t uid)
 {
 	autofile FILE *map = uid == OVERFLOW_UID ? fopen("/proc/thread-self/uid_map", "re") : NULL;

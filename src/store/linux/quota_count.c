@@ -36,9 +36,9 @@ static int add_shared_quota(int fd, struct fiemap *map, uint64_t *at, uint64_t *
 }
 
 /*
- * Blocks that were written and are not on the disk yet count as allocated. The extent that they
- * will replace still counts as shared. So the function does not wait for the disk, and misses
- * nothing.
+ * Blocks that were written and are not on the disk yet count as allocated. The extent that these
+ * blocks will replace still counts as shared. So the function does not wait for the disk, and
+ * misses no growth.
  */
 int quota_count(int fd, struct quota_count *count, uint64_t calls, uint64_t *bytes,
 		struct error *err)

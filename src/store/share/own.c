@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The directories that belong to microagent. In a state directory or a cache a guest would be its
- * own supervisor, or that of the next guest, so they are refused in any mode. The directories of
- * the programs that run now are refused if the guest may write to them.
+ * The directories that belong to microagent. With a state directory or a cache, a guest could act
+ * as its own supervisor, or as the supervisor of the next guest. So these directories are refused
+ * in any mode. The directories of the programs that run now are refused if the guest may write to
+ * them.
  */
 #include <errno.h>
 #include <limits.h>
@@ -53,8 +54,8 @@ static int apply_own(const struct judge *judge, const char *dir, const char *wha
 		judge->wish->path, what, dir, row->point);
 }
 
-/* Applies the rule to a directory that will be made: whoever has its place has everything that will
- * be in it. */
+/* Applies the rule to a directory that does not exist yet. A guest that has the place of the
+ * directory would have everything that will be in it. */
 static int apply_to_be(const struct judge *judge, const char *dir, const char *what,
 		       struct error *err)
 {
@@ -70,8 +71,8 @@ static int apply_to_be(const struct judge *judge, const char *dir, const char *w
 			 judge->wish->path, what, dir);
 }
 
-/* Applies the rule to a known directory. Its way is judged too, since the guest could replace a
- * directory on the way. */
+/* Applies the rule to a known directory. The way to the directory is judged too, since the guest
+ * could replace a directory on the way. */
 static int apply_known(void *data, const char *dir, const char *what, struct error *err)
 {
 	const struct judge *const *judge = data;
@@ -132,8 +133,8 @@ static const struct mount_row *file_mounted_below(const struct spot *spot,
 	return NULL;
 }
 
-/* Returns whether anything is mounted below the directory. Most directories have no mounts, which
- * saves the search. */
+/* Returns whether anything is mounted below the directory. Most directories have no mounts, and
+ * need no search for mounted files. */
 static bool has_mounts(const struct judge *judge)
 {
 	size_t at = 0;
@@ -214,8 +215,8 @@ static int apply_program(const struct judge *judge, const char *program, struct 
 	return 0;
 }
 
-/* Judges the way of each program that is run by its name and that is in the directory: the
- * directory may have a link to a place that the guest may write to. */
+/* Judges each program in the directory that is a link and that microagent runs by its name: the
+ * link may lead to a place that the guest may write to. */
 static int apply_named_in(const struct judge *judge, const char *dir, struct error *err)
 {
 	struct stat st;
@@ -232,17 +233,17 @@ static int apply_named_in(const struct judge *judge, const char *dir, struct err
 	return 0;
 }
 
-/* A variable with a list of directories. */
+/* An environment variable with a list of directories. */
 struct search_list {
 	const char *variable;
-	const char *entry, *empty; /* what an entry, or an empty entry, is */
+	const char *entry, *empty; /* the texts of an error about an entry, or an empty entry */
 	const char *separators;
-	bool programs; /* its programs are judged by their names too */
+	bool programs; /* the programs in its directories are judged too */
 };
 
-/* A guest that can write to a directory of the list, or make it, provides the next program or
- * library that is looked for. An entry that is not absolute is below the working directory, and an
- * empty entry is the working directory itself. */
+/* Judges the directories of a list. A guest that can write to such a directory, or make it,
+ * provides the next program or library that is looked for. An entry that is not absolute is below
+ * the working directory, and an empty entry is the working directory itself. */
 static int apply_search_list(const struct judge *judge, const struct search_list *search,
 			     struct error *err)
 {
@@ -272,7 +273,7 @@ static int apply_search_lists(const struct judge *judge, struct error *err)
 		 "where programs are looked for (an empty entry of PATH)", ":", true},
 		{PROGRAM_PATH_GIVEN, "where programs are looked for (PATH)",
 		 "where programs are looked for (an empty entry of PATH)", ":", false},
-		/* ld.so(8) */
+		/* The separators are those of ld.so(8). */
 		{"LD_LIBRARY_PATH", "where libraries are looked for (LD_LIBRARY_PATH)",
 		 "where libraries are looked for (an empty entry of LD_LIBRARY_PATH)", ":;", false},
 	};
@@ -283,8 +284,8 @@ static int apply_search_lists(const struct judge *judge, struct error *err)
 	return 0;
 }
 
-/* Judges the programs and libraries that the user's variables name instead of the usual ones. They
- * run as soon as they exist. */
+/* Judges the programs and libraries that the user's variables name instead of the usual ones. Such
+ * a program runs as soon as it exists. */
 static int apply_named_programs(const struct judge *judge, struct error *err)
 {
 	static const char *const variables[] = {

@@ -19,7 +19,7 @@
 
 #define PASS_MAX 65536
 
-/* Describes the directory as it is now. */
+/* Returns the row of a pass that describes the directory as it is now. */
 static json_t *pass_row(const struct share_pass_row *row, struct error *err)
 {
 	const struct share_wish *wish = &row->wish;
@@ -43,8 +43,8 @@ static json_t *pass_row(const struct share_pass_row *row, struct error *err)
 	return pass;
 }
 
-/* Opens the pass. An empty file is no pass. The file exists until the workspace is removed with its
- * lock. */
+/* Opens and locks the file of the pass. An empty file is no pass. The file exists until the
+ * workspace is removed with its lock. */
 static int open_pass(const struct workspace *ws, struct error *err)
 {
 	autoclose int locks = path_open_dir_at(ws->dir->fd, LOCKS_DIR, true, 0700, err);

@@ -15,8 +15,8 @@
 
 /*
  * Directories with keys, tokens and cookies, which give access to other systems. They lie below a
- * home, or where a variable says, in the way of their own program. share_system_keys has those of
- * this system only.
+ * home, or in the place that a variable of their program names. share_system_keys has the
+ * directories that only this system has.
  */
 static const struct {
 	const char *below, *variable;
@@ -51,7 +51,7 @@ static int refuse(const struct judge *judge, const struct share_rule *rule, cons
 	bool is_itself = spot_is(judge->spot, of);
 	bool alone = rule->reach == REACH_ITSELF || (rule->reach == REACH_ROUND && is_itself);
 
-	/* The rule is about the very path that the caller has typed. */
+	/* The path that the caller has given is exactly the path of the rule. */
 	if (is_itself && strcmp(path, rule->what) == 0)
 		return alone ? error_set(err, ERR_INVALID, "%s is never shared: " SHARE_NEXT_STEP,
 					 path)
@@ -81,7 +81,8 @@ int share_rule_apply(const struct judge *judge, const struct share_rule *rule, s
 		return found;
 	if (spot_is_reached(judge->spot, &of, rule->reach))
 		return refuse(judge, rule, &of, err);
-	/* A mount of a whole root file system is found by the refused directories in it. */
+	/* The rule about "/" needs no search in the mounts: a mounted root file system is found by
+	 * the rules about the directories in it. */
 	row = strcmp(rule->path, "/") == 0
 		      ? NULL
 		      : spot_mounted_below(judge->spot, judge->mounts, &of, rule->reach);
@@ -135,8 +136,8 @@ int share_rules_system(const struct judge *judge, struct error *err)
 
 /* --- people ---------------------------------------------------------------------------------- */
 
-/* Applies a rule to a named directory. kind is for example "the home directory". way: the way to it
- * is judged too. */
+/* Applies a rule to a named directory. kind is for example "the home directory". If way is set, the
+ * way to the directory is judged too. */
 static int apply_named(const struct judge *judge, const char *kind, const char *path,
 		       enum reach reach, bool way, struct error *err)
 {
@@ -175,7 +176,7 @@ static int apply_key_store(const struct judge *judge, const char *home, const ch
 	return path ? apply_named(judge, "the store of keys", path, REACH_ROUND, true, err) : -1;
 }
 
-/* Refuses our own home itself, and its keys. */
+/* Refuses the user's home itself, and the stores of keys in it. */
 static int apply_keys_of(const struct judge *judge, const char *home, struct error *err)
 {
 	if (!home || apply_named(judge, "the home directory", home, REACH_ITSELF, true, err) < 0)

@@ -28,8 +28,8 @@ static int check_rights(const char *path, const struct spot *spot, bool read_onl
 			err, ERR_DENIED,
 			"%s is read-only: share it read-only (mode \"ro\"), or make it writable",
 			path);
-	/* The process that serves the share runs as a guest's root. The kernel gives it our rights
-	 * over files with our user and our group, and no other rights. */
+	/* The process that serves the share runs as a guest's root. The kernel gives this process
+	 * the user's rights over files of the user and of the user's group, and no other rights. */
 	if (!(spot->st.st_mode & S_IXOTH) && spot->st.st_gid != getegid())
 		return error_set(
 			err, ERR_DENIED,
@@ -93,7 +93,7 @@ bool share_is_within(const char *path, const json_t *shares)
 	return false;
 }
 
-/* Opens the directory and applies the rules about its place. The caller frees *out. */
+/* Opens the directory and applies the rules about its place. The caller closes *out. */
 static int open_judged(const struct share_wish *wish, struct spot *out, struct error *err)
 {
 	auto_spot struct spot spot = SPOT_NONE;

@@ -30,14 +30,14 @@ void share_way_free(struct share_way *way)
 	*way = (struct share_way){0};
 }
 
-/* Checks the directory `at` anew. It belongs to the shared directory by its path, by its place in
- * its file system, or because a mount below the shared directory shows it. */
+/* Checks the directory `at` without an earlier result. A directory is a part of the shared one by
+ * its path, by its place in its file system, or because a mount below the shared one shows it. */
 static int look_at(const struct judge *judge, int at, struct share_looked_dir *out,
 		   struct error *err)
 {
 	auto_spot struct spot place = SPOT_NONE;
-	/* The descriptor is duplicated, since to open the directory again needs the right to search
-	 * it. */
+	/* The descriptor is duplicated, because opening the directory again would need the right to
+	 * search it. */
 	int fd = fcntl(at, F_DUPFD_CLOEXEC, 0);
 
 	if (fd < 0)
@@ -77,7 +77,8 @@ static int look(const struct judge *judge, int at, struct share_looked_dir *out,
 	return 0;
 }
 
-/* The first link counts, and without one the first name. */
+/* Notes a name that the guest could replace. The first link counts. If there is no link, the first
+ * name counts. */
 static int note(struct share_way *way, int at, const char *name, bool is_link,
 		const struct share_looked_dir *dir, struct error *err)
 {
@@ -104,14 +105,14 @@ int share_way_look(const struct judge *judge, const char *path, struct share_way
 	struct stat st;
 
 	*out = (struct share_way){0};
-	/* The working directory may be gone, and a relative path leads nowhere then. */
+	/* If the working directory is gone, a relative path leads nowhere. */
 	if (here < 0 && *path != '/')
 		return 0;
 	if (walk_begin(&walk, here, path, err) < 0)
 		return -1;
 	while (!walk_is_over(&walk)) {
 		autofree char *name = walk_next_name(&walk);
-		/* Nobody can replace "." and "..". */
+		/* A guest cannot replace "." and "..". */
 		bool is_fixed = name && (strcmp(name, ".") == 0 || strcmp(name, "..") == 0);
 		int place = name ? file_open_place(walk.at, name, O_NOFOLLOW) : -1;
 		bool is_link = place < 0 && name &&
@@ -131,12 +132,13 @@ int share_way_look(const struct judge *judge, const char *path, struct share_way
 			walk_stand_at(&walk, place);
 			continue;
 		}
-		/* The rest of the path does not exist, or cannot be reached: the kernel follows no
+		/* The rest of the path does not exist, or cannot be reached. The kernel follows no
 		 * more links either. */
 		if (!is_link || walk_follow(&walk, name, &ignored) < 0)
 			goto end;
 	}
-	/* This is a directory in which the next name is looked up. */
+	/* The path ends with this directory. It is checked too, since names will be looked up in
+	 * it. */
 	if (look(judge, walk.at, &dir, err) < 0)
 		return -1;
 	way.row = way.row ? way.row : dir.row;

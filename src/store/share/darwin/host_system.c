@@ -7,12 +7,12 @@
 #include <stdint.h>
 #include <unistd.h>
 
-/* The first number of a person's account. Lower numbers are services of the system, and `nobody` is
- * above. */
+/* The first number of a person's account. Lower numbers are services of the system, and the number
+ * of `nobody` is greater than PERSON_LAST. */
 #define PERSON_FIRST 501
 #define PERSON_LAST INT32_MAX
 
-/* hier(7) of macOS. /etc, /tmp and /var are links into /private. */
+/* Directories of macOS, after hier(7). /etc, /tmp and /var are links into /private. */
 const struct share_place share_places[] = {
 	{"/", REACH_ITSELF},
 	{"/Users", REACH_ITSELF},
@@ -81,7 +81,7 @@ int share_each_home(share_path_fn *fn, void *data, struct error *err)
 	int status = 0;
 
 	setpwent();
-	/* Each thread has its own entry, getpwent(3). */
+	/* getpwent() is safe here, since each thread has its own entry, getpwent(3). */
 	/* cppcheck-suppress getpwentCalled */
 	while (status == 0 && (entry = getpwent()))
 		if (is_user_account(entry->pw_uid))
