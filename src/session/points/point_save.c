@@ -36,8 +36,8 @@ static bool is_quarantined(const struct workspace *ws)
 	return is;
 }
 
-/* Says in err why the machine was not saved. The record of the machine's boot shows whether the
- * machine could be saved at all. */
+/* Sets err to the reason for which the machine was not saved. The record of the machine's boot
+ * shows whether the machine could be saved at all. */
 static int explain_refusal(const struct microagent_session *session, const struct workspace *ws,
 			   struct error *why, struct error *err)
 {

@@ -7,11 +7,11 @@
 #include "session/sessions/session.h"
 
 enum orphan_kind {
-	ORPHAN_NO_PROCESS, /* the record says that the session lives, but no process of it does */
+	ORPHAN_NO_PROCESS, /* the record says that the session lives, but it has no process */
 	ORPHAN_NO_BUNDLE,  /* the session's machine runs, but its directory is gone */
 	ORPHAN_HALF_MADE,
 	ORPHAN_HALF_DESTROYED,
-	ORPHAN_EXPIRED, /* the session's end has come, and no process of it lives */
+	ORPHAN_EXPIRED, /* the session's end has come, and the session has no process */
 	ORPHAN_GONE	/* the session's directory was removed by hand */
 };
 enum orphan_action { ORPHAN_REMOVED, ORPHAN_ADOPTED, ORPHAN_LEFT };

@@ -51,7 +51,7 @@ static int copy_empty_layer(const struct warming *w, struct error *err)
 	return clone_with_digest(from, w->to, TEMPLATE_DISK, NULL, err);
 }
 
-/* Returns the properties of the machine to save. They are those of a session that is restored from
+/* Returns the properties of the machine to save, which are those of a session that is restored from
  * the template. */
 static struct microagent_machine saved_machine(const struct warming *w)
 {

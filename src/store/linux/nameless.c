@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * All users that a user namespace does not know have the same number in it. In the namespace of an
- * ordinary user, root of the host is one of them, and so is each other user. In /home a directory
- * of another user looks like /home itself, and owners and modes do not tell them apart. So a
- * directory counts as root's by its name, if root has that directory on every system
- * (file-hierarchy(7)), and if its owner is the owner of "/". Where the namespace knows root, "/"
- * has another owner number.
+ * A user namespace shows the same number for all users that it does not know. In the namespace of
+ * an ordinary user, this is also the number of the host's root and of each other user. So in /home
+ * a directory of another user looks like /home itself, and owners and modes do not tell the two
+ * apart. Therefore a directory counts as root's by its name, if root has that directory on every
+ * system (file-hierarchy(7)), and if its owner is the owner of "/". If the namespace knows root,
+ * "/" has another owner number.
  */
 #include <limits.h>
 #include <stdio.h>
