@@ -21,27 +21,32 @@
 #include "channel/publish.h"
 #include "supervisor/live/control_message.h"
 
-/* The limit of descriptors. Each connection has two, and the usual limit of a shell is 1024. This
- * is enough for all connections that the limits allow to some ports, and far from what a host
- * has. */
+/* The number of descriptors that this process may open. Each connection has two, and the usual
+ * limit of a shell is 1024. The number is enough for all connections that the limits allow to some
+ * ports, and far below what a host allows. */
 #define FILES 8192u
 #define CHANNEL_NAME (PUBLISH_NAME + 16)
-#define NAME_FRONT "publish " /* of a published port, before publish_name() */
-#define PUBLISHED_MAX 64      /* LIMIT_PUBLISHES, which tests alone change, to less */
+#define NAME_FRONT "publish " /* the text before publish_name() */
+/* The most published ports. It is the default of LIMIT_PUBLISHES, which only tests change, and only
+ * to less. */
+#define PUBLISHED_MAX 64
 
 struct channel {
 	struct list_link link;
 	struct channels *all;
 	char name[CHANNEL_NAME];
-	uint32_t port;	       /* of the guest's vsock, where target is NULL; else the host's */
-	bool tells_port;       /* the guest hears first which TCP port is asked for */
-	struct target *target; /* NULL: a published port, or all of them */
+	uint32_t port; /* a vsock port: of the host if there is a target, else of the guest */
+	/* The guest is first told the TCP port for which a connection is. */
+	bool tells_port;
+	/* The address to which connections of the guest lead; NULL: connections lead into the
+	 * guest. */
+	struct target *target;
 	struct forward *forward;
-	uint16_t guest_port; /* of a published port: the guest's TCP port; else 0 */
-	int port_fd;	     /* of a published port: the socket of the host's; else -1 */
-	bool guarded;	     /* a published port: there is a guard for it */
-	bool open;	     /* a published port: it is listened on */
-	bool failing;	     /* a published port: the last try to open or to shut it has failed */
+	uint16_t guest_port; /* the guest's TCP port, if it is published; else 0 */
+	int port_fd;	     /* the host's socket of a published port; else -1 */
+	bool guarded;	     /* the published port has a guard */
+	bool open;	     /* the published port is listened on */
+	bool failing;	     /* the last try to open or shut the published port failed */
 };
 
 struct channels {
@@ -49,19 +54,19 @@ struct channels {
 	int workspace_fd;
 	struct log *log;
 	struct list list;
-	struct target *mediation; /* of one of the list */
+	struct target *mediation; /* the target of one of the channels; NULL: none */
 	uint32_t *host_ports;
 	size_t host_port_count;
-	bool ready;			    /* the guest is */
-	struct control_listening listening; /* as it has said last */
-	struct loop_watch *settling;	    /* before its next word counts */
-	struct loop_watch *trying_again;    /* what has failed */
+	bool ready;			    /* the guest is ready */
+	struct control_listening listening; /* the guest's last message */
+	struct loop_watch *settling;	    /* the timer until the guest's last message counts */
+	struct loop_watch *trying_again;    /* the timer until failed ports are tried again */
 };
 
 /* --- how the far side is reached ------------------------------------------------------------- */
 
-/* Reads the port that a socket is bound to, in network order; 0: it is bound to none, or is no
- * socket of TCP/IP. Returns -1 with errno. */
+/* Reads the port to which a socket is bound, in network order. *out is 0 if the socket is bound to
+ * no port, or is no TCP/IP socket. Returns 0, or -1 with errno. */
 static int read_bound_port(int fd, in_port_t *out)
 {
 	union {
@@ -130,13 +135,13 @@ static void on_failed(void *data, const struct error *why)
 #define PORT_HELD 'h'
 #define PORT_GUARDED 'g'
 #define PORT_UNGUARDED 'u'
-#define PORT_ENDED 'e' /* it is published no longer */
+#define PORT_ENDED 'e' /* the port is not published any more */
 
-/* The guards belong to the broker: an attacker who has taken over the live supervisor could make
- * any of its sockets listen. */
+/* The guards of published ports (descriptor_guard_port()). The broker holds them: an attacker who
+ * has taken over the live supervisor could make any of its sockets listen. */
 static struct port_guard {
 	struct sockaddr_storage of; /* the address of the published port */
-	int fd;			    /* -1: the system needs none */
+	int fd;			    /* the socket of the guard; -1: the system needs none */
 	bool used;
 } guards[PUBLISHED_MAX];
 
@@ -181,9 +186,11 @@ static int set_guard(int port, bool on, struct error *err)
 	return 0;
 }
 
-/* The kernel gives a listening socket a port of the kernel's choice where it has none. An attacker
- * in the live supervisor could take the port from the socket after descriptor_has_port() has looked,
- * by connecting and disconnecting it. So the port is compared before and after. */
+/* Makes the socket listen, but only at the port that it has. If a socket has no port, listen()
+ * gives it a port of the kernel's choice. An attacker in the live supervisor has the same socket,
+ * and could take its port away after descriptor_has_port() has checked it, by connecting and
+ * disconnecting the socket. So the port before listen() is compared with the port after it.
+ * ERR_DENIED: the socket has another port, or had none. */
 static int listen_at_its_port(int port, struct error *err)
 {
 	in_port_t before = 0, after = 0;
@@ -270,7 +277,7 @@ static void close_channel(struct channel *c)
 	if (c->guarded)
 		(void)have_port(c->port_fd, PORT_UNGUARDED, &ignored);
 	c->guarded = false;
-	forward_free(steal_ptr(&c->forward)); /* and port_fd with it */
+	forward_free(steal_ptr(&c->forward)); /* also closes port_fd */
 	if (port >= 0)
 		(void)have_port(port, PORT_ENDED, &ignored);
 	c->port_fd = -1;
@@ -285,7 +292,8 @@ static void drop_channel(struct channel *c)
 	free(c);
 }
 
-/* Leads the connections of the listener into the guest. Takes over listener, also if it fails. */
+/* Leads the connections of the listener into the guest. Takes over listener, also if the function
+ * fails. */
 static int lead_inwards(struct channel *c, int listener, struct error *err)
 {
 	const struct forward_spec spec = {
@@ -309,7 +317,8 @@ static void name_published(const json_t *forward, char out[CHANNEL_NAME])
 	snprintf(out, CHANNEL_NAME, NAME_FRONT "%s", name);
 }
 
-/* Makes a published channel. Takes over port, also if it fails. Returns NULL with an error. */
+/* Makes the channel of a published port. Takes over the socket `port`, also if the function fails.
+ * Returns NULL with an error. */
 static struct channel *new_published(struct channels *all, const json_t *forward, int port,
 				     struct error *err)
 {
@@ -357,7 +366,8 @@ static int add_publish(struct channels *all, const json_t *forward, struct error
 
 /* --- a published port is listened on while its server in the guest listens ------------------- */
 
-/* Returns whether a server listens in the guest; true if the guest cannot tell. */
+/* Returns whether a server listens on the channel's port in the guest; true if the guest cannot
+ * tell. */
 static bool has_server(const struct channels *all, const struct channel *c)
 {
 	return !all->listening.told || port_set_has(&all->listening.ports, c->guest_port);
@@ -397,15 +407,16 @@ static int follow_server(struct channel *c, struct error *err)
 	return wanted ? open_port(c, err) : shut_port(c, err);
 }
 
-/* Opens or shuts the port. Another program can be in the way for a while. Returns false if it has
- * failed. */
+/* Opens or shuts the published port, as its server in the guest begins or ceases to listen, and
+ * logs this. Returns false if it fails, for example while another program has the port. */
 static bool follow_and_log(struct channel *c)
 {
 	const bool was_open = c->open;
 	struct error err;
 
 	if (follow_server(c, &err) < 0) {
-		/* Not limited: a guest cannot provoke it alone, and no other line tells it. */
+		/* This line is not limited, since a guest alone cannot cause it, and no other line
+		 * reports the failure. */
 		if (!c->failing)
 			log_line(c->all->log, "%s: %s; it is tried again", c->name, err.msg);
 		c->failing = true;
@@ -456,7 +467,8 @@ static void on_settled(struct loop *loop, void *data)
 	follow_servers(all);
 }
 
-/* Applies the guest's last message after `limit`, whatever the guest says until then. */
+/* Makes the ports follow the guest's last message after the time `limit`. Messages that come until
+ * then replace that message. */
 static void settle_later(struct channels *all, enum limit limit)
 {
 	struct error err;
@@ -535,8 +547,8 @@ bool channels_unpublish(struct channels *all, const json_t *forward)
 	return true;
 }
 
-/* Adds the loopback: each port that a program connects to leads to the guest's port of the same
- * number. */
+/* Adds the channel of the loopback: a connection to any port of the loopback leads to the guest's
+ * port of the same number. */
 static int add_loopback(struct channels *all, int listener, struct error *err)
 {
 	struct channel *c = new_channel(all, err);
@@ -551,7 +563,8 @@ static int add_loopback(struct channels *all, int listener, struct error *err)
 	return lead_inwards(c, listener, err);
 }
 
-/* kind: "mediation" or "listener". */
+/* Adds a channel from the guest to a target. kind is "mediation" or "listener", and is used in the
+ * channel's name. */
 static int add_listener(struct channels *all, const char *kind, const json_t *declared,
 			struct error *err)
 {
@@ -650,7 +663,7 @@ size_t channels_target_ports(const struct channels *channels, uint16_t *ports, s
 	return n;
 }
 
-/* Does the duty in the broker. It looks up only the names of declared targets. */
+/* Looks up the name of a target, in the broker. ERR_DENIED: no channel has this target. */
 static int serve_target(void *data, const struct broker_message *in, struct broker_message *out,
 			struct error *err)
 {

@@ -22,12 +22,12 @@ struct console {
 	struct loop_watch *listen_watch, *watch;
 	console_input_fn *input;
 	void *data;
-	struct buf out;	       /* for the client */
-	uint64_t lost;	       /* bytes that it did not read in time */
-	uint8_t in[INPUT_MAX]; /* for the guest: what it did not take yet */
+	struct buf out;	       /* bytes for the client */
+	uint64_t lost;	       /* bytes that the client did not read in time */
+	uint8_t in[INPUT_MAX]; /* bytes that the guest has not taken yet */
 	size_t in_at, in_len;
-	bool in_ended; /* the client has said all it will; it may go on reading */
-	bool waiting;  /* for console_room() */
+	bool in_ended; /* the client sends no more, but may go on reading */
+	bool waiting;  /* bytes for the guest wait for console_room() */
 };
 
 static void drop_console_client(struct console *console)
@@ -48,8 +48,8 @@ static void drop_console_client(struct console *console)
 	console->in_ended = console->waiting = false;
 }
 
-/* Sets the events of the client. With LOOP_HUP its end is told even if no other event is waited
- * for. */
+/* Sets the events for which the client is watched. LOOP_HUP is always among them, so that the end
+ * of the client is noticed even if no other event is waited for. */
 static void set_events(struct console *console)
 {
 	bool more = !console->in_ended && console->in_len == 0;
@@ -129,7 +129,7 @@ static void on_console_listener(struct loop *loop, int fd, uint32_t events, void
 
 	(void)events;
 	if (peer < 0 || console->fd >= 0)
-		return; /* taken: closed */
+		return; /* another client is connected: the new one is closed */
 	console->watch = loop_add_fd(loop, peer, LOOP_IN, on_console_client, console, &err);
 	if (!console->watch) {
 		log_line(console->log, "console: %s", err.msg);
@@ -197,9 +197,9 @@ void console_free(struct console *console)
 {
 	if (!console)
 		return;
-	/* The listener is closed first. A client that loses its connection and connects again is then
-	 * refused, and so learns that the console has gone. With an open listener the console would
-	 * seem to belong to another client. */
+	/* The listener is closed first. A client that loses its connection and connects again is
+	 * then refused, and so learns that the console has gone. With an open listener the console
+	 * would seem to belong to another client. */
 	loop_remove(console->listen_watch);
 	close(console->listen_fd);
 	drop_console_client(console);

@@ -9,9 +9,9 @@
 #include "base/limits.h"
 #include "contract/nat.h"
 
-/* The most objects, arrays and members in one message. Our telemetry messages have some thousands.
- * A frame of a million empty arrays would be small on the wire and hundreds of megabytes when
- * decoded. */
+/* The most objects, arrays and members in one message. A telemetry message of our agent has some
+ * thousands. Without this bound a frame of a million empty arrays, which is small on the wire,
+ * would need hundreds of megabytes when it is decoded. */
 #define STRUCTURE_MAX 8192
 
 size_t control_result_max(void)
@@ -25,7 +25,7 @@ size_t control_result_max(void)
 static bool is_plain_message(const uint8_t *payload, size_t len)
 {
 	size_t structure = 0;
-	bool text = false; /* within a string, where these bytes cost nothing */
+	bool text = false; /* inside a string, where brackets and commas are only text */
 
 	for (size_t i = 0; i < len; i++) {
 		if (text && payload[i] == '\\')
@@ -233,8 +233,8 @@ static int put_publishes(json_t *message, const json_t *forwards, struct error *
 	return json_put(message, "publishes", json_incref(list), err);
 }
 
-/* Returns the guest's network. isolated has none. On a bridge the DHCP server there knows the
- * guest's side. */
+/* Returns the guest's network in a mode other than isolated. On a bridge the guest asks a DHCP
+ * server there for its address. */
 static json_t *network_json(enum network_mode mode)
 {
 	if (mode == NETWORK_BRIDGED)

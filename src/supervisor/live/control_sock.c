@@ -20,12 +20,13 @@
 
 struct control_client {
 	struct control_sock *server;
-	int fd;	    /* -1: a free place */
+	int fd;	    /* the connection; -1: the place is free */
 	int passed; /* a descriptor that came with the request; -1: none */
 	struct loop_watch *watch, *timer;
 	struct buf in;
-	bool deferred;		    /* the answer comes later; the place is kept until then */
-	control_sock_gone_fn *gone; /* it is kept until the client's end; NULL: it is not */
+	bool deferred; /* the answer comes later; the place is kept until then */
+	/* Called when a connection that is kept has ended; NULL: the connection is not kept. */
+	control_sock_gone_fn *gone;
 	void *gone_data;
 };
 
@@ -71,8 +72,8 @@ static void end_client(struct control_client *client)
 	listen_for_askers(client->server);
 }
 
-/* Sends the answer. It is small and the socket's buffer is empty, so it fits at once, unless the
- * client has caused that itself; then the rest is lost. */
+/* Sends the answer. The answer is small and the socket's buffer is empty, so all of the answer fits
+ * at once. If the client itself has filled the buffer, the rest of the answer is lost. */
 static void send_answer(int fd, const json_t *answer)
 {
 	autofree char *text = answer ? json_line(answer, NULL) : NULL;
@@ -104,7 +105,7 @@ static void serve_asker(struct control_client *client, size_t len)
 	answer = err.code ? control_sock_refusal(&err)
 			  : client->server->fn(client->server->data, request, client);
 	if (client->deferred || client->fd < 0)
-		return; /* answered later, or just now */
+		return; /* the answer is deferred, or was already sent */
 	send_answer(client->fd, answer);
 	if (!client->gone)
 		end_client(client);
@@ -130,7 +131,8 @@ static void hear_kept(struct control_client *client)
 	fn(data, n > 0);
 }
 
-/* Meanwhile nothing is read from the client, and its end is not noticed. */
+/* Until the answer is sent, nothing is read from the client, and the end of the client is not
+ * noticed. */
 void control_sock_defer(struct control_client *client)
 {
 	loop_remove(client->watch);
@@ -150,7 +152,8 @@ int control_sock_passed(struct control_client *client)
 	return steal_fd(&client->passed);
 }
 
-/* Reads the request. One descriptor may come with it; the first one counts. */
+/* Reads bytes of a request. A descriptor may come with them; only the first descriptor of a request
+ * is kept. */
 static ssize_t receive_request(struct control_client *client, uint8_t *room)
 {
 	int passed = -1;

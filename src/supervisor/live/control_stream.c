@@ -9,14 +9,14 @@
 #include "base/framed.h"
 #include "base/json.h"
 
-/* The phases of the stream: what may come next. */
+/* The phases of the stream, which decide what may come next from the guest. */
 enum phase {
-	PHASE_LISTENING,  /* the guest's connection */
-	PHASE_HELLO,	  /* its hello */
-	PHASE_CONFIGURED, /* ready */
-	PHASE_READY,	  /* the result, where there is a workload */
-	PHASE_DONE,	  /* nothing more of ours */
-	PHASE_LOST	  /* nothing */
+	PHASE_LISTENING,  /* the guest has not connected yet */
+	PHASE_HELLO,	  /* the guest has connected; its hello comes next */
+	PHASE_CONFIGURED, /* the guest has the config; "ready" comes next */
+	PHASE_READY,	  /* the guest is ready; a result may come if there is a workload */
+	PHASE_DONE,	  /* the result has come */
+	PHASE_LOST	  /* the stream has ended */
 };
 
 struct control_stream {
@@ -27,11 +27,11 @@ struct control_stream {
 	struct framed guest;
 	enum phase phase;
 	bool workload;
-	bool time_due; /* the guest is told the time once it has taken what it was told before */
-	/* An answer to that is due. */
+	bool time_due; /* the time must be sent after the earlier messages are sent */
+	/* The questions for which the guest's answer is due. */
 	bool mounting, publishing, quiescing, settling;
-	bool resting; /* the guest's commands stand still until the guest is told the time */
-	json_t *config; /* until it is sent */
+	bool resting;	/* the guest's commands stand still until the guest is told the time */
+	json_t *config; /* the config, until it is sent */
 	struct control_stream_events events;
 };
 
@@ -91,8 +91,9 @@ static int on_hello(struct control_stream *stream, const json_t *message, struct
 	return control_post(stream, steal_ptr(&stream->config), err);
 }
 
-/* Handles the guest's answer to a question: why not, or nothing. Only one question at a time is
- * open. */
+/* Handles the guest's answer to a question. The answer has the reason why the guest could not do
+ * what it was asked for, or no reason if it has done it. *due is true while the question is open;
+ * at most one question of a kind is open. */
 static int on_answer(struct control_stream *stream, bool *due, const json_t *message,
 		     void (*tell)(void *data, const char *why), const char *name, struct error *err)
 {
@@ -217,10 +218,10 @@ static const struct framed_owner guest_owner = {
 	.input = on_guest_input,
 	.drained = on_guest_drained,
 	.lost = on_guest_lost,
-	.hears_out = true, /* its result, say */
+	.hears_out = true, /* the guest may have sent its result before it ended */
 };
 
-/* Accepts the guest's connection, which is the first one. Then it stops listening for this boot. */
+/* Accepts the first connection, which is the guest's, and listens no more during this boot. */
 static void on_guest_dials(struct loop *loop, int fd, uint32_t events, void *data)
 {
 	struct control_stream *stream = data;
@@ -291,7 +292,8 @@ void control_stream_push_time(struct control_stream *stream)
 
 	if (stream && stream->resting)
 		return;
-	/* A guest that does not read gets no queue of old times, but the right one when it does. */
+	/* If the guest does not read, no more times are queued for it. It gets one time, the right
+	 * one, when it reads again. */
 	if (stream)
 		stream->time_due = stream->guest.out.len > 0;
 	if (!control_stream_is_ready(stream) || stream->time_due)
@@ -326,8 +328,8 @@ int control_stream_publish(struct control_stream *stream, const json_t *forward,
 {
 	if (!control_stream_is_ready(stream))
 		return error_set(err, ERR_CONFLICT, "the guest is not ready");
-	/* The guest's answer to an earlier question, which was given up, would be taken for the
-	 * answer to this one. */
+	/* An earlier question was given up, and the guest may still answer it. That answer would be
+	 * taken for the answer to this question. */
 	if (stream->publishing)
 		return error_set(err, ERR_UNAVAILABLE,
 				 "the guest has not answered the request for an earlier port yet");
@@ -351,8 +353,8 @@ int control_stream_quiesce(struct control_stream *stream, bool goes_on, struct e
 {
 	if (!control_stream_is_ready(stream))
 		return error_set(err, ERR_CONFLICT, "the guest is not ready");
-	/* The one that asked before gave up, and the answer to that question is also an answer to
-	 * this one. */
+	/* An earlier question was given up, and its answer has not come yet. That answer also
+	 * counts as the answer to this question. */
 	if (stream->quiescing)
 		return 0;
 	if (control_post(stream, control_quiesce(goes_on, err), err) < 0)
@@ -363,7 +365,7 @@ int control_stream_quiesce(struct control_stream *stream, bool goes_on, struct e
 
 void control_stream_go_on(struct control_stream *stream)
 {
-	/* Before its answer the guest may still be on its way to rest. */
+	/* Until the guest has answered, it may still be on its way to rest. */
 	if (!stream || !stream->resting || stream->quiescing)
 		return;
 	stream->resting = false;

@@ -6,7 +6,8 @@
 #include "base/agent_wire.h"
 
 #define LINE INIT_LINE_PREFIX ORDERLY_END_LINE
-/* kernel/reboot.c and arch/x86/kernel/reboot.c: "reboot: Restarting system". */
+/* The beginning of the kernel's line "reboot: Restarting system" (kernel/reboot.c and
+ * arch/x86/kernel/reboot.c). */
 #define KERNEL_SAYS "reboot: "
 
 void last_words_add(struct last_words *words, const uint8_t *bytes, size_t len)

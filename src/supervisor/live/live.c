@@ -32,11 +32,11 @@
 #define VSOCK_CONTROL_NAME "vsock.sock_1024"
 
 /*
- * Sets the title that ps shows, and that gc and file_take() look for: "microagent-qemu-supervisor:
- * live <stateDir>/<id>". The guard's title also has the numbers of the workspace's directory
- * (lease_guard_role()), which fit into the room that a program's path leaves. The title replaces
- * the words that were executed: /proc/self/exe and the option with the same label. This is why that
- * option is so long.
+ * Sets the title of this process, which ps shows: "microagent-qemu-supervisor: live
+ * <stateDir>/<id>". gc and file_take() look for such titles. The title of a guard also has the
+ * device and inode of the workspace's directory (lease_guard_role()). The title is written over the
+ * command line with which this process was executed: /proc/self/exe, and the option with the same
+ * label. This option has a long name so that there is room for the title.
  */
 void live_set_title(const struct live *live, const char *role)
 {
@@ -64,7 +64,8 @@ static int adopt_workspace(struct live *live, struct error *err)
 	return fd_nonblock(LIVE_REPORT, true, err);
 }
 
-/* Returns the ticket's disks with their descriptors, malloc'd. */
+/* Returns the ticket's disks with their descriptors, as an array from malloc; NULL with an
+ * error. */
 static struct vm_disk *list_disks(const struct live *live, struct error *err)
 {
 	size_t count = json_array_size(live->ticket.disks);
@@ -85,7 +86,8 @@ static struct vm_disk *list_disks(const struct live *live, struct error *err)
 	return disks;
 }
 
-/* Lists the cards. The descriptors of the taps follow those of the disks. */
+/* Lists the network cards of the ticket, and returns their number. The descriptors of the taps
+ * follow the descriptors of the disks. */
 static size_t list_links(const struct live *live, struct vm_link links[VM_LINKS_MAX])
 {
 	const json_t *list = json_object_get(live->ticket.links, "interfaces");
@@ -99,7 +101,7 @@ static size_t list_links(const struct live *live, struct vm_link links[VM_LINKS_
 	return count < VM_LINKS_MAX ? count : VM_LINKS_MAX;
 }
 
-/* The directories of config.shares by descriptor, and how many there are. */
+/* The descriptors of the directories in config.shares. */
 struct shared {
 	int *fds;
 	size_t count;
@@ -125,20 +127,23 @@ static int shared_open(const struct live *live, const struct config *config, str
 		out->fds[i] = -1;
 	if (!ticket_has(&live->ticket, LIVE_CONTAINERS))
 		return shares_open(config, live->backend, out->fds, err);
-	/* The one share there is: by no rule, and by no name. */
+	/* The directory of containers is the only share. It comes as a descriptor, so no path is
+	 * looked up and no rule is checked. */
 	out->fds[0] = fcntl(LIVE_CONTAINERS, F_DUPFD_CLOEXEC, LIVE_FD_END);
 	return out->fds[0] >= 0 ? 0 : error_errno(err, errno, "directory of containers");
 }
 
-/* Adds the directory of containers. No config can ask for it, so only microagent-oci does. */
+/* Adds the directory of containers as a share. A config cannot ask for this share; only
+ * microagent-oci does. */
 static int add_containers(const struct live *live, struct config *config, struct error *err)
 {
 	if (!ticket_has(&live->ticket, LIVE_CONTAINERS))
 		return 0;
 	if (json_array_size(config->shares) > 0)
 		return error_set(err, ERR_INVALID, "a machine for containers has no other share");
-	/* The guest keeps what it has read until the file's time changes. It asks for that time
-	 * each second: programs of an image are executed again and again. */
+	/* The guest keeps what it has read of a file until the file's time changes. It asks for
+	 * that time at most once a second, since the programs of an image are executed again and
+	 * again. */
 	config->shares = json_pack("[{s:s, s:s, s:s, s:b, s:s, s:i}]", "tag", "containers",
 				   "mountpoint", CONTAINERS_MOUNTPOINT, "mode", "rw", "containers",
 				   1, "cache", "always", "timeoutSeconds", 1);
@@ -163,13 +168,14 @@ static int begin_channels(struct live *live, const struct config *config, struct
 	return live->readiness ? 0 : -1;
 }
 
-/* Returns a descriptor that the command may have handed over; -1: it has not. */
+/* Returns fd if the command has handed this descriptor over, else -1. */
 static int given_fd(const struct live *live, enum live_fd fd)
 {
 	return ticket_has(&live->ticket, fd) ? (int)fd : -1;
 }
 
-/* vsock.sock for the host's side and the sockets that the guest may dial, made before vsockd. */
+/* Boots the VM. vsock.sock, which is for the host's side, and the sockets that the guest may dial
+ * are made before vsockd starts. */
 static int boot(struct live *live, const struct manifest *manifest, struct error *err)
 {
 	const struct config *config = &manifest->config;
@@ -209,7 +215,8 @@ static int boot(struct live *live, const struct manifest *manifest, struct error
 		.log = &live->log,
 	};
 
-	/* A root in memory is an initramfs: the config's with ours behind it. */
+	/* A root file system in memory is an initramfs: the config's initramfs, and our initrd
+	 * behind it. */
 	live->ram_root = !config->rootfs_path;
 	if (live->ram_root) {
 		joined = ram_root_join(LIVE_ROOTFS, LIVE_INITRD, err);
@@ -244,8 +251,8 @@ static int boot(struct live *live, const struct manifest *manifest, struct error
 	return 0;
 }
 
-/* Ends the giving of memory. A restored machine gives its memory, as it was, to machines that are
- * restored after it. */
+/* A restored machine gives the memory of its template to machines that are restored later. This
+ * function ends that. */
 void live_siblings_end(struct live *live)
 {
 	if (!live->siblings)
@@ -272,10 +279,10 @@ static int begin_siblings(struct live *live, struct error *err)
 }
 
 /*
- * Looks whether the workspace's directory still exists. A person who removes it by hand while its
- * machine runs (rm -r) also removes everything by which a command could find and end that machine.
- * So the machine ends with its directory. The open descriptor tells: a directory without a name has
- * no links.
+ * Checks whether the workspace's directory still exists. A person who removes the directory by hand
+ * while its machine runs (rm -r) also removes everything by which a command could find and end that
+ * machine. So the machine ends with its directory. The open descriptor shows the removal: a
+ * directory without a name has no links.
  */
 static void on_directory_look(struct loop *loop, void *data)
 {
@@ -362,8 +369,8 @@ static void close_all(struct live *live)
 	free(live->ws.id);
 }
 
-/* Gives up rights, before the first byte of the guest is read. If the machine is in this process,
- * it needs all the rights that could be given up. */
+/* Gives up rights before the first byte of the guest is read. If the machine is in this process,
+ * nothing is given up, since the machine needs all the rights. */
 static int give_up_live_rights(struct live *live, struct error *err)
 {
 	if (live->backend->in_process) {
@@ -388,11 +395,12 @@ static int run_life(struct live *live, struct error *err)
 	if (begin_life(live, err) == 0 && give_up_live_rights(live, err) == 0) {
 		memory_give_back();
 		if (loop_run(live->loop, err) == 0) {
-			live_over(live, VM_END_KILLED, LIVE_STUCK); /* unless it was */
+			/* Does nothing if the end was handled in the loop. */
+			live_over(live, VM_END_KILLED, LIVE_STUCK);
 			return 0;
 		}
 	}
-	/* Without the loop: the failure is recorded like any end. */
+	/* The loop does not run, so the failure is recorded here, like any other end. */
 	live->outcome.intent = INTENT_FAILED;
 	live->outcome.cause = *err;
 	live->backend->free(live->vm);
@@ -420,8 +428,8 @@ int live_main(const struct backend *backend, char *argv0, const char *label)
 	live.title = argv0;
 	live.title_room = strlen(argv0) + 1 + strlen(options_live_prefix) + strlen(label) + 1;
 	signal(SIGHUP, SIG_IGN);
-	/* A machine without processes leaves none behind. Also, a framework does not survive a
-	 * fork. */
+	/* A machine that is in this process leaves no processes behind, so it needs no guard. Also,
+	 * the frameworks of macOS do not work after a fork. */
 	status = backend->in_process ? 0 : live_guard_begin(&live, &err);
 	live_set_title(&live, "live");
 	process_set_name("microagent-live");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Handles what others ask of a live supervisor: requests on control.sock, and the other reasons to
- * end its VM: a lifeline, SIGTERM, the boot deadline. */
+/* Handles requests on control.sock, and the other reasons to end the VM: a lifeline that has ended,
+ * SIGTERM, and the boot deadline. */
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -17,8 +17,8 @@
 #include "supervisor/live/readiness.h"
 #include "supervisor/live/watch_opens.h"
 
-/* Asks for readiness; the answer is deferred. A severed machine is answered at once, without
- * signals. */
+/* Asks for the readiness of the machine; the answer is deferred. For a quarantined machine the
+ * answer comes at once, and has no signals of readiness. */
 static int ask_readiness(struct live *live, const json_t *request, struct control_client *client,
 			 struct error *err)
 {
@@ -51,7 +51,8 @@ static int ask_power(struct live *live, const json_t *request, struct control_cl
 		if (strcmp(actions[i].action, action) != 0)
 			continue;
 		log_line(&live->log, "asked to %s by control.sock", action);
-		/* A halt that comes after a kill changes nothing of what is under way. */
+		/* A halt after a kill changes nothing about the end that is under way, so it is not
+		 * recorded as the cause. */
 		if (intent_after(live->outcome.intent, actions[i].intent) != live->outcome.intent)
 			live_asked_by(live, request);
 		live_end(live, actions[i].intent, NULL);
@@ -97,8 +98,8 @@ json_t *live_request(void *data, const json_t *request, struct control_client *c
 {
 	struct error err = {0};
 
-	/* The process that asks may end as soon as it has its answer, so it must be looked at
-	 * before. */
+	/* The asking process may end as soon as it has its answer. So the files that it has opened
+	 * are looked at before, while it can still be identified. */
 	watch_opens_look(live_observe_opens(data));
 	if (act_on_request(data, request, client, &err) < 0)
 		return control_sock_refusal(&err);
@@ -123,10 +124,10 @@ static void on_lifeline(struct loop *loop, int fd, uint32_t events, void *data)
 	(void)loop;
 	(void)events;
 	if (n > 0 && ticket_has(&live->ticket, LIVE_COMMAND) && !told)
-		return; /* what is said on it means nothing */
+		return; /* a byte on the caller's lifeline means nothing to run */
 	drop_lifelines(live);
 	if (n > 0 && !told)
-		return; /* start's caller has let it go */
+		return; /* the caller of start lets the machine live on */
 	log_line(&live->log, told ? RUN_TOLD : "a lifeline ended");
 	if (live->audit)
 		live_term_orphan(live);
@@ -143,9 +144,9 @@ static void on_end_signal(struct loop *loop, int signal, void *data)
 	live_end(live, INTENT_SIGNAL, NULL);
 }
 
-/* Returns whether the firmware has a deadline of its own; only under KVM. There the firmware may be
- * emulated, at a hundredth of the speed of the guest's kernel (a paravirtual KVM). Under emulation
- * everything is as slow. */
+/* Returns whether the firmware has a deadline of its own, which is so only under KVM. A paravirtual
+ * KVM may emulate the firmware, at a hundredth of the speed of the guest's kernel. Without KVM both
+ * are equally slow. */
 static bool has_firmware_deadline(const struct live *live)
 {
 	return live->backend->has_firmware && live->ticket.origin != VM_RESTORED &&

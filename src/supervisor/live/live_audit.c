@@ -10,13 +10,14 @@
 #include "base/json.h"
 #include "base/limits.h"
 
-/* How many events a guest may cause. Events that a guest can cause are listed up to a rate, and
- * have a share of the file's room; further ones are only counted. They use none of the room of the
- * host's own lines or of the other part. */
+/* A bound for a part of the log: the events of one kind that a guest can cause. They are listed up
+ * to a rate, and up to a share of the file's room. Further events are only counted. So a part never
+ * uses the room of the host's own lines or of another part. */
 struct allowance {
-	enum limit lines; /* a second */
-	unsigned of_room; /* one part of so many of the file's room, and of those that wait */
-	const char *name; /* in audit.full */
+	enum limit lines; /* the limit of lines in a second */
+	/* The part may have 1/of_room of the file's room, and of the events that wait. */
+	unsigned of_room;
+	const char *name; /* the name of the part in audit.full */
 	const char *no_room, *too_many;
 };
 
@@ -31,26 +32,29 @@ static const struct allowance allowances[AUDIT_PARTS] = {
 };
 
 struct audit_spending {
-	uint64_t suppressed; /* since the last gap was told */
+	uint64_t suppressed; /* the events that were only counted since the last audit.gap */
 	uint64_t window_ns;
 	unsigned in_window;
-	bool full; /* and said so */
+	bool full; /* the part has no more room, and audit.full was written */
 };
 
 struct live_audit {
 	struct audit log;
-	json_t *waiting; /* events without room on the disk, oldest first */
-	uint64_t lost;	 /* that could not wait, since the last gap was told */
+	json_t *waiting; /* events for which the disk has no room, the oldest first */
+	uint64_t lost;	 /* events that could not wait, since the last audit.gap */
 	struct audit_spending spent[AUDIT_PARTS];
-	bool without_room;		/* the last attempt failed, and said so */
-	char why[160];			/* the last write that failed did so; "": none has */
-	enum audit_tampering tampering; /* what was found of the log last, and told */
-	bool unconfirmed;		/* the security log has no room, and it was said so */
+	bool without_room; /* the last write failed, and an event has said so */
+	char why[160];	   /* why the last failed write failed; "": none failed */
+	/* The change of the log that was found and reported last. */
+	enum audit_tampering tampering;
+	/* The security log has no room, and audit.unconfirmed was written. */
+	bool unconfirmed;
 	struct loop_watch *sync_timer, *room_timer;
 };
 
-/* Opens the log. A command that destroys the session has written the log's last words, and may have
- * been killed then. Lines that are written now would be in no archive. */
+/* Opens the log. ERR_CONFLICT: the log is closed, since a command has begun to destroy the session.
+ * That command may have been killed meanwhile. Lines that are written after the close would be in
+ * no archive. */
 static int open_audit_log(const struct workspace *ws, struct audit *log, struct error *err)
 {
 	if (audit_open(ws, log, err) < 0)
@@ -100,8 +104,8 @@ static void sync_later(struct live *live)
 }
 
 /* Returns the event of an item of `waiting`:
- * {"severity","subsystem","event","data","at","sync","part"}; `aside` if the security log has it
- * already. The event borrows from the item. */
+ * {"severity","subsystem","event","data","at","sync","part"}. An item also has `aside` if the event
+ * is in the security log already. The event borrows from the item. */
 static struct audit_event item_event(const json_t *item)
 {
 	return (struct audit_event){
@@ -137,7 +141,8 @@ static json_t *item_json(enum audit_severity severity, const char *subsystem, co
 			 sync, "part", AUDIT_PART_HOST);
 }
 
-/* Tells in the log itself what was not written, as soon as that is possible. */
+/* Writes an audit.gap with the number of events that were not written, and sets *lost to 0. Does
+ * nothing if *lost is 0. */
 static int tell_gap(struct live *live, uint64_t *lost, const char *why, struct error *err)
 {
 	json_auto_t *item = NULL;
@@ -163,8 +168,9 @@ static void tell_lost_heads(struct live *live)
 		log_limited(&live->log, "audit: %s", why.msg);
 }
 
-/* Tells once when the security log has no more room. When it has room again, tells how many lines
- * were lost. before: lines that were lost before the last lines were written. */
+/* Writes audit.unconfirmed when the security log begins to have no room for digests. Writes it
+ * again, with the number of lost digests, when the security log has room again. before is the
+ * number of lost digests before the last lines were written. */
 static void look_at_lost_heads(struct live *live, uint64_t before)
 {
 	struct live_audit *audit = live->audit;
@@ -196,8 +202,9 @@ static int write_waiting(struct live *live, struct error *err)
 /* ---- what the log cannot have
  * ----------------------------------------------------------------------------------- */
 
-/* Writes an alarm to the security log. An alarm does not wait: the security log may be on another
- * disk. */
+/* Writes an event to the security log, if the event is an alarm (AUDIT_CRITICAL). An alarm does not
+ * wait for room in the audit log: the security log may be on another disk. item is one of the items
+ * of `waiting`. */
 static void note_alarm(struct live *live, json_t *item)
 {
 	const struct audit_event event = item_event(item);
@@ -231,7 +238,7 @@ static uint64_t unwritten_events(const struct live_audit *audit)
 	return count;
 }
 
-/* Notes the events that will never be written. */
+/* Writes to the security log how many events were never written to the audit log. */
 static void note_unwritten(struct live *live)
 {
 	uint64_t count = unwritten_events(live->audit);
@@ -262,8 +269,9 @@ static bool is_taken_away(const struct live_audit *audit)
 	return audit->tampering == AUDIT_REMOVED || audit->tampering == AUDIT_REPLACED;
 }
 
-/* Puts the log back. If this fails, lines still go to the open file, and their digests to the
- * security log: `verify` finds that they are missing. */
+/* Puts the log back at its path. Reports its success, and its failure if first_try is true. After a
+ * failure lines still go to the open file, and their digests to the security log, so `verify` finds
+ * that the lines are missing. */
 static void put_log_back(struct live *live, bool first_try)
 {
 	struct live_audit *audit = live->audit;
@@ -283,7 +291,7 @@ static void put_log_back(struct live *live, bool first_try)
 	live_remark(live, text);
 }
 
-/* Tells the change by an event after the events that wait. */
+/* Adds an event about a change of the log, which is written after the events that wait. */
 static void put_changed(struct live *live, enum audit_tampering how)
 {
 	json_t *item = item_json(AUDIT_CRITICAL, "audit", "audit.changed",
@@ -293,7 +301,7 @@ static void put_changed(struct live *live, enum audit_tampering how)
 		live->audit->lost++;
 }
 
-/* Looks at the log. Each kind of change is told once. */
+/* Checks whether the log was changed. Reports each kind of change once. */
 static void look_at_log(struct live *live)
 {
 	struct live_audit *audit = live->audit;
@@ -309,7 +317,8 @@ static void look_at_log(struct live *live)
 		put_log_back(live, true);
 }
 
-/* Takes a change of the security log. Such a change is noticed when lines are written to it. */
+/* Reports a change of the security log that was found when lines were written to it. Returns
+ * whether there was one. */
 static bool take_security_tampering(struct live *live)
 {
 	enum audit_tampering found = live->audit->log.security_tampering;
@@ -355,7 +364,7 @@ static void flush_waiting(struct live *live)
 			return;
 		}
 	} while (take_security_tampering(live));
-	/* Another change of its size is told again. */
+	/* If another process changes the size of the log once more, this is reported again. */
 	if (!is_taken_away(live->audit))
 		live->audit->tampering = AUDIT_UNTOUCHED;
 	if (!live->audit->without_room)
@@ -371,8 +380,8 @@ static void on_audit_room_timer(struct loop *loop, void *data)
 	flush_waiting(data);
 }
 
-/* Returns whether the event may wait. Events that a guest can cause must not take the places of
- * others. */
+/* Returns whether there is a place for the event among the waiting ones. Events that a guest can
+ * cause have only a share of the places, so they cannot take those of other events. */
 static bool may_wait(const struct live_audit *audit, const json_t *item)
 {
 	json_int_t part = json_integer_value(json_object_get(item, "part"));
@@ -393,7 +402,7 @@ static void put_waiting(struct live *live, json_t *item)
 
 	if (!item || !may_wait(audit, item) || json_array_append(audit->waiting, item) < 0)
 		audit->lost++;
-	/* While there is no room it is the timer that tries, not each event. */
+	/* While the disk has no room, only the timer tries to write, not each new event. */
 	if (!audit->without_room)
 		flush_waiting(live);
 	else if (item)
@@ -414,7 +423,8 @@ void live_audit_look(struct live *live)
 	if (audit->without_room)
 		return;
 	flush_waiting(live);
-	/* A look that has written nothing says nothing of the security log. */
+	/* If no digest was lost here, perhaps nothing was written. This does not show that the
+	 * security log has room again. */
 	if (audit->log.heads_lost > lost_heads)
 		look_at_lost_heads(live, lost_heads);
 }
@@ -468,13 +478,15 @@ static void on_sync_timer(struct loop *loop, void *data)
 
 	(void)loop;
 	live->audit->sync_timer = NULL;
-	/* A part that has no more room is told of at the end: lines on it would fill the file. */
+	/* A part that has no more room is reported at the end, since repeated lines about it would
+	 * fill the file. */
 	tell_suppressed_events(live, false);
 	if (audit_sync(&live->audit->log, &err) < 0)
 		log_limited(&live->log, "audit: %s", err.msg);
 }
 
-/* Returns whether the part has used its share, so that the line does not fit. */
+/* Returns whether the part has used up its share of the file, so that a line with this data does
+ * not fit. Writes audit.full when this happens for the first time. */
 static bool has_used_up(struct live *live, enum audit_part part, const json_t *data)
 {
 	struct live_audit *audit = live->audit;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The cgroup of a running workspace: its limits, and its entry in runtime.json. By that entry the
- * next command after a crash ends and removes the cgroup. */
+/* The cgroup of a running workspace: its limits, and its entry in runtime.json. After a crash the
+ * next command finds the cgroup by this entry, kills the processes in it, and removes it. */
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -9,8 +9,8 @@
 #include "base/limits.h"
 #include "supervisor/live/live.h"
 
-/* Returns the memory for the cgroup. A root in memory exists three times while QEMU starts: joined
- * with ours, in the cell, in QEMU. */
+/* Returns the memory limit of the cgroup, in bytes. While QEMU starts, a root file system in memory
+ * exists three times: joined with our initrd, in the cell, and in QEMU. */
 static uint64_t memory_of(const struct config *config)
 {
 	uint64_t mib = (uint64_t)config->memory_mib + limit_get(LIMIT_CGROUP_OVERHEAD_MIB);
@@ -22,8 +22,9 @@ static uint64_t memory_of(const struct config *config)
 	return (mib << 20) + root;
 }
 
-/* Tells which limits are missing in a group that the request names and that may be without limits.
- * Limits that were not asked for are not told. */
+/* Writes cgroupUnlimited to runtime.json: the names of the controllers whose limits could not be
+ * set, although the request names a group. Writes nothing if the request names no group, since no
+ * limits were asked for then. */
 static int put_unlimited(struct live *live, const struct config *config, struct error *err)
 {
 	json_auto_t *unlimited = json_array();
@@ -43,7 +44,8 @@ int live_cgroup_begin(struct live *live, const struct config *config, struct err
 		return -1;
 	if (!live->cgroup.path)
 		return 0;
-	/* Another one than the guard is our parent when that has been killed. */
+	/* If the guard was killed, this process has another parent, and the pid of the guard may
+	 * belong to another process. */
 	if (getppid() == live->guard && cgroup_take(&live->cgroup, live->guard, err) < 0)
 		return -1;
 	if (json_put_string(live->runtime, "cgroup", live->cgroup.path, err) < 0 ||

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Ends the VM of a live supervisor. Any part that wants the VM to end calls live_end().
- * intent_after() decides which of several wishes stands. live_over() is called when everything is
- * over: the VM has ended, or does not end although it was killed, or never began. Only live_over()
- * decides, records and reports the outcome.
+ * Ends the VM of a live supervisor. Each part that wants the VM to end calls live_end(). If several
+ * parts want this, intent_after() decides which reason counts. live_over() is called when
+ * everything is over: the VM has ended, or does not end although it was killed, or never began.
+ * Only live_over() decides, records and reports the outcome.
  *
- * A guest tells what happens in it with a delay of up to 120 ms (guest/trace/tracer.c), and an
- * audit is often read for the last things that a command did. So the guest of a session tells the
- * rest before its VM is killed. The time for that is bounded. If the rest does not come, the log
- * says so.
+ * A guest reports what happens in it with a delay of up to 120 ms (guest/trace/tracer.c). But often
+ * an audit log is read for the last things that a command did. So before the VM of a session is
+ * killed, its guest may send the reports that are left. The time for this is bounded. If the
+ * reports do not come, the log says so.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -22,8 +22,8 @@
 #include "supervisor/live/live_audit.h"
 #include "supervisor/live/readiness.h"
 
-/* Ends this process. The VM was ended by force and still has not ended: the VMM or a companion is
- * stuck. They die with us. */
+/* Ends this process, since the VM was killed and has not ended in time: the VMM or a companion is
+ * stuck. Both end with this process. */
 static void on_kill_timer(struct loop *loop, void *data)
 {
 	struct live *live = data;
@@ -67,7 +67,8 @@ static void kill_vm(struct live *live)
 
 	if (live->settling)
 		return;
-	/* A quarantine has cut the way to the guest, which the log tells by itself. */
+	/* A quarantined guest cannot send reports. The log has the quarantine itself, so it needs
+	 * no line about missing reports. */
 	if (!live->audit || !live->outcome.ready || live->severed) {
 		kill_now(live);
 		return;
@@ -109,12 +110,13 @@ static void on_halt_timer(struct loop *loop, void *data)
 	kill_vm(live);
 }
 
-/* Asks the agent; if there is none, presses the power button. */
+/* Asks the agent to switch the machine off. If the agent is not ready, presses the power button. */
 static void ask_guest_to_power_off(struct live *live)
 {
 	struct error err;
 
-	/* Paused for as long as nobody raises it. */
+	/* This machine stays paused until its quota is raised, so its guest cannot switch itself
+	 * off. */
 	if (live->pause.why == PAUSE_AT_QUOTA) {
 		live_cannot_power_off(live);
 		return;
@@ -123,7 +125,8 @@ static void ask_guest_to_power_off(struct live *live)
 	if (control_stream_is_ready(live->control)) {
 		control_stream_power_off(live->control);
 	} else if (live->backend->power_button && live->backend->power_button(live->vm, &err) < 0) {
-		/* Nothing is waited for: a machine of Firecracker's on arm64 in quarantine, say. */
+		/* The guest will not notice the button, so a wait is useless. An example is a
+		 * quarantined machine of Firecracker on arm64. */
 		log_line(&live->log, "power button: %s", err.msg);
 		live->outcome.forced_why = "the guest could not be asked to switch itself off";
 		kill_vm(live);
@@ -147,8 +150,9 @@ void live_end(struct live *live, enum intent intent, const struct error *cause)
 	live->outcome.intent = now;
 	if ((now == INTENT_HALT || now == INTENT_STOP) && live->state != STATE_STOPPING)
 		live_record(live, STATE_STOPPING, NULL);
-	/* A workload that is done and whose caller has gone keeps its outcome, but no process waits
-	 * for a clean end any more. */
+	/* If a workload is done and its caller has gone, the outcome stays as it is. But the VM is
+	 * killed, since no process waits for a clean end any more. The VM is also killed after a
+	 * workload whose workspace is removed. */
 	if (intent_is_forced(intent) || (now == INTENT_DONE && live->ticket.remove)) {
 		if (!was_forced)
 			kill_vm(live);
@@ -159,7 +163,7 @@ void live_end(struct live *live, enum intent intent, const struct error *cause)
 
 void live_done(struct live *live)
 {
-	/* Asked to stop already: the result came on the way, the power-off is under way. */
+	/* If the machine is ending already, the result has come during the power-off. */
 	if (!is_ending(live))
 		live_end(live, INTENT_DONE, NULL);
 }
@@ -169,7 +173,7 @@ void live_fail(struct live *live, enum error_code code, const char *text)
 	live_fail_for(live, code, REASON_NONE, text);
 }
 
-/* The text if there are only lines that come at every start. */
+/* The text for a serial console that has only shown lines which come at every start. */
 #define UNTELLING "the guest's serial console does not say why"
 
 void live_fail_for(struct live *live, enum error_code code, enum error_reason reason,
@@ -220,16 +224,18 @@ static int serve_remove(void *data, const struct broker_message *in, struct brok
 	struct live *live = data;
 
 	(void)in, (void)out;
-	/* Of a session it knows what its record says: what it is given may have come later. */
+	/* The session may have got its end after the broker was forked, so the broker reads the end
+	 * from the record. */
 	if (!live->ticket.remove &&
 	    (term_read(&live->ws, &live->term.term, err) < 0 || !term_is_over(&live->term.term)))
 		return error_set(err, ERR_DENIED, "the workspace is to be kept");
-	/* Nobody else's word is taken for the machine's end. */
+	/* The broker does not believe the supervisor that the machine has ended: it ends all
+	 * processes of the machine itself. */
 	if (live->backend->end_all(live->vm, err) < 0)
 		return error_prefix(err, "the workspace is not removed");
-	/* No command finds the supervisor once its workspace has gone. It must still report the
-	 * end, so it is not killed at once. What it has put into the workspace may take long to
-	 * remove. */
+	/* No command can find the supervisor any more once its workspace is removed, so the broker
+	 * makes it end. The supervisor gets time for this, since it must still report the end of
+	 * the machine. Its deadline holds even if the workspace takes long to remove. */
 	broker_end_asker(limit_deadline(LIMIT_KILL_MS));
 	broker_take_no_more();
 	return remove_own_workspace(live, err);
@@ -258,7 +264,8 @@ void live_over(struct live *live, enum vm_end end, const char *vm_detail)
 			snprintf(failure.msg + used, sizeof(failure.msg) - used,
 				 "; serial.log ends: %s", tail);
 		else if (end == VM_END_RESET && !live->outcome.ready)
-			/* A Linux that finds no room to unpack itself ends so. */
+			/* A Linux kernel that has too little memory to unpack itself resets the
+			 * machine. */
 			snprintf(failure.msg + used, sizeof(failure.msg) - used,
 				 "; %s: %" PRId64
 				 " MiB of memory may be too little for this kernel",
@@ -268,15 +275,16 @@ void live_over(struct live *live, enum vm_end end, const char *vm_detail)
 		if (failure.msg[used])
 			snprintf(detail, sizeof(detail), "%s", failure.msg);
 	}
-	/* Otherwise the root is removed with the workspace, another's to be looked at, or in memory. */
+	/* In the other cases the root file system is removed with the workspace, was only given to
+	 * this machine to be read or written, or is in memory. */
 	keeps_root = !live->ticket.remove && !live->term.over && !live->ticket.reader &&
 		     !live->ticket.writer && !live->ram_root;
-	/* A failed command says nothing of the disk. Where anything else has failed the word of the VMM, that
-	 * the guest switched itself off, is not believed. */
+	/* A command that failed says nothing about the disk. After any other failure the VMM is not
+	 * believed when it says that the guest has switched itself off. */
 	live->at_rest = end == VM_END_POWERED_OFF &&
 			(state != STATE_FAILED || live->outcome.has_result) && keeps_root;
 	live->over = true;
-	/* No client is left waiting for an answer, perhaps with the command lock held. */
+	/* Each client that still waits gets an answer, since it may hold the command lock. */
 	live_quarantine_over(live);
 	live_share_cut(live, "ended");
 	live_network_cut(live, "ended");
@@ -302,7 +310,7 @@ void live_over(struct live *live, enum vm_end end, const char *vm_detail)
 	live_record(live, state, detail);
 	if (!live_record_pending(live))
 		log_line(&live->log, "the last events were lost: the disk was full");
-	/* A quarantined workspace is kept, whatever its run was told before. */
+	/* A quarantined workspace is kept, even if it was to be removed after its run. */
 	if ((live->ticket.remove || live->term.over) && !live->outcome.quarantined) {
 		if (broker_is_asked() ? broker_ask(&live_remove_duty, &nothing, NULL, &err) < 0
 				      : remove_own_workspace(live, &err) < 0)

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Changes the network of a running machine: egress opens a name or prefix, or opens it no more; a
- * port is published, or published no more. Each is a change of config.network, which the contract
- * judges as it judges the one of a request. workspace.json has the change from then on, so that the
- * next start has it too. What is opened is recorded before the answer, and is taken back if it
- * cannot be recorded. What is shut stays shut.
+ * Changes the network of a running machine. A change allows a name or prefix for egress, or does
+ * not allow it any more, or it publishes a port, or unpublishes it. Each change edits
+ * config.network, and the contract checks the result as it checks the config.network of a request.
+ * workspace.json has the change from then on, so that the next start has it too. A change that
+ * opens something is recorded before the client gets its answer, and is taken back if it cannot be
+ * recorded. A change that shuts something stays in any case.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -21,15 +22,17 @@
 #include "supervisor/live/live_audit.h"
 #include "supervisor/refusals.h"
 
-/* What is done to the machine when config.network is changed (channel/network_edit.h). before and
- * after are the canonical forms of config.network. */
+/* A kind of change of config.network, and what is done to the machine for it
+ * (channel/network_edit.h). before and after are the canonical forms of config.network. */
 struct network_change {
 	const char *name;
 	int (*apply)(struct live *live, const json_t *before, const json_t *after,
 		     struct control_client *client, struct error *err);
-	/* What apply did cannot be recorded. NULL: it stays so. */
+	/* Takes back what apply has done, if the change cannot be recorded or has failed in the
+	 * guest. NULL: the change is not taken back. */
 	void (*undo)(struct live *live, const json_t *before, const json_t *after);
-	bool waits; /* the guest has the last word: live_published() */
+	/* The change is complete only when the guest has confirmed it: live_published(). */
+	bool waits;
 };
 
 typedef int network_item_fn(struct live *live, const json_t *item, struct error *err);
@@ -47,7 +50,8 @@ static bool list_has_item(const json_t *list, const json_t *item)
 	return false;
 }
 
-/* Calls fn for each item of `of` that `without` lacks; both may be NULL. */
+/* Calls fn for each item of the list `of` that the list `without` does not have. Both lists may be
+ * NULL. */
 static int each_more(struct live *live, const json_t *of, const json_t *without,
 		     network_item_fn *fn, struct error *err)
 {
@@ -62,7 +66,8 @@ static int each_more(struct live *live, const json_t *of, const json_t *without,
 	return 0;
 }
 
-/* Records an event of the workspace, or for a session a line of the audit log. Takes over data. */
+/* Records a change: as an event of the workspace, or for a session as a line of the audit log.
+ * Takes over data. */
 static void tell_change(struct live *live, const char *event, json_t *data, const char *text)
 {
 	if (live->audit)
@@ -239,7 +244,7 @@ static const struct network_change change_unpublish = {"unpublish", apply_unpubl
 
 /* --- the change ----------------------------------------------------------------------------------- */
 
-/* Records an event for each difference. */
+/* Records each difference between the two forms of config.network. */
 static void tell_changes(struct live *live, const json_t *before, const json_t *after)
 {
 	tell_egress(live, before, after);
@@ -261,7 +266,8 @@ static void answer_change(struct live *live, const struct error *why)
 		control_sock_answer(client, answer);
 }
 
-/* Finishes a change: records, tells and answers it, or takes it back. */
+/* Finishes a change that was applied. Records and reports it, and answers the client. If the change
+ * cannot be recorded, takes it back if it can be undone. */
 static void finish_change(struct live *live)
 {
 	const struct network_change *of = live->change.of;
@@ -307,7 +313,8 @@ void live_published(struct live *live, const char *said)
 	fail_change(live, &why);
 }
 
-/* Handles the missing answer: a guest that does not know the question ignores it. */
+/* Fails a change because the guest has not answered in time: an agent that does not know the
+ * message ignores it. */
 static void on_publish_timer(struct loop *loop, void *data)
 {
 	struct live *live = data;
@@ -364,7 +371,8 @@ static int begin_change(struct live *live, const struct network_change *of, cons
 	if (!after || json_put(config, "network", json_incref(after), err) < 0 ||
 	    config_from_record(config, &changed, err) < 0)
 		return -1;
-	/* What no machine of the backend can have is refused, as it is in a request. */
+	/* If no machine of the backend can have the changed config, the change is refused, as a
+	 * request with this config is. */
 	status = refusals_check(live->backend->name, live->backend->refusals, &changed, err);
 	config_free(&changed);
 	if (status < 0 || of->apply(live, before, after, client, err) < 0)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Makes events of the audit log from what happens to a session. What the host itself sees is told
- * as it is. What the guest says is marked as its word ("origin":"guest"). What cannot be seen on
- * this host is named once, in `audit.coverage`; then its absence from the log proves nothing.
+ * Makes events of the audit log from what happens to a session. An event that the host itself sees
+ * is written as it is. An event that the guest reports is marked as the guest's word
+ * ("origin":"guest"). A kind of event that cannot be seen on this host is named once, in
+ * `audit.coverage`: then the absence of such events from the log proves nothing.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -21,19 +22,19 @@
 #include "supervisor/live/watch_pressure.h"
 #include "supervisor/live/watch_vmm.h"
 
-/* The sockets that QEMU has for a virtio-fs device: the connection to its virtiofsd, and the way
- * back, of which QEMU has both ends until the virtiofsd has one. */
+/* The number of sockets that QEMU has for a virtio-fs device. One is the connection to virtiofsd.
+ * The other two are both ends of the way back; virtiofsd gets one of them later. */
 #define PLUG_SOCKETS 3
 
 struct live_observe {
 	struct watch_opens *opens;
 	struct watch_pressure *pressure;
 	struct watch_base base;
-	struct watch_vmm vmm; /* its pid 0: not yet, or no longer */
+	struct watch_vmm vmm; /* the watch of the VMM, with pid 0 while it is off */
 	struct telemetry_log telemetry;
 	struct loop_watch *look_timer, *digest_timer;
-	json_t *observed, *unobserved; /* until they are told */
-	json_t *shares;		       /* that the guest has */
+	json_t *observed, *unobserved; /* for audit.coverage; NULL after it was written */
+	json_t *shares;		       /* the shares that the guest has */
 };
 
 /* ---- what can be seen
@@ -178,8 +179,8 @@ void live_observe_begin(struct live *live, const struct config *config)
 	begin_watches(live, config);
 }
 
-/* Looks before the devices are added, so that nothing that exists already is taken for a part of
- * them. */
+/* Looks at the VMM before the devices are added, so that a socket which exists already is not taken
+ * for a socket of the devices. */
 void live_observe_plugging(struct live *live, size_t count)
 {
 	if (!live->observe)
@@ -199,8 +200,9 @@ void live_observe_plugged(struct live *live)
 /* ---- what happens
  * -------------------------------------------------------------------------------- */
 
-/* Says whether the VMM's children and sockets can be seen. Sockets tell nothing if the VMM has its
- * own vsock device. */
+/* Notes for audit.coverage whether the VMM's children and sockets can be watched. A VMM with its
+ * own vsock device opens a socket for each connection to the guest, so its sockets are not
+ * watched. */
 static void can_see_vmm(struct live *live, bool watched, struct error *why)
 {
 	if (live->backend->in_process) {
@@ -275,8 +277,8 @@ static void on_digest_timer(struct loop *loop, void *data)
 	tell_digest(live);
 }
 
-/* Takes the status of the tracing. What cannot be traced is said once; then its absence proves
- * nothing. */
+/* Writes the status of the guest's tracing to the audit log. If something is not traced, its
+ * absence from the log proves nothing. */
 static int take_trace_status(struct live *live, const json_t *message, struct error *err)
 {
 	bool whole = false;
@@ -304,8 +306,8 @@ int live_observe_said(struct live *live, enum control_type type, const json_t *m
 {
 	json_t *facts;
 
-	/* If the workspace is no session, this is not wanted; it is still a breach of the
-	 * protocol. */
+	/* If the workspace is no session, the records are dropped. But a message that is malformed
+	 * is a breach of the protocol in any case. */
 	if (type == CONTROL_TELEMETRY)
 		return live->observe ? take_telemetry(live, message, err)
 				     : telemetry_check(message, err);
@@ -352,7 +354,8 @@ void live_observe_share(struct live *live, const json_t *share)
 {
 	json_t *told;
 
-	/* The contents of the directory of containers are told with each container. */
+	/* The directory of containers is left out here: what it has is reported with each
+	 * container. */
 	if (!live->observe || json_is_true(json_object_get(share, "containers")))
 		return;
 	told = json_pack("{s:O, s:O, s:O, s:O*}", "path", json_object_get(share, "path"),

@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Handles a machine that stands still, since its disk has no room: on the host, or in the session's
+ * Handles a machine that is paused because its disk has no room: on the host, or in the session's
  * quota (live_quota.c). A pause for room ends by itself when the host has room again. A pause at
- * the quota ends when the quota is raised. A guest that stands still cannot switch itself off, so a
- * machine at its quota that must end is killed.
+ * the quota ends when the quota is raised. The guest of a paused machine cannot switch itself off,
+ * so a machine that is paused at its quota and must end is killed.
  *
- * QEMU pauses a machine whose write found no room, and says which disk it was. It does not say
- * whether a layer was stopped by the host's disk or by the quota. The quota stopped it if the host
- * has room and the layer ends close to its bound. The layer need not end exactly there, since other
- * writes may still be under way, and a write that finds no room writes nothing. It need not be
- * close either: QEMU makes one write of up to 32 neighbouring requests of the guest
- * (virtio_blk_submit_multireq()), which may have 12 MiB and more. So the machine can be in doubt.
- * Then the layer is looked at again after LIMIT_DISK_CHECK_MS, and the machine goes on if the layer
- * still ends well below the bound. If the machine is paused again at once, the quota stopped it. In
- * both cases a request for the quota that the session has already makes the machine go on.
+ * QEMU pauses a machine whose write found no room, and says for which disk. QEMU does not say
+ * whether a write to a layer was stopped by the host's disk or by the quota. It was stopped by the
+ * quota if the host has room and the layer ends close to its bound. The layer need not end exactly
+ * there, since other writes may still be under way, and a write that finds no room writes nothing.
+ * The layer need not even end close to its bound: QEMU makes one write of up to 32 neighbouring
+ * requests of the guest (virtio_blk_submit_multireq()), and this write may have 12 MiB and more. So
+ * there can be doubt about the reason. Then the layer is looked at again after LIMIT_DISK_CHECK_MS,
+ * and the machine goes on if the layer still ends well below the bound. If the machine is paused
+ * again at once, the quota is the reason. In both cases a request for the quota that the session
+ * has already makes the machine go on.
  *
- * Only this supervisor sees that a disk which is no layer has reached its quota. The supervisor
- * then asks the VMM for the pause. Until the VMM has answered, the machine is not made to go on for
- * another reason, since the answer would then be taken for a pause that is over.
+ * If the disk is no layer, only this supervisor sees that the disk has reached its quota. The
+ * supervisor then asks the VMM to pause the machine. Until the VMM has answered, the machine is not
+ * made to go on for another reason: the answer would then report a pause that is already over.
  *
  * A guest can bring its machine to a pause only once each time that the quota is raised, so it
  * cannot fill the logs with pauses.
@@ -40,7 +41,7 @@ static void begin_pause(struct live *live, enum pause why)
 	live->pause.why = why;
 }
 
-/* Ends the pause. If the machine cannot go on, it is ended. */
+/* Ends the pause. Returns whether the machine goes on. If it cannot go on, it is ended. */
 static bool end_pause(struct live *live)
 {
 	struct error err;
@@ -82,18 +83,18 @@ static void on_paused(void *data, const struct error *why)
 
 	live->pause.asked = false;
 	if (why) {
-		/* The next look at the disk asks again. */
+		/* The next count of the disk asks for the pause again. */
 		log_limited(&live->log, "quota: %s", why->msg);
 		return;
 	}
-	/* A machine that was paused for want of room meanwhile stays paused for that. */
+	/* If the machine was paused meanwhile because the host has no room, that pause stays. */
 	if (live->pause.why || live->over)
 		return;
 	if (live_quota_grown(live) >= live->quota.bytes) {
 		pause_at_quota(live);
 		return;
 	}
-	/* Its quota was raised while it was being paused. */
+	/* The quota was raised while the VMM made the pause. */
 	begin_pause(live, PAUSE_AT_QUOTA);
 	(void)end_pause(live);
 }
@@ -132,7 +133,7 @@ static bool has_room(int fd)
 	       (uint64_t)fs.f_bavail * fs.f_frsize >= limit_get(LIMIT_STATE_FREE_BYTES);
 }
 
-/* Returns whether all disks that the guest may write to have room. It looks at all of them, since
+/* Returns whether there is room for all disks to which the guest may write. All are checked, since
  * only the name of the full disk is known. */
 static bool disks_have_room(const struct live *live)
 {
@@ -190,13 +191,14 @@ static void on_room_timer(struct loop *loop, void *data)
 		pause_at_quota(live);
 	} else {
 		live_reserve(live);
-		/* Nobody was told of a pause that was in doubt. */
+		/* No event has reported a pause that was in doubt, so no event reports its end. */
 		if (end_pause(live) && !in_doubt && live->outcome.intent == INTENT_NONE)
 			live_record(live, live->state, "resumed: there is room on the disk again");
 	}
 }
 
-/* Returns the name by which people know the disk. */
+/* Returns the disk's name in the config, or the serial itself if the config has no such disk, as
+ * for "rootfs". */
 static const char *disk_name(const struct live *live, const char *serial)
 {
 	size_t i;

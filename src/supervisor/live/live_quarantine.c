@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Quarantine: the VM goes on, with its disks and its serial log, but nothing of it reaches out and
- * nothing reaches it. These are the steps, in this order. Our own listeners and their connections
- * are closed. The backend kills the companions. The sockets are unlinked. The backend proves that
- * nothing is left (backend/parts/vm_sever.c and vm_held.c). The broker proves that nothing leads
- * out through the supervisor (linux/live_quarantine_proof.c, store/quarantine_proof.c). Only then
- * is `quarantined` recorded and the command answered.
+ * Puts a running machine into quarantine. The VM goes on, with its disks and its serial log, but
+ * the guest reaches nothing outside, and nothing outside reaches the guest. These are the steps, in
+ * this order. The backend kills the companions. The live supervisor closes its own listeners and
+ * connections. The sockets are unlinked. The backend proves that no channel is left
+ * (backend/parts/vm_sever.c and vm_held.c). The broker proves that nothing leads out through the
+ * live supervisor (linux/live_quarantine_proof.c, store/quarantine_proof.c). Only then
+ * `quarantined` is recorded, and the command gets its answer.
  *
- * If a quarantine cannot be proven, the VM is ended: no VM that might still talk is left behind.
- * control.sock stays, so that the VM can be ended in order; no byte of a guest ever comes near it.
- * The caller of a foreground run does not decide about the VM any more, since its connection is
- * lost. A quarantined machine stays until it is halted, stopped or killed.
+ * If the quarantine cannot be proven, the VM is ended, so that no VM is left behind that might
+ * still reach something. control.sock stays, so that the VM can be ended in order; no byte of a
+ * guest ever comes to this socket. The caller of a foreground run does not decide about the VM any
+ * more, since its lifelines are not watched any more. A quarantined machine stays until it is
+ * halted, stopped or killed.
  */
 #include <stdio.h>
 #include <string.h>
@@ -35,7 +37,8 @@ static void drop_watch(struct loop_watch **watch)
 	*watch = NULL;
 }
 
-/* Forgets the workload: no command is told of it any more, and none waits for it. */
+/* Stops everything that would end the VM because of its workload: the timeout of the workload, the
+ * timer of a lost agent, and the lifelines. */
 static void forget_workload(struct live *live)
 {
 	drop_watch(&live->workload_timer);
@@ -44,7 +47,7 @@ static void forget_workload(struct live *live)
 		drop_watch(&live->lifelines[i]);
 }
 
-/* Closes everything that this process itself listens on or is connected to. */
+/* Closes all listeners and connections of this process that lead to or from the guest. */
 static int close_channels(struct live *live, struct error *err)
 {
 	if (live->console)
@@ -56,7 +59,8 @@ static int close_channels(struct live *live, struct error *err)
 	live_siblings_end(live);
 	note_severed(live, "control");
 	control_stream_free(steal_ptr(&live->control));
-	/* Clients that wait for an answer about a channel have it before the channel goes. */
+	/* This ends a probe of the mediation target, which channels_sever() frees. The clients that
+	 * wait for the result of the probe get their answer. */
 	readiness_sever(live->readiness);
 	return channels_sever(live->channels, live->severed, err);
 }
@@ -88,7 +92,8 @@ static void fail_quarantine(struct live *live, const struct error *why)
 {
 	struct error cause = *why;
 
-	/* Processes that did not end in time have been killed: this must not be tried again. */
+	/* A caller would try again after ERR_TIMEOUT or ERR_UNAVAILABLE. But the machine is killed
+	 * now, so a second try is useless. */
 	if (cause.code == ERR_TIMEOUT || cause.code == ERR_UNAVAILABLE)
 		cause.code = ERR_IO;
 	error_prefix(&cause, QUARANTINE_FAILED);
@@ -112,7 +117,8 @@ int live_quarantine(struct live *live, const json_t *request, struct control_cli
 	control_sock_defer(client);
 	live->quarantine_client = client;
 	forget_workload(live);
-	/* The companions end first: a dead vsockd tells the guest nothing about what ends here. */
+	/* The companions are killed before the connections are closed, so that vsockd does not tell
+	 * the guest that its connections end. */
 	if (live->backend->sever(live->vm, &why) < 0) {
 		fail_quarantine(live, &why);
 		return 0;
@@ -122,7 +128,7 @@ int live_quarantine(struct live *live, const json_t *request, struct control_cli
 	return 0;
 }
 
-/* "severed: console, control, vsock" */
+/* Writes a text like "severed: console, control, vsock". */
 static void describe_severed(const struct live *live, char *out, size_t size)
 {
 	const json_t *name;
@@ -156,7 +162,7 @@ void live_severed(void *data, const json_t *names, const struct error *why)
 		json_array_append(live->severed, json_array_get(names, i));
 	live->outcome.quarantined = true;
 	describe_severed(live, detail, sizeof(detail));
-	/* The guest may have filled the disk, and this must not be lost by that. */
+	/* The event must be recorded even if the guest has filled the disk. */
 	live_reserve_some_back(live);
 	live_record(live, STATE_QUARANTINED, detail);
 	live_audit(live, AUDIT_WARNING, "session", "session.quarantined",

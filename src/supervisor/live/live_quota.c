@@ -1,31 +1,31 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The quota of a session's disk: how many bytes of the host's disk the clone of the base may have
- * for itself. At the quota the machine is paused, as it is on a disk without room. It stays paused
- * until it may have more (the request "disk-quota") or is ended. It cannot end itself, since it
- * does not run.
+ * Enforces the quota of a session's disk: how many bytes of the host's disk the clone of the base
+ * may have for itself. When the disk reaches its quota, the machine is paused, like a machine whose
+ * disk has no room. The machine stays paused until its quota is raised (the request "disk-quota"),
+ * or until it is ended. A paused machine cannot end itself, since it does not run.
  *
- * A layer. Its file only grows at its end, and a cluster that the guest discards is used again. So
- * the end of the file is the measure. QEMU itself keeps the bound, by a node between qcow2 and the
- * file (command_line.c). A write that would go beyond the bound is not made. QEMU pauses the VM in
- * the same instant, and the write is made when the VM goes on. There is no race, and the guest gets
- * not one byte more, however slow this process is. (There are alternatives. The event
- * BLOCK_WRITE_THRESHOLD tells of a write and does not hold it back. RLIMIT_FSIZE gives EFBIG, on
- * which QEMU does not pause, and would also count the memory file of the guest. A project quota
- * does not exist on every file system, and only root can set it.) QEMU goes by the length that the
- * file has at the boot. So that the bound can be moved later, the file gets a hole at its end, and
- * is as long as a full layer. The hole is cut off at the end of this life, or of the next one.
+ * A layer. The file of a layer only grows at its end, and a cluster that the guest discards is used
+ * again. So the end of the file is the measure. QEMU itself keeps the bound, by a node between
+ * qcow2 and the file (command_line.c). A write that would go beyond the bound is not made. QEMU
+ * pauses the VM in the same instant, and makes the write when the VM goes on. So there is no race:
+ * however slow this process is, the guest gets no byte beyond the bound. (There are alternatives.
+ * The event BLOCK_WRITE_THRESHOLD reports a write, but does not hold it back. With RLIMIT_FSIZE a
+ * write fails with EFBIG, for which QEMU does not pause, and the limit would also hold for the
+ * memory file of the guest. A project quota does not exist on every file system, and only root can
+ * set it.) QEMU lets the bound be raised, but only up to the length that the file has at the boot.
+ * So the file gets a hole at its end, which makes it as long as a full layer. The hole is cut off
+ * at the end of this life of the machine, or at the end of its next life.
  *
- * A reflink. The file is as long as the disk from the beginning. What grows is the part that it
- * does not share any more. Nothing tells when that happens, so it is looked at every
- * LIMIT_DISK_QUOTA_LOOK_MS. The machine can exceed its quota by what the host's disk takes in that
- * time, and in the time that a look takes, which is longer if the disk has very many extents. If
- * the quota is that of the disk or more, which is the default, there is nothing to look at. A whole
- * copy of the base's disk is looked at in the same way. A VMM without layers gets such a copy if
- * there are no reflinks. The copy shares nothing, and what grows is what it has beyond the copied
- * bytes.
+ * A reflink. The file is as long as the disk from the beginning. The bytes that it shares with no
+ * other file are the measure. No event tells when these bytes grow, so they are counted every
+ * LIMIT_DISK_QUOTA_LOOK_MS. The machine can exceed its quota by what the host's disk takes in this
+ * time and in the time that a count takes, which is longer if the disk has very many extents. If
+ * the quota is the size of the disk or more, which is the default, nothing is counted. A full copy
+ * of the base's disk is counted in the same way. A VMM without layers gets such a copy if there are
+ * no reflinks. The copy shares nothing, and its growth is what it has beyond the copied bytes.
  *
- * When the machine stands still and goes on: live_pause.c.
+ * live_pause.c says when the machine is paused and when it goes on.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -49,7 +49,8 @@ static bool is_layer(const struct live *live)
 	return ticket_has(&live->ticket, LIVE_BASE);
 }
 
-/* A layer shares nothing. For another disk this is the last count. Returns 0 if it is unknown. */
+/* A layer shares no bytes with other files, so all its bytes are growth. For any other disk the
+ * result of the last count is used. */
 uint64_t live_quota_grown(const struct live *live)
 {
 	struct stat st;
@@ -111,9 +112,10 @@ static int look_after(struct live *live, uint64_t wait_ns, struct error *err)
 }
 
 /*
- * Looks again later. A look at a disk of very many extents takes long, so it is done in rounds.
- * Between them the loop does other work. At most a twentieth of the time goes into the looks,
- * unless a client waits for the result.
+ * Makes the next count, or the next round of a count, later. A count of a disk with very many
+ * extents takes long, so it is made in rounds, and the loop does other work between them. At most a
+ * twentieth of the time goes into the rounds, unless a client waits for the result. whole: the last
+ * round has completed a count. took_ns is the time that the last round took.
  */
 static int look_later(struct live *live, bool whole, uint64_t took_ns, struct error *err)
 {
@@ -136,7 +138,7 @@ static void on_quota_look(struct loop *loop, void *data)
 	(void)loop;
 	live->quota.timer = NULL;
 	if (whole < 0) {
-		/* A machine does not go on beside a quota that it cannot be held to. */
+		/* A machine whose quota cannot be enforced must not go on. */
 		if (live->quota.answering)
 			answer_quota(live, &err);
 		snprintf(
@@ -156,8 +158,9 @@ static void on_quota_look(struct loop *loop, void *data)
 
 /* --- from the beginning to the end ----------------------------------------------------------- */
 
-/* Makes the file as long as a full layer. If the file system does not allow such long files, the
- * quota cannot be raised above the length of the file. */
+/* Makes the layer's file `length` bytes long, by a hole at its end. If the file system does not
+ * allow such a long file, it becomes only `room` bytes long, and the quota cannot be raised above
+ * the length of the file. */
 static int make_long(struct live *live, uint64_t length, uint64_t room, struct error *err)
 {
 	struct stat st;
@@ -232,7 +235,7 @@ static void answer_quota(struct live *live, const struct error *why)
 					    (json_int_t)live_quota_grown(live));
 
 	live->quota.answering = false;
-	/* Without a server the client has gone with it. */
+	/* If control.sock is closed, the client does not exist any more. */
 	if (live->requests)
 		control_sock_answer(client, text);
 }
@@ -249,8 +252,8 @@ static void on_room(void *data, const struct error *why)
 		answer_quota(live, why);
 		return;
 	}
-	/* After a timeout QEMU may still grant the room. So the new quota counts from now on, and no
-	 * later request gives the layer less room. */
+	/* After a timeout QEMU may still grant the room. So the new quota counts from now on, and
+	 * no later request gives the layer less room. */
 	live->quota.bytes = bytes;
 	if (live->quota.length)
 		live->quota.room = max_u64(live->quota.room, min_u64(bytes, live->quota.length));
@@ -284,7 +287,8 @@ static int may_set_quota(const struct live *live, uint64_t bytes, struct error *
 	return 0;
 }
 
-/* Records the quota first: the quota in force is never more than the one in session.json. */
+/* Records the new quota before it is in force, so that the quota in force is never more than the
+ * one in session.json. */
 int live_quota(struct live *live, const json_t *request, struct control_client *client,
 	       struct error *err)
 {

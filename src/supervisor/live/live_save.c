@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Saves a machine into its workspace. A machine that becomes a template stands still for good, and
- * then its memory is written to a file of its own. A machine that was restored itself is saved
- * while it runs, and it goes on. Then the memory is in the state, and there is a copy of the disk
- * of that moment. The guest is told before. A guest that is restored later asks for a new identity;
- * a guest that goes on does not.
+ * Saves a machine into its workspace. There are two kinds of a save. A machine that becomes a
+ * template stands still for good, and then its memory is written to a file of its own. A machine
+ * that was restored is saved while it runs, and goes on. Then the saved state has the memory, and a
+ * file beside it has a copy of the disk of that moment. The guest is told before both kinds. A
+ * guest that is restored later asks for a new identity; a guest that goes on does not.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -29,13 +29,14 @@ static void answer_save(struct live *live, const json_t *answer)
 {
 	struct control_client *client = steal_ptr(&live->save_client);
 
-	/* Without a server the client has gone with it. */
+	/* If control.sock is closed, the client does not exist any more. */
 	if (client && live->requests)
 		control_sock_answer(client, answer);
 }
 
-/* Removes an unfinished save. It is useless, and it may be what a full disk is full of. QEMU has
- * its file open a moment longer, which would keep the room. */
+/* Removes the files of an unfinished save, which are useless and may have filled the disk. QEMU has
+ * its file open for a moment longer, and the room would not be free until then. So each file is
+ * first cut to 0 bytes. */
 static void drop_saved(const struct live *live)
 {
 	static const char *const files[] = {TEMPLATE_FORK_STATE, TEMPLATE_FORK_DISK,
@@ -50,7 +51,7 @@ static void drop_saved(const struct live *live)
 	}
 }
 
-/* Every saved state is larger than this. */
+/* A size that every saved state exceeds. */
 #define LEAST_STATE_BYTES ((off_t)1 << 20)
 
 static bool is_disk_full(const struct live *live)
@@ -67,8 +68,8 @@ static void refuse_save(struct live *live, const struct error *error)
 	json_auto_t *answer = NULL;
 	struct error why = *error;
 
-	/* QEMU 10 says "Input/output error" for a write that found no room, and QEMU 7.2 says the
-	 * reason. */
+	/* If a write found no room, QEMU 10 only says "Input/output error", while QEMU 7.2 says the
+	 * reason. So the reason is found out here and added. */
 	if (why.code == ERR_IO && !strstr(why.msg, reason) && is_disk_full(live))
 		error_set(&why, ERR_IO, "%.400s: %s", error->msg, reason);
 	answer = control_sock_refusal(&why);
@@ -92,7 +93,8 @@ void live_save_cut(struct live *live, const char *how)
 
 /* --- files ----------------------------------------------------------------------------------- */
 
-/* Makes the file. Removes what an earlier caller has left there. */
+/* Makes a new file in the workspace. Removes an older file with this name, which an earlier save
+ * has left. Returns the descriptor, or -1 with an error. */
 static int make_saved_file(const struct live *live, const char *name, struct error *err)
 {
 	int fd;
@@ -123,8 +125,9 @@ static json_t *keep_memory(struct live *live, struct error *err)
 			 (json_int_t)file_bytes(live, TEMPLATE_SAVED_STATE));
 }
 
-/* Copies the layer, by reflink if the file system can. QEMU's file is as long as it may grow.
- * Hashing such a copy would mean reading the whole hole, so the copy ends where the layer does. */
+/* Copies the layer, by reflink if the file system can. The layer's file is as long as it may
+ * become, with a hole at its end. To hash such a copy would mean to read the whole hole, so the
+ * copy is cut where the layer ends. */
 static int copy_grown_layer(const struct live *live, struct error *err)
 {
 	autoclose int file = make_saved_file(live, TEMPLATE_FORK_DISK, err);
@@ -143,7 +146,8 @@ static json_t *keep_disk(struct live *live, struct error *err)
 
 	if (copy_grown_layer(live, err) < 0)
 		return NULL;
-	/* Whoever is restored from it has that card, or none. */
+	/* A machine that is restored from this save has the network card that is named here, or
+	 * none. */
 	facts = json_deep_copy(live->ticket.facts);
 	network = json_object_get(live->runtime, "network");
 	mode = json_object_get(network, "mode");
@@ -213,7 +217,7 @@ void live_quiesced(struct live *live, const char *why)
 	autoclose int state = -1;
 	struct error err;
 
-	/* The answer came too late, and nobody saves the machine. */
+	/* The answer came too late: the save was given up. The guest's commands must go on. */
 	if (!live->save_timer) {
 		control_stream_go_on(live->control);
 		return;
@@ -240,7 +244,7 @@ static int require_running(const struct live *live, struct error *err)
 		return kind_error(live->ws.id, ERR_CONFLICT, err,
 				  "is quarantined: a quarantined machine must not be copied");
 	if (live->pause.why)
-		/* Its event says why. */
+		/* The last event of the workspace says why the machine is paused. */
 		return kind_error(live->ws.id, ERR_UNAVAILABLE, err,
 				  "is paused: it cannot be saved until it runs again");
 	if (live->state != STATE_RUNNING || live->outcome.intent != INTENT_NONE)
@@ -294,8 +298,8 @@ int live_fork(struct live *live, const json_t *request, struct control_client *c
 	return ask_to_rest(live, true, client, err);
 }
 
-/* Writes it to the audit log for the command that makes something from the saved machine, since
- * only one process writes the log. */
+/* Writes an event to the audit log for a command, for example one that makes something from the
+ * saved machine. The command does not write the log itself, since only one process may do so. */
 int live_note(struct live *live, const json_t *request, struct control_client *client,
 	      struct error *err)
 {

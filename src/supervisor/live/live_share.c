@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Gives shared directories to a running guest. They come by the pass of the command that asks
- * (store/share/pass.h). The backend gives them to the machine, the guest mounts them, and
- * runtime.json records them. This happens once, with all of them or none. What the guest cannot
- * mount is taken away again.
+ * Gives shared directories to a running guest. The command that asks for them writes a pass, which
+ * names the directories (store/share/pass.h). The backend gives the directories to the machine, the
+ * guest mounts them, and runtime.json records them. A machine gets directories in this way only
+ * once, and gets all of them or none. Directories that the guest cannot mount are taken away again.
  */
 #include <string.h>
 
@@ -35,7 +35,7 @@ static void note_shares(struct live *live)
 	size_t i;
 
 	json_object_set(live->runtime, "shares", live->share.given);
-	live_runtime_describe(live); /* their virtiofsd are among the companions */
+	live_runtime_describe(live); /* adds the virtiofsd processes of the shares */
 	json_array_foreach(live->share.given, i, share)
 	{
 		log_line(&live->log, "share: %s is on %s (%s)", json_text(share, "path", NULL),
@@ -55,7 +55,8 @@ static void on_detached(void *data, const struct error *why)
 	finish_share(live, &live->share.why);
 }
 
-/* Takes the shares back, since the guest has not mounted them, or does not say so. */
+/* Takes the shares back, since the guest has not mounted them, or has not said that it has. The
+ * client gets the error `why`. */
 static void take_share_back(struct live *live, const struct error *why)
 {
 	struct error err;
@@ -84,7 +85,8 @@ void live_share_mounted(struct live *live, const char *said)
 {
 	struct error why;
 
-	/* Not asked yet, or too late: it is being taken back. */
+	/* Without a timer the guest was not asked yet, or its answer came too late and the shares
+	 * are being taken back. */
 	if (!live->share.client || !live->share.timer)
 		return;
 	loop_remove(steal_ptr(&live->share.timer));
@@ -107,12 +109,13 @@ static void on_attached(void *data, const struct error *why)
 
 	live_observe_plugged(live);
 	if (live->severed || live->over)
-		return; /* who asked knows */
+		return; /* the client has its answer */
 	if (why) {
 		finish_share(live, why);
 		return;
 	}
-	/* From here on they can be read: the guest need not say that it has mounted them. */
+	/* From now on the guest can read the directories, even if it does not say that it has
+	 * mounted them. */
 	json_array_foreach(live->share.given, i, share)
 	{
 		live_observe_share(live, share);
@@ -156,7 +159,8 @@ static int may_share(const struct live *live, struct error *err)
 	return 0;
 }
 
-/* Attaches the shares. The command has written a pass for them, since we cannot open them. */
+/* Attaches the shares. This process cannot open the directories: they are opened by the pass that
+ * the command has written. */
 static int attach_shares(struct live *live, const json_t *given, struct error *err)
 {
 	autofree char *label = workspace_path(&live->ws, NULL, err);
@@ -184,8 +188,8 @@ static int attach_shares(struct live *live, const json_t *given, struct error *e
 	return -1;
 }
 
-/* Checks that the share does not collide with those given. The decoder checks the same for the
- * shares of a config. */
+/* Checks that no share in `given` has the same tag or mountpoint as this share. For the shares of a
+ * config, the decoder of the config checks the same. */
 static int check_apart(const json_t *given, const json_t *share, struct error *err)
 {
 	static const char *const keys[] = {"tag", "mountpoint"};

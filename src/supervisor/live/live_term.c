@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Ends a session when its time has come (store/term.h). Then the guest is asked to switch itself
- * off. As the last step the broker destroys the session: its log is closed and archived, and
- * everything of it is removed.
+ * off. As the last step the broker destroys the session: the audit log is closed and archived, and
+ * the workspace is removed.
  *
- * A session's lifetime goes by the wall clock. It begins when the session was first ready or was
- * claimed from a pool, and goes on while the session does not run. A session is in use while the
- * host has a stream to the guest, which vsockd tells, and while a command runs in it, which the
- * guest tells. The second is needed for a command that its client will come back to: it has no
- * stream meanwhile. A guest that lies about that can only stay for its lifetime, or end before it.
+ * The lifetime of a session goes by the wall clock. It begins when the session is ready for the
+ * first time, or is claimed from a pool, and goes on while the session does not run. A session is
+ * in use while the host has a stream to the guest, and while a command runs in the guest. vsockd
+ * reports the streams, and the guest reports the commands. The guest's report is needed for a
+ * command to which its client will come back: such a command has no stream meanwhile. A guest that
+ * lies about its commands can only keep its session until the end of the lifetime, or end the
+ * session earlier.
  */
 #include <string.h>
 
@@ -40,7 +42,8 @@ static bool has_idled(const struct live *live)
 	return live->term.term.idle_s && !is_used(live) && clock_mono_ns() >= idle_until(live);
 }
 
-/* From here on nothing else becomes of it. */
+/* Records that the session is over, and writes the reason to why. From now on the session can only
+ * be destroyed. */
 static void note_over(struct live *live, char why[TERM_TEXT])
 {
 	struct term *term = &live->term.term;
@@ -51,7 +54,8 @@ static void note_over(struct live *live, char why[TERM_TEXT])
 		term->ends_ns = clock_real_ns();
 	}
 	term_text(term, why);
-	/* If we are killed meanwhile, the next command knows that the session is over. */
+	/* If this process is killed before the session is destroyed, the record tells the next
+	 * command that the session is over. */
 	if (term_write(&live->ws, term, &err) < 0)
 		log_line(&live->log, "%s", err.msg);
 	live->term.over = true;
@@ -91,7 +95,7 @@ void live_term_orphan(struct live *live)
 		expire_session(live);
 		return;
 	}
-	/* No command has run in it that would want a clean end. */
+	/* No command has run in this session yet, so it needs no clean end. */
 	note_over(live, why);
 	live_end(live, INTENT_CALLER_GONE, NULL);
 }
@@ -109,7 +113,7 @@ void live_term_look(struct live *live)
 		expire_session(live);
 		return;
 	}
-	/* On the monotonic clock, when there is something to look at next; UINT64_MAX: never. */
+	/* next is the monotonic time of the next check; UINT64_MAX: no check is needed. */
 	if (term->ends_ns)
 		next = clock_mono_ns() + (uint64_t)(term->ends_ns - clock_real_ns());
 	if (term->idle_s && !is_used(live) && idle_until(live) < next)
@@ -117,7 +121,7 @@ void live_term_look(struct live *live)
 	if (next == UINT64_MAX)
 		return;
 	live->term.timer = loop_add_timer(live->loop, next, on_term_timer, live, &err);
-	/* A session that was given an end does not go on without it. */
+	/* A session that was given an end must not go on if the end cannot be enforced. */
 	if (!live->term.timer)
 		live_fail(live, err.code, err.msg);
 }

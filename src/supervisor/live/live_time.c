@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Keeps the guest's clock right. The clock runs by itself once the guest has been told the time. It
- * is wrong after each jump. It stands still while the machine is paused or saved, and, like the
- * host's monotonic clock, while the host sleeps. It also does not know that the host's wall clock
- * was set. Each of these comes as an event, and then the guest is told the time anew. A timer also
- * tells it the time, because the guest's clock drifts, and drift makes no event. A paused guest
- * reads nothing. It is told the time when it goes on, so that no old times wait for it.
+ * Keeps the guest's clock right. Once the guest has been told the time, its clock runs by itself,
+ * but it is wrong after each jump. The clock stands still while the machine is paused or saved. The
+ * clock also stands still while the host sleeps, like the host's monotonic clock. And the clock
+ * does not follow when the host's wall clock is set. Each of these jumps comes as an event, and
+ * then the guest is told the time again. A timer also tells the guest the time, because the guest's
+ * clock drifts, and drift makes no event. A paused guest reads nothing, so it is told the time only
+ * when it goes on; otherwise old times would wait for it.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -31,7 +32,8 @@ static bool is_jump(int64_t ns)
 	return llabs(ns) >= (int64_t)(limit_get(LIMIT_CLOCK_JUMP_MS) * NS_PER_MS);
 }
 
-/* Tells a jump of the clock. why: the word for the audit log. */
+/* Writes a jump of the guest's clock to the audit log. why is the reason, as one word. ns is the
+ * length of the jump; it is negative if the clock was set back. */
 static void tell_jump(struct live *live, const char *why, int64_t ns)
 {
 	live_audit_step(
@@ -43,7 +45,7 @@ struct seconds {
 	char text[32];
 };
 
-/* Returns the time in seconds, rounded, and without a sign. */
+/* Returns a length of time as a text: in whole seconds, rounded, and without a sign. */
 static struct seconds in_seconds(int64_t ns)
 {
 	int64_t half = (int64_t)(NS_PER_S / 2);
@@ -54,8 +56,8 @@ static struct seconds in_seconds(int64_t ns)
 	return out;
 }
 
-/* Reads how far two clocks are ahead of the monotonic one: the wall clock, and the clock that goes
- * on while the host sleeps. */
+/* Reads how far two clocks are ahead of the monotonic clock: the wall clock, and the clock that
+ * goes on while the host sleeps. */
 static struct live_clocks read_clocks(void)
 {
 	int64_t mono = (int64_t)clock_mono_ns();

@@ -72,7 +72,8 @@ static void on_companion_lost(void *data, const char *name, int code, const char
 	live_observe_companion(live, text);
 	if (!fatal)
 		return;
-	/* The companion's last line says more than the guest's, which knows nothing about it. */
+	/* live_fail() would add the last lines of the guest's serial console. They say less than
+	 * the last line of the companion, of which the guest knows nothing. */
 	if (*said == '\0') {
 		live_fail(live, ERR_IO, text);
 		return;
@@ -81,7 +82,7 @@ static void on_companion_lost(void *data, const char *name, int code, const char
 	live_end(live, INTENT_FAILED, &cause);
 }
 
-/* Notes a connection of the guest: a person looks for these afterwards. */
+/* Writes a connection of the guest to the log, where a person may look for it afterwards. */
 static void on_vm_connection(void *data, const char *line)
 {
 	struct live *live = data;
@@ -100,8 +101,8 @@ static void on_vm_streams(void *data, bool any)
 	live_term_streams(data, any);
 }
 
-/* Returns whether the guest has ended in order. In quarantine its agent cannot say so: only its
- * console can still be heard. */
+/* Returns whether the guest has ended in order. In quarantine the guest's agent has no connection
+ * to say this, so the last lines of the serial console are read instead. */
 static bool has_ended_in_order(const struct live *live)
 {
 	return live->guest_ending ||

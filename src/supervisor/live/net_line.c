@@ -10,11 +10,12 @@
 enum verdict { PASSED, REFUSED, WOULD_REFUSE };
 
 static const struct {
-	const char *behind; /* the line */
+	const char *behind; /* the end of the line */
 	enum verdict verdict;
 } verdicts[] = {{" would refuse", WOULD_REFUSE}, {" refused", REFUSED}};
 
-/* Finds the verdict at the end of a line. *len: the length of the line before the verdict. */
+/* Finds the verdict at the end of a line. *len becomes the length of the line before the
+ * verdict. */
 static enum verdict verdict_behind(const char *line, size_t *len)
 {
 	*len = strlen(line);
@@ -74,7 +75,7 @@ struct net_event net_line_read(const char *line)
 	enum verdict verdict = verdict_behind(line, &len);
 
 	snprintf(text, sizeof(text), "%.*s", (int)len, line);
-	/* Without data where it has bytes that are no text. */
+	/* data is NULL if the line has bytes that are not UTF-8. */
 	if ((read_dns(text, verdict, &out) || read_flow(text, verdict, &out)) && out.data) {
 		out.warning = verdict != PASSED;
 		return out;

@@ -17,8 +17,8 @@ enum intent intent_after(enum intent present, enum intent next)
 {
 	if (present == INTENT_FAILED)
 		return present;
-	/* The workload is over and has told its result. A caller that goes now changes nothing
-	 * about how it ended. */
+	/* The workload has ended, and its result has come. The end of the caller, or a signal, does
+	 * not change this outcome any more. */
 	if (present == INTENT_DONE &&
 	    (next == INTENT_CALLER_GONE || next == INTENT_RUN_TOLD || next == INTENT_SIGNAL))
 		return present;
@@ -27,7 +27,8 @@ enum intent intent_after(enum intent present, enum intent next)
 	return next;
 }
 
-/* Describes how the VM ended when its end was not asked for. */
+/* Describes in *failure how the VM ended when no one had asked for its end. *failure stays as it is
+ * if a ready guest without a workload has switched itself off. */
 static void describe_own_end(const struct outcome *outcome, enum vm_end end, const char *end_detail,
 			     struct error *failure)
 {
@@ -58,7 +59,8 @@ static void describe_own_end(const struct outcome *outcome, enum vm_end end, con
 
 static enum state state_of_result(const struct outcome *outcome, char *detail, size_t detail_size)
 {
-	/* A command that handles its end signal may well exit with 0 afterwards. */
+	/* The exit code is not enough: a command that was ended at its timeout may handle the
+	 * signal and exit with 0. */
 	if (outcome->exit_code == 0 && !outcome->timed_out && !*outcome->start_error) {
 		snprintf(detail, detail_size, "the command ended with exit code 0%s%s",
 			 outcome->forced_why ? "; " UNCLEAN : "",
@@ -95,8 +97,8 @@ static enum state state_of_own_end(const struct outcome *outcome, enum vm_end en
 	return STATE_FAILED;
 }
 
-/* Returns the state after the end of a quarantined machine. It leaves quarantine only by halt, stop
- * or kill. Any other end is noted, and the workspace stays quarantined. */
+/* Returns the state after the end of a quarantined machine if neither halt, stop nor kill has ended
+ * it. The detail says how the machine ended, and the workspace stays quarantined. */
 static enum state state_of_quarantined_end(const struct outcome *outcome, enum vm_end end,
 					   const char *end_detail, char *detail, size_t detail_size,
 					   struct error *failure)
@@ -105,7 +107,7 @@ static enum state state_of_quarantined_end(const struct outcome *outcome, enum v
 	char how[256] = "";
 
 	plain.quarantined = false;
-	/* Its result, had there been one, could not have come. */
+	/* A quarantined guest cannot send a result, so a missing result is no failure. */
 	plain.has_result = plain.workload = false;
 	outcome_state(&plain, end, end_detail, how, sizeof(how), failure);
 	snprintf(detail, detail_size, "%sthe machine ended in quarantine: %s",
@@ -136,7 +138,8 @@ enum state outcome_state(const struct outcome *outcome, enum vm_end end, const c
 		return state_of_own_end(outcome, end, end_detail, detail, detail_size, failure);
 	case INTENT_HALT:
 	case INTENT_STOP:
-		/* A guest that did not do it itself was cut off, which is told. */
+		/* If the guest has not switched itself off, the detail says so: the machine was
+		 * ended by force. */
 		if (end == VM_END_POWERED_OFF && !outcome->forced_why)
 			snprintf(detail, detail_size, "the guest switched itself off when asked");
 		else if (outcome->forced_why)
@@ -164,7 +167,8 @@ void outcome_carry(enum state state, const char *detail, char *out, size_t size)
 {
 	const char *told =
 		begins_with(detail, NO_MACHINE "; ") ? detail + strlen(NO_MACHINE "; ") : detail;
-	/* A command that had ended with 0 stands before it. */
+	/* UNCLEAN need not be at the beginning: a text about a command that ended with exit code 0
+	 * may come before it. */
 	const char *unclean = strstr(told, UNCLEAN);
 
 	if (unclean)

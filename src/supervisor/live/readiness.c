@@ -16,10 +16,10 @@
 
 /* A signal that is found by a probe. */
 struct probe {
-	uint64_t begun_ns; /* of the one that runs, or of the last */
-	uint64_t ended_ns; /* of the last; 0: none yet */
+	uint64_t begun_ns; /* the beginning of the present or last probe (monotonic) */
+	uint64_t ended_ns; /* the end of the last probe; 0: none, or its result is not kept */
 	bool running;
-	json_t *signal; /* as observed last */
+	json_t *signal; /* the result of the last probe */
 };
 
 struct readiness {
@@ -101,13 +101,15 @@ static void on_shell(void *data, const struct error *why)
 
 	r->shell_probe = NULL;
 	record_probe(r, &r->shell, "agent round trip", why);
-	/* Only a target that does not answer is spared; an agent that was late just now, as in a
-	 * machine that has only begun, may be there when the next one asks. */
+	/* The result of a failed probe of the agent is not kept: in a machine that has just begun,
+	 * the agent may answer when the next client asks. The result of a failed probe of the
+	 * target is kept. */
 	if (why)
 		r->shell.ended_ns = 0;
 }
 
-/* The probe only connects to the target. Nothing is sent on the connection. */
+/* Takes the result of the target's probe. The probe only connects to the target, and sends
+ * nothing. */
 static void on_target(void *data, int fd, const struct error *why)
 {
 	struct readiness *r = data;
@@ -120,7 +122,7 @@ static void on_target(void *data, int fd, const struct error *why)
 	record_probe(r, &r->target, done, why);
 }
 
-/* Returns whether the probe must be made anew. If so, it counts as running. */
+/* Returns whether the probe must be made again. If so, marks the probe as running. */
 static bool is_due(struct probe *probe)
 {
 	uint64_t now = clock_mono_ns(), kept = limit_get(LIMIT_PROBE_KEPT_MS) * NS_PER_MS;

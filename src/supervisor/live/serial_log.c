@@ -15,7 +15,8 @@
 int serial_log_open(struct serial_log *log, int dirfd, const char *name, uint64_t cap_bytes,
 		    struct error *err)
 {
-	/* Not O_APPEND: with it pwrite() would ignore the offset when halving. */
+	/* O_APPEND is not used: with it pwrite() would ignore its offset, which drop_oldest_half()
+	 * needs. */
 	autoclose int fd =
 		openat(dirfd, name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
 	struct stat st;
@@ -37,8 +38,8 @@ void serial_log_close(struct serial_log *log)
 	log->fd = -1;
 }
 
-/* Returns where the next line begins, at `from` or after it; `from` itself if no end of line is
- * near. */
+/* Returns the offset at which the next line begins, at or after `from`. Returns `from` itself if no
+ * line ends near it. */
 static uint64_t next_tail_line(const struct serial_log *log, uint64_t from)
 {
 	char chunk[4096];
@@ -61,7 +62,7 @@ static void drop_oldest_half(struct serial_log *log)
 		from += (uint64_t)n;
 		to += (uint64_t)n;
 	}
-	/* Whatever could not be moved is dropped: the cap holds in any case. */
+	/* Bytes that could not be moved are dropped, so that the cap holds in any case. */
 	if (ftruncate(log->fd, (off_t)to) == 0)
 		log->size = to;
 	log->boot = log->boot > dropped ? log->boot - dropped : 0;
@@ -103,8 +104,8 @@ static void append_serial(char *out, size_t out_size, size_t *n, const char *tex
 	out[*n] = '\0';
 }
 
-/* Returns whether the line is one that the kernel of a machine without a PCI bus prints at every
- * start. It only misleads a reader. */
+/* Returns whether the line would only mislead a reader. The kernel of a machine without a PCI bus
+ * prints this line at every start. */
 static bool is_harmless(const char *line, size_t len)
 {
 	static const char words[] = "PCI: Fatal: No config space access function found";
@@ -134,8 +135,9 @@ static void join_lines(const char *text, size_t len, char *out, size_t out_size)
 	}
 }
 
-/* Writes the line of a kernel's panic, if it is among the last lines of this boot. Often a long
- * call trace follows it. */
+/* Writes the line of a kernel panic to out, if the last PANIC_SEARCH bytes of this boot have one.
+ * The line is often followed by a long call trace, and would not be among the last lines. Returns
+ * how many bytes were written. */
 static size_t put_panic(const struct serial_log *log, char *out, size_t out_size)
 {
 	static const char word[] = "Kernel panic";
@@ -154,7 +156,8 @@ static size_t put_panic(const struct serial_log *log, char *out, size_t out_size
 	return used;
 }
 
-/* Returns an upper bound for the result of join_lines(): " | " is longer than the end of a line. */
+/* Returns an upper bound of the length of join_lines()'s result. The text " | " is two bytes longer
+ * than the end of a line. */
 static size_t joined_length(const char *text, size_t len)
 {
 	size_t total = len;
@@ -164,7 +167,8 @@ static size_t joined_length(const char *text, size_t len)
 	return total;
 }
 
-/* Writes as many whole lines from the end as fit; if one line is too long, its beginning. */
+/* Writes as many whole lines from the end of the log as fit. If one line alone is too long, writes
+ * its beginning. */
 static void put_last_lines(const struct serial_log *log, char *out, size_t out_size)
 {
 	char text[2048];

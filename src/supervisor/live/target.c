@@ -14,7 +14,7 @@
 #include "base/list.h"
 #include "base/proc.h"
 
-#define ANSWER_MAX 16384u /* of getent; no host that is meant has more addresses */
+#define ANSWER_MAX 16384u /* bytes of getent's answer, enough for any host's addresses */
 #define READ_CHUNK 4096u
 
 struct target {
@@ -23,17 +23,17 @@ struct target {
 	uint16_t port;
 	bool literal;
 	struct addresses list;
-	uint64_t resolved_ns; /* 0: never */
-	struct proc lookup;   /* that runs */
+	uint64_t resolved_ns; /* when the name was looked up; 0: never, or that failed */
+	struct proc lookup;   /* the process of a look-up that runs */
 	struct loop_watch *answer, *late;
 	int answer_fd;
 	struct buf bytes;
-	struct list waiting; /* attempts, for the look-up */
+	struct list waiting; /* the attempts that wait for the look-up */
 };
 
 struct target_attempt {
 	struct target *target;
-	struct list_link waiting; /* for the look-up */
+	struct list_link waiting; /* the link in the target's list of waiting attempts */
 	struct connecting *connecting;
 	uint64_t deadline_ns;
 	reached_fn *done;
@@ -91,7 +91,8 @@ static void end_lookup(struct target *target)
 	buf_free(&target->bytes);
 }
 
-/* Reads lines of "ADDRESS STREAM NAME"; other kinds of sockets have such lines too. */
+/* Reads the addresses in getent's lines "ADDRESS STREAM NAME". Lines for other kinds of sockets
+ * repeat the addresses. */
 static void read_getent(struct target *target)
 {
 	autofree char *text = strdup(buf_string(&target->bytes));
@@ -152,7 +153,7 @@ static void on_getent_output(struct loop *loop, int fd, uint32_t events, void *d
 	resolved(target, target->list.count == 0 ? &err : NULL);
 }
 
-/* Starts getent. Its output comes by *answer. */
+/* Starts getent. *answer becomes a descriptor from which the output of getent can be read. */
 static int start_getent(const char *host, bool for_parent, struct proc *lookup, int *answer,
 			struct error *err)
 {

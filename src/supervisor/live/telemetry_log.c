@@ -66,7 +66,8 @@ void telemetry_open(struct telemetry_log *log, int dir)
 	*log = (struct telemetry_log){.dir = dir, .fd = -1};
 }
 
-/* Hashes the records of an earlier boot, so that the digest continues. */
+/* Hashes the records that the file has from earlier boots, since the digest is of the whole
+ * file. */
 static int hash_what_is_there(struct telemetry_log *log, int fd, struct error *err)
 {
 	uint8_t chunk[16384];
@@ -114,7 +115,7 @@ static int add_telemetry_record(struct buf *lines, const json_t *record, const c
 	return text ? buf_printf(lines, err, "%s\n", text) : -1;
 }
 
-/* Writes whole messages or nothing: a reader can do nothing with a file that ends within a line. */
+/* Writes all lines or none: a reader can do nothing with a file that ends within a line. */
 static int write_lines(struct telemetry_log *log, const struct buf *lines, struct error *err)
 {
 	ssize_t n;
@@ -126,7 +127,8 @@ static int write_lines(struct telemetry_log *log, const struct buf *lines, struc
 		int errnum = n < 0 ? errno : ENOSPC;
 
 		if (n > 0 && ftruncate(log->fd, (off_t)log->bytes) < 0)
-			log->fd = (close(log->fd), -1); /* hashed anew, with what is left of it */
+			/* The next record opens the file again, and hashes what is left in it. */
+			log->fd = (close(log->fd), -1);
 		return error_errno(err, errnum, TELEMETRY_LOG);
 	}
 	sha256_update(&log->sha, buf_bytes(lines), lines->len);
@@ -173,7 +175,8 @@ json_t *telemetry_digest(struct telemetry_log *log)
 
 	if (!log->changed)
 		return NULL;
-	/* On the disk before its digest is, or a loss of power would look like a forgery. */
+	/* The file must be on the disk before its digest is. Otherwise a loss of power would look
+	 * like a forgery. */
 	if (log->fd >= 0)
 		(void)file_sync_data(log->fd);
 	log->changed = false;
