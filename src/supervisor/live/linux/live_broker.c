@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The live supervisor reads what a guest, its VMM and its companions write. So it may be taken over
- * one day, and then it has no more rights than it needs (live_confine.c). A broker does the duties
- * that need more rights. The broker is a copy of this process, forked when the VM runs and before
- * the first byte of the guest is read. The table below has all that the broker can be asked for,
- * with the reason for each.
+ * Makes the broker of a live supervisor. The live supervisor reads what a guest, its VMM and its
+ * companions write, so it may be taken over one day. For this case it has no more rights than it
+ * needs (live_confine.c), and a broker does the duties that need more rights. The broker is a copy
+ * of this process, forked when the VM runs and before the first byte of the guest is read. The
+ * table below has every duty for which the broker can be asked, with the reason for each.
  *
- * The supervisor stays the parent of bwrap and of the companions, also of those that the broker
- * starts. They end with the supervisor, and so does the broker. When the broker ends, the
- * supervisor ends too, and with it all others: without the broker it could not end any of them.
+ * The supervisor stays the parent of bwrap and of the companions, also of those companions that the
+ * broker starts. They end with the supervisor, and so does the broker. When the broker ends, the
+ * supervisor ends too, and all other processes with it: without the broker the supervisor could not
+ * end any of them.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -32,7 +33,8 @@
 
 #define ROWS_MAX 16
 
-/* The VMM's pidfd. The VMM loses its parent if the cell's monitor dies first. */
+/* The VMM's pidfd. The broker can kill the VMM by it even if the VMM does not descend from the
+ * supervisor any more: the VMM loses its parent if the cell's monitor dies first. */
 static int vmm_pidfd = -1;
 
 static size_t list_duties(struct live *live, struct watch_vmm *vmm,
@@ -89,8 +91,8 @@ static void begin_broker(void *data)
 	live_cut_begin();
 }
 
-/* Ends this process when the broker has ended. Without the broker only our own end can end the
- * VM. */
+/* Ends this process when the broker has ended. Without the broker the VM can only be ended by the
+ * end of this process. */
 static void on_broker_lost(struct loop *loop, int code, void *data) __attribute__((noreturn));
 static void on_broker_lost(struct loop *loop, int code, void *data)
 {
@@ -142,9 +144,10 @@ static void note_broker(struct live *live)
 	live_runtime_write(live);
 }
 
-/* Refuses passed descriptors. A VMM that was taken over must not hand sockets to a supervisor that
- * was taken over: the broker does for the supervisor's sockets what it does not do for the VMM's.
- * Only commands hand something to the supervisor, by control.sock. */
+/* Makes the sockets of this process refuse descriptors that other processes send. A VMM that was
+ * taken over must not hand sockets to a supervisor that was taken over: the broker does for the
+ * supervisor's sockets what it does not do for the VMM's sockets. Only control.sock is left out,
+ * since commands hand descriptors to the supervisor by it. */
 static int refuse_passed(struct error *err)
 {
 	DIR *own = opendir("/proc/self/fd");
@@ -187,12 +190,14 @@ int live_broker_begin(struct live *live, struct error *err)
 		return error_prefix(err, "broker");
 	for (size_t i = spec.nkeep - sockets; i < spec.nkeep; i++)
 		close(keep[i]);
-	/* A copy of the descriptor could give the proof. */
+	/* A process with this descriptor could give the proof of a quarantine, so only the broker
+	 * keeps it. */
 	cleanup_close(&live->proof_fd);
 	if (audit && audit->security_fd >= 0)
 		close(steal_fd(&audit->security_fd));
-	/* From now on only the broker has it. The kernel checks the rights of the user that opened
-	 * it when a process is moved by it, and that was root if root runs machines. */
+	/* From now on only the broker has this descriptor. When a process is moved by it, the
+	 * kernel checks the rights of the user that has opened it. This user was root if root runs
+	 * machines. */
 	cleanup_close(&live->cgroup.home);
 	note_broker(live);
 	return loop_add_proc(live->loop, &live->broker, on_broker_lost, live, err) ? 0 : -1;

@@ -1,24 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Gives up the rights of a live supervisor before it reads the first byte of its guest, whichever
- * user runs it:
+ * user runs it. These are the stages:
  *
- *   capabilities  all sets are empty, also the bounding set; no_new_privs.
- *   files         a root of its own, and Landlock in it: the workspace's directory can be written,
- *                 its own directory in /proc can be read, and nothing else of the host has a name.
- *                 Root without capabilities would still own /etc. The broker appends to the
- *                 security log. If no namespaces can be made, there is only Landlock. If the kernel
- *                 has no Landlock, there is only the root.
- *   network       the system calls: no socket is made, bound or connected. The broker begins the
- *                 connections to declared targets.
- *   system calls  the table below. No process, no signal, no program, no socket.
+ *   capabilities  All sets are empty, also the bounding set; no_new_privs is set.
+ *   files         The supervisor has a root of its own, and Landlock in it. The workspace's
+ *                 directory can be written, the supervisor's own directory in /proc can be read,
+ *                 and nothing else of the host has a name. Root without capabilities would still
+ *                 own /etc. The broker appends to the security log. If no namespaces can be made,
+ *                 there is only Landlock. If the kernel has no Landlock, there is only the root.
+ *   network       The system call filter lets no socket be made, bound or connected. The broker
+ *                 begins the connections to declared targets.
+ *   system calls  The filter allows only the calls of the table below: no process, no signal, no
+ *                 program, no socket.
  *
- * It keeps what it has open: its listeners, the VM's channels, disks (for their size and their
- * quota), and what it watches the host by. The broker does everything else that it needs
- * (live_broker.c).
+ * The supervisor keeps what it has open: its listeners, the VM's channels, disks (for their size
+ * and their quota), and the descriptors by which it watches the host. The broker does everything
+ * else that the supervisor needs (live_broker.c).
  *
- * runtime.json says which of the two protections of files there are. If there is no root of its
- * own, supervisor.log says why. If there are neither, only the other stages protect.
+ * runtime.json says which of the two protections of files there are. If the supervisor has no root
+ * of its own, supervisor.log says why. If there is neither of the two, only the other stages
+ * protect.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -38,10 +40,12 @@
 #include "supervisor/live/live.h"
 
 #define OWN_PROCESS "/proc/self"
-#define OWN_THREAD "/proc/thread-self" /* by which base/platform names descriptors */
+/* base/platform names descriptors by this path. */
+#define OWN_THREAD "/proc/thread-self"
 #define PLACE_FLAGS (O_PATH | O_DIRECTORY | O_CLOEXEC)
 
-/* Not SO_PASSRIGHTS, by which a socket would take descriptors again (live_broker.c). */
+/* The conditions under which setsockopt() is allowed for one option. SO_PASSRIGHTS is not among the
+ * options, since a socket would take descriptors by it again (live_broker.c). */
 #define OPTION(at, name)                                               \
 	{                                                              \
 		{.arg = 1, .op = SCMP_CMP_EQ, .datum_a = (at)},        \
@@ -50,9 +54,9 @@
 		}                                                      \
 	}
 
-/* With MSG_FASTOPEN a socket connects to the address that a message is sent to, and Landlock is not
- * asked: tcp_sendmsg_fastopen() of Linux calls no security_socket_connect(). So that flag is
- * forbidden. */
+/* The allowed system calls. The flag MSG_FASTOPEN is forbidden: with it a socket connects to the
+ * address to which a message is sent, and Landlock is not asked, since tcp_sendmsg_fastopen() of
+ * Linux does not call security_socket_connect(). */
 static const struct isolate_syscall allowed[] = {
 	{.number = SCMP_SYS(epoll_wait), .reason = "the loop waits"},
 	{.number = SCMP_SYS(epoll_pwait), .reason = "the same where the C library has only this"},
@@ -96,8 +100,9 @@ static const struct isolate_syscall allowed[] = {
 	{.number = SCMP_SYS(pipe2), .reason = "the stderr of what the broker starts"},
 	{.number = SCMP_SYS(close), .reason = "connections and files end"},
 	ISOLATE_FCNTL_FACTS,
-	/* By O_ASYNC the kernel sends signals (isolate.h). An open description that others share, as that
-	 * of the siblings' listener, could be made blocking. */
+	/* F_SETFL may only switch O_NONBLOCK on. With O_ASYNC the kernel sends signals (isolate.h).
+	 * Without O_NONBLOCK an open description that other processes share, like that of the
+	 * siblings' listener, would become blocking for them too. */
 	{.number = SCMP_SYS(fcntl),
 	 .reason = "not blocking",
 	 .only = {{.arg = 1, .op = SCMP_CMP_EQ, .datum_a = F_SETFL},
@@ -167,9 +172,11 @@ static const struct isolate_syscall allowed[] = {
 };
 
 /*
- * Keeps the right to end our children. When we die, the kernel ends them by a signal from us, and
- * checks our rights for it. Without capabilities we may only signal processes that have our own
- * real user id; files belong to the effective user id.
+ * Keeps the right to end the children of this process. When this process dies, the kernel ends each
+ * child by a signal that comes from this process, so the kernel checks the rights of this process.
+ * A process without capabilities may only signal processes that have its own real user id, so the
+ * real user id becomes that of the VMM's processes. Files belong to the effective user id, which
+ * stays.
  */
 static int keep_ending_children(const struct live *live, struct error *err)
 {
@@ -181,9 +188,9 @@ static int keep_ending_children(const struct live *live, struct error *err)
 }
 
 /*
- * A root of the supervisor's own comes first, and Landlock on top of it. Landlock alone binds only the
- * supervisor: a directory of the host's mount namespace, which the supervisor can hand to its VMM,
- * leads the VMM out by `..`. runtime.json says which of the two there are.
+ * Gives the supervisor a root of its own first, and Landlock on top of it. Landlock alone binds
+ * only the supervisor: if the supervisor hands a directory of the host's mount namespace to its
+ * VMM, the VMM can leave this directory by `..`. runtime.json says which of the two there are.
  */
 static int confine_to(struct live *live, const struct isolate_reach *reach, struct error *err)
 {

@@ -1,34 +1,36 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The last step of a quarantine's proof, in the broker. At that time the machine itself is cut off.
+ * Does the last step of a quarantine's proof, in the broker: proves that nothing leads out through
+ * the live supervisor. At that time the machine itself is already cut off.
  *
  * The live supervisor carries streams of the guest to declared targets and from published ports. A
- * supervisor that was taken over does not close its ends. It can also hide them: in another
- * process, or unread in a socket. So the broker does not ask which process holds a connection. It
- * remembers each connection that it has opened, and each listener (base/ways.h), and looks for them
- * in /proc/net/tcp. There the kernel lists every socket by its inode as long as the socket is open.
- * The supervisor can make no other way out: its system calls leave it no socket of its own
- * (live_confine.c), and its broker opens none any more.
+ * supervisor that was taken over does not close its ends. It can also hide these ends: in another
+ * process, or unread in a socket. So the broker does not ask which process holds a connection. The
+ * broker remembers each connection that it has opened, and each listener (base/ways.h), and looks
+ * for them in /proc/net/tcp. There the kernel lists every socket by its inode as long as the socket
+ * is open. The supervisor can make no other way out: its system calls leave it no socket of its own
+ * (live_confine.c), and the broker opens no way out any more.
  *
  * Connections to the console and to the guest's agent come by listeners that the supervisor has
- * bound, and lead to processes of this host. Each connection keeps the file that its listener was
- * bound to. The kernel tells this file for every socket (unix_diag), also for hidden ones: a
- * connection can wait unread in the VMM's own monitor socket. Names are not enough: every process
- * can bind a socket by a name that looks like one of ours. Two machines whose processes have the
- * same numbers, each in a namespace of its own, have the same names.
+ * bound, and lead to processes of this host. The socket of such a connection keeps the file to
+ * which its listener was bound. The kernel shows this file for every socket (unix_diag), also for a
+ * hidden one: a connection can wait unread in the VMM's own monitor socket. The names of sockets
+ * are not enough. Every process can bind a socket to a name that looks like one of ours. And two
+ * machines have the same names if their processes have the same pids, each in a pid namespace of
+ * its own.
  *
- * Without unix_diag in the kernel only the names are left. A listener is bound by a name with the
- * supervisor's number in it, and /proc/net/unix has this name for each connection. If the name
- * could not have the number (descriptor_bind_at()), the connections are looked for among the
- * descriptors of the supervisor, which stands still meanwhile.
+ * Without unix_diag in the kernel only the names are left. A listener is bound to a name with the
+ * supervisor's pid in it, and /proc/net/unix has this name for each connection. If the name could
+ * not have the pid (descriptor_bind_at()), the connections are looked for among the descriptors of
+ * the supervisor, which is stopped meanwhile.
  *
- * A list is read in pieces, and a piece begins at a number of entries of a bucket. So an entry is
- * missed if another one before it was closed since the last piece. A socket that is missing in
- * three lists is closed.
+ * The kernel gives a list in pieces, and finds the beginning of a piece by a number of entries. So
+ * an entry is missed if another entry before it was closed since the last piece. A socket that is
+ * missing in three lists counts as closed.
  *
- * Hosts differ in who may look at a process by ptrace(2), and an ordinary user's broker is no
- * parent of the supervisor. So no copy of a descriptor is taken: the links in /proc/PID/fd have the
- * inode of each socket, and /proc/net/unix has its name.
+ * Hosts differ in which processes may use ptrace(2) on another process, and the broker of an
+ * ordinary user is no parent of the supervisor. So no descriptor of the supervisor is copied: the
+ * links in /proc/PID/fd have the inode of each socket, and /proc/net/unix has the socket's name.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -59,10 +61,10 @@
 
 #define SOCKETS_MAX 4096
 #define LISTS_READ 3
-#define LISTENING 0x0a /* TCP_LISTEN, also of a Unix socket */
+#define LISTENING 0x0a /* TCP_LISTEN; a Unix socket that listens has the same state */
 
 struct sockets {
-	unsigned uid; /* of the process that has them */
+	unsigned uid; /* the user id of the process that has the sockets */
 	unsigned long long inodes[SOCKETS_MAX];
 	size_t count;
 };
@@ -114,7 +116,7 @@ static bool has_socket(const struct sockets *sockets, unsigned long long inode)
 
 typedef bool line_fn(const char *line, void *data);
 
-/* Returns how many lines of the list fn accepts, or -1. */
+/* Returns how many lines of the file fn accepts, or -1 with an error. */
 static int count_lines(const char *path, line_fn *fn, void *data, struct error *err)
 {
 	FILE *list = fopen(path, "re");
@@ -123,7 +125,7 @@ static int count_lines(const char *path, line_fn *fn, void *data, struct error *
 	int count = 0;
 	bool failed;
 
-	/* A kernel without IPv6 has no list of it. */
+	/* A kernel without IPv6 has no file with IPv6 sockets. */
 	if (!list)
 		return errno == ENOENT ? 0 : error_errno(err, errno, "%s", path);
 	while (getline(&line, &room, list) > 0)
@@ -143,13 +145,14 @@ static int count_internet_lines(line_fn *fn, void *data, struct error *err)
 
 struct internet_socket {
 	struct sockaddr_storage local;
-	unsigned uid; /* of the process that made or accepted it */
+	unsigned uid; /* the user id of the process that made or accepted the socket */
 	unsigned long long inode;
 };
 
-/* Reads a line of /proc/net/tcp or tcp6: "0: 0100007F:1F90 00000000:0000 0A ... INODE". An address is
- * of words of 32 bits, each a number of this machine's byte order. Returns false for the title above
- * the lines, and for a connection that no process has any more. */
+/* Reads a line of /proc/net/tcp or tcp6: "0: 0100007F:1F90 00000000:0000 0A ... INODE". An address
+ * consists of words of 32 bits. Each word is written as a number, which this machine has in its own
+ * byte order. Returns false for the title above the lines, and for a connection that belongs to no
+ * process any more. */
 static bool read_internet_line(const char *line, struct internet_socket *out)
 {
 	struct sockaddr_storage *local = &out->local;
@@ -172,7 +175,7 @@ static bool read_internet_line(const char *line, struct internet_socket *out)
 	if (strlen(address) != 32 ||
 	    sscanf(address, "%8X%8X%8X%8X", &words[0], &words[1], &words[2], &words[3]) != 4)
 		return false;
-	/* A socket for both families has an IPv4 address in it. */
+	/* A socket for both families shows an IPv4 address inside an IPv6 address. */
 	if (words[0] == 0 && words[1] == 0 && words[2] == htonl(0xffff)) {
 		local->ss_family = AF_INET;
 		v4->sin_addr.s_addr = words[3];
@@ -185,9 +188,10 @@ static bool read_internet_line(const char *line, struct internet_socket *out)
 	return true;
 }
 
-/* Forgets a port that belongs to another program. A port that is not published any more can be
- * another program's, and its connections are not of this machine. Neither the machine nor its
- * supervisor can make a listener that the broker does not know. */
+/* Forgets the listeners at a port if another program listens on the port now. A port that is not
+ * published any more can be used by another program, whose connections do not belong to this
+ * machine. Neither the machine nor its supervisor can make a listener that the broker does not
+ * know. Returns false always. */
 static bool forget_port_of_others(const char *line, void *data)
 {
 	struct internet_socket socket;
@@ -200,9 +204,11 @@ static bool forget_port_of_others(const char *line, void *data)
 	return false;
 }
 
-/* A user of the host can bind a socket to a port that was published, and so keep a quarantine from its
- * proof. What the machine's processes accept is the supervisor's, its broker's or a cell's, whose users
- * are no accounts of people (cell_id(), subuid(5)). */
+/* Returns whether a socket with this user id belongs to another user of the host, and so does not
+ * count. Otherwise a user of the host could bind a socket to a port that was published, and no
+ * quarantine could be proven. The sockets of the machine's processes belong to the user of the
+ * supervisor, of its broker or of a cell. The user ids of cells are no accounts of people
+ * (cell_id(), subuid(5)): they are not below ACCOUNTS_END. */
 #define ACCOUNTS_END 65534u
 static bool is_of_another_user(const struct sockets *supervisors, unsigned uid)
 {
@@ -223,16 +229,16 @@ static bool is_listed_way(const char *line, void *data)
 
 /* --- the workspace's own sockets ------------------------------------------------------------------ */
 
-/* The sockets by which processes of this host reach the machine. control.sock stays, for halt, stop
- * and kill. */
+/* The sockets by which processes of this host reach the machine. control.sock is not one of them:
+ * it stays, for halt, stop and kill. */
 static const char *const ways_in[LIVE_CUT_SOCKETS] = {CONSOLE_SOCK_NAME, "vsock.sock", AGENT_SOCK,
 						      AGENT_SOCK_EARLY};
 
-/* The files of the sockets above that this machine has, as the kernel numbers them: a copy of
- * struct unix_diag_vfs for each. An open descriptor of each file keeps its number from another file.
- * Without it the next socket that any program makes on the same file system can get the number of a
- * file that was removed, and would count as a way in. They are shared by the whole process, like
- * base/ways.h. */
+/* The files of those sockets above that this machine has, as the kernel numbers them: a copy of
+ * struct unix_diag_vfs for each file. An open descriptor of each file keeps the file's number from
+ * being used again. Otherwise the number of a removed file could go to the next socket that any
+ * program makes on the same file system, and this socket would count as a way in. The whole process
+ * has one such variable, as for base/ways.h. */
 static struct {
 	struct unix_diag_vfs at[LIVE_CUT_SOCKETS];
 	int fds[LIVE_CUT_SOCKETS];
@@ -253,7 +259,8 @@ static int list_unix_sockets(netlink_take_fn *take, void *data, struct error *er
 	return fd < 0 ? -1 : netlink_dump(fd, &request, take, data, err);
 }
 
-/* Returns whether the reply tells of a socket with a file. *name (may be NULL) is what it was bound by. */
+/* Reads a reply about a socket. Returns false if the socket has no file, or no name while name is
+ * not NULL. *name becomes the name to which the socket was bound. name may be NULL. */
 static bool read_unix_socket(const struct netlink_reply *reply, struct unix_diag_msg *socket,
 			     struct unix_diag_vfs *file, struct netlink_bytes *name)
 {
@@ -307,7 +314,7 @@ size_t live_cut_note_sockets(const struct live *live, int keep[LIVE_CUT_SOCKETS]
 {
 	struct error ignored;
 
-	/* What is passed over in one list is in the next. */
+	/* An entry that one list misses is in the next list. */
 	for (int i = 0; i < LISTS_READ; i++)
 		(void)list_unix_sockets(note_own_file, (void *)(uintptr_t)&live->ws, &ignored);
 	memcpy(keep, own_files.fds, own_files.count * sizeof(*keep));
@@ -329,8 +336,8 @@ static int count_own_file(void *data, const struct netlink_reply *reply, struct 
 	return 0;
 }
 
-/* Returns whether a line of /proc/net/unix is one of these sockets. Its inode is 0 until a process
- * has accepted the connection. */
+/* Returns whether a line of /proc/net/unix shows one of the sockets in ways_in that belongs to this
+ * supervisor. The inode in the line is 0 until a process has accepted the connection. */
 static bool is_named_way(const char *line, void *data)
 {
 	const struct sockets *supervisors = data;
@@ -363,7 +370,7 @@ static int count_unix_ways(struct sockets *supervisors, struct error *err)
 
 struct open_ways {
 	unsigned long long *inodes;
-	size_t count, open; /* the open ones stand first */
+	size_t count, open; /* inodes[0] to inodes[open - 1] are of open sockets */
 };
 
 static bool note_open(const char *line, void *data)
@@ -386,7 +393,8 @@ static bool note_open(const char *line, void *data)
 	return false;
 }
 
-/* Keeps the inodes that are still open. If the lists cannot be read, all count as open. */
+/* Moves the inodes of open sockets to the beginning of the array, and returns their number. If the
+ * lists cannot be read, all sockets count as open. */
 static size_t keep_open(unsigned long long *inodes, size_t count)
 {
 	struct open_ways ways = {.inodes = inodes, .count = count};
@@ -424,7 +432,8 @@ void live_cut_begin(void)
 
 /* --- the look ----------------------------------------------------------------------------------- */
 
-/* Returns how many sockets lead out, of a supervisor that stands still, or -1. */
+/* Returns how many sockets still lead out through the supervisor, which must be stopped; -1 with an
+ * error. */
 static int count_ways_out(const struct proc *supervisor, struct error *err)
 {
 	struct sockets sockets = {.count = 0};
@@ -451,7 +460,7 @@ int live_cut_off(void *data, struct error *err)
 	bool was_stopped;
 	int ways;
 
-	/* Without a broker this process itself is the supervisor. */
+	/* If there is no broker, this process itself is the supervisor. */
 	if (!broker_asker())
 		return 0;
 	if (proc_hold(broker_asker(), &supervisor, err) < 0)

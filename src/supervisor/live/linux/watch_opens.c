@@ -15,15 +15,16 @@
 #include "base/path.h"
 
 #define TOLD_MAX 64
-#define LOOKS_MAX 8 /* who opens files without end must not keep the loop from all else */
+/* The most reads in one look: a process that opens files without end must not stop the loop. */
+#define LOOKS_MAX 8
 
 struct watch_opens {
 	struct loop_watch *watch;
 	int fd;
-	char *own; /* the directory of our programs */
+	char *own; /* the directory of microagent's programs */
 	watch_opens_fn *fn;
 	void *data;
-	uint64_t told[TOLD_MAX]; /* of program and file */
+	uint64_t told[TOLD_MAX]; /* hashes of the reported pairs of program and file */
 	size_t told_count;
 };
 
@@ -34,7 +35,8 @@ static uint64_t mix_name(uint64_t hash, const char *text)
 	return hash * 1099511628211u;
 }
 
-/* Returns true once for each program and file, and never again after a fixed number of them. */
+/* Returns true once for each pair of program and file. After TOLD_MAX pairs it returns false for
+ * all others. */
 static bool is_news(struct watch_opens *watch, const char *exe, const char *file)
 {
 	uint64_t hash = mix_name(mix_name(14695981039346656037u, exe), file);
@@ -48,21 +50,22 @@ static bool is_news(struct watch_opens *watch, const char *exe, const char *file
 	return true;
 }
 
-/* One open of a file, and the process that did it. */
+/* One opening of a file, and the process that has opened it. */
 struct opening {
 	pid_t pid;
-	char file[NAME_MAX + 1]; /* the last part of its path */
-	char exe[PATH_MAX];	 /* "" where it cannot be read: the process has ended */
-	bool has_library; /* libmicroagent is a part of it; of a record alone, as it costs reading all
-			     of its maps */
+	char file[NAME_MAX + 1]; /* the last part of the file's path */
+	char exe[PATH_MAX];	 /* the program's path; "": the process has ended */
+	/* The program has mapped libmicroagent. Found out only for a record, since all maps of the
+	 * process must be read for it. */
+	bool has_library;
 };
 
 /* How many openings fit into an answer of the broker. */
 #define OPENINGS_MAX (BROKER_BYTES / sizeof(struct opening))
 
-/* Is in the path of the mapping of our library, whatever the version. */
+/* A part of the path in the mapping of our library, whatever the version. */
 #define LIBRARY "/libmicroagent.so"
-#define MAPS_MAX (4u << 20) /* bytes that are looked at */
+#define MAPS_MAX (4u << 20) /* the most bytes of a process's maps that are read */
 
 static bool has_library(pid_t pid)
 {
@@ -79,8 +82,9 @@ static bool has_library(pid_t pid)
 	return false;
 }
 
-/* Writes the last part of the path by which fd was opened. If the file has lost its name since, as
- * a replaced record does, the kernel says that it is deleted. */
+/* Writes the last part of the path by which fd was opened. If the file has lost its name meanwhile,
+ * like a record that was replaced, the kernel adds " (deleted)" to the path, which is removed
+ * here. */
 static void name_file(int fd, char out[NAME_MAX + 1])
 {
 	static const char deleted[] = " (deleted)";
@@ -98,9 +102,9 @@ static void name_file(int fd, char out[NAME_MAX + 1])
 	snprintf(out, NAME_MAX + 1, "%.*s", NAME_MAX, slash ? slash + 1 : path);
 }
 
-/* Returns whether the file is a record. Our own commands read records, and have ended before they
- * can be looked at. Our library also reads them, in programs of its users. No disk and no memory of
- * a machine is a record. */
+/* Returns whether the file is a record. Our own commands read records, and may have ended before
+ * their program can be found out. Our library also reads records, in programs of its users. The
+ * disks and the memory of a machine are no records. */
 static bool is_record(const char *file)
 {
 	static const char *const names[] = {"lease", "serial.log", "supervisor.log", "audit.log",
@@ -127,12 +131,12 @@ static void read_opening(const struct fanotify_event_metadata *event, struct ope
 	out->has_library = is_record(out->file) && has_library(event->pid);
 }
 
-/* Reads the kernel's next events, without the opens by ourselves and by the process that asks us.
- * Returns how many there are. */
+/* Reads the kernel's next events. Leaves out what this process and the process that asks it
+ * (broker_asker()) have opened. Returns the number of openings in out. */
 static size_t read_openings(int fd, struct opening out[OPENINGS_MAX])
 {
 	struct fanotify_event_metadata buffer[OPENINGS_MAX];
-	struct fanotify_event_metadata *event = buffer; /* the macros want it so */
+	struct fanotify_event_metadata *event = buffer; /* the macros need it not const */
 	ssize_t left = read(fd, buffer, sizeof(buffer));
 	size_t count = 0;
 
@@ -216,7 +220,8 @@ static void tell_opening(struct watch_opens *watch, const struct opening *openin
 	watch->fn(watch->data, what);
 }
 
-/* Tells the openings. Returns how many there were. */
+/* Takes the next openings, and reports those that are news. Returns how many openings there
+ * were. */
 static size_t tell_openings(struct watch_opens *watch)
 {
 	static struct opening openings[OPENINGS_MAX];

@@ -18,12 +18,13 @@
 struct watch_pressure {
 	struct loop_watch *watch;
 	int fd;
-	uint64_t told_ns; /* 0: never */
+	uint64_t told_ns; /* when the last report was made; 0: never */
 	watch_pressure_fn *fn;
 	void *data;
 };
 
-/* "some avg10=0.00 ...\nfull avg10=0.00 ...\n" */
+/* Reads the lines "some avg10=0.00 ..." and "full avg10=0.00 ..." of the kernel. Returns an object
+ * with a member for each line, which the caller releases: {"some":"avg10=0.00 ...", ...}. */
 static json_t *read_figures(int fd)
 {
 	char text[512], *rest = text, *line;
@@ -73,7 +74,7 @@ struct watch_pressure *watch_pressure_new(struct loop *loop, watch_pressure_fn *
 	watch->fn = fn;
 	watch->data = data;
 	watch->fd = open(WATCH_PRESSURE_FILE, O_RDWR | O_NONBLOCK | O_CLOEXEC);
-	/* The NUL belongs to what is written. */
+	/* The kernel takes the trigger with its final NUL. */
 	if (watch->fd < 0 || write(watch->fd, trigger, (size_t)len + 1) < 0)
 		error_errno(err, errno, WATCH_PRESSURE_FILE);
 	else

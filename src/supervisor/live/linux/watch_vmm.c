@@ -25,7 +25,8 @@ static bool knows_socket(const struct watch_vmm *watch, unsigned long long inode
 	return false;
 }
 
-/* Notes a socket as known. Returns false if it was known, or if there is no room for more. */
+/* Notes a socket as known. Returns false if the socket was known, or if there is no room for more
+ * sockets. */
 static bool note_socket(struct watch_vmm *watch, unsigned long long inode)
 {
 	if (knows_socket(watch, inode) || watch->socket_count == WATCH_VMM_SOCKETS)
@@ -59,7 +60,8 @@ static unsigned long long inode_of_fd(int dir, const char *name)
 		       : 0;
 }
 
-/* Looks at the sockets. found: NULL to note all of them as known. */
+/* Looks at the sockets of the VMM. Appends those that are new and not expected to found. found
+ * NULL: notes all sockets as known. */
 static int look_at_sockets(struct watch_vmm *watch, int process, json_t *found, struct error *err)
 {
 	const struct dirent *entry;
@@ -94,7 +96,7 @@ static json_t *child_json(pid_t pid)
 	return child;
 }
 
-/* The children of one thread; a thread that has ended has none. */
+/* Looks at the children of one thread of the VMM. A thread that has ended has no children. */
 static int look_at_thread(struct watch_vmm *watch, int tasks, const char *thread, json_t *found,
 			  struct error *err)
 {
@@ -135,12 +137,12 @@ static int look_at_children(struct watch_vmm *watch, int process, json_t *found,
 /* --- by the broker --------------------------------------------------------------------------- */
 
 struct vmm_question {
-	bool expect; /* else: look */
+	bool expect; /* true: watch_vmm_expect(); false: watch_vmm_look() */
 	unsigned allowed;
 };
 
-/* How many more are allowed, and the array. What of that does not fit is not told; so many are news
- * enough. */
+/* Writes the answer: the number of sockets that are still expected, and the array `found` as JSON.
+ * Entries that do not fit into the message are dropped; the others are alarming enough. */
 static void put_found(unsigned allowed, json_t *found, struct broker_message *out)
 {
 	const size_t room = BROKER_BYTES - sizeof(allowed);
