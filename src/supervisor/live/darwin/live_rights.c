@@ -3,13 +3,13 @@
  * The parts of a live supervisor's protection that macOS does not have. This file stands for
  * linux/live_guard.c, linux/live_broker.c and linux/live_confine.c.
  *
- *   guard     A process cannot ask to end with its parent. It also cannot ask for the processes
- *             below it that have lost their parent. Other means keep what a supervisor starts from
- *             outliving it (base/platform/spawn.h). It starts no companion: the machine is in its
- *             own process or in a service of the system, and ends with it.
- *   confine   A process can give up its rights only by a profile of the sandbox. The profile's
- *             language is Apple's own: sandbox_init(3) is deprecated. So all rights are kept, and
- *             runtime.json says so ("files": "open").
+ *   guard     A process of macOS cannot ask to be ended with its parent. It also cannot become the
+ *             parent of orphaned processes below it. Other means end what a supervisor has started
+ *             (base/platform/spawn.h). The supervisor starts no companion: the machine is in the
+ *             supervisor's own process or in a service of the system, and ends with it.
+ *   confine   A process can give up its rights only by a profile of the sandbox. The language of
+ *             such profiles is Apple's own: sandbox_init(3) is deprecated. So the supervisor keeps
+ *             all its rights, and runtime.json says so ("files": "open").
  *   broker    Without confinement there is no broker: each module itself does what it would have
  *             asked the broker for.
  */

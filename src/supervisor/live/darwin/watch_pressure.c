@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Uses libdispatch, the only public source of memory pressure. The source's handler runs on a
- * thread of libdispatch: it notes the level and wakes the loop. Both threads use the same memory.
- * The last handler of the source frees it; no handler runs after that one.
+ * Reports memory pressure by libdispatch, the only public interface that tells it. The handler of
+ * the dispatch source runs on a thread of libdispatch. The handler notes the level and wakes the
+ * loop. Both threads use the same memory, struct pressure. The cancel handler of the source frees
+ * this memory, since no other handler runs after the cancel handler.
  */
 #include "supervisor/live/watch_pressure.h"
 
@@ -17,7 +18,7 @@
 #include "base/limits.h"
 #include "base/platform/waitable.h"
 
-/* The memory that both threads use. */
+/* The memory that the loop's thread and the thread of libdispatch use. */
 struct pressure {
 	dispatch_source_t source;
 	int wake;
@@ -27,12 +28,12 @@ struct pressure {
 struct watch_pressure {
 	struct loop_watch *watch;
 	struct pressure *pressure;
-	uint64_t told_ns; /* 0: never */
+	uint64_t told_ns; /* when the last report was made; 0: never */
 	watch_pressure_fn *fn;
 	void *data;
 };
 
-/* On libdispatch's thread. */
+/* Runs on a thread of libdispatch. */
 static void on_pressure(void *context)
 {
 	struct pressure *pressure = context;

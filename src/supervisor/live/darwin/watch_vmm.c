@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* On macOS the processes of a machine belong to the system and run as one of its services. No other
- * process can see their children and sockets. */
+/* Cannot watch a VMM. On macOS the processes of a machine belong to the system and run as one of
+ * its services. No other process can see the children and sockets of such a service. */
 #include "supervisor/live/watch_vmm.h"
 
 static int cannot_watch(struct error *err)
