@@ -27,8 +27,8 @@
 #define FILES 8192u
 #define CHANNEL_NAME (PUBLISH_NAME + 16)
 #define NAME_FRONT "publish " /* the text before publish_name() */
-/* The most published ports. It is the default of LIMIT_PUBLISHES, which only tests change, and only
- * to less. */
+/* The most published ports. The number is the default of LIMIT_PUBLISHES; only tests change this
+ * limit, and only to a lower number. */
 #define PUBLISHED_MAX 64
 
 struct channel {
@@ -36,7 +36,7 @@ struct channel {
 	struct channels *all;
 	char name[CHANNEL_NAME];
 	uint32_t port; /* a vsock port: of the host if there is a target, else of the guest */
-	/* The guest is first told the TCP port for which a connection is. */
+	/* Each connection into the guest begins with the TCP port for which it is. */
 	bool tells_port;
 	/* The address to which connections of the guest lead; NULL: connections lead into the
 	 * guest. */
@@ -59,7 +59,7 @@ struct channels {
 	size_t host_port_count;
 	bool ready;			    /* the guest is ready */
 	struct control_listening listening; /* the guest's last message */
-	struct loop_watch *settling;	    /* the timer until the guest's last message counts */
+	struct loop_watch *settling;	    /* the timer until `listening` counts again */
 	struct loop_watch *trying_again;    /* the timer until failed ports are tried again */
 };
 
@@ -467,8 +467,8 @@ static void on_settled(struct loop *loop, void *data)
 	follow_servers(all);
 }
 
-/* Makes the ports follow the guest's last message after the time `limit`. Messages that come until
- * then replace that message. */
+/* Makes the ports follow all->listening after the time `limit`. Messages of the guest that come
+ * until then only change all->listening. */
 static void settle_later(struct channels *all, enum limit limit)
 {
 	struct error err;

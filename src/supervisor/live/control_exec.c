@@ -9,7 +9,7 @@
 #include "supervisor/live/control_message.h"
 
 #define WORDS_MAX 64
-#define TEXT_MAX 16384 /* bytes of argv; U+FFFD has three bytes for one of the guest's */
+#define TEXT_MAX 16384 /* bytes of argv; U+FFFD has three bytes, for one bad byte of the guest */
 
 static json_t *words_of(json_t *message, struct error *err)
 {

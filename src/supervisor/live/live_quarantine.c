@@ -47,7 +47,8 @@ static void forget_workload(struct live *live)
 		drop_watch(&live->lifelines[i]);
 }
 
-/* Closes all listeners and connections of this process that lead to or from the guest. */
+/* Closes all listeners and connections of this process that lead to or from the machine.
+ * control.sock stays. */
 static int close_channels(struct live *live, struct error *err)
 {
 	if (live->console)

@@ -34,9 +34,9 @@ static void answer_save(struct live *live, const json_t *answer)
 		control_sock_answer(client, answer);
 }
 
-/* Removes the files of an unfinished save, which are useless and may have filled the disk. QEMU has
- * its file open for a moment longer, and the room would not be free until then. So each file is
- * first cut to 0 bytes. */
+/* Removes the files of an unfinished save, which are useless and may have filled the disk. QEMU
+ * keeps the state's file open for a moment longer, and the room would not be free until then. So
+ * each file is first cut to 0 bytes. */
 static void drop_saved(const struct live *live)
 {
 	static const char *const files[] = {TEMPLATE_FORK_STATE, TEMPLATE_FORK_DISK,

@@ -10,7 +10,7 @@
 enum verdict { PASSED, REFUSED, WOULD_REFUSE };
 
 static const struct {
-	const char *behind; /* the end of the line */
+	const char *behind; /* the end of a line with this verdict */
 	enum verdict verdict;
 } verdicts[] = {{" would refuse", WOULD_REFUSE}, {" refused", REFUSED}};
 
