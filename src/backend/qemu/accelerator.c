@@ -48,7 +48,7 @@ int accelerator_foreign(enum accelerator wanted, enum architecture machine, enum
 
 const char *accelerator_cpu(enum architecture machine, enum accelerator accelerator)
 {
-	const char *named = secure_getenv("MICROAGENT_TEST_CPU"); /* by a test */
+	const char *named = secure_getenv("MICROAGENT_TEST_CPU"); /* a test may name one */
 	struct kvm_facts facts;
 	struct error ignored;
 

@@ -29,18 +29,18 @@ static int qemu_accelerator(const struct config *config, enum accelerator *out, 
 
 	if (config->architecture != architecture_of_host())
 		return accelerator_foreign(wanted, config->architecture, out, reason, err);
-	/* Asked for by name, TCG needs no look at KVM. */
+	/* A config that asks for TCG needs no probe of KVM. */
 	if (wanted != ACCELERATOR_TCG && kvm_probe(config->kernel_path, &facts, err) < 0)
 		return -1;
 	return accelerator_choose(wanted, &facts, out, reason, err);
 }
 
-/* The releases of docs/tested.md: what /etc/os-release says of them, and their names. */
+/* The tested releases: ID and VERSION_ID in /etc/os-release, and the name in docs/tested.md. */
 static const struct {
 	const char *id, *version, *name;
 } tested_releases[] = {{"debian", "12", "Debian 12"}, {"debian", "13", "Debian 13"}};
 
-/* Returns whether a line of os-release(5) is KEY=VALUE or KEY="VALUE". */
+/* Returns whether text, in the format of os-release(5), has a line KEY=VALUE or KEY="VALUE". */
 static bool has_assignment(const char *text, const char *key, const char *value)
 {
 	size_t key_len = strlen(key), value_len = strlen(value);
@@ -83,7 +83,7 @@ static const char *what_is_untested(const struct backend_host *host)
 		       : "it was not tested on this host's system (it was tested on Debian 12 and 13)";
 }
 
-/* Finds the architectures whose machines can run, and why others cannot. */
+/* Sets which architectures of machines can run on this host, and why each other one cannot. */
 static void find_architectures(struct backend_host *host)
 {
 	for (int i = 0; i < ARCHITECTURE_COUNT; i++) {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The balloon. QEMU tells the guest's driver how large the guest must become, and hears from the
- * driver how large it has become. QEMU punches the memory that the driver gives up out of the
- * memory file, and the host has that memory again. A guest needs time, and may not be able to give
- * as much. The answer is the size that the guest had when it was done, or when the time was over.
+ * The balloon, which changes the size of the guest's memory. QEMU tells the guest's driver the size
+ * that the guest must have. The driver tells QEMU the size that the guest has reached. QEMU punches
+ * the memory that the driver gives up out of the memory file, so that the host can use this memory
+ * again. A guest needs time, and may be unable to give up enough memory. The answer is the guest's
+ * size when the wanted size was reached, or when the time was over.
  */
 #include <stdlib.h>
 
@@ -48,7 +49,7 @@ static void on_balloon_timer(struct loop *loop, void *data)
 		finish_balloon(qemu, &err);
 }
 
-/* Takes the first size that QEMU tells. The guest may have had the wanted size already. */
+/* Handles the first size that QEMU tells. The guest may have the wanted size already. */
 static void on_first_look(void *data, const json_t *result, const struct error *why)
 {
 	struct qemu *qemu = data;
@@ -84,7 +85,7 @@ static void on_balloon_set(void *data, const json_t *result, const struct error 
 void qemu_on_balloon_change(struct qemu *qemu, const json_t *body)
 {
 	take_actual(qemu, body);
-	/* Without a timer the first look has not been taken yet. */
+	/* Without a timer there is no request, or an answer to query-balloon is still to come. */
 	if (qemu->balloon.timer && qemu->balloon.actual_mib == qemu->balloon.wanted_mib)
 		finish_balloon(qemu, NULL);
 }

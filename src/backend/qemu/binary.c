@@ -13,7 +13,7 @@
 
 static const struct {
 	const char *program, *package;
-	const char *variable; /* on a host of another */
+	const char *variable; /* names the program on a host of another architecture */
 } binaries[ARCHITECTURE_COUNT] = {
 	[ARCHITECTURE_AMD64] = {"qemu-system-x86_64", "qemu-system-x86", "MICROAGENT_QEMU_AMD64"},
 	[ARCHITECTURE_ARM64] = {"qemu-system-aarch64", "qemu-system-arm", "MICROAGENT_QEMU_ARM64"},

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Boots a VM. bwrap is started first, since making the namespaces takes longest. vsockd starts
- * meanwhile. Then the program in the cell runs. Nothing waits for QEMU: events tell what it says.
- * This file also frees everything once no process of the VM runs.
+ * Boots a VM. bwrap is started first, since it takes longest to make the namespaces. The companions
+ * are started meanwhile. Then QEMU runs in the cell. No function waits for QEMU: what QEMU says
+ * arrives as events. This file also frees the VM when none of its processes runs any more.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -75,13 +75,14 @@ static int start_all(struct qemu *qemu, const struct vm_boot *boot, struct error
 	    vm_start_shares(vm, boot, ends.shares, err) < 0 ||
 	    vm_start_net(vm, boot, ends.net_gate, err) < 0)
 		return -1;
-	/* From here on the ends of these channels mean the ends of their processes. */
+	/* This process closes its copies of the ends. From now on a channel ends when the process
+	 * at its other end has ended. */
 	ends_close(&ends);
 	return vm_release(vm, err);
 }
 
-/* Says it in other words if another program has locked a disk. QEMU's own words use its own names;
- * they are in supervisor.log. */
+/* Returns a clearer message if another program has locked a disk, else QEMU's message itself.
+ * QEMU's message uses names that only QEMU knows; it is in supervisor.log in any case. */
 static const char *qemu_meaning(const char *said)
 {
 	if (strstr(said, "Is another process using the image") || strstr(said, "\" lock"))
@@ -103,8 +104,8 @@ static const struct vmm_kind qemu_kind = {
 	.unplug_net = qemu_unplug_net,
 };
 
-/* Keeps a copy of the state's descriptor until QEMU has answered; the owner closes its own one
- * before. */
+/* Keeps a copy of the state's descriptor until QEMU can take it, because the caller closes its own
+ * descriptor before. Does nothing if the machine is not a restored one. */
 static int keep_state(struct qemu *qemu, const struct vm_boot *boot, struct error *err)
 {
 	if (boot->origin != VM_RESTORED)
@@ -113,9 +114,9 @@ static int keep_state(struct qemu *qemu, const struct vm_boot *boot, struct erro
 	return qemu->state_fd >= 0 ? 0 : error_errno(err, errno, "the machine's state");
 }
 
-/* Returns whether the streams go over a port: for a guest that can be saved, and for one whose
- * tests ask for it. Not if its programs dial a port of the host, since there is no socket for that
- * then. */
+/* Returns whether the guest's streams go over a virtio-serial port. Returns true for a machine that
+ * can be saved. Returns true also if a test asks for a port, unless the guest's programs dial ports
+ * of the host: with a virtio-serial port there is no socket for them. */
 static bool has_port(const struct vm_boot *boot)
 {
 	const char *asked = secure_getenv("MICROAGENT_TEST_FACE");

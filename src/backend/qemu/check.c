@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A field that cannot be obeyed is refused, never ignored. */
+/* Refuses the fields of a config that QEMU's machines cannot obey. Such a field is never
+ * ignored. */
 #include "backend/qemu/check.h"
 
 #include "backend/parts/bounds.h"
@@ -9,7 +10,7 @@
 
 int check_bounds(const struct config *c, struct error *err)
 {
-	/* Bundles are disks too. */
+	/* The machine has each bundle as a disk. */
 	size_t count = json_array_size(c->disks) + json_array_size(c->bundles) +
 		       json_array_size(c->shares);
 
@@ -23,8 +24,9 @@ int check_bounds(const struct config *c, struct error *err)
 	return 0;
 }
 
-/* TCG gives the host's time-stamp counter to a guest of amd64, which must be told its frequency.
- * Other processors have no such counter. */
+/* Refuses machines of amd64 on hosts of other architectures. TCG gives the host's time-stamp
+ * counter to a guest of amd64, and the guest must be told the counter's frequency. Other processors
+ * have no such counter. */
 int check_architecture(enum architecture machine, struct error *err)
 {
 	enum architecture host = architecture_of_host();

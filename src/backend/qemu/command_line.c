@@ -1,40 +1,44 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The reasons for the words of the command line.
+ * The reasons for the words of QEMU's command line.
  *
- * Memory. A shared memfd, because the vsock daemon maps the rings and buffers in it. A machine that
- * can be saved has a memfd of ours, by its name in /proc. Its siblings have the same memfd, sealed,
- * and each keeps its own copies of the pages that it writes to. Such a machine must have no
- * balloon: what a guest gives back would be punched out of the memory of all siblings.
+ * Memory. The guest's memory is a shared memfd, because vsockd maps the rings and buffers in it. A
+ * machine that becomes a template has a memfd of this process, which QEMU opens by its name in
+ * /proc. The sessions that are restored from the template have the same memfd, sealed, and each
+ * keeps its own copies of the pages that it writes to. Such a machine must have no balloon: memory
+ * that one guest gives back would be punched out of the memory of all these sessions.
  *
- * Firmware. A machine that can be saved has SeaBIOS. The firmware must tell QEMU where in memory it
- * put the generation's number. It does so by WRITE_POINTER, a command of QEMU's table loader
- * (hw/acpi/bios-linker-loader.c). qboot stops for ever at this command.
+ * Firmware. A machine that can be saved has SeaBIOS. The firmware must tell QEMU the address at
+ * which it has put the generation's number. For this QEMU's table loader has the command
+ * WRITE_POINTER (hw/acpi/bios-linker-loader.c). qboot hangs for ever at this command.
  *
- * Streams. A vhost-user device. A machine with such a device cannot be saved. So a machine that can
- * be saved has a virtio-serial port with the same packets in it.
+ * Streams. The guest's streams go over a vhost-user device. A machine with such a device cannot be
+ * saved. So a machine that can be saved has a virtio-serial port, and the same packets go over this
+ * port.
  *
- * Disks. By descriptor (-add-fd) and explicit nodes: no path is opened and no format is probed. A
- * full host disk stops the VM (werror=enospc) instead of giving the guest I/O errors. Kernels name
- * the disks in the order of the devices here, on both machine types: the root is /dev/vda.
+ * Disks. QEMU gets the disks by descriptor (-add-fd) and with explicit nodes, so QEMU opens no path
+ * and probes no format. A full host disk stops the VM (werror=enospc) instead of giving the guest
+ * I/O errors. Kernels name the disks in the order of the devices here, on both machine types: the
+ * root is /dev/vda.
  *
- * Rates. One throttle group of QEMU for the machine, and a node of the group on top of each disk
- * that is written to. A request that waits for its turn delays nothing else.
+ * Rates. A machine has one throttle group of QEMU. Each disk that is written to has a node of this
+ * group on top. A request that waits for its turn delays nothing else.
  *
- * Generation. A different number in each QEMU. By it the kernel of a restored guest notices that it
- * is one of several, and draws on new randomness at once (ACPI, "VM Generation ID").
+ * Generation. Each QEMU has a different number. By this number the kernel of a restored guest
+ * notices that it is one of several copies, and takes new randomness at once (ACPI, "VM Generation
+ * ID").
  *
- * Balloon. Memory that the guest frees goes back to the host by itself (free page reporting) or
- * because the host asks for it. A guest that would otherwise have to kill a process takes memory
- * back.
+ * Balloon. Memory that the guest frees goes back to the host by itself (free page reporting), or
+ * because the host asks for memory. A guest that would otherwise have to kill a process takes
+ * memory back from the balloon.
  *
- * Consoles. The kernel's console is the serial port, which is there from the first instruction. A
- * guest that prefers the hypervisor's console has hvc0. Both end in the same log. Input goes to the
- * console that spoke last.
+ * Consoles. The kernel's console is the serial port, which works from the first instruction. A
+ * guest that prefers the hypervisor's console has hvc0. The output of both consoles goes to the
+ * same log. Input goes to the console that has written last.
  *
- * Sandbox. QEMU's own seccomp filter, which also forbids what QEMU needs only until then. The list
- * in vmm_calls.h holds from QEMU's first instruction. The two are the last layer under the cell, or
- * the only layer without a cell.
+ * Sandbox. QEMU installs its own seccomp filter, which also forbids calls that QEMU needs only
+ * before that. The filter of vmm_calls.h is in force from QEMU's first instruction. The two filters
+ * are the last layer of protection in a cell, or the only layer without a cell.
  */
 #include "backend/qemu/command_line.h"
 
@@ -58,8 +62,8 @@ static const char *const common_words[] = {
 	NULL,
 };
 
-/* Writes each comma twice, as QEMU's option syntax needs it in a value. The result is malloc'd;
- * NULL if there is no memory. */
+/* Returns a copy of text with each comma doubled, as QEMU's option syntax needs it in a value. The
+ * caller frees the copy. Returns NULL if there is no memory. */
 static char *escape_commas(const char *text)
 {
 	char *out = malloc(2 * strlen(text) + 1), *p = out;
@@ -80,7 +84,7 @@ static void add_identity(struct argv *argv, const struct machine *m)
 	autofree char *label = escape_commas(m->label);
 
 	argv_add(argv, m->binary);
-	/* "guest=" spelled out: a label with a '=' in it would be taken for a key. */
+	/* Without "guest=", QEMU would take the part of a label before a '=' for a key. */
 	argv_add(argv, "-name");
 	if (label)
 		argv_addf(argv, "guest=%s", label);
@@ -95,7 +99,7 @@ static void add_identity(struct argv *argv, const struct machine *m)
 
 static void add_machine(struct argv *argv, const struct machine *m, const struct machine_row *row)
 {
-	/* Without qboot QEMU takes its own choice. */
+	/* If qboot is not used, QEMU chooses its default firmware. */
 	bool qboot = m->qboot && row->qboot && !m->saved;
 
 	argv_add(argv, "-machine");
@@ -162,14 +166,14 @@ static void add_device(struct argv *argv, const struct machine_row *row, const c
 		  row->bus, serial, serial, serial);
 }
 
-/* A file, given by descriptor, and the disk that is made from it. */
+/* A file that QEMU gets by descriptor, and the disk that is made from the file. */
 struct block_node {
 	const char *name;
 	int fd;
 	bool read_only;
-	bool slowed;	   /* by the machine's rates */
-	const char *below; /* a layer over that node; NULL: raw */
-	uint64_t room;	   /* bytes that the file of a layer may have; 0: no bound */
+	bool slowed;	   /* the machine's rates limit the disk */
+	const char *below; /* the node below, if the file is a layer; NULL: the file is raw */
+	uint64_t room;	   /* how many bytes of its file a layer may use; 0: no bound */
 };
 
 static bool has_rates(const struct machine *m)
@@ -177,7 +181,7 @@ static bool has_rates(const struct machine *m)
 	return m->config->limits.disk_bytes || m->config->limits.disk_ops;
 }
 
-/* set: the next free fdset. */
+/* Adds the nodes of one disk. *set is the next free fdset, and is increased. */
 static void add_block_node(struct argv *argv, const struct block_node *node, size_t *set)
 {
 	const char *access = node->read_only ? ",read-only=on" : ",discard=unmap";
@@ -189,9 +193,9 @@ static void add_block_node(struct argv *argv, const struct block_node *node, siz
 	argv_addf(argv, "driver=file,node-name=%s-file,filename=/dev/fdset/%zu%s", node->name,
 		  (*set)++, access);
 	/*
-	 * How much of its file a layer may use. Each write beyond it fails as on a disk without
-	 * room, before any part of it is written. So QEMU itself pauses the VM (werror), and tries
-	 * the write again when the VM goes on. room.c moves the bound.
+	 * This node bounds how much of its file a layer may use. A write beyond the bound fails as
+	 * on a full disk, and no part of the data is written. So QEMU itself pauses the VM
+	 * (werror), and tries the write again when the VM goes on. room.c changes the bound.
 	 */
 	if (node->room) {
 		argv_add(argv, "-blockdev");
@@ -205,7 +209,7 @@ static void add_block_node(struct argv *argv, const struct block_node *node, siz
 	else
 		argv_addf(argv, "driver=raw,node-name=%s%s,file=%s-file%s", node->name, full,
 			  node->name, access);
-	/* The topmost has the disk's name: by it the device and QEMU's events know it. */
+	/* The topmost node has the disk's name, which the device and QEMU's events use. */
 	if (node->slowed) {
 		argv_add(argv, "-blockdev");
 		argv_addf(argv,
@@ -244,7 +248,7 @@ static void add_disks(struct argv *argv, const struct machine *m, const struct m
 {
 	size_t set = 1;
 
-	/* In JSON: what QEMU gives its other form of the same is not stable. */
+	/* The limits are given in JSON, because QEMU's other syntax for them is not stable. */
 	if (has_rates(m)) {
 		argv_add(argv, "-object");
 		argv_addf(argv,
@@ -282,7 +286,8 @@ static void add_shares(struct argv *argv, const struct machine *m, const struct 
 	}
 }
 
-/* romfile: a PCI card would look for the firmware of a network boot, which is not in the cell. */
+/* Adds the card. romfile is empty, since a PCI card would otherwise look for the firmware of a
+ * network boot, which is not in the cell. */
 static void add_card(struct argv *argv, const struct machine *m, const struct machine_row *row)
 {
 	if (m->card == CARD_NONE)
@@ -328,7 +333,7 @@ static int add_kernel_words(struct argv *argv, const struct machine *m,
 		return -1;
 	if (m->port && buf_printf(&append, err, " microagent.port") < 0)
 		return -1;
-	/* What follows "--" is for init. */
+	/* The kernel passes the words after "--" to init. */
 	if (m->reader && buf_printf(&append, err, " -- reader") < 0)
 		return -1;
 	if (!m->reader && m->config->console_shell && buf_printf(&append, err, " -- console") < 0)

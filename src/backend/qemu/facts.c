@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Finds what a saved machine depends on beside its files. It depends on QEMU itself, since the
- * format of the devices' state may change from one build to the next. It depends on the machine:
- * its command line without the parts that differ at each start. It depends on what its guest has
+ * Finds the facts on which a saved machine depends beside its files. The first is QEMU itself,
+ * since the format of the devices' state may change from one build to the next. The second is
+ * QEMU's command line without the parts that differ at each start. The third is what the guest has
  * seen of the host's processor.
  */
 #include <stdio.h>
@@ -54,7 +54,7 @@ static int put_machine_line(const struct config *config, enum accelerator accele
 }
 
 /* Adds the facts about the processor. Under TCG the guest has the host's time-stamp counter, and
- * was told its frequency. Under KVM the guest has everything of the processor. */
+ * was told the counter's frequency. Under KVM the guest has the whole processor. */
 static int put_processor(enum accelerator accelerator, json_t *facts, struct error *err)
 {
 	static const char *const keys[] = {"model name", "stepping", "microcode", "flags"};

@@ -11,7 +11,7 @@
 /* --- the end as QEMU tells it ---------------------------------------------------------------- */
 
 static const struct {
-	const char *reason; /* of the SHUTDOWN event */
+	const char *reason; /* the reason in the SHUTDOWN event */
 	enum vm_end end;
 	const char *detail;
 } shutdown_table[] = {
@@ -48,9 +48,9 @@ static void on_panicked(struct qemu *qemu, const json_t *body)
 
 /* --- disks and pauses ------------------------------------------------------------------------ */
 
-/* Notes a block error. Only a full disk stops the VM (werror=enospc), and STOP, which comes after
- * this event, says so. QEMU delays this event if another one came within a second (since 10.0); the
- * VM may have gone on long before. */
+/* Logs a disk's error. A full disk is not handled here, although it stops the VM (werror=enospc):
+ * the event STOP follows, and on_stop() asks for the reason. Since 10.0, QEMU delays a block error
+ * if another one came within a second, and the VM may have gone on long before. */
 static void on_block_error(struct qemu *qemu, const json_t *body)
 {
 	const char *node = json_text(body, "node-name", NULL);
@@ -61,12 +61,12 @@ static void on_block_error(struct qemu *qemu, const json_t *body)
 			    reason ? reason : "error");
 }
 
-#define IO_ERROR "io-error" /* how QEMU calls the state */
+#define IO_ERROR "io-error" /* QEMU's name for the state */
 
-/* The states in which a VM may be. Any other state, also a future one, was not wished by us. */
+/* The states in which a VM may be. Any other state, also one of a future QEMU, is a fault. */
 static const char *const fine_reasons[] = {
-	"running",   "paused",	   "shutdown",			    /* we did it, or it ends */
-	"inmigrate", "prelaunch",  "postmigrate", "finish-migrate", /* saves */
+	"running",   "paused",	   "shutdown",			    /* wanted, or the VM ends */
+	"inmigrate", "prelaunch",  "postmigrate", "finish-migrate", /* states of a save or load */
 	"save-vm",   "restore-vm",
 };
 
@@ -90,8 +90,8 @@ static bool is_fine(const struct qemu *qemu, const char *reason)
 	return false;
 }
 
-/* Gives up the machine. QEMU is told to quit and is not killed: otherwise the disks would lack data
- * that QEMU still holds for them. vm_grace() makes sure that QEMU ends. */
+/* Ends a machine that has stopped without being asked. QEMU is told to quit and is not killed,
+ * because QEMU may still hold data for the disks. vm_grace() makes sure that QEMU ends. */
 static void give_up(struct qemu *qemu, const char *reason)
 {
 	const char *text = "the reason is not known";
@@ -109,7 +109,8 @@ static void give_up(struct qemu *qemu, const char *reason)
 
 static void look_why(struct qemu *qemu);
 
-/* Returns the node's name, which is the disk's; "?" if it has none; NULL: no disk is full. */
+/* Returns the name of the first full disk's node, which is also the disk's name. Returns "?" if the
+ * node has no name, NULL if no disk is full. */
 static const char *find_full_disk(const json_t *disks)
 {
 	const json_t *disk;
@@ -132,7 +133,7 @@ static void on_disks(void *data, const json_t *result, const struct error *why)
 	if (why || qemu->vm.end_told || qemu->paused)
 		return;
 	if (qemu->resumes != qemu->looked_at) {
-		look_why(qemu); /* that was before */
+		look_why(qemu); /* the answer is older than the last resume */
 		return;
 	}
 	if (!full) {
@@ -153,7 +154,7 @@ static void on_why(void *data, const json_t *result, const struct error *why)
 	if (why || qemu->vm.end_told || is_fine(qemu, reason))
 		return;
 	if (qemu->resumes != qemu->looked_at)
-		look_why(qemu); /* that was before */
+		look_why(qemu); /* the answer is older than the last resume */
 	else if (strcmp(reason, IO_ERROR) == 0)
 		qemu->looking =
 			qmp_send(qemu->qmp, "query-block", NULL, on_disks, qemu, &ignored) == 0;
@@ -161,8 +162,8 @@ static void on_why(void *data, const json_t *result, const struct error *why)
 		give_up(qemu, reason);
 }
 
-/* Asks QEMU why the VM stands still, since STOP does not say it. If QEMU cannot be asked, the
- * deadlines notice it. */
+/* Asks QEMU why the VM stands still, since the event STOP does not say it. If QEMU cannot be asked,
+ * other deadlines notice that. */
 static void look_why(struct qemu *qemu)
 {
 	struct error ignored;
@@ -222,15 +223,17 @@ static void on_qmp_ready(void *data)
 {
 	struct qemu *qemu = data;
 
-	/* It answers when the machine is made and the kernel is in its memory: the greeting may
-	 * come before, but commands wait for the main loop. */
+	/* QEMU has answered a command, so the machine is made, and the kernel is in its memory. The
+	 * greeting would not prove this: it may come earlier, but commands wait for QEMU's main
+	 * loop. */
 	vm_has_read(&qemu->vm);
 	vm_speaks(&qemu->vm);
 	if (qemu->origin != VM_COLD)
 		qemu_begin_saved(qemu);
 }
 
-/* Handles the end of the monitor. It is normal if QEMU ends too; otherwise QEMU misbehaves. */
+/* Handles the end of the connection to the monitor. If why is NULL, this is normal, and QEMU gets
+ * time to end. Otherwise QEMU misbehaves and is killed. */
 static void on_closed(void *data, const struct error *why)
 {
 	struct qemu *qemu = data;
@@ -261,7 +264,8 @@ static void on_monitor_answer(void *data, const json_t *result, const struct err
 		log_limited(qemu->vm.log, "%s", why->msg);
 }
 
-/* Returns the arguments of an ACPI event, or of a key on the keyboard of machines without ACPI. */
+/* Returns the arguments of the command for the power button. A machine with ACPI gets an event,
+ * which needs none (NULL). A machine without ACPI (arm64) gets a key of its keyboard. */
 static json_t *power_arguments(enum architecture architecture)
 {
 	return architecture == ARCHITECTURE_ARM64
@@ -294,7 +298,8 @@ int qemu_resume(struct vm *vm, struct error *err)
 	return 0;
 }
 
-/* A guest that takes no frames would keep QEMU from seeing the end of the socket. */
+/* Makes QEMU close the host's side of each card. Otherwise a guest that takes no frames could keep
+ * QEMU from seeing the end of the socket. */
 int qemu_unplug_net(struct vm *vm, struct error *err)
 {
 	char name[32] = MACHINE_NETDEV;

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Shared directories for a guest that runs. For each one a virtiofsd is started. QEMU's connection
- * to it goes to QEMU over the monitor (getfd). It becomes a character device (chardev-add) and then
- * a virtio-fs device on the spare port (device_add). If a step fails, the steps before it are
- * undone.
+ * Gives shared directories to a running guest. A virtiofsd is started for each directory. QEMU gets
+ * its end of the connection to the virtiofsd over the monitor (getfd). A character device is made
+ * with this end (chardev-add), and then a virtio-fs device on the spare port (device_add). If a
+ * step fails, the earlier steps are undone.
  *
  * The port has one slot. A guest is told what is in the slot only once, when function 0 is added.
  * Until then QEMU takes more functions, and afterwards none ("function 0 already occupied",
  * hw/pci/pci.c). So all directories come at once, each as a function, and the first directory is
- * added last. They also go together, with function 0, when the guest lets go of the slot. A device
- * that is taken back before function 0 was added goes at once, since no guest knows of it
- * (pcie_cap_slot_unplug_request_cb, hw/pci/pcie.c).
+ * added last. All functions also leave together, with function 0, when the guest releases the slot.
+ * A device that is removed before function 0 was added leaves at once, since the guest does not
+ * know about it (pcie_cap_slot_unplug_request_cb, hw/pci/pcie.c).
  *
- * Until QEMU has all devices, a virtiofsd that ends costs only the shares. Afterwards it costs the
- * machine, like the virtiofsd of a share from the start.
+ * If a virtiofsd ends before QEMU has all devices, only the shares are lost. If a virtiofsd ends
+ * later, the machine is lost, as with the virtiofsd of a share from the boot.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,7 +24,7 @@
 #include "base/json.h"
 #include "base/limits.h"
 
-#define PLUG_NAME "plug%zu" /* of the descriptor and the character device */
+#define PLUG_NAME "plug%zu" /* the name of a slot's descriptor and character device */
 #define DEVICE_NAME "plug%zu-dev"
 
 struct plug_name {
@@ -59,7 +59,8 @@ static void tell_plugged(struct qemu *qemu, const struct error *why)
 		fn(qemu->plug.data, why);
 }
 
-/* Ends the servers. While the machine is ending, its companions are waited for by name. */
+/* Ends the virtiofsd of each slot. While the machine is ending or severed, a virtiofsd stays in the
+ * list of companions until its end is seen, because the end of every companion is awaited then. */
 static void end_servers(struct qemu *qemu)
 {
 	for (size_t i = 0; i < qemu->plug.count; i++) {
@@ -81,7 +82,7 @@ void qemu_plug_close(struct qemu *qemu)
 		cleanup_close(&qemu->plug.slots[i].qemu_fd);
 }
 
-/* Makes the port free again. */
+/* Makes the port free again, and tells the waiting function. */
 static void clear(struct qemu *qemu)
 {
 	struct error why = qemu->plug.why;
@@ -109,7 +110,8 @@ static void on_step_back(void *data, const json_t *result, const struct error *w
 	take_back(qemu);
 }
 
-/* Undoes one step. What cannot be undone stays in QEMU, where it leads to nothing. */
+/* Undoes one step. If QEMU cannot undo the step, an object stays in QEMU, but leads to no
+ * directory. */
 static void step_back(struct qemu *qemu, struct qemu_slot *slot, const char *command,
 		      const char *key, const char *name)
 {
@@ -121,7 +123,8 @@ static void step_back(struct qemu *qemu, struct qemu_slot *slot, const char *com
 		take_back(qemu);
 }
 
-/* The guest was asked by the first device to release all of them. */
+/* Handles the answer to device_del, which asks the guest to release the devices. If QEMU has
+ * refused the command, ends the virtiofsds and tells the waiting function. */
 static void on_asked(void *data, const json_t *result, const struct error *why)
 {
 	struct qemu *qemu = data;
@@ -133,8 +136,8 @@ static void on_asked(void *data, const json_t *result, const struct error *why)
 	tell_plugged(qemu, qemu->plug.why.code ? &qemu->plug.why : why);
 }
 
-/* Undoes the devices one after the other, as QEMU says that they are gone, and then what was behind
- * each. */
+/* Asks QEMU to remove the devices. Returns whether QEMU still has any device. When QEMU says that a
+ * device is gone, qemu_on_device_deleted() continues. */
 static bool devices_are_leaving(struct qemu *qemu)
 {
 	struct error why = {0};
@@ -144,7 +147,7 @@ static bool devices_are_leaving(struct qemu *qemu)
 		struct qemu_slot *slot = &qemu->plug.slots[i];
 
 		any |= slot->has == SLOT_DEVICE;
-		/* All functions go with function 0. */
+		/* If the slot has function 0, all other functions leave with it. */
 		if (slot->has != SLOT_DEVICE || slot->leaving ||
 		    (i > 0 && qemu->plug.slots[0].has == SLOT_DEVICE))
 			continue;
@@ -195,7 +198,8 @@ static int begin_taking_back(struct qemu *qemu, struct error *err)
 	if (!qemu->plug.timer)
 		return -1;
 	qemu->plug.leaving = true;
-	/* They end with the devices, and by our wish. */
+	/* Each virtiofsd ends with its device. This end is wanted, so it is not told to the
+	 * owner. */
 	for (size_t i = 0; i < qemu->plug.count; i++)
 		if (qemu->plug.slots[i].server)
 			qemu->plug.slots[i].server->settled = true;
@@ -216,8 +220,8 @@ static void give_up_plug(struct qemu *qemu, const struct error *why)
 
 static void attach_next(struct qemu *qemu);
 
-/* Returns whether a quarantine came between two steps. Then QEMU must give back what it got, which
- * leads nowhere now. */
+/* Returns whether a quarantine has begun between two steps, and sets the error if so. The caller
+ * then takes back what QEMU has got. */
 static bool is_cut(const struct qemu *qemu, struct error *why)
 {
 	if (qemu->vm.severing)
@@ -225,8 +229,9 @@ static bool is_cut(const struct qemu *qemu, struct error *why)
 	return qemu->vm.severing;
 }
 
-/* Handles a failure. The last words of a virtiofsd that ended say more than QEMU's message about
- * its end. */
+/* Returns whether a step has failed (why), or a virtiofsd has ended. Sets *out to the error, with
+ * the last line that a virtiofsd has written on stderr in front: this line says more than QEMU's
+ * message about the end of the connection. */
 static bool has_failed(const struct qemu *qemu, const struct error *why, struct error *out)
 {
 	bool is_gone = false;

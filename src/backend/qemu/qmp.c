@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One line is one JSON object. The connection passes through three phases:
+ * Each line of the protocol is one JSON object. The connection passes through these phases:
  *
- *   GREETING  waits for {"QMP": ...}; answers with qmp_capabilities
- *   NEGOTIATE waits for the answer to that
+ *   GREETING  waits for {"QMP": ...}; answers it with qmp_capabilities
+ *   NEGOTIATE waits for the answer to qmp_capabilities
  *   READY     commands flow; an event may come at any time in any phase but the first
  *   CLOSED    nothing more is read or written; stays so until qmp_free()
  *
- * Callbacks may free the connection: while one runs, depth is above zero and qmp_free() only marks.
+ * A callback may free the connection. While a callback runs, depth is above zero, and qmp_free()
+ * only marks the connection as freed.
  */
 #include "backend/qemu/qmp.h"
 
@@ -29,11 +30,11 @@ enum phase { PHASE_GREETING, PHASE_NEGOTIATE, PHASE_READY, PHASE_CLOSED };
 
 #define PENDING_MAX 16
 #define OUT_MAX 1048576
-#define READ_BYTES 65536 /* per wake-up */
+#define READ_BYTES 65536 /* the most bytes that one wake-up reads */
 
 struct pending {
 	struct qmp *qmp;
-	uint64_t id; /* 0: free */
+	uint64_t id; /* the id of the command; 0: the slot is free */
 	qmp_reply_fn *fn;
 	void *data;
 	struct loop_watch *timer;
@@ -45,9 +46,9 @@ struct qmp {
 	int fd;
 	enum phase phase;
 	struct buf in;
-	size_t scanned;	 /* bytes of in that hold no newline */
-	struct buf out;	 /* being sent */
-	struct buf held; /* commands given before READY */
+	size_t scanned;	 /* how many bytes of `in` were searched, and have no newline */
+	struct buf out;	 /* the commands that are being sent */
+	struct buf held; /* the commands that were given before READY */
 	uint64_t next_id;
 	struct pending pending[PENDING_MAX];
 	struct qmp_events events;
@@ -89,7 +90,8 @@ void qmp_free(struct qmp *q)
 		qmp_destroy(q);
 }
 
-/* Answers a command. Its slot becomes free before its function is called, which may send again. */
+/* Gives a command its answer. The slot becomes free before the command's function is called,
+ * because the function may send another command. */
 static void answer_pending(struct pending *p, const json_t *result, const struct error *why)
 {
 	qmp_reply_fn *fn = p->fn;
@@ -101,7 +103,8 @@ static void answer_pending(struct pending *p, const json_t *result, const struct
 		fn(data, result, why);
 }
 
-/* Ends the connection: all outstanding commands fail, and then the owner is told. */
+/* Ends the connection. First each command without an answer gets an error, and then the owner is
+ * told. */
 static void qmp_shut(struct qmp *q, const struct error *why)
 {
 	struct error gone = {.code = ERR_IO};
@@ -148,7 +151,7 @@ static void on_qmp_deadline(struct loop *loop, void *data)
 	struct error why;
 
 	(void)loop;
-	p->timer = NULL; /* it has fired and removed itself */
+	p->timer = NULL; /* a timer that has fired has removed itself */
 	error_set(&why, ERR_TIMEOUT, "QEMU has not answered a monitor command for %" PRIu64 " ms",
 		  limit_get(LIMIT_QMP_MS));
 	qmp_enter(q);
@@ -198,7 +201,8 @@ int qmp_send(struct qmp *q, const char *command, json_t *arguments, qmp_reply_fn
 		return enqueue(q, &q->held, command, owned, reply, data, err);
 	if (enqueue(q, &q->out, command, owned, reply, data, err) < 0)
 		return -1;
-	/* A connection that breaks here is noticed by the loop, which then answers. */
+	/* If the connection breaks here, the loop notices it, and the command gets an error
+	 * then. */
 	qmp_flush(q, NULL);
 	return 0;
 }
@@ -215,7 +219,7 @@ int qmp_send_fd(struct qmp *q, const char *command, json_t *arguments, int fd, q
 		return error_set(err, ERR_UNAVAILABLE, "QEMU's monitor is not ready or busy");
 	if (enqueue(q, &q->out, command, owned, reply, data, err) < 0)
 		return -1;
-	/* The first of the bytes that wait carry the descriptor. */
+	/* The descriptor goes with the first byte of this command, since no earlier bytes wait. */
 	ssize_t n = fd_send_passing(q->fd, buf_bytes(&q->out), q->out.len, &fd, 1, MSG_DONTWAIT);
 	if (n < 0) {
 		error_errno(err, errno, "QEMU's monitor did not accept a descriptor");
@@ -258,7 +262,8 @@ static void on_capabilities(void *data, const json_t *result, const struct error
 		q->events.ready(q->events.data);
 }
 
-/* Takes an answer. An answer that no command waits for came after its deadline, and is dropped. */
+/* Takes an answer. If no command waits for the answer, it came after the command's deadline, and is
+ * dropped. */
 static int qmp_take_answer(struct qmp *q, const json_t *doc, struct error *err)
 {
 	const json_t *id = json_object_get(doc, "id");
@@ -312,7 +317,7 @@ static int qmp_take_line(struct qmp *q, const uint8_t *line, size_t len, struct 
 	return 0;
 }
 
-/* Takes every whole line in the buffer. Looks at each byte only once for a newline. */
+/* Takes every whole line in the buffer. Searches each byte only once for a newline. */
 static int qmp_take_lines(struct qmp *q, struct error *err)
 {
 	while (q->phase != PHASE_CLOSED) {
@@ -331,14 +336,15 @@ static int qmp_take_lines(struct qmp *q, struct error *err)
 	return 0;
 }
 
-/* Returns 1 if bytes came, 0 if there are none now, or if the connection was shut. */
+/* Reads the socket once, and takes the whole lines. Returns 1 if bytes came. Returns 0 if there are
+ * none now, or if the connection was shut. */
 static int qmp_receive(struct qmp *q)
 {
 	struct error why;
 	uint8_t *room = buf_reserve(&q->in, READ_BYTES, NULL);
 	size_t size = READ_BYTES;
 
-	if (!room) { /* near the limit: what is left of it */
+	if (!room) { /* the buffer is near its limit, so only the rest is reserved */
 		size = q->in.limit - q->in.len;
 		room = size ? buf_reserve(&q->in, size, NULL) : NULL;
 	}
@@ -350,7 +356,7 @@ static int qmp_receive(struct qmp *q)
 	ssize_t n = recv(q->fd, room, size, MSG_DONTWAIT);
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return 0;
-	if (n <= 0) { /* a reset is as good an end as any */
+	if (n <= 0) { /* a reset ends the connection as a normal close does */
 		qmp_shut(q, NULL);
 		return 0;
 	}
@@ -390,7 +396,7 @@ static void on_no_greeting(struct loop *loop, void *data)
 
 void qmp_drain(struct qmp *q)
 {
-	/* Bounded: the other end is dead and a socket holds little. */
+	/* The loop is bounded. QEMU has ended, so only the bytes that the socket holds can come. */
 	qmp_enter(q);
 	for (int i = 0; i < 64 && q->phase != PHASE_CLOSED && qmp_receive(q); i++)
 		;

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Saves and restores a machine, by QEMU's migration to a file and from it.
+ * Saves and restores a machine, by QEMU's migration to a file and from a file.
  *
- * For a machine that becomes a template, the guest's memory is a file already, and nothing of it is
- * in the state. (This is x-ignore-shared. When such a state is loaded, the memory is not shared,
- * and the option works as well.) QEMU stops the machine as the last step. The state says that the
- * machine ran, so that a restored machine runs.
+ * For a machine that becomes a template, the guest's memory is a file already, and the state does
+ * not include the memory (x-ignore-shared). The option works in the same way when such a state is
+ * loaded, although the memory is not shared then. QEMU stops the machine as the last step of the
+ * save. The state says that the machine ran, so a restored machine runs at once.
  *
- * For any other machine the state includes the memory. Under KVM the machine runs meanwhile, and
- * what it changes is written again. It stands still when the rest can be written in the time of a
- * short pause. An emulated machine stands still for all of it. Before QEMU 9 an emulated machine
- * that runs meanwhile writes to pages without marking them as changed; a machine restored from that
- * has a part of its memory as it was before. The state of an emulated machine says that it stood
- * still, and a restored machine is told to go on.
+ * For any other machine the state includes the memory. Under KVM the machine runs during the save,
+ * and pages that it changes are written again. The machine stands still when the rest can be
+ * written in the time of a short pause. An emulated machine stands still during the whole save. The
+ * reason is a fault of QEMU before version 9: an emulated machine that runs during a save writes to
+ * pages without marking them as changed, and a machine that is restored from such a state has old
+ * contents in a part of its memory. The state of an emulated machine says that the machine stood
+ * still, so a restored machine is told to go on.
  */
 #include <string.h>
 
@@ -22,10 +23,11 @@
 #include "base/limits.h"
 
 #define STATE_FD "state"
-/* The bandwidth. A file takes all that it is given; QEMU's default is meant to spare a network. */
+/* The bandwidth of a save, which is in effect unlimited, since the state goes to a file. QEMU's
+ * default is low to spare a network. */
 #define BYTES_PER_S ((json_int_t)1 << 40)
 
-/* Sends the commands that begin the save. QEMU does them in their order. */
+/* Sends the commands that must come before a save or a load. QEMU runs commands in their order. */
 static int send_begin(struct qemu *qemu, int state_fd, struct error *err)
 {
 	json_t *capabilities = json_pack("{s:[{s:s, s:b}, {s:s, s:b}]}", "capabilities",
@@ -99,8 +101,9 @@ static void on_run_state(void *data, const json_t *result, const struct error *w
 		tell_saved(data, why);
 }
 
-/* Looks whether the save has ended. QEMU says "completed" a moment before it lets the machine go on
- * (qmp_cont(): "Migration is not finalized yet"), and does not tell when that is. */
+/* Asks QEMU whether the save has ended. QEMU says "completed" a moment before it lets the machine
+ * go on (qmp_cont(): "Migration is not finalized yet"), and no event says when that moment is
+ * over. */
 static void look_for_end(struct qemu *qemu)
 {
 	struct error err;
@@ -112,7 +115,8 @@ static void look_for_end(struct qemu *qemu)
 
 static void on_begun(void *data, const json_t *result, const struct error *why);
 
-/* Lets a machine go on that stood still when it was saved. */
+/* Lets a restored machine go on, if its state has the memory: the machine may have stood still when
+ * it was saved. */
 static void begin_loaded(struct qemu *qemu)
 {
 	struct error err = {0};
@@ -124,8 +128,8 @@ static void begin_loaded(struct qemu *qemu)
 		on_begun(qemu, NULL, &err);
 }
 
-/* Handles an event of the migration. If a state cannot be loaded, QEMU ends and says why on its
- * stderr. */
+/* Handles an event of a save or a load. If a state cannot be loaded, QEMU ends, and its stderr has
+ * the reason. */
 void qemu_on_migration(struct qemu *qemu, const json_t *body)
 {
 	const char *status = json_text(body, "status", "");
@@ -168,7 +172,8 @@ int qemu_save(struct vm *vm, int state_fd, vm_saved_fn *fn, void *data, struct e
 		return error_set(err, ERR_CONFLICT, "the machine was not made to be saved");
 	if (qemu->saving.fn)
 		return error_set(err, ERR_CONFLICT, "the machine is being saved");
-	/* Memory that is a file is shared with other machines, or will be. */
+	/* The state of a template does not include the memory: the memory is a file that restored
+	 * machines will share. */
 	qemu->ram_apart = qemu->origin == VM_TEMPLATE;
 	timer = loop_add_timer(vm->loop, limit_deadline(LIMIT_SAVE_MS), on_save_timer, qemu, err);
 	if (!timer)
@@ -183,8 +188,8 @@ int qemu_save(struct vm *vm, int state_fd, vm_saved_fn *fn, void *data, struct e
 
 /* --- the beginning --------------------------------------------------------------------------- */
 
-/* Handles the answer to the load. If the state cannot be loaded, QEMU ends. If the load cannot be
- * asked for, the machine ends too. */
+/* Handles the answer to a command without which the machine cannot go on. If QEMU has refused the
+ * command, the machine is ended. If a state cannot be loaded, QEMU ends by itself. */
 static void on_begun(void *data, const json_t *result, const struct error *why)
 {
 	struct qemu *qemu = data;
@@ -214,7 +219,8 @@ void qemu_begin_saved(struct qemu *qemu)
 		on_begun(qemu, NULL, &err);
 }
 
-/* Plugs the card. A template has no card, since a session that wants none would have it too. */
+/* Plugs the card of a restored machine. A template has no card, since otherwise a session that
+ * wants no card would have one too. */
 void qemu_plug_card(struct qemu *qemu)
 {
 	json_t *card = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s}", "driver", "virtio-net-pci", "id",

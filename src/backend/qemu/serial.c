@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The consoles: socket pairs whose other ends are QEMU's UART (ttyS0) and its virtio console
- * (hvc0). Output of the guest on both goes the same way. Input is an answer to what a person saw.
- * So it goes to the console that spoke last, always a whole line. The kernel may write on ttyS0 in
- * between; this does not split a line. QEMU takes input only as fast as the guest reads it. What
- * the socket does not take stays with the caller.
+ * The two consoles of a machine. Each is a socket pair, and its other end is QEMU's UART (ttyS0) or
+ * QEMU's virtio console (hvc0). The guest's output on both consoles goes to the same callback.
+ * Input is an answer to what a person saw, so it goes to the console that has written last. A line
+ * of input always goes to one console as a whole, even if the kernel writes on ttyS0 in between.
+ * QEMU takes input only as fast as the guest reads it. Bytes that the socket does not take stay
+ * with the caller.
  */
 #include <errno.h>
 #include <sys/socket.h>
@@ -15,7 +16,7 @@
 #include "base/cleanup.h"
 #include "base/fd.h"
 
-/* Reads a console. Returns false if there is nothing now, or nothing will come any more. */
+/* Reads a console once. Returns false if there are no bytes now, or if no more bytes will come. */
 static bool receive_serial(struct qemu *qemu, bool hvc)
 {
 	struct loop_watch **watch = hvc ? &qemu->console_watch : &qemu->serial_watch;
@@ -81,7 +82,7 @@ int qemu_open_serial(struct qemu *qemu, int *serial, int *console, struct error 
 	return open_line(qemu, on_hvc, &qemu->console_fd, &qemu->console_watch, console, err);
 }
 
-/* Reads at most what the sockets hold. */
+/* Reads the rest of the output. The loops are bounded. */
 void qemu_serial_drain(struct qemu *qemu)
 {
 	for (int i = 0; i < 64 && qemu->serial_watch; i++)
@@ -107,7 +108,7 @@ size_t qemu_console(struct vm *vm, const uint8_t *bytes, size_t len)
 	ssize_t n;
 
 	if (!watch)
-		return len; /* QEMU has closed it: there is no guest to read them */
+		return len; /* QEMU has closed the console, so no guest can read the bytes */
 	n = send(hvc ? qemu->console_fd : qemu->serial_fd, bytes, len, MSG_NOSIGNAL | MSG_DONTWAIT);
 	if (n < 0 && errno != EAGAIN && errno != EINTR)
 		return len;

@@ -24,19 +24,22 @@
 
 #define KERNEL_IN_CELL "/kernel"
 #define INITRD_IN_CELL "/initrd"
-/* Further descriptors of QEMU. Without a cell QEMU opens these files by the numbers of its own
- * descriptors. */
+/* The numbers of further descriptors in QEMU. Without a cell, QEMU opens kernel and initrd as
+ * /proc/self/fd/NUMBER. */
 enum { KERNEL_FD = QEMU_FD_END, INITRD_FD, FIRST_DISK_FD };
 #define FILTER_VARIABLE "MICROAGENT_QEMU_SECCOMP"
 #define FDS_MAX (FIRST_DISK_FD + MACHINE_EXTRAS_MAX)
 
-/* What QEMU reads: firmware and modules of one version with it. */
+/* The number of directories that QEMU reads. Their firmware and modules must have QEMU's
+ * version. */
 enum { PROGRAM_DATA = 3 };
 struct programs {
-	char *qemu, *bwrap; /* bwrap NULL: no cell, as the config says */
+	char *qemu, *bwrap; /* bwrap NULL: the config wants no cell */
 	char *data[PROGRAM_DATA];
-	bool qboot;    /* is in one of them */
-	bool own_data; /* beside a QEMU that is not the distribution's, and may not look there */
+	bool qboot; /* one of the directories in `data` has qboot */
+	/* QEMU is not the distribution's, and has data of its own, which it may not find by
+	 * itself. */
+	bool own_data;
 };
 
 static void programs_free(struct programs *p)
@@ -47,8 +50,8 @@ static void programs_free(struct programs *p)
 		free(p->data[i]);
 }
 
-/* Finds the programs. QEMU's data is below the directory that contains its bin. A QEMU without data
- * there counts as a copy of the distribution's QEMU. */
+/* Finds the programs, and QEMU's data. The data is below the directory that contains QEMU's bin. A
+ * QEMU without data there counts as a copy of the distribution's QEMU. */
 static int find_programs(const struct config *config, struct programs *p, struct error *err)
 {
 	const char *libraries = cell_libraries() + strlen("/usr/");
@@ -78,8 +81,8 @@ static int find_programs(const struct config *config, struct programs *p, struct
 	return p->bwrap ? 0 : -1;
 }
 
-/* Makes a copy in memory that a process of another user can open by its number, whichever user owns
- * the original. */
+/* Copies a file into memory. Returns the copy's descriptor, which the caller closes, or -1 with an
+ * error. Any user can open the copy by its number, whichever user owns the original. */
 static int copy_to_memory(int fd, const char *name, struct error *err)
 {
 	autoclose int copy = memfd_create(name, MFD_CLOEXEC);
@@ -99,8 +102,7 @@ static int copy_to_memory(int fd, const char *name, struct error *err)
 	return steal_fd(&copy);
 }
 
-/* The descriptors for QEMU. For parts that a machine can have several of, also their names on the
- * command line. */
+/* The descriptors that QEMU gets, and the disks, shares and links for the command line. */
 struct handed {
 	struct proc_fd fds[FDS_MAX];
 	size_t nfds;
@@ -109,8 +111,8 @@ struct handed {
 	struct machine_link links[VM_LINKS_MAX];
 };
 
-/* Lists the descriptors. kernel and initrd are used without a cell; a cell has them as files. Each
- * is -1 if this machine does not have it. */
+/* Lists the descriptors that QEMU gets. kernel and initrd are descriptors only without a cell,
+ * since a cell has both as files. A descriptor is -1 if the machine does not have it. */
 static void list_handed(const struct vm_boot *boot, const struct qemu_ends *ends, int kernel,
 			int initrd, int overlay, struct handed *out)
 {
@@ -154,7 +156,7 @@ static void list_handed(const struct vm_boot *boot, const struct qemu_ends *ends
 	}
 }
 
-/* Builds the command line. The paths of kernel and initrd depend on the cell. */
+/* Builds QEMU's command line. The paths of kernel and initrd depend on whether there is a cell. */
 static int build_qemu_words(const struct qemu *qemu, const struct vm_boot *boot,
 			    const struct programs *programs, const struct handed *handed,
 			    struct argv *argv, struct error *err)
@@ -204,10 +206,11 @@ static int build_qemu_words(const struct qemu *qemu, const struct vm_boot *boot,
 }
 
 /*
- * Starts QEMU with the kernel. The cell shows the kernel's own file if no process can write to it
- * until QEMU has read it. A copy of 21 MB is most of a start, and takes memory as long as the
- * machine lives. QEMU maps the initrd, and the guest's firmware reads it much later, so the initrd
- * is always a copy.
+ * Starts the cell with QEMU, the kernel and the initrd in it. The cell shows the kernel's own file
+ * if no process can write to that file until QEMU has read it. Otherwise the cell has a copy. To
+ * make a copy of 21 MB takes most of the time of a start, and the copy uses memory as long as the
+ * machine lives. The cell always has a copy of the initrd, since QEMU maps the initrd, and the
+ * guest's firmware reads it much later.
  */
 static int spawn_with_kernel(struct qemu *qemu, const struct vm_boot *boot,
 			     const struct cell_spec *base, struct error *err)
@@ -227,7 +230,8 @@ static int spawn_with_kernel(struct qemu *qemu, const struct vm_boot *boot,
 		spec.nfiles = 1;
 		if (cell_spawn(&spec, &qemu->vm.cell, &why) == 0)
 			return 0;
-		/* As where a user may have no namespace but bwrap's, or the name has gone. */
+		/* This fails, for example, if the user may make namespaces only with bwrap, or if
+		 * the file has no name any more. */
 		if (qemu->vm.log)
 			log_line(qemu->vm.log, "the kernel had to be copied into the cell: %s",
 				 why.msg);
@@ -238,8 +242,9 @@ static int spawn_with_kernel(struct qemu *qemu, const struct vm_boot *boot,
 }
 
 /*
- * Makes an overlay in memory. A file system that was not unmounted must replay its journal before
- * it can be read, and this writes. The overlay takes the writes of a reader.
+ * Makes an overlay in memory, which takes the writes of a reader. Returns its descriptor, which the
+ * caller closes, or -1 with an error. A reader also writes: a file system that was not unmounted
+ * must replay its journal before it can be read.
  */
 static int make_overlay(const struct vm_boot *boot, struct error *err)
 {
@@ -298,7 +303,7 @@ int qemu_start(struct qemu *qemu, const struct vm_boot *boot, const struct qemu_
 		.argv = argv_finish(&words, err),
 		.readable = readable,
 		.device = boot->accelerator == ACCELERATOR_KVM ? kvm_device() : NULL,
-		.proc = boot->ram_fd >= 0, /* for its name */
+		.proc = boot->ram_fd >= 0, /* QEMU opens ram_fd by its name there */
 		.fds = handed.fds,
 		.nfds = handed.nfds,
 		.filter = filter,

@@ -24,8 +24,9 @@ static uint64_t raw_ns(void)
 	return (uint64_t)ts.tv_sec * NS_PER_S + (uint64_t)ts.tv_nsec;
 }
 
-/* Reads both clocks at one moment. Of several tries it takes the one with the least time between
- * the two looks at the counter, since an interruption there would count as ticks. */
+/* Reads both clocks at one moment. Of several tries, the result is the one with the least time
+ * between its two readings of the counter, since an interruption between them would count as
+ * ticks. */
 static struct moment read_moment(void)
 {
 	struct moment best = {0, 0};
@@ -46,7 +47,7 @@ uint32_t tsc_measure_khz(void)
 	struct moment first = read_moment();
 	const struct timespec pause = {.tv_nsec = (long)MEASURE_NS};
 
-	/* The sleep is the measured interval; it waits for nothing. */
+	/* This sleep is the interval that is measured. It does not wait for an event. */
 	clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
 	struct moment last = read_moment();
 	uint64_t ns = last.ns - first.ns, ticks = last.tsc - first.tsc;
