@@ -21,8 +21,8 @@
 #define READ_BYTES 16384
 
 struct call {
-	char name[CALL_NAME]; /* "PUT /vsock" */
-	char *text;	      /* the whole request */
+	char name[CALL_NAME]; /* the method and the path: "PUT /vsock" */
+	char *text;	      /* the whole HTTP request */
 	api_answer_fn *fn;
 	void *data;
 };
@@ -33,11 +33,11 @@ struct api {
 	enum limit deadline;
 	int fd;
 	struct api_events events;
-	struct call calls[CALLS_MAX]; /* a ring: the first waits for its answer */
+	struct call calls[CALLS_MAX]; /* a ring; its first call is sent, and waits for its answer */
 	size_t first, count;
-	size_t sent; /* bytes of the first */
+	size_t sent; /* how many bytes of the first call were sent */
 	struct buf in;
-	int depth; /* of callbacks of ours */
+	int depth; /* above 0 while a callback may run; api_free() only marks then */
 	bool closed, freed;
 };
 
@@ -82,7 +82,8 @@ static void api_leave(struct api *a)
 		api_destroy(a);
 }
 
-/* Answers the first call of the ring. Its function may make a new call. */
+/* Removes the first call from the ring, and gives its function the answer. The function may make a
+ * new call. */
 static void answer_call(struct api *a, const json_t *body, const struct error *why)
 {
 	struct call call = a->calls[a->first];
@@ -106,7 +107,8 @@ static void tell_silence(const struct api *a, struct error *why)
 		error_set(why, ERR_IO, "Firecracker closed its API");
 }
 
-/* Closes the connection. why: NULL if it was closed without a word. */
+/* Closes the connection, and gives each call without an answer an error. why is NULL if Firecracker
+ * has closed the connection. */
 static void shut_api(struct api *a, const struct error *why)
 {
 	struct error first = {0}, each = {0};
@@ -125,8 +127,8 @@ static void shut_api(struct api *a, const struct error *why)
 		a->events.closed(a->events.data, why ? why : &first, !why);
 }
 
-/* Ends the connection because of an error in the first call; the call's name is put before the
- * error. */
+/* Closes the connection because of an error. Puts the name of the first call before the error, if
+ * there is a call. */
 static void break_api(struct api *a, struct error *why)
 {
 	if (a->count)
@@ -177,7 +179,8 @@ static void begin_call(struct api *a)
 {
 	struct error why = {0};
 
-	/* With a timer the first call is on its way: its function may have begun the next. */
+	/* If there is a timer, the first call was begun already: the function of the call before
+	 * may have done that. */
 	if (a->count == 0 || a->closed || a->freed || a->timer)
 		return;
 	a->timer = loop_add_timer(a->loop, limit_deadline(a->deadline), on_api_deadline, a, &why);
@@ -216,7 +219,8 @@ int api_call(struct api *a, const char *method, const char *path, json_t *body, 
 
 /* --- receiving -------------------------------------------------------------------------------- */
 
-/* Takes an answer. Returns 1 if a call was answered. */
+/* Takes one answer from the buffer. Returns 1 if a call was answered, 0 if more bytes must come, or
+ * -1 with an error. */
 static int take_answer(struct api *a, struct error *err)
 {
 	json_auto_t *body = NULL;
@@ -226,7 +230,6 @@ static int take_answer(struct api *a, struct error *err)
 
 	if (a->in.len == 0)
 		return 0;
-	/* An answer to nothing. */
 	if (a->count == 0)
 		return error_set(err, ERR_IO, "it sent data without a call");
 	whole = http_take(buf_bytes(&a->in), a->in.len, limit_get(LIMIT_API_BODY_BYTES), &r, err);
@@ -278,7 +281,8 @@ static void receive_api(struct api *a)
 		error_set(&why, ERR_IO, "its answer ends in the middle");
 		break_api(a, &why);
 	} else if (n == 0 || (errno != EAGAIN && errno != EINTR)) {
-		shut_api(a, NULL); /* with an error it died with words of ours unread */
+		/* After an error of recv(), Firecracker has ended and has not read all bytes. */
+		shut_api(a, NULL);
 	}
 }
 

@@ -39,8 +39,9 @@ static int need_kvm(const struct config *config, char reason[256], struct error 
 	return error_reason(err, REASON_NO_KVM, "firecracker");
 }
 
-/* Finds the accelerator: KVM. A stand-in for Firecracker names itself in its version. A stand-in
- * emulates, so its accelerator is TCG, and KVM is refused. */
+/* Finds the accelerator. Firecracker needs KVM. The tests' stand-in for Firecracker names itself in
+ * its version. The stand-in emulates, so its accelerator is TCG, and a config that asks for KVM is
+ * refused. */
 static int fc_accelerator(const struct config *config, enum accelerator *out, char reason[256],
 			  struct error *err)
 {
@@ -75,8 +76,9 @@ static int find_firecracker(struct backend_host *host, struct error *err)
 	return 0;
 }
 
-/* Finds the machines that can run: those of the host's own architecture, if there is a program that
- * runs them, and what it needs. */
+/* Sets which architectures of machines can run on this host, and why each other one cannot. Only
+ * machines of the host's own architecture can run, if there is a usable Firecracker with KVM, or
+ * the stand-in. */
 static void find_machines(struct backend_host *host, enum kvm_kernels kernels,
 			  const struct error *missing)
 {
@@ -95,7 +97,7 @@ static void find_machines(struct backend_host *host, enum kvm_kernels kernels,
 	}
 }
 
-/* If no machine can run here, the reason takes the place of the accelerator's. */
+/* Describes this host. If there is no usable Firecracker, the accelerator's reason says why. */
 static int fc_host(struct backend_host *out, struct error *err)
 {
 	struct backend_host host = {.architecture = architecture_name(architecture_of_host()),
@@ -106,8 +108,8 @@ static int fc_host(struct backend_host *out, struct error *err)
 	if (host_find_kvm(&host, &facts, err) < 0)
 		return -1;
 	snprintf(host.accelerator_reason, sizeof(host.accelerator_reason), "%s", facts.reason);
-	/* The caller wants the present facts. Behind a script's name there may be another program
-	 * now. */
+	/* The caller wants the present facts, so the remembered version is forgotten: a script at
+	 * Firecracker's path may run another program now. */
 	fc_check_forget();
 	host.vsock_available = find_firecracker(&host, &missing) == 0;
 	if (!host.vsock_available)
@@ -143,10 +145,11 @@ static json_t *fc_programs(void)
 
 const struct backend backend_firecracker = {
 	.name = "firecracker",
-	.takes_no_bzimage = true, /* before 1.17, and the others need none */
+	/* Firecracker before 1.17 boots no bzImage, and later versions need none. */
+	.takes_no_bzimage = true,
 	.binds_vsock = true,
 	.powers_off_by_reset = true,
-	/* src/firecracker/src/api_server/request/actions.rs: no SendCtrlAltDel on aarch64 */
+	/* aarch64 has no SendCtrlAltDel: src/firecracker/src/api_server/request/actions.rs */
 	.lacks_power_button = {[ARCHITECTURE_ARM64] = true},
 	.refusals = fc_refusals,
 	.host = fc_host,

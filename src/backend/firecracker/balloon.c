@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The balloon. Firecracker is told how much of its memory the guest must give up. It says how much
- * that is by now when it is asked. A guest needs time, and may not be able to give as much. The
- * answer is the size that the guest had when it was done, or when the time was over.
+ * The balloon, which changes the size of the guest's memory. Firecracker is told how much memory
+ * the guest must give up. When asked, Firecracker says how much the guest has given up so far. A
+ * guest needs time, and may be unable to give up enough memory. The answer is the guest's size when
+ * the wanted size was reached, or when the time was over.
  */
 #include "backend/firecracker/firecracker.h"
 #include "base/cleanup.h"
@@ -11,7 +12,7 @@
 #include "base/limits.h"
 
 #define STATISTICS "Firecracker's API: GET /balloon/statistics"
-#define LOOKS 10 /* of API_LOOK_MS between two questions */
+#define LOOKS 10 /* how many LIMIT_API_LOOK_MS pass between two questions */
 
 static void tell_balloon(struct firecracker *fc, const struct error *why)
 {
@@ -25,7 +26,8 @@ static void tell_balloon(struct firecracker *fc, const struct error *why)
 
 static void ask_again_later(struct firecracker *fc);
 
-/* Reads the size that was given up. A wrong answer is not the caller's fault. */
+/* Reads from an answer how many MiB the guest has given up. A malformed answer gives ERR_IO, since
+ * it is not the caller's fault. */
 static int read_given(const struct firecracker *fc, const json_t *body, int64_t *out,
 		      struct error *err)
 {

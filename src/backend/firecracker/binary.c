@@ -19,21 +19,22 @@
 #include "base/proc.h"
 #include "base/program.h"
 
-/* The oldest version: 1.14 has free page reporting of the balloon, and earlier ones are out of
- * support.
+/* The oldest version that is accepted. 1.14 has free page reporting of the balloon, and earlier
+ * versions are out of support.
  * https://github.com/firecracker-microvm/firecracker/blob/main/CHANGELOG.md */
 #define MAJOR_MIN 1
 #define MINOR_MIN 14
 
-/* Versions that are new enough, and do not work. */
+/* Versions that are new enough, and have a defect. */
 static const struct {
-	int major, minor, patch; /* the last one; those before it of this minor too */
+	int major, minor, patch; /* the last version; all earlier ones of this minor have the
+				  * defect too */
 	const char *defect, *instead;
 } defects[] = {
-	/* After a resume without a snapshot the VMM holds back all that the host sends. It waits
-	 * for the guest's answer to a message that the guest never got: CHANGELOG.md, #6100, after
-	 * 1.16.1; Vsock::kick() and process_rx() of src/vmm/src/devices/virtio/vsock/device.rs,
-	 * v1.16.1. */
+	/* After a resume without a snapshot, the VMM holds back all bytes that the host sends. The
+	 * VMM waits for the guest's answer to a message that the guest never got: CHANGELOG.md,
+	 * #6100, after 1.16.1; Vsock::kick() and process_rx() of
+	 * src/vmm/src/devices/virtio/vsock/device.rs, v1.16.1. */
 	{1, 16, 1, "loses its vsock after a pause, which a session's quota needs",
 	 "1.14, 1.15 or a version after 1.16.1"},
 };
@@ -75,7 +76,8 @@ char *fc_find(struct error *err)
 
 program_finder *const fc_binaries[] = {fc_find, NULL};
 
-/* Checks the architecture, only of an ELF program: a script runs anywhere. */
+/* Checks that an ELF program is for this host's architecture. A script is not checked, since it
+ * runs anywhere. */
 static int check_machine(const char *path, struct error *err)
 {
 	static const struct {
@@ -195,7 +197,8 @@ int fc_check(const char *path, struct fc_version *out, struct error *err)
 			return error_set(err, ERR_UNAVAILABLE, "Firecracker: %s: %s", path,
 					 why.msg);
 	}
-	/* The remembered version may be one that another build of ours found good. */
+	/* A remembered version is checked too: another build of this program may have found it
+	 * good. */
 	if (judge_version(path, &version, err) < 0)
 		return -1;
 	if (!known && strlen(buf_string(&said)) < sizeof(facts.vmm_said)) {

@@ -9,7 +9,8 @@
 
 #define LENGTH_NONE SIZE_MAX
 
-/* The head without its empty line, being read. */
+/* The status line and the headers of a response, while they are read. The empty line after them
+ * does not count. */
 struct head {
 	const char *at, *end;
 	size_t content_length;
@@ -20,8 +21,8 @@ static bool is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-/* Takes one line without its CRLF. Returns false if there is none any more, or if it is no proper
- * line. */
+/* Takes the next line, without its CRLF. Returns false if there is no further line, or if the line
+ * has a control character or no CRLF. */
 static bool next_line(struct head *h, const char **line, size_t *len)
 {
 	const char *end = memchr(h->at, '\r', (size_t)(h->end - h->at));
@@ -114,12 +115,12 @@ int http_take(const uint8_t *bytes, size_t len, size_t body_max, struct http_res
 	      struct error *err)
 {
 	const char *text = (const char *)bytes;
-	/* The end of the head; its empty line follows. */
+	/* The end of the last header. The CRLF of the last header and an empty line follow. */
 	const char *end = memmem(text, len < HTTP_HEAD_MAX ? len : HTTP_HEAD_MAX, "\r\n\r\n", 4);
 	struct head head = {.at = text, .content_length = LENGTH_NONE};
 	int status = 0;
 
-	/* If this cannot become a status line any more, there is nothing to wait for. */
+	/* If the first bytes do not begin a status line, more bytes are not awaited. */
 	if (memcmp(text, status_front,
 		   len < sizeof(status_front) - 1 ? len : sizeof(status_front) - 1) != 0)
 		return error_set(err, ERR_IO, "the status line is malformed");

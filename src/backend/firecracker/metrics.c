@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Keeps the metrics that Firecracker counts about itself
- * (https://github.com/firecracker-microvm/firecracker/blob/main/docs/metrics.md):
- * a line of JSON once a minute and when it ends. The last line is kept beside the other records,
- * for a person who wants to know what a device or the rate limiter did. The metrics are the word of
- * a process that may have been taken over, and nothing here depends on them.
+ * Keeps the metrics that Firecracker counts about itself:
+ * https://github.com/firecracker-microvm/firecracker/blob/main/docs/metrics.md. Firecracker writes
+ * a line of JSON once a minute, and when it ends. The last line is kept in the workspace, for a
+ * person who wants to know what a device or the rate limiter did. A guest may have taken over
+ * Firecracker, so nothing depends on the metrics.
  */
 #include <errno.h>
 #include <string.h>
@@ -16,7 +16,7 @@
 #include "base/limits.h"
 #include "base/path.h"
 
-/* The longest line; with many devices it has some 20 KiB. */
+/* The length of the longest line that is kept. With many devices a line has about 20 KiB. */
 #define LINE_MAX_BYTES (256 << 10)
 
 static void keep_newest(struct fc_metrics *m)
@@ -45,7 +45,7 @@ static void end_metrics_line(struct fc_metrics *m)
 	m->cut = false;
 }
 
-/* Takes bytes of the metrics. Drops a line that is too long, up to its end. */
+/* Takes bytes of the metrics. Drops a line that is too long, as a whole. */
 static void take_metrics(struct fc_metrics *m, const char *bytes, size_t n)
 {
 	while (n) {
@@ -84,8 +84,8 @@ static void on_metrics_time(struct loop *loop, void *data)
 	keep_in_time(m);
 }
 
-/* Keeps the newest line, but makes a file only once in a while, however many lines the process
- * writes. It may have been taken over. */
+/* Writes the newest line to the file, but at most once in LIMIT_METRICS_MS. A Firecracker that was
+ * taken over may write any number of lines. */
 static void keep_in_time(struct fc_metrics *m)
 {
 	if (m->timer || !m->newest.len)
@@ -116,7 +116,8 @@ int fc_metrics_open(struct firecracker *fc, struct error *err)
 
 void fc_metrics_drain(struct fc_metrics *m)
 {
-	/* Bounded by what a pipe holds: the writer has ended. */
+	/* The loop is bounded. Firecracker has ended, so only the bytes that the pipe holds can
+	 * come. */
 	for (int i = 0; i < 256 && m->fd >= 0 && receive_metrics(m); i++)
 		;
 	if (m->newest.len)

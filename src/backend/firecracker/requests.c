@@ -1,21 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The reasons for the requests.
+ * The reasons for the contents of the requests.
  *
- * Kernel command line. Firecracker cannot switch a machine off (its ACPI has no S5). It ends when
- * the guest resets its processor by the keyboard controller: reboot=k. init is told to do that
- * instead of a power-off (microagent.poweroff=reset). Firecracker chooses the serials of drives, so
- * init goes by their order (microagent.disks). Firecracker itself adds pci=off and the devices. Its
- * vsock device loses the end of one side, so the agent's streams go over a link (microagent.link;
+ * Kernel command line. Firecracker cannot switch a machine off, since its ACPI has no S5.
+ * Firecracker ends when the guest resets the processor by the keyboard controller (reboot=k). So
+ * init is told to reset the processor instead of a power-off (microagent.poweroff=reset).
+ * Firecracker chooses the serials of drives, so init is told the names of the disks in their order
+ * (microagent.disks). Firecracker itself adds pci=off and the devices. Its vsock device does not
+ * pass on the end of one direction alone, so the agent's streams go over a link (microagent.link;
  * sockets.c).
  *
- * Drives. None is the "root device", which would put a root= on the command line; the initramfs has
- * no use for that. They are /dev/vda and so on in their order. With "Writeback" the guest's flushes
- * reach the host's disk; the default throws the flushes away.
+ * Drives. No drive is the "root device". Such a drive would put root= on the command line, and the
+ * initramfs has no use for this word. The guest sees the drives as /dev/vda and so on in their
+ * order. With "Writeback" the guest's flushes reach the host's disk; the default throws the flushes
+ * away.
  *
  * Balloon. Pages that the guest frees go back to the host by themselves. The balloon's size is
  * known only from the statistics, which cannot be turned on later. The guest's own part of the
- * statistics is not needed, so they are refreshed at the longest interval that can be set.
+ * statistics is not needed, so it is refreshed at the longest interval that can be set.
  */
 #include "backend/firecracker/requests.h"
 
@@ -59,7 +61,7 @@ static int put_disk_names(struct buf *line, const struct vm_boot *boot)
 	return 0;
 }
 
-/* Returns the words after "--", which are for init. */
+/* Returns " -- " and the words that the kernel passes to init, or "" if there are none. */
 static const char *init_word(const struct vm_boot *boot)
 {
 	if (boot->use != VM_RUN)
@@ -69,7 +71,7 @@ static const char *init_word(const struct vm_boot *boot)
 
 static int put_boot_source(json_t *list, const struct vm_boot *boot)
 {
-	autobuf struct buf line = BUF_INIT(2048); /* x86-64 kernels take no more */
+	autobuf struct buf line = BUF_INIT(2048); /* an x86-64 kernel takes no longer line */
 
 	if (buf_printf(&line, NULL, APPEND) < 0 || put_disk_names(&line, boot) < 0 ||
 	    buf_printf(&line, NULL, "%s%s", boot->rootfs_fd < 0 ? " microagent.root=ram" : "",
@@ -87,8 +89,8 @@ static json_t *rate(int64_t per_second)
 	return json_pack("{s:I, s:i}", "size", (json_int_t)per_second, "refill_time", REFILL_MS);
 }
 
-/* Adds the rate limiter. check.c makes sure that at most one drive is written to if there are
- * rates. */
+/* Adds the rates of the config to a drive. Firecracker limits each drive by itself, so check.c
+ * refuses rates for a machine with several writable drives. */
 static void put_limiter(json_t *body, const struct config *config)
 {
 	json_t *limiter = json_object();
@@ -100,7 +102,7 @@ static void put_limiter(json_t *body, const struct config *config)
 	json_object_set_new(body, "rate_limiter", limiter);
 }
 
-/* Writes the id of a drive, which may have only letters, digits and "_". */
+/* Writes the id of a drive. An id may have only letters, digits and "_". */
 static void drive_id(const char *serial, char out[VM_SERIAL_SIZE])
 {
 	snprintf(out, VM_SERIAL_SIZE, "%s", serial);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The serial console is Firecracker's stdin and stdout, two pipes. Firecracker reads stdin only if
- * it is a terminal or a FIFO. It does not wait on stdout: what a full pipe does not take is lost,
- * so this pipe is wider than others. What Firecracker says there before the guest runs is its own
- * log, until it has been told another place for its log.
+ * The serial console, which is Firecracker's stdin and stdout: two pipes. Firecracker reads stdin
+ * only if stdin is a terminal or a FIFO. Firecracker does not wait if the pipe of stdout is full,
+ * and output is lost then, so this pipe is larger than others. Until Firecracker is told another
+ * place for its own log, its stdout has this log.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -16,7 +16,7 @@
 
 #define PIPE_BYTES (1 << 18)
 
-/* Reads stdout. Returns false if there is nothing now, or nothing will come any more. */
+/* Reads stdout once. Returns false if there are no bytes now, or if no more bytes will come. */
 static bool receive_stdout(struct firecracker *fc)
 {
 	uint8_t bytes[16384];
@@ -37,7 +37,7 @@ static void on_stdout(struct loop *loop, int fd, uint32_t events, void *data)
 	receive_stdout(data);
 }
 
-/* Reads at most what the pipe holds. */
+/* Reads the rest of the output, at most as much as the pipe holds. */
 void fc_serial_drain(struct firecracker *fc)
 {
 	for (int i = 0; i < PIPE_BYTES / 4096 && fc->stdout_watch; i++)
@@ -68,7 +68,7 @@ static int make_pipe(int *ours, int *theirs, bool we_write, struct error *err)
 		return -1;
 	*ours = ends[we_write];
 	*theirs = ends[!we_write];
-	(void)fcntl(*ours, F_SETPIPE_SZ, PIPE_BYTES); /* what the host allows */
+	(void)fcntl(*ours, F_SETPIPE_SZ, PIPE_BYTES); /* if the host allows it */
 	return fd_nonblock(*ours, true, err);
 }
 
@@ -91,7 +91,7 @@ size_t fc_console(struct vm *vm, const uint8_t *bytes, size_t len)
 	ssize_t n;
 
 	if (!fc->stdin_watch)
-		return len; /* it has closed it: there is no guest to read them */
+		return len; /* Firecracker has closed the console, so no guest can read the bytes */
 	n = write(fc->stdin_fd, bytes, len);
 	if (n < 0 && errno != EAGAIN && errno != EINTR)
 		return len;

@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * <workspace>/vmm is the only directory of the host in Firecracker's cell. Firecracker binds its
- * API and the guest's vsock there. It connects there to the sockets of the host ports that the
- * guest may dial; they are linked there and nowhere else in its reach. It also opens two FIFOs
- * there, for its log and its metrics. The API's name is removed as soon as we are connected, so
- * that no other process can connect. The vsock's name moves to its usual place. The broker does
- * both steps: a live supervisor can make no Unix socket. Firecracker can write to the directory, so
- * a name in it could be a link to another program's socket. So each name is first looked at by
- * descriptor.
+ * <workspace>/vmm is the only directory of the host in Firecracker's cell. In this directory
+ * Firecracker binds the sockets of its API and of the guest's vsock. The directory has links to the
+ * sockets of the host ports that the guest may dial, and Firecracker can reach these sockets
+ * nowhere else. It also has two FIFOs, for Firecracker's log and metrics. The API's name is removed
+ * as soon as the live supervisor is connected, so that no other process can connect. The vsock's
+ * name moves to its usual place. The broker does both steps, since a live supervisor can make no
+ * Unix socket. Firecracker can write to the directory, so a name in the directory could be a link
+ * to another program's socket. So each name is first opened and checked by descriptor.
  *
- * The link. Firecracker's vsock device does not pass on the end of one side. An end of the host's
- * stream ends both directions, and the end of the guest's stream is not told
+ * The link. Firecracker's vsock device does not pass on the end of one direction alone. If the host
+ * ends its direction, both directions end. If the guest ends its direction, the host is not told
  * (https://github.com/firecracker-microvm/firecracker/blob/v1.15.1/src/vmm/src/devices/virtio/vsock/csm/connection.rs).
  * So PID 1 of the guest makes one connection to the host's port LINK_PORT before any workload runs.
- * Packets go over this connection as through a virtio-serial port (vsockd/port.h). vsockd serves it
- * to clients by <workspace>/agent.sock. That socket exists as soon as the guest's agent has said
- * that it serves the link. A guest that does not know the link is reached only by vsock.sock.
+ * Packets go over this connection as through a virtio-serial port (vsockd/port.h). vsockd serves
+ * the link to clients of the host by <workspace>/agent.sock. That socket exists as soon as the
+ * guest's agent has said that it serves the link. A guest that does not know the link is reached
+ * only by vsock.sock.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -34,7 +35,8 @@
 
 enum { ASK_FOR_API = 'a', ASK_FOR_VSOCK = 'v', ASK_FOR_AGENT = 'g' };
 
-/* Makes the run directory. It belongs to us and to the cell's group. */
+/* Makes the run directory, which belongs to this process's user and to the cell's group. Returns
+ * its descriptor, which the caller closes, or -1 with an error. */
 static int make_run_dir(int workspace_fd, struct error *err)
 {
 	uid_t id = cell_id();
@@ -49,7 +51,8 @@ static int make_run_dir(int workspace_fd, struct error *err)
 	return steal_fd(&fd);
 }
 
-/* Links the sockets of the host ports under the same names as in the workspace. */
+/* Links the sockets of the host ports into the run directory, under the same names as in the
+ * workspace. */
 static int link_host_ports(const struct vm_boot *boot, int run, struct error *err)
 {
 	uid_t id = cell_id();
@@ -64,7 +67,8 @@ static int link_host_ports(const struct vm_boot *boot, int run, struct error *er
 	return 0;
 }
 
-/* Makes a FIFO and opens it for reading and writing, so that it has no end while nothing writes. */
+/* Makes a FIFO and opens it for reading and writing, so that a read finds no end while no process
+ * writes. Returns its descriptor, which the caller closes, or -1 with an error. */
 static int make_fifo(int run, const char *name, struct error *err)
 {
 	uid_t id = cell_id();
@@ -90,8 +94,9 @@ int fc_run_open(struct firecracker *fc, const struct vm_boot *boot, struct error
 
 /* --- the two sockets that it makes ------------------------------------------------------------ */
 
-/* Opens the socket with this name, and not the target of a link with this name. link: its name by
- * descriptor. */
+/* Opens the socket with this name in the run directory, and follows no symbolic link. Writes the
+ * path of the socket by descriptor (/proc/self/fd/N) to link. Returns the descriptor, which the
+ * caller closes, or -1 with an error. */
 static int open_socket_name(const struct vm *vm, const char *name, char link[32], struct error *err)
 {
 	autoclose int run =
@@ -119,7 +124,7 @@ static int connect_to_api(struct vm *vm, struct error *err)
 		return error_errno(err, errno, "socket");
 	if (vm_keep_accepted(vm, fd, err) < 0)
 		return -1;
-	/* Refused: it is bound, and not yet listened on. */
+	/* A connection is refused if Firecracker has bound the socket, and does not listen yet. */
 	if (connect(fd, (struct sockaddr *)&addr, sizeof(addr)) < 0)
 		return errno == ECONNREFUSED || errno == EAGAIN
 			       ? error_set(err, ERR_NOT_FOUND,
@@ -131,7 +136,8 @@ static int connect_to_api(struct vm *vm, struct error *err)
 	return steal_fd(&fd);
 }
 
-/* Places the vsock as if we had made it ourselves. */
+/* Moves the vsock's socket into the workspace, with the owner and mode of a socket that this
+ * process has made. */
 static int place_vsock(const struct vm *vm, struct error *err)
 {
 	char link[32];
@@ -149,7 +155,8 @@ static int place_vsock(const struct vm *vm, struct error *err)
 
 /* --- the link --------------------------------------------------------------------------------- */
 
-/* Listens for the link. Firecracker, which is in the cell, connects to it. */
+/* Makes the socket of the link, to which Firecracker connects from its cell. Returns the listening
+ * descriptor, which the caller closes, or -1 with an error. */
 static int listen_for_link(int workspace_fd, struct error *err)
 {
 	uid_t id = cell_id();
@@ -183,7 +190,7 @@ static int place_agent(const struct vm *vm, struct error *err)
 	return 0;
 }
 
-/* Does the duty in the broker. */
+/* Does in the broker what ask_for_socket() has asked for. */
 static int serve_socket(void *data, const struct broker_message *in, struct broker_message *out,
 			struct error *err)
 {
@@ -198,7 +205,8 @@ static int serve_socket(void *data, const struct broker_message *in, struct brok
 		return place_vsock(vm, err);
 	if (in->bytes[0] == ASK_FOR_AGENT)
 		return place_agent(vm, err);
-	/* The process that asks must not choose which connection a quarantine spares. */
+	/* Only one connection is given out: the process that asks must not choose which connection
+	 * a quarantine spares. */
 	if (fc_of(vm)->connected)
 		return error_set(err, ERR_CONFLICT, "the API already has a connection");
 	int fd = connect_to_api(vm, err);

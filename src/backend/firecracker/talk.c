@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The conversation with Firecracker. Firecracker opens its API some time after its start, so we
- * look for the API until it is there. Then the requests go out one after the other, and the guest
- * runs when the last one was answered. The first request that is refused or has no answer ends the
- * machine, with the request's name and the reason.
+ * Makes the calls to Firecracker's API. Firecracker opens the API some time after its start, so the
+ * API is looked for until it exists. Then the requests are sent one after the other, and the guest
+ * runs when the last request was answered. If a request is refused or gets no answer, the machine
+ * ends, and the error has the request's name and the reason.
  */
 #include <stdio.h>
 #include <string.h>
@@ -24,7 +24,7 @@ void fc_fail(struct firecracker *fc, const struct error *why)
 	cell_kill(&fc->vm.cell);
 }
 
-/* Fails, unless the connection is closed: on_api_closed() handles that. */
+/* Ends the VM, unless the connection is closed: on_api_closed() handles a closed connection. */
 static void fail_unless_closed(struct firecracker *fc, const struct error *why)
 {
 	if (!api_is_closed(fc->api))
@@ -44,7 +44,7 @@ static void on_made(void *data, const json_t *body, const struct error *why)
 		fail_unless_closed(fc, why);
 		return;
 	}
-	/* Bound when it was told of it. */
+	/* Firecracker binds the vsock's socket before it answers this request. */
 	if (strcmp(path, "/vsock") == 0 && fc_run_place_vsock(fc, &err) < 0) {
 		error_prefix(&err, "Firecracker's vsock");
 		fc_fail(fc, &err);
@@ -62,9 +62,10 @@ static void make_next_request(struct firecracker *fc)
 	if (!request) {
 		json_decref(steal_ptr(&fc->requests));
 		vm_has_read(&fc->vm);
-		/* The thread that answers writes the guest's flushes out too, and waits for a pause
-		 * up to 30 s itself: v1.15.1, src/firecracker/src/api_server_adapter.rs,
-		 * run_microvm(); src/vmm/src/devices/virtio/block/virtio/io/sync_io.rs, flush();
+		/* From now on calls get a longer deadline. The thread of Firecracker that answers
+		 * calls also writes the guest's flushes out, and waits up to 30 s for a pause:
+		 * v1.15.1, src/firecracker/src/api_server_adapter.rs, run_microvm();
+		 * src/vmm/src/devices/virtio/block/virtio/io/sync_io.rs, flush();
 		 * src/vmm/src/lib.rs, RECV_TIMEOUT_SEC. */
 		api_set_deadline(fc->api, LIMIT_API_RUNNING_MS);
 		return;
@@ -85,8 +86,9 @@ static void on_close_time(struct loop *loop, void *data)
 	fc_fail(fc, &fc->closed_why);
 }
 
-/* Handles the end of the API. It is normal if Firecracker ends too, and then the way it ended says
- * more. Otherwise Firecracker misbehaves. */
+/* Handles the end of the connection to the API. If Firecracker has closed it silently, Firecracker
+ * gets time to end too, since its exit code says more than this error. Otherwise Firecracker
+ * misbehaves, and the VM is ended. */
 static void on_api_closed(void *data, const struct error *why, bool silent)
 {
 	struct firecracker *fc = data;
@@ -164,11 +166,11 @@ static void on_told(void *data, const json_t *body, const struct error *why)
 }
 
 /*
- * Presses the power button by the keyboard, only on x86-64. A kernel with SERIO_I8042,
- * KEYBOARD_ATKBD and VT passes it to init, which ends the machine. Debian's kernel is such a
- * kernel; our tuned kernel is not. On a machine with that controller the drivers would cost each
- * boot some tens of milliseconds, only for a guest that must stop before its agent has spoken. Such
- * a guest is killed when its time is over.
+ * Presses Ctrl-Alt-Del on the machine's keyboard in place of a power button. Only x86-64 has this.
+ * A kernel with SERIO_I8042, KEYBOARD_ATKBD and VT passes the keys to init, which ends the machine.
+ * Debian's kernel is such a kernel, and the project's tuned kernel is not. The drivers would cost
+ * each boot some tens of milliseconds, and only a guest that must stop before its agent has spoken
+ * would need them. Such a guest is killed when its time is over.
  * https://github.com/firecracker-microvm/firecracker/blob/main/docs/api_requests/actions.md
  */
 int fc_power_button(struct vm *vm, struct error *err)
@@ -183,8 +185,8 @@ int fc_power_button(struct vm *vm, struct error *err)
 			json_pack("{s:s}", "action_type", "SendCtrlAltDel"), on_told, err);
 }
 
-/* Ends a VM that could not be resumed: it stands still and counts as running, and nothing else
- * would end it. A running VM accepts a resume too: v1.15.1, src/vmm/src/vstate/vcpu.rs,
+/* Ends a VM that could not be resumed. Such a VM stands still and counts as running, and nothing
+ * else would end it. To resume a running VM is no error: v1.15.1, src/vmm/src/vstate/vcpu.rs,
  * VcpuEvent::Resume. */
 static void on_resumed(void *data, const json_t *body, const struct error *why)
 {
