@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How a cell is made. We start bwrap with an info pipe and a hold pipe. bwrap clones the process
- * that becomes the program, and writes its pid (in our numbering) to the info pipe. The process
- * makes its root and then waits on the hold pipe. Meanwhile we open its pidfd, so that it never
- * runs without one, and then let it go.
+ * Makes a cell. bwrap is started with an info pipe and a hold pipe. bwrap clones the process that
+ * becomes the program, and writes the pid of that process, in the pid namespace of this process, to
+ * the info pipe. The cloned process makes the cell's root and then waits on the hold pipe.
+ * Meanwhile this process opens the pidfd, and then lets the program run. So the program never runs
+ * without a pidfd.
  *
- * If we die, bwrap dies with us (parent-death signal), and the program dies with bwrap. The order
- * of steps in proc_spawn() matters: the signal is set after the change of user, which would clear
- * it.
+ * If this process ends, bwrap ends too, by its parent-death signal, and the program ends with
+ * bwrap. proc_spawn() must set this signal after the change of user, since the change clears it.
  */
 #include "backend/parts/cell.h"
 
@@ -35,7 +35,7 @@
 #include "base/platform/linux/proc_stage.h"
 #include "base/platform/process.h"
 
-#define FDS_MAX 48 /* of one cell, data included */
+#define FDS_MAX 48 /* the most descriptors of one cell, data included */
 #define READABLE_MAX 40
 
 const char *const cell_environment[] = {"PATH=/usr/bin:/bin", "HOME=/", NULL};
@@ -90,7 +90,8 @@ uid_t cell_id(void)
 	return cell_id_is_usable(CELL_NOBODY) ? CELL_NOBODY : 0;
 }
 
-/* Finds the group that gives access to the device. A cell of root keeps only this group. */
+/* Finds the group that gives access to the device. Returns 1 if there is such a group, else 0. A
+ * cell that root makes keeps only this group. */
 static size_t device_group(const char *device, gid_t *group)
 {
 	struct stat st;
@@ -128,7 +129,7 @@ static int spawn_cell(const struct cell_spec *spec, const char *const *argv,
 		if (proc_stage_add(&stage, spec->files[i].fd, spec->files[i].read_only, cell_id(),
 				   err) < 0)
 			return error_prefix(err, "%s", spec->files[i].path);
-	/* The host's own node may be root's alone. */
+	/* The mode of the host's own node may allow only root to open it. */
 	if (spec->tun && cell_id() && proc_stage_add_device(&stage, CELL_TUN, cell_id(), err) < 0)
 		return -1;
 	proc.stage = stage.count ? &stage : NULL;
@@ -136,12 +137,12 @@ static int spawn_cell(const struct cell_spec *spec, const char *const *argv,
 }
 
 /*
- * Paths that the cell's user cannot reach by name, since a directory on the way lets only its owner
- * pass (a program below root's home). bwrap looks for its sources as that user. So these files go
- * into the cell by descriptor.
+ * A spec in which the unreachable paths have become files by descriptor. The cell's user cannot
+ * reach a path if a directory on the way lets only its owner pass (a program below root's home).
+ * bwrap opens paths as that user, so these files must go into the cell by descriptor.
  */
 struct unreachable {
-	struct cell_spec spec; /* names what is left to bwrap */
+	struct cell_spec spec; /* the spec, with only the paths that bwrap can reach */
 	struct cell_file files[PROC_STAGE_MAX];
 	const char *readable[READABLE_MAX + 1];
 };
@@ -170,7 +171,8 @@ bool cell_is_reachable(const char *path)
 	return true;
 }
 
-/* Returns 1 if path has become a file of the cell, 0 if it is left to bwrap. */
+/* Adds path to the files of the cell if the cell's user cannot reach it. Returns 1 if path was
+ * added, 0 if path is left to bwrap, or -1 with an error. */
 static int take_unreachable(struct unreachable *u, const char *path, struct error *err)
 {
 	int fd;
@@ -232,8 +234,8 @@ static int start_bwrap(const struct cell_spec *spec, struct cell *cell, struct e
 		return -1;
 	if (spec->nfds + spec->ndata + 3 > ARRAY_SIZE(fds))
 		return error_set(err, ERR_INTERNAL, "the cell has too many descriptors");
-	/* Our ends are kept in cell; the others are for the child. The hold "pipe" is a socket, whose
-	 * other end may be gone without a SIGPIPE. */
+	/* This process keeps its ends in *cell, and the child gets the others. The hold "pipe" is a
+	 * socket, so that a closed other end causes no SIGPIPE. */
 	if (fd_pipe(ends, err) < 0)
 		return -1;
 	cell->info_fd = ends[0];
@@ -262,7 +264,8 @@ static int spawn_bwrap(const struct cell_spec *spec, struct cell *cell, struct e
 	struct unreachable u;
 	int status;
 
-	/* Else bwrap is who we are. */
+	/* Without an id of its own, the cell has this process's user, which can reach every
+	 * path. */
 	if (!cell_id())
 		return start_bwrap(spec, cell, err);
 	if (find_unreachable(spec, &u, err) < 0)
@@ -280,7 +283,7 @@ int cell_spawn(const struct cell_spec *spec, struct cell *out, struct error *err
 	if (spec->bwrap) {
 		status = spawn_bwrap(spec, &cell, err);
 	} else {
-		/* The program itself is our child, and runs at once. */
+		/* The program is a child of this process, and runs at once. */
 		status = spawn_cell(spec, spec->argv, spec->fds, spec->nfds, &cell, err);
 		if (status == 0) {
 			cell.pid = cell.monitor.pid;
@@ -297,7 +300,8 @@ int cell_spawn(const struct cell_spec *spec, struct cell *out, struct error *err
 	return 0;
 }
 
-/* Reads bwrap's record {"child-pid": N, ...}, or the end of the pipe if bwrap failed before. */
+/* Reads the pid from bwrap's record {"child-pid": N, ...}. If bwrap has failed before, the pipe
+ * ends, and this is an error. */
 static int read_info(int fd, pid_t *pid, struct error *err)
 {
 	autobuf struct buf text = BUF_INIT(4096);
@@ -331,8 +335,8 @@ int cell_await(struct cell *cell, struct error *err)
 		return 0;
 	if (read_info(cell->info_fd, &pid, err) < 0)
 		return -1;
-	/* The process waits for us, so its pid is its own: unless it failed and was reaped, and then
-	 * the pid's new owner has another parent. */
+	/* The process waits on the hold pipe, so the pid is still its own. If the process has
+	 * failed and was reaped, another process may have the pid, and has another parent. */
 	autoclose int pidfd = pidfd_open(pid, 0);
 	if (pidfd < 0 || process_parent(pid) != cell->monitor.pid)
 		return error_set(err, ERR_IO, "bwrap could not make a cell");
@@ -349,7 +353,7 @@ int cell_release(struct cell *cell, struct error *err)
 	if (cell_await(cell, err) < 0)
 		return -1;
 	autoclose int hold = steal_fd(&cell->hold_fd);
-	/* A cell that broke since then is heard of as a process that ended. */
+	/* If the cell has failed since then, its processes end, and the watches notice this. */
 	(void)!send(hold, "", 1, MSG_NOSIGNAL);
 	return 0;
 }

@@ -8,7 +8,7 @@
 
 #include "base/cleanup.h"
 
-#define FDS_MAX 32 /* of one companion, stderr included */
+#define FDS_MAX 32 /* the most descriptors of one companion, stderr included */
 
 struct companion *companion_add(struct companions *all, const char *name, bool fatal,
 				struct error *err)
@@ -55,7 +55,7 @@ int companion_start(struct companion *c, const struct proc_spec *spec, struct er
 
 void companion_adopt(struct companion *c, const struct proc *proc)
 {
-	/* From here on the end of the pipe means the end of the process. */
+	/* This process closes its copy. From now on the pipe ends when the companion has ended. */
 	close(steal_fd(&c->stderr_fd));
 	c->proc = *proc;
 	c->pid = proc->pid;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The common part of a VM: its beginning, its release once no process of it runs, and the end of
- * what the VMM needed only at its beginning. */
+/* The common part of a VM. Opens a VM, and frees it when none of its processes runs any more. Takes
+ * away what the VMM needs only at its start. */
 #include "backend/parts/vm.h"
 
 #include <errno.h>
@@ -16,7 +16,8 @@
 #include "base/cleanup.h"
 #include "base/platform/file.h"
 
-/* The command that waits for the machine has copies too. */
+/* Lets others write to kernel and initrd again. To close the descriptors is not enough, since the
+ * command that waits for the machine has copies of them. */
 void vm_has_read(struct vm *vm)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(vm->read_fds); i++) {
@@ -56,12 +57,13 @@ int vm_open(struct vm *vm, const struct vmm_kind *kind, struct loop *loop,
 		.busy_fd = -1,
 		.vmm_stderr.fd = -1,
 	};
-	/* Inherited: no core of any process of a VM shall hold its memory. */
+	/* All processes of the VM inherit this limit, so that no core dump contains the guest's
+	 * memory. */
 	setrlimit(RLIMIT_CORE, &none);
 	if (!vm->label)
 		return error_errno(err, ENOMEM, "VM");
-	/* Keeps writers away by a copy of the descriptors, whose owner closes them when the processes
-	 * run. */
+	/* A copy of each held descriptor keeps writers away. The caller closes its own descriptors
+	 * when the processes run. */
 	for (size_t i = 0; i < ARRAY_SIZE(fds); i++) {
 		if (fds[i] < 0 || !file_is_held(fds[i]))
 			continue;
@@ -89,7 +91,7 @@ void vm_close(struct vm *vm)
 	free(vm->label);
 }
 
-/* Notes the inode of the socket, which /proc shows for a descriptor. */
+/* Notes the socket by its inode, which /proc shows for each descriptor of a process. */
 int vm_keep(struct vm *vm, int vmm_end, struct error *err)
 {
 	struct stat st;
@@ -102,9 +104,9 @@ int vm_keep(struct vm *vm, int vmm_end, struct error *err)
 	return 0;
 }
 
-/* The kernel chooses a name that no other socket has here (unix(7), "autobind"). The VMM's end sees
- * it as the name of its peer. Other processes could have the same name only in a network namespace
- * of their own. */
+/* Gives the socket a name that the kernel chooses (unix(7), "autobind"). No other socket in this
+ * network namespace has this name. The VMM's end sees it as the name of its peer. Another process
+ * can have the same name only in another network namespace. */
 int vm_keep_accepted(struct vm *vm, int our_end, struct error *err)
 {
 	const struct sockaddr any = {.sa_family = AF_UNIX};
@@ -124,8 +126,8 @@ int vm_release(struct vm *vm, struct error *err)
 
 	if (cell_release(&vm->cell, err) == 0)
 		return vm_watch(vm, err);
-	/* bwrap says on stderr why it could not; perhaps this host has changed its mind about
-	 * namespaces. */
+	/* bwrap's stderr says why the cell failed. This host may not allow namespaces any more, so
+	 * its remembered ability to make a cell is forgotten. */
 	confinement_forget();
 	stderr_log_drain(&vm->vmm_stderr);
 	bwrap = confinement_bwrap(&why);
@@ -144,7 +146,7 @@ static int serve_proc(void *data, const struct broker_message *in, struct broker
 	(void)in, (void)out;
 	if (vm->proc_removed)
 		return error_set(err, ERR_DENIED, "the /proc of the VMM was already removed");
-	vm->proc_removed = true; /* tried once: it is asked for before the guest runs */
+	vm->proc_removed = true; /* one try only: the request comes before the guest runs */
 	return cell_proc_remove(&(struct proc){vm->cell.pid, vm->cell.pidfd}, err);
 }
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Handles the ends of a VM's processes. The monitor and the companions are our children, and the
- * loop reaps them. The program is bwrap's child; its pidfd tells its end. When all have ended,
- * `ended` is called, only from this file.
+ * Handles the ends of a VM's processes. The monitor and the companions are children of this
+ * process, and the loop reaps them. The program is bwrap's child, and its pidfd tells when the
+ * program has ended. When all processes have ended, `ended` is called. Only this file calls
+ * `ended`.
  */
 #include <fcntl.h>
 #include <poll.h>
@@ -32,7 +33,7 @@ void vm_tell_end(struct vm *vm, enum vm_end end, const char *detail)
 		return;
 	vm->end_told = true;
 	vm->end = end;
-	/* A panic told before is more than what follows from it. */
+	/* An earlier detail, like a panic, says more than an end that follows from it. */
 	if (!*vm->detail)
 		snprintf(vm->detail, sizeof(vm->detail), "%.255s", detail);
 }
@@ -56,7 +57,8 @@ static void guess_end(struct vm *vm)
 		snprintf(how, sizeof(how), "ended by itself with code %d", vm->exit_code);
 	snprintf(vm->detail, sizeof(vm->detail), "%.16s %s%s%.160s", vm->kind->name, how,
 		 *said ? ": " : "", said);
-	/* A cell that broke before the VMM spoke: find out anew whether there can be one. */
+	/* The cell may have failed, since the VMM was never ready. So the next start tries again
+	 * whether a cell can be made. */
 	if (!vm->spoke && vm->cell.confined)
 		confinement_forget();
 }
@@ -72,14 +74,14 @@ static void report_when_over(struct vm *vm)
 		return;
 	loop_remove(steal_ptr(&vm->grace_timer));
 	loop_remove(steal_ptr(&vm->sever_timer));
-	/* The last words of the VMM and its companions are still in the sockets, which bound their
-	 * length. */
+	/* The last output of the VMM and its companions is still in sockets and pipes, which bound
+	 * its length. */
 	vm->kind->drain(vm);
 	stderr_log_drain(&vm->vmm_stderr);
 	companions_drain(&vm->companions);
 	if (!vm->end_told)
 		guess_end(vm);
-	/* The owner may free the VM in there: nothing after it. */
+	/* The owner may free the VM in this callback, so nothing may use the VM afterwards. */
 	vm->events.ended(vm->events.data, vm->end, vm->detail);
 }
 
@@ -117,7 +119,8 @@ static void on_vm_grace_over(struct loop *loop, void *data)
 	if (!vm_is_alive(vm)) {
 		companions_end(&vm->companions);
 	} else if (vm->end_told && !vm->overdue) {
-		/* It is ending; writing the disk's data out takes its time on a busy host. */
+		/* The VMM is ending. On a busy host it may need long to write out the disks'
+		 * data. */
 		vm->overdue = true;
 		arm_grace(vm, LIMIT_KILL_MS);
 	} else if (vm->end_told || vm->killing) {
@@ -138,9 +141,9 @@ void vm_grace(struct vm *vm)
 		arm_grace(vm, LIMIT_VMM_END_MS);
 }
 
-/* Lets the companions end. Each sees the end of its connection and hands over what it still holds.
- * Companions of a VMM that has its own vsock hold nothing, and a companion with a tap sees no
- * end. */
+/* Lets the companions end. Each companion sees the end of its connection, and first passes on the
+ * data that it still holds. If the VMM binds its own sockets, the companions are killed: they hold
+ * no data, and a companion with a tap sees no end. */
 static void end_companions(struct vm *vm)
 {
 	if (vm->killing || vm->kind->binds_sockets)
@@ -159,7 +162,7 @@ static void on_monitor(struct loop *loop, int code, void *data)
 	vm->monitor_watch = NULL;
 	vm->monitor_gone = true;
 	vm->exit_code = code;
-	cell_kill(&vm->cell); /* had the monitor been killed alone */
+	cell_kill(&vm->cell); /* the program still runs if only the monitor was killed */
 	end_companions(vm);
 	report_when_over(vm);
 }
@@ -175,9 +178,10 @@ static void on_program(struct loop *loop, int fd, uint32_t events, void *data)
 	report_when_over(vm);
 }
 
-/* Handles the end of a companion. Code 0 is its answer to the end of the VMM's connection; we may
- * hear of the VMM's end a moment later. If a companion fails in its first moments, or lacks
- * something on the host, the VMM may have died of that. */
+/* Handles the end of a companion. A companion ends with code 0 if the VMM's connection has ended,
+ * and the VMM's own end may be noticed only a moment later. If a companion has failed before the
+ * VMM was ready, or lacks something on the host, the VMM may have ended because of this. So the
+ * owner is told then even if the VMM has ended. */
 void vm_on_companion(void *data, struct companion *companion)
 {
 	struct vm *vm = data;
@@ -193,8 +197,9 @@ void vm_on_companion(void *data, struct companion *companion)
 }
 
 /*
- * Makes the kernel kill the VMM before us if memory runs out, since we can tell why. Not done
- * earlier: before its exec() an ordinary user may not change the process. A failure is ignored.
+ * Makes the kernel kill the VMM before this process if memory runs out, since this process can tell
+ * why the machine has ended. This is not done earlier, because an ordinary user may not change the
+ * VMM's process before its exec(). A failure is ignored.
  */
 static void raise_oom_score(const struct cell *cell)
 {
@@ -247,7 +252,8 @@ void vm_kill(struct vm *vm)
 json_t *vm_describe(const struct vm *vm)
 {
 	json_t *companions = json_array();
-	/* The weakest that is to be said of the machine, in a cell or not. */
+	/* A machine whose filter refuses nothing has the weakest confinement, with or without a
+	 * cell. */
 	const char *confinement =
 		vm->unfiltered ? CONFINEMENT_UNFILTERED
 			       : confinement_names[vm->cell.confined ? CONFINEMENT_CELL

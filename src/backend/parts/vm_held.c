@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Lists the VMM's own descriptors from outside, in /proc, until there are no sockets among them
- * except the expected ones: those by which we tell the VMM what to do (its monitor, or the
- * connection to its API) and those of its consoles. Every other socket that is found is shut down
- * from here.
+ * Lists the VMM's own descriptors from outside, in /proc, until only the kept sockets are among
+ * them. The kept sockets are the VMM's monitor, or the connection to its API, and its consoles.
+ * Every other socket that is found is shut down from here.
  *
- * A list proves something only about a process that stands still. A VMM that runs may take a
- * connection at a number that was looked at already, or move one there. So the VMM is stopped for
- * each look. It can have nothing beside the list: its system calls let no thread have descriptors
- * of its own, and allow no io_uring (vmm_calls.c). What waits in a socket is drained.
+ * A list proves something only about a stopped process. A running VMM may accept a connection at a
+ * number that was examined already, or move a connection there. So the VMM is stopped for each
+ * examination. The VMM cannot hold a descriptor that the list does not show: its system calls let
+ * no thread have descriptors of its own, and allow no io_uring (vmm_calls.c). Messages that wait in
+ * a socket are read and dropped.
  */
 #include "backend/parts/vm_held.h"
 
@@ -37,7 +37,7 @@
 #include "base/platform/linux/process_directory.h"
 #include "base/platform/linux/process_stop.h"
 
-#define QUEUE_MAX 8192 /* more than wait at any listener, or in any socket */
+#define QUEUE_MAX 8192 /* no listener has so many waiting clients, and no socket so many messages */
 /* https://www.kernel.org/doc/html/latest/admin-guide/devices.html */
 #define TUN_MAJOR 10
 #define TUN_MINOR 200
@@ -53,7 +53,7 @@ int vm_freeze(const struct vm *vm, struct descendants *below, struct error *err)
 	*below = (struct descendants){0};
 	if (process_stop(&vmm, vm->kind->name, err) < 0)
 		return -1;
-	/* A VMM that works has started no process. */
+	/* A VMM that was not taken over has started no process. */
 	status = descendants_add(below, &vmm, err);
 	for (size_t i = 0; i < below->count && status == 0; i++) {
 		struct error why = {0};
@@ -63,7 +63,8 @@ int vm_freeze(const struct vm *vm, struct descendants *below, struct error *err)
 		    why.code != ERR_NOT_FOUND)
 			status = error_copy(err, &why);
 	}
-	/* One of them may have started another before it was stopped. */
+	/* A process may have started another one before it was stopped, so they are counted
+	 * again. */
 	if (status == 0)
 		status = descendants_add(&again, &vmm, err);
 	if (status == 0 && again.count > below->count)
@@ -75,8 +76,8 @@ int vm_freeze(const struct vm *vm, struct descendants *below, struct error *err)
 }
 
 /* Counts how often the stopped VMM and the processes that it has started have run until now. A VMM
- * that was taken over can wake itself by a timer. So a look proves something only if the counts
- * before and after it are equal. ERR_TIMEOUT: a process runs. */
+ * that was taken over can wake itself by a timer. So an examination proves something only if the
+ * counts before and after it are equal. ERR_TIMEOUT: a process runs. */
 static int count_switches(const struct vm *vm, const struct descendants *below, uint64_t *out,
 			  struct error *err)
 {
@@ -106,10 +107,11 @@ void vm_thaw(const struct vm *vm, struct descendants *below)
 struct holder {
 	const struct vm *vm;
 	pid_t pid;
-	int pidfd, fds; /* fds: its directory in /proc */
+	int pidfd, fds; /* fds: the directory of its descriptors in /proc */
 };
 
-/* Copies a descriptor of the process. Returns -1 if we may not. */
+/* Copies a descriptor of the process. Returns the copy, which the caller closes, or -1 if this
+ * process has no right to it. */
 static int copy_of_fd(const struct holder *h, const char *name)
 {
 	return (int)syscall(SYS_pidfd_getfd, h->pidfd, (int)strtol(name, NULL, 10), 0);
@@ -123,9 +125,10 @@ static int socket_option(int fd, int option)
 	return getsockopt(fd, SOL_SOCKET, option, &value, &len) == 0 ? value : -1;
 }
 
-/* Reads and drops what waits in a socket. It may carry descriptors (SCM_RIGHTS), which are in no
- * process's list, and which can be taken out of a socket that is shut. The kernel closes the
- * descriptors of a message that is read without room for them. */
+/* Reads and drops the messages that wait in a socket. Returns whether the socket is empty. A
+ * message may carry descriptors (SCM_RIGHTS). No process's list shows these descriptors, and a
+ * process can take them out of a socket that is shut. The kernel closes the descriptors of a
+ * message that is read without room for them. */
 static bool drain(int fd)
 {
 	bool stream = socket_option(fd, SO_TYPE) == SOCK_STREAM;
@@ -137,14 +140,15 @@ static bool drain(int fd)
 		if ((n < 0 && errno != EINTR) || (n == 0 && stream))
 			return true;
 	}
-	return !stream; /* there an empty message and the end look alike */
+	return !stream; /* without a stream, an empty message looks like the end */
 }
 
 /*
- * Hangs up on all clients that wait at a listener of the VMM. Shutting the listener would make the
- * VMM loop without end: its loop is told of it again and again, and accept() fails. The listener
- * leads nowhere without that. Its name has gone, so no new client finds it. Clients that found it
- * before and were not accepted yet are handled here.
+ * Hangs up on all clients that wait at a listener of the VMM. Returns whether no client waits any
+ * more. The listener is not shut down, since the VMM would loop without end: its loop would report
+ * the listener again and again, and accept() would fail. The listener leads nowhere as it is. Its
+ * name was removed, so no new client finds it, and the clients that found it before lose their
+ * connections here.
  */
 static bool cut_listener(int fd)
 {
@@ -168,7 +172,7 @@ static bool is_kept(const struct vm *vm, unsigned long long inode)
 	return false;
 }
 
-/* Returns whether this is the connection that the VMM accepted from us, and may keep. */
+/* Returns whether fd is the connection that the VMM has accepted from microagent, and may keep. */
 static bool is_kept_accepted(const struct vm *vm, int fd)
 {
 	struct sockaddr_un peer;
@@ -179,11 +183,12 @@ static bool is_kept_accepted(const struct vm *vm, int fd)
 }
 
 /*
- * Shuts down a socket of a VMM that is being severed, for both directions, from our side. Its other
- * end may be in a companion that is dead and takes long to close its files. If we do not get a copy
- * of the descriptor, the VMM must be told by the other end. Returns false if the socket may still
- * lead somewhere. A socket that is shut and empty is dead, whichever process holds it; a VMM that
- * closes it then is waited for.
+ * Shuts down both directions of a socket of a VMM that is being severed, by a copy of its
+ * descriptor. The other end may be in a dead companion that takes long to close its files. If this
+ * process gets no copy, only the other end can tell the VMM that the connection has ended. Returns
+ * false if the socket may still lead somewhere. A socket that is shut and empty is dead, whichever
+ * process holds it. If the VMM closes such a socket by itself, this is waited for, and false is
+ * returned until then.
  */
 static bool cut_socket(const struct holder *h, const char *name, unsigned long long inode)
 {
@@ -191,7 +196,7 @@ static bool cut_socket(const struct holder *h, const char *name, unsigned long l
 	bool own = h->vm->kind->binds_sockets;
 	struct stat st;
 
-	/* The number may be another descriptor's by now. */
+	/* Another descriptor may have this number by now. */
 	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISSOCK(st.st_mode) || st.st_ino != inode)
 		return false;
 	if (own && socket_option(fd, SO_ACCEPTCONN) == 1 && socket_option(fd, SO_DOMAIN) == AF_UNIX)
@@ -201,8 +206,8 @@ static bool cut_socket(const struct holder *h, const char *name, unsigned long l
 	return shutdown(fd, SHUT_RDWR) == 0 && drain(fd) && own;
 }
 
-/* Cuts off what a descriptor leads to. Returns false if it may still lead out of the machine. Cuts
- * nothing of a VMM that is not being severed. */
+/* Cuts the channel to which a descriptor leads. Returns false if the descriptor may still lead out
+ * of the machine. Cuts nothing if the VMM is not being severed. */
 static bool cut_descriptor(const struct holder *h, const char *name, struct error *err)
 {
 	static const char prefix[] = "socket:[";
@@ -211,7 +216,7 @@ static bool cut_descriptor(const struct holder *h, const char *name, struct erro
 	unsigned long long inode = 0;
 
 	if (n < 0) {
-		if (errno != ENOENT) /* closed since it was listed */
+		if (errno != ENOENT) /* it was closed since it was listed */
 			error_errno(err, errno, "descriptor %s of %s", name, h->vm->kind->name);
 		return true;
 	}
@@ -222,10 +227,10 @@ static bool cut_descriptor(const struct holder *h, const char *name, struct erro
 		return is_kept(h->vm, inode) || cut_socket(h, name, inode);
 
 	/*
-	 * The network of a guest with a tap is no socket; the node has whatever name the VMM gave it.
-	 * QEMU before 10 closes its tap where the netdev is deleted; later ones keep it for as long as
-	 * the card is there, which no guest can be made to give up. A tap with its interface down leads
-	 * nowhere, and the VMM has no right to change that.
+	 * A tap is no socket. Its device number is compared, since its node may have any name. QEMU
+	 * before 10 closes its tap when the netdev is deleted. Later versions keep the tap as long
+	 * as the card is there, and no guest can be made to give up the card. A tap with its
+	 * interface down leads nowhere, and the VMM has no right to change that.
 	 */
 	struct stat st;
 
@@ -236,8 +241,8 @@ static bool cut_descriptor(const struct holder *h, const char *name, struct erro
 	return tap >= 0 && tap_take_down(tap, h->vm->net.control_fd);
 }
 
-/* Counts what a process holds beside the kept sockets, and cuts it. Returns -1 if its descriptors
- * cannot be listed. */
+/* Cuts the channels of a process, except the kept sockets. Returns how many descriptors may still
+ * lead out of the machine, or -1 with an error if the descriptors cannot be listed. */
 static int count_held(struct holder *h, struct error *err)
 {
 	struct error why = {0};
@@ -262,8 +267,8 @@ static int count_held(struct holder *h, struct error *err)
 	return why.code ? error_copy(err, &why) : count;
 }
 
-/* Counts what the stopped VMM and the processes that it has started hold. ERR_TIMEOUT: one of them
- * has run meanwhile. */
+/* Calls count_held() for the stopped VMM and for each process that it has started. Returns the sum,
+ * or -1 with an error. ERR_TIMEOUT: one of these processes has run meanwhile. */
 static int count_held_of_all(const struct vm *vm, const struct descendants *below,
 			     struct error *err)
 {
@@ -280,7 +285,7 @@ static int count_held_of_all(const struct vm *vm, const struct descendants *belo
 		struct holder h = {.vm = vm, .pid = below->pids[i], .pidfd = below->fds[i]};
 		int one = count_held(&h, err);
 
-		/* A process that ends while it is looked at holds nothing. */
+		/* A process that ends while it is examined holds nothing. */
 		if (one < 0 && !process_has_ended(h.pidfd))
 			return -1;
 		count += one < 0 ? 0 : one;

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Quarantine: every channel of the VM is cut, and nobody's word is taken for it. The companions are
- * killed and reaped, and what they had started (a program in its cell) by pidfd, until it has ended
- * or has no memory to run in any more; then what the VMM itself holds is looked at from outside
- * (vm_held.c). The VMM closes its ends of dead connections by itself and tells nobody, so it is
- * looked at every few milliseconds. What cannot be seen proves nothing and fails the quarantine.
+ * Quarantine: cuts every channel of the VM, and proves from outside that it is cut. The companions
+ * are killed and reaped. The processes that the companions had started (a program in its cell) are
+ * killed by pidfd, and are waited for until each has ended or has no memory to run in any more.
+ * Then the descriptors of the VMM itself are examined from outside (vm_held.c). The VMM closes its
+ * ends of dead connections by itself and does not report this, so the VMM is examined every few
+ * milliseconds. If something cannot be examined, nothing is proven, and the quarantine fails.
  *
- * It cannot open a new socket that leads anywhere: its network namespace is empty, and no path of
- * the host is in its cell; the one directory in which a VMM can make names is removed first.
+ * The VMM cannot open a new socket that leads anywhere: its network namespace is empty, and no path
+ * of the host is in its cell. The only directory in which a VMM can make names is removed first.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -27,9 +28,9 @@
 
 /* --- what only who has the rights can do ------------------------------------------------------ */
 
-/* Removes the run directory of a VMM that stands still. More than LIMIT_SEVER_NAMES names, or a
- * directory in it, are an error: the VMM may have made so many that everything else would stand
- * still for long. */
+/* Removes the run directory of a stopped VMM. It is an error if the run directory has a directory,
+ * or more than LIMIT_SEVER_NAMES names: the VMM may have made so many names that to remove them
+ * would stop everything else for long. */
 static int take_run_dir(const struct vm *vm, struct error *err)
 {
 	autoclose int run = openat(vm->workspace_fd, VM_RUN_DIR,
@@ -71,8 +72,8 @@ static int remove_names(const struct vm *vm, struct error *err)
 	return status;
 }
 
-/* Adds all processes below the supervisor, which is our parent. Its number belongs to it as long as
- * we live. */
+/* Adds all processes below the supervisor, which is the parent of this process. No other process
+ * gets the supervisor's pid as long as this process lives. */
 static int add_all_below(struct descendants *all, pid_t supervisor, struct error *err)
 {
 	struct proc held;
@@ -85,9 +86,9 @@ static int add_all_below(struct descendants *all, pid_t supervisor, struct error
 	return status;
 }
 
-/* Kills the processes that the companions have started. Once a companion is dead, its children
- * cannot be found any more. The broker believes nobody about which processes these are: it takes
- * all processes of the supervisor except the cell. */
+/* Kills the processes that the companions have started. This is done before the companions are
+ * killed, since the children of a dead companion cannot be found. The broker does not trust a list
+ * of these processes: it kills all processes below the supervisor except the cell and itself. */
 static int cut(struct vm *vm, struct error *err)
 {
 	const pid_t supervisor = broker_asker();
@@ -111,8 +112,8 @@ static int cut(struct vm *vm, struct error *err)
 	return 0;
 }
 
-/* Returns 0 if nothing is left, 1 if something is left (err says what); -1 with an error if it
- * cannot be known. */
+/* Returns 0 if nothing of the machine can reach out any more, 1 if something can (err says what),
+ * or -1 with an error if this cannot be known. */
 static int count_left(const struct vm *vm, struct error *err)
 {
 	if (!descendants_gone(&vm->severed)) {
@@ -122,8 +123,8 @@ static int count_left(const struct vm *vm, struct error *err)
 	return vm_held(vm, err);
 }
 
-/* Kills the processes that the supervisor has started since the machine was cut off. Returns
- * whether it found one alive; -1 if that cannot be known. */
+/* Kills the processes that the supervisor has started since the machine was cut off. Returns 1 if
+ * there was such a process, 0 if there was none, or -1 with an error if this cannot be known. */
 static int kill_started_since(const struct vm *vm, struct error *err)
 {
 	struct descendants now = {.spared = {vm->monitor_pid, getpid()}};
@@ -152,7 +153,8 @@ static int count_left_of_both(const struct vm *vm, struct error *err)
 
 enum { ASK_TO_CUT, ASK_WHAT_IS_LEFT };
 
-/* Does the duty in the broker. It is no error of the duty if something is still left. */
+/* Does one step of a quarantine in the broker. If something is still left, this is no error, and
+ * the answer says what it is. */
 static int serve_sever(void *data, const struct broker_message *in, struct broker_message *out,
 		       struct error *err)
 {
@@ -177,15 +179,16 @@ const struct broker_duty vm_sever_duty = {serve_sever};
 
 /* --- the end of all --------------------------------------------------------------------------- */
 
-/* Kills all processes below the supervisor, and returns whether it found none alive. The caller
- * calls again until then, since a process may start another one before it is killed. */
+/* Kills all processes below the supervisor. Returns true if there was none. The caller repeats this
+ * until it is true, since a process may start another one before it is killed. */
 static bool kill_all_below(const struct vm *vm, pid_t supervisor, struct error *err)
 {
 	struct descendants all = {.spared = {getpid()}};
 	int status = add_all_below(&all, supervisor, err);
 	const bool none = status == 0 && all.count == 0 && !vm_is_alive(vm);
 
-	cell_kill(&vm->cell); /* the guard's child where its monitor was killed before */
+	cell_kill(&vm->cell); /* if its monitor was killed before, the program is the guard's
+			       * child */
 	descendants_kill(&all);
 	descendants_close(&all);
 	return none;
@@ -212,8 +215,9 @@ int vm_end_all(struct vm *vm, struct error *err)
 
 /* --- by the broker ---------------------------------------------------------------------------- */
 
-/* Writes the descriptors that the broker needs: the VMM's, to take copies of its sockets, and those
- * that a virtiofsd is started with. */
+/* Writes the descriptors that the broker needs, and returns their number. By the VMM's pidfd the
+ * broker takes copies of the VMM's sockets. With the workspace and the lease it starts a virtiofsd.
+ * By the control socket it takes down a tap. */
 size_t vm_broker_fds(const struct vm *vm, int fds[VM_BROKER_FDS])
 {
 	fds[0] = vm->cell.pidfd;
@@ -236,7 +240,7 @@ static void tell_severed(struct vm *vm, const struct error *why)
 {
 	json_auto_t *names = why ? NULL : json_array();
 
-	/* The companions that there were, and what was cut beside them. */
+	/* The names are those of the companions, and of the channels that were cut beside them. */
 	if (names && vm->net.mode == NETWORK_BRIDGED)
 		json_array_append_new(names, json_string("network"));
 	if (names && vm->kind->binds_sockets)
@@ -276,7 +280,7 @@ static void on_sever_look(struct loop *loop, void *data)
 	int left;
 
 	(void)loop;
-	/* The pid belongs to it until it has ended, and `ended` tells that. */
+	/* The pid is the VMM's own only until the VMM has ended. `ended` tells this end. */
 	if (vm->killing || !vm_is_alive(vm))
 		return;
 	left = count_unsevered(vm, &why);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Shared directories. Each has a virtiofsd in a cell, in a user namespace of its own (idmap.h). The
- * virtiofsd can see only this directory, read-only if that was asked for. It has only the rights
- * over files that its few ids give: over our files, and over what a guest's root made before. It
- * cannot give a file a set-user-ID or set-group-ID bit or a capability (share_filter.h). Its
- * listening socket is made, connected to and unlinked here, so that there is never a name by which
- * another process could connect first. The path of a directory in the cell contains the workspace's
- * name, for ps.
+ * Serves shared directories. Each directory has a virtiofsd in a cell, in a user namespace of its
+ * own (idmap.h). The virtiofsd can see only this directory, which is read-only if that is wanted.
+ * The few ids of the virtiofsd give it rights only over the files of this process's user, and over
+ * the files that a guest's root has made. It cannot give a file a set-user-ID bit, a set-group-ID
+ * bit or a capability (share_filter.h). This process makes the virtiofsd's listening socket,
+ * connects to it and removes its name, so that no other process can connect first. The path of the
+ * directory in the cell contains the workspace's name, which ps shows.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -30,16 +30,16 @@
 #include "store/share/pass.h"
 
 #define SOCKET_NAME "share.sock"
-/* Where bwrap, which takes names, finds the directory, which comes by descriptor. It is mounted
- * over a directory that every system has and no cell needs, in a mount namespace for bwrap
- * alone. */
+/* The path at which bwrap finds the shared directory. bwrap takes only names, and the directory is
+ * given by descriptor. So the directory is mounted at this path, in a mount namespace that only
+ * bwrap has. Every system has the path, and no cell needs what is there. */
 #define STAGE "/sys"
 /* A library that replaces some functions of the C library in virtiofsd
  * (src/virtiofsd/preload.c). */
 #define PRELOAD_IN_CELL "/preload.so"
 
-/* What a request to the broker holds beside the descriptors: the mode, and the number in the
- * pass. */
+/* The first byte of a request to the broker, which is the mode. The second byte is the number of
+ * the directory in the pass. */
 #define MODE_WRITABLE 'w'
 #define MODE_READ_ONLY 'r'
 
@@ -51,7 +51,7 @@ enum { VIRTIOFSD_FD_LISTEN = 3, VIRTIOFSD_FD_LEASE };
 	"CAP_CHOWN", "CAP_DAC_OVERRIDE", "CAP_FOWNER", "CAP_FSETID", "CAP_SETGID", "CAP_SETUID", \
 		"CAP_MKNOD", "CAP_SYS_CHROOT", "CAP_SETPCAP"
 static const char *const capabilities[] = {CAPABILITIES, NULL};
-/* Files of images have capabilities. */
+/* Files of container images have capabilities, so virtiofsd must be able to set these. */
 static const char *const capabilities_for_containers[] = {CAPABILITIES, "CAP_SETFCAP", NULL};
 
 int vm_open_share(int workspace_fd, struct vm_share_ends *ends, struct error *err)
@@ -70,7 +70,7 @@ int vm_open_share(int workspace_fd, struct vm_share_ends *ends, struct error *er
 struct server {
 	const struct vm_share *share;
 	int listen, stderr_fd;
-	bool for_parent; /* as of struct proc_spec */
+	bool for_parent; /* as in struct proc_spec */
 };
 
 static int spawn_virtiofsd(const struct server *server, const struct cell_spec *base, int userns,
@@ -95,7 +95,7 @@ static int spawn_virtiofsd(const struct server *server, const struct cell_spec *
 	cell.data = data;
 	cell.ndata = 1;
 	cell.filter = filter;
-	/* A copy: the user of the namespace could not open it by its name. */
+	/* The cell gets a copy, since the user of the namespace cannot open the program by name. */
 	if (!cell_is_reachable(base->program)) {
 		program = open(base->program, O_RDONLY | O_CLOEXEC);
 		if (program < 0)
@@ -187,8 +187,9 @@ static int start_server_process(const struct server *server, struct proc *out, s
 
 /* --- by the broker --------------------------------------------------------------------------- */
 
-/* Opens the directory by the pass of the command that asked. A request can get less than the pass
- * says, and never more. The rules hold here as they do for the command. */
+/* Opens the directory by the pass of the command that asked for it. Returns its descriptor, which
+ * the caller closes, or -1 with an error. A request can get less than the pass says, and never
+ * more. The rules for directories are the same here as in the command. */
 static int open_given(const struct vm *vm, size_t number, bool read_only, struct share_terms *terms,
 		      struct error *err)
 {
@@ -203,7 +204,8 @@ static int open_given(const struct vm *vm, size_t number, bool read_only, struct
 	return share_pass_redeem(label, number, &wish, terms, err);
 }
 
-/* Reads the request. It comes from a supervisor that may have been taken over. */
+/* Reads the request. The supervisor that sends it may have been taken over, so each part is
+ * checked. */
 static int read_asked(const struct broker_message *in, bool *read_only, size_t *number,
 		      struct error *err)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Starts vsockd, which is our own program. It isolates itself, so it runs outside the cell. As root
- * it becomes the cell's user. It connects to the sockets of the host ports, so they are given to
- * that user before. They are in a directory that no other user can enter.
+ * Starts vsockd, which is a program of microagent. vsockd isolates itself, so it runs outside the
+ * cell. If root starts vsockd, it becomes the cell's user. vsockd connects to the sockets of the
+ * host ports, so that user is made their owner before. The sockets are in a directory that no other
+ * user can enter.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -20,8 +21,8 @@
 
 enum { VSOCKD_FD_GUEST = 3, VSOCKD_FD_VSOCK, VSOCKD_FD_LEASE, VSOCKD_FD_BUSY };
 
-/* Adds the host ports by the workspace's present path: a program without our descriptors needs a
- * path. */
+/* Adds the host ports. vsockd does not get the workspace's descriptor, so each socket is named by
+ * the workspace's present path. */
 static int add_host_ports(const struct vm_boot *boot, uid_t id, struct argv *argv,
 			  struct error *err)
 {
