@@ -27,8 +27,7 @@
 
 /* Versions that are new enough, and have a defect. */
 static const struct {
-	int major, minor, patch; /* the last version; all earlier ones of this minor have the
-				  * defect too */
+	int major, minor, patch; /* the last one; earlier ones of this minor have it too */
 	const char *defect, *instead;
 } defects[] = {
 	/* After a resume without a snapshot, the VMM holds back all bytes that the host sends. The

@@ -3,7 +3,7 @@
 
 #include "base/limits.h"
 
-#define OWN_HOST_PORTS 2 /* the control stream's, and the one of mediation */
+#define OWN_HOST_PORTS 2 /* the ports of the control stream and of mediation */
 
 int bounds_check(const struct config *c, struct error *err)
 {

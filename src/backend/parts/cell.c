@@ -264,8 +264,7 @@ static int spawn_bwrap(const struct cell_spec *spec, struct cell *cell, struct e
 	struct unreachable u;
 	int status;
 
-	/* Without an id of its own, the cell has this process's user, which can reach every
-	 * path. */
+	/* A cell without an id of its own has this process's user, and reaches the same paths. */
 	if (!cell_id())
 		return start_bwrap(spec, cell, err);
 	if (find_unreachable(spec, &u, err) < 0)

@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the cell's root holds, and why:
+ * Builds bwrap's arguments. The cell's root has these files, each for a reason:
  *
- *   the program, /usr/lib/<multiarch>, the loader   to run at all
+ *   the program, /usr/lib/<multiarch>, the loader   the program needs them to run at all
  *   spec->readable                                  firmware, ld.so.cache (saves 100 look-ups)
  *   /dev/null                                       QEMU tries file locks on it; not beside a
  *                                                   shared directory, where root could change its
  *                                                   mode
- *   /dev/kvm                                        it is spec->device
+ *   /dev/kvm                                        the device of the host that spec->device names
  *   spec->data                                      copies of what the program takes only by path
  *   spec->files                                     the same files as on the host
- *   /dev/net/tun                                    spec->tun, for a tap of the cell's own network
+ *   /dev/net/tun                                    with spec->tun, for a tap of the cell's network
+ *   /proc                                           with spec->proc
  *
- * The program of a shared directory is a companion, and cell_spawn() does not make its cell. This
- * cell has three more things: /proc, the directory, and /empty, which the guest sees in place of a
- * file system of the host's kernel. No other cell has a /proc, and none has /sys, /etc, /tmp, /home
- * or /run. The root is read-only, since a program that writes to it could fill the host's memory.
+ * The program of a shared directory is a companion, and cell_spawn() does not make its cell. The
+ * cell of such a program has three more things: /proc, the directory, and /empty, which the guest
+ * sees in place of a file system of the host's kernel. No cell has the host's /sys, /tmp, /home or
+ * /run. The root is read-only, since a program that writes to it could fill the host's memory.
  */
 #include "backend/parts/cell_args.h"
 
@@ -27,8 +28,8 @@
 #include "base/architecture.h"
 #include "base/platform/linux/proc_stage.h"
 
-/* The directories in /usr/lib that programs of this host need; other architectures need all of
- * it. */
+/* The directory in /usr/lib that programs need, for each architecture of a host. On a host of
+ * another architecture they need all of /usr/lib. */
 static const char *const multiarch_dirs[ARCHITECTURE_COUNT] = {
 	[ARCHITECTURE_AMD64] = "/usr/lib/x86_64-linux-gnu",
 	[ARCHITECTURE_ARM64] = "/usr/lib/aarch64-linux-gnu",
@@ -69,8 +70,8 @@ static void add_bind(struct argv *argv, const char *option, const char *path)
 	argv_add(argv, path);
 }
 
-/* Adds /lib or /lib64. They are links into /usr on a merged system, and directories of their own on
- * others. */
+/* Adds /lib or /lib64. On a merged system the path is a link into /usr. On other systems it is a
+ * directory of its own. */
 static void add_link_or_dir(struct argv *argv, const char *path)
 {
 	char target[256];
@@ -118,7 +119,7 @@ static void add_cell_files(struct argv *argv, const struct cell_spec *spec)
 	}
 	if (!spec->tun)
 		return;
-	/* Behind the files, where we are root. */
+	/* If the cell has a user of its own, the stage has the device after the files. */
 	proc_stage_name(spec->nfiles, name);
 	argv_add(argv, "--dev-bind");
 	argv_add(argv, cell_id() ? name : CELL_TUN);
@@ -135,7 +136,8 @@ static bool is_for_root_alone(int proc, const char *name)
 	       !(st.st_mode & S_IROTH);
 }
 
-/* Covers each such file by a device that cannot be opened, since bwrap mounts it with nodev. */
+/* Covers each file of /proc that only root may read. The cover is a device that cannot be opened,
+ * since bwrap mounts it with nodev. */
 static void hide_files_of_root(struct argv *argv, DIR *proc)
 {
 	const struct dirent *entry;
@@ -149,9 +151,10 @@ static void hide_files_of_root(struct argv *argv, DIR *proc)
 	}
 }
 
-/* Adds /proc. If we are root, a program in the cell may have the host's root as its user. Even
- * without any capability it could then write the kernel's settings in /proc and read the files of
- * root. If the files to hide cannot be found, the program gets no /proc, and fails. */
+/* Adds a read-only /proc. If this process is root, a program in the cell may have the host's root
+ * as its user. Even without any capability, such a program could write the kernel's settings in
+ * /proc, and read the files that only root may read. So these files are hidden. If they cannot be
+ * listed, the program gets no /proc, and fails. */
 static void add_proc(struct argv *argv)
 {
 	DIR *proc = opendir("/proc");
@@ -172,7 +175,8 @@ void cell_arguments(const struct cell_spec *spec, struct argv *argv)
 	struct cell_numbers numbers = cell_numbers(spec);
 
 	argv_add(argv, spec->bwrap);
-	/* The namespace that was made before stays: a new one would have no other ids. */
+	/* If the caller has made a user namespace, bwrap makes no new one: a new one would lack the
+	 * mapped ids. */
 	argv_add_list(argv, spec->capabilities ? no_user_namespace : all_namespaces);
 	for (const char *const *name = spec->capabilities; name && *name; name++) {
 		argv_add(argv, "--cap-add");

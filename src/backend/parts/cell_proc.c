@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * By /proc a program can open a file anew for writing that it was given for reading, if the file's
- * mode allows it to the program's user. For an ordinary user's VMM this could be the disk of a
- * base: the user owns the disk and may change its mode. QEMU knows memory only by a name, so a VMM
- * may need one name in /proc. It has /proc until it has opened that name; nothing of its guest has
- * run before that.
+ * Removes /proc from a cell. With /proc, a program that was given a file for reading can open the
+ * file again for writing, if the file's mode allows this to the program's user. For an ordinary
+ * user's VMM the file could be the disk of a base: the user owns the disk, and may change its mode.
+ * QEMU takes memory that is a file only by a name, so a VMM may need one name in /proc. The VMM has
+ * /proc until it has opened that name, and its guest does not run before.
  */
 #include "backend/parts/cell_proc.h"
 

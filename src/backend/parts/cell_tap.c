@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Makes the tap by a child. The child enters the cell's user and network namespaces, and hands two
- * sockets back. A process that has made a user namespace has all rights in it. The kernel of the
- * namespace must say nothing to the guest, so there is no IPv6 and no address.
+ * Makes the tap in a child process. The child enters the cell's user and network namespaces, and
+ * hands two sockets back. A process that has made a user namespace has all rights in this
+ * namespace. The host's kernel must send nothing to the guest over the tap, so the namespace has no
+ * IPv6, and the tap has no address.
  */
 #include "backend/parts/cell_tap.h"
 
@@ -34,11 +35,14 @@
 
 #define TUN "/dev/net/tun"
 #define NO_IPV6 "/proc/sys/net/ipv6/conf/default/disable_ipv6"
-/* A segment of 64 KiB costs twice as much; the kernel gives what its administrator allows. */
+/* The size of the socket's receive buffer in bytes. A segment of 64 KiB takes twice its size. The
+ * kernel gives at most what its administrator allows. */
 #define PACKET_BYTES (4 << 20)
-/* How many frames wait for the guest: a window of TCP. With fewer, frames would be lost. */
+/* How many frames may wait for the guest: a window of TCP. With a shorter queue, frames would be
+ * lost. */
 #define QUEUE_FRAMES 8192
-/* passt's own MTU, so that packets pass which passt sends without regard to the guest's MTU. */
+/* passt's own MTU. passt sends packets without regard to the guest's MTU, and all of them must
+ * pass. */
 #define LINK_MTU 65520
 
 enum step {
@@ -64,8 +68,8 @@ struct tap_report {
 	int errnum;
 };
 
-/* Returns the next step. The usual mode of the device, by the kernel and by udev, allows it to all:
- * a user who may have a namespace may have a tap. */
+/* Returns what the administrator should do. The kernel and udev usually let all users open the
+ * device, so that a user with a namespace of its own may make a tap. */
 static const char *tun_advice(int errnum)
 {
 	return errnum == EACCES || errnum == EPERM
@@ -93,7 +97,7 @@ static int enter_networks(int net, struct tap_report *r)
 	return setns(net, CLONE_NEWNET);
 }
 
-/* A kernel without IPv6 has no such file. */
+/* Switches off IPv6 in the namespace. A kernel without IPv6 does not have the file. */
 static void silence_ipv6(void)
 {
 	autoclose int fd = open(NO_IPV6, O_WRONLY | O_CLOEXEC);
@@ -147,8 +151,9 @@ static int open_packets(const char *name, struct tap_report *r)
 	if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &bytes, sizeof(bytes)) < 0)
 		(void)setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof(bytes));
 	(void)setsockopt(fd, SOL_PACKET, PACKET_IGNORE_OUTGOING, &on, sizeof(on));
-	/* A tap has a carrier from the moment that the VMM opens it. Its queueing discipline hears
-	 * of that up to a second later (net/core/link_watch.c), and drops everything until then. */
+	/* The frames bypass the queueing discipline. A tap has a carrier from the moment when the
+	 * VMM opens the tap. The queueing discipline learns this up to a second later
+	 * (net/core/link_watch.c), and drops all frames until then. */
 	if (setsockopt(fd, SOL_PACKET, PACKET_QDISC_BYPASS, &on, sizeof(on)) < 0)
 		return -1;
 	if (bind(fd, (struct sockaddr *)&link, sizeof(link)) < 0)

@@ -16,7 +16,8 @@
 
 #define CHILDREN_TEXT 8192
 
-/* Reads the children of one thread, as "12 34 ". A thread that has ended has none. */
+/* Reads the pids of one thread's children as text, like "12 34 ". A thread that has ended has
+ * none. */
 static int read_children(int tasks, const char *thread, char text[CHILDREN_TEXT], struct error *err)
 {
 	char path[64];
@@ -33,9 +34,9 @@ static int read_children(int tasks, const char *thread, char text[CHILDREN_TEXT]
 	return 0;
 }
 
-/* Returns whether the process descends from top. A listed process may end before it is opened, and
- * another process may get its number: that one does not descend from top. A process whose parent
- * has ended is the child of a process above it. */
+/* Returns whether the process descends from top. A listed process may end before its pidfd is
+ * opened, and a process that does not descend from top may get its pid. A process whose parent has
+ * ended is the child of a process further above. */
 static bool is_below(const struct proc *process, pid_t top)
 {
 	pid_t above = process->pid;
@@ -121,7 +122,7 @@ void descendants_kill(const struct descendants *all)
 		(void)proc_kill(&(struct proc){all->pids[i], all->fds[i]}, NULL);
 }
 
-/* Returns whether the thread has memory; the file is "0 0 0 ..." if it has none. */
+/* Returns whether the thread has memory. The file is "0 0 0 ..." for a thread without memory. */
 static bool has_memory(int tasks, const char *thread)
 {
 	char path[32], text[64];
@@ -131,12 +132,13 @@ static bool has_memory(int tasks, const char *thread)
 	autoclose int fd = openat(tasks, path, O_RDONLY | O_CLOEXEC);
 	n = fd >= 0 ? read(fd, text, sizeof(text) - 1) : -1;
 	if (n < 0)
-		return errno != ENOENT && errno != ESRCH; /* ended since it was listed */
+		return errno != ENOENT && errno != ESRCH; /* the thread has ended */
 	text[n] = '\0';
 	return strtoull(text, NULL, 10) > 0;
 }
 
-/* Returns whether the process may still have memory; true if its threads cannot be listed. */
+/* Returns whether the process may still have memory. Returns true if its threads cannot be
+ * listed. */
 static bool runs_on(int process)
 {
 	struct dirent *entry;
@@ -161,7 +163,7 @@ static bool is_gone(const struct proc *process)
 	return !runs_on(own) || process_has_ended(process->pidfd);
 }
 
-/* Looks once at each process. That is enough, since a process that is being killed gets no new
+/* Examines each process once. This is enough, since a process that is being killed gets no new
  * thread. */
 bool descendants_gone(const struct descendants *all)
 {

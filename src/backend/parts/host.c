@@ -64,8 +64,8 @@ int host_check_network(const struct config *config, struct error *err)
 	case NETWORK_NAT:
 		return check_nat(err);
 	case NETWORK_BRIDGED:
-		/* A request always has an interface; a record may have been changed by the live
-		 * supervisor. */
+		/* A request always has an interface. A record may lack it, if the live supervisor
+		 * has changed the record. */
 		if (!config->network_interface)
 			return error_set(
 				err, ERR_INVALID,

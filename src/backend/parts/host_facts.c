@@ -35,7 +35,8 @@ void host_thing(const char *path, char out[HOST_THING_TEXT])
 			 (int64_t)st.st_mtim.tv_sec, st.st_mtim.tv_nsec);
 }
 
-/* Reads the file's text, if only we can write the file. */
+/* Reads the file's text. Returns -1 if this fails, if the file belongs to another user, or if other
+ * users may write to it. */
 static int read_own_file(struct buf *text)
 {
 	struct error ignored;

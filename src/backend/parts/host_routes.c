@@ -15,8 +15,9 @@
 
 #define MESSAGE_BYTES 65536
 
-/* The shortest prefix of a link: no link has more addresses than a /8. A shorter prefix, like the
- * halves 0.0.0.0/1 and 128.0.0.0/1 of some VPNs, is a way out like the default route. */
+/* The length of the shortest prefix that counts as a link: no link has more addresses than a /8. A
+ * shorter prefix, like the halves 0.0.0.0/1 and 128.0.0.0/1 of some VPNs, is a way out of the host,
+ * like the default route. */
 #define ON_LINK_BITS_MIN 8
 
 static int open_netlink(int flags, unsigned groups, struct error *err)
@@ -38,7 +39,7 @@ void host_routes_drain(int fd)
 {
 	char bytes[8192];
 
-	/* ENOBUFS says that some were lost, which is a change as well. */
+	/* ENOBUFS means that messages were lost. Lost messages also mean a change. */
 	while (recv(fd, bytes, sizeof(bytes), MSG_DONTWAIT) > 0 || errno == ENOBUFS)
 		;
 }
@@ -64,7 +65,8 @@ static void add_prefix(struct host_routes *routes, uint32_t address_be, unsigned
 		       enum host_prefix_kind kind)
 {
 	if (routes->count == HOST_ROUTES_MAX) {
-		routes->prefixes[0] = (struct host_prefix){0, 0, htonl(HOST_PREFIX_OWN)}; /* all */
+		/* The table is full, so every address counts as the host's own. */
+		routes->prefixes[0] = (struct host_prefix){0, 0, htonl(HOST_PREFIX_OWN)};
 		return;
 	}
 	routes->prefixes[routes->count++] =
@@ -85,7 +87,7 @@ static bool has_gateway(struct netlink_bytes attributes)
 	       netlink_attribute(attributes, RTA_VIA, &gateway);
 }
 
-/* Returns whether each of several ways has a gateway. */
+/* Returns whether each next hop of a route with several hops has a gateway. */
 static bool all_have_gateways(struct netlink_bytes multipath)
 {
 	struct netlink_bytes attributes;
@@ -127,13 +129,14 @@ static void take_route(struct host_routes *routes, struct netlink_bytes body)
 		return;
 	if (route.rtm_dst_len == 0 && netlink_u32(attributes, RTA_OIF, &unused))
 		routes->has_default = true;
-	/* A cloned route is what the kernel has learnt about a single host behind another route. */
+	/* A cloned route is no link: by it the kernel remembers what it has learnt about a single
+	 * host behind another route. */
 	if (!through_gateway && !(route.rtm_flags & RTM_F_CLONED))
 		add_on_link(routes, destination, route.rtm_dst_len);
 }
 
-/* Takes an address. Its prefix is on the link, even if no route was made for it. On a
- * point-to-point link the prefix belongs to the other end. */
+/* Takes an address of the host. The prefix of the address is on the link, even if there is no route
+ * for this prefix. On a point-to-point link the prefix belongs to the other end. */
 static void take_address(struct host_routes *routes, struct netlink_bytes body)
 {
 	struct netlink_bytes attributes;
@@ -145,7 +148,8 @@ static void take_address(struct host_routes *routes, struct netlink_bytes body)
 		add_on_link(routes, prefix, address.ifa_prefixlen);
 }
 
-/* Returns 1 if more is to come, 0 if that was all; -1 with an error. */
+/* Takes one message of the kernel. Returns 1 if more messages must come, 0 if this was the last
+ * one, or -1 with an error. */
 static int take_route_reply(struct host_routes *routes, const struct netlink_reply *reply,
 			    struct error *err)
 {
@@ -207,7 +211,8 @@ int host_routes_read(int fd, struct host_routes *out, struct error *err)
 
 	out->count = 0;
 	out->has_default = false;
-	host_routes_drain(fd); /* of one that broke off */
+	/* An earlier reading may have failed before its last message. */
+	host_routes_drain(fd);
 	for (size_t i = 0; i < ARRAY_SIZE(lists); i++)
 		if (ask_routes(fd, lists[i], err) < 0 || receive_routes(fd, out, err) < 0)
 			return -1;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The guest is five pages: a page table that maps the first 2 MiB to themselves, and the loop. The
- * processor enters long mode at once; its segments and control registers are set by hand.
+ * The guest has five pages: a page table that maps the first 2 MiB to themselves, and the loop. The
+ * processor begins in long mode, since its segments and control registers are set before it runs.
  */
 #ifdef __x86_64__
 #include <errno.h>
@@ -36,17 +36,18 @@ static void amd64_fill(uint8_t *memory)
 {
 	put64(memory, PML4, PDPT | 3); /* present, writable */
 	put64(memory, PDPT, PD | 3);
-	put64(memory, PD, 0x83); /* and a 2 MiB page */
+	put64(memory, PD, 0x83); /* present, writable, a 2 MiB page */
 	memcpy(memory + CODE, amd64_loop, sizeof(amd64_loop));
 }
 
-/* Older Intel processors need three pages of the guest's address space; others ignore it. */
+/* Reserves three pages of the guest's address space, which KVM needs on older Intel processors.
+ * Others ignore this. */
 static void amd64_prepare(int vm)
 {
 	ioctl(vm, KVM_SET_TSS_ADDR, 0xfffbd000);
 }
 
-/* Without the CPUID bits KVM may refuse long mode. */
+/* Gives the processor all CPUID bits that KVM supports. Without them KVM may refuse long mode. */
 static int set_cpuid(int kvm_fd, int vcpu, struct error *err)
 {
 	static union {
@@ -99,8 +100,9 @@ static int amd64_enter(int kvm, int vm, int vcpu, struct error *err)
 	return set_cpuid(kvm, vcpu, err) < 0 ? -1 : enter_long_mode(vcpu, err);
 }
 
-/* QEMU's processor "host" sets this MSR to what KVM reads from the host's, and aborts where KVM then
- * refuses that ("failed to set MSR 0x10a"), as a paravirtual KVM may. */
+/* Returns KVM_UNTAKEN_ARCH_CAPABILITIES if KVM refuses its own value for this MSR, as a paravirtual
+ * KVM may, else 0. QEMU's processor "host" sets the MSR to the value that KVM gives, and aborts if
+ * KVM refuses this value ("failed to set MSR 0x10a"). */
 static unsigned amd64_untaken(int kvm_fd, int vcpu)
 {
 	union {
@@ -110,7 +112,7 @@ static unsigned amd64_untaken(int kvm_fd, int vcpu)
 
 	msr.head.entries[0].index = 0x10a;
 	if (ioctl(kvm_fd, KVM_GET_MSRS, &msr) != 1)
-		return 0; /* it is not offered */
+		return 0; /* KVM does not have the MSR */
 	return ioctl(vcpu, KVM_SET_MSRS, &msr) == 1 ? 0 : KVM_UNTAKEN_ARCH_CAPABILITIES;
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The guest is one region as large as the largest page, with the loop at its beginning. Without an
- * MMU, address 0 is the first byte of the region. The loop ends by a store to an address without
- * memory; KVM hands the store over with its value.
+ * The guest is one region of memory as large as the largest page, with the loop at its beginning.
+ * The MMU is off, so address 0 is the first byte of the region. The loop ends with a store to an
+ * address without memory, and KVM reports the store with its value.
  */
 #ifdef __aarch64__
 #include <errno.h>
@@ -15,7 +15,8 @@
 #define GUEST_BYTES 0x10000
 
 static const uint32_t arm64_loop[] = {
-	/* The end of an earlier run is carried on with before the next: it takes one step. */
+	/* Before a new run, KVM first completes the store of the run before, and skips one
+	 * instruction. */
 	0xd503201f,			    /* nop */
 	0xd2884800,			    /* mov x0, #1000000 */
 	0xf2a001e0,			    /* (its upper half) */
@@ -30,7 +31,8 @@ static const uint32_t arm64_loop[] = {
 #define CORE_REGISTER(field) \
 	(KVM_REG_ARM64 | KVM_REG_SIZE_U64 | KVM_REG_ARM_CORE | KVM_REG_ARM_CORE_REG(field))
 #define SCTLR_EL1 ARM64_SYS_REG(3, 0, 1, 0, 0)
-#define SCTLR_I (UINT64_C(1) << 12) /* without it each instruction is fetched from memory */
+/* The instruction cache. Without it, each instruction is fetched from memory. */
+#define SCTLR_I (UINT64_C(1) << 12)
 
 static int arm64_failed(const char *step, struct error *err)
 {
@@ -61,7 +63,8 @@ static void arm64_prepare(int vm)
 	(void)vm;
 }
 
-/* A processor begins at EL1 in 64-bit mode, without MMU and caches. */
+/* Prepares the processor, which begins at EL1 in 64-bit mode without MMU and caches, and switches
+ * on its instruction cache. */
 static int arm64_enter(int kvm, int vm, int vcpu, struct error *err)
 {
 	struct kvm_vcpu_init init = {0};

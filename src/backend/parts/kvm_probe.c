@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The probe runs in a child process. It uses a signal and a timer. If KVM hangs, it hangs only a
- * process that can be killed. The child answers with one fixed record over a pipe.
+ * Tries KVM in a child process, since the trial uses a signal and a timer. If KVM hangs, only the
+ * child hangs, and the child can be killed. The child answers with one record of fixed size over a
+ * pipe.
  */
 #include "backend/parts/kvm_probe.h"
 
@@ -31,7 +32,8 @@
 #define PVM_MODULE "/sys/module/kvm_pvm"
 #define KVM_DEVICE "/dev/kvm"
 
-/* A test may name a node of its own for the device, and is itself responsible for its rights. */
+/* Returns the path of the device. A test may name a node of its own, and must itself see to the
+ * node's mode. */
 const char *kvm_device(void)
 {
 	const char *other = secure_getenv("MICROAGENT_TEST_KVM");
@@ -39,7 +41,7 @@ const char *kvm_device(void)
 	return other ? other : KVM_DEVICE;
 }
 
-/* The words for verdicts that may be remembered; NULL: never remembered. */
+/* The names of the verdicts that may be remembered. NULL: the verdict is never remembered. */
 static const char *const verdict_names[] = {
 	[KVM_UNKNOWN] = NULL, [KVM_USABLE] = "usable", [KVM_MISSING] = NULL,	[KVM_DENIED] = NULL,
 	[KVM_SLOW] = "slow",  [KVM_UNSUITED] = NULL,   [KVM_BROKEN] = "broken", [KVM_HUNG] = NULL,
@@ -91,8 +93,8 @@ bool kvm_can_serve(const struct kvm_facts *facts, enum accelerator wanted)
 }
 
 /*
- * Returns whether the VM's user may not use the device. If we are root, the VM runs under a user id
- * of its own, which has only the device's group.
+ * Returns whether the VM's user may not use the device, and sets the verdict if so. If this process
+ * is root, the VM runs under a user id of its own, which has only the device's group.
  */
 static bool denied_to_vm_user(struct kvm_facts *facts)
 {
@@ -111,7 +113,8 @@ static bool denied_to_vm_user(struct kvm_facts *facts)
 	return true;
 }
 
-/* Opens the device, or says why not. */
+/* Opens the device. Returns its descriptor, which the caller closes, or -1. The verdict says why
+ * not. */
 static int open_kvm(struct kvm_facts *facts)
 {
 	int fd = open(kvm_device(), O_RDWR | O_CLOEXEC);
@@ -161,7 +164,8 @@ static void run_probe(int kvm_fd, int out)
 	_exit(0);
 }
 
-/* Reads the child's answer within the deadline. A child that gives none is killed. */
+/* Reads the child's answer, and kills the child. If no answer comes within the deadline, the
+ * verdict is KVM_HUNG. */
 static void hear_child(int from, pid_t pid, struct kvm_facts *facts)
 {
 	struct kvm_facts heard;
@@ -198,7 +202,8 @@ static int try_kvm(struct kvm_facts *facts, struct error *err)
 		run_probe(kvm, to);
 	close(steal_fd(&to));
 	hear_child(from, pid, facts);
-	/* A process stuck in the kernel cannot be reaped; it is left behind rather than waited for. */
+	/* A process that hangs in the kernel cannot be reaped. It is left behind after the
+	 * deadline. */
 	autoclose int pidfd = pidfd_open(pid, 0);
 	if (pidfd >= 0)
 		fd_wait(pidfd, POLLIN, limit_deadline(LIMIT_PROBE_MS), &ignored);
@@ -206,8 +211,8 @@ static int try_kvm(struct kvm_facts *facts, struct error *err)
 	return 0;
 }
 
-/* Applies the rights. What the device can do is remembered. Whether we and the VM's user may use it
- * is checked anew. */
+/* Changes the verdict if this process or the VM's user may not use the device. Only what the device
+ * can do is remembered. The rights to use it are checked each time. */
 static void apply_rights(struct kvm_facts *facts)
 {
 	struct kvm_facts now = {0};
@@ -227,8 +232,8 @@ int kvm_probe(const char *kernel, struct kvm_facts *out, struct error *err)
 	struct kvm_facts facts = {0};
 	bool pvm = access(PVM_MODULE, F_OK) == 0;
 
-	/* The device, and the time that the loop was given: with more time the verdict may be
-	 * another. */
+	/* A remembered verdict is for this device, and for this time limit of the loop: with more
+	 * time the verdict may be another. */
 	host_thing(kvm_device(), node);
 	snprintf(trial, sizeof(trial), "%.90s, in %" PRIu64 " ms", node,
 		 limit_get(LIMIT_PROBE_LOOP_MS));

@@ -12,12 +12,13 @@
 #include "base/platform/linux/isolate_filter.h"
 
 #define NAME "passt"
-#define SOCK_TYPE 0xf /* what is no flag (SOCK_TYPE_MASK in include/linux/net.h of Linux) */
+/* The bits of a socket's type that are no flag: SOCK_TYPE_MASK in include/linux/net.h of Linux. */
+#define SOCK_TYPE 0xf
 
 static const uint64_t families[] = {AF_INET, AF_INET6, AF_NETLINK};
 static const uint64_t internet[] = {AF_INET, AF_INET6};
 static const uint64_t types[] = {SOCK_STREAM, SOCK_DGRAM};
-/* 0, which lets the family choose, is also NETLINK_ROUTE. */
+/* With 0 the family chooses the protocol. 0 is also the value of NETLINK_ROUTE. */
 static const uint64_t protocols[] = {0, IPPROTO_ICMP, IPPROTO_TCP, IPPROTO_UDP, IPPROTO_ICMPV6};
 
 static int refuse(scmp_filter_ctx filter, int errnum, int call, unsigned conditions,
@@ -43,10 +44,10 @@ static bool is_listed(uint64_t value, const uint64_t *list, size_t count)
 }
 
 /*
- * Refuses all values that are not in the list. A rule compares each argument only once. So the
- * values up to the last one of the list are refused one by one, and then everything that is
- * greater. The comparison is of the whole register, of which the kernel uses 32 bits: a value with
- * other bits set is greater too.
+ * Refuses all values of an argument that are not in the list, which is sorted. A rule compares each
+ * argument only once. So the values below the last one of the list are refused one by one, and then
+ * all greater values. The filter compares the whole register, of which the kernel uses 32 bits: a
+ * value with one of the other bits set is greater too, and is refused.
  */
 static int refuse_unlisted(scmp_filter_ctx filter, unsigned arg, const uint64_t *list, size_t count,
 			   struct error *err)
@@ -63,8 +64,8 @@ static int refuse_unlisted(scmp_filter_ctx filter, unsigned arg, const uint64_t 
 	return refuse_sockets(filter, 1, &greater, err);
 }
 
-/* Refuses types of sockets. SOCK_RAW and SOCK_PACKET need capabilities, and others make the kernel
- * load protocols. */
+/* Refuses internet sockets of all types but streams and datagrams. SOCK_RAW and SOCK_PACKET need
+ * capabilities, and other types make the kernel load protocols. */
 static int refuse_types(scmp_filter_ctx filter, struct error *err)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(internet); i++)
@@ -90,7 +91,7 @@ int passt_filter_open(int *fd, struct error *err)
 
 	if (!filter)
 		return error_errno(err, ENOMEM, "system call filter of " NAME);
-	/* Calls by another architecture's numbers; socketcall() is one of them. */
+	/* A call by another architecture's number, such as socketcall(), ends the process. */
 	if (isolate_filter_check(
 		    seccomp_attr_set(filter, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS), NAME,
 		    err) < 0 ||

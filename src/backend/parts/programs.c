@@ -42,7 +42,7 @@ char *program_newidmap(const char *name, struct error *err)
 
 char *program_virtiofsd(struct error *err)
 {
-	/* Debian 13 and Fedora; Arch; Debian 12. */
+	/* The paths of Debian 13 and Fedora, of Arch, and of Debian 12. */
 	static const char *const places[] = {"/usr/libexec/virtiofsd", "/usr/lib/virtiofsd",
 					     "/usr/lib/qemu/virtiofsd"};
 	const char *named = getenv("MICROAGENT_VIRTIOFSD");

@@ -14,12 +14,12 @@
 
 #define NAME "a share"
 
-/* Calls that older headers have no name for: one number on every architecture. */
+/* Calls that older headers do not name. Each has the same number on every architecture. */
 #define FCHMODAT2 452	  /* Linux 6.6 */
 #define SETXATTRAT 463	  /* Linux 6.13 */
-#define REMOVEXATTRAT 466 /* the same */
+#define REMOVEXATTRAT 466 /* Linux 6.13 */
 
-/* Calls that give a file its mode, and which of their arguments is the mode. */
+/* The calls that give a file its mode, and the number of the argument that is the mode. */
 static const struct {
 	int number;
 	unsigned mode;
@@ -31,13 +31,14 @@ static const struct {
 
 static const unsigned bits[] = {S_ISUID, S_ISGID};
 
-/* The calls that give a file a capability, or take one away: by an attribute. */
+/* The calls that set or remove an attribute of a file. A file's capabilities are an attribute. */
 static const int attributes[] = {
 	SCMP_SYS(setxattr),    SCMP_SYS(lsetxattr),    SCMP_SYS(fsetxattr),    SETXATTRAT,
 	SCMP_SYS(removexattr), SCMP_SYS(lremovexattr), SCMP_SYS(fremovexattr), REMOVEXATTRAT,
 };
 
-/* The calls whose file mode is behind a pointer, or that make calls by a ring. */
+/* Calls that could give a file a mode which the filter does not see: openat2() has the mode behind
+ * a pointer, and io_uring makes calls by a ring. */
 static const int unseen_modes[] = {SCMP_SYS(openat2), SCMP_SYS(io_uring_setup)};
 
 /* The calls that make sockets, those that give a socket another address or peer, and the one that
@@ -47,26 +48,27 @@ static const int needless[] = {
 	SCMP_SYS(connect), SCMP_SYS(listen),	 SCMP_SYS(setns),
 };
 
-/* The calls that connect a TCP socket with MSG_FASTOPEN, and which of their arguments has the
- * flags. */
+/* The calls that connect a TCP socket with MSG_FASTOPEN, and the number of the argument that has
+ * the flags. */
 static const struct {
 	int number;
 	unsigned flags;
 } sending[] = {{SCMP_SYS(sendto), 3}, {SCMP_SYS(sendmsg), 2}, {SCMP_SYS(sendmmsg), 3}};
 
-/* The calls that make namespaces: of both the flags are the first argument. */
+/* The calls that make namespaces. The flags are the first argument of both. */
 static const int separating[] = {SCMP_SYS(clone), SCMP_SYS(unshare)};
 static const unsigned namespaces[] = {CLONE_NEWCGROUP, CLONE_NEWIPC,  CLONE_NEWNET, CLONE_NEWNS,
 				      CLONE_NEWPID,    CLONE_NEWUSER, CLONE_NEWUTS};
 
-/* Commands of fcntl(). By some of them a process that opens a file waits for the process that has a
- * lease of it, up to 45 s each time; by others the kernel sends signals (see ISOLATE_FCNTL_ROW).
- * virtiofsd, in C and in Rust, copies descriptors, makes them blocking or not, and locks files. */
+/* The refused commands of fcntl() and ioctl(). Some of them give a process a lease of a file, and
+ * another process that opens the file waits for the first one, up to 45 s each time. With others
+ * the kernel sends signals (see ISOLATE_FCNTL_ROW). virtiofsd, in C and in Rust, needs none of
+ * them: it copies descriptors, makes them blocking or not, and locks files. */
 #define SETDELEG (F_SETLEASE + 16) /* Linux 6.19: a lease of a directory */
 static const struct {
 	int number;
 	unsigned command;
-	uint64_t flags; /* of the argument behind it, one of them; 0: whatever that is */
+	uint64_t flags; /* a flag in the next argument; 0: any argument */
 } held_back[] = {
 	{SCMP_SYS(fcntl), F_SETLEASE, 0},    {SCMP_SYS(fcntl), SETDELEG, 0},
 	{SCMP_SYS(fcntl), F_NOTIFY, 0},	     {SCMP_SYS(fcntl), F_SETOWN, 0},
@@ -101,8 +103,8 @@ static int add_sending_rules(scmp_filter_ctx filter, struct error *err)
 	return 0;
 }
 
-/* Adds rules for the commands. The kernel looks at 32 bits of a command, and so does the filter:
- * with other bits set it would be the same command. */
+/* Adds rules for the refused commands. The kernel uses only 32 bits of a command, so the filter
+ * compares only these: with other bits set it would be the same command. */
 static int add_command_rules(scmp_filter_ctx filter, struct error *err)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(held_back); i++) {
@@ -119,7 +121,8 @@ static int add_command_rules(scmp_filter_ctx filter, struct error *err)
 	return 0;
 }
 
-/* clone3() has its flags behind a pointer; the C library goes back to clone(). */
+/* Adds the rules for all shares. clone3() gives ENOSYS, since its flags are behind a pointer. The C
+ * library then uses clone(). */
 static int add_common_rules(scmp_filter_ctx filter, struct error *err)
 {
 	static const int clone3 = SCMP_SYS(clone3);
@@ -159,7 +162,8 @@ static int add_mode_rules(scmp_filter_ctx filter, struct error *err)
 
 int share_filter_open(bool containers, int *fd, struct error *err)
 {
-	/* Calls of another architecture's numbers end the thread: libseccomp's default. */
+	/* A call by another architecture's number ends the thread, which is libseccomp's
+	 * default. */
 	autofilter filter = seccomp_init(SCMP_ACT_ALLOW);
 
 	if (!filter)

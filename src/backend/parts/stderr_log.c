@@ -30,7 +30,7 @@ void stderr_log_take(struct stderr_log *s, const char *bytes, size_t n)
 	}
 }
 
-/* Reads once. Returns false if there is nothing now, or nothing will come any more. */
+/* Reads the pipe once. Returns false if there are no bytes now, or if no more bytes will come. */
 static bool receive_stderr(struct stderr_log *s)
 {
 	char bytes[4096];
@@ -55,7 +55,8 @@ static void on_bytes(struct loop *loop, int fd, uint32_t events, void *data)
 
 void stderr_log_drain(struct stderr_log *s)
 {
-	/* Bounded by what a pipe holds: the writer has ended. */
+	/* The loop is bounded. The writer has ended, so only the bytes that the pipe holds can
+	 * come. */
 	for (int i = 0; i < 256 && s->fd >= 0 && receive_stderr(s); i++)
 		;
 }

@@ -18,13 +18,14 @@
 #include "base/path.h"
 #include "base/proc.h"
 
-/* The limit of descriptors: one for every file that the guest knows. */
+/* The limit of virtiofsd's descriptors. virtiofsd has one for every file that the guest knows. */
 #define FILES_MAX 1000000u
 #define ANSWER_MAX 4096
 
 /* --- which one it is ------------------------------------------------------------------------- */
 
-/* "virtiofsd version 7.2.22 (Debian ...)", and "virtiofsd 1.13.2". */
+/* Finds the kind of virtiofsd. The one in C says "virtiofsd version 7.2.22 (Debian ...)", and the
+ * one in Rust "virtiofsd 1.13.2". Returns -1 if text is like neither. */
 static int read_version(const char *text, enum virtiofsd_kind *out)
 {
 	int major = 0, minor = 0;
@@ -40,9 +41,9 @@ static int read_version(const char *text, enum virtiofsd_kind *out)
 	return 0;
 }
 
-/* Asks the program for its version. The one in C gives up its supplementary groups before it reads
- * its options, and ends if it may not. An ordinary user may do that only in a user namespace. So it
- * is asked in a namespace like the one in which it serves. */
+/* Asks the program for its version. The virtiofsd in C gives up its supplementary groups before it
+ * reads its options, and ends if this is not allowed. An ordinary user may do this only in a user
+ * namespace. So the program is asked in a namespace like the one in which it serves. */
 static int ask_version(const char *path, struct buf *answer, struct error *err)
 {
 	const char *const argv[] = {path, "--version", NULL};
@@ -118,8 +119,8 @@ int virtiofsd_check(const struct virtiofsd *program, const struct virtiofsd_serv
 	return 0;
 }
 
-/* Adds the source to -o. There a comma begins the next option, and a backslash takes the special
- * meaning from the next character. */
+/* Adds -o with the source. In the value of -o a comma begins the next option, and a backslash takes
+ * the special meaning from the next character. */
 static void add_source(struct argv *argv, const char *path)
 {
 	autofree char *escaped = malloc(2 * strlen(path) + 1);
@@ -145,10 +146,11 @@ static void add_words(struct argv *argv, const char *const *words)
 		argv_add(argv, *words);
 }
 
-/* Adds the options of the one in C. The cell is the sandbox; a chroot in it needs no right to
- * mount. In a tree of containers, files of two mounts may have the same number, and files of images
- * have capabilities. Elsewhere the cell does not have CAP_SETFCAP. virtiofsd ends if it cannot have
- * all capabilities of its own list, so it is told to do without this one. */
+/* Adds the options of the virtiofsd in C. The cell is the sandbox, and a chroot in the cell needs
+ * no right to mount. In a directory of containers, files of two mounts may have the same inode
+ * number, and files of images have capabilities. For any other directory the cell does not have
+ * CAP_SETFCAP. virtiofsd ends if it lacks a capability of its own list, so it is told to do without
+ * this one. */
 static void add_words_of_c(const struct virtiofsd_service *service, struct argv *argv)
 {
 	static const char *const always[] = {"-f", "-o", "sandbox=chroot", "-o", "log_level=err",
@@ -170,10 +172,10 @@ static void add_words_of_c(const struct virtiofsd_service *service, struct argv 
 	}
 }
 
-/* Adds the options of the one in Rust. Handles of files need CAP_DAC_READ_SEARCH over the host's
- * file system, which a cell does not have. A tree of containers is asked for with the cache
- * "always", and with names kept for a second. This program cannot do that: with "always" it keeps
- * names for a day. With "auto" it keeps them for a second. */
+/* Adds the options of the virtiofsd in Rust. Handles of files need CAP_DAC_READ_SEARCH over the
+ * host's file system, which a cell does not have. A directory of containers is wanted with the
+ * cache "always", and with names that are kept for a second. This program cannot do that: with
+ * "always" it keeps names for a day. So it gets "auto", with which it keeps names for a second. */
 static void add_words_of_rust(const struct virtiofsd_service *service, struct argv *argv)
 {
 	static const char *const always[] = {"--sandbox=chroot", "--log-level=error",

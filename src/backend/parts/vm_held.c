@@ -63,8 +63,8 @@ int vm_freeze(const struct vm *vm, struct descendants *below, struct error *err)
 		    why.code != ERR_NOT_FOUND)
 			status = error_copy(err, &why);
 	}
-	/* A process may have started another one before it was stopped, so they are counted
-	 * again. */
+	/* A process may have started another one before it was stopped, so the processes are
+	 * counted again. */
 	if (status == 0)
 		status = descendants_add(&again, &vmm, err);
 	if (status == 0 && again.count > below->count)
@@ -216,7 +216,7 @@ static bool cut_descriptor(const struct holder *h, const char *name, struct erro
 	unsigned long long inode = 0;
 
 	if (n < 0) {
-		if (errno != ENOENT) /* it was closed since it was listed */
+		if (errno != ENOENT) /* closed since the list was read */
 			error_errno(err, errno, "descriptor %s of %s", name, h->vm->kind->name);
 		return true;
 	}

@@ -187,8 +187,8 @@ static bool kill_all_below(const struct vm *vm, pid_t supervisor, struct error *
 	int status = add_all_below(&all, supervisor, err);
 	const bool none = status == 0 && all.count == 0 && !vm_is_alive(vm);
 
-	cell_kill(&vm->cell); /* if its monitor was killed before, the program is the guard's
-			       * child */
+	/* If the monitor was killed before, the program is the guard's child. */
+	cell_kill(&vm->cell);
 	descendants_kill(&all);
 	descendants_close(&all);
 	return none;

@@ -16,7 +16,8 @@
 #define REFUSED(call, why) CALL(REFUSED, call, why)
 #define ALLOWED(call, why) CALL(ALLOWED, call, why)
 #define ALLOWED_TO_FIRECRACKER(call, why) CALL(ALLOWED_TO_FIRECRACKER, call, why)
-/* Calls that older headers have no name for: one number on every architecture. */
+/* A row for a call that older headers do not name. Such a call has the same number on every
+ * architecture. */
 #define NEWER(num, call, is, why)                                                  \
 	{                                                                          \
 		.number = (num), .name = #call, .fate = CALL_##is, .reason = (why) \
@@ -31,21 +32,22 @@
 	}
 #define CLONE_KILLED(flag, why) CLONE_ONLY(#flag, KILLED, flag, flag, why)
 /*
- * A socket that the program makes could be handed to the live supervisor. With it the supervisor
- * could do what the program cannot: send to a daemon of the host, or have the broker keep a port of
- * the host. So socket() is ENOSYS, except for Firecracker, which makes the sockets of its own
- * machine. These are of SOCK_STREAM: a socket that has not been connected sends nowhere, and the
- * supervisor connects none. The ends of a pair of SOCK_STREAM are connected to each other for ever,
- * and have no other address (unix_stream_connect() and unix_stream_sendmsg() in net/unix/af_unix.c
- * of Linux).
+ * The rows for socket() and socketpair() allow only SOCK_STREAM. A VMM could hand a socket that it
+ * has made to the live supervisor. With this socket the supervisor could do what the VMM cannot:
+ * send to a daemon of the host, or have the broker keep a port of the host. So socket() gives
+ * ENOSYS, except to Firecracker, which makes the sockets of its own machine. A socket of
+ * SOCK_STREAM that is not connected sends nowhere, and the supervisor connects none. The ends of a
+ * pair of SOCK_STREAM are connected to each other for ever, and have no other address
+ * (unix_stream_connect() and unix_stream_sendmsg() in net/unix/af_unix.c of Linux).
  */
-#define SOCK_TYPE 0xf /* what is no flag (SOCK_TYPE_MASK in include/linux/net.h of Linux) */
+/* The bits of a socket's type that are no flag: SOCK_TYPE_MASK in include/linux/net.h of Linux. */
+#define SOCK_TYPE 0xf
 #define IS_STREAM                                                                                \
 	{                                                                                        \
 		.arg = 1, .op = SCMP_CMP_MASKED_EQ, .datum_a = SOCK_TYPE, .datum_b = SOCK_STREAM \
 	}
-/* A call that makes no file with set-user-ID or set-group-ID. mode says which argument is the mode.
- */
+/* A row for a call that may make no file with set-user-ID or set-group-ID. mode is the number of
+ * the argument that has the file's mode. */
 #define NOT_SET_ID(call, mode)                                                                    \
 	{                                                                                         \
 		.number = SCMP_SYS(call), .name = #call, .fate = CALL_ALLOWED, .reason = "files", \
@@ -54,8 +56,9 @@
 		}                                                                                 \
 	}
 /*
- * Commands of fcntl(). By F_SETLEASE others of the host would wait for the VMM when they open a
- * file that is its own; by F_SETOWN, F_SETSIG, O_ASYNC and F_NOTIFY the kernel sends signals.
+ * A row for an allowed command of fcntl(). Other commands are refused: with F_SETLEASE, other
+ * processes of the host would wait for the VMM when they open a file of the VMM; with F_SETOWN,
+ * F_SETSIG, O_ASYNC and F_NOTIFY, the kernel sends signals.
  */
 #define FCNTL_ROW(command, why)                                                             \
 	{                                                                                   \
@@ -65,9 +68,9 @@
 		}                                                                           \
 	}
 /*
- * A call that sends on a socket as it is. By MSG_FASTOPEN a TCP socket connects to where a message
- * is sent, and neither a filter of connect() nor Landlock sees that. flags says which argument has
- * the flags.
+ * A row for a call that may send only without MSG_FASTOPEN. With this flag, a TCP socket connects
+ * to the address to which a message is sent, and neither a filter of connect() nor Landlock sees
+ * that. flags is the number of the argument that has the flags.
  */
 #define NOT_FAST_OPEN(call, flags, why)                                                         \
 	{                                                                                       \
@@ -81,7 +84,7 @@
 	 CLONE_NEWUSER | CLONE_NEWUTS)
 
 const struct vmm_call vmm_calls[] = {
-	/* What no VMM needs. */
+	/* Calls that no VMM needs. */
 	KILLED(_sysctl, "obsolete, on QEMU's own list"),
 	KILLED(acct, "accounting of the host's processes"),
 	KILLED(add_key, "the kernel's keys are nobody's in a cell"),
@@ -148,8 +151,8 @@ const struct vmm_call vmm_calls[] = {
 	KILLED(ustat, "obsolete, on QEMU's own list"),
 	KILLED(vhangup, "the host's terminals"),
 
-	/* Calls that are answered by ENOSYS for a reason of their own. So is every call without a
-	 * row. */
+	/* Calls that give ENOSYS, each for a reason of its own. Every call without a row also gives
+	 * ENOSYS. */
 	REFUSED(capset, "bwrap has left no capabilities, and QEMU asks for none"),
 	REFUSED(chmod, "a file keeps its mode: its owner may make it a set-user-ID program"),
 	REFUSED(chown, "a file keeps its owner"),
@@ -191,7 +194,7 @@ const struct vmm_call vmm_calls[] = {
 	REFUSED(utimes, "a file keeps its times"),
 	REFUSED(vmsplice, "pages that change under the kernel's hands"),
 
-	/* Calls that a VMM may need, under KVM or TCG, with any of our devices. */
+	/* Calls that a VMM may need, under KVM or TCG, with any device that a machine may have. */
 	ALLOWED(accept, "sockets"),
 	ALLOWED(accept4, "sockets"),
 	ALLOWED(access, "files"),
@@ -435,9 +438,9 @@ const struct vmm_call vmm_calls[] = {
 	ALLOWED(writev, "all channels"),
 
 	/*
-	 * Calls that only Firecracker may need. QEMU gets its sockets ready. The live supervisor
-	 * may hand QEMU a TCP socket of the host's network. With these calls QEMU could connect
-	 * that socket anew or make it a listener.
+	 * Calls that only Firecracker may need. QEMU gets finished sockets, so QEMU does not need
+	 * these calls. They would be a danger there: the live supervisor may hand QEMU a TCP socket
+	 * of the host's network, and QEMU could connect that socket again or make it a listener.
 	 */
 	ALLOWED_TO_FIRECRACKER(bind, "its API, the machine's vsock"),
 	ALLOWED_TO_FIRECRACKER(connect, "a port of the host that the guest dials"),

@@ -10,8 +10,8 @@
 #include "base/platform/linux/isolate_filter.h"
 
 #define NAME "the VMM"
-/* libseccomp's: a tree instead of a list of 300 comparisons, for kernels that remember no answers.
- */
+/* libseccomp's value for a tree in place of a list of 300 comparisons. The tree helps kernels that
+ * do not remember the filter's answers. */
 #define AS_TREE 2
 
 int vmm_filter_mode(const char *variable, bool *only_logs, struct error *err)
@@ -47,7 +47,8 @@ int vmm_filter_open(enum vmm_program program, bool only_logs, int *fd, struct er
 
 	if (!filter)
 		return error_errno(err, ENOMEM, "system call filter of " NAME);
-	/* The first that asks the kernel, whether for this end or for the logging. */
+	/* This call is the first one that asks the kernel. It fails if the kernel lacks the end of
+	 * the process or the logging. */
 	if (seccomp_attr_set(filter, SCMP_FLTATR_ACT_BADARCH, action_of(CALL_KILLED, only_logs)) <
 	    0)
 		return error_set(
