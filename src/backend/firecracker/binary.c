@@ -27,7 +27,9 @@
 
 /* Versions that are new enough, and have a defect. */
 static const struct {
-	int major, minor, patch; /* the last one; earlier ones of this minor have it too */
+	/* The last version with the defect. All earlier versions of this minor have the defect
+	 * too. */
+	int major, minor, patch;
 	const char *defect, *instead;
 } defects[] = {
 	/* After a resume without a snapshot, the VMM holds back all bytes that the host sends. The

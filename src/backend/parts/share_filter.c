@@ -41,8 +41,8 @@ static const int attributes[] = {
  * a pointer, and io_uring makes calls by a ring. */
 static const int unseen_modes[] = {SCMP_SYS(openat2), SCMP_SYS(io_uring_setup)};
 
-/* The calls that make sockets, those that give a socket another address or peer, and the one that
- * enters another namespace. */
+/* The calls that make a socket, give a socket another address or peer, or enter another
+ * namespace. */
 static const int needless[] = {
 	SCMP_SYS(socket),  SCMP_SYS(socketpair), SCMP_SYS(bind),
 	SCMP_SYS(connect), SCMP_SYS(listen),	 SCMP_SYS(setns),

@@ -81,8 +81,8 @@ struct vm {
 	int workspace_fd, lease_fd; /* the broker uses these, and none that it is sent */
 	struct vm_net net;
 	size_t links; /* the number of cards with a tap of the caller */
-	/* Kernel and initrd, to which nobody can write while they are held (file_hold()); -1: the
-	 * VMM has read the file. */
+	/* Kernel and initrd, to which no process can write while they are held (file_hold()); -1:
+	 * the VMM has read the file. */
 	int read_fds[2];
 
 	struct loop_watch *busy_watch;
@@ -124,7 +124,7 @@ void vm_close(struct vm *vm);
 /* Notes the VMM's end of a channel that the VMM keeps in quarantine. */
 int vm_keep(struct vm *vm, int vmm_end, struct error *err);
 /* Notes a connection that the VMM will accept, and keeps in quarantine. our_end is this process's
- * end of it, which this function gives a name before it connects. */
+ * end, to which this function gives a name before our_end connects. */
 int vm_keep_accepted(struct vm *vm, int our_end, struct error *err);
 /* Lets the program in the cell run, when all companions run, and begins to watch for ends. */
 int vm_release(struct vm *vm, struct error *err);

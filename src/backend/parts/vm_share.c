@@ -66,7 +66,7 @@ int vm_open_share(int workspace_fd, struct vm_share_ends *ends, struct error *er
 
 /* --- one process ----------------------------------------------------------------------------- */
 
-/* How a virtiofsd will be started. */
+/* The parameters with which a virtiofsd is started. */
 struct server {
 	const struct vm_share *share;
 	int listen, stderr_fd;
