@@ -93,7 +93,7 @@ static int open_server(struct mcp_server *server, struct error *err)
 	if (!server->tools)
 		goto failed;
 	if (wish.path) {
-		server->files = share_dir_open_ours(&wish, err);
+		server->files = share_open_to_copy(&wish, err);
 		if (server->files < 0) {
 			error_prefix(err, "--files");
 			goto failed;

@@ -84,7 +84,7 @@ int workspace_lock_opened(const struct workspace *ws, uint64_t deadline_ns, stru
 void workspace_lock_remove(const struct state_dir *dir, const char *id)
 {
 	autoclose int locks = path_open_dir_at(dir->fd, LOCKS_DIR, false, 0700, NULL);
-	static const char *const beside[] = {SHARE_PASS, LEASE_KEPT, CHANGE_LOCK, CUT_PROOF};
+	static const char *const beside[] = {SHARE_PASS, LEASE_KEPT, CHANGE_LOCK, QUARANTINE_PROOF};
 	struct error ignored;
 	char name[192];
 

@@ -45,7 +45,7 @@ int workspace_state(const struct workspace *ws, enum state *state, json_t **even
 		return workspace_damaged(ws, "event.json", &why, err);
 	/* The event may be false, since the live supervisor writes it and may have been taken over.
 	 * So the proof counts too. */
-	if (latest && found != STATE_QUARANTINED && cut_proof_was_given(ws)) {
+	if (latest && found != STATE_QUARANTINED && quarantine_proof_was_given(ws)) {
 		found = STATE_QUARANTINED;
 		if (json_put_string(latest, "state", state_names[found], err) < 0)
 			return -1;

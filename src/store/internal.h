@@ -21,8 +21,8 @@
 #define RECORD_DIGEST ".record-"
 #define SESSION_DIGEST ".session-"
 #define CHANGE_LOCK ".change-"
-#define CUT_PROOF ".cut-"
-#define CUT_PROOF_ROOM 192
+#define QUARANTINE_PROOF ".cut-"
+#define QUARANTINE_PROOF_ROOM 192
 #define RECORD_DIGEST_ROOM 192
 
 /* Sets the reason of err, which says that a file of the workspace is damaged. Returns -1. */

@@ -22,15 +22,15 @@
 #include "base/path.h"
 #include "store/internal.h"
 
-static void name_proof(const struct workspace *ws, char out[CUT_PROOF_ROOM])
+static void name_proof(const struct workspace *ws, char out[QUARANTINE_PROOF_ROOM])
 {
-	snprintf(out, CUT_PROOF_ROOM, CUT_PROOF "%.160s", ws->id);
+	snprintf(out, QUARANTINE_PROOF_ROOM, QUARANTINE_PROOF "%.160s", ws->id);
 }
 
-int cut_proof_open(const struct workspace *ws, struct error *err)
+int quarantine_proof_open(const struct workspace *ws, struct error *err)
 {
 	autoclose int locks = path_open_dir_at(ws->dir->fd, LOCKS_DIR, true, 0700, err);
-	char name[CUT_PROOF_ROOM];
+	char name[QUARANTINE_PROOF_ROOM];
 	int fd;
 
 	if (locks < 0)
@@ -40,7 +40,7 @@ int cut_proof_open(const struct workspace *ws, struct error *err)
 	return fd < 0 ? error_errno(err, errno, "%s/" LOCKS_DIR "/%s", ws->dir->path, name) : fd;
 }
 
-int cut_proof_give(int fd, struct error *err)
+int quarantine_proof_give(int fd, struct error *err)
 {
 	/* The lock is waited for, since a command that checks the proof holds it for a moment. */
 	while (flock(fd, LOCK_EX) < 0)
@@ -51,32 +51,32 @@ int cut_proof_give(int fd, struct error *err)
 		       : 0;
 }
 
-bool cut_proof_was_given(const struct workspace *ws)
+bool quarantine_proof_was_given(const struct workspace *ws)
 {
-	char path[sizeof(LOCKS_DIR) + CUT_PROOF_ROOM];
+	char path[sizeof(LOCKS_DIR) + QUARANTINE_PROOF_ROOM];
 	struct stat st;
 
-	snprintf(path, sizeof(path), LOCKS_DIR "/" CUT_PROOF "%.160s", ws->id);
+	snprintf(path, sizeof(path), LOCKS_DIR "/" QUARANTINE_PROOF "%.160s", ws->id);
 	return fstatat(ws->dir->fd, path, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode) &&
 	       !(st.st_mode & S_IWUSR);
 }
 
-int cut_proof_take_back(const struct workspace *ws, struct error *err)
+int quarantine_proof_take_back(const struct workspace *ws, struct error *err)
 {
-	char path[sizeof(LOCKS_DIR) + CUT_PROOF_ROOM];
+	char path[sizeof(LOCKS_DIR) + QUARANTINE_PROOF_ROOM];
 
-	if (!cut_proof_was_given(ws))
+	if (!quarantine_proof_was_given(ws))
 		return 0;
-	snprintf(path, sizeof(path), LOCKS_DIR "/" CUT_PROOF "%.160s", ws->id);
+	snprintf(path, sizeof(path), LOCKS_DIR "/" QUARANTINE_PROOF "%.160s", ws->id);
 	return fchmodat(ws->dir->fd, path, S_IRUSR | S_IWUSR, 0) < 0
 		       ? error_errno(err, errno, "%s/%s", ws->dir->path, path)
 		       : 0;
 }
 
-bool cut_proof_is_given(const struct workspace *ws)
+bool quarantine_proof_is_given(const struct workspace *ws)
 {
 	autoclose int locks = path_open_dir_at(ws->dir->fd, LOCKS_DIR, false, 0700, NULL);
-	char name[CUT_PROOF_ROOM];
+	char name[QUARANTINE_PROOF_ROOM];
 
 	if (locks < 0)
 		return false;

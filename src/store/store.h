@@ -162,18 +162,18 @@ int lease_wait_over(const struct workspace *ws, int watch, uint64_t deadline_ns,
 
 /* Opens the file of the proof, which is made if it is missing. Returns a descriptor. Only the
  * broker of a live supervisor keeps this descriptor. */
-int cut_proof_open(const struct workspace *ws, struct error *err);
+int quarantine_proof_open(const struct workspace *ws, struct error *err);
 /* Gives the proof that the machine is cut off. The proof is valid until the last copy of the
  * descriptor fd is closed. The fact that a proof was given is kept longer: workspace_state() says
- * that the workspace is quarantined until cut_proof_take_back() is called. */
-int cut_proof_give(int fd, struct error *err);
+ * that the workspace is quarantined until quarantine_proof_take_back() is called. */
+int quarantine_proof_give(int fd, struct error *err);
 /* Returns whether a proof is valid now. */
-bool cut_proof_is_given(const struct workspace *ws);
+bool quarantine_proof_is_given(const struct workspace *ws);
 /* Returns whether a proof was given, which may be valid no more, and was not taken back. */
-bool cut_proof_was_given(const struct workspace *ws);
+bool quarantine_proof_was_given(const struct workspace *ws);
 /* Forgets that a proof was given, after somebody has asked to end the quarantine. The caller has
  * the command lock. */
-int cut_proof_take_back(const struct workspace *ws, struct error *err);
+int quarantine_proof_take_back(const struct workspace *ws, struct error *err);
 
 /* Reads a JSON document of a workspace: "workspace.json", "event.json", "runtime.json",
  * "result.json"... The caller releases it. Returns NULL with an error. ERR_NOT_FOUND: the file or
@@ -194,7 +194,7 @@ int workspace_write(const struct workspace *ws, const char *file, const json_t *
 int workspace_sync(const struct workspace *ws, const char *file, struct error *err);
 
 /* Reads the latest event (event.json) and its state. An absent workspace has STATE_UNKNOWN, and its
- * event is NULL. If a proof says that the machine was cut off (cut_proof_give()), the state is
+ * event is NULL. If a proof says that the machine was cut off (quarantine_proof_give()), the state is
  * STATE_QUARANTINED, whatever the file says. event may be NULL; else the caller releases *event. */
 int workspace_state(const struct workspace *ws, enum state *state, json_t **event,
 		    struct error *err);

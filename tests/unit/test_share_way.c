@@ -65,7 +65,7 @@ static int judge(const struct scratch *s, const char *name, bool read_only, cons
 	autofree char *path = strdup(scratch_path(s, name));
 	const struct share_wish wish = {
 		.path = path, .read_only = read_only, .state_dir = state_dir};
-	int fd = share_dir_open(&wish, err);
+	int fd = share_open_allowed(&wish, err);
 
 	if (fd < 0)
 		return -1;

@@ -180,8 +180,8 @@ static void record_failure(struct job *job, const struct spawn_failure *failure)
 {
 	struct error why = {0};
 
-	job->end.exit_code = spawn_explain(failure, job->program, job->cwd,
-					   job->has_user ? &job->user : NULL, &why);
+	job->end.exit_code = spawn_exit_code(failure, job->program, job->cwd,
+					     job->has_user ? &job->user : NULL, &why);
 	snprintf(job->end.start_error, sizeof(job->end.start_error), "%.500s", why.msg);
 }
 

@@ -450,8 +450,8 @@ int spawn_explain_directory(const char *path, int errnum, struct error *err)
 	return error_errno(err, errnum, "cannot enter the directory %.300s", path);
 }
 
-int spawn_explain(const struct spawn_failure *failure, const char *program, const char *cwd,
-		  const struct user *user, struct error *err)
+int spawn_exit_code(const struct spawn_failure *failure, const char *program, const char *cwd,
+		    const struct user *user, struct error *err)
 {
 	bool no_interpreter = failure->errnum == ELIBACC;
 	bool missing = failure->errnum == ENOENT || failure->errnum == ENOTDIR || no_interpreter;

@@ -113,7 +113,7 @@ int spawn_explain_directory(const char *path, int errnum, struct error *err);
 
 /* Returns the exit code for the failure: 127 if the program was not found, 126 if it cannot be
  * executed, else 125. Sets err to the message. */
-int spawn_explain(const struct spawn_failure *failure, const char *program, const char *cwd,
-		  const struct user *user, struct error *err);
+int spawn_exit_code(const struct spawn_failure *failure, const char *program, const char *cwd,
+		    const struct user *user, struct error *err);
 
 #endif

@@ -441,7 +441,7 @@ int microagent_session_check_shares(const struct microagent_session *session, st
 	json_array_foreach(shares, i, share)
 	{
 		const struct share_wish wish = wish_of(&existing, shares, share);
-		autoclose int dir = share_dir_open(&wish, &why);
+		autoclose int dir = share_open_allowed(&wish, &why);
 
 		status = dir < 0 ? -1 : status;
 		if (status < 0)

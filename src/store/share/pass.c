@@ -23,7 +23,7 @@
 static json_t *pass_row(const struct share_pass_row *row, struct error *err)
 {
 	const struct share_wish *wish = &row->wish;
-	autoclose int dir = share_dir_open(wish, err);
+	autoclose int dir = share_open_allowed(wish, err);
 	struct stat st;
 	json_t *pass;
 
@@ -134,7 +134,7 @@ int share_pass_redeem(const char *workspace, size_t number, const struct share_w
 	if (read_only && !wish.read_only)
 		return error_set(err, ERR_DENIED, "%s was shared read-only", wish.path);
 	wish.anyway = anyway;
-	autoclose int dir = share_dir_open(&wish, err);
+	autoclose int dir = share_open_allowed(&wish, err);
 	if (dir < 0)
 		return -1;
 	if (fstat(dir, &st) < 0 || (json_int_t)st.st_dev != device ||

@@ -21,7 +21,7 @@ struct share_pass_row {
 	struct share_terms terms;
 };
 /* Writes a pass that gives `count` directories to the workspace ws. Returns a descriptor of the
- * pass, which is valid until share_pass_end(). The errors are those of share_dir_open(), and also:
+ * pass, which is valid until share_pass_end(). The errors are those of share_open_allowed(), and also:
  * ERR_CONFLICT: another command has a pass for ws at this time. ERR_INVALID: a path is not UTF-8.
  */
 int share_pass_give(const struct workspace *ws, const struct share_pass_row *rows, size_t count,
@@ -33,7 +33,7 @@ void share_pass_end(int *pass); /* accepts -1 */
  * of the workspace. `number` is the directory's place in the pass, from 0. The directory is checked
  * by the rules again. base has the parts of the wish that the pass does not have. ERR_DENIED: the
  * pass has no such directory, or the pass is for reading and base is for writing. ERR_CONFLICT: the
- * path leads to another directory now. The other errors are those of share_dir_open(). */
+ * path leads to another directory now. The other errors are those of share_open_allowed(). */
 int share_pass_redeem(const char *workspace, size_t number, const struct share_wish *base,
 		      struct share_terms *terms, struct error *err);
 

@@ -122,7 +122,7 @@ static int open_judged(const struct share_wish *wish, struct spot *out, struct e
 	return 0;
 }
 
-int share_dir_open(const struct share_wish *wish, struct error *err)
+int share_open_allowed(const struct share_wish *wish, struct error *err)
 {
 	auto_spot struct spot spot = SPOT_NONE;
 
@@ -132,7 +132,7 @@ int share_dir_open(const struct share_wish *wish, struct error *err)
 	return steal_fd(&spot.fd);
 }
 
-int share_dir_open_ours(const struct share_wish *wish, struct error *err)
+int share_open_to_copy(const struct share_wish *wish, struct error *err)
 {
 	auto_spot struct spot spot = SPOT_NONE;
 	int fd;

@@ -54,9 +54,9 @@ bool share_is_within(const char *path, const json_t *shares);
  * Opens wish->path (O_PATH) if it may be shared. ERR_INVALID, ERR_DENIED and ERR_NOT_FOUND name the
  * path and the next step. The reason is REASON_SHARE_OF_KEYS if `anyway` would help.
  */
-int share_dir_open(const struct share_wish *wish, struct error *err);
+int share_open_allowed(const struct share_wish *wish, struct error *err);
 /* Opens a directory for reading, from which this process itself will copy. The rules hold, but any
  * user may own the directory. */
-int share_dir_open_ours(const struct share_wish *wish, struct error *err);
+int share_open_to_copy(const struct share_wish *wish, struct error *err);
 
 #endif

@@ -33,7 +33,7 @@ static bool is_quarantined(struct record *record)
 	if (record_lock(record, &ignored) < 0)
 		return false;
 	is = record_load(record, &ignored) == 0 && record->state == STATE_QUARANTINED &&
-	     settle_proves_cut(record);
+	     settle_proves_quarantine(record);
 	record_unlock(record);
 	return is;
 }
@@ -137,7 +137,7 @@ static int ask_and_look(const struct record *record, json_t **answer, struct err
 	if (control_ask(record->ws.fd, request, deadline, answer, err) < 0 ||
 	    leftover_await_companions(&companions, limit_deadline(LIMIT_SEVER_MS), err) < 0)
 		return -1;
-	return settle_proves_cut(record)
+	return settle_proves_quarantine(record)
 		       ? 0
 		       : error_set(
 				 err, ERR_TIMEOUT,
@@ -187,7 +187,7 @@ static bool is_lie(const struct record *record)
 	bool has_supervisor;
 
 	if (record->state == STATE_QUARANTINED)
-		return lease_is_held(&record->ws) && !settle_proves_cut(record);
+		return lease_is_held(&record->ws) && !settle_proves_quarantine(record);
 	if (state_is_live(record->state) || !settle_finds_life(record))
 		return false;
 	leftover_hold_supervisor(&record->ws, &held);

@@ -129,7 +129,8 @@ static int conclude_end(struct record *record, enum state wanted, bool had_vm, b
 		return response->event ? 0 : -1;
 	}
 	leftover_end_all(&record->ws, limit_deadline(LIMIT_KILL_MS));
-	if (!record->call->options->keep_quarantined && cut_proof_take_back(&record->ws, err) < 0)
+	if (!record->call->options->keep_quarantined &&
+	    quarantine_proof_take_back(&record->ws, err) < 0)
 		return -1;
 	/* A live supervisor that this command has killed could not record how the machine ended. */
 	if ((forced ? record_load(record, err) : settle(record, err)) < 0 ||
@@ -167,7 +168,7 @@ static bool await_quarantine(const struct record *record)
 		limit_deadline(LIMIT_SEVER_MS) + limit_get(LIMIT_CONTROL_REQUEST_MS) * NS_PER_MS;
 
 	while (clock_mono_ns() < deadline && lease_is_held(&record->ws)) {
-		if (settle_proves_cut(record))
+		if (settle_proves_quarantine(record))
 			return true;
 		nanosleep(&moment, NULL);
 	}

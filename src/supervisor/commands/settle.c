@@ -181,15 +181,15 @@ int settle_if_stale(struct record *record, struct error *err)
 	return status;
 }
 
-bool settle_proves_cut(const struct record *record)
+bool settle_proves_quarantine(const struct record *record)
 {
-	return !record->call->backend->sever_duty || cut_proof_is_given(&record->ws);
+	return !record->call->backend->sever_duty || quarantine_proof_is_given(&record->ws);
 }
 
 int settle_refuse_quarantined(const struct record *record, struct error *err)
 {
 	if (!record->call->options->keep_quarantined || record->state != STATE_QUARANTINED ||
-	    (lease_is_held(&record->ws) && !settle_proves_cut(record)))
+	    (lease_is_held(&record->ws) && !settle_proves_quarantine(record)))
 		return 0;
 	return kind_say(KIND_KEPT, record->ws.id, NULL, ERR_CONFLICT, err);
 }

@@ -27,7 +27,7 @@ int settle_to_end(struct record *record, struct error *err);
 /* Returns whether a proof says that the machine is cut off (store/quarantine_proof.c). The records
  * are no such proof. If the backend has no broker, there are no proofs, and the function returns
  * true. */
-bool settle_proves_cut(const struct record *record);
+bool settle_proves_quarantine(const struct record *record);
 /* Checks the option --keep-quarantined of kill and delete. ERR_CONFLICT: the option is given, and
  * the workspace is in quarantine. A machine that lives without a proof that it is cut off does not
  * count as one in quarantine. */

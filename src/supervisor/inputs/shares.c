@@ -22,7 +22,7 @@ static int share_open(const json_t *share, const struct config *config,
 		.programs = programs,
 	};
 
-	return programs ? share_dir_open(&wish, err) : error_errno(err, ENOMEM, "programs");
+	return programs ? share_open_allowed(&wish, err) : error_errno(err, ENOMEM, "programs");
 }
 
 int shares_open(const struct config *config, const struct backend *backend, int *fds,

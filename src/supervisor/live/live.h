@@ -144,7 +144,7 @@ struct live {
 	struct serial_log serial;
 	struct last_words words;
 	struct cgroup cgroup;
-	int proof_fd; /* only in the broker: the descriptor of cut_proof_open() */
+	int proof_fd; /* only in the broker: the descriptor of quarantine_proof_open() */
 	pid_t guard;  /* the guard, which is the parent of this process while it lives */
 	struct proc broker;
 	struct console *console;
@@ -396,15 +396,15 @@ void live_done(struct live *live);
 /* linux/live_broker.c: forks the broker. This is the last step before this process reads the first
  * byte of the guest. */
 int live_broker_begin(struct live *live, struct error *err);
-/* linux/live_quarantine_proof.c. live_cut_note_sockets() is called before the broker is forked,
+/* linux/live_quarantine_proof.c. live_quarantine_note_sockets() is called before the broker is forked,
  * when the sockets of the workspace are bound. It puts a descriptor for each of them into keep, and
  * returns how many there are: the broker keeps these, and the caller closes its own copies. The
- * other two run in the broker: live_cut_begin() before anything else, and live_cut_off() as cut_off
+ * other two run in the broker: live_quarantine_prepare() before anything else, and live_prove_quarantine() as cut_off
  * of vm_events. */
-#define LIVE_CUT_SOCKETS 4
-size_t live_cut_note_sockets(const struct live *live, int keep[LIVE_CUT_SOCKETS]);
-void live_cut_begin(void);
-int live_cut_off(void *data, struct error *err);
+#define LIVE_QUARANTINE_SOCKETS 4
+size_t live_quarantine_note_sockets(const struct live *live, int keep[LIVE_QUARANTINE_SOCKETS]);
+void live_quarantine_prepare(void);
+int live_prove_quarantine(void *data, struct error *err);
 /* linux/live_confine.c: gives up the rights that the broker keeps. */
 int live_confine(struct live *live, struct error *err);
 

@@ -129,6 +129,6 @@ const struct vm_events live_vm_events = {
 	.kernel_began = on_vm_kernel_began,
 	.streams = on_vm_streams,
 	.severed = live_severed,
-	.cut_off = live_cut_off,
+	.cut_off = live_prove_quarantine,
 	.console_room = on_console_room,
 };

@@ -28,7 +28,7 @@ int live_broker_begin(struct live *live, struct error *err)
 	return 0;
 }
 
-int live_cut_off(void *data, struct error *err)
+int live_prove_quarantine(void *data, struct error *err)
 {
 	(void)data, (void)err;
 	return 0;

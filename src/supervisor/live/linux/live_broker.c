@@ -88,7 +88,7 @@ static void begin_broker(void *data)
 
 	live_set_title(live, "broker");
 	process_set_name("microagent-keep");
-	live_cut_begin();
+	live_quarantine_prepare();
 }
 
 /* Ends this process when the broker has ended. Without the broker the VM can only be ended by the
@@ -170,19 +170,19 @@ int live_broker_begin(struct live *live, struct error *err)
 	static struct broker_row rows[ROWS_MAX];
 	static struct connecting_ports targets;
 	static struct watch_vmm vmm;
-	int keep[7 + VM_BROKER_FDS + LIVE_CUT_SOCKETS];
+	int keep[7 + VM_BROKER_FDS + LIVE_QUARANTINE_SOCKETS];
 	struct broker_spec spec = {.rows = rows, .keep = keep, .begin = begin_broker, .data = live};
 	struct audit *audit = live_audit_log(live);
 	size_t sockets;
 
-	live->proof_fd = cut_proof_open(&live->ws, err);
+	live->proof_fd = quarantine_proof_open(&live->ws, err);
 	if (live->proof_fd < 0)
 		return -1;
 	vmm.own_sockets = live->backend->binds_vsock;
 	targets.count = channels_target_ports(live->channels, targets.at, CONNECTING_PORTS_MAX);
 	spec.count = list_duties(live, &vmm, &targets, rows);
 	spec.nkeep = list_kept(live, keep);
-	sockets = live_cut_note_sockets(live, keep + spec.nkeep);
+	sockets = live_quarantine_note_sockets(live, keep + spec.nkeep);
 	spec.nkeep += sockets;
 	vmm.vmm.pid = (pid_t)json_integer_value(json_object_get(live->runtime, "pid"));
 	vmm.vmm.pidfd = vmm_pidfd;

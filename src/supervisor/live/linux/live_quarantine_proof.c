@@ -231,8 +231,8 @@ static bool is_listed_way(const char *line, void *data)
 
 /* The sockets by which processes of this host reach the machine. control.sock is not one of them:
  * it stays, for halt, stop and kill. */
-static const char *const ways_in[LIVE_CUT_SOCKETS] = {CONSOLE_SOCK_NAME, "vsock.sock", AGENT_SOCK,
-						      AGENT_SOCK_EARLY};
+static const char *const ways_in[LIVE_QUARANTINE_SOCKETS] = {CONSOLE_SOCK_NAME, "vsock.sock",
+							     AGENT_SOCK, AGENT_SOCK_EARLY};
 
 /* The files of those sockets above that this machine has, as the kernel numbers them: a copy of
  * struct unix_diag_vfs for each file. An open descriptor of each file keeps the file's number from
@@ -240,8 +240,8 @@ static const char *const ways_in[LIVE_CUT_SOCKETS] = {CONSOLE_SOCK_NAME, "vsock.
  * program makes on the same file system, and this socket would count as a way in. The whole process
  * has one such variable, as for base/ways.h. */
 static struct {
-	struct unix_diag_vfs at[LIVE_CUT_SOCKETS];
-	int fds[LIVE_CUT_SOCKETS];
+	struct unix_diag_vfs at[LIVE_QUARANTINE_SOCKETS];
+	int fds[LIVE_QUARANTINE_SOCKETS];
 	size_t count;
 } own_files;
 
@@ -310,7 +310,7 @@ static int note_own_file(void *data, const struct netlink_reply *reply, struct e
 	return 0;
 }
 
-size_t live_cut_note_sockets(const struct live *live, int keep[LIVE_CUT_SOCKETS])
+size_t live_quarantine_note_sockets(const struct live *live, int keep[LIVE_QUARANTINE_SOCKETS])
 {
 	struct error ignored;
 
@@ -425,7 +425,7 @@ static bool is_used(const struct sockaddr_storage *listener)
 	return false;
 }
 
-void live_cut_begin(void)
+void live_quarantine_prepare(void)
 {
 	ways_forget_by(keep_open, is_used);
 }
@@ -452,7 +452,7 @@ static int count_ways_out(const struct proc *supervisor, struct error *err)
 	return internet + own;
 }
 
-int live_cut_off(void *data, struct error *err)
+int live_prove_quarantine(void *data, struct error *err)
 {
 	const struct live *live = data;
 	struct proc supervisor;
@@ -480,5 +480,5 @@ int live_cut_off(void *data, struct error *err)
 			  "%d connections that the live supervisor had are still open", ways);
 		return 1;
 	}
-	return ways < 0 ? -1 : cut_proof_give(live->proof_fd, err);
+	return ways < 0 ? -1 : quarantine_proof_give(live->proof_fd, err);
 }
