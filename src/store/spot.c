@@ -49,6 +49,9 @@ int spot_find(const char *path, const struct mountinfo *mounts, struct spot *out
 	int fd = file_open_place(AT_FDCWD, path, 0);
 
 	*out = (struct spot)SPOT_NONE;
+	/* Without this check a rule would not hold while this process has no descriptor left. */
+	if (fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOMEM))
+		return error_errno(err, errno, "%s", path);
 	if (fd < 0)
 		return 0;
 	return spot_make(fd, mounts, out, err) < 0 ? -1 : 1;

@@ -33,8 +33,8 @@ enum reach {
 /* Makes the spot of the directory that fd has open. Takes over fd, also with an error. Returns 0,
  * or -1 with an error. The caller closes *out in both cases. */
 int spot_make(int fd, const struct mountinfo *mounts, struct spot *out, struct error *err);
-/* Opens the path and makes its spot. Returns 1 if the spot was made, 0 if the path cannot be
- * opened, for whatever reason, or -1 with an error. The caller closes *out in all cases. */
+/* Opens the path and makes its spot. Returns 1 if the spot was made, 0 if there is no such
+ * path or no right to open it, or -1 with an error, also if this process has no descriptor left. The caller closes *out in all cases. */
 int spot_find(const char *path, const struct mountinfo *mounts, struct spot *out,
 	      struct error *err);
 void spot_close(struct spot *spot);

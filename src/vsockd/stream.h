@@ -51,7 +51,6 @@ enum stream_want {
 	WANT_REQUEST = 1,
 	WANT_RESPONSE = 2,
 	WANT_CREDIT = 4, /* a packet with fwd_cnt: the guest asked, or much has been taken */
-	WANT_ASK = 8,	 /* a question for credit */
 };
 
 struct link {

@@ -114,8 +114,9 @@ int vhost_link_read(struct vhost_link *link, struct device *device, struct error
 		const struct msghdr m = {.msg_iov = &iov, .msg_iovlen = 1};
 		/* Answers are short, and the front-end waits for each answer. So the socket has
 		 * room, unless the other end does not follow the protocol. */
-		if (reply.size && sendmsg(link->fd, &m, MSG_DONTWAIT | MSG_NOSIGNAL) != reply.size)
-			return error_errno(err, errno, "answer the front-end");
+		ssize_t sent = reply.size ? sendmsg(link->fd, &m, MSG_DONTWAIT | MSG_NOSIGNAL) : 0;
+		if (sent != reply.size)
+			return error_errno(err, sent < 0 ? errno : EAGAIN, "answer the front-end");
 	}
 	return 2;
 }

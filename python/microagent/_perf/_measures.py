@@ -75,7 +75,7 @@ def boot(place: Place, report: Report) -> None:
 
 
 def restore(place: Place, report: Report) -> None:
-    """A template's machine has no network card, so one that is to have it is booted."""
+    """Measures sessions that are restored from a template. Their network is isolated unless another one was named."""
     place.network = place.network or "isolated"
     if not place.words.base:
         spec = filled("microagent_warm_spec", {"cancel": place.ending.fd})
