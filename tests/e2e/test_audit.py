@@ -45,6 +45,13 @@ def events(host, name, event=None):
     return [line for line in lines_of(host, name) if event in (None, line["event"])]
 
 
+def opened_by_strangers(host, name):
+    """Returns the openings of the session's files, without those of other tests: their Python, and a stand-in's supervisor,
+    which looks in all machines of this computer for a port that is taken."""
+    return [line for line in events(host, name, "bundle.opened")
+            if "python" not in line["data"].get("exe", "") and "/standin/" not in line["data"].get("exe", "")]
+
+
 def verdict(host, name):
     answer = json.loads(host("--json", "audit", "verify", name).stdout)
     schema_check.validate("cli-audit-verify", answer)

@@ -11,7 +11,7 @@ import pytest
 
 from conftest import BACKEND, BIN, wait_until
 from cutting_proxy import CuttingProxy
-from test_audit import Guest, create, destroy, events, lines_of, verdict
+from test_audit import Guest, create, destroy, events, lines_of, opened_by_strangers, verdict
 from test_envelope import Client
 from test_messages import Frames
 from test_session_share import make_view
@@ -226,8 +226,8 @@ def test_our_own_looks_are_no_alarm(place, session):
     with ThreadPoolExecutor(4) as many:
         list(many.map(lambda n: place("audit", ("verify", "telemetry", "show")[n % 3], session, check=0), range(24)))
         list(many.map(lambda words: place(*words, check=0), 4 * [("session", "list"), ("session", "gc"), ("audit", "list")]))
-    opened = events(place, session, "bundle.opened")
-    assert not [line for line in opened if "python" not in line["data"].get("exe", "")], opened
+    opened = opened_by_strangers(place, session)
+    assert not opened, opened
 
 
 @pytest.mark.skipif(BACKEND == "apple-vf", reason="the supervisor on a stand-in does not lie beside the other programs")
@@ -237,7 +237,7 @@ def test_a_record_that_is_replaced_as_it_is_read_is_no_alarm(place):
     while maker.poll() is None:
         place("session", "list", check=0)
     name = maker.communicate()[0].decode().split()[0]
-    opened = events(place, name, "bundle.opened")
+    opened = opened_by_strangers(place, name)
     place("session", "destroy", name, check=0)
     assert not opened, opened
 

@@ -19,7 +19,7 @@ from attaching import check_passes
 from conftest import BIN, cache_dir, default_kernel, ended, image, make_host, pid_lines, wait_until, with_base
 from modes import check_modes
 from mounts import check_mounts, inside, own_mount
-from test_audit import events, verdict
+from test_audit import events, opened_by_strangers, verdict
 from test_messages import conversations, documents, frames
 from test_shares import NOBODY_ELSE
 
@@ -256,8 +256,9 @@ def check_no_alarm(host, name, given, refused_at):
         why = data.pop("why", None)
         assert (event, data) == (wanted, facts) and (why is None or "the guest cannot mount it" in why)
     assert now == ("share.added", given)
-    strange = [line for line in events(host, name) if line["event"] in ("vmm.unexpected", "vmm.unobserved", "bundle.opened")]
-    assert not [line for line in strange if "python" not in line["data"].get("exe", "")], strange  # ours are the test's
+    strange = [line for line in events(host, name) if line["event"] in ("vmm.unexpected", "vmm.unobserved")]
+    strange += opened_by_strangers(host, name)
+    assert not strange, strange
     coverage, = events(host, name, "audit.coverage")
     assert {"exec", "network", "vmm", "base"} <= set(coverage["data"]["observed"])
     unseen = {u["what"]: u["why"] for u in coverage["data"]["unobserved"]}
