@@ -64,7 +64,7 @@ struct vm {
 	struct loop_watch *end_timer; /* runs until the owner is told of the end */
 	struct loop_watch *sever_timer;
 
-	/* The callers that wait for an answer; fn is NULL if no caller waits. */
+	/* The callers that wait for an answer; `fn` is NULL if no caller waits. */
 	struct {
 		vm_done_fn *fn;
 		void *data;

@@ -5,16 +5,16 @@
 
 #include "base/error.h"
 
-/* Returns the present path of the open file fd, which the caller frees. ERR_CONFLICT: another file
- * has this path now. The framework opens the path a moment after this check. In this moment a
+/* Returns the present path of the open file `fd`, which the caller frees. ERR_CONFLICT: another
+ * file has this path now. The framework opens the path a moment after this check. In this moment a
  * process that may write to the directory could replace the file; only processes of the user may
  * write to it (docs/threat-model.md). */
 char *file_name(int fd, struct error *err);
-/* Returns a name for the open file fd, malloc'd; NULL with an error. A file without a name, for
+/* Returns a name for the open file `fd`, malloc'd; NULL with an error. A file without a name, for
  * example an initramfs that was built in memory, is copied to <workspace>/vmm/<name>. */
 char *file_name_or_copy(int fd, int workspace_fd, const char *name, struct error *err);
-/* Copies the open file fd to <workspace>/vmm/<name>; the machine may write to the copy. Returns the
- * name of the copy, malloc'd; NULL with an error. */
+/* Copies the open file `fd` to <workspace>/vmm/<name>; the machine may write to the copy. Returns
+ * the name of the copy, malloc'd; NULL with an error. */
 char *file_copy(int fd, int workspace_fd, const char *name, struct error *err);
 
 #endif

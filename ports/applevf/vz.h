@@ -61,8 +61,8 @@ void vz_stop(struct vz *vz);
 /* Asks the guest to switch itself off. */
 void vz_press_power(struct vz *vz);
 void vz_set_memory(struct vz *vz, int64_t mib);
-/* Gives a directory to the device of the share that has none yet. path NULL: takes the directory
- * away. */
+/* Gives a directory to the device of the share that has none yet. If `path` is NULL, takes the
+ * directory away. */
 void vz_share(struct vz *vz, const char *path, bool read_only);
 /* Cuts every way between the guest and the host: cards, shares, listeners and connections. */
 void vz_sever(struct vz *vz);

@@ -14,9 +14,9 @@
 #include "applevf/plan.h"
 #include "base/error.h"
 
-/* Sets err to "<what>: <the framework's text> (<domain> <code>)". Returns -1. */
+/* Sets `err` to "<what>: <the framework's text> (<domain> <code>)". Returns -1. */
 int vz_tell_error(struct error *err, const char *what, NSError *error);
-/* Sets err from an exception, by which the framework reports a mistake of its caller. Returns
+/* Sets `err` from an exception, by which the framework reports a mistake of its caller. Returns
  * -1. */
 int vz_tell_exception(struct error *err, const char *what, NSException *exception);
 

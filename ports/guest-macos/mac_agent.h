@@ -179,8 +179,8 @@ json_t *mac_answer_detached(uint64_t number, const char *code, const char *text)
 
 /* --- mac_control.c --------------------------------------------------------------------------- */
 
-/* Begins the control stream on a connection to the host's control port. Takes over fd. Returns NULL
- * without memory. */
+/* Begins the control stream on a connection to the host's control port. Takes over `fd`. Returns
+ * NULL without memory. */
 struct mac_control *mac_control_new(int fd, const char *boot_id);
 int mac_control_fd(const struct mac_control *control); /* -1: it has ended */
 short mac_control_events(const struct mac_control *control);

@@ -38,12 +38,12 @@ struct vm_events {
 	/* Called once, as the last event, from the loop: the VM and all its companions have ended
 	 * and were reaped. Only in this callback the owner may free the VM. */
 	void (*ended)(void *data, enum vm_end end, const char *detail);
-	/* Called when a companion (vsockd...) died by itself. said is its last line of stderr, or
-	 * "". code is its exit code; EX_TEMPFAIL: the companion needs something that the host
+	/* Called when a companion (vsockd...) died by itself. `said` is its last line of stderr, or
+	 * "". `code` is its exit code; EX_TEMPFAIL: the companion needs something that the host
 	 * lacks. fatal: the owner must kill the VM. */
 	void (*companion_lost)(void *data, const char *name, int code, const char *said,
 			       bool fatal);
-	/* Called when the guest has opened a connection, or tried to. line is what the host saw.
+	/* Called when the guest has opened a connection, or tried to. `line` is what the host saw.
 	 * The length and the number of lines are bounded. */
 	void (*connection)(void *data, const char *line);
 	/* Called at a sign that the guest's kernel runs, other than output of its console. It may
@@ -52,13 +52,13 @@ struct vm_events {
 	/* Called when the host begins to have streams to the guest (any), or has none any more. If
 	 * this changes fast, only the last change is sure to be told. */
 	void (*streams)(void *data, bool any);
-	/* Called when sever() has done its work. names is the array of what was cut, which is valid
-	 * during the call. why NULL: it is proven that the VM is cut off. Else why is the reason
-	 * why not, and the VM must not go on. */
+	/* Called when sever() has done its work. `names` is the array of what was cut, which is
+	 * valid during the call. If `why` is NULL, it is proven that the VM is cut off. Otherwise
+	 * `why` is the reason why not, and the VM must not go on. */
 	void (*severed)(void *data, const json_t *names, const struct error *why);
 	/* Called in the broker when the broker has found that the VM is cut off. The owner checks
 	 * that it holds no channel itself, and gives the proof that the VM is cut off. Returns 0 if
-	 * nothing is left; 1 if something is left, and err says what; -1 with an error if this is
+	 * nothing is left; 1 if something is left, and `err` says what; -1 with an error if this is
 	 * not known. */
 	int (*cut_off)(void *data, struct error *err);
 	/* Called when the VM can take bytes for its serial console again. */
@@ -166,11 +166,11 @@ struct vm_share {
 	int workspace_fd, lease_fd;
 };
 
-/* Called when the guest can mount the share (why is NULL), or with the reason why it cannot. */
+/* Called when the guest can mount the share (`why` is NULL), or with the reason why it cannot. */
 typedef void vm_share_fn(void *data, const struct error *why);
 
-/* Called when the machine is saved. stopped_ns is the monotonic time at which the machine was
- * stopped. why NULL: the machine is saved; else the reason why not. */
+/* Called when the machine is saved. `stopped_ns` is the monotonic time at which the machine was
+ * stopped. If `why` is NULL, the machine is saved. Otherwise `why` is the reason why not. */
 typedef void vm_saved_fn(void *data, uint64_t stopped_ns, const struct error *why);
 
 #define VM_BROKER_FDS 4
@@ -208,7 +208,7 @@ struct backend_host {
 #define VM_BALLOON_UNTOLD (-1)
 typedef void vm_balloon_fn(void *data, int64_t actual_mib, const struct error *why);
 
-/* Called when the request is done (why is NULL), or with the reason why it is not. */
+/* Called when the request is done (`why` is NULL), or with the reason why it is not. */
 typedef void vm_done_fn(void *data, const struct error *why);
 
 /* How to make the files of a macOS guest. */
@@ -225,8 +225,8 @@ struct macos_image {
 	int64_t memory_mib, cpus; /* the minimum for a guest */
 };
 
-/* Called while a macOS guest is made. image is given in the first call, before anything is made,
- * and NULL in later calls. percent is how much of the installation is done. */
+/* Called while a macOS guest is made. `image` is given in the first call, before anything is made,
+ * and NULL in later calls. `percent` is how much of the installation is done. */
 typedef void macos_told_fn(void *data, const struct macos_image *image, int percent);
 
 /* Functions that only the VMM of a macOS guest has. They have no deadline. */
@@ -295,10 +295,10 @@ struct backend {
 	void (*kill)(struct vm *vm);
 	int (*resume)(struct vm *vm, struct error *err); /* after disk_full or pause */
 	/* Pauses the VM between two instructions of the guest. Writes that the guest has begun
-	 * before may still be under way. fn is called once, from the loop; it is never called if vm
-	 * is freed before. After ERR_TIMEOUT the VM may still be paused later. */
+	 * before may still be under way. `fn` is called once, from the loop; it is never called if
+	 * vm is freed before. After ERR_TIMEOUT the VM may still be paused later. */
 	int (*pause)(struct vm *vm, vm_done_fn *fn, void *data, struct error *err);
-	/* Raises layer_room, at most to the length that the file had at the boot. fn is called
+	/* Raises layer_room, at most to the length that the file had at the boot. `fn` is called
 	 * once, from the loop; it is never called if vm is freed before. */
 	int (*layer_room)(struct vm *vm, uint64_t bytes, vm_done_fn *fn, void *data,
 			  struct error *err);
@@ -306,23 +306,23 @@ struct backend {
 	 * all, `console_room` is called later. */
 	size_t (*console)(struct vm *vm, const uint8_t *bytes, size_t len);
 	/* Asks the guest to have mib of memory, and gives it LIMIT_BALLOON_MS to give up the rest.
-	 * Then fn is called once, from the loop; it is never called if the VM ends before.
+	 * Then `fn` is called once, from the loop; it is never called if the VM ends before.
 	 * ERR_INVALID: mib is more than the guest was booted with. ERR_CONFLICT: another call is
 	 * under way. */
 	int (*balloon)(struct vm *vm, int64_t mib, vm_balloon_fn *fn, void *data,
 		       struct error *err);
 	/* Gives a running guest up to PLUGS_MAX directories, all or none. The pass has the same
-	 * directories in the same order (store/share/pass.h). shares is used only during the call.
-	 * fn is called once, from the loop; it is never called if vm is freed before. ERR_CONFLICT:
-	 * the guest was booted without config.hotplug, or has got directories already.
-	 * ERR_UNSUPPORTED: these are more than the backend can give. ERR_UNAVAILABLE: the host
-	 * lacks something. */
+	 * directories in the same order (store/share/pass.h). `shares` is used only during the
+	 * call. `fn` is called once, from the loop; it is never called if vm is freed before.
+	 * ERR_CONFLICT: the guest was booted without config.hotplug, or has got directories
+	 * already. ERR_UNSUPPORTED: these are more than the backend can give. ERR_UNAVAILABLE: the
+	 * host lacks something. */
 	int (*share_attach)(struct vm *vm, const struct vm_share *shares, size_t count,
 			    vm_share_fn *fn, void *data, struct error *err);
-	/* Takes the directories back from a guest that has not mounted all of them. fn is called
+	/* Takes the directories back from a guest that has not mounted all of them. `fn` is called
 	 * once, from the loop; it is never called if vm is freed before. If the guest does not
 	 * release the devices within LIMIT_SHARE_MS, it keeps them, but no process serves them, and
-	 * fn gets an error that says so. */
+	 * `fn` gets an error that says so. */
 	int (*share_detach)(struct vm *vm, vm_share_fn *fn, void *data, struct error *err);
 	/* Adds (allow) or removes a rule of a running machine with config.network.egress. The rule
 	 * is a name or a prefix of addresses. If a rule is removed, the connections that it had
@@ -330,7 +330,7 @@ struct backend {
 	int (*egress)(struct vm *vm, bool allow, const char *rule, struct error *err);
 	/* Saves a machine that is not VM_COLD. Writes the state of its devices to state_fd, and
 	 * also its memory unless the machine has its own ram_fd. The machine runs meanwhile, and is
-	 * stopped at the end. Then fn is called once, from the loop; it is never called if vm is
+	 * stopped at the end. Then `fn` is called once, from the loop; it is never called if vm is
 	 * freed before. The state belongs to the memory and the disks as they are at this moment.
 	 * resume() lets the machine go on, also after a failure. */
 	int (*save)(struct vm *vm, int state_fd, vm_saved_fn *fn, void *data, struct error *err);
@@ -349,7 +349,7 @@ struct backend {
 	uid_t (*user)(void);
 	/* Duties of a broker that is forked after the boot. They do those parts of the functions of
 	 * this struct that need rights which the live supervisor has given up. The data of each
-	 * duty is the broker's copy of the vm. share_duty is for share_attach, sever_duty for
+	 * duty is the broker's copy of the vm. `share_duty` is for share_attach, sever_duty for
 	 * sever, socket_duty for the VMM's own sockets, proc_duty for a machine that is saved or
 	 * restored. broker_fds() writes the descriptors of vm that the duties need, the VMM's pidfd
 	 * first, and returns their number. */

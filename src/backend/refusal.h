@@ -16,7 +16,7 @@
 struct backend_refusal {
 	const char *field;	/* path of the field in the config: "limits.netBytesPerSecond" */
 	const char *limitation; /* a sentence that says what the VMM, or its host, cannot do */
-	/* Returns whether the config asks for the thing. path has the field, and the function may
+	/* Returns whether the config asks for the thing. `path` has the field, and the function may
 	 * make it more exact, for example with the index of an entry. */
 	bool (*asks)(const struct config *config, char path[REFUSAL_PATH]);
 };

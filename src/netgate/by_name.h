@@ -50,7 +50,7 @@ bool by_name_words(struct gate *gate, struct flow *flow, const struct flow_key *
 		   const uint8_t *frame, const struct segment *segment);
 /* Notes a segment that passt sends to the guest for one of its connections. */
 void by_name_heard(struct gate *gate, const struct segment *segment);
-/* Resets both ends of a connection, because of a segment of the guest; frame is its frame.
+/* Resets both ends of a connection, because of a segment of the guest; `frame` is its frame.
  * sequence: the sequence number of the reset to passt, which passt checks. Must be called while the
  * frame is being judged, and the frame must not pass then (lane_insert()). */
 void by_name_end(struct gate *gate, const uint8_t *frame, const struct segment *segment,

@@ -33,7 +33,7 @@ size_t compose_datagram(uint8_t *out, const uint8_t *like, enum direction direct
  * short to be quoted. */
 size_t compose_prohibited(uint8_t *out, const uint8_t *like, size_t len);
 /* Replace the destination address (redirected) or the source address (resent) in a frame of TCP
- * over IPv4 without options, in place. len is the length of the frame up to the end of its
+ * over IPv4 without options, in place. `len` is the length of the frame up to the end of its
  * payload. */
 void compose_redirected(uint8_t *frame, size_t len, uint32_t to);
 void compose_resent(uint8_t *frame, size_t len, uint32_t from);

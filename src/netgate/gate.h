@@ -35,7 +35,7 @@ struct gate {
 	struct bucket out_rate, in_rate;
 };
 
-/* Prepares a gate. The caller has filled in gate->screen. bytes_per_second is the limit of each
+/* Prepares a gate. The caller has filled in gate->screen. `bytes_per_second` is the limit of each
  * direction; 0: no limit. */
 void gate_init(struct gate *gate, int vm, int passt, int supervisor, uint64_t bytes_per_second);
 /* Sends the guest the answer of refusal_answer() to a refused frame, unless too many answers were

@@ -24,8 +24,8 @@
 
 struct screen {
 	uint8_t guest_mac[6];
-	/* Addresses in host byte order. guest is the guest's address. dns is the address whose UDP
-	 * port 53 passt forwards to the host's resolver. resolver is the real address of that
+	/* Addresses in host byte order. `guest` is the guest's address. `dns` is the address whose
+	 * UDP port 53 passt forwards to the host's resolver. `resolver` is the real address of that
 	 * resolver, to which netgate redirects connections to TCP port 53 of dns; 0: they are not
 	 * redirected. */
 	uint32_t guest, dns, resolver;

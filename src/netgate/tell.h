@@ -40,11 +40,11 @@ struct teller {
 	uint64_t unlisted; /* number of connections that were left out and not reported yet */
 };
 
-/* Tells of a connection. name is the name of the rule that has opened it, or "-" if the guest has
+/* Tells of a connection. `name` is the name of the rule that has opened it, or "-" if the guest has
  * sent no words. NULL: no rule has opened it. */
 void tell_connection(struct teller *teller, const struct flow_key *key, const char *name,
 		     enum telling telling, uint64_t now);
-/* Tells of the first words of a connection. name is "-" if they name no host, "?" if they are
+/* Tells of the first words of a connection. `name` is "-" if they name no host, "?" if they are
  * unreadable. */
 void tell_opening(struct teller *teller, const char *protocol, const struct flow_key *key,
 		  const char *name, enum telling telling, uint64_t now);

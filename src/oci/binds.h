@@ -30,7 +30,7 @@ struct bind_options {
 	bool recursive; /* clone the mounts below the source too, like rbind */
 	bool read_only;
 };
-/* Mounts a file or directory at <share>/<guest>/<name>. source is its descriptor (O_PATH). */
+/* Mounts a file or directory at <share>/<guest>/<name>. `source` is its descriptor (O_PATH). */
 int binds_add(const char *share, const char *guest, const char *name, int source,
 	      const struct bind_options *options, struct error *err);
 /* Removes <share>/<guest> with all mounts in it, also those of a process that was killed while it

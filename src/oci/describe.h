@@ -23,8 +23,8 @@ struct describe {
 /* Returns {"container":{...},"process":{...}}, which the caller releases. Mounts the directories
  * and files of the host that the container needs below the share. */
 json_t *describe_container(const struct describe *describe, struct error *err);
-/* Returns the description of a further command in a container, which the caller releases. guest is
- * the container's name in the guest. seccomp is the config's filter; NULL: none. */
+/* Returns the description of a further command in a container, which the caller releases. `guest`
+ * is the container's name in the guest. `seccomp` is the config's filter; NULL: none. */
 json_t *describe_command(const struct oci_process *process, const json_t *seccomp,
 			 const char *guest, struct error *err);
 /* Returns the limits as names and contents of files of cgroup v2: {"memory.max":"1048576",...}. The

@@ -12,7 +12,7 @@
 #include "base/error.h"
 
 /* Adds to missing, for each hierarchy, the directories of path that do not exist, outer directories
- * first. path is a result of group_path(). The caller records the list before it calls
+ * first. `path` is a result of group_path(). The caller records the list before it calls
  * group_make(), since the process that makes the directories may be killed. */
 int group_missing(const char *path, json_t *missing, struct error *err);
 int group_make(const json_t *missing, struct error *err);

@@ -25,7 +25,7 @@ struct oci {
 	bool systemd; /* cgroupsPath has the form of systemd */
 };
 
-/* Runs a command. words has the words after the command's name, and ends with NULL. Returns the
+/* Runs a command. `words` has the words after the command's name, and ends with NULL. Returns the
  * exit code, or -1 with an error. */
 typedef int oci_command_fn(const struct oci *oci, char **words, struct error *err);
 
@@ -43,7 +43,7 @@ oci_command_fn cmd_create, cmd_run, cmd_start, cmd_state, cmd_list, cmd_kill, cm
 /* Opens the log once and keeps it open. A process calls this before it gives up access to the
  * file. */
 void oci_log_keep(struct oci *oci);
-/* Writes a line to the log, in the form that engines read. An error also goes to stderr. level is
+/* Writes a line to the log, in the form that engines read. An error also goes to stderr. `level` is
  * "error", "warning", "info" or "debug"; "debug" is written only with --debug. */
 void oci_log(const struct oci *oci, const char *level, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));

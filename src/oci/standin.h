@@ -61,8 +61,8 @@ struct standin {
 /* Starts a child of this process, which may outlive this process. The child waits for
  * standin_go(). */
 int standin_start(const struct standin_spec *spec, struct standin *out, struct error *err);
-/* Lets the process go on. with is for a keeper: the pidfd of the process with whose end the keeper
- * ends; -1: none. */
+/* Lets the process go on. `with` is for a keeper: the pidfd of the process with whose end the
+ * keeper ends; -1: none. */
 int standin_go(struct standin *standin, int with, struct error *err);
 /* Waits for the process's report. Returns 0 if the process has done its work, or -1 with the error
  * that it reports. */
@@ -97,12 +97,12 @@ enum standin_word {
 	STANDIN_ASK = '?',
 	STANDIN_SIGNAL = 0x80 /* plus a signal's number */
 };
-/* Sends a word to a stand-in or a keeper, and waits for its answer. dir is the directory of the
+/* Sends a word to a stand-in or a keeper, and waits for its answer. `dir` is the directory of the
  * record. START returns when the program runs, or fails with the reason why it does not. QUARANTINE
  * returns when it is proven that the machine is cut off, or when the machine is gone. ASK fails
  * unless the machine is cut off. A word about the machine goes to the keeper, since the machine's
- * records have pids of the keeper's pid namespace. ERR_TIMEOUT: the process
- * does not answer in time, for example because a signal has stopped it. */
+ * records have pids of the keeper's pid namespace. ERR_TIMEOUT: the process does not answer in
+ * time, for example because a signal has stopped it. */
 int standin_ask(int dir, enum standin_word word, struct error *err);
 /* Sends a signal to the container's first process that a stand-in cannot hand on. */
 int standin_ask_signal(int dir, int number, struct error *err);

@@ -41,8 +41,8 @@ int handed_read(struct handed *out, struct error *err);
 /* Waits until the command that creates the container calls standin_go(). If that command has ended,
  * nobody needs this process, and it exits. */
 void handed_await(struct handed *handed);
-/* Reports to the command that creates the container. why NULL: this process has done its work; else
- * the reason why not. */
+/* Reports to the command that creates the container. If `why` is NULL, this process has done its
+ * work. Otherwise `why` is the reason why not. */
 void handed_report(const struct error *why);
 /* Sends a report of the same form to a process that asked through a socket. */
 void handed_answer(int fd, const struct error *why);

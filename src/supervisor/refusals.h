@@ -11,7 +11,7 @@
 #include "contract/state.h"
 
 /* Checks that the config asks for nothing that the rows refuse, and has no field that only QEMU's
- * backend knows. ERR_UNSUPPORTED names the first such field. backend is the name of the backend
+ * backend knows. ERR_UNSUPPORTED names the first such field. `backend` is the name of the backend
  * that has these rows. A row without a field ends the rows. */
 int refusals_check(const char *backend, const struct backend_refusal *refusals,
 		   const struct config *config, struct error *err);

@@ -48,7 +48,7 @@ struct daemon {
 /* Sets up the daemon and watches its descriptors. Sets config->epfd and config->log. */
 int daemon_init(struct daemon *daemon, struct core_config *config, const struct daemon_face *face,
 		struct log *log, struct error *err);
-/* Makes the daemon write the messages of vsockd_tells.h to the eventfd fd from now on. */
+/* Makes the daemon write the messages of vsockd_tells.h to the eventfd `fd` from now on. */
 void daemon_tell_busy(struct daemon *daemon, int fd);
 /* Runs until the guest's VMM has closed the connection. After that, runs until all bytes of the
  * guest were delivered, but at most drain_ns. Returns 0, or -1 with an error. */

@@ -39,8 +39,8 @@ void device_reset(struct device *device);
 /* Resets the device when the front-end is gone, and releases everything that the front-end gave. */
 void device_disconnect(struct device *device);
 
-/* Functions that set the kick or call descriptor of a ring and close the old one. fd -1: the ring
- * has no such descriptor. Both functions take over fd. */
+/* Functions that set the kick or call descriptor of a ring and close the old one. If `fd` is -1,
+ * the ring has no such descriptor. Both functions take over `fd`. */
 int device_set_kick(struct device *device, unsigned queue, int fd, struct error *err);
 void device_set_call(struct device *device, unsigned queue, int fd);
 /* Handles the packets that the driver has left in the ring QUEUE_TX. Then stops the ring. Returns

@@ -44,8 +44,8 @@ struct port {
 	uint8_t slots[PORT_SLOTS][PACKET_WHOLE];
 };
 
-/* Sets the port up. fd is a connected and non-blocking socket, which the caller closes. fd -1:
- * there is no connection yet, and port_pump() does nothing. */
+/* Sets the port up. `fd` is a connected and non-blocking socket, which the caller closes. If `fd`
+ * is -1, there is no connection yet, and port_pump() does nothing. */
 void port_init(struct port *port, struct core *core, uint64_t guest_cid, int fd, struct log *log);
 /* Notes an edge-triggered event of epoll for port_pump(). */
 void port_event(struct port *port, uint32_t events);

@@ -80,7 +80,7 @@ void ring_unmap(struct ring *ring);
 /* Returns true if chains may be taken. */
 bool ring_works(const struct ring *ring);
 
-/* Takes the next chain, and makes chain->span of its pieces in iov[0..max); max is at least 1. A
+/* Takes the next chain, and makes chain->span of its pieces in iov[0..max); `max` is at least 1. A
  * chain with a descriptor of the other direction is malformed, and so is a chain of more than max
  * pieces. */
 enum ring_result ring_take(struct ring *ring, const struct memory *memory,
@@ -88,7 +88,7 @@ enum ring_result ring_take(struct ring *ring, const struct memory *memory,
 			   struct ring_chain *chain);
 /* Puts back the last n chains that were taken and not given back. */
 void ring_rewind(struct ring *ring, unsigned n);
-/* Gives back the chain that was taken first. len is how many bytes were written to the chain. The
+/* Gives back the chain that was taken first. `len` is how many bytes were written to the chain. The
  * guest sees this after ring_publish(). */
 void ring_give(struct ring *ring, uint16_t head, uint32_t len);
 /* Publishes the chains that were given back. Returns true if the guest wants an interrupt for

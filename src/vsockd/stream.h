@@ -118,7 +118,7 @@ struct stream_table {
 	struct list timers[TIMER_COUNT];
 };
 
-/* Allocates the table. capacity is at most STREAM_TABLE_MAX. */
+/* Allocates the table. `capacity` is at most STREAM_TABLE_MAX. */
 int stream_table_init(struct stream_table *t, unsigned capacity, uint32_t buffer_bytes,
 		      struct error *err);
 void stream_table_free(struct stream_table *t); /* does not close the streams' descriptors */

@@ -5,8 +5,8 @@
 #include "hyperv/inputs/inputs.h"
 #include "hyperv/store/record.h"
 
-/* Makes the root's VHD, workspace.json and the event `prepared`. The record is locked. inputs gets
- * the digest of the root. If the call fails, it removes a directory that it made. */
+/* Makes the root's VHD, workspace.json and the event `prepared`. The record is locked. `inputs`
+ * gets the digest of the root. If the call fails, it removes a directory that it made. */
 int prepare_workspace(struct record *record, const struct request *request, struct inputs *inputs,
 		      struct error *err);
 
@@ -22,7 +22,7 @@ int manifest_load(const struct record *record, struct manifest *out, struct erro
  * same contents as its source. The state does not tell this, since stop and kill also change the
  * state of a machine that was never started. */
 bool disk_is_new(const struct record *record, const struct manifest *manifest);
-/* Returns true if a machine was started with the VHD since the VHD was made. document is
+/* Returns true if a machine was started with the VHD since the VHD was made. `document` is
  * workspace.json, or NULL. */
 bool disk_was_booted(const struct record *record, const json_t *document);
 void manifest_drop(struct manifest *manifest); /* accepts a zeroed one */

@@ -12,13 +12,13 @@
 
 struct hcs_system;
 
-/* Called once, on a thread of HCS, when the machine has ended. exit_type is the NotificationType of
- * the schema ("GracefulExit", ...), or "" if HCS does not tell it. HCS_GONE: the service of HCS has
- * ended, and the machine may go on, but no handle of it is valid any more. */
+/* Called once, on a thread of HCS, when the machine has ended. `exit_type` is the NotificationType
+ * of the schema ("GracefulExit", ...), or "" if HCS does not tell it. HCS_GONE: the service of HCS
+ * has ended, and the machine may go on, but no handle of it is valid any more. */
 #define HCS_GONE "ServiceDisconnect"
 typedef void hcs_exited_fn(void *data, const char *exit_type);
 
-/* Makes a machine, but does not start it. id is the machine's GUID as text; document is for
+/* Makes a machine, but does not start it. `id` is the machine's GUID as text; `document` is for
  * HcsCreateComputeSystem. `exited` may be called from this moment on. */
 struct hcs_system *hcs_system_create(const char *id, const json_t *document, hcs_exited_fn *exited,
 				     void *data, struct error *err);

@@ -19,7 +19,7 @@ struct inputs {
 };
 
 /* Opens and hashes kernel and initrd, and checks the root file system. An error names the field
- * that is wrong. *artifact gets the name of that field in a verification block; artifact may be
+ * that is wrong. *artifact gets the name of that field in a verification block; `artifact` may be
  * NULL. */
 int inputs_find(const struct config *config, struct inputs *out, const char **artifact,
 		struct error *err);
@@ -36,7 +36,7 @@ int inputs_check_vhd(struct inputs *inputs, const struct store *store, bool hash
  * releases it. */
 json_t *inputs_record(const struct inputs *inputs, struct error *err);
 /* Returns the verification block, which compares the present inputs with the recorded ones.
- * recorded is NULL if nothing is recorded. */
+ * `recorded` is NULL if nothing is recorded. */
 json_t *inputs_verify(const struct inputs *inputs, const json_t *image, const json_t *recorded,
 		      struct error *err);
 /* Checks that nothing is different. ERR_CONFLICT names the first difference. */

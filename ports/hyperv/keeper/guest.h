@@ -15,8 +15,8 @@
 #include "hyperv/machine/guid.h"
 
 struct guest;
-/* Listens for the guest of that machine. The caller starts the machine after this call. config is
- * sent as the answer to the guest's hello; it is copied. workload says whether a result may come.
+/* Listens for the guest of that machine. The caller starts the machine after this call. `config` is
+ * sent as the answer to the guest's hello; it is copied. `workload` says whether a result may come.
  * Returns NULL with an error. */
 struct guest *guest_listen(const struct guid *vm, const json_t *config, bool workload,
 			   struct inbox *inbox, struct error *err);

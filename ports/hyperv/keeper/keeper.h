@@ -18,11 +18,11 @@ struct keeper;
 /* Reads workspace.json and runtime.json, and begins to serve the pipe. The workspace is alive from
  * this moment on. The caller holds the command lock. The result is never freed. */
 struct keeper *keeper_begin(const char *state_dir, const char *id, struct error *err);
-/* Makes the machine, keeps it until its end, and records that end. ready is called when the guest
+/* Makes the machine, keeps it until its end, and records that end. `ready` is called when the guest
  * is ready; it may be NULL. Returns -1 if the machine, its guest, or making the machine failed. */
 int keeper_keep(struct keeper *keeper, void (*ready)(void *data), void *data, struct error *err);
 
-/* The main function of a keeper process. report is the number of a handle, to which the keeper
+/* The main function of a keeper process. `report` is the number of a handle, to which the keeper
  * writes lines: "alive", "ready", and, if it fails, an error as JSON. Returns the exit code. */
 int keeper_main(const char *report, const char *state_dir, const char *id);
 

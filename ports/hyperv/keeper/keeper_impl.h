@@ -46,7 +46,7 @@ struct keeper {
 };
 
 /* Begins the machine's end for this reason. If there are several reasons, intent_after() decides
- * which is kept (supervisor/live/outcome.h). cause is the error with INTENT_FAILED, otherwise
+ * which is kept (supervisor/live/outcome.h). `cause` is the error with INTENT_FAILED, otherwise
  * NULL. */
 void keeper_end(struct keeper *keeper, enum intent intent, const struct error *cause);
 void keeper_fail(struct keeper *keeper, enum error_code code, const char *text);

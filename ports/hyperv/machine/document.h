@@ -34,9 +34,9 @@ struct machine {
 	int64_t memory_mib, cpus;
 	const struct machine_disk *disks;
 	size_t disk_count;
-	/* The vsock ports beside those of the control stream and the agent. host_ports are ports of
-	 * the host, to which the guest connects. guest_ports are ports of the guest, to which the
-	 * host connects. */
+	/* The vsock ports beside those of the control stream and the agent. `host_ports` are ports
+	 * of the host, to which the guest connects. `guest_ports` are ports of the guest, to which
+	 * the host connects. */
 	const uint32_t *host_ports, *guest_ports;
 	size_t host_port_count, guest_port_count;
 };

@@ -13,8 +13,8 @@
 #define HCS_OPERATION_PENDING UINT32_C(0x80370117)
 
 /*
- * Sets err to "<what>: <sentence> (0x8037010d)<: detail>". what names the call for a person. detail
- * is HCS's own text about the error; it may be NULL or "". Returns -1.
+ * Sets `err` to "<what>: <sentence> (0x8037010d)<: detail>". `what` names the call for a person.
+ * `detail` is HCS's own text about the error; it may be NULL or "". Returns -1.
  */
 int hresult_error(uint32_t code, const char *what, const char *detail, struct error *err);
 

@@ -15,7 +15,7 @@
 
 /*
  * Sends {"n":...,"call":CALL,FIELDS}, and waits for the line "accepted". Returns its HRESULT. Sets
- * *document (document may be NULL) to the document of this line, which the caller frees with
+ * *document (`document` may be NULL) to the document of this line, which the caller frees with
  * LocalFree().
  */
 HRESULT service_call(const char *call, const struct text *fields, WCHAR **document);

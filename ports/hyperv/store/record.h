@@ -16,7 +16,7 @@ struct record {
 
 /* Opens, locks and loads the record. If a keeper has died before it recorded the end of its
  * machine, this function records the end. With create, the state directory is made if it is
- * missing. request must stay valid until record_end(). */
+ * missing. `request` must stay valid until record_end(). */
 int record_begin(struct record *record, const struct request *request, bool create,
 		 struct error *err);
 /* Opens the record for a keeper, which has no request. The record is neither locked nor loaded. */

@@ -24,7 +24,7 @@ struct store {
 	HANDLE lock; /* NULL: not held */
 };
 
-/* Fills in *out. Does not open or make any file. state_dir is an absolute path. The caller calls
+/* Fills in *out. Does not open or make any file. `state_dir` is an absolute path. The caller calls
  * store_close(). */
 int store_open(const char *state_dir, const char *id, struct store *out, struct error *err);
 void store_close(struct store *store); /* accepts a zeroed one */

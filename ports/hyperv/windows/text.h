@@ -19,7 +19,8 @@ char *text_narrow(const wchar_t *text, struct error *err);
  * length. The result is malloc'd. */
 wchar_t *text_wide_path(const char *path, struct error *err);
 
-/* Sets err to "<fmt>: <the system's text for the code>", with the error code for it. Returns -1. */
+/* Sets `err` to "<fmt>: <the system's text for the code>", with the error code for it. Returns
+ * -1. */
 int windows_error(struct error *err, DWORD code, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 

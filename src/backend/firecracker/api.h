@@ -16,15 +16,15 @@
 
 struct api;
 
-/* Called with the answer to a call. body is the answer's body, which is valid during the call;
- * NULL: it has none. why NULL: the call was done; else Firecracker has refused it, in its own
- * words, or no answer came. */
+/* Called with the answer to a call. `body` is the answer's body, which is valid during the call;
+ * NULL: it has none. If `why` is NULL, the call was done; else Firecracker has refused it, in its
+ * own words, or no answer came. */
 typedef void api_answer_fn(void *data, const json_t *body, const struct error *why);
 
 struct api_events {
 	/* Called once, when the connection cannot be used any more. Before this each call without
 	 * an answer has got an error as its answer. silent: Firecracker has closed the connection,
-	 * as it also does when it ends. why is the error if Firecracker goes on. */
+	 * as it also does when it ends. `why` is the error if Firecracker goes on. */
 	void (*closed)(void *data, const struct error *why, bool silent);
 	void *data;
 };
@@ -39,7 +39,8 @@ void api_set_deadline(struct api *api, enum limit limit);
 /* Frees the connection. Accepts NULL. May be called in a callback. No callback is called after
  * this. */
 void api_free(struct api *api);
-/* Queues a call. Takes over body, also if it fails; NULL: the call has no body. fn may be NULL. */
+/* Queues a call. Takes over body, also if it fails; NULL: the call has no body. `fn` may be
+ * NULL. */
 int api_call(struct api *api, const char *method, const char *path, json_t *body, api_answer_fn *fn,
 	     void *data, struct error *err);
 

@@ -30,7 +30,8 @@
 #define FC_CPUS_MAX 32
 
 /* Returns the requests as [{path, body}], which the caller releases. Each is a PUT, and the last
- * one starts the machine. mac "": the machine has no card. Returns NULL if there is no memory. */
+ * one starts the machine. If `mac` is "", the machine has no card. Returns NULL if there is no
+ * memory. */
 json_t *requests_of(const struct vm_boot *boot, const char *mac);
 
 /* Writes the path of a disk in the cell: "/disk/rootfs". */

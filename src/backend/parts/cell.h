@@ -32,7 +32,7 @@
 #define CELL_NOBODY 65534u
 #define CELL_TUN "/dev/net/tun"
 
-/* A read-only file of the cell, with the bytes of fd from position 0. The position of fd is
+/* A read-only file of the cell, with the bytes of `fd` from position 0. The position of `fd` is
  * changed. */
 struct cell_data {
 	int fd;

@@ -15,8 +15,8 @@ struct cell_tap {
 	int control_fd; /* a socket of that namespace, by which the interface can be taken down */
 };
 
-/* Makes the tap. program is the process in the cell, which does not run yet. Its user may open the
- * interface. The interface exists until the namespace ends. ERR_UNAVAILABLE: this host has no
+/* Makes the tap. `program` is the process in the cell, which does not run yet. Its user may open
+ * the interface. The interface exists until the namespace ends. ERR_UNAVAILABLE: this host has no
  * /dev/net/tun. */
 int cell_tap_make(const struct proc *program, const char *name, struct cell_tap *out,
 		  struct error *err);

@@ -49,7 +49,7 @@ struct companions {
 /* Adds a companion, with a pipe for its stderr. Does not start it yet. */
 struct companion *companion_add(struct companions *all, const char *name, bool fatal,
 				struct error *err);
-/* Starts the companion. spec is as for proc_spawn(); stderr is added to its descriptors. */
+/* Starts the companion. `spec` is as for proc_spawn(); stderr is added to its descriptors. */
 int companion_start(struct companion *companion, const struct proc_spec *spec, struct error *err);
 /* Takes over a process that the broker has started as a child of this process, with the stderr of
  * this companion. */

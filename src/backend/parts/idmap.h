@@ -26,9 +26,9 @@ struct idmap {
 	gid_t agent_gid, root_gid;
 };
 
-/* Finds the ids for the user of this process and the directory `dir`, which will be shared. dir -1:
- * only checks whether a directory could be shared. ERR_UNAVAILABLE: there are no subordinate ids,
- * or there is no newuidmap; the message has the next step. */
+/* Finds the ids for the user of this process and the directory `dir`, which will be shared. If
+ * `dir` is -1, only checks whether a directory could be shared. ERR_UNAVAILABLE: there are no
+ * subordinate ids, or there is no newuidmap; the message has the next step. */
 int idmap_find(int dir, struct idmap *out, struct error *err);
 /* Returns the id that root gives to the guest's root in this directory. */
 unsigned long idmap_own(const struct stat *dir);

@@ -24,7 +24,7 @@ struct stderr_log {
  * moved. */
 int stderr_log_open(struct stderr_log *s, struct loop *loop, const char *name, struct log *log,
 		    int *write_end, struct error *err);
-/* Works like stderr_log_open(), but reads from fd, which is non-blocking, and takes it over. */
+/* Works like stderr_log_open(), but reads from `fd`, which is non-blocking, and takes it over. */
 int stderr_log_adopt(struct stderr_log *s, struct loop *loop, const char *name, struct log *log,
 		     int fd, struct error *err);
 /* Takes bytes of the child that the caller has read. */

@@ -123,7 +123,7 @@ int vm_open(struct vm *vm, const struct vmm_kind *kind, struct loop *loop,
 void vm_close(struct vm *vm);
 /* Notes the VMM's end of a channel that the VMM keeps in quarantine. */
 int vm_keep(struct vm *vm, int vmm_end, struct error *err);
-/* Notes a connection that the VMM will accept, and keeps in quarantine. our_end is this process's
+/* Notes a connection that the VMM will accept, and keeps in quarantine. `our_end` is this process's
  * end, to which this function gives a name before our_end connects. */
 int vm_keep_accepted(struct vm *vm, int our_end, struct error *err);
 /* Lets the program in the cell run, when all companions run, and begins to watch for ends. */
@@ -152,8 +152,8 @@ int vm_open_share(int workspace_fd, struct vm_share_ends *ends, struct error *er
 /* Starts the virtiofsd of the share and returns it. Returns NULL with an error. */
 struct companion *vm_start_share(struct vm *vm, const struct vm_share *share,
 				 const struct vm_share_ends *ends, struct error *err);
-/* Starts a virtiofsd for a running guest, through the broker if there is one. number is the
- * place of the directory in the pass (store/share/pass.h). *vmm_end is the VMM's end of the
+/* Starts a virtiofsd for a running guest, through the broker if there is one. `number` is the place
+ * of the directory in the pass (store/share/pass.h). *vmm_end is the VMM's end of the
  * connection. */
 struct companion *vm_start_plug(struct vm *vm, const struct vm_share *share, size_t number,
 				int *vmm_end, struct error *err);

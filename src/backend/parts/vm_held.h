@@ -12,7 +12,7 @@ int vm_freeze(const struct vm *vm, struct descendants *below, struct error *err)
 void vm_thaw(const struct vm *vm, struct descendants *below);
 
 /* Looks for such descriptors of a VMM that is being severed, and cuts their connections. Returns 0
- * if nothing is left, 1 if something is left (err says what), or -1 with an error if this is not
+ * if nothing is left, 1 if something is left (`err` says what), or -1 with an error if this is not
  * known. */
 int vm_held(const struct vm *vm, struct error *err);
 

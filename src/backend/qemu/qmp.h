@@ -19,10 +19,10 @@ struct qmp_events {
 	/* Called when the capabilities are negotiated. Commands that qmp_send() has kept are sent
 	 * now. */
 	void (*ready)(void *data);
-	/* Called for an event. body is an object, which is valid during the call, or NULL. */
+	/* Called for an event. `body` is an object, which is valid during the call, or NULL. */
 	void (*event)(void *data, const char *name, const json_t *body);
 	/* Called once, when the connection has ended. Before this each command without an answer
-	 * has got an error as its answer. why is NULL if QEMU has closed the connection. */
+	 * has got an error as its answer. `why` is NULL if QEMU has closed the connection. */
 	void (*closed)(void *data, const struct error *why);
 	void *data;
 };
@@ -31,12 +31,12 @@ struct qmp_events {
  * (ERR_TIMEOUT, ERR_IO). The other one is NULL. */
 typedef void qmp_reply_fn(void *data, const json_t *result, const struct error *why);
 
-/* Makes a client. Takes over fd, also if it fails. The greeting must come within
+/* Makes a client. Takes over `fd`, also if it fails. The greeting must come within
  * LIMIT_QMP_GREETING_MS. */
 struct qmp *qmp_new(struct loop *loop, int fd, const struct qmp_events *events, struct error *err);
 /*
  * Sends a command, or keeps it until the connection is ready. Takes over arguments (an object or
- * NULL), also if it fails. reply may be NULL. If not, it is called exactly once, from the loop,
+ * NULL), also if it fails. `reply` may be NULL. If not, it is called exactly once, from the loop,
  * within LIMIT_QMP_MS; it is never called if qmp_free() is called before. ERR_UNAVAILABLE: the
  * connection has ended, or too many commands have no answer yet.
  */

@@ -72,7 +72,7 @@ struct agent {
 int agent_init(struct agent *agent, struct loop *loop, const struct machine *machine,
 	       void *machine_data, const char *etc, const char *cgroup_mount, int program_fd,
 	       struct error *err);
-/* Begins the control stream and says hello. fd is connected to the host; it is taken over. */
+/* Begins the control stream and says hello. `fd` is connected to the host; it is taken over. */
 int agent_control(struct agent *agent, int fd, struct error *err);
 void agent_control_carried(struct agent *agent, struct mux_stream *stream);
 /* Handles that another host serves the machine. Returns true if the machine was saved and restored:

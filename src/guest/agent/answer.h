@@ -33,8 +33,8 @@ char *answer_envelope_error(const char *text, struct error *err);
 char *answer_frame_exec(const char *id, const struct job_end *end, const struct captured *output,
 			struct error *err);
 
-/* Returns the start of a streaming command. exec is the id of a resumable command, else NULL.
- * window is NULL if the client has none. */
+/* Returns the start of a streaming command. `exec` is the id of a resumable command, else NULL.
+ * `window` is NULL if the client has none. */
 char *answer_start(uint64_t request, const char *id, pid_t pid, const char *exec,
 		   const struct stdin_window *window, struct error *err);
 /* Returns the message that a container is made and waits for its start. */
@@ -51,12 +51,12 @@ char *answer_hello(const char *boot_id, bool restored, bool linked, struct error
 char *answer_ready(struct error *err);
 /* Returns the message that the machine is being ended in order. */
 char *answer_ending(struct error *err);
-/* Answers a mount. error says why it failed; NULL: it succeeded. */
+/* Answers a mount. `error` says why it failed; NULL: it succeeded. */
 char *answer_mounted(const char *error, struct error *err);
 char *answer_published(const char *error, struct error *err);
 /* Returns the ports at which servers listen; NULL: they are not known. */
 char *answer_listening(const struct port_set *ports, struct error *err);
-/* Answers a quiesce. error says why the machine may not be saved; NULL: it may. */
+/* Answers a quiesce. `error` says why the machine may not be saved; NULL: it may. */
 char *answer_quiesced(const char *error, struct error *err);
 /* Answers a settle: everything that there was to tell has been told. */
 char *answer_settled(struct error *err);

@@ -11,8 +11,8 @@
 
 struct apply;
 
-/* Runs work(arg) in a child. done is called once, from the loop, with the error's text, or NULL on
- * success. */
+/* Runs work(arg) in a child. `done` is called once, from the loop, with the error's text, or NULL
+ * on success. */
 struct apply *apply_start(struct loop *loop, int (*work)(json_t *arg, struct error *err),
 			  json_t *arg, void (*done)(void *data, const char *error), void *data,
 			  struct error *err);

@@ -35,7 +35,7 @@ void call_exit(struct call *call, const struct job_end *end);
 void call_forget(struct call *call);
 void call_free(struct call *call); /* the call must be on no connection */
 
-/* Sends the start message. exec is the id of a resumable command, else NULL. */
+/* Sends the start message. `exec` is the id of a resumable command, else NULL. */
 void call_say_start(struct call *call, pid_t pid, const char *exec);
 /* Tells the client how much stdin the command has taken, if the call has a window and a message is
  * due. */
@@ -53,7 +53,7 @@ int call_event(struct call *call, const struct request *request, struct error *e
 void call_input_ended(struct call *call);
 void call_drained(struct call *call);
 void call_abandon(struct call *call);
-/* The usual function for `ended` of struct job_owner. data is the call. */
+/* The usual function for `ended` of struct job_owner. `data` is the call. */
 void call_job_ended(void *data, const struct job_end *end);
 
 #endif

@@ -10,7 +10,7 @@ struct capture {
 	struct captured output;
 	size_t most[JOB_STREAMS], most_together; /* the most bytes that are kept */
 	bool dropping;		/* no room is left, and further output is dropped */
-	bool stdin_whole;	/* stdin_bytes has the stdin up to its end */
+	bool stdin_whole;	/* `stdin_bytes` has the stdin up to its end */
 	struct buf stdin_bytes; /* the part of stdin that is not written yet */
 };
 

@@ -49,7 +49,7 @@ struct guest_config {
 };
 
 /* Finds the kind of a message. *realtime_ns is set for CONFIG and TIME; 0 if the message has none.
- * doc must be an object. */
+ * `doc` must be an object. */
 int config_message_kind(json_t *doc, enum host_message *kind, int64_t *realtime_ns,
 			struct error *err);
 /* Decodes a config. Takes its own reference to doc. */

@@ -118,7 +118,7 @@ void conns_sweep(struct conns *conns);
 bool conns_are_quiet(const struct conns *conns);
 void conns_end(struct conns *conns); /* ends all at once */
 
-/* Makes a connection and takes over fd. */
+/* Makes a connection and takes over `fd`. */
 struct conn *conn_new(struct conns *conns, int fd, struct error *err);
 /* Makes a connection for a stream of the mux, which it takes over. */
 struct conn *conn_new_carried(struct conns *conns, struct mux_stream *stream, struct error *err);

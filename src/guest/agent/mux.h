@@ -71,9 +71,9 @@ struct mux {
 	uint8_t in[MUX_INPUT];
 };
 
-/* Opens a mux. fd is the port, non-blocking; it is taken over. splits: fd is a socket, which may
- * take only a part of a write, so a process that was killed may have left the front of a packet.
- * Returns NULL on failure. */
+/* Opens a mux. `fd` is the port, non-blocking; it is taken over. splits: `fd` is a socket, which
+ * may take only a part of a write, so a process that was killed may have left the front of a
+ * packet. Returns NULL on failure. */
 struct mux *mux_open(struct loop *loop, int fd, bool splits, struct error *err);
 void mux_free(struct mux *mux); /* only when nobody holds a stream any more; accepts NULL */
 /* Sets anew, which is called when a host welcomes the agent and does not know the agent's earlier
@@ -82,8 +82,8 @@ void mux_watch_host(struct mux *mux, void (*anew)(void *data), void *data);
 /* Adds a listener, which the caller keeps. */
 void mux_listen(struct mux *mux, struct mux_listener *listener);
 bool mux_listens(const struct mux *mux, uint32_t port);
-/* Dials the host. fn is called with LOOP_OUT when the host has answered, and with LOOP_HUP when it
- * has refused; the caller then closes the stream. Returns NULL without memory. */
+/* Dials the host. `fn` is called with LOOP_OUT when the host has answered, and with LOOP_HUP when
+ * it has refused; the caller then closes the stream. Returns NULL without memory. */
 struct mux_stream *mux_dial(struct mux *mux, uint32_t port, loop_fd_fn *fn, void *data);
 
 extern const struct framed_carrier mux_carrier;

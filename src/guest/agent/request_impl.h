@@ -6,7 +6,7 @@
 
 #include "guest/agent/request.h"
 
-/* Each takes one key of an object into a request. path is the object's path, "" for the whole
+/* Each takes one key of an object into a request. `path` is the object's path, "" for the whole
  * document; errors name path and key. */
 int request_get_argv(json_t *from, const char *path, const char *key, struct request *out,
 		     struct error *err);

@@ -27,12 +27,12 @@ struct server {
 
 int server_init(struct server *server, struct loop *loop, const char *etc, const char *cgroup_mount,
 		int program_fd, struct error *err);
-/* Listens at fd, a listening vsock socket, non-blocking, which the caller keeps. Only the host may
- * connect. */
+/* Listens at `fd`, a listening vsock socket, non-blocking, which the caller keeps. Only the host
+ * may connect. */
 int server_listen(struct server *server, int fd, struct error *err);
 /* Listens through a mux, which the caller keeps. */
 void server_listen_carried(struct server *server, struct mux *mux);
-/* Serves an accepted stream socket of any kind; takes over fd. */
+/* Serves an accepted stream socket of any kind; takes over `fd`. */
 int server_adopt(struct server *server, int fd, struct error *err);
 /* Frees connections and jobs that have ended. Must be called between rounds of the loop. */
 void server_sweep(struct server *server);

@@ -41,7 +41,7 @@ struct watched_ports {
 
 void watched_ports_init(struct watched_ports *w, struct loop *loop, const struct machine *machine,
 			struct framed *control);
-/* Functions that add published ports, and that remove them. publishes is a member of a decoded
+/* Functions that add published ports, and that remove them. `publishes` is a member of a decoded
  * message of the host, or NULL. */
 void watched_ports_add(struct watched_ports *w, const json_t *publishes);
 void watched_ports_remove(struct watched_ports *w, const json_t *publishes);

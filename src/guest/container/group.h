@@ -17,7 +17,7 @@
 
 /*
  * Makes the cgroup of the container id, with the limits and the device rules of its plan. Returns a
- * descriptor, or -1 with an error. commands is the directory of all commands' cgroups
+ * descriptor, or -1 with an error. `commands` is the directory of all commands' cgroups
  * (cgroup_tree); -1: this kernel has no cgroup v2, and the function fails, since a container needs
  * it.
  */

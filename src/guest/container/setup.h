@@ -11,12 +11,12 @@
  * except what was mounted. A terminal of the container also needs devices_console(). */
 int setup_container(const struct contained_plan *plan, struct error *err);
 
-/* Mounts an overlay over the container's root. lower is a descriptor of the root, which is a mount
- * that only this container has. Defined in overlay.c. */
+/* Mounts an overlay over the container's root. `lower` is a descriptor of the root, which is a
+ * mount that only this container has. Defined in overlay.c. */
 int overlay_lay(const struct contained_plan *plan, int lower, struct error *err);
 
-/* Makes the devices and links that programs expect in /dev, beside the mounts of the plan. root is
- * a descriptor of the container's root. The guest's /dev must still be visible. Defined in
+/* Makes the devices and links that programs expect in /dev, beside the mounts of the plan. `root`
+ * is a descriptor of the container's root. The guest's /dev must still be visible. Defined in
  * devices.c. */
 int devices_make(int root, struct error *err);
 /* Mounts the terminal, which is of the container's own devpts, at /dev/console, if the container

@@ -27,7 +27,7 @@ struct file_record {
 	int64_t modified;
 };
 
-/* Appends a record. name has 1 to UINT16_MAX bytes. */
+/* Appends a record. `name` has 1 to UINT16_MAX bytes. */
 int file_record_put(struct buf *to, const char *name, const struct stat *st, struct error *err);
 int file_record_put_more(struct buf *to, struct error *err);
 /* Takes the first record from the *left bytes at *bytes, and advances both. Returns 1 and sets

@@ -12,7 +12,7 @@
 
 /* Finds the name of the device ("vda") that has this serial number in /sys/block/<name>/serial. If
  * there is none yet, waits for the kernel's uevents until the deadline. ERR_NOT_FOUND: the deadline
- * passed. sys is "/sys" except in tests. */
+ * passed. `sys` is "/sys" except in tests. */
 int blockdev_find(const char *sys, const char *serial, uint64_t deadline_ns,
 		  char name[BLOCKDEV_NAME], struct error *err);
 /* Finds the disk number `place`, from 0, in the VMM's order: the virtio disk with that letter

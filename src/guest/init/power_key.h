@@ -12,7 +12,7 @@
 
 /* Opens the input devices that have a power key, and returns their number. Several may have one,
  * and the host does not say which it uses. The descriptors are non-blocking, and become readable at
- * every key. dir is the directory of the device nodes, "/dev/input". */
+ * every key. `dir` is the directory of the device nodes, "/dev/input". */
 size_t power_keys_open(const char *dir, int fds[POWER_KEYS]);
 /* Reads all queued keys. Returns 1 if the power key was pressed; 0 if it was not; -1 if the device
  * is gone. */

@@ -54,7 +54,7 @@ struct cgroup_tree {
 		.dirfd = -1 \
 	}
 
-/* Opens the tree. mount is the path at which cgroup v2 is mounted ("/sys/fs/cgroup"). Kills the
+/* Opens the tree. `mount` is the path at which cgroup v2 is mounted ("/sys/fs/cgroup"). Kills the
  * processes that an earlier agent has left in the tree, and makes the first spare cgroup. It is no
  * error if there is no cgroup v2, or no right to use it: the tree then has no cgroups. */
 void cgroup_tree_open(struct cgroup_tree *tree, const char *mount);

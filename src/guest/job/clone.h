@@ -11,8 +11,8 @@
 #include <sys/types.h>
 
 /* Forks a child that shares nothing with this process. namespaces (CLONE_NEW...) are those of which
- * the child gets new ones. cgroup_fd -1: no cgroup. Returns the child's pid, 0 in the child, or
- * -errno. */
+ * the child gets new ones. If `cgroup_fd` is -1, no cgroup. Returns the child's pid, 0 in the
+ * child, or -errno. */
 pid_t clone_fork(uint64_t namespaces, int cgroup_fd, int *pidfd);
 
 /*

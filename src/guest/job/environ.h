@@ -13,7 +13,7 @@
 #define DEFAULT_PATH "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 /* Checks env (an object of strings or NULL). ERR_INVALID names a key that is empty or has a '=', or
- * a value that is no string. path is the object's name in messages. */
+ * a value that is no string. `path` is the object's name in messages. */
 int environ_check(json_t *env, const char *path, struct error *err);
 
 /*

@@ -45,7 +45,7 @@ struct job_end {
 	char start_error[512];	      /* why the program never ran; "": it ran */
 };
 
-/* Returns the end of a command that never ran. why becomes its start_error. */
+/* Returns the end of a command that never ran. `why` becomes its start_error. */
 struct job_end job_end_unstarted(const char *why);
 
 struct job_owner {
@@ -69,7 +69,7 @@ struct job_spec;
 struct spawn_inside;
 /* A receiver that is told about every command of a table, beside the command's owner. */
 struct job_witness {
-	/* Called at the start. number is the number of the command in this table, from 1. Returns
+	/* Called at the start. `number` is the number of the command in this table, from 1. Returns
 	 * true if ended is to be called too. */
 	bool (*began)(void *data, uint64_t number, const struct job_spec *spec);
 	void (*ended)(void *data, uint64_t number, const struct job_end *end);
@@ -114,7 +114,7 @@ struct job_table {
 	uint64_t begun;		    /* how many commands were begun */
 };
 
-/* Sets up a table. cgroup_mount is "/sys/fs/cgroup". */
+/* Sets up a table. `cgroup_mount` is "/sys/fs/cgroup". */
 int job_table_init(struct job_table *table, struct loop *loop, const char *cgroup_mount,
 		   struct error *err);
 /* Sends SIGHUP to the jobs on terminals, whose shells ignore SIGTERM. */

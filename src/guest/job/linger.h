@@ -9,8 +9,8 @@
 
 #include "guest/job/job.h"
 
-/* Adds a pipe and takes over fd, which is non-blocking. If there are LIMIT_AGENT_LINGERING pipes
- * already, only closes fd. */
+/* Adds a pipe and takes over `fd`, which is non-blocking. If there are LIMIT_AGENT_LINGERING pipes
+ * already, only closes `fd`. */
 void linger_add(struct job_table *table, int fd);
 void linger_free_all(struct job_table *table);
 

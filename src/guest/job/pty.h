@@ -19,7 +19,7 @@ struct pty {
 };
 
 #define PTY_MULTIPLEXER "/dev/ptmx"
-/* Opens a pseudo-terminal. ptmx is the path of a multiplexer: PTY_MULTIPLEXER, or that of a
+/* Opens a pseudo-terminal. `ptmx` is the path of a multiplexer: PTY_MULTIPLEXER, or that of a
  * container. */
 int pty_open(const char *ptmx, uint16_t rows, uint16_t columns, uid_t owner, struct pty *out,
 	     struct error *err);

@@ -30,9 +30,9 @@ struct user {
 };
 
 /*
- * Finds a user. spec is "name", "uid", "name:group" or "uid:gid". NULL means the user recorded in
- * <etc>/microagent/user, unless that is root; otherwise uid 1000. etc is "/etc" except in tests. A
- * numeric uid need not be in passwd: then gid is the uid's, home "/", shell "/bin/sh". Fails with
+ * Finds a user. `spec` is "name", "uid", "name:group" or "uid:gid". NULL means the user recorded in
+ * <etc>/microagent/user, unless that is root; otherwise uid 1000. `etc` is "/etc" except in tests.
+ * A numeric uid need not be in passwd: then gid is the uid's, home "/", shell "/bin/sh". Fails with
  * ERR_NOT_FOUND for an unknown name.
  */
 int user_resolve(const char *etc, const char *spec, struct user *out, struct error *err);

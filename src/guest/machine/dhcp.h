@@ -25,8 +25,8 @@ struct dhcp_answer {
 	struct network network; /* address, netmask, gateway, dns, mtu */
 };
 
-/* Makes the payload of a UDP datagram to port 67, and returns its length. offer is the offer that a
- * REQUEST accepts; NULL for a DISCOVER. */
+/* Makes the payload of a UDP datagram to port 67, and returns its length. `offer` is the offer that
+ * a REQUEST accepts; NULL for a DISCOVER. */
 size_t dhcp_make(uint8_t out[DHCP_MESSAGE_MAX], enum dhcp_kind kind, uint32_t transaction,
 		 const uint8_t mac[6], const struct dhcp_answer *offer);
 /* Reads an answer. ERR_INVALID: the bytes are no answer, or the answer is for another transaction

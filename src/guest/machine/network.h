@@ -26,7 +26,7 @@ struct network {
 int network_decode(json_t *object, struct network *out, struct error *err);
 /* Writes a resolv.conf for the network. Returns the length. */
 size_t network_resolv_conf(const struct network *network, char *out, size_t size);
-/* Configures the card. config is the whole run config. Does nothing if it has no "network". May
+/* Configures the card. `config` is the whole run config. Does nothing if it has no "network". May
  * block. */
 int network_apply(json_t *config, struct error *err);
 

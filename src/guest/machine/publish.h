@@ -18,7 +18,7 @@
 
 #define PUBLISH_FD_FIRST 3 /* in the process: the listening sockets, in the order of its words */
 
-/* Opens published ports. publishes is from the config and not empty; mux is NULL for vsock.
+/* Opens published ports. `publishes` is from the config and not empty; `mux` is NULL for vsock.
  * Everything that it makes lives as long as the agent. */
 int publish_start(struct loop *loop, struct mux *mux, const json_t *publishes, int program_fd,
 		  struct error *err);

@@ -79,7 +79,7 @@ struct kaudit_events {
 	void *data;
 };
 
-/* Takes a record. type is its netlink message type. Skips records that are not of the agent's
+/* Takes a record. `type` is its netlink message type. Skips records that are not of the agent's
  * rules. */
 void kaudit_events_take(struct kaudit_events *events, unsigned type, const char *text, size_t len);
 /* Counts the events whose numbers were below the highest at the last call, and that have not come

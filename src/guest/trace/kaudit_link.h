@@ -28,8 +28,8 @@ struct kaudit_link {
 /* Begins the recording. ERR_UNSUPPORTED: this kernel has no audit, or another process receives
  * it. */
 int kaudit_link_open(struct kaudit_link *link, struct error *err);
-/* Returns true with the text and type of the next record; false if there is none now. text is valid
- * until the next call. */
+/* Returns true with the text and type of the next record; false if there is none now. `text` is
+ * valid until the next call. */
 bool kaudit_link_next(struct kaudit_link *link, unsigned *type, const char **text, size_t *len);
 /* Asks the kernel how many records were lost. The answer comes among the records, and is added to
  * `lost`. If the kernel has disconnected this process because it was slow, this process connects

@@ -8,7 +8,7 @@
 #ifndef GUEST_TRACER_H
 #define GUEST_TRACER_H
 
-/* Runs the tracer. out is a SOCK_SEQPACKET socket to the agent, with one message in each packet:
+/* Runs the tracer. `out` is a SOCK_SEQPACKET socket to the agent, with one message in each packet:
  * first a telemetry-status, then telemetry. Closes all other descriptors. When the agent shuts its
  * end of the socket down, sends the last records and returns. */
 void tracer_run(int out);

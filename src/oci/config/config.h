@@ -84,7 +84,7 @@ struct oci_mount {
 	/* The mount is a bind on /dev/shm. Processes of the host and of the guest cannot share such
 	 * memory through virtiofs, so the guest makes its own tmpfs on /dev/shm. */
 	bool is_shm;
-	bool read_only;	     /* flags has MS_RDONLY too */
+	bool read_only;	     /* `flags` has MS_RDONLY too */
 	unsigned long flags; /* MS_* flags for mount(2), without MS_BIND and MS_REC */
 	/* MS_PRIVATE or MS_UNBINDABLE, or, if the mount is no bind, MS_SHARED or MS_SLAVE; each
 	 * with or without MS_REC. 0: none of them. */

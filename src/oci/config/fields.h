@@ -63,7 +63,7 @@ int oci_fields_check_below(const json_t *value, const char *path, const struct o
  * reason and the next step. */
 int oci_config_check(const struct oci_config *config, const struct oci_notes *notes,
 		     struct error *err);
-/* Checks the source of mounts[index]. mode is the mode of the source, from fstat().
+/* Checks the source of mounts[index]. `mode` is the mode of the source, from fstat().
  * ERR_UNSUPPORTED: the source is no directory, no regular file and no shared memory. */
 int oci_mount_source_check(const struct oci_mount *mount, size_t index, mode_t mode,
 			   struct error *err);

@@ -6,7 +6,7 @@
 
 #include "oci/config/config.h"
 
-/* Functions that write "<path>.<key>" and "<path>.<key>[index]" to where; path may be "". */
+/* Functions that write "<path>.<key>" and "<path>.<key>[index]" to where; `path` may be "". */
 void oci_path(char where[OCI_PATH], const char *path, const char *key);
 void oci_path_item(char where[OCI_PATH], const char *path, const char *key, size_t index);
 

@@ -39,7 +39,7 @@ struct netns_route {
 	struct ip to; /* for the default route, bits is 0 */
 	uint8_t bits;
 	uint8_t scope;	  /* as in struct netns_address: RT_SCOPE_LINK is "scope link" */
-	bool onlink;	  /* via is on the link, although no other route leads to via */
+	bool onlink;	  /* `via` is on the link, although no other route leads to via */
 	struct ip via;	  /* family 0: the destination is on the link; may be of the other family */
 	struct ip source; /* family 0: no preferred address */
 	uint32_t metric;
@@ -97,7 +97,7 @@ json_t *netns_document(const struct netns *netns, struct error *err);
 
 /* --- for tests ------------------------------------------------------------------------------- */
 
-/* Handles one message of the kernel, of any kind. data is a struct netns. */
+/* Handles one message of the kernel, of any kind. `data` is a struct netns. */
 int netns_take(void *data, const struct netlink_reply *reply, struct error *err);
 /* Drops the links without an address. Fails if a link that is left is no Ethernet. */
 int netns_settle(struct netns *netns, struct error *err);

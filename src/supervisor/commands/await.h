@@ -14,7 +14,7 @@
  * response. If the live supervisor dies without a last line, this function records the end, and
  * with --remove removes the workspace.
  *
- * told is a pipe that ends when run is told to end (told_to_end.h); -1: none. When told or the
+ * `told` is a pipe that ends when run is told to end (told_to_end.h); -1: none. When told or the
  * caller's lifeline ends, the live supervisor must end the machine of a run. If it does not in
  * time, it is killed.
  */

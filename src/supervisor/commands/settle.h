@@ -18,7 +18,7 @@
  * missing, which somebody must have removed, the state is `running`, and there is no event. Called
  * under the command lock. ERR_IO: the lease is damaged, and nothing is known to live. */
 int settle(struct record *record, struct error *err);
-/* Works like settle(). reason says why the machine has ended, for the event; NULL: not known. */
+/* Works like settle(). `reason` says why the machine has ended, for the event; NULL: not known. */
 int settle_for(struct record *record, const char *reason, struct error *err);
 /* Works like settle(), for a command that ends a machine or cuts it off. A live supervisor that was
  * taken over may have damaged its records, so a machine that lives also counts as `running` if its

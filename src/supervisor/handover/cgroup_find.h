@@ -23,11 +23,11 @@ char *cgroup_find(struct error *err);
 bool cgroup_own(char out[PATH_MAX]);
 
 /* Returns why no limits of memory and processes can be set for the children of the group; NULL if
- * they can be set. dir is the open directory of the group. */
+ * they can be set. `dir` is the open directory of the group. */
 const char *cgroup_limits_obstacle(int dir);
 
-/* Does the work of cgroup_find(), also for its test. top is the directory where the groups are
- * mounted. own is the group of this process, as cgroup_own() writes it. managed: this process may
+/* Does the work of cgroup_find(), also for its test. `top` is the directory where the groups are
+ * mounted. `own` is the group of this process, as cgroup_own() writes it. managed: this process may
  * be able to write to a group that belongs to another manager, so a group counts only if it, or a
  * group above it, was delegated. */
 char *cgroup_find_below(const char *top, const char *own, bool managed, struct error *err);

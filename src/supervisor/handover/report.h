@@ -16,7 +16,7 @@
 #include "base/buf.h"
 #include "base/error.h"
 
-/* Writes one line to fd, which is non-blocking. Waits at most a few seconds for a slow reader. A
+/* Writes one line to `fd`, which is non-blocking. Waits at most a few seconds for a slow reader. A
  * failure is not reported: the reader may have gone. */
 void report_send(int fd, const json_t *line);
 /* Returns the line for an event that was recorded. The caller releases it. */
@@ -39,7 +39,7 @@ enum report_got {
 	REPORT_LINE,	  /* *line is the next line, which the caller releases */
 	REPORT_CUT	  /* a lifeline has ended, and the report goes on */
 };
-/* Waits for the next line of the report. deadline_ns is monotonic; UINT64_MAX: no deadline. */
+/* Waits for the next line of the report. `deadline_ns` is monotonic; UINT64_MAX: no deadline. */
 enum report_got report_next(struct report_reader *reader, uint64_t deadline_ns, json_t **line,
 			    struct error *err);
 /* Reads the error of a final line. out->code is ERR_NONE if the line has no error. */

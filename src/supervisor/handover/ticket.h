@@ -79,8 +79,8 @@ uint64_t ticket_boot_ms(enum accelerator accelerator, bool macos);
 
 /* Starts the live supervisor of <state_dir>/<id> in a session of its own (setsid). fds[i], from
  * LIVE_STATE_DIR on, is the descriptor of this process that becomes number i in the child; -1: not
- * given. Sets ticket->handed by fds. disks are the disks that ticket->disks describes. taps is the
- * descriptor of the first tap of ticket->links; the other taps have the following numbers. The
+ * given. Sets ticket->handed by fds. `disks` are the disks that ticket->disks describes. `taps` is
+ * the descriptor of the first tap of ticket->links; the other taps have the following numbers. The
  * child's standard error is log_fd. */
 int ticket_spawn(struct ticket *ticket, const int fds[LIVE_FD_END], const struct disk_list *disks,
 		 int taps, int log_fd, struct proc *out, struct error *err);

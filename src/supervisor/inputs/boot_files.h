@@ -95,11 +95,11 @@ int boot_files_require(const struct boot_files *files, struct error *err);
  * rootfs}, in which each member is like that of kernel. The caller releases them. */
 json_t *boot_files_record(const struct boot_files *files, struct error *err);
 /*
- * Returns the verification block, which compares the present files with the recorded ones. recorded
- * NULL: nothing is recorded. The block is {ok, imageRef?, resolvedRef?, imageDigest?, kernel,
- * initrd, init, base?, rootfs, divergence[]}. A root file system to which a guest may have written
- * is not compared; the block only tells its digest, as `sha256` if it has this digest now, else as
- * `lastSHA256`. The caller releases the block.
+ * Returns the verification block, which compares the present files with the recorded ones. If
+ * `recorded` is NULL, nothing is recorded. The block is {ok, imageRef?, resolvedRef?, imageDigest?,
+ * kernel, initrd, init, base?, rootfs, divergence[]}. A root file system to which a guest may have
+ * written is not compared; the block only tells its digest, as `sha256` if it has this digest now,
+ * else as `lastSHA256`. The caller releases the block.
  */
 json_t *boot_files_verify(const struct boot_files *files, const json_t *image,
 			  const json_t *recorded, struct error *err);

@@ -29,7 +29,7 @@ struct bundle {
 };
 
 #define BUNDLE_FILE_NAME 160
-/* Writes the name of the disk in the workspace's directory. bundle is an entry of
+/* Writes the name of the disk in the workspace's directory. `bundle` is an entry of
  * config.bundles. */
 void bundle_file_name(const json_t *bundle, char out[BUNDLE_FILE_NAME]);
 

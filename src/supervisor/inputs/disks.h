@@ -40,7 +40,7 @@ enum disk_use {
 };
 
 /*
- * Opens config.disks. rootfs_fd is the root disk (-1: none). No disk may be the file of the root.
+ * Opens config.disks. `rootfs_fd` is the root disk (-1: none). No disk may be the file of the root.
  * Two disks may be the same file only if both are read-only. An error names the field and the file,
  * and leaves out unchanged.
  */
@@ -49,7 +49,7 @@ int disks_open(const struct config *config, int rootfs_fd, enum disk_use use, st
 /* Takes the disks of config.disks (store/taken.h). The list must have these disks and no others
  * yet. */
 int disks_take(const struct config *config, const struct disk_list *list, struct error *err);
-/* Appends a disk and takes over fd, also if it fails. Copies the texts. */
+/* Appends a disk and takes over `fd`, also if it fails. Copies the texts. */
 int disks_add(struct disk_list *list, const char *serial, const char *name, const char *mountpoint,
 	      bool read_only, int fd, struct error *err);
 void disks_close(struct disk_list *list); /* accepts an empty one */

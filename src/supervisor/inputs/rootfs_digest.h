@@ -39,7 +39,7 @@ struct first_start {
 	struct timespec modified; /* the file's mtime before the start */
 };
 /* Records the digest of prepare as the last digest. This record says that a guest may have changed
- * the disk (workspace_was_started()). Called right before the VM is made. fd is the root file
+ * the disk (workspace_was_started()). Called right before the VM is made. `fd` is the root file
  * system. */
 int rootfs_hand_over(const struct workspace *ws, const struct manifest *manifest, int fd,
 		     struct first_start *out, struct error *err);

@@ -9,7 +9,7 @@
 
 /*
  * Opens each directory of config.shares, by the rules of store/share/rules.h. The error names the
- * field and the path of the first directory that may not be shared. fds has room for a descriptor
+ * field and the path of the first directory that may not be shared. `fds` has room for a descriptor
  * of each share, and each is -1 before the call. The caller closes the descriptors, also after an
  * error.
  */

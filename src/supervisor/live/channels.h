@@ -29,7 +29,7 @@
 struct channels;
 
 /* Takes the published ports of the host, and makes the sockets vsock.sock_<port> in the workspace.
- * workspace_fd and log must stay valid for as long as the channels. loopback is a non-blocking
+ * workspace_fd and log must stay valid for as long as the channels. `loopback` is a non-blocking
  * listener, which the channels take over; -1: none. A connection to it leads to the guest's port
  * with the number of the host's port to which the connection was made. After an error no port is
  * held, but sockets may be left in the workspace. */
@@ -57,8 +57,8 @@ extern const struct broker_duty port_duty;
  * (descriptor_guard_port()). The sockets that guard the ports are held by the broker, or by this
  * process if there is no broker yet. ERR_UNAVAILABLE: another program has such a port. */
 int channels_guard(struct channels *all, struct error *err);
-/* Publishes one more port of a guest that is ready. forward is the normalised entry. port is the
- * socket from publish_bind(), which the channels take over, also if this fails. */
+/* Publishes one more port of a guest that is ready. `forward` is the normalised entry. `port` is
+ * the socket from publish_bind(), which the channels take over, also if this fails. */
 int channels_publish(struct channels *all, const json_t *forward, int port, struct error *err);
 /* Ends a published port and its connections. Returns true if no other port of the host leads to the
  * same port of the guest. */

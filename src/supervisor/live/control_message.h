@@ -82,8 +82,8 @@ json_t *control_config(const struct config *config, const char *runtime_id, bool
 int control_stamp(json_t *message, struct error *err);
 json_t *control_time(struct error *err);
 json_t *control_power_off(struct error *err);
-/* Returns a message that asks the guest to mount shares. shares is [{tag, path, mountpoint, mode}];
- * the message does not have the path. */
+/* Returns a message that asks the guest to mount shares. `shares` is [{tag, path, mountpoint,
+ * mode}]; the message does not have the path. */
 json_t *control_mount(const json_t *shares, struct error *err);
 
 /* Functions that return the message that one more port is published, and the message that a port is

@@ -37,13 +37,14 @@ void control_sock_free(struct control_sock *server); /* accepts NULL; not in the
  * called once for the client, or the server freed. Until then the client counts in
  * CONTROL_SOCK_CLIENTS. */
 void control_sock_defer(struct control_client *client);
-/* Sends the deferred answer and closes the connection. client is not valid any more afterwards. */
+/* Sends the deferred answer and closes the connection. `client` is not valid any more
+ * afterwards. */
 void control_sock_answer(struct control_client *client, const json_t *answer);
 /* Returns the descriptor that came with the request; -1: none. The caller closes it. */
 int control_sock_passed(struct control_client *client);
 /* Keeps the connection open after the answer, as the client's lifeline. fn is called once, when the
- * client has sent a byte (let_go is true), or when the connection has ended because the client
- * closed it or died (let_go is false). The connection is closed before this call. */
+ * client has sent a byte (`let_go` is true), or when the connection has ended because the client
+ * closed it or died (`let_go` is false). The connection is closed before this call. */
 typedef void control_sock_gone_fn(void *data, bool let_go);
 void control_sock_keep(struct control_client *client, control_sock_gone_fn *fn, void *data);
 /* Returns the answer {"ok":false,"error","errorCode"}, which the caller releases; NULL if there is
@@ -57,9 +58,9 @@ json_t *control_sock_refusal(const struct error *error);
  * request. */
 json_t *control_sock_request(const char *command, const struct identity *identity,
 			     struct error *err);
-/* Asks the live supervisor to end its VM (control_ask()). identity is the caller's. keep: a machine
- * that is in quarantine, or for which a quarantine is under way, is not ended. ERR_CONFLICT with
- * the reason of a quarantine: keep was set, and there is such a machine. */
+/* Asks the live supervisor to end its VM (control_ask()). `identity` is the caller's. keep: a
+ * machine that is in quarantine, or for which a quarantine is under way, is not ended. ERR_CONFLICT
+ * with the reason of a quarantine: keep was set, and there is such a machine. */
 int control_sock_power(int workspace_fd, const char *action, const struct identity *identity,
 		       bool keep, uint64_t deadline_ns, struct error *err);
 

@@ -26,15 +26,15 @@ struct control_stream;
 struct control_stream_events {
 	void (*hello)(void *data, const struct control_hello *hello);
 	void (*ready)(void *data);
-	/* Called for a result. message is borrowed; only its type was checked. If the function
+	/* Called for a result. `message` is borrowed; only its type was checked. If the function
 	 * returns -1, the message is refused, and the stream ends. */
 	int (*result)(void *data, const json_t *message, struct error *err);
 	/* Called for a report of the guest: CONTROL_EXEC_STARTED, CONTROL_EXEC_FINISHED,
 	 * CONTROL_EXEC_LOST, CONTROL_TELEMETRY, CONTROL_TELEMETRY_STATUS. message and the return
 	 * value are as for `result`. NULL: the owner does not want these messages. */
 	int (*said)(void *data, enum control_type type, const json_t *message, struct error *err);
-	/* Called for the answer to control_stream_mount(). why NULL: the guest has mounted the
-	 * shares; else what went wrong, in the guest's words. */
+	/* Called for the answer to control_stream_mount(). If `why` is NULL, the guest has mounted
+	 * the shares; else what went wrong, in the guest's words. */
 	void (*mounted)(void *data, const char *why);
 	/* Called for the answer to control_stream_publish(), like `mounted`. */
 	void (*published)(void *data, const char *why);
@@ -42,23 +42,24 @@ struct control_stream_events {
 	 * guest says this before `ready`, and after each change. A guest that cannot tell may never
 	 * say it. NULL: the owner does not want to know. */
 	void (*listening)(void *data, const struct control_listening *listening);
-	/* Called for the answer to control_stream_quiesce(). why NULL: the machine may be saved;
-	 * else the reason why not. The function may be NULL if the owner never asks. */
+	/* Called for the answer to control_stream_quiesce(). If `why` is NULL, the machine may be
+	 * saved. Otherwise `why` is the reason why not. The function may be NULL if the owner never
+	 * asks. */
 	void (*quiesced)(void *data, const char *why);
 	/* Called for the answer to control_stream_settle(), like `quiesced`. */
 	void (*settled)(void *data, const char *why);
 	/* Called when the guest says that it ends the machine in order, by its own wish. NULL: the
 	 * owner does not want to know. */
 	void (*ending)(void *data);
-	/* Called once, when the stream has ended. why is the reason, for a person. broken: the
+	/* Called once, when the stream has ended. `why` is the reason, for a person. broken: the
 	 * stream has ended because of a breach of the protocol; else because the connection has
 	 * ended. */
 	void (*lost)(void *data, bool broken, const char *why);
 	void *data;
 };
 
-/* Makes the stream. Takes over listen_fd, also if it fails. config is what the guest is sent after
- * its hello, and is copied. workload: the guest runs a workload, so a result may come. */
+/* Makes the stream. Takes over listen_fd, also if it fails. `config` is what the guest is sent
+ * after its hello, and is copied. workload: the guest runs a workload, so a result may come. */
 struct control_stream *control_stream_new(struct loop *loop, int listen_fd, const json_t *config,
 					  bool workload, const struct control_stream_events *events,
 					  struct log *log, struct error *err);

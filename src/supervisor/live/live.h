@@ -97,7 +97,7 @@ struct live_pause {
 	bool asked;	  /* the VMM was asked for a pause and has not answered yet */
 };
 
-/* A change of the machine's network that is under way. of NULL: no change is under way. */
+/* A change of the machine's network that is under way. If `of` is NULL, no change is under way. */
 struct live_change {
 	const struct network_change *of;
 	struct control_client *client; /* the client that waits for the change */
@@ -191,9 +191,9 @@ struct live {
 /* The exit code by which a live supervisor tells its guard that the guest has ended in order and
  * that its root file system stays. */
 #define LIVE_EXIT_AT_REST 16
-/* Runs the live supervisor to its end. label is <stateDir>/<runtimeID>. argv0 is the place of the
- * command line in memory, which is overwritten to show the label. Returns the exit code: 0, 1, or
- * LIVE_EXIT_AT_REST. */
+/* Runs the live supervisor to its end. `label` is <stateDir>/<runtimeID>. `argv0` is the place of
+ * the command line in memory, which is overwritten to show the label. Returns the exit code: 0, 1,
+ * or LIVE_EXIT_AT_REST. */
 int live_main(const struct backend *backend, char *argv0, const char *label);
 
 /* Gives the memory from which the machine was restored to no further machines. Does nothing if it
@@ -244,10 +244,10 @@ int live_control_begin(struct live *live, int listen_fd, const struct config *co
 int live_time_begin(struct live *live, struct error *err);
 void live_time_end(struct live *live);
 /* Lets a paused VM go on, and tells the guest the time, since the guest's clock has stood still
- * too. from_ns is the time by clock_boot_ns() at which the pause began. */
+ * too. `from_ns` is the time by clock_boot_ns() at which the pause began. */
 int live_time_resume(struct live *live, uint64_t from_ns, struct error *err);
-/* Lets a saved VM go on, and tells the guest the time. stopped_ns is the time by clock_mono_ns() at
- * which the VM was stopped; 0: it was not stopped. */
+/* Lets a saved VM go on, and tells the guest the time. `stopped_ns` is the time by clock_mono_ns()
+ * at which the VM was stopped; 0: it was not stopped. */
 int live_resume_saved(struct live *live, uint64_t stopped_ns, struct error *err);
 
 /* live_vm.c */
@@ -286,7 +286,7 @@ int live_fork(struct live *live, const json_t *request, struct control_client *c
 int live_note(struct live *live, const json_t *request, struct control_client *client,
 	      struct error *err);
 void live_quiesced(struct live *live, const char *why); /* the guest has answered */
-/* Tells the client that waits for a save that the save has failed. how says what happened to the
+/* Tells the client that waits for a save that the save has failed. `how` says what happened to the
  * machine. */
 void live_save_cut(struct live *live, const char *how);
 
@@ -340,11 +340,11 @@ void live_term_orphan(struct live *live);
 /* live_share.c: {"command":"share-attach","shares":[{...}]} */
 int live_share(struct live *live, const json_t *request, struct control_client *client,
 	       struct error *err);
-/* Handles the guest's answer. said NULL: the guest has mounted the shares; else the reason why
- * not. */
+/* Handles the guest's answer. If `said` is NULL, the guest has mounted the shares. Otherwise `said`
+ * is the reason why not. */
 void live_share_mounted(struct live *live, const char *said);
 
-/* Tells the client that waits for a share that its request has failed. how says what happened to
+/* Tells the client that waits for a share that its request has failed. `how` says what happened to
  * the machine ("was quarantined"). */
 void live_share_cut(struct live *live, const char *how);
 
@@ -352,10 +352,10 @@ void live_share_cut(struct live *live, const char *how);
  * (with a listener) and "unpublish" with "forward":{...} */
 int live_network(struct live *live, const json_t *request, struct control_client *client,
 		 struct error *err);
-/* Handles the guest's answer. said NULL: the guest listens for the published port; else the reason
- * why not. */
+/* Handles the guest's answer. If `said` is NULL, the guest listens for the published port.
+ * Otherwise `said` is the reason why not. */
 void live_published(struct live *live, const char *said);
-/* Tells the client that waits for a change of the network that its request has failed. how is as
+/* Tells the client that waits for a change of the network that its request has failed. `how` is as
  * for live_share_cut(). */
 void live_network_cut(struct live *live, const char *how);
 
@@ -377,8 +377,8 @@ void live_cgroup_end(struct live *live);
 
 /* live_end.c */
 /* Begins the end of the machine for this reason. The intent that stands (intent_after()) decides
- * whether the guest is asked to switch itself off, or the machine is ended by force. cause is given
- * for INTENT_FAILED, else NULL. */
+ * whether the guest is asked to switch itself off, or the machine is ended by force. `cause` is
+ * given for INTENT_FAILED, else NULL. */
 void live_end(struct live *live, enum intent intent, const struct error *cause);
 /* Functions that end the machine because of a failure. The last lines of the serial log are added
  * to the text. */

@@ -67,7 +67,7 @@ int live_observe_said(struct live *live, enum control_type type, const json_t *m
 void live_observe_lost(struct live *live, bool broken, const char *why);
 void live_observe_connection(struct live *live, const char *line);
 void live_observe_companion(struct live *live, const char *text);
-/* Notes that the guest was killed, and that the reports that it had not sent yet are lost. why is
+/* Notes that the guest was killed, and that the reports that it had not sent yet are lost. `why` is
  * the reason, for a person. */
 void live_observe_untold(struct live *live, const char *why);
 void live_observe_end(struct live *live, enum vm_end end, enum state state, const char *detail);

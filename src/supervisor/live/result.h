@@ -14,8 +14,8 @@
 #include "base/error.h"
 
 /* Returns the document, which the caller releases, and sets *exit_code to 0..255. Returns NULL with
- * ERR_INVALID if the message is wrong; the error names the field. path is the path of result.json,
- * which the document has too. */
+ * ERR_INVALID if the message is wrong; the error names the field. `path` is the path of
+ * result.json, which the document has too. */
 json_t *result_from_message(const json_t *message, const json_t *identity, const char *backend,
 			    const char *path, int *exit_code, struct error *err);
 

@@ -11,8 +11,8 @@
 
 struct shell_probe;
 
-/* Called once, from the loop. why NULL: the agent has answered; else the reason why not. The probe
- * was freed before the call. */
+/* Called once, from the loop. If `why` is NULL, the agent has answered. Otherwise `why` is the
+ * reason why not. The probe was freed before the call. */
 typedef void shell_probed_fn(void *data, const struct error *why);
 
 struct shell_probe *shell_probe_new(struct loop *loop, int workspace_fd, uint64_t deadline_ns,

@@ -22,7 +22,7 @@ uint16_t target_port(const struct target *target);
 /* The broker's duty for look-ups. Its data is the object that knows the targets. */
 extern const struct broker_duty target_duty;
 int target_serve(const struct target *target, struct broker_message *out, struct error *err);
-/* Begins to connect to the target. done is called with the result. deadline_ns (monotonic) is for
+/* Begins to connect to the target. `done` is called with the result. deadline_ns (monotonic) is for
  * the whole attempt, including the look-up. The error names the target. */
 struct target_attempt *target_reach(struct target *target, uint64_t deadline_ns, reached_fn *done,
 				    void *data, struct error *err);

@@ -36,8 +36,8 @@ int telemetry_check(const json_t *message, struct error *err);
  * the caller releases. Sets *whole to whether everything is traced. ERR_INVALID: the message is
  * wrong. */
 json_t *telemetry_read_status(const json_t *message, bool *whole, struct error *err);
-/* Begins the log. dir is the workspace's directory. The file is made, or continued, when the first
- * record comes. */
+/* Begins the log. `dir` is the workspace's directory. The file is made, or continued, when the
+ * first record comes. */
 void telemetry_open(struct telemetry_log *log, int dir);
 /* Writes the records of a checked message. If this fails, for example because there is no room, the
  * records count as dropped. */

@@ -11,8 +11,8 @@
 #include "base/error.h"
 #include "base/loop.h"
 
-/* Called when a file was opened. what is {"file","pid","exe"?}, and the function takes it over. exe
- * is missing if the process had ended before it was looked at. */
+/* Called when a file was opened. `what` is {"file","pid","exe"?}, and the function takes it over.
+ * exe is missing if the process had ended before it was looked at. */
 typedef void watch_opens_fn(void *data, json_t *what);
 
 struct watch_opens;
@@ -23,7 +23,7 @@ struct watch_opens;
  * whose descriptor the broker keeps. */
 extern const struct broker_duty watch_opens_duty;
 int watch_opens_fd(const struct watch_opens *watch);
-/* Begins to watch the directory dir. dir need stay open only during the call. ERR_DENIED: this
+/* Begins to watch the directory dir. `dir` need stay open only during the call. ERR_DENIED: this
  * process has no right to watch. */
 struct watch_opens *watch_opens_new(struct loop *loop, int dir, watch_opens_fn *fn, void *data,
 				    struct error *err);

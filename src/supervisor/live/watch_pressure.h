@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "base/loop.h"
 
-/* Called for a report. what is {"some":"avg10=...", "full":...} on Linux, and {"level":"warning"}
+/* Called for a report. `what` is {"some":"avg10=...", "full":...} on Linux, and {"level":"warning"}
  * or {"level":"critical"} on macOS. The function takes it over. */
 typedef void watch_pressure_fn(void *data, json_t *what);
 

@@ -20,8 +20,8 @@ struct template_memory {
 	int siblings_fd; /* the socket, which listens and is non-blocking */
 };
 
-/* Takes the shared memory from a live supervisor that has it, or makes it. dir is the template's
- * directory. file is the template's memory on the disk, which the caller has verified. */
+/* Takes the shared memory from a live supervisor that has it, or makes it. `dir` is the template's
+ * directory. `file` is the template's memory on the disk, which the caller has verified. */
 int template_memory_share(int dir, int file, struct template_memory *out, struct error *err);
 /* Gives both descriptors to a process that has connected to the socket; does nothing if it has gone
  * again. Returns -1 if no process can connect any more, else 0. */

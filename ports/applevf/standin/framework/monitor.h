@@ -17,14 +17,14 @@ typedef void (^MonitorAnswer)(NSDictionary *answer, NSString *error);
 	void (^_end)(void);
 }
 
-/* Takes over fd. event is called for each event of QEMU, and for its greeting (an object with the
- * key QMP). end is called once, when QEMU has ended, and no block is called after it. */
+/* Takes over `fd`. `event` is called for each event of QEMU, and for its greeting (an object with
+ * the key QMP). `end` is called once, when QEMU has ended, and no block is called after it. */
 - (id)initWithDescriptor:(int)fd
 		   queue:(dispatch_queue_t)queue
 		   event:(void (^)(NSDictionary *))event
 		     end:(void (^)(void))end;
 - (void)execute:(NSString *)command arguments:(NSDictionary *)arguments then:(MonitorAnswer)answer;
-/* Sends QEMU a copy of fd under that name, and closes fd. */
+/* Sends QEMU a copy of `fd` under that name, and closes `fd`. */
 - (void)sendDescriptor:(int)fd name:(NSString *)name;
 
 @end
