@@ -9,7 +9,8 @@
 #include "backend/parts/programs.h"
 #include "base/error.h"
 
-/* The version that Firecracker tells. All 0: it tells none, or none of a known form. */
+/* The version that Firecracker prints. All members are 0 if Firecracker prints no version, or one
+ * of an unknown form. */
 struct fc_version {
 	char text[64]; /* "1.14.0" */
 	int major, minor, patch;
@@ -22,12 +23,12 @@ struct fc_version {
 };
 
 /* Returns the path of Firecracker: $MICROAGENT_FIRECRACKER, else firecracker in PATH, else in the
- * libexec beside the bin of microagent. The caller frees the path. */
+ * directory libexec beside the directory bin of microagent. The caller frees the path. */
 char *fc_find(struct error *err);
 extern program_finder *const fc_binaries[]; /* NULL ends the list */
 /* Checks the executable. ERR_UNAVAILABLE: it is for another architecture, is too old, has a known
- * defect or does not tell its version. The answer of a good one is remembered (host_facts.h), since
- * to ask takes a fifth of the time of a start. */
+ * defect or does not tell its version. The answer of a usable Firecracker is remembered
+ * (host_facts.h), since to ask for the version takes a fifth of the time of a start. */
 int fc_check(const char *path, struct fc_version *out, struct error *err);
 void fc_check_forget(void);
 void fc_version_free(struct fc_version *version);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Checks of a config for what Firecracker cannot do or has no room for. Pure. */
+/* Checks whether a config asks for something that Firecracker cannot do or has no room for.
+ * Pure. */
 #ifndef BACKEND_FIRECRACKER_CHECK_H
 #define BACKEND_FIRECRACKER_CHECK_H
 
@@ -8,9 +9,9 @@
 #define FC_OWN_MACHINES "Firecracker runs only machines of the host's own architecture"
 
 extern const struct backend_refusal fc_refusals[];
-/* Checks that the config asks for no more than a machine has room for. ERR_UNSUPPORTED: it has too
- * many listeners. ERR_INVALID: it has too much of something else. The error names the field and the
- * number. */
+/* Checks that the config asks for no more than a machine has room for. ERR_UNSUPPORTED: the config
+ * has too many listeners. ERR_INVALID: another list or number of the config is too large. The error
+ * names the field and the largest number. */
 int fc_check_bounds(const struct config *config, struct error *err);
 
 #endif

@@ -13,13 +13,14 @@
 #include "backend/parts/vm.h"
 #include "base/buf.h"
 
-/* The function that waits for a pause. Zeroed: none. */
+/* The function that is called when the VM is paused. All 0: no pause was asked for. */
 struct fc_waiting {
 	vm_done_fn *fn;
 	void *data;
 };
 
-/* The function that waits for a new size of the guest. Zeroed: none. */
+/* The function that is called when the guest's memory has its new size. All 0: no size was asked
+ * for. */
 struct fc_balloon {
 	int64_t wanted_mib, actual_mib;
 	uint64_t deadline_ns;
@@ -30,14 +31,14 @@ struct fc_balloon {
 
 #define FC_METRICS_FILE "metrics.json" /* a file of the workspace */
 struct fc_metrics {
-	int fd; /* a FIFO, which Firecracker opens by name; -1: none */
+	int fd; /* a FIFO, which Firecracker opens by its name; -1: none */
 	int workspace_fd;
 	struct log *log;
 	struct loop *loop;
 	struct loop_watch *watch;
-	struct loop_watch *timer; /* runs until the next metrics may be kept */
+	struct loop_watch *timer; /* runs until the next metrics may be written to the file */
 	struct buf line;
-	bool cut;	   /* the present line is too long */
+	bool cut;	   /* the line that is being read is too long, so its rest is dropped */
 	struct buf newest; /* the newest whole line, which is not written to the file yet */
 };
 
@@ -60,7 +61,8 @@ struct firecracker {
 	int log_fd;		   /* a FIFO, which Firecracker opens by name */
 	struct fc_metrics metrics;
 
-	bool connected; /* only in the broker: the only connection to the API was given out */
+	/* used only in the broker: the supervisor has got its one connection to the API */
+	bool connected;
 
 	int stdin_fd, stdout_fd; /* the serial console */
 	struct loop_watch *stdin_watch, *stdout_watch;
@@ -82,7 +84,7 @@ struct vm *fc_boot(struct loop *loop, const struct vm_boot *boot, const struct v
 		   struct error *err);
 void fc_free(struct vm *vm); /* accepts NULL */
 
-/* start.c: starts the cell with Firecracker in it. vm_release() lets it run afterwards. */
+/* start.c: starts the cell with Firecracker in it. Firecracker runs only after vm_release(). */
 int fc_start(struct firecracker *fc, const struct vm_boot *boot, const struct fc_ends *ends,
 	     struct error *err);
 
@@ -96,8 +98,8 @@ int fc_run_place_vsock(const struct firecracker *fc, struct error *err);
 /* Starts vsockd for the link, with a socket for clients that has no name yet. Called before the
  * broker is forked. */
 int fc_run_start_link(struct firecracker *fc, const struct vm_boot *boot, struct error *err);
-/* Gives that socket the name <workspace>/agent.sock. Called when the guest's agent serves the
- * link. */
+/* Gives the link's socket for clients the name <workspace>/agent.sock. Called when the guest's
+ * agent serves the link. */
 int fc_linked(struct vm *vm, struct error *err);
 extern const struct broker_duty fc_socket_duty; /* its data is the vm */
 

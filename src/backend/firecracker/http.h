@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Parses one response of Firecracker's API. Only the part of HTTP/1.1 that Firecracker's server
- * uses is accepted: any other response does not come from a Firecracker that works. Pure.
+ * uses is accepted: any other response cannot come from a working Firecracker. Pure.
  */
 #ifndef BACKEND_FIRECRACKER_HTTP_H
 #define BACKEND_FIRECRACKER_HTTP_H
@@ -20,8 +20,9 @@ struct http_response {
 	size_t body_len;
 };
 
-/* Returns 1 if *out is complete, 0 if more bytes must come, or -1 with an error if the bytes are no
- * such response, or the response is too long. */
+/* Parses the response at the beginning of the bytes. Returns 1 if *out is complete, 0 if more bytes
+ * must come, or -1 with an error if the bytes are not an accepted response, or the body is longer
+ * than `body_max`. */
 int http_take(const uint8_t *bytes, size_t len, size_t body_max, struct http_response *out,
 	      struct error *err);
 

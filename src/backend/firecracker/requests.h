@@ -15,22 +15,22 @@
 #define FC_RUN "/run"
 #define FC_API_NAME "api.sock"
 #define FC_VSOCK_NAME "vsock.sock"
-#define FC_LINK_NAME FC_VSOCK_NAME "_1023" /* LINK_PORT */
+#define FC_LINK_NAME FC_VSOCK_NAME "_1023" /* the port is LINK_PORT */
 #define FC_LOG_NAME "log"
 #define FC_METRICS_NAME "metrics"
 #define FC_TAP "tap0"
 
-/* The most disks beside the root. Each device needs its own interrupt, and x86-64 has 19 of them.
- * The root, the card, the vsock, the entropy device and the balloon take five, VMGenID takes one,
- * and VMClock takes one since 1.15. arm64 has 96 interrupts, but the same bound, so that a config
- * fits both.
+/* The most disks, not counting the root disk. Each device needs its own interrupt, and x86-64 has
+ * 19 of them. The root, the card, the vsock, the entropy device and the balloon take five, VMGenID
+ * takes one, and VMClock takes one since 1.15. arm64 has 96 interrupts, but the same bound, so that
+ * a config fits both.
  * https://github.com/firecracker-microvm/firecracker/blob/v1.15.1/src/vmm/src/arch/x86_64/layout.rs
  * (GSI_LEGACY_NUM; for arm64 in arch/aarch64), src/vmm/src/device_manager/acpi.rs */
 #define FC_DISKS_MAX 12
 #define FC_CPUS_MAX 32
 
-/* Returns the requests as [{path, body}], which the caller releases. Each is a PUT, and the last
- * one starts the machine. If `mac` is "", the machine has no card. Returns NULL if there is no
+/* Returns the requests as [{path, body}], which the caller releases. Each request is a PUT, and the
+ * last one starts the machine. If `mac` is "", the machine has no card. Returns NULL if there is no
  * memory. */
 json_t *requests_of(const struct vm_boot *boot, const char *mac);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Bounds of the lists of a config, for a guest with any VMM. Pure. */
+/* Checks the lengths of the lists of a config, for a guest of any VMM. Pure. */
 #ifndef BACKEND_PARTS_BOUNDS_H
 #define BACKEND_PARTS_BOUNDS_H
 

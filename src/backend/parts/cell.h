@@ -28,7 +28,7 @@
 #include "base/proc.h"
 
 #define CELL_FIRST_ID 1900000000u
-#define CELL_LAST_ID (CELL_FIRST_ID + 4194304u) /* plus the highest pid of the kernel */
+#define CELL_LAST_ID (CELL_FIRST_ID + 4194304u) /* 4194304 is the highest pid of the kernel */
 #define CELL_NOBODY 65534u
 #define CELL_TUN "/dev/net/tun"
 
@@ -40,7 +40,7 @@ struct cell_data {
 	bool executable;
 };
 
-/* A directory of the host that the cell sees at another path. */
+/* A directory of the host, at the path `from`, which the cell sees at the path `to`. */
 struct cell_share {
 	const char *from, *to;
 	bool read_only;
@@ -56,26 +56,31 @@ struct cell_file {
 };
 
 struct cell_spec {
-	const char *bwrap;	 /* the path of bwrap; NULL: the config wants no cell */
-	const char *program;	 /* the absolute path; NULL: the program is one of `files` */
+	const char *bwrap; /* the path of bwrap; NULL: the config wants no cell */
+	/* the absolute path of the program; NULL: the program is one of `files` */
+	const char *program;
 	const char *const *argv; /* the arguments of the program, from argv[0] on */
 	const char *const
-		*readable;  /* paths of the host that the cell sees if they exist; NULL ends */
-	const char *device; /* the device that the cell has as /dev/kvm; or NULL */
+		/* paths of the host that the cell sees if they exist; NULL ends the array */
+		*readable;
+	const char *device; /* the path of the device that the cell sees as /dev/kvm; NULL: none */
 	bool tun;	    /* the cell has /dev/net/tun */
 	bool proc;	    /* the cell has /proc */
-	const struct cell_data *data; /* files that are made; ignored without bwrap */
+	/* files that bwrap makes in the cell; ignored without bwrap */
+	const struct cell_data *data;
 	size_t ndata;
-	const struct cell_file *files; /* only with bwrap */
+	const struct cell_file *files; /* used only with bwrap */
 	size_t nfiles;
 	const struct proc_fd *fds; /* `to` is 2 for stderr, then 3, 4... */
 	size_t nfds;
 	/* The next two are for a program in a user namespace that the caller has made. */
 	const char *const
-		*capabilities;		/* what the program's root keeps; NULL: no such namespace */
-	const struct cell_share *share; /* a directory that the cell sees; or NULL */
-	/* What is added to cell_environment for the program and for bwrap: NAME, VALUE, ..., with
-	 * NULL at the end. NULL: nothing. */
+		/* the capabilities that the program's root keeps; NULL: the program is not in a
+		 * namespace of the caller */
+		*capabilities;
+	const struct cell_share *share; /* a directory that the cell sees; NULL: none */
+	/* Variables that the program and bwrap get in addition to cell_environment: NAME, VALUE,
+	 * ..., with NULL at the end. NULL: none. */
 	const char *const *environment;
 	int filter; /* a file with a compiled system call filter; 0: there is none */
 };
@@ -94,11 +99,12 @@ struct cell {
 
 /* Starts to make the cell, and returns before it is complete. The program does not run yet. */
 int cell_spawn(const struct cell_spec *spec, struct cell *out, struct error *err);
-/* Waits (at most LIMIT_CELL_MS) until the program's process exists, and opens its pidfd. Its
- * namespaces exist then, and it does not run yet. After an error the caller calls cell_end(). */
+/* Waits (at most LIMIT_CELL_MS) until the program's process exists, and opens its pidfd. The
+ * namespaces of the process exist then, but the program does not run yet. After an error the caller
+ * calls cell_end(). */
 int cell_await(struct cell *cell, struct error *err);
 /* Lets the program run. Calls cell_await() first if the caller has not. Without bwrap the program
- * runs already. After an error the caller calls cell_end(). */
+ * runs since cell_spawn(). After an error the caller calls cell_end(). */
 int cell_release(struct cell *cell, struct error *err);
 /* Sends SIGKILL to the program. When the program has ended, the monitor ends by itself. Does not
  * wait. */
@@ -114,12 +120,12 @@ extern const char *const cell_environment[];
  * cell's user may be any user. */
 bool cell_is_reachable(const char *path);
 
-/* Sets a number that is used in place of this process's pid. This is needed in a pid namespace
- * other than the host's, since another process may have the same pid there. Called before the first
- * cell. */
+/* Sets the number from which the ids of cells are made, in place of this process's pid. This is
+ * needed in a pid namespace other than the host's, since another process may have the same pid
+ * there. Called before the first cell. */
 void cell_number(pid_t number);
-/* Returns the user id for the cells of this process. 0: the cells keep the id of this process,
- * which is always so if it is not root. */
+/* Returns the user id for the cells of this process. Returns 0 if the cells keep the id of this
+ * process, which they always do if this process is not root. */
 uid_t cell_id(void);
 /* Returns whether id is mapped, as user and as group, into the namespace of this process. */
 bool cell_id_is_usable(unsigned long id);

@@ -6,10 +6,10 @@
 #include "backend/parts/cell.h"
 #include "base/argv.h"
 
-/* The numbers of the descriptors that bwrap itself gets, which follow those of spec->fds. */
+/* The numbers of the descriptors that bwrap itself gets. They follow the numbers of spec->fds. */
 struct cell_numbers {
-	int info, hold; /* --info-fd, --block-fd */
-	int filter;	/* --seccomp */
+	int info, hold; /* for bwrap's options --info-fd and --block-fd */
+	int filter;	/* for bwrap's option --seccomp */
 	int data;	/* the first descriptor of spec->data */
 };
 struct cell_numbers cell_numbers(const struct cell_spec *spec);

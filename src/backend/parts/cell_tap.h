@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A tap interface in a cell's own network namespace, for a VMM that opens it by name. Its other
- * side is a packet socket, which gets the VMM's frames. Each frame has a header that says what must
- * still be done to its checksums (PACKET_VNET_HDR).
+ * side is a packet socket, which gets the VMM's frames. Each frame has a header in front
+ * (PACKET_VNET_HDR), which says which checksums of the frame are not computed yet.
  */
 #ifndef BACKEND_PARTS_CELL_TAP_H
 #define BACKEND_PARTS_CELL_TAP_H
@@ -12,12 +12,13 @@
 
 struct cell_tap {
 	int packet_fd;
-	int control_fd; /* a socket of that namespace, by which the interface can be taken down */
+	/* a socket of the cell's network namespace, by which the tap can be taken down */
+	int control_fd;
 };
 
-/* Makes the tap. `program` is the process in the cell, which does not run yet. Its user may open
- * the interface. The interface exists until the namespace ends. ERR_UNAVAILABLE: this host has no
- * /dev/net/tun. */
+/* Makes the tap. `program` is the process in the cell, which does not run its program yet. The user
+ * of the process may open the tap. The tap exists until the cell's network namespace ends.
+ * ERR_UNAVAILABLE: this host has no /dev/net/tun. */
 int cell_tap_make(const struct proc *program, const char *name, struct cell_tap *out,
 		  struct error *err);
 /* Checks whether cells can have a tap, as far as can be seen without trying. */

@@ -2,8 +2,8 @@
 /*
  * The companions of one VM: the processes beside its VMM (vsockd...). They are children of this
  * process, and are listed in the order in which they were started. Each has a name, and its stderr
- * goes to the log. Their owner is told about the end of each, and decides what this means for the
- * VM.
+ * goes to the log. `ended` tells the owner about the end of each companion, and the owner decides
+ * what the end means for the VM.
  */
 #ifndef BACKEND_PARTS_COMPANION_H
 #define BACKEND_PARTS_COMPANION_H
@@ -28,10 +28,11 @@ struct companion {
 	bool fatal; /* the VM cannot work without this companion */
 
 	struct proc proc;
-	pid_t pid; /* kept for describe(); 0: it was never started */
+	pid_t pid; /* kept for describe(); 0: the companion was never started */
 	struct loop_watch *watch;
-	bool gone;     /* it has ended and was reaped, or was never started */
-	bool settled;  /* this process has ended it, or its end was told to the owner */
+	bool gone; /* the companion has ended and was reaped, or was never started */
+	/* this process has ended the companion, or has told the owner about its end */
+	bool settled;
 	int code;      /* the exit code when `gone`; 128+signal if a signal ended it */
 	int stderr_fd; /* the child's end until it is started; else -1 */
 	struct stderr_log stderr_log;
@@ -41,7 +42,8 @@ struct companions {
 	struct loop *loop;
 	struct log *log; /* may be NULL */
 	struct companion *first;
-	/* Called when a companion has ended and was reaped. May free all companions. */
+	/* Called when a companion has ended and was reaped. The called function may free all
+	 * companions. */
 	void (*ended)(void *data, struct companion *companion);
 	void *data;
 };

@@ -12,8 +12,8 @@
  * that forbids cells.
  */
 char *confinement_bwrap(struct error *err);
-/* Forgets the success, so that the next confinement_bwrap() tests again. Called when a cell
- * failed. */
+/* Forgets a remembered success, so that the next confinement_bwrap() tests again. Called when a
+ * cell failed. */
 void confinement_forget(void);
 
 #endif

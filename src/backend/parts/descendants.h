@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The processes that a companion has started, held by pidfds. They are held because the end of a
- * cell's monitor does not prove that the program in the cell has ended.
+ * The processes that a companion has started. The supervisor holds a pidfd of each, because the end
+ * of a cell's monitor does not prove that the program in the cell has ended.
  *
  * A process that was killed first gives back its memory, and then closes its files. Once it has no
  * memory it runs no instruction and answers nothing, but to close the files may take long: the
@@ -24,7 +24,7 @@ struct descendants {
 	int fds[DESCENDANTS_MAX];
 	pid_t pids[DESCENDANTS_MAX];
 	size_t count;
-	pid_t spared[2]; /* processes that are left out, with their descendants */
+	pid_t spared[2]; /* processes that are never added, and neither are their descendants */
 };
 
 /* Adds all processes that descend from the process `from`. Adds nothing if `from` has ended. */

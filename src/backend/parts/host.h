@@ -11,8 +11,8 @@ int host_check_cell(const struct config *config, struct error *err);
 int host_check_shares(const struct config *config, struct error *err);
 int host_check_network(const struct config *config, struct error *err);
 
-/* Fills *facts for a machine that boots the default kernel of the cache, and the fields of *host
- * about KVM. */
+/* Fills *facts for a machine that boots the default kernel of the cache. Also fills the fields of
+ * *host about KVM. */
 int host_find_kvm(struct backend_host *host, struct kvm_facts *facts, struct error *err);
 /* Functions that fill the fields of *host about confinement, and about networks. */
 void host_find_confinement(struct backend_host *host);

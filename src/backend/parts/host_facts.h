@@ -12,8 +12,9 @@
 #define HOST_THING_TEXT 128
 
 struct host_facts {
-	char kvm_node[HOST_THING_TEXT]; /* host_thing() of /dev/kvm; "": nothing is known */
-	char kvm_verdict[16];		/* the name of a verdict (kvm_probe.c) */
+	/* host_thing() of the /dev/kvm that was tried; "": nothing is known */
+	char kvm_node[HOST_THING_TEXT];
+	char kvm_verdict[16]; /* the name of a verdict (kvm_probe.c) */
 	char kvm_reason[256];
 	uint32_t kvm_untaken;		     /* KVM_UNTAKEN_* (kvm_loop.h) */
 	uint32_t tsc_khz;		     /* 0: not measured */
@@ -26,10 +27,11 @@ struct host_facts {
 
 /* Writes an identity of the file at path: device, inode and time; "absent" if there is no file. */
 void host_thing(const char *path, char out[HOST_THING_TEXT]);
-/* Reads all that is remembered for this boot. Writes zeroes if nothing is remembered, or if the
- * file cannot be trusted: it belongs to another user, others can write to it, or it is bad JSON. */
+/* Reads the facts that are remembered for this boot of the host. Writes zeroes if nothing is
+ * remembered, or if the file cannot be trusted, since it belongs to another user, others can write
+ * to it, or it is not valid JSON. */
 void host_facts_load(struct host_facts *out);
-/* Replaces what is remembered. A failure is ignored: the trials are only made again. */
+/* Writes the file anew with these facts. A failure is ignored: the trials are only made again. */
 void host_facts_store(const struct host_facts *facts);
 
 #endif

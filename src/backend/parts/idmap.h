@@ -3,9 +3,9 @@
  * The user namespace in which a virtiofsd serves a shared directory. Two ids of the guest are
  * mapped to ids of the host. The id 1000, which the guest's commands have, is the user who started
  * the workspace, so the user and the guest can change and remove each other's files. The guest's
- * root is a subordinate id that owns no other file; if root shares a directory, each directory has
- * another such id. No other id is mapped: a file of such an id belongs to "nobody" in the guest,
- * and no file can be given to it.
+ * root is a subordinate id that owns no other file; if root shares directories, the guest's root is
+ * a different id in each directory. No other id is mapped: a file of such an id belongs to "nobody"
+ * in the guest, and no file can be given to it.
  *
  * The namespace is made before the cell, and not by bwrap. An ordinary user needs newuidmap(1) to
  * map ids; it is set-user-ID, and would not work under bwrap.
@@ -18,9 +18,9 @@
 
 #include "base/error.h"
 
-#define IDMAP_AGENT 1000 /* in the guest; user and group */
+#define IDMAP_AGENT 1000 /* the number of the guest's user, and of its group */
 
-/* The ids on the host. */
+/* The ids of the host for the guest's user 1000 (agent_) and the guest's root (root_). */
 struct idmap {
 	uid_t agent_uid, root_uid;
 	gid_t agent_gid, root_gid;
@@ -34,7 +34,8 @@ int idmap_find(int dir, struct idmap *out, struct error *err);
 unsigned long idmap_own(const struct stat *dir);
 /* Makes a user namespace that maps every id to itself, for the root file systems of containers. */
 int idmap_identity_namespace(int *fd, struct error *err);
-/* Makes a new user namespace with this map. The user of this process may enter it as its root. */
+/* Makes a new user namespace that maps the two ids of `map`. The user of this process may enter it
+ * as its root. */
 int idmap_namespace(const struct idmap *map, int *fd, struct error *err);
 
 #endif

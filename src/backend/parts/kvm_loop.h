@@ -17,7 +17,7 @@
 struct kvm_loop_result {
 	bool finished;	  /* a run came to its end */
 	uint64_t best_ns; /* the shortest CPU time of the thread for a run */
-	unsigned untaken; /* KVM_UNTAKEN_*: a VMM that wants one of these fails */
+	unsigned untaken; /* KVM_UNTAKEN_*: a VMM that wants a feature of this set fails */
 };
 
 /*

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The processor's part of the loop (kvm_loop.h). Each architecture has its own calls and
- * registers. */
+/* The part of the loop (kvm_loop.h) that depends on the processor. Each architecture has its own
+ * implementation, with its own calls of KVM and its own registers. */
 #ifndef BACKEND_PARTS_KVM_LOOP_CPU_H
 #define BACKEND_PARTS_KVM_LOOP_CPU_H
 
@@ -25,6 +25,6 @@ struct kvm_loop_cpu {
 	/* Checks after each run that the loop has ended with the right result. */
 	int (*check)(int vcpu, const struct kvm_run *run, struct error *err);
 };
-extern const struct kvm_loop_cpu kvm_loop_cpu; /* for this host */
+extern const struct kvm_loop_cpu kvm_loop_cpu; /* the implementation for this host's architecture */
 
 #endif

@@ -16,7 +16,7 @@ enum kvm_verdict {
 	KVM_DENIED,  /* this process has no right to open /dev/kvm; never remembered */
 	KVM_SLOW,    /* KVM runs, but it emulates 64-bit code */
 	/* KVM is a PVM that runs 64-bit code fast, but the kernel is not known to be built for a
-	 * PVM. This is about the kernel, so it is never remembered. */
+	 * PVM. This verdict depends on the kernel, so it is never remembered. */
 	KVM_UNSUITED,
 	KVM_BROKEN, /* /dev/kvm can be opened, but a call of KVM fails */
 	KVM_HUNG,   /* KVM gave no answer in time; never remembered, since the host may be busy */
@@ -30,7 +30,9 @@ extern const char *const kvm_kernels_names[KVM_KERNELS_COUNT]; /* "none", "all",
 struct kvm_facts {
 	enum kvm_verdict kvm;
 	enum kvm_kernels kernels;
-	char reason[256]; /* one sentence about kvm, with the next step if there is one */
+	/* one sentence that explains the verdict, with the next step for the user if there is
+	 * one */
+	char reason[256];
 	unsigned untaken; /* KVM_UNTAKEN_* (kvm_loop.h), if KVM runs 64-bit code */
 };
 
@@ -48,10 +50,10 @@ int kvm_probe(const char *kernel, struct kvm_facts *out, struct error *err);
  * Turns the verdict on the loop of 64-bit code into the verdict for a kernel, and sets
  * facts->kernels.
  *
- * pvm: the module kvm_pvm is loaded. A PVM runs the kernel of a guest as an ordinary program of the
- * host. A kernel that is built for a PVM (for_pvm) runs fast if the loop began at all, whatever its
- * result was. Any other kernel is emulated, or does not boot although the loop is fast. So for such
- * a kernel the verdict is never KVM_USABLE.
+ * `pvm` is true if the module kvm_pvm is loaded. A PVM runs the kernel of a guest as an ordinary
+ * program of the host. A kernel that is built for a PVM (`for_pvm`) runs fast if the loop began at
+ * all, whatever its result was. Any other kernel is emulated, or does not boot although the loop is
+ * fast. So for such a kernel the verdict is never KVM_USABLE.
  */
 void kvm_judge_kernel(struct kvm_facts *facts, bool pvm, bool for_pvm);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Finds the programs that are started beside a VMM. All results are absolute paths, which the
- * caller frees. */
+/* Finds the programs that microagent starts in addition to a VMM. All results are absolute paths,
+ * which the caller frees. */
 #ifndef BACKEND_PARTS_PROGRAMS_H
 #define BACKEND_PARTS_PROGRAMS_H
 
@@ -20,15 +20,15 @@ char *program_newidmap(const char *name, struct error *err);
  * the one of QEMU up to 7.2, at the paths of the distributions. ERR_UNAVAILABLE names the
  * packages. */
 char *program_virtiofsd(struct error *err);
-/* Functions that find programs of microagent: beside the running executable, else in PATH. */
+/* Find programs of microagent, in the directory of the running executable or else in PATH. */
 char *program_vsockd(struct error *err);
 char *program_netgate(struct error *err);
 /* Finds passt in PATH. ERR_UNAVAILABLE names the package. */
 char *program_passt(struct error *err);
 
-/* Returns an array of the paths of all these programs and of the VMM's programs. NULL ends the
- * finders of the latter. A program that is not installed is left out. The caller releases the
- * array. Returns NULL if there is no memory. */
+/* Returns an array of the paths of all programs of this header and of the VMM's programs. `vmm` has
+ * the finders of the VMM's programs, and ends with NULL. A program that is not installed is left
+ * out. The caller releases the array. Returns NULL if there is no memory. */
 json_t *programs_here(program_finder *const *vmm);
 
 #endif

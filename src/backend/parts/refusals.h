@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Rows about what no backend of this system can do, and functions that several backends use in
- * their rows. Pure. */
+/* Rows for the requests that no backend of this system can fulfil, and functions that several
+ * backends use in their rows. Pure. */
 #ifndef BACKEND_PARTS_REFUSALS_H
 #define BACKEND_PARTS_REFUSALS_H
 

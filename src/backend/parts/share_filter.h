@@ -2,12 +2,13 @@
 /*
  * The system call filter of a program that serves a shared directory.
  *
- * Such a program cannot give a file a set-user-ID bit, a set-group-ID bit or a capability, for any
- * user. On the host, a file that the guest's uid 1000 makes in the share belongs to the user who
- * started the workspace. If the file had such a bit, everyone who can execute it would get the
- * rights of that user. A capability of a file that belongs to root is a right of root. It is valid
- * in the namespace in which the id that it names is root (security.capability, capabilities(7)). If
- * root starts the machine, uid 1000 of the share's namespace is the host's root.
+ * The filtered program cannot give a file a set-user-ID bit, a set-group-ID bit or a capability,
+ * for any user. On the host, a file that the guest's uid 1000 makes in the share belongs to the
+ * user who started the workspace. If the file had such a bit, everyone who can execute it would get
+ * the rights of that user. A capability of a file that belongs to root is a right of root. It is
+ * valid in the namespace in which the id that it names is root (security.capability,
+ * capabilities(7)). If root starts the machine, uid 1000 of the share's namespace is the host's
+ * root.
  *
  * Calls that give a file its mode are refused (EPERM) if the mode has one of these bits. All calls
  * that set or remove an extended attribute are refused too; a share has no such attributes. The
@@ -32,7 +33,8 @@
 #include "base/error.h"
 
 /* Makes a file with the compiled filter, positioned at its beginning, for bwrap's --seccomp.
- * containers: the directory is a directory of containers. The caller closes *fd. */
+ * `containers` is true if the directory has the root file systems of containers. The caller closes
+ * *fd. */
 int share_filter_open(bool containers, int *fd, struct error *err);
 
 #endif

@@ -17,7 +17,7 @@ int tap_check(const char *bridge, struct error *err);
 /* Takes the interface of a tap down. After this no frame passes in either direction, also if a
  * process still has the tap open and uses it. `control` is a socket of the tap's network namespace;
  * -1: the tap is in the namespace of this process. Returns false if the interface is still up, or
- * if `fd` is no tap of that namespace. */
+ * if `fd` is not a tap in the network namespace of `control`. */
 bool tap_take_down(int fd, int control);
 
 #endif

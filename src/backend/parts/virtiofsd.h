@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The programs that serve a shared directory, and the options of each of them. There are two kinds:
- * the one in C that came with QEMU up to 7.2 (Debian 12), and the one in Rust that newer
- * distributions have (Debian 13). The program itself is asked (--version) which kind it is. The
- * answer is remembered until the host boots again (host_facts.h).
+ * The programs that serve a shared directory, and their options. There are two kinds: a program in
+ * C that came with QEMU up to 7.2 (Debian 12), and a program in Rust that newer distributions have
+ * (Debian 13). The output of --version shows which kind a program is. The answer is remembered
+ * until the host boots again (host_facts.h).
  */
 #ifndef BACKEND_PARTS_VIRTIOFSD_H
 #define BACKEND_PARTS_VIRTIOFSD_H
@@ -22,13 +22,13 @@ struct virtiofsd {
 	enum virtiofsd_kind kind;
 };
 
-/* Finds the program ($MICROAGENT_VIRTIOFSD, else at the paths of the distributions), and asks it of
- * which kind it is. ERR_UNAVAILABLE: there is no program, and the message names the package; or the
- * program gives another answer, which the message has. */
+/* Finds the program ($MICROAGENT_VIRTIOFSD, else at the paths of the distributions), and finds out
+ * its kind. ERR_UNAVAILABLE: either there is no program, and the message names the package, or the
+ * program's answer to --version is unknown, and the message quotes the answer. */
 int virtiofsd_find(struct virtiofsd *out, struct error *err);
 void virtiofsd_free(struct virtiofsd *program); /* accepts a zeroed one; leaves it zeroed */
 
-/* How one directory is served. */
+/* The way in which one directory is served. */
 struct virtiofsd_service {
 	int listen_fd;	    /* the number of the listening socket in the program */
 	const char *source; /* the directory, as the program sees it */

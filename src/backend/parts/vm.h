@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The parts that every VM has, with any VMM: the VMM's process in its cell, its companions, and the
- * channels of the VMM, the companions and the guest. The struct of a backend begins with this
- * struct. The backend itself tells the VMM what to do, and handles what the VMM says.
+ * The parts that every VM has, whatever its VMM is: the VMM's process in its cell, its companions,
+ * and the channels of the VMM, the companions and the guest. The struct of a backend begins with
+ * this struct. The backend itself tells the VMM what to do, and handles what the VMM says.
  *
  * The processes are:
  *   supervisor ── bwrap (monitor) ── VMM (program, PID 1 of its pid namespace)
@@ -38,27 +38,29 @@
 struct vm_net {
 	enum network_mode mode;
 	char mac[MAC_TEXT]; /* "": the machine has no card */
-	const char *detail; /* a text for a person, or NULL */
+	const char *detail; /* a text about the network, for a person; NULL: none */
 	/* A SOCK_SEQPACKET socket, by which netgate gets the host's addresses and sends its lines;
 	 * -1: none. */
 	int netgate_fd;
-	int routes_fd;	/* becomes readable when the host's addresses have changed; -1: none */
-	int table_fd;	/* the socket of host_routes_open(); -1: none */
-	int control_fd; /* a socket of the cell's network, if that has the tap; -1: it has none */
+	int routes_fd; /* becomes readable when the host's addresses have changed; -1: none */
+	int table_fd;  /* the socket of host_routes_open(); -1: none */
+	/* a socket of the cell's network namespace, if the tap is in it; -1: the tap is not in a
+	 * cell */
+	int control_fd;
 	struct loop_watch *netgate_watch, *routes_watch;
 };
 
-/* What differs between the VMM programs. */
+/* The properties in which the VMM programs differ. */
 struct vmm_kind {
 	const char *name;		 /* the VMM's name, for a person */
 	program_finder *const *binaries; /* the finders of its executables; NULL ends the list */
-	/* Reads what the VMM has written last. Called when the VMM has ended. */
+	/* Reads the last bytes that the VMM has written. Called when the VMM has ended. */
 	void (*drain)(struct vm *vm);
-	/* Returns what the VMM's last line of stderr means: other words if these are clearer to a
-	 * person, else the line itself. */
+	/* Returns a text that explains `said`, the VMM's last line of stderr, to a person. If no
+	 * better text is known, returns the line itself. */
 	const char *(*meaning)(const char *said);
 	/* Makes the VMM close the host's side of the network card, whatever the guest does. NULL:
-	 * this is not needed. */
+	 * the VMM closes it without being told. */
 	int (*unplug_net)(struct vm *vm, struct error *err);
 	/* The VMM listens on its own sockets, whose names are in VM_RUN_DIR and the workspace. */
 	bool binds_sockets;
@@ -77,8 +79,9 @@ struct vm {
 	int exit_code; /* the exit code when the VMM has ended; 128+signal if a signal ended it */
 	struct loop_watch *monitor_watch, *program_watch;
 	struct companions companions;
-	char *label;		    /* from vm_boot, like the next two descriptors */
-	int workspace_fd, lease_fd; /* the broker uses these, and none that it is sent */
+	char *label; /* a copy of vm_boot.label; the next two descriptors are also from vm_boot */
+	/* the broker uses these descriptors, and never a descriptor that the supervisor sends */
+	int workspace_fd, lease_fd;
 	struct vm_net net;
 	size_t links; /* the number of cards with a tap of the caller */
 	/* Kernel and initrd, to which no process can write while they are held (file_hold()); -1:
@@ -91,26 +94,27 @@ struct vm {
 
 	bool unfiltered; /* the VMM may make all system calls (vmm_filter.h) */
 	bool pluggable;	 /* the machine has a spare port */
-	bool port;	 /* the guest's streams go over a virtio-serial port */
+	bool port;	 /* the guest's streams go over a virtio-serial port instead of vsock */
 	bool monitor_gone, program_gone;
-	bool spoke;	   /* the VMM has been ready */
+	bool spoke;	   /* vm_speaks() was called: the VMM was ready */
 	bool killing;	   /* vm_kill() was called */
 	bool severing;	   /* vm_sever() was called */
 	bool cut;	   /* the companions were killed for a quarantine */
 	bool quarantined;  /* only in the broker: it has found that the VM is cut off */
 	bool proc_removed; /* only in the broker: it has removed /proc from the cell */
-	bool overdue;	   /* the VMM said long ago that it ends, and has not ended */
-	bool end_told;	   /* the VMM has said how it ends */
-	enum vm_end end;   /* how the VMM ends */
+	bool overdue;	   /* the VMM has said that it ends, but has not ended in time */
+	bool end_told;	   /* vm_tell_end() was called, so `end` and `detail` are set */
+	enum vm_end end;   /* the kind of end that the VMM has announced */
 	char detail[256];
 	struct stderr_log vmm_stderr;
-	/* The time that processes have to end by themselves; then they are killed. */
+	/* The timer of vm_grace(). When it ends, the remaining processes are killed. */
 	struct loop_watch *grace_timer;
 
 	unsigned long long kept[VM_KEPT_MAX]; /* the inodes of the sockets that the VMM keeps */
 	size_t kept_count;
-	struct sockaddr_un kept_peer; /* the name of the other end of a connection that it keeps */
-	socklen_t kept_peer_len;      /* 0: there is no such connection */
+	/* the name of the other end of a connection that the VMM keeps */
+	struct sockaddr_un kept_peer;
+	socklen_t kept_peer_len; /* 0: there is no such connection */
 	struct loop_watch *sever_timer;
 	uint64_t sever_deadline_ns;
 	struct descendants severed; /* processes that the companions had started */
@@ -123,8 +127,9 @@ int vm_open(struct vm *vm, const struct vmm_kind *kind, struct loop *loop,
 void vm_close(struct vm *vm);
 /* Notes the VMM's end of a channel that the VMM keeps in quarantine. */
 int vm_keep(struct vm *vm, int vmm_end, struct error *err);
-/* Notes a connection that the VMM will accept, and keeps in quarantine. `our_end` is this process's
- * end, to which this function gives a name before our_end connects. */
+/* Notes a connection that the VMM will accept and will keep in quarantine. `our_end` is this
+ * process's end of the connection. The function gives this end a name, and must be called before
+ * the end connects. */
 int vm_keep_accepted(struct vm *vm, int our_end, struct error *err);
 /* Lets the program in the cell run, when all companions run, and begins to watch for ends. */
 int vm_release(struct vm *vm, struct error *err);
