@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Writes one JSON object as text, member by member. The agent's answers are flat, or a list of flat
- * objects, and some have megabytes. Building a tree of values first would make three more copies,
- * and for small answers it would be most of the work.
+ * objects, and some have megabytes. To build a tree of values first would make three more copies.
+ * For small answers, it would be most of the work.
  *
  * The first failure is remembered, and later calls do nothing, so a caller can put all members
  * without checks.

@@ -23,23 +23,24 @@ struct machine {
 	int (*set_hostname)(const char *name, struct error *err);
 	/* Sets the clock. Small corrections are left out unless exact is set. */
 	void (*set_time)(int64_t realtime_ns, bool exact);
-	/* Gives a restored machine a new identity. Sets *more if attach() must do a part of
-	 * this. */
+	/* Gives a restored machine a new identity. Sets *more to true if attach() must do the rest
+	 * of this work. */
 	int (*renew)(const struct config_renew *renew, bool *more, struct error *err);
-	/* Does the part that renew() has left, and then mounts what the config names. It may block,
-	 * so it runs in a child process. */
+	/* Does the work that renew() has left, and then mounts the disks and shares of the config.
+	 * The function may block, so it runs in a child process. */
 	int (*attach)(json_t *config, struct error *err);
-	/* Makes the machine's files fit to be saved and writes them back. It may block like
-	 * attach(). */
+	/* Makes the machine's files fit to be saved and writes them back. The function may block
+	 * like attach(). */
 	int (*quiesce)(json_t *unused, struct error *err);
-	/* Opens the config's published ports to the host, through mux; NULL: through vsock. */
+	/* Opens the config's published ports to the host, through the mux; through vsock if `mux`
+	 * is NULL. */
 	int (*publish)(struct loop *loop, struct mux *mux, const json_t *publishes, int program_fd,
 		       struct error *err);
-	/* Finds the ports at which servers listen, and the events that say when to look again:
-	 * listening.h. */
+	/* Find the ports at which servers listen, and the events that say when these ports may have
+	 * changed (listening.h). */
 	int (*listening)(struct port_set *out, struct error *err);
 	struct listening_events *(*listening_events)(struct error *err);
-	/* Writes records of what is done on the machine to `out`: tracer_run(). */
+	/* Traces the programs of the machine, and writes the records to `out` (tracer_run()). */
 	void (*trace)(int out);
 	/* Asks PID 1 to end the machine. */
 	void (*power_off)(void *data);
@@ -52,14 +53,15 @@ struct agent {
 	const struct machine *machine;
 	void *machine_data;
 	struct server server;
-	struct framed control; /* fd -1: there is none, or it has ended */
+	/* its fd is -1 if there is no control stream, or the stream has ended */
+	struct framed control;
 	struct exec_report report;
 	struct watched_ports ports;
 	struct guest_config config;
 	bool configured;
 	bool back;	     /* the machine was restored, and waits for a config with `renew` */
 	struct apply *apply; /* the child that mounts, or that writes files back */
-	struct telemetry telemetry; /* all 0: the config does not ask for telemetry */
+	struct telemetry telemetry; /* all members are 0 if the config does not ask for telemetry */
 	bool applied;
 	bool stopping;
 	bool told_late; /* a result was sent after stopping began, and the host must read it first
@@ -75,11 +77,11 @@ int agent_init(struct agent *agent, struct loop *loop, const struct machine *mac
 /* Begins the control stream and says hello. `fd` is connected to the host; it is taken over. */
 int agent_control(struct agent *agent, int fd, struct error *err);
 void agent_control_carried(struct agent *agent, struct mux_stream *stream);
-/* Handles that another host serves the machine. Returns true if the machine was saved and restored:
- * the caller must then dial the control stream anew, on which the agent says this. */
+/* Called when a new host serves the machine. Returns true if the machine was saved and restored:
+ * the caller must then dial the control stream anew, so that the agent can report the restore. */
 bool agent_is_back(struct agent *agent);
-/* Gives the running commands the grace time to end, kills those that are left, and then sets done.
- * Called when PID 1 has sent SIGTERM to all processes. */
+/* Gives the running commands the grace time to end, kills the remaining commands, and then sets
+ * agent->done. Called when PID 1 has sent SIGTERM to all processes. */
 void agent_stop(struct agent *agent);
 /* Does the work between two rounds of the loop. Must be called after every round. */
 void agent_settle(struct agent *agent);

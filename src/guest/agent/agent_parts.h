@@ -5,11 +5,12 @@
 
 #include "guest/agent/agent.h"
 
-/* Sends a message to the host and takes over text; NULL means that there was no memory for it. */
+/* Sends a message to the host and takes over `text`. If `text` is NULL, there was no memory for the
+ * message. */
 void agent_say(struct agent *agent, char *text);
 /* Gets the machine ready to be saved, freezes the processes of all commands, and sends `quiesced`.
- * goes_on: this machine is saved while commands run and goes on afterwards, and a machine that is
- * restored from the save is another machine. */
+ * If `goes_on` is true, this machine goes on after the save, and a machine that is restored from
+ * the save is another machine. */
 void agent_quiesce(struct agent *agent, bool goes_on);
 
 #endif

@@ -42,11 +42,12 @@ char *answer_created(uint64_t request, struct error *err);
 char *answer_ack(uint64_t request, uint64_t stdin_offset, struct error *err);
 char *answer_detached(uint64_t request, const struct error *why, struct error *err);
 char *answer_exit(uint64_t request, const char *id, const struct job_end *end, struct error *err);
-char *answer_error(uint64_t request, const char *text, struct error *err); /* request 0: none */
+/* request 0: the error belongs to no request */
+char *answer_error(uint64_t request, const char *text, struct error *err);
 
 /* Messages of the control stream: */
-/* Returns the hello. restored: the machine was saved, and waits to become another machine. linked:
- * the agent serves a mux. */
+/* Returns the hello. `restored` is true if the machine was restored from a save, and waits for its
+ * new identity. `linked` is true if the agent serves a mux. */
 char *answer_hello(const char *boot_id, bool restored, bool linked, struct error *err);
 char *answer_ready(struct error *err);
 /* Returns the message that the machine is being ended in order. */
@@ -58,7 +59,7 @@ char *answer_published(const char *error, struct error *err);
 char *answer_listening(const struct port_set *ports, struct error *err);
 /* Answers a quiesce. `error` says why the machine may not be saved; NULL: it may. */
 char *answer_quiesced(const char *error, struct error *err);
-/* Answers a settle: everything that there was to tell has been told. */
+/* Answers a settle: the agent has sent all reports that it had. */
 char *answer_settled(struct error *err);
 char *answer_result(const struct job_end *end, const struct captured *output, struct error *err);
 

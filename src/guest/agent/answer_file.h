@@ -15,7 +15,7 @@ struct file_end {
 	const struct buf *output; /* empty if the process failed */
 	bool cut;		  /* there was more output than is kept */
 	size_t written;		  /* bytes of the file that were given to the process */
-	const char *error;	  /* "": done */
+	const char *error;	  /* "": the work was done */
 };
 
 /* Returns {"data","error"}. Both are always there, and one of them is "". */

@@ -16,8 +16,8 @@ struct apply;
 struct apply *apply_start(struct loop *loop, int (*work)(json_t *arg, struct error *err),
 			  json_t *arg, void (*done)(void *data, const char *error), void *data,
 			  struct error *err);
-/* Kills the child if it still runs, and frees *apply. Accepts NULL. Must be called in done or
- * before. */
+/* Kills the child if it still runs, and frees *apply. Accepts NULL. Must be called in done(), or
+ * before done() is called. */
 void apply_free(struct apply *apply);
 
 #endif

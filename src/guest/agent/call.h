@@ -47,13 +47,13 @@ void call_say_taken(struct call *call);
 int call_take_stdin(struct call *call, const uint8_t *bytes, size_t len, struct error *err);
 void call_close_stdin(struct call *call);
 
-/* The usual functions for struct call_kind. */
+/* The functions that most kinds use in their struct call_kind. */
 char *call_answer_exit(struct call *call, const struct job_end *end, struct error *err);
 int call_event(struct call *call, const struct request *request, struct error *err);
 void call_input_ended(struct call *call);
 void call_drained(struct call *call);
 void call_abandon(struct call *call);
-/* The usual function for `ended` of struct job_owner. `data` is the call. */
+/* The function that most kinds use as `ended` of struct job_owner. `data` is the call. */
 void call_job_ended(void *data, const struct job_end *end);
 
 #endif

@@ -19,15 +19,15 @@ struct capture {
 int capture_envelope(struct conn *conn, struct request *request, struct error *err);
 int capture_frame(struct conn *conn, struct request *request, struct error *err);
 
-/* Functions for another kind of calls, whose struct begins with a struct capture. Its struct
- * call_kind has capture_drop(), the owner of its job is capture_owner, and it calls capture_begun()
- * after the start of the job. */
+/* Functions for a kind of calls whose own struct begins with a struct capture. The struct call_kind
+ * of such a kind has capture_drop(). The owner of its job is capture_owner. The kind calls
+ * capture_begun() after the start of the job. */
 struct capture *capture_new(struct conn *conn, const struct call_kind *kind, const char *id,
 			    uint64_t number, struct error *err);
 extern const struct job_owner capture_owner;
 void capture_drop(struct call *call);
-/* If the job could not be started (why), answers the client with the reason. Else gives the job the
- * request's stdin, which is taken over. */
+/* If the job could not be started, answers the client with the reason `why`. Otherwise gives the
+ * job the request's stdin, which is taken over. */
 void capture_begun(struct capture *capture, struct request *request, const struct error *why);
 
 #endif

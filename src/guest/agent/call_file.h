@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Starts the envelope form's work on files, and answers. A process of the requesting user does the
- * work. */
+/* Starts the file operation that a request of the envelope form asks for, and answers the request.
+ * A process of the requesting user does the work. */
 #ifndef GUEST_CALL_FILE_H
 #define GUEST_CALL_FILE_H
 

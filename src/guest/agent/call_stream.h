@@ -9,12 +9,14 @@
 #include "guest/agent/call.h"
 
 int call_stream(struct conn *conn, struct request *request, struct error *err);
-/* The functions by which a job calls such a call. Other kinds of calls can use them too. */
+/* The functions by which a job reports to a streamed call. Kinds of calls whose output is streamed
+ * in the same way use them too. */
 extern const struct job_owner call_stream_owner;
 
 /* Returns memory in the connection's queue for len bytes of output; NULL if there is no memory. */
 uint8_t *call_stream_reserve(struct call *call, size_t len);
-/* Makes a frame of the len bytes that the caller has put into that memory. */
+/* Makes a frame of the `len` bytes that the caller has put into the memory from
+ * call_stream_reserve(). */
 void call_stream_commit(struct call *call, enum job_stream stream, size_t len);
 
 #endif

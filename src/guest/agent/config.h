@@ -32,10 +32,11 @@ struct config_renew {
 };
 
 struct guest_config {
-	json_t *doc;	      /* the document, to which texts and JSON of other members belong */
+	json_t *doc;	      /* the document, which owns the texts and JSON of the members below */
 	const char *hostname; /* NULL: the kernel's name is kept */
 	bool has_command;
-	struct request workload; /* its doc is a reference to the same document */
+	/* the workload's command; its doc is a reference to the config's document */
+	struct request workload;
 	bool attach;
 	bool telemetry; /* commands are traced, and the host gets the records */
 	bool audit;	/* the host wants a message about each command */
@@ -56,10 +57,11 @@ int config_message_kind(json_t *doc, enum host_message *kind, int64_t *realtime_
 int config_decode(json_t *doc, struct guest_config *out, struct error *err);
 void config_free(struct guest_config *config); /* accepts a zeroed struct */
 
-/* A disk of the config. */
+/* A disk that the config names, and its place in the guest. */
 struct config_disk {
 	const char *serial, *mountpoint;
-	const char *name; /* for people; the serial if the host gives no name */
+	/* the name in messages for people; the serial if the host gives no name */
+	const char *name;
 	bool read_only;
 };
 int config_disk_decode(json_t *item, struct config_disk *out, struct error *err);
@@ -67,7 +69,7 @@ int config_disk_decode(json_t *item, struct config_disk *out, struct error *err)
  * connection then names its port. */
 int config_publish_decode(json_t *item, uint16_t *guest_port, struct error *err);
 
-/* A shared directory of the config. */
+/* A shared directory that the config names, and its place in the guest. */
 struct config_share {
 	const char *tag, *mountpoint;
 	bool read_only;

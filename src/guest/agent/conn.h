@@ -45,13 +45,13 @@ struct conn_form {
 	bool repeats; /* after an answer another request may come */
 };
 
-/* What the connections of an agent share. */
+/* The state that all connections of an agent share. */
 struct conns {
 	struct loop *loop;
 	struct list live, dead;
-	size_t count;			 /* number of live ones */
+	size_t count;			 /* the number of live connections */
 	const struct conn_form *unknown; /* the form until the first byte has come */
-	/* For the functions that start calls. */
+	/* Used by the functions that start calls. */
 	struct exec_context *context;
 	struct workload *workload;
 	struct resumables *resumables;
@@ -94,7 +94,8 @@ struct call_kind {
 	/* Called when the connection has ended, and the call was removed from it. Decides what
 	 * happens to the command, and frees the call. */
 	void (*abandon)(struct call *call);
-	/* Frees what the kind's struct has beyond the struct call; NULL: nothing. */
+	/* Frees the members that the kind's struct has after the struct call; NULL: there are none
+	 * to free. */
 	void (*drop)(struct call *call);
 };
 
@@ -106,9 +107,10 @@ struct call {
 	char *id;	 /* the client's id, never NULL */
 	uint64_t number;
 	struct stdin_window *window; /* NULL: the client has no window to respect */
-	struct stdin_window own;     /* window may point to it */
-	bool stdin_told_over;	     /* the client sends no more, and the command was told */
-	bool told;		     /* the client has been told the exit */
+	struct stdin_window own; /* the window of this call alone, to which `window` may point */
+	/* the client sends no more stdin, and the command's stdin was closed */
+	bool stdin_told_over;
+	bool told; /* the client has been told the exit */
 };
 
 void conns_init(struct conns *conns, struct loop *loop, const struct conn_form *unknown);
@@ -116,7 +118,7 @@ void conns_init(struct conns *conns, struct loop *loop, const struct conn_form *
 void conns_sweep(struct conns *conns);
 /* Returns true if every message has been sent. */
 bool conns_are_quiet(const struct conns *conns);
-void conns_end(struct conns *conns); /* ends all at once */
+void conns_end(struct conns *conns); /* ends all connections at once */
 
 /* Makes a connection and takes over `fd`. */
 struct conn *conn_new(struct conns *conns, int fd, struct error *err);
@@ -128,8 +130,8 @@ void conn_end(struct conn *conn); /* ends at once; conns_sweep() frees the memor
 void conn_set_form(struct conn *conn, const struct conn_form *form);
 /* Notes that there is a request, so that the connection is not idle. */
 void conn_asked(struct conn *conn);
-/* Ends the connection's commands, sends text (taken over; NULL: no memory), and closes when that
- * has been sent. */
+/* Ends the connection's commands, sends `text`, and closes the connection when the text has been
+ * sent. Takes over `text`; NULL: there was no memory for it. */
 void conn_refuse(struct conn *conn, char *text);
 
 /* Functions for calls. A call that has been answered removes itself. */

@@ -26,11 +26,11 @@ struct exec_report {
 	struct loop_watch *lost_timer;
 };
 
-/* Sets the report up as table->witness. Nothing is reported until on is set. */
+/* Sets the report up as table->witness. Nothing is reported until report->on is set. */
 void exec_report_begin(struct exec_report *report, struct job_table *table, struct framed *control);
 /* Sends `exec-lost` now, if commands were not reported. */
 void exec_report_settle(struct exec_report *report);
-/* Forgets the commands up to now, and reports nothing until on is set. */
+/* Forgets the commands up to now, and reports nothing until report->on is set. */
 void exec_report_begin_anew(struct exec_report *report);
 
 #endif

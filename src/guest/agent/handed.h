@@ -8,9 +8,9 @@
 #include "base/loop.h"
 #include "guest/agent/mux.h"
 
-/* Takes over stream and `fd`. If they cannot be connected, closes both. over (may be NULL) is
- * called once, when both are closed; this may be before the function returns. If one of them
- * breaks, the connection of the other one is reset. */
+/* Takes over `stream` and `fd`. If they cannot be connected, closes both. `over`, which may be
+ * NULL, is called once, when both are closed; this may happen before the function returns. If the
+ * stream or the descriptor breaks, the connection on the opposite side is reset. */
 void handed_join(struct loop *loop, struct mux_stream *stream, int fd, void (*over)(void *data),
 		 void *data);
 

@@ -51,17 +51,17 @@ struct mux {
 	struct loop *loop;
 	int fd;
 	struct loop_watch *watch, *again, *back;
-	bool wants_room; /* the port is full */
+	bool wants_room; /* the port is full, and the mux waits until it takes more */
 	bool linked;	 /* the host has welcomed the agent: packets are recognized */
 	bool met;	 /* a host has welcomed the agent before */
 	bool splits;	 /* as in mux_open() */
-	uint64_t number; /* of the agent's HELLO */
+	uint64_t number; /* the number in the agent's last HELLO */
 	uint64_t cid;
 	uint32_t next_port;
-	struct list buckets[MUX_BUCKETS]; /* of streams */
+	struct list buckets[MUX_BUCKETS]; /* the hash table of all streams */
 	struct list listeners;
-	struct list due;     /* streams whose holders are to be told */
-	struct list wanting; /* streams with something to say for which there was no room */
+	struct list due;     /* streams whose holders must be told of an event */
+	struct list wanting; /* streams with packets for which the port had no room */
 	struct mux_stream *telling;
 	void (*anew)(void *data); /* NULL: not needed */
 	void *anew_data;
@@ -71,13 +71,15 @@ struct mux {
 	uint8_t in[MUX_INPUT];
 };
 
-/* Opens a mux. `fd` is the port, non-blocking; it is taken over. splits: `fd` is a socket, which
- * may take only a part of a write, so a process that was killed may have left the front of a
- * packet. Returns NULL on failure. */
+/* Opens a mux. `fd` is the port, non-blocking; it is taken over. `splits` is true if `fd` is a
+ * socket: a socket may take only a part of a write, so a process that was killed may have left the
+ * front of a packet in it. Returns NULL on failure. */
 struct mux *mux_open(struct loop *loop, int fd, bool splits, struct error *err);
-void mux_free(struct mux *mux); /* only when nobody holds a stream any more; accepts NULL */
-/* Sets anew, which is called when a host welcomes the agent and does not know the agent's earlier
- * streams, for example since it is another host. All earlier streams have ended then. */
+/* must be called only when no stream has a holder any more; accepts NULL */
+void mux_free(struct mux *mux);
+/* Sets the function anew(), which is called when a host welcomes the agent and does not know the
+ * agent's earlier streams, for example since it is another host. All earlier streams have ended
+ * then. */
 void mux_watch_host(struct mux *mux, void (*anew)(void *data), void *data);
 /* Adds a listener, which the caller keeps. */
 void mux_listen(struct mux *mux, struct mux_listener *listener);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What the files of the mux share: the streams, the packets about them for the host, and the events
- * for their holders. The holder of a stream is the code that reads and writes it. */
+/* The parts that the files of the mux share: the streams, the packets about streams for the host,
+ * and the events for the holders of streams. The holder of a stream is the code that reads and
+ * writes it. */
 #ifndef GUEST_MUX_PARTS_H
 #define GUEST_MUX_PARTS_H
 
@@ -36,9 +37,9 @@ void mux_stream_free(struct mux_stream *s);
 /* Returns how many more bytes of the stream the host has room for. */
 uint32_t mux_credit(const struct mux_stream *s);
 bool mux_takes_bytes(const struct mux_stream *s);
-/* Calls the stream's holder with the stream's state, if the holder wants such an event: once now,
- * and again in the next round of the loop if the state is the same. The stream may be freed
- * afterwards. */
+/* Calls the stream's holder with the stream's state, if the holder wants an event for this state:
+ * once now, and again in the next round of the loop if the state is still the same. The stream may
+ * be freed afterwards. */
 void mux_tell(struct mux_stream *s);
 void mux_tell_later(struct mux_stream *s);
 /* Tells the holders that the port has room again. */

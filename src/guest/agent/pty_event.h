@@ -14,7 +14,8 @@
 enum pty_event_kind {
 	PTY_EVENT_STDIN,
 	PTY_EVENT_RESIZE,
-	PTY_EVENT_ENVELOPE /* no event, but the next request, for the time after the terminal */
+	/* not an event but the next request, which is handled after the terminal */
+	PTY_EVENT_ENVELOPE
 };
 
 struct pty_event {
@@ -29,7 +30,8 @@ void pty_event_free(struct pty_event *event);
 
 /* Returns an output event as JSON text, one line without a newline, which the caller frees. */
 char *pty_event_stdout(const void *bytes, size_t len, struct error *err);
-/* Returns the last event: the exit, or an error with the code of a command that never ran. */
+/* Returns the last event of the terminal: the exit of its command, or an error with the exit code
+ * of a command that never ran. */
 char *pty_event_end(const struct job_end *end, struct error *err);
 /* Returns the last event for a client that broke the protocol. */
 char *pty_event_breach(const char *why, struct error *err);

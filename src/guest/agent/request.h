@@ -53,15 +53,17 @@ struct request {
 	enum request_kind kind;
 	char problem[REQUEST_PROBLEM_MAX]; /* "": none */
 
-	const char *op;	 /* for UNKNOWN_OP */
-	const char *id;	 /* for EXEC in the frame form */
-	uint64_t number; /* of this request, or of the one that it is about; 0: none */
+	const char *op; /* for UNKNOWN_OP */
+	const char *id; /* for EXEC in the frame form */
+	/* the number of this request, or of the request that it is about; 0: none */
+	uint64_t number;
 
-	const char *exec;  /* for ATTACH and EXEC: the exec's id; NULL: none given */
-	uint64_t grace_ms; /* for EXEC: how long it may live without a client; 0: not at all */
+	const char *exec; /* for ATTACH and EXEC: the exec's id; NULL: none given */
+	/* for EXEC: the time that the command may live without a client; 0: no time */
+	uint64_t grace_ms;
 	uint64_t offsets[REQUEST_STREAMS]; /* for ATTACH, ACK */
 
-	/* For EXEC; ATTACH uses only terminal: */
+	/* The members below are for EXEC. ATTACH uses only stdin_window and terminal. */
 	const char **argv; /* ends with NULL; owned */
 	json_t *env;	   /* checked; NULL: none */
 	const char *cwd, *user;
@@ -69,9 +71,10 @@ struct request {
 	struct rlimits rlimits;
 	bool stream;
 	bool stdin_open;
-	bool stdin_window;	/* the client respects the window; also for ATTACH */
-	bool hand_over;		/* the connection becomes the command's stdin and stdout */
-	struct buf stdin_bytes; /* complete, if the request does not stream; WRITE: the file */
+	bool stdin_window; /* the client respects the window; also for ATTACH */
+	bool hand_over;	   /* the connection becomes the command's stdin and stdout */
+	/* for EXEC without a stream: the whole stdin; for WRITE: the contents of the file */
+	struct buf stdin_bytes;
 	bool terminal;
 	uint16_t rows, columns; /* also for RESIZE */
 
@@ -84,18 +87,19 @@ struct request {
 int request_decode_envelope(const void *text, size_t len, struct request *out, struct error *err);
 /* Decodes the payload of a frame that begins with '{'. */
 int request_decode_frame(const void *text, size_t len, struct request *out, struct error *err);
-/* Decodes the workload of a run config, which has the same keys: command, env, user, cwd,
- * timeoutSeconds. Takes its own reference to config. */
+/* Decodes the workload of a run config: the keys command, cwd, user and timeoutSeconds. They have
+ * the same meaning as in a request. The key env is not decoded here, since it holds for every
+ * command of the guest. Takes its own reference to `config`. */
 int request_decode_workload(json_t *config, struct request *out, struct error *err);
 void request_free(struct request *request); /* accepts a zeroed struct */
 
 /*
- * Finds the end of one JSON value in the stream of the envelope form, in which a newline or nothing
- * at all separates values. Each call looks at the new bytes, and goes on where the last call has
- * stopped.
+ * The state of envelope_scan(), which finds the end of one JSON value in the stream of the envelope
+ * form. Values are separated by a newline, or by nothing at all. Each call looks only at the new
+ * bytes, and goes on where the call before has stopped.
  */
 struct envelope_scan {
-	size_t at; /* bytes that were looked at */
+	size_t at; /* the number of bytes that were looked at */
 	size_t depth;
 	bool in_string, escaped;
 };

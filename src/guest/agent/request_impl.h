@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Functions that request.c (the frame form, and the frame of both forms) and request_envelope.c
- * share. */
+/* Functions that request.c and request_envelope.c share. */
 #ifndef GUEST_REQUEST_IMPL_H
 #define GUEST_REQUEST_IMPL_H
 
 #include "guest/agent/request.h"
 
-/* Each takes one key of an object into a request. `path` is the object's path, "" for the whole
- * document; errors name path and key. */
+/* Functions that each decode one key of the object `from`. `path` is the path of the object in its
+ * document, "" for the whole document; errors name the path and the key. */
 int request_get_argv(json_t *from, const char *path, const char *key, struct request *out,
 		     struct error *err);
 int request_get_environment(json_t *from, const char *path, struct request *out, struct error *err);

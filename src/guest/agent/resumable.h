@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An exec that goes on when its connection ends. It has an id. Its output is counted, and kept
- * until the client has acknowledged it. The bytes of stdin that it has taken are counted too. So a
- * client whose connection broke can attach again, and no byte is lost or comes twice on either
- * side.
+ * Execs that go on when their connection ends. Each has an id. The output of an exec is counted,
+ * and is kept until the client has acknowledged it. The bytes of stdin that the exec has taken are
+ * counted too. So a client whose connection broke can attach again, and no byte is lost or comes
+ * twice on either side.
  *
  *   attached   a call of some connection is its client; if another client attaches, the first
  *              client is told and the newest has the exec: the older connection is most likely a
@@ -29,12 +29,15 @@ struct resumables {
 	struct exec_context *context;
 	struct list list; /* the newest first */
 	size_t count;
-	bool doomed; /* some have neither a client nor a grace time: no memory for a timer */
+	/* some execs have neither a client nor a grace time, since there was no memory for a timer;
+	 * they are ended at the next sweep */
+	bool doomed;
 	struct ring_pool pool;
 };
 
 void resumables_init(struct resumables *all, struct exec_context *context);
-/* Starts what the request asks for. A call on the connection becomes its client. */
+/* Starts the command of the request as a resumable exec. A new call on the connection becomes its
+ * client. */
 int resumable_start(struct resumables *all, struct conn *conn, const struct request *request,
 		    struct error *err);
 /* Makes a call on the connection the client of an exec, from the offsets that the request names.
@@ -43,7 +46,8 @@ int resumable_start(struct resumables *all, struct conn *conn, const struct requ
 int resumable_attach(struct resumables *all, struct conn *conn, const struct request *request,
 		     struct error *err);
 
-void resumables_sweep(struct resumables *all); /* to be called between rounds of the loop */
-void resumables_free(struct resumables *all);  /* kills what runs */
+/* frees the execs that are over; must be called between rounds of the loop */
+void resumables_sweep(struct resumables *all);
+void resumables_free(struct resumables *all); /* kills the execs that still run */
 
 #endif

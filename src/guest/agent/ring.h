@@ -16,7 +16,7 @@ struct ring_pool {
 	size_t used;
 };
 
-/* A ring. All zero except for the pool means empty. */
+/* A ring. It is empty if all members except `pool` are 0. */
 struct ring {
 	struct ring_pool *pool;
 	uint8_t *bytes;
@@ -27,13 +27,13 @@ struct ring {
 /* Returns memory into which bytes may be put now, and sets *room to its length. Returns NULL if the
  * ring is full, or there is no memory. */
 uint8_t *ring_space(struct ring *ring, size_t *room);
-/* Adds the len bytes that the caller has put into that memory. */
+/* Adds the `len` bytes that the caller has put into the memory from ring_space(). */
 void ring_commit(struct ring *ring, size_t len);
 /* Returns the bytes that lie in one piece from offset on (start <= offset <= end); *len is 0 at the
  * end. */
 const uint8_t *ring_at(const struct ring *ring, uint64_t offset, size_t *len);
-/* Drops the bytes before offset, which is at most `end`. Does nothing if they were dropped
- * already. */
+/* Drops the bytes before `offset`, which is at most ring->end. Does nothing if these bytes were
+ * dropped already. */
 void ring_forget(struct ring *ring, uint64_t offset);
 void ring_free(struct ring *ring);
 

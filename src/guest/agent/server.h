@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The agent's side of port 2222: accepts and counts connections, and owns what they share. */
+/* The agent's side of port 2222: accepts and counts connections, and owns the state that
+ * connections share. */
 #ifndef GUEST_SERVER_H
 #define GUEST_SERVER_H
 

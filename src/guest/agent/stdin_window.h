@@ -21,23 +21,25 @@ struct job;
 struct stdin_window {
 	struct buf waiting; /* bytes that the command has not taken */
 	uint64_t taken;	    /* offset of the first waiting byte */
-	uint64_t told;	    /* the last such offset that was sent to the client */
-	bool closing, over; /* the end has come; the command was given it */
+	uint64_t told;	    /* the value of `taken` that was last sent to the client */
+	/* closing: the client sends no more; over: the command's stdin was closed */
+	bool closing, over;
 };
 
 void stdin_window_open(struct stdin_window *window);
 /* Drops the waiting bytes, which the client still has. Accepts a zeroed struct. */
 void stdin_window_drop(struct stdin_window *window);
 
-/* In the functions below, job is NULL if the command has ended: bytes for it are dropped, and count
- * as taken. */
-/* Takes all of the bytes. ERR_INVALID: the window would hold more than it may. */
+/* In the functions below `job` is NULL if the command has ended. Bytes for an ended command are
+ * dropped, and count as taken. */
+/* Takes all `len` bytes. ERR_INVALID: the window would hold more than LIMIT_STDIN_WINDOW_BYTES. */
 int stdin_window_put(struct stdin_window *window, struct job *job, const void *bytes, size_t len,
 		     struct error *err);
 /* Closes the command's stdin after the waiting bytes. A second call does nothing: a terminal must
  * not get its end-of-file character twice. */
 void stdin_window_close(struct stdin_window *window, struct job *job);
-/* Gives waiting bytes to the command. To be called when it has room again, or has ended. */
+/* Gives waiting bytes to the command. Must be called when the command has room again, or has
+ * ended. */
 void stdin_window_feed(struct stdin_window *window, struct job *job);
 /* Returns true if the caller must send `taken` to the client now. */
 bool stdin_window_is_due(struct stdin_window *window);

@@ -49,7 +49,7 @@ void workload_begin(struct workload *workload, struct request *request, bool att
  * ERR_CONFLICT: there is no command, it is over, or it has a client already. */
 int workload_attach(struct workload *workload, struct conn *conn, const struct request *request,
 		    struct error *err);
-/* Sends a result that is held back now, since the machine will end. */
+/* Sends a result that is held back for the client. Called when the machine will end. */
 void workload_release(struct workload *workload);
 void workload_free(struct workload *workload);
 

@@ -59,7 +59,7 @@ struct contained_mount {
 	unsigned long flags, propagation;
 };
 
-/* A namespace that belongs to another container. */
+/* A namespace of another container, which the new container joins. */
 struct contained_join {
 	const char *id; /* NULL: none */
 	int flag;	/* CLONE_NEW... */
@@ -80,10 +80,11 @@ struct device_rule {
 /* A container that is to be made. */
 struct contained_plan {
 	const char *root; /* absolute, in the guest */
-	bool overlay;	  /* what is written to the root stays in this machine */
+	bool overlay;	  /* writes to the root stay in this machine, in an overlay */
 	bool read_only;
 	const char *hostname, *domainname;
-	int namespaces; /* CLONE_NEW... of its own namespaces; always CLONE_NEWNS */
+	/* CLONE_NEW... flags of the container's own namespaces, always with CLONE_NEWNS */
+	int namespaces;
 	struct contained_join joins[CONTAINED_JOINS];
 	struct contained_mount *mounts;
 	size_t nmounts;
@@ -100,7 +101,7 @@ struct contained {
 	struct contained_plan plan;
 };
 
-/* Decodes a request. *out is NULL if the request is about no container. */
+/* Decodes a request. Sets *out to NULL if the request is about no container. */
 int contained_decode(json_t *request, struct contained **out, struct error *err);
 void contained_free(struct contained *contained); /* accepts NULL */
 

@@ -19,8 +19,8 @@ struct containers {
 
 void containers_init(struct containers *all, struct job_table *jobs);
 /* Starts a job. If contained->make is set, the job makes a container and waits in the state HELD
- * when all is set up; else it runs a command in an existing container. `spec` has the rest of what
- * the job is. */
+ * when all is set up; else it runs a command in an existing container. `spec` has the other
+ * properties of the job. */
 struct job *containers_start(struct containers *all, const struct contained *contained,
 			     const struct job_spec *spec, const struct job_owner *owner, void *data,
 			     struct error *err);

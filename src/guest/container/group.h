@@ -18,16 +18,16 @@
 /*
  * Makes the cgroup of the container id, with the limits and the device rules of its plan. Returns a
  * descriptor, or -1 with an error. `commands` is the directory of all commands' cgroups
- * (cgroup_tree); -1: this kernel has no cgroup v2, and the function fails, since a container needs
- * it.
+ * (cgroup_tree); It is -1 if this kernel has no cgroup v2: the function then fails, since a
+ * container needs cgroup v2.
  */
 int group_make(int commands, const char *id, const struct contained_plan *plan, struct error *err);
 /* Writes each VALUE of an object to the cgroup's FILE, one after the other. */
 int group_limit(int group, json_t *limits, struct error *err);
 /*
  * Attaches a BPF program to the cgroup, which decides whether a process in the cgroup, or below it,
- * may open or make a device. Only what the rules allow is allowed. As in runc, the rules end with
- * rules that allow the devices of a container's /dev, and mknod(2) (device_rules.c).
+ * may open or make a device. An access is allowed only if a rule allows it. As in runc, the rules
+ * end with rules that allow the devices of a container's /dev, and mknod(2) (device_rules.c).
  */
 int group_rule_devices(int group, const struct device_rule *rules, size_t count, struct error *err);
 /* Removes the cgroup of container id and everything below it. No process may be alive there. */

@@ -18,8 +18,8 @@
 struct held;
 
 /* Holds the mounts. Must be called before the container's mount namespace is made, so that this
- * namespace has copies of them. Returns NULL if there is nothing to hold, or no memory; the
- * container works without this. */
+ * namespace has copies of them. Returns NULL if there is nothing to hold, or no memory. NULL is not
+ * an error. */
 struct held *held_take(const struct contained_plan *plan);
 /* Lets the mounts go, when the container's processes have ended. Accepts NULL. */
 void held_let_go(struct held *held, struct loop *loop);

@@ -7,8 +7,8 @@
 #include "base/error.h"
 #include "guest/container/contained.h"
 
-/* Sets the rights of this process and its working directory. `cwd` is made if it is missing; NULL:
- * "/". */
+/* Sets the rights of this process and its working directory. The directory `cwd` is made if it is
+ * missing; NULL means "/". */
 int rights_take(const struct contained_process *process, const char *cwd, bool first,
 		struct error *err);
 

@@ -15,9 +15,9 @@ int setup_container(const struct contained_plan *plan, struct error *err);
  * mount that only this container has. Defined in overlay.c. */
 int overlay_lay(const struct contained_plan *plan, int lower, struct error *err);
 
-/* Makes the devices and links that programs expect in /dev, beside the mounts of the plan. `root`
- * is a descriptor of the container's root. The guest's /dev must still be visible. Defined in
- * devices.c. */
+/* Makes the devices and links that programs expect in /dev, in addition to the mounts of the plan.
+ * `root` is a descriptor of the container's root. The guest's /dev must still be visible. Defined
+ * in devices.c. */
 int devices_make(int root, struct error *err);
 /* Mounts the terminal, which is of the container's own devpts, at /dev/console, if the container
  * has its own /dev. */

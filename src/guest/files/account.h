@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The user `agent` of a root file system, as a base has it: uid 1000, not in any group of an
+ * The user `agent` of a root file system, as every base has it: uid 1000, not in any group of an
  * administrator, who can write /workspace, /tmp and the home directory. The host runs both
  * functions as root while it makes a base.
  */

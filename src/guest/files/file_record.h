@@ -21,7 +21,7 @@
 
 struct file_record {
 	const uint8_t *name; /* len bytes of the input, without a NUL at the end */
-	uint16_t len;	     /* 0: there are more files than records */
+	uint16_t len;	     /* 0: this record only says that there are more files than records */
 	uint64_t size;
 	uint32_t mode; /* st_mode */
 	int64_t modified;

@@ -6,9 +6,10 @@
 #include "base/error.h"
 
 /*
- * Writes the file system of the path words[0] back, freezes it, prints "frozen\n", and thaws it at
- * the end of stdin. If stdin has not ended after LIMIT_FREEZE_MS, or this process is killed, the
- * file system is thawed too. This is an error, since a copy that is being made may be inconsistent.
+ * Writes all changed data of the file system that has the path words[0] to its disk, freezes the
+ * file system, prints "frozen\n", and thaws the file system at the end of stdin. If stdin has not
+ * ended after LIMIT_FREEZE_MS, the function thaws the file system and fails, since the host's copy
+ * may be inconsistent. The file system is also thawed if this process is killed.
  */
 int freeze_until_told(char **words, struct error *err);
 

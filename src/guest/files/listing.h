@@ -8,9 +8,10 @@
 
 #include "base/error.h"
 
-/* Prints the entries of the directory path, or the one thing if it is no directory. */
+/* Prints the entries of the directory `path`. If `path` is not a directory, prints only the file
+ * itself. */
 int list_path(int root, const char *path, struct error *err);
-/* Prints what path itself names, even if that is a link. */
+/* Prints the file or directory `path`. If it is a link, prints the link itself. */
 int stat_path(int root, const char *path, struct error *err);
 /* Prints the last line: the end, or why the listing failed. */
 void listing_end(const struct error *result);

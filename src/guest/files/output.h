@@ -7,9 +7,10 @@
 
 /*
  * Sends the file or directory at `path` below the directory `root` to stdout, like tree_send().
- * This process is root's. If a link on the way belongs to another user, it gives up root's rights,
- * and goes on with only the rights of that user, as /etc/passwd and /etc/group of root define them.
- * Otherwise a user could make a link by which the host gets a file that this user may not read.
+ * This process runs as root. If a link on the way belongs to another user, it gives up root's
+ * rights, and goes on with only the rights of that user, as /etc/passwd and /etc/group of root
+ * define them. Otherwise a user could make a link by which the host gets a file that this user may
+ * not read.
  */
 int output_send(const char *root, const char *path, struct error *err);
 

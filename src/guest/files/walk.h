@@ -14,8 +14,8 @@
 #include "base/error.h"
 
 struct walk_rule {
-	/* Fails if the link at `path` in the directory `dir` must not be followed. It may give up
-	 * rights of this process first. */
+	/* Fails if the link at `path` in the directory `dir` must not be followed. The function may
+	 * first give up rights of this process. */
 	int (*follow)(void *data, const char *path, const struct stat *link, const struct stat *dir,
 		      struct error *err);
 	void *data;
@@ -27,8 +27,8 @@ struct walked {
 	char path[PATH_MAX]; /* the path below the root, without links; begins with "/" */
 };
 
-/* Walks a path. No link and no ".." leads out of root, which is an open directory. Finds files, and
- * links to files, as well as directories. */
+/* Walks a path. No link and no ".." leads out of root, which is an open directory. Finds
+ * directories, other files, and links to files. */
 int walk_path(int root, const char *path, const struct walk_rule *rule, struct walked *out,
 	      struct error *err);
 

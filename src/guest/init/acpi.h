@@ -14,8 +14,9 @@ int acpi_open(struct error *err);
 /* Reads all queued events. Returns true if the power button was pressed. */
 bool acpi_button_pressed(int fd);
 
-/* The two parsers, for tests. */
-int acpi_parse_group(const void *reply, size_t len, struct error *err); /* returns its number */
+/* The two parsers of netlink messages. They are here for tests. */
+/* returns the group's number */
+int acpi_parse_group(const void *reply, size_t len, struct error *err);
 bool acpi_parse_button(const void *message, size_t len);
 
 #endif

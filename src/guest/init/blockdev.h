@@ -15,9 +15,9 @@
  * passed. `sys` is "/sys" except in tests. */
 int blockdev_find(const char *sys, const char *serial, uint64_t deadline_ns,
 		  char name[BLOCKDEV_NAME], struct error *err);
-/* Finds the disk number `place`, from 0, in the VMM's order: the virtio disk with that letter
- * ("vda" is 0), or else the disk of that unit of the SCSI controller. Returns false if there is
- * none. */
+/* Finds the disk number `place`, from 0, in the VMM's order: the virtio disk with that letter (for
+ * example, "vda" is number 0), or else the disk of that unit of the SCSI controller. Returns false
+ * if there is none. */
 bool blockdev_at(const char *sys, int place, char name[BLOCKDEV_NAME]);
 
 #endif

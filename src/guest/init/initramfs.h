@@ -9,8 +9,8 @@
  * name any more. */
 int initramfs_leave(int *program_fd, struct error *err);
 
-/* Prepares a reader, which stays in the initramfs: mounts the root disk at READER_ROOT, and uses no
- * program of it. */
+/* Prepares a reader, which stays in the initramfs: mounts the root disk at READER_ROOT, and runs no
+ * program of that disk. */
 int initramfs_stay(int *program_fd, struct error *err);
 
 #endif

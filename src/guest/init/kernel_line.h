@@ -8,8 +8,9 @@
 
 /* Returns true if the command line has this whole word. */
 bool kernel_line_says(const char *word);
-/* Copies to out what follows the word that begins with front ("microagent.disks="). Returns false
- * if there is none that fits. */
+/* Finds the word of the command line that begins with `front`, for example "microagent.disks=", and
+ * copies the rest of the word to `out`. Returns false if there is no such word, or its rest is
+ * longer than `size` allows. */
 bool kernel_line_value(const char *front, char *out, size_t size);
 
 #endif

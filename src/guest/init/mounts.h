@@ -15,7 +15,7 @@ int mounts_console(struct error *err);
 void mounts_early_end(void);
 /* Mounts each of the guest's file systems in the root file system, and makes missing directories.
  * If a mount fails, a line on the console says so and the guest goes on: the machine is useful
- * without it. */
+ * without this file system. */
 void mounts_root(void);
 /* Writes every file system on a block device back and makes it read-only, the last mounted first.
  * Never calls sync(), which would wait for ever for a share whose server is gone. */

@@ -5,10 +5,11 @@
 
 #include "base/error.h"
 
-#define PORT_WORD "microagent.port" /* on the kernel's command line: there is a port */
+/* a word on the kernel's command line, which says that there is a port */
+#define PORT_WORD "microagent.port"
 #define PORT_NAME "microagent"
 
-/* Waits for the port and opens it. It is non-blocking: in a blocking write that waits for room, the
+/* Waits for the port and opens it as non-blocking: in a blocking write that waits for room, the
  * kernel uses all of a processor. Returns a descriptor; -1 on failure. */
 int port_open(struct error *err);
 

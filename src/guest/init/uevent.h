@@ -7,10 +7,11 @@
 
 #include "base/error.h"
 
-/* Returns a socket that hears of devices from now on. The caller opens it before it first looks for
- * the device. */
+/* Returns a socket that gets a message for each new device from now on. The caller opens the socket
+ * before it looks for a device for the first time, so that no device is missed. */
 int uevent_open(struct error *err);
-/* Returns 0 when there is a reason to look again; -1 with ERR_TIMEOUT at the deadline. */
+/* Waits for a message. Returns 0 when a device may have come, or -1 with ERR_TIMEOUT at the
+ * deadline. */
 int uevent_wait(int fd, uint64_t deadline_ns, struct error *err);
 
 #endif

@@ -41,9 +41,9 @@ struct cgroup {
 
 struct cgroup_tree {
 	int dirfd;     /* <mount>/microagent, or a container's; -1: there are no cgroups */
-	bool lent;     /* the directory belongs to a container */
+	bool lent;     /* the directory belongs to the cgroup of a container */
 	bool frozen;   /* the processes stand still, and so does one that is started in the tree */
-	uint64_t next; /* names are numbers */
+	uint64_t next; /* the name of the next cgroup; names are numbers */
 	struct cgroup spares[CGROUP_SPARES];
 	size_t nspares;
 	uint64_t *left; /* names of cgroups that had processes when their command ended */
@@ -61,9 +61,11 @@ void cgroup_tree_open(struct cgroup_tree *tree, const char *mount);
 /* Makes a tree in the cgroup of a container (dirfd, which is taken over). */
 void cgroup_tree_in(struct cgroup_tree *tree, int dirfd);
 void cgroup_tree_close(struct cgroup_tree *tree);
-/* Takes a cgroup for a command. *out is none if there is no tree, or no room in it. */
+/* Takes a cgroup for a command. Sets *out to CGROUP_NONE if there is no tree, or no room in the
+ * tree. */
 void cgroup_take(struct cgroup_tree *tree, struct cgroup *out);
-/* Sends SIGKILL to every process in the cgroup; without a cgroup, to all of the session. */
+/* Sends SIGKILL to every process in the cgroup. If there is no cgroup, sends it to every process of
+ * the session. */
 void cgroup_kill(struct cgroup *cgroup, pid_t session);
 /* Sends SIGKILL to every command's tree, also to processes left in the background. */
 void cgroup_kill_all(struct cgroup_tree *tree);
@@ -73,7 +75,7 @@ void cgroup_kill_all(struct cgroup_tree *tree);
  * tree has no cgroups: then nothing is frozen.
  * https://docs.kernel.org/admin-guide/cgroup-v2.html#core-interface-files */
 void cgroup_freeze(struct cgroup_tree *tree);
-/* Lets the processes of the tree go on. It does nothing if they are not frozen. */
+/* Lets the processes of the tree go on. Does nothing if the tree is not frozen. */
 void cgroup_thaw(struct cgroup_tree *tree);
 /* Gives the cgroup of a command that has ended back to the tree, and sets *cgroup to
  * CGROUP_NONE. */

@@ -10,9 +10,9 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* Forks a child that shares nothing with this process. namespaces (CLONE_NEW...) are those of which
- * the child gets new ones. If `cgroup_fd` is -1, no cgroup. Returns the child's pid, 0 in the
- * child, or -errno. */
+/* Forks a child that shares nothing with this process. `namespaces` has the CLONE_NEW... flags of
+ * the namespaces that the child gets anew. `cgroup_fd` is the cgroup in which the child starts; -1:
+ * that of this process. Returns the child's pid, 0 in the child, or -errno. */
 pid_t clone_fork(uint64_t namespaces, int cgroup_fd, int *pidfd);
 
 /*

@@ -17,13 +17,13 @@
 int environ_check(json_t *env, const char *path, struct error *err);
 
 /*
- * Returns an array of "KEY=VALUE" that ends with NULL, for environ_free(). config and request have
- * been checked; each may be NULL. terminal adds TERM.
+ * Returns an array of "KEY=VALUE" that ends with NULL, for environ_free(). `config` and `request`
+ * have been checked; each may be NULL. If `terminal` is true, the array has TERM.
  */
 char **environ_build(const struct user *user, bool terminal, json_t *config, json_t *request,
 		     struct error *err);
 void environ_free(char **envp); /* accepts NULL */
-/* Returns the value of a key in such an array, or NULL. */
+/* Returns the value of the variable `key` in an array of "KEY=VALUE", or NULL. */
 const char *environ_get(const char *const *envp, const char *key);
 
 #endif

@@ -39,10 +39,10 @@ struct job_end {
 	int exit_code;
 	int signal; /* the signal that has ended the program; 0: none */
 	bool timed_out;
-	bool killed; /* it was killed by a timeout or job_kill() */
+	bool killed; /* a timeout or job_kill() has killed the command */
 	int64_t elapsed_ms;
 	int64_t started_ns, ended_ns; /* the times by the wall clock, in ns */
-	char start_error[512];	      /* why the program never ran; "": it ran */
+	char start_error[512];	      /* the reason why the program never ran; "": it ran */
 };
 
 /* Returns the end of a command that never ran. `why` becomes its start_error. */
@@ -56,7 +56,8 @@ struct job_owner {
 	/* Returns the memory into which output may be put now, and sets *room to its length. NULL:
 	 * the owner takes no output until job_resume(). */
 	uint8_t *(*space)(void *data, enum job_stream stream, size_t *room);
-	/* Called directly after space(), when len bytes were put into that memory. */
+	/* Called directly after space(), when `len` bytes were put into the memory that space()
+	 * returned. */
 	void (*output)(void *data, enum job_stream stream, size_t len);
 	/* Called when job_write_stdin() did not take all bytes and may take more now, and also when
 	 * the command has closed its stdin. */
@@ -67,10 +68,10 @@ struct job_owner {
 
 struct job_spec;
 struct spawn_inside;
-/* A receiver that is told about every command of a table, beside the command's owner. */
+/* A receiver that is told about every command of a table, in addition to the command's owner. */
 struct job_witness {
 	/* Called at the start. `number` is the number of the command in this table, from 1. Returns
-	 * true if ended is to be called too. */
+	 * true if ended() is to be called too. */
 	bool (*began)(void *data, uint64_t number, const struct job_spec *spec);
 	void (*ended)(void *data, uint64_t number, const struct job_end *end);
 	void *data;
@@ -89,13 +90,14 @@ struct job_spec {
 	uint16_t rows, columns;
 	uint64_t timeout_ms;	       /* 0: no bound */
 	int program_fd;		       /* the file to execute instead of argv[0]; -1: none */
-	bool may_block, traced;	       /* see spawn.h */
+	bool may_block, traced;	       /* may_block and traced of spawn.h */
 	const struct rlimits *rlimits; /* NULL: none asked for */
-	/* For a command in a container; otherwise zero. */
+	/* The members below are for a command in a container; otherwise they are 0. */
 	const struct spawn_inside *inside; /* used during job_start() */
 	struct cgroup_tree *cgroups;	   /* used instead of the table's tree */
 	const struct cgroup *cgroup;	   /* used instead of a cgroup of a tree */
-	void (*gone)(void *data); /* called after `ended`, when the job uses these no more */
+	/* called after `ended`, when the job does not use these members any more */
+	void (*gone)(void *data);
 	void *gone_data;
 };
 
@@ -106,12 +108,12 @@ struct job_table {
 	struct loop *loop;
 	struct cgroup_tree cgroups;
 	struct list live, dead;
-	size_t count; /* how many jobs are live */
+	size_t count; /* the number of live jobs */
 	struct list lingering;
 	size_t nlingering;
 	int null_fd;
 	struct job_witness witness; /* all zero: there is no witness */
-	uint64_t begun;		    /* how many commands were begun */
+	uint64_t begun;		    /* the number of commands that were begun */
 };
 
 /* Sets up a table. `cgroup_mount` is "/sys/fs/cgroup". */
@@ -119,11 +121,11 @@ int job_table_init(struct job_table *table, struct loop *loop, const char *cgrou
 		   struct error *err);
 /* Sends SIGHUP to the jobs on terminals, whose shells ignore SIGTERM. */
 void job_table_hang_up(struct job_table *table);
-/* Sends SIGKILL to everything. */
+/* Sends SIGKILL to all processes of all commands. */
 void job_table_kill(struct job_table *table);
 /* Frees the jobs that have ended. Must be called between rounds of the loop. */
 void job_table_sweep(struct job_table *table);
-void job_table_free(struct job_table *table); /* kills the jobs that live */
+void job_table_free(struct job_table *table); /* kills the jobs that still live */
 
 /* Starts a job. Returns NULL if the command could not even be forked. */
 struct job *job_start(struct job_table *table, const struct job_spec *spec,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What job.c (start and end) and job_io.c (pipes) share. The two files need each other: to read a
- * pipe may end the job, and the end of the job decides what is still read. */
+/* The parts that job.c (start and end) and job_io.c (pipes) share. The two files need each other:
+ * to read a pipe may end the job, and the end of the job decides what is still read. */
 #ifndef GUEST_JOB_IMPL_H
 #define GUEST_JOB_IMPL_H
 
@@ -13,7 +13,9 @@ struct job_pipe {
 	int fd; /* -1: the pipe has ended */
 	struct loop_watch *watch;
 	bool paused; /* the owner had no room */
-	size_t owed; /* DRAINING: how many of the bytes at the program's end are unread */
+	/* in the state DRAINING: how many of the bytes that were in the pipe at the program's end
+	 * are unread */
+	size_t owed;
 };
 
 struct job {
@@ -46,7 +48,7 @@ struct job {
 	int stdin_fd;  /* -1: none, or closed */
 	struct loop_watch *stdin_watch;
 
-	char *program, *cwd; /* for messages */
+	char *program, *cwd; /* the program and directory, for messages */
 	struct user user;
 	bool has_user;
 	uint64_t witnessed; /* the job's number for the witness; 0: the witness is not told its end
@@ -69,13 +71,13 @@ int job_io_open(struct job *job, const struct job_spec *spec, struct child_ends 
  * not be started. */
 void job_io_hold(struct job *job, struct child_ends *ends);
 int job_io_start(struct job *job, struct error *err); /* at the beginning of RUNNING */
-/* Reads what can be read now. */
+/* Reads all output that has come. */
 void job_io_read(struct job *job, enum job_stream stream);
-/* Returns true if the end may be told. */
+/* Returns true if all output was read, so that the owner may be told the end. */
 bool job_io_finished(const struct job *job);
 /* Notes how many bytes the pipes have at the program's end. */
 void job_io_program_ended(struct job *job);
-void job_io_release(struct job *job); /* the held ends */
+void job_io_release(struct job *job); /* closes the ends in job->held */
 void job_io_close(struct job *job);
 
 /* Functions of job.c: */

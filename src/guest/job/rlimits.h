@@ -26,8 +26,8 @@ struct rlimits {
 	size_t count;
 };
 
-/* Decodes wanted, the object or NULL. ERR_INVALID names a wrong limit or value; `path` is the
- * object's name in messages. */
+/* Decodes the object `wanted`, which may be NULL. ERR_INVALID names a wrong limit or value; `path`
+ * is the object's name in messages. */
 int rlimits_decode(json_t *wanted, const char *path, struct rlimits *out, struct error *err);
 /* Sets the limits of this process. A soft limit that is not asked for is kept, or lowered to the
  * new hard limit. A soft limit above the present hard limit raises the hard limit too. Returns 0,

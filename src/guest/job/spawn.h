@@ -25,7 +25,7 @@
 
 /*
  * How a command gets into a container: the steps of the child, which is always forked for this. If
- * a step fails, it sets err to the reason. data is the child's own copy.
+ * a step fails, it sets err to the reason. `data` is the child's own copy.
  */
 struct spawn_inside {
 	uint64_t namespaces; /* CLONE_NEW...: the child is started in new namespaces of these types
@@ -40,7 +40,7 @@ struct spawn_inside {
 	bool hold;	     /* the child waits for spawn_release() when all is set up */
 	/* Enters the container, or makes it. */
 	int (*enter)(void *data, struct error *err);
-	/* Opens a terminal of the container; used only with spawn_spec.terminal. */
+	/* Opens a terminal of the container. Called only if spawn_spec.terminal is set. */
 	int (*open_terminal)(void *data, struct pty *out, struct error *err);
 	/* Takes the user, the directory and the rights that the program is to have. */
 	int (*become)(void *data, struct error *err);
@@ -56,7 +56,7 @@ struct spawn_spec {
 	bool terminal;	/* fds[0] is the session's terminal; `inside` opens its own */
 	int cgroup_fd;	/* -1: no cgroup */
 	int program_fd; /* a file to execute; -1: argv[0] names the program */
-	bool may_block; /* see the top of this file */
+	bool may_block; /* the child is forked, since exec may block (see the top of this file) */
 	bool traced;	/* the command gets a login uid (kaudit_link.h) */
 	const struct rlimits *rlimits;	   /* NULL: the usual limits */
 	const struct spawn_inside *inside; /* NULL: no container; else user and cwd are unused */
@@ -97,7 +97,7 @@ int spawn_start(const struct spawn_spec *spec, struct proc *out, int *status_fd,
  * is no report yet. Returns -1 if the exec has succeeded, or the child has ended.
  */
 int spawn_hear(int status_fd, struct spawn_failure *out, int *master);
-/* Lets a child that waits go on. */
+/* Lets a child go on that waits because of spawn_inside.hold. */
 int spawn_release(int status_fd, struct error *err);
 
 /*

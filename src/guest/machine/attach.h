@@ -8,8 +8,9 @@
 #include "base/error.h"
 
 /* Mounts config.disks and config.shares. A mountpoint below another one comes after it; otherwise
- * the disks come first, in the order of the config. Missing mountpoints are made. It waits for
- * devices, so it needs a process of its own. Stops at the first mount that fails, and names it. */
+ * the disks come first, in the order of the config. Missing mountpoints are made. The function
+ * waits for devices, so it needs a process of its own. Stops at the first mount that fails; the
+ * error names the mountpoint. */
 int attach_all(json_t *config, struct error *err);
 
 #endif

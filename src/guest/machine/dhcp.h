@@ -33,7 +33,8 @@ size_t dhcp_make(uint8_t out[DHCP_MESSAGE_MAX], enum dhcp_kind kind, uint32_t tr
  * or card. */
 int dhcp_read(const uint8_t *bytes, size_t len, uint32_t transaction, const uint8_t mac[6],
 	      struct dhcp_answer *out, struct error *err);
-/* Asks a server and fills in what it gives, within LIMIT_GUEST_DHCP_MS. */
+/* Asks a server for a lease, within LIMIT_GUEST_DHCP_MS, and stores the values of the lease in
+ * *out. */
 int dhcp_ask(const char *interface, struct network *out, struct error *err);
 
 #endif

@@ -27,7 +27,7 @@ int hosts_complete(const char *text, size_t len, const char *name, struct buf *o
 /*
  * Completes the file at path, in place, so that a full disk or a mount over an existing file does
  * no harm. Does nothing if its directory is missing, or if path is not a regular file of at most
- * HOSTS_BYTES: then the image wants it so.
+ * HOSTS_BYTES: in these cases the image has chosen so.
  */
 int hosts_keep(const char *path, const char *name, struct error *err);
 

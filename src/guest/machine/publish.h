@@ -16,13 +16,14 @@
 #include "base/loop.h"
 #include "guest/agent/mux.h"
 
-#define PUBLISH_FD_FIRST 3 /* in the process: the listening sockets, in the order of its words */
+/* the first descriptor of the process, whose listening sockets have the order of its words */
+#define PUBLISH_FD_FIRST 3
 
-/* Opens published ports. `publishes` is from the config and not empty; `mux` is NULL for vsock.
- * Everything that it makes lives as long as the agent. */
+/* Opens published ports. `publishes` is from the config and not empty; `mux` is NULL for vsock. The
+ * process and the sockets live as long as the agent. */
 int publish_start(struct loop *loop, struct mux *mux, const json_t *publishes, int program_fd,
 		  struct error *err);
-/* Opens published ports with a mux. A port that is open already stays open. */
+/* Opens published ports with a mux. A port that is open already is skipped. */
 int publish_carried(struct loop *loop, struct mux *mux, const json_t *publishes, struct error *err);
 
 #endif

@@ -17,7 +17,7 @@ struct reach_port {
 /* Begins to connect. `data` is a struct reach_port, which the caller keeps. `done` is called once,
  * from the loop. Returns NULL if there is no memory. */
 void *reach_port(void *data, reached_fn *done, void *done_data, struct error *err);
-void reach_give_up(void *attempt); /* must not be called after done */
+void reach_give_up(void *attempt); /* ends an attempt; must not be called after done() */
 
 /* Begins to connect to a port that the host names on `fd`: in two bytes in network order, before
  * the bytes of the stream. The caller closes `fd`. `data` is the loop. */

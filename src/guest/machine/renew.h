@@ -17,17 +17,18 @@
 #include "base/error.h"
 #include "guest/agent/config.h"
 
-/* Does the part that can be done before the machine is saved, so that restored machines need not do
- * it. */
+/* Does the part of the renewal that can be done before the machine is saved, so that restored
+ * machines need not do it. */
 int renew_prepare(struct error *err);
-/* Renews the machine. Sets *more if renew_host_keys() must be called too; that may block. */
+/* Renews the machine. Sets *more to true if renew_host_keys() must be called too, which may
+ * block. */
 int renew_machine(const struct config_renew *renew, bool *more, struct error *err);
 /* Parts of renew_machine(), for files below root, which is an open directory. */
 int renew_drop_seeds(int root, struct error *err);
 int renew_ids(int root, const char *machine_id, struct error *err);
-/* Removes all host keys below root. *any: there were some. */
+/* Removes all host keys below `root`. Sets *any to whether there were any. */
 int renew_drop_host_keys(int root, bool *any, struct error *err);
-/* Replaces all host keys by one. */
+/* Replaces all host keys by one new key of the kind ed25519. */
 int renew_host_keys(struct error *err);
 
 #endif

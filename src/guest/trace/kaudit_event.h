@@ -17,16 +17,16 @@
  * four also say where a call that opens a file has its flags. */
 #define KAUDIT_KEY_EXEC "exec"
 #define KAUDIT_KEY_CONNECT "connect"
-#define KAUDIT_KEY_OPEN "open"	     /* in the second argument */
-#define KAUDIT_KEY_OPENAT "openat"   /* in the third argument */
-#define KAUDIT_KEY_OPENAT2 "openat2" /* in another record of the event */
-#define KAUDIT_KEY_CREAT "creat"     /* nowhere: it has no flags */
+#define KAUDIT_KEY_OPEN "open"	     /* the second argument of the call has the flags */
+#define KAUDIT_KEY_OPENAT "openat"   /* the third argument of the call has the flags */
+#define KAUDIT_KEY_OPENAT2 "openat2" /* a further record of the event has the flags */
+#define KAUDIT_KEY_CREAT "creat"     /* the call has no flags */
 
 /* About how many bytes of JSON, and how many words, are kept of an argv. */
 #define KAUDIT_ARGV_BYTES 32768
 #define KAUDIT_ARGV_WORDS 1000
 #define KAUDIT_PATH_BYTES 4096
-/* The most events at once whose end has not come. */
+/* The most events that may be incomplete at the same time. */
 #define KAUDIT_EVENTS 16
 
 enum kaudit_kind { KAUDIT_EXEC, KAUDIT_OPEN, KAUDIT_CONNECT };
@@ -48,7 +48,8 @@ struct kaudit_event {
 	/* For OPEN: */
 	bool openat;
 	uint64_t flags, dirfd;
-	struct buf cwd, path;	   /* path: as the program named it, until the event is complete */
+	/* path: the path as the program gave it, until the event is complete */
+	struct buf cwd, path;
 	bool has_path, has_parent; /* has_parent: path is the directory, until the file is named */
 	uint64_t mode, inode, major, minor; /* mode 0: there is no such file */
 	/* For CONNECT: */
@@ -71,22 +72,22 @@ struct kaudit_serials {
 
 struct kaudit_events {
 	struct kaudit_event open[KAUDIT_EVENTS];
-	/* The number of events that lack a needed record, or that never came. The owner reads and
-	 * clears it. */
+	/* The number of events that lack a needed record, or that never came. The owner reads this
+	 * number and sets it to 0. */
 	uint64_t lost;
 	struct kaudit_serials serials;
 	void (*done)(void *data, const struct kaudit_event *event);
 	void *data;
 };
 
-/* Takes a record. `type` is its netlink message type. Skips records that are not of the agent's
- * rules. */
+/* Takes a record. `type` is its netlink message type. Skips records that do not come from the
+ * agent's rules. */
 void kaudit_events_take(struct kaudit_events *events, unsigned type, const char *text, size_t len);
 /* Counts the events whose numbers were below the highest at the last call, and that have not come
  * since. An event of one processor may come after a later event of another, so calls must be about
  * a second apart. */
 void kaudit_events_settle(struct kaudit_events *events);
-/* Hands on the events that wait for their end. */
+/* Hands on the events that are still incomplete, as they are. */
 void kaudit_events_flush(struct kaudit_events *events);
 void kaudit_events_free(struct kaudit_events *events);
 

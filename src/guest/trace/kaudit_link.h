@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The kernel's audit: the agent's rules, and the kernel's records through netlink. Only one process
- * of a machine can receive the records, and that is this one. Once it receives them, no other
- * process, not even root's, can change what is recorded, until the machine ends. Nothing ever waits
- * for this process: if it is too slow, the kernel drops records and counts them.
+ * of a machine can receive the records, and this process does so. While it receives them, no other
+ * process, not even one of root, can change what is recorded, until the machine ends. Nothing ever
+ * waits for this process: if it is too slow, the kernel drops records and counts them.
  *
  * Only processes that have a login uid are recorded (see spawn.h): those that the host runs, and
  * their descendants. Of these the kernel records every exec, every open for writing, and every
@@ -20,9 +20,11 @@
 
 struct kaudit_link {
 	int fd;
-	uint64_t lost;	      /* records that the kernel dropped; the owner reads and clears it */
-	uint32_t seen_lost;   /* the kernel's last count of lost records */
-	unsigned next, count; /* the next one, and the number, of the records read in one call */
+	/* the number of records that the kernel dropped; the owner reads it and sets it to 0 */
+	uint64_t lost;
+	uint32_t seen_lost; /* the kernel's last count of lost records */
+	/* next: the index of the next record; count: the number of records; both are of one read */
+	unsigned next, count;
 };
 
 /* Begins the recording. ERR_UNSUPPORTED: this kernel has no audit, or another process receives

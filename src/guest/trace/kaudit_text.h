@@ -24,13 +24,13 @@ struct kaudit_stamp {
 	uint64_t serial;
 };
 
-/* Splits a record into its stamp and its fields. Returns false if it is no record. */
+/* Splits a record into its stamp and its fields. Returns false if the text is not a record. */
 bool kaudit_header(struct kaudit_span text, struct kaudit_stamp *out, struct kaudit_span *fields);
 /* Takes the next field off *rest. Skips words without '='. Returns false at the end. */
 bool kaudit_field(struct kaudit_span *rest, struct kaudit_span *key, struct kaudit_span *value);
 bool kaudit_is(struct kaudit_span span, const char *text);
 /* Functions that read the whole span as a number (of that base, or of base 10). They return false
- * if it is no such number. */
+ * if the span is not such a number. */
 bool kaudit_unsigned(struct kaudit_span span, int base, uint64_t *out);
 bool kaudit_signed(struct kaudit_span span, int64_t *out);
 /* Decodes a value from a program: quoted, hexadecimal, or (null), which means an empty value.

@@ -15,20 +15,20 @@
 #include "guest/trace/kaudit_event.h"
 #include "guest/trace/written_files.h"
 
-/* The most that the host takes in one message. */
+/* The most records, and the most bytes, that the host takes in one message. */
 #define TELEMETRY_BATCH_RECORDS 128
 #define TELEMETRY_MESSAGE_BYTES 61440
 
 struct telemetry_batch {
 	struct buf records; /* with commas between the records */
 	size_t count;
-	uint64_t lost; /* records lost before these */
+	uint64_t lost; /* the number of records that were lost before the records of this batch */
 	uint64_t second_ns;
 	uint64_t in_second;
 };
 
-/* Returns false for devices and pipes, which every shell script opens to write: they are not
- * files. */
+/* Returns whether the event must be reported. Devices and pipes are not: every shell script opens
+ * them for writing. */
 bool telemetry_is_of_interest(const struct kaudit_event *event);
 /* Functions that return a record as JSON, which the caller frees; NULL if there is no memory. */
 char *telemetry_record(const struct kaudit_event *event);

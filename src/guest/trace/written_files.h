@@ -15,7 +15,8 @@
 #include "base/error.h"
 
 #define WRITTEN_PATH 4096
-/* The newest files that traced processes opened, and the closed files that wait to be told. */
+/* The most files that traced processes have opened and that are remembered, and the most closed
+ * files that wait to be reported. */
 #define WRITTEN_OPENED 2048
 #define WRITTEN_CLOSED 32
 
@@ -32,7 +33,7 @@ struct written_files {
 	int fd;	    /* the descriptor of fanotify; -1: none */
 	int mounts; /* a descriptor; POLLPRI on it means that the mounts have changed */
 	uint64_t least;
-	uint64_t lost; /* the number of lost events; the owner reads and clears it */
+	uint64_t lost; /* the number of lost events; the owner reads it and sets it to 0 */
 	struct {
 		dev_t dev;
 		ino_t inode;
@@ -43,13 +44,14 @@ struct written_files {
 };
 
 int written_files_begin(struct written_files *files, struct error *err);
-/* Also watches file systems that were mounted since the last call. */
+/* Begins to watch the file systems that were mounted since the last call. */
 void written_files_mark(struct written_files *files);
-/* Notes that a traced process opens the file to write. */
+/* Notes that a traced process has opened the file for writing. */
 void written_files_opened(struct written_files *files, dev_t dev, ino_t inode);
-/* Reads the events that have come into `closed`. Returns false if `closed` is full. */
+/* Reads the events that have come, and adds the closed files to files->closed. Returns false if
+ * files->closed is full. */
 bool written_files_read(struct written_files *files);
-/* Returns true if a traced process opened the file in `closed`. */
+/* Returns true if `file`, an entry of files->closed, was opened for writing by a traced process. */
 bool written_files_is_ours(const struct written_files *files, const struct written_file *file);
 void written_files_end(struct written_files *files);
 
