@@ -6,9 +6,9 @@
 enum vm_end {
 	VM_END_POWERED_OFF, /* the guest switched itself off */
 	VM_END_RESET,	    /* the guest panicked or rebooted */
-	VM_END_KILLED,	    /* the supervisor has killed it */
-	VM_END_CRASHED,	    /* the VMM died or misbehaved by itself */
-	VM_END_STOPPED	    /* the VMM has stopped it without being asked, and was killed */
+	VM_END_KILLED,	    /* the supervisor has killed the VM */
+	VM_END_CRASHED,	    /* the VMM has crashed or broken its protocol */
+	VM_END_STOPPED	    /* the VMM has stopped the VM without being asked, and was killed */
 };
 
 #endif

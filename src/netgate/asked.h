@@ -18,7 +18,8 @@
 #define ASKED_MAX 128
 #define ASKED_WRONG_MAX 3 /* wrong answers after which a question stops waiting */
 
-/* What the guest has written in its question. The answer to the guest has the same values. */
+/* The values that the guest has written in its question. The answer to the guest has the same
+ * values. */
 struct asker {
 	uint16_t id, port;
 	uint8_t name[DNS_NAME_MAX];
@@ -35,15 +36,15 @@ struct asked_question {
 
 struct asked {
 	uint64_t patience_ns; /* how long a question waits */
-	uint64_t again_ns;    /* for how long after a question was sent it is not sent again for
-			       * another asker */
-	size_t next;	      /* the entry that a new question takes */
+	/* the time after a question was sent in which it is not sent again for another asker */
+	uint64_t again_ns;
+	size_t next; /* the entry that a new question takes */
 	struct asked_question of[ASKED_MAX];
 };
 
-/* Makes the asker wait for the answer to the same question, if this was sent less than again_ns ago
- * for another asker. Returns false if there is no such question, or if the same asker has asked it
- * already: the caller then has to send the question. */
+/* If the same question was sent for another asker less than again_ns ago, makes this asker wait for
+ * its answer and returns true. Returns false if there is no such question, or if this asker has
+ * asked it already: the caller then has to send the question. */
 bool asked_join(struct asked *asked, const struct dns_question *question, const struct asker *asker,
 		uint64_t now);
 /* Notes a question that is sent. If its asker already waits for an answer to the same question, the
@@ -52,9 +53,10 @@ void asked_note(struct asked *asked, const struct asked_question *question);
 /* Makes all askers that wait for an answer to the same question wait for the answer to `question`,
  * which is sent now. */
 void asked_move(struct asked *asked, const struct asked_question *question);
-/* Removes from the table the entries whose question a message to this port answers, and stores them
- * in taken. Returns how many there are. All of them have the same question. The pointers in `taken`
- * are valid until asked_note() or asked_join() is called. */
+/* Finds the entries whose question is answered by the message `datagram`, which came to this port.
+ * Removes them from the table and stores them in `taken`. Returns their number. All of them have
+ * the same question. The pointers in `taken` are valid until asked_note() or asked_join() is
+ * called. */
 size_t asked_take(struct asked *asked, uint16_t port, struct bytes datagram, uint64_t now,
 		  const struct asked_question *taken[ASKED_MAX]);
 /* Counts a message to this port that answers no question: an attacker may be guessing numbers.

@@ -24,8 +24,8 @@ struct bucket {
 uint64_t bucket_fill(struct bucket *bucket, uint64_t now);
 /* Takes bytes out of the bucket: at most as many as bucket_fill() returned. */
 void bucket_take(struct bucket *bucket, uint64_t bytes);
-/* Returns how long to wait after the last filling, in ns, until the bucket has enough bytes to go
- * on; 0 if it has enough now. */
+/* Returns the time in ns, counted from the last filling, after which the bucket has enough bytes
+ * for the lane to go on; 0 if it has enough now. */
 uint64_t bucket_wait(const struct bucket *bucket);
 
 #endif

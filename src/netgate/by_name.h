@@ -25,8 +25,8 @@
 #include "netgate/gate.h"
 #include "netgate/segment.h"
 
-/* Judge a frame of the guest: by_name_question() a DNS question, by_name_frame() any other frame.
- * Both return true if the frame may pass. */
+/* Functions that judge a frame of the guest: by_name_question() is for a DNS question,
+ * by_name_frame() for any other frame. Both return true if the frame may pass. */
 bool by_name_question(struct gate *gate, uint8_t *frame, size_t len);
 bool by_name_frame(struct gate *gate, const uint8_t *frame, size_t len, const struct flow_key *key);
 /* Judges a frame for the guest. Returns true if the frame may pass. */
@@ -35,8 +35,8 @@ bool by_name_inbound(struct gate *gate, const uint8_t *frame, size_t len);
  * connections at most once a second. If silence_ns is 0, looks at once, and tells of all
  * connections on which no words have come. */
 void by_name_tell_silent(struct gate *gate, uint64_t silence_ns);
-/* Adds (allow) or removes a rule for names or a prefix, given as text. Ignores a text that is
- * neither of the two. */
+/* Adds a rule if `allow` is true, else removes the rule. `text` is a rule for names, or a prefix of
+ * addresses. Ignores any other text. */
 void by_name_change(struct gate *gate, bool allow, const char *text);
 
 /* --- for by_name_*.c alone ------------------------------------------------------------------- */
@@ -51,8 +51,8 @@ bool by_name_words(struct gate *gate, struct flow *flow, const struct flow_key *
 /* Notes a segment that passt sends to the guest for one of its connections. */
 void by_name_heard(struct gate *gate, const struct segment *segment);
 /* Resets both ends of a connection, because of a segment of the guest; `frame` is its frame.
- * sequence: the sequence number of the reset to passt, which passt checks. Must be called while the
- * frame is being judged, and the frame must not pass then (lane_insert()). */
+ * `sequence` is the sequence number of the reset to passt; passt checks this number. Must be called
+ * while the frame is being judged, and the frame must not pass afterwards (lane_insert()). */
 void by_name_end(struct gate *gate, const uint8_t *frame, const struct segment *segment,
 		 uint32_t sequence);
 /* Judges an answer of DNS. Returns true if the frame may pass. */

@@ -18,7 +18,7 @@
 
 enum direction { ONWARD, BACK };
 
-/* The functions below write a frame to out and return its length. `like` is the received frame, a
+/* The functions below write a frame to `out` and return its length. `like` is the received frame, a
  * sound frame of TCP or UDP, and must not overlap out. */
 size_t compose_reset(uint8_t *out, const uint8_t *like, enum direction direction, uint32_t sequence,
 		     uint32_t acknowledged, unsigned flags);
@@ -32,9 +32,9 @@ size_t compose_datagram(uint8_t *out, const uint8_t *like, enum direction direct
  * as if the destination of `like` sent it. Returns the length; 0 if `like`, of len bytes, is too
  * short to be quoted. */
 size_t compose_prohibited(uint8_t *out, const uint8_t *like, size_t len);
-/* Replace the destination address (redirected) or the source address (resent) in a frame of TCP
- * over IPv4 without options, in place. `len` is the length of the frame up to the end of its
- * payload. */
+/* Functions that change an address in place, in a frame of TCP over IPv4 without options:
+ * compose_redirected() replaces the destination, compose_resent() replaces the source. `len` is the
+ * length of the frame up to the end of its payload. */
 void compose_redirected(uint8_t *frame, size_t len, uint32_t to);
 void compose_resent(uint8_t *frame, size_t len, uint32_t from);
 /* Composes a TCP frame with the headers of `like`, but with another sequence number and another

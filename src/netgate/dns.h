@@ -57,8 +57,8 @@ size_t dns_read_name(struct bytes message, size_t start, struct host_name *name)
 /* Reads the question of a message, and sets its room to 0. Returns false if the message does not
  * have exactly one question. */
 bool dns_read_question(struct bytes message, struct dns_question *question);
-/* Makes an answer without records: a header with this code, and the question of `message`. It has
- * at most DNS_ANSWER_MAX bytes. Returns its length. */
+/* Makes an answer without records: a header with the code `code`, and the question of `message`.
+ * The answer has at most DNS_ANSWER_MAX bytes. Returns the length of the answer. */
 size_t dns_make_answer(uint8_t *out, struct bytes message, const struct dns_question *question,
 		       unsigned code);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Reads and makes questions of DNS. The address of DNS is always open to a guest, but only for
- * valid questions. If everything that the guest sends to this port was let through, the guest could
- * reach whatever program of the host's network has the port. */
+ * valid questions. If every datagram to the port of DNS were let through, the guest could reach any
+ * program of the host's network that has this port. */
 #ifndef NETGATE_DNS_QUERY_H
 #define NETGATE_DNS_QUERY_H
 

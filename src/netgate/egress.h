@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What netgate knows of the hosts that may be reached by name: the list of names, and what it has
- * learnt from DNS and from connections so far. */
+/* The state of the judgement by names: the list of names, and the facts that netgate has learnt
+ * from DNS and from connections. */
 #ifndef NETGATE_EGRESS_H
 #define NETGATE_EGRESS_H
 
@@ -16,8 +16,8 @@ struct egress {
 	struct asked asked;
 	struct pins pins;
 	struct openings openings;
-	/* The limit on questions: the time of the latest question, and the credit for more, which
-	 * grows with time; each question costs a part of it. */
+	/* The limit on questions: the time of the latest question, and the credit for further
+	 * questions. The credit grows with time, and each question costs a part of it. */
 	uint64_t asked_at, credit_ns;
 };
 

@@ -3,10 +3,10 @@
  * The table of flows (connections), which never grows: buckets of 4 entries. Most entries only
  * record that the supervisor was told of the connection. In a full bucket a new connection takes
  * the place of the connection that was quiet for the longest time. So if a guest has more
- * connections at once than fit, the supervisor is told of some of them more than once; it is told
- * of each of them.
+ * connections at once than fit, the supervisor is told of each connection, and of some of them more
+ * than once.
  *
- * A TCP SYN between the same ports as an earlier connection is another connection if its sequence
+ * A TCP SYN between the same ports as an earlier connection is a new connection if its sequence
  * number differs from that of the SYN before. After the end of the earlier connection it is another
  * connection even with the same number: a kernel draws a new number for each connection, but a
  * guest may have a TCP of its own.

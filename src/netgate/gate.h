@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The gate: the filter at work, with two lanes between the VM and passt. The supervisor sends it
- * the addresses of the host, and is told of connections. All of its state is in struct gate;
- * nothing is allocated. */
+/* The gate: the filter at work, with two lanes between the VM and passt. The supervisor sends the
+ * host's addresses to the gate, and the gate tells the supervisor of connections. All of its state
+ * is in struct gate; nothing is allocated. */
 #ifndef NETGATE_GATE_H
 #define NETGATE_GATE_H
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A lane: one direction of the traffic. Bytes are read from one socket and split into frames, and
- * the frames that pass are written to another socket. A frame is a 4-byte big-endian length and as
- * many bytes as this says.
+ * the frames that pass are written to another socket. A frame is a 4-byte big-endian length,
+ * followed by as many bytes as the length says.
  *
  * There is one buffer, in which frames stay where they were read:
  *
@@ -51,7 +51,7 @@ void lane_parse(struct lane *lane);
  * afterwards, and must return false, since the new frame has taken its place. Returns false if
  * there is no room. */
 bool lane_insert(struct lane *lane, const uint8_t *frame, size_t len);
-/* Moves a limited number of frames. Does not wait. */
+/* Moves a limited number of frames, and does not wait. Returns why the lane stopped. */
 enum lane_state lane_run(struct lane *lane);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Keeps the first words of connections. They are kept until netgate knows which host they name, and
- * after that until the other end has them, since the guest may send words again: these must be
- * equal to the words that were judged. There is a fixed number of slots of a fixed size. If all
+ * after that until the other end has them, since the guest may send its words again: the repeated
+ * words must be equal to the judged ones. There is a fixed number of slots of a fixed size. If all
  * slots are taken, a slot that was held for too long is given to another connection, and the guest
  * has to open the first connection again.
  */
@@ -25,7 +25,7 @@ struct held_opening {
 
 struct openings {
 	unsigned used;	      /* number of slots that were given out and not released */
-	uint64_t patience_ns; /* how long a flow keeps its slot at least */
+	uint64_t patience_ns; /* the least time in ns for which a flow keeps its slot */
 	struct held_opening of[OPENINGS_MAX];
 };
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Receives and sends the frames of a VMM that has a tap, through a packet socket on the tap's other
- * side (PACKET_VNET_HDR). A guest may leave the computing of checksums to its network card; this is
- * done here, since no other program does it. A guest may also leave the cutting into segments to
- * its card. This is not done: a long frame stays long, and passt accepts it.
+ * side (PACKET_VNET_HDR). A guest may leave the computing of checksums to its network card. netgate
+ * computes them, since no other program does. A guest may also leave the cutting into segments to
+ * its card. netgate does not cut frames: a long frame stays long, and passt accepts it.
  */
 #ifndef NETGATE_PACKET_H
 #define NETGATE_PACKET_H
@@ -17,7 +17,7 @@
 #define PACKET_HEADER 10
 #define PACKET_FRAME_MAX 65549 /* the header of Ethernet and the longest IPv4 packet */
 
-/* Returns true if the descriptor is such a packet socket. */
+/* Returns true if the descriptor is a packet socket. */
 bool packet_is(int fd);
 /* Reads the next frame of at most PACKET_FRAME_MAX bytes; skips longer frames. Returns its length;
  * 0 if there is no frame now; -1 if the interface is gone. */

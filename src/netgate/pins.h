@@ -24,9 +24,9 @@ struct pin {
 };
 
 struct pins {
-	uint64_t seed;		    /* random, so that no guest can know the chain of an address */
-	uint16_t used;		    /* number of entries that were used at any time */
-	uint16_t free;		    /* index of the first free entry among those */
+	uint64_t seed; /* random, so that no guest can know the chain of an address */
+	uint16_t used; /* number of entries that were used at any time */
+	uint16_t free; /* index of the first free entry among the entries that were used */
 	uint16_t heads[PINS_HEADS]; /* index of the first pin of each chain */
 	struct pin pins[PINS_MAX + 1];
 	/* The names of the pins. They are not in struct pin, because most searches need no name,

@@ -32,13 +32,13 @@ struct prefixes {
 	struct prefix link[PREFIXES_HOST_MAX]; /* the networks to which the host is connected */
 };
 
-/* Why an address is open, if it is. If there is a list of names, it opens only some of the public
- * addresses. */
+/* The reason why an address is open, or REACH_NONE. If there is a list of names, only some of the
+ * public addresses are open. */
 enum reach { REACH_NONE, REACH_ALLOWED, REACH_PUBLIC };
 enum reach prefixes_reach(const struct prefixes *prefixes, uint32_t address);
 
-/* Functions for the public prefixes that are open beside a list of names. prefixes_add_egress()
- * returns false if the table is full. */
+/* Functions for the public prefixes that are open in addition to a list of names.
+ * prefixes_add_egress() returns false if the table is full. */
 bool prefixes_in_egress(const struct prefixes *prefixes, uint32_t address);
 bool prefixes_add_egress(struct prefixes *prefixes, struct prefix prefix);
 void prefixes_remove_egress(struct prefixes *prefixes, struct prefix prefix);

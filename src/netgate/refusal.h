@@ -24,7 +24,7 @@ struct refusals {
 };
 
 /* Writes the answer to a refused frame of the guest, which screen_frame() has found sound. Returns
- * the length of the answer. Returns 0 if the frame gets none: a TCP frame that is no SYN, or a
+ * the length of the answer. Returns 0 if the frame gets no answer: a TCP frame that is no SYN, or a
  * frame to more than one receiver (RFC 1122, 3.2.2). */
 size_t refusal_answer(const uint8_t *frame, size_t len, uint8_t out[REFUSAL_FRAME]);
 /* Counts one more answer at the time now (in ns). Returns true if the answer may be sent. */

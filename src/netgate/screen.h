@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The judgement on one frame of the guest. It is a pure function of the frame's bytes. Every frame
- * that is not fully understood is dropped, so that passt never gets a frame in which passt reads
- * another destination than netgate. These frames are understood:
+ * that is not fully understood is dropped, so that passt never gets a frame in which passt would
+ * read a destination that differs from the one that netgate has read. These frames are understood:
  *
  *   Ethernet  from the guest's own address; ARP or IPv4, no VLAN tag
  *   ARP       requests and announcements of the guest's own addresses

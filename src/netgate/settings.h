@@ -10,8 +10,8 @@
 #include "netgate/egress.h"
 
 struct settings {
-	bool help, version;			      /* only print the help or the version */
-	bool unconfined;			      /* go on if no namespaces can be made */
+	bool help, version; /* netgate only prints the help or the version, and ends */
+	bool unconfined;    /* netgate goes on if no namespaces can be made */
 	int vm_fd, passt_fd, supervisor_fd, lease_fd; /* -1: not given */
 	int bridge_fd; /* a tap on the bridge: frames are relayed (relay.h); -1: they are
 			* filtered */

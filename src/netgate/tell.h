@@ -32,7 +32,7 @@
 enum telling { TELL_PASSED, TELL_REFUSED, TELL_WOULD_REFUSE };
 
 struct teller {
-	int fd; /* -1: nobody listens */
+	int fd; /* -1: no line is sent */
 	uint32_t guest;
 	uint64_t per_second;
 	uint64_t second;   /* time in ns when the present second began */
@@ -41,7 +41,7 @@ struct teller {
 };
 
 /* Tells of a connection. `name` is the name of the rule that has opened it, or "-" if the guest has
- * sent no words. NULL: no rule has opened it. */
+ * sent no words. It is NULL if no rule has opened the connection. */
 void tell_connection(struct teller *teller, const struct flow_key *key, const char *name,
 		     enum telling telling, uint64_t now);
 /* Tells of the first words of a connection. `name` is "-" if they name no host, "?" if they are
@@ -51,7 +51,7 @@ void tell_opening(struct teller *teller, const char *protocol, const struct flow
 void tell_question(struct teller *teller, const struct dns_question *question, enum telling telling,
 		   uint64_t now);
 /* Sends the number of unlisted connections, if a line may be sent now. Returns the time in ns until
- * it may be sent; UINT64_MAX if there is nothing to send, or if it was sent now. */
+ * the line may be sent; UINT64_MAX if there is nothing to send, or if the line was sent now. */
 uint64_t tell_unlisted(struct teller *teller, uint64_t now);
 
 #endif

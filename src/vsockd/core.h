@@ -75,7 +75,7 @@ struct refusal {
 struct core {
 	struct core_config config;
 	struct stream_table table;
-	struct refusal *refusals; /* a ring */
+	struct refusal *refusals; /* a ring of refusals_size entries */
 	unsigned refusals_size;
 	unsigned refusals_at;
 	unsigned refusals_count;
@@ -92,12 +92,12 @@ struct core {
 int core_init(struct core *core, const struct core_config *config, struct error *err);
 void core_free(struct core *core);
 
-/* Returns true if core_input() may be called. If not, too many refusals are waiting, and the face
+/* Returns true if core_input() may be called. Otherwise too many refusals are waiting, and the face
  * must first give packets to the guest with core_output(). */
 bool core_accepts(const struct core *core);
-/* Handles one packet of the guest. If payload is longer than the packet's header says, the rest is
- * ignored; if payload is shorter, the stream ends. The bytes of payload are not needed after the
- * return. */
+/* Handles one packet of the guest. If `payload` is longer than the packet's header says, the rest
+ * is ignored. If `payload` is shorter, the stream ends. The memory of `payload` is not used after
+ * the return. */
 void core_input(struct core *core, const struct packet *packet, struct span *payload);
 /* Returns how many slots the next core_output() can use; 0 if there is nothing for the guest. */
 unsigned core_wants(const struct core *core);

@@ -26,10 +26,9 @@ union poll_ref core_ref(const struct core *core, const struct stream *s);
 
 /* --- core_host.c ----------------------------------------------------------------------------- */
 
-/* Writes payload to the host's socket, and keeps in the stream's buffer what the socket does not
- * take. The caller has checked that payload is not longer than the guest's credit, so the buffer
- * has room.
- */
+/* Writes `payload` to the host's socket. Bytes that the socket does not take are kept in the
+ * stream's buffer. The caller has checked that `payload` is not longer than the guest's credit, so
+ * the buffer has room. */
 void host_send(struct core *core, struct stream *s, struct span *payload);
 /* Writes the kept bytes to the host's socket. When none is left, and the guest has said that it
  * sends no more, shuts the socket down for writing. */

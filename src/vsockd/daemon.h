@@ -42,7 +42,9 @@ struct daemon {
 	struct device device;
 	struct vhost_link link;
 	struct port
-		port; /* the other face; fd -1: the device is used, or no port has connected yet */
+		/* the second face; its fd is -1 if `device` is used, or if no port has connected
+		 * yet */
+		port;
 };
 
 /* Sets up the daemon and watches its descriptors. Sets config->epfd and config->log. */

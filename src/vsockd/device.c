@@ -234,7 +234,9 @@ static bool pump_outputs(struct device *device)
 	uint16_t before = ring->given;
 	bool more = true;
 
-	/* A kick is needed only while there are packets and no buffers for them. */
+	/* Asks the guest for kicks only while packets wait and the guest offers no buffers for
+	 * them. If the guest has offered buffers meanwhile, ring_want_kick() returns true and the
+	 * loop goes on. */
 	for (unsigned round = 0; more && round < PUMP_OUTPUTS; round++)
 		more = output_batch(device, ring) ||
 		       ring_want_kick(ring, core_wants(device->core) > 0);

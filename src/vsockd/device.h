@@ -26,7 +26,7 @@ struct device {
 	uint64_t protocol_features; /* the protocol features that the front-end has accepted */
 	struct memory memory;
 	struct ring rings[QUEUE_COUNT];
-	bool running;	  /* both rings have begun to work, and neither was stopped since */
+	bool running;	  /* both rings have begun to work, and neither ring was stopped since */
 	bool told_broken; /* the log has a line that a ring is broken */
 	struct iovec iov[RING_MAX];
 };
@@ -53,8 +53,8 @@ uint16_t device_stop_ring(struct device *device, unsigned queue);
 int device_set_base(struct device *device, unsigned queue, uint32_t base, struct error *err);
 /* Looks up the parts of the ring again. Must be called when the ring or the memory has changed. */
 int device_map_ring(struct device *device, unsigned queue, struct error *err);
-/* Tells the core and the guest if both rings work now and did not before. Must be called whenever
- * the rings may have begun to work. */
+/* Must be called whenever the rings may have begun to work. If both rings work now and did not
+ * before, tells the core and the guest so. */
 void device_started(struct device *device);
 
 /* Moves a bounded number of packets both ways. Returns true if there is more to do. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The steps by which the daemon gives up what it does not need. isolate.c describes the stages. */
+/* The steps by which the daemon gives up the rights and descriptors that it does not need.
+ * isolate.c describes the stages. */
 #ifndef VSOCKD_ISOLATE_H
 #define VSOCKD_ISOLATE_H
 
@@ -12,15 +13,16 @@ struct isolate_config {
 	bool unconfined; /* if namespaces cannot be made, isolate() succeeds without them */
 	/* The sockets that must stay reachable. targets[i] is the absolute path, of any length, of
 	 * the socket of ports[i]. isolate() sets ports[i].path to the path that connect() takes
-	 * after the isolation. If there is no such socket, this path stays empty. */
+	 * after the isolation. If the socket does not exist, this path stays empty. */
 	struct host_port *ports;
 	const char *const *targets;
 	unsigned nports;
 };
 
 /* Goes through all stages except the last. ERR_UNAVAILABLE: namespaces cannot be made. If
- * unconfined is set, this is no error: the function goes on without namespaces, and *no_namespaces
- * has the reason. If there are namespaces, the code of *no_namespaces is ERR_NONE. */
+ * config->unconfined is set, this is no error: the function goes on without namespaces, and
+ * *no_namespaces has the reason. If there are namespaces, the code of *no_namespaces is
+ * ERR_NONE. */
 int isolate(const struct isolate_config *config, struct error *no_namespaces, struct error *err);
 /* Goes through the last stage (seccomp.c). After it a system call that the event loop does not need
  * kills the process. */

@@ -11,14 +11,15 @@
 #include "vsockd/core.h"
 
 struct options {
-	bool help, version, capabilities; /* the program only prints this and ends */
-	bool unconfined;		  /* the program works without namespaces if it must */
-	/* One of these four is given. NULL or -1: not given. */
+	/* the program only prints the help, the version or its capabilities, and ends */
+	bool help, version, capabilities;
+	bool unconfined; /* if namespaces cannot be made, the program works without them */
+	/* Exactly one of the next four options is given. NULL or -1: not given. */
 	const char *vhost_socket;
 	int vhost_fd;
 	int port_fd;
 	int link_fd;
-	/* One of these two is given. */
+	/* Exactly one of the next two options is given. */
 	const char *vsock_socket;
 	int vsock_fd;
 	int lease_fd;

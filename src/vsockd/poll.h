@@ -5,8 +5,8 @@
  * about.
  *
  * Listeners are watched level-triggered, everything else edge-triggered: an event says only once
- * that something has changed, so code that cannot use the event at once must remember it. In return
- * a stream mostly needs one epoll_ctl() in its life, and a kick needs no read().
+ * that something has changed, so code that cannot handle the event at once must remember the event.
+ * In return a stream mostly needs one epoll_ctl() in its life, and a kick needs no read().
  */
 #ifndef VSOCKD_POLL_H
 #define VSOCKD_POLL_H
@@ -28,8 +28,8 @@ union poll_ref {
 	uint64_t all;
 	struct {
 		uint32_t index;
-		/* The generation of the stream. An earlier stream with the same index had another.
-		 */
+		/* The generation of the stream. An earlier stream with the same index had a
+		 * different generation. */
 		uint16_t generation;
 		uint16_t type;
 	};

@@ -36,8 +36,9 @@ struct port {
 	bool astray; /* bytes are ignored until a HELLO comes */
 	/* ASK must be sent next; WELCOME must be sent next (if both are set, only WELCOME). */
 	bool asks, greets;
-	uint64_t guest_cid, number; /* number: that of the last HELLO, for the WELCOME */
-	uint32_t in_at, in_end;	    /* in[in_at..in_end) are bytes that came and are not handled */
+	/* number: the number in the last HELLO, which the WELCOME repeats */
+	uint64_t guest_cid, number;
+	uint32_t in_at, in_end; /* in[in_at..in_end) are bytes that came and are not handled */
 	struct iovec out[PORT_SLOTS];
 	struct span unsent; /* the part of `out` that is not sent yet */
 	uint8_t in[PORT_INPUT];

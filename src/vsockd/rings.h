@@ -40,7 +40,7 @@ struct ring {
 	unsigned num; /* descriptors, a power of two; 0: not set */
 	struct ring_address address;
 	bool addressed; /* address has been set */
-	int kick;	/* eventfd by which the guest notifies the device; -1: none */
+	int kick;	/* the eventfd by which the guest notifies the device; -1: none */
 	int call;	/* eventfd by which the device interrupts the guest; -1: none */
 	bool kicked;	/* SET_VRING_KICK came, and no GET_VRING_BASE after it */
 	bool enabled;
@@ -81,8 +81,8 @@ void ring_unmap(struct ring *ring);
 bool ring_works(const struct ring *ring);
 
 /* Takes the next chain, and makes chain->span of its pieces in iov[0..max); `max` is at least 1. A
- * chain with a descriptor of the other direction is malformed, and so is a chain of more than max
- * pieces. */
+ * chain is malformed if one of its descriptors has a direction other than `direction`, or if it has
+ * more than `max` pieces. */
 enum ring_result ring_take(struct ring *ring, const struct memory *memory,
 			   enum ring_direction direction, struct iovec *iov, unsigned max,
 			   struct ring_chain *chain);
@@ -94,8 +94,9 @@ void ring_give(struct ring *ring, uint16_t head, uint32_t len);
 /* Publishes the chains that were given back. Returns true if the guest wants an interrupt for
  * them. */
 bool ring_publish(struct ring *ring);
-/* Tells the guest whether it must kick when it offers chains. With `want` the function returns true
- * if there are chains already, which no kick will announce; without `want` it returns false. */
+/* Tells the guest whether it must kick when it offers chains. If `want` is true, the function
+ * returns whether there are chains already, which no kick will announce. If `want` is false, it
+ * returns false. */
 bool ring_want_kick(struct ring *ring, bool want);
 
 #endif

@@ -16,8 +16,8 @@
 #define STREAM_TABLE_MAX 65000 /* indices are 16 bits */
 
 /*
- * The states of a stream, and what may happen in each of them. stream_find() finds only streams in
- * the states with ports.
+ * The states of a stream, and the events that are possible in each state. stream_find() finds only
+ * streams in the states with ports.
  */
 enum stream_state {
 	/* The entry is free: it is in no list and has no descriptor. Only its generation is used.
@@ -50,7 +50,9 @@ enum stream_timer { TIMER_LINE, TIMER_ANSWER, TIMER_CLOSE, TIMER_COUNT, TIMER_NO
 enum stream_want {
 	WANT_REQUEST = 1,
 	WANT_RESPONSE = 2,
-	WANT_CREDIT = 4, /* a packet with fwd_cnt: the guest asked, or much has been taken */
+	/* a packet with fwd_cnt, since the guest has asked for it, or much has been taken since the
+	 * last one */
+	WANT_CREDIT = 4,
 };
 
 struct link {
@@ -110,7 +112,8 @@ struct stream_table {
 	uint32_t buffer_bytes; /* bytes of one stream's buffer; a power of two */
 	unsigned capacity;
 	unsigned bucket_mask;
-	unsigned fresh;	    /* the first entry that was never used, as all later entries */
+	/* the first entry that was never used; all later entries were never used either */
+	unsigned fresh;
 	uint16_t free_head; /* the list of entries that were used and released, by hash_next */
 	unsigned used;
 	unsigned clients; /* the number of streams that host clients have requested */
@@ -144,7 +147,8 @@ static inline uint32_t stream_buffered(const struct stream *s)
 }
 
 struct stream *stream_find(const struct stream_table *t, uint32_t host_port, uint32_t guest_port);
-/* Gives a stream its two ports, by which stream_find() finds it. No other stream may have them. */
+/* Gives a stream its two ports, by which stream_find() finds it. No other stream may have the same
+ * two ports. */
 void stream_name(struct stream_table *t, struct stream *s, uint32_t host_port, uint32_t guest_port);
 void stream_unname(struct stream_table *t, struct stream *s);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The front-end's connection. Its functions read whole messages with their descriptors, and write
+/* The front-end's connection. The functions read whole messages with their descriptors, and write
  * the answers. */
 #ifndef VSOCKD_VHOST_LINK_H
 #define VSOCKD_VHOST_LINK_H

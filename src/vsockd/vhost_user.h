@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The vhost-user messages. Each message has a row in a table, with the function that handles it,
- * how long it may be, and how many descriptors it may have. These functions get whole messages, as
- * bytes and descriptors; vhost_link.h reads them from the socket.
+ * The vhost-user messages. Each message has a row in a table, with the function that handles the
+ * message, the length that the message may have, and the number of its descriptors. The functions
+ * of the table get whole messages, as bytes and descriptors; vhost_link.h reads them from the
+ * socket.
  */
 #ifndef VSOCKD_VHOST_USER_H
 #define VSOCKD_VHOST_USER_H
@@ -36,9 +37,10 @@ struct vhost_reply {
  * the payload is too long. */
 int vhost_user_header(const uint8_t raw[VHOST_HEADER], struct vhost_message *message,
 		      struct error *err);
-/* Handles the message and makes the answer. A wrong message is an error only if the front-end
- * awaits no answer that could tell it this; the connection cannot be used any more then. All
- * descriptors of the message are kept for the device or closed, also after an error. */
+/* Handles the message and makes the answer. If the message is wrong and the front-end awaits an
+ * answer, the answer says so. If it awaits no answer, the function fails, and the connection cannot
+ * be used any more. All descriptors of the message are kept for the device or closed, also after an
+ * error. */
 int vhost_user_handle(struct device *device, struct vhost_message *message,
 		      struct vhost_reply *reply, struct error *err);
 

@@ -11,9 +11,9 @@
 int vm_freeze(const struct vm *vm, struct descendants *below, struct error *err);
 void vm_thaw(const struct vm *vm, struct descendants *below);
 
-/* Looks for such descriptors of a VMM that is being severed, and cuts their connections. Returns 0
- * if nothing is left, 1 if something is left (`err` says what), or -1 with an error if this is not
- * known. */
+/* Looks for descriptors that lead out of the machine, in a VMM that is being severed, and cuts
+ * their connections. Returns 0 if no such descriptor is left, 1 if one is left (`err` names it), or
+ * -1 with an error if the VMM cannot be examined. */
 int vm_held(const struct vm *vm, struct error *err);
 
 #endif

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Quarantine: cuts every channel of the VM, and proves from outside that it is cut. The companions
- * are killed and reaped. The processes that the companions had started (a program in its cell) are
- * killed by pidfd, and are waited for until each has ended or has no memory to run in any more.
- * Then the descriptors of the VMM itself are examined from outside (vm_held.c). The VMM closes its
- * ends of dead connections by itself and does not report this, so the VMM is examined every few
- * milliseconds. If something cannot be examined, nothing is proven, and the quarantine fails.
+ * are killed and reaped. The processes that the companions had started, for example the program in
+ * the cell of a companion, are killed by pidfd. The quarantine waits until each of them has ended,
+ * or has no memory to run in any more. Then the descriptors of the VMM itself are examined from
+ * outside (vm_held.c). The VMM closes its ends of dead connections by itself and does not report
+ * this, so the VMM is examined every few milliseconds. If something cannot be examined, nothing is
+ * proven, and the quarantine fails.
  *
  * The VMM cannot open a new socket that leads anywhere: its network namespace is empty, and no path
  * of the host is in its cell. The only directory in which a VMM can make names is removed first.
@@ -240,7 +241,7 @@ static void tell_severed(struct vm *vm, const struct error *why)
 {
 	json_auto_t *names = why ? NULL : json_array();
 
-	/* The names are those of the companions, and of the channels that were cut beside them. */
+	/* The array has the names of the companions, and of the other channels that were cut. */
 	if (names && vm->net.mode == NETWORK_BRIDGED)
 		json_array_append_new(names, json_string("network"));
 	if (names && vm->kind->binds_sockets)

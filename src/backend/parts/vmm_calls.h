@@ -25,7 +25,7 @@ struct vmm_call {
 	enum call_fate fate;
 	const char *name;
 	const char *reason;
-	/* Conditions on the arguments of the call. A condition with op 0 ends them. */
+	/* Conditions on the arguments of the call. A condition with op 0 ends the array. */
 	struct scmp_arg_cmp only[2];
 };
 

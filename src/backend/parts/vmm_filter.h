@@ -13,8 +13,8 @@
 
 #include "base/error.h"
 
-/* Reads this variable of the environment. Sets *only_logs to whether nothing is refused.
- * ERR_INVALID: the variable has an unknown value. */
+/* Reads this environment variable. Sets *only_logs to true if the variable says that nothing is
+ * refused. ERR_INVALID: the variable has an unknown value. */
 int vmm_filter_mode(const char *variable, bool *only_logs, struct error *err);
 enum vmm_program { VMM_QEMU, VMM_FIRECRACKER };
 

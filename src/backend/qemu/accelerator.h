@@ -9,8 +9,9 @@
 #include "base/error.h"
 #include "contract/request.h"
 
-/* Sets *out to the accelerator for `wanted`, by the facts, and reason to why. Never fails for
- * ACCELERATOR_AUTO. ERR_UNAVAILABLE: ACCELERATOR_KVM is wanted, and kvm_can_serve() says no. */
+/* Sets *out to the accelerator for `wanted`, by the facts about KVM, and `reason` to a text that
+ * explains the choice. Never fails for ACCELERATOR_AUTO. ERR_UNAVAILABLE: ACCELERATOR_KVM is
+ * wanted, and kvm_can_serve() says no. */
 int accelerator_choose(enum accelerator wanted, const struct kvm_facts *facts,
 		       enum accelerator *out, char reason[256], struct error *err);
 /* Works like accelerator_choose(), for a machine of another architecture than the host's. Such a

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* QEMU's executable. */
+/* Finds QEMU's executable and its version. */
 #ifndef BACKEND_QEMU_BINARY_H
 #define BACKEND_QEMU_BINARY_H
 
@@ -8,10 +8,11 @@
 #include "base/error.h"
 
 /* Returns the absolute path of QEMU for machines of this architecture. The caller frees it. For the
- * host's own architecture, the variable MICROAGENT_QEMU names QEMU; for another one,
- * MICROAGENT_QEMU_ARM64 or MICROAGENT_QEMU_AMD64. The variable must name a binary and no script,
- * since the cell has no shell. If the variable is not set, QEMU is qemu-system-<architecture> in
- * PATH. ERR_UNAVAILABLE: there is no QEMU; the message names the package. */
+ * host's own architecture, the variable MICROAGENT_QEMU names QEMU. For another architecture,
+ * MICROAGENT_QEMU_ARM64 or MICROAGENT_QEMU_AMD64 names it. The variable must name a binary and no
+ * script, since the cell has no shell. If the variable is not set, QEMU is
+ * qemu-system-<architecture> in PATH. ERR_UNAVAILABLE: there is no QEMU; the message names the
+ * package. */
 char *binary_find(enum architecture architecture, struct error *err);
 /* The finders for all architectures. NULL ends the list. */
 extern program_finder *const binary_finders[];

@@ -16,7 +16,7 @@
 #include "base/error.h"
 #include "contract/request.h"
 
-/* What a machine is for. This decides its type. */
+/* The purposes of a machine. The purpose decides the machine's type in QEMU. */
 enum purpose {
 	PURPOSE_PLAIN,	   /* the machine gets no device later: microvm */
 	PURPOSE_PLUGGABLE, /* the machine may get a device later: q35 with a spare root port */
@@ -32,13 +32,13 @@ enum qemu_fd {
 	QEMU_FD_ROOTFS,
 	QEMU_FD_LEASE,	 /* the lease, which QEMU holds and never uses */
 	QEMU_FD_NET,	 /* the other side of the network card */
-	QEMU_FD_OVERLAY, /* takes the writes to a root disk that is only read */
+	QEMU_FD_OVERLAY, /* a file that takes the writes to a root disk in the use VM_READ */
 	QEMU_FD_BASE,	 /* the disk below a root disk that is a layer */
 	QEMU_FD_RAM,	 /* the memory of a machine that is saved or restored */
 	QEMU_FD_END
 };
 
-/* A disk beside the root. The guest has the disks in the order of the array. */
+/* A disk in addition to the root disk. The guest has the disks in the order of the array. */
 struct machine_disk {
 	const char *serial; /* the serial number, which is also the name of the disk's nodes */
 	int fd;		    /* the number of the descriptor in the QEMU process */
@@ -64,7 +64,7 @@ enum machine_ram {
 	RAM_PRIVATE, /* the file QEMU_FD_RAM; a page to which the machine writes is copied */
 };
 
-/* What QEMU_FD_NET is. */
+/* The kinds of card, by the descriptor QEMU_FD_NET. */
 enum machine_card {
 	CARD_NONE,
 	CARD_STREAM, /* a stream socket, in which each frame has its length in front */
@@ -76,7 +76,8 @@ struct machine {
 	enum architecture architecture;
 	enum accelerator accelerator; /* KVM or TCG */
 	enum purpose purpose;
-	const char *cpu; /* the processor; NULL: the usual one of the accelerator */
+	/* the name of the processor; NULL: the usual processor of the accelerator */
+	const char *cpu;
 	const char *binary;
 	const char *data[2];	     /* the directories of the firmware; NULL: QEMU's default */
 	bool qboot;		     /* the firmware has MACHINE_QBOOT */
@@ -84,13 +85,14 @@ struct machine {
 	const char *kernel, *initrd; /* the paths as QEMU sees them */
 	enum machine_card card;
 	const char *mac; /* the address of the card */
-	/* The card is plugged when the machine runs. Until then QEMU has only its other side. */
+	/* The card is plugged in when the machine runs. Until then QEMU has only the host's side of
+	 * the card. */
 	bool card_later;
 	enum machine_ram ram;
 	bool port;     /* the guest's streams go over a virtio-serial port, which can be saved */
 	bool saved;    /* the machine can be saved, and has no balloon: its memory may be shared */
 	bool restored; /* the machine boots no kernel, and waits until a state is loaded */
-	bool ram_root; /* there is no root disk: the first of the disks is /dev/vda */
+	bool ram_root; /* there is no root disk, so the first of `disks` is /dev/vda */
 	const struct machine_disk *disks;
 	size_t disk_count;
 	const struct machine_share *shares;
@@ -104,8 +106,8 @@ struct machine {
 	uint32_t tsc_khz;    /* the frequency of the host's time-stamp counter; 0: not known */
 };
 
-/* The most disks beside the root and shared directories, counted together: microvm has 24 places
- * for devices. */
+/* The most disks (not counting the root disk) and shared directories together: microvm has 24
+ * places for devices. */
 #define MACHINE_EXTRAS_MAX 16
 
 /* Names of QEMU's block nodes. MACHINE_LAYER_FILE is the file of a layer. MACHINE_LAYER_ROOM is the

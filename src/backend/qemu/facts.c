@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Finds the facts on which a saved machine depends beside its files. The first is QEMU itself,
- * since the format of the devices' state may change from one build to the next. The second is
- * QEMU's command line without the parts that differ at each start. The third is what the guest has
- * seen of the host's processor.
+ * Finds the facts on which a saved machine depends in addition to its files. The first is QEMU
+ * itself, since the format of the devices' state may change from one build to the next. The second
+ * is QEMU's command line without the parts that differ at each start. The third is what the guest
+ * has seen of the host's processor.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -14,14 +14,16 @@ struct machine_row {
 	const char *machine;
 	const char *accel;
 	const char *cpu;
-	const char *bus;	   /* the suffix in the name of every virtio device */
-	bool qboot;		   /* the firmware qboot can start the kernel of this machine */
-	const char *other;	   /* added to `machine` if another firmware is used; or NULL */
+	const char *bus; /* the suffix in the name of every virtio device */
+	bool qboot;	 /* the firmware qboot can start the kernel of this machine */
+	/* a text that is added to `machine` if the firmware is not qboot; or NULL */
+	const char *other;
 	const char *const *extra;  /* further words of QEMU's command line; or NULL */
 	const char *const *append; /* words of the kernel's command line */
 };
 
-/* Returns the row of such a machine; NULL: there is no such machine. */
+/* Returns the row for this architecture, accelerator and purpose; NULL: QEMU has no such
+ * machine. */
 const struct machine_row *machine_row_find(enum architecture architecture,
 					   enum accelerator accelerator, enum purpose purpose);
 

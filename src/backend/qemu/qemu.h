@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* One VM of QEMU: the talk with its monitor, and its consoles. */
+/* One VM of QEMU: the connection to its monitor, and its consoles. */
 #ifndef BACKEND_QEMU_QEMU_H
 #define BACKEND_QEMU_QEMU_H
 
@@ -12,7 +12,8 @@
 #include "backend/qemu/command_line.h"
 #include "backend/qemu/qmp.h"
 
-/* The function that waits for a new size of the guest. Zeroed: none. */
+/* The function that is called when the guest's memory has its new size. All 0: no size was asked
+ * for. */
 struct qemu_balloon {
 	int64_t wanted_mib, actual_mib;
 	vm_balloon_fn *fn;
@@ -20,9 +21,9 @@ struct qemu_balloon {
 	struct loop_watch *timer;
 };
 
-/* What QEMU has for a shared directory already. SLOT_SERVER: nothing; SLOT_DESCRIPTOR: a descriptor
- * of the connection to the virtiofsd, under a name; SLOT_CHARDEV: also a character device for this
- * connection; SLOT_DEVICE: also a device, which the guest may see. */
+/* The steps in which QEMU gets a shared directory. SLOT_SERVER: nothing; SLOT_DESCRIPTOR: a
+ * descriptor of the connection to the virtiofsd, under a name; SLOT_CHARDEV: also a character
+ * device for this connection; SLOT_DEVICE: also a device, which the guest may see. */
 enum slot_has { SLOT_SERVER, SLOT_DESCRIPTOR, SLOT_CHARDEV, SLOT_DEVICE };
 
 /* A device function of the spare port. */
@@ -34,7 +35,7 @@ struct qemu_slot {
 	bool leaving; /* the guest was asked to release its device */
 };
 
-/* The shared directories that were given to the running guest. Zeroed: none. */
+/* The shared directories that were given to the running guest. All 0: none. */
 struct qemu_plug {
 	struct qemu_slot slots[PLUGS_MAX];
 	size_t count, at; /* at: the slot that is attached now; the last slot is attached first */
@@ -45,13 +46,14 @@ struct qemu_plug {
 	struct loop_watch *timer;
 };
 
-/* The function that waits for a new bound of the layer, or for a pause. Zeroed: none. */
+/* The function that is called when the layer has its new bound, or when the VM is paused. All 0:
+ * none. */
 struct qemu_waiter {
 	vm_done_fn *fn;
 	void *data;
 };
 
-/* The function that waits until the machine is saved. Zeroed: none. */
+/* The function that is called when the machine is saved. All 0: none. */
 struct qemu_saving {
 	vm_saved_fn *fn;
 	void *data;
@@ -76,7 +78,8 @@ struct qemu {
 	bool ram_apart; /* the state does not have the memory */
 	bool begun;	/* the restored machine, whose state has the memory, was told to go on */
 	bool paused;	/* a disk is full, or qemu_pause() was called */
-	/* QEMU was asked why the machine stands still, when it had been resumed looked_at times. */
+	/* looking: QEMU was asked why the machine stands still. looked_at: the value of `resumes`
+	 * at that question. */
 	bool looking;
 	unsigned looked_at, resumes;
 
@@ -84,7 +87,7 @@ struct qemu {
 	struct loop_watch *serial_watch, *console_watch;
 	bool hvc_spoke; /* the last output came from hvc0, so the next typed line goes to hvc0 */
 	bool hvc_typed; /* the line that is being typed goes to hvc0 */
-	bool in_line;	/* the end of that line was not typed yet */
+	bool in_line;	/* the line that is being typed has no end yet */
 };
 static_assert(offsetof(struct qemu, vm) == 0, "qemu_of() is a cast");
 
@@ -102,7 +105,7 @@ struct qemu_ends {
 	int qemu_stderr;
 };
 
-/* start.c: starts the cell with QEMU in it. vm_release() lets QEMU run afterwards. */
+/* start.c: starts the cell with QEMU in it. QEMU runs only after vm_release(). */
 int qemu_start(struct qemu *qemu, const struct vm_boot *boot, const struct qemu_ends *ends,
 	       struct error *err);
 /* boot.c */
@@ -110,7 +113,7 @@ struct vm *qemu_boot(struct loop *loop, const struct vm_boot *boot, const struct
 		     struct error *err);
 void qemu_free(struct vm *vm); /* accepts NULL */
 
-/* monitor.c: the talk with QEMU's monitor. */
+/* monitor.c: commands to QEMU's monitor, and its events. */
 extern const struct qmp_events qemu_monitor_events; /* data must be the struct qemu */
 int qemu_power_button(struct vm *vm, struct error *err);
 int qemu_resume(struct vm *vm, struct error *err);
@@ -123,8 +126,8 @@ int qemu_layer_room(struct vm *vm, uint64_t bytes, vm_done_fn *fn, void *data, s
 /* save_restore.c */
 int qemu_save(struct vm *vm, int state_fd, vm_saved_fn *fn, void *data, struct error *err);
 void qemu_on_migration(struct qemu *qemu, const json_t *body);
-/* Removes what QEMU may not have any more, and loads the state. Called when QEMU has opened the
- * file of its memory. */
+/* Removes the names that QEMU must not see any more from its cell, and loads the state. Called when
+ * QEMU has opened the file of its memory. */
 void qemu_begin_saved(struct qemu *qemu);
 void qemu_plug_card(struct qemu *qemu); /* called when the restored VM runs and card_due is set */
 /* facts.c */
@@ -132,7 +135,7 @@ int qemu_save_facts(const struct config *config, enum accelerator accelerator, j
 		    struct error *err);
 
 /* serial.c */
-/* *serial and *console are QEMU's ends. */
+/* Makes the channels of the serial console and of hvc0. *serial and *console are QEMU's ends. */
 int qemu_open_serial(struct qemu *qemu, int *serial, int *console, struct error *err);
 void qemu_serial_drain(struct qemu *qemu);
 size_t qemu_console(struct vm *vm, const uint8_t *bytes, size_t len);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A client of the QEMU machine protocol (QMP) on a connected socket, driven by the loop. QEMU is
- * not trusted, since a guest may have escaped into it. The length of a line, the number of lines in
- * one round of the loop, and the bytes that are kept are bounded. A breach of the protocol ends
- * only the connection.
+ * not trusted, since a guest may have escaped into it. There are bounds on the length of a line,
+ * the number of lines in one round of the loop, and the bytes that are kept. A breach of the
+ * protocol ends only the connection.
  */
 #ifndef BACKEND_QEMU_QMP_H
 #define BACKEND_QEMU_QMP_H
@@ -27,8 +27,9 @@ struct qmp_events {
 	void *data;
 };
 
-/* Called with the answer to one command: either result, which is valid during the call, or why
- * (ERR_TIMEOUT, ERR_IO). The other one is NULL. */
+/* Called with the answer to one command. If the command has succeeded, `result` is set, which is
+ * valid during this function, and `why` is NULL. Otherwise `why` is set (ERR_TIMEOUT, ERR_IO), and
+ * `result` is NULL. */
 typedef void qmp_reply_fn(void *data, const json_t *result, const struct error *why);
 
 /* Makes a client. Takes over `fd`, also if it fails. The greeting must come within
@@ -46,7 +47,7 @@ int qmp_send(struct qmp *qmp, const char *command, json_t *arguments, qmp_reply_
  * connection is not ready yet, or QEMU has not read the earlier commands. */
 int qmp_send_fd(struct qmp *qmp, const char *command, json_t *arguments, int fd,
 		qmp_reply_fn *reply, void *data, struct error *err);
-/* Reads the rest of the socket, as the loop would. Called when QEMU has ended. */
+/* Reads and handles everything that is left in the socket. Called when QEMU has ended. */
 void qmp_drain(struct qmp *qmp);
 /* Closes the connection and frees the client. Accepts NULL. May be called from any callback. */
 void qmp_free(struct qmp *qmp);

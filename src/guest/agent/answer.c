@@ -47,7 +47,7 @@ char *answer_envelope_error(const char *text, struct error *err)
 }
 
 /* Writes the signal and the timeout, which the frame form, the streaming mode and the result have
- * beside the exit code. */
+ * in addition to the exit code. */
 static void put_reasons(struct writer *w, const struct job_end *end)
 {
 	if (end->signal)

@@ -8,8 +8,8 @@
 #define SPACE_FIRST 4096
 #define SPACE_MOST 65536
 
-/* The most bytes of both streams together that fit into a frame as base64, beside the rest of an
- * answer. */
+/* The most bytes of both streams together that fit into a frame as base64, in addition to the rest
+ * of an answer. */
 #define FRAME_OUTPUT_MAX ((size_t)(FRAME_MAX - 16384) / 4 * 3)
 
 static uint8_t nowhere[SPACE_MOST];
