@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The directory with what the containers of a machine see of the host: <root>/.shares/<machine>. It
- * is a mount with shared propagation, so the machine also sees what is mounted below it later. It
- * has <guest>/rootfs for each container, and <guest>/<n> for each volume or single file.
+ * The directory <root>/.shares/<machine>, which has all files of the host that the containers of a
+ * machine can see. It is a mount with shared propagation, so the machine also sees later mounts
+ * below it. It has <guest>/rootfs for each container, and <guest>/<n> for each volume or single
+ * file.
  *
- * Each of these is a clone of the mounts at its source. A later mount below the source appears in
- * the clone too, unless the clone is BIND_VOLUME_APART or read-only: a later mount keeps its own
- * flags, and could be writable in a read-only clone. If a mount is unmounted in a clone, it stays
- * mounted at the source, with everything below it.
+ * Each of these entries is a clone of the mounts at its source. A later mount below the source
+ * appears in the clone too, unless the clone is BIND_VOLUME_APART or read-only: a later mount keeps
+ * its own flags, and could be writable in a read-only clone. If a mount is unmounted in a clone, it
+ * stays mounted at the source, with everything below it.
  */
 #ifndef OCI_BINDS_H
 #define OCI_BINDS_H
@@ -36,8 +37,8 @@ int binds_add(const char *share, const char *guest, const char *name, int source
 /* Removes <share>/<guest> with all mounts in it, also those of a process that was killed while it
  * made the container. A failure is not reported. */
 void binds_remove(const char *share, const char *guest);
-/* Removes the directory of a machine that has ended, with all that its containers have left in
- * it. */
+/* Removes the directory of a machine that has ended, with everything that its containers have left
+ * there. */
 void binds_close(const char *share);
 
 #endif

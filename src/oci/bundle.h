@@ -13,7 +13,7 @@ int bundle_read(const struct oci *oci, const char *bundle, json_t **document,
 		struct oci_config *config, struct error *err);
 /* Reads a document from the file or pipe at path; "-" means stdin. The caller releases it. */
 json_t *bundle_document(const char *path, struct error *err);
-/* Returns the notes for the decoders; they go to the log. */
+/* Returns a receiver of notes for the decoders of a config, which writes the notes to the log. */
 struct oci_notes bundle_notes(const struct oci *oci);
 
 #endif

@@ -216,8 +216,10 @@ static int write_ticket(struct create *c, struct error *err)
 
 /* --- the stand-in ---------------------------------------------------------------------------- */
 
-/* Opens the network namespace that the config names. Must be called before this process enters a
- * namespace, since its /proc may be another one then. */
+/* Sets spec->network to a descriptor of the network namespace that the config names by a path, or
+ * to -1. Sets spec->own_network to whether the config asks for a new one. Must be called before
+ * this process enters another namespace: there /proc, to which the path often leads, may show other
+ * processes. */
 static int open_network(const struct create *c, struct standin_spec *spec, struct error *err)
 {
 	const struct oci_namespace *network =

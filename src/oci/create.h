@@ -11,15 +11,15 @@ struct create_options {
 	const char *bundle, *pid_file, *console_socket;
 };
 
-/* Makes a container, which waits for the command start. The stand-in is a child of this process.
- * After an error nothing is left. */
+/* Makes a container, which waits for the command start. *standin is the container's stand-in, a
+ * child of this process. After an error nothing of the container is left. */
 int create_container(const struct oci *oci, const char *id, const struct create_options *options,
 		     struct standin *standin, struct error *err);
-/* Writes a --pid-file. */
+/* Writes the pid to the file that the option --pid-file names. */
 int write_pid_file(const char *path, pid_t pid, struct error *err);
 
-/* Removes what is left of a container that has ended or was never completed. None of its processes
- * may live any more. The caller holds the lock of the record. Defined in cmd_kill.c. */
+/* Removes everything that is left of a container that has ended or was never completed. All of its
+ * processes must have ended. The caller holds the lock of the record. Defined in cmd_kill.c. */
 struct record;
 int remove_container(struct record *record, struct error *err);
 /* Removes a container like remove_container(), and then runs its poststop hooks. This is for a

@@ -14,10 +14,12 @@ struct describe {
 	const struct oci_config *config;
 	const char *guest; /* the container's name in the guest */
 	bool of_pod;
-	const char *sandbox; /* the first container of the machine; NULL: this container */
-	pid_t sandbox_pid;   /* the pid of its stand-in: a config may name its namespaces */
-	const char *share;   /* the directory of binds.h */
-	const char *bundle;  /* absolute */
+	/* the id of the machine's first container; NULL: this container is the first */
+	const char *sandbox;
+	/* the pid of the stand-in of `sandbox`: a config may name the namespaces of this process */
+	pid_t sandbox_pid;
+	const char *share;  /* the machine's directory of binds.h */
+	const char *bundle; /* absolute */
 };
 
 /* Returns {"container":{...},"process":{...}}, which the caller releases. Mounts the directories

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Parses options as runc's command line does (urfave/cli): with one dash or two, as "--x V" and
- * "--x=V", and as "--x=true" for an option without a value. The first word that is no option ends
- * the global options. If a command takes any words (OCI_WORDS_ANY), its first word also ends its
- * options; other commands may have options after words. "--" ends all options.
+ * Parses options as the command line of runc does (urfave/cli): with one dash or two, as "--x V"
+ * and "--x=V", and as "--x=true" for an option without a value. The first word that is no option
+ * ends the global options. If a command takes any words (OCI_WORDS_ANY), its first word also ends
+ * its options; other commands may have options after words. "--" ends all options.
  */
 #ifndef OCI_FLAGS_H
 #define OCI_FLAGS_H
@@ -38,8 +38,8 @@ struct flag {
 
 /* Parses the global options, and moves *words behind them. ERR_INVALID: an option is wrong. */
 int flags_parse(const struct flag *flags, size_t count, char ***words, struct error *err);
-/* Parses the options of oci->command, and removes them from words. Checks that the number of words
- * that are left is one that the command takes. */
+/* Parses the options of oci->command, and removes them from words. Checks that the command takes
+ * the number of words that are left. */
 int flags_parse_command(const struct oci *oci, const struct flag *flags, size_t count, char **words,
 			struct error *err);
 

@@ -8,8 +8,8 @@
 #include "oci/config/config.h"
 #include "oci/oci.h"
 
-/* Runs the hooks of that kind on the host, in their order. Each hook gets the state on its stdin.
- * Fails with the first hook that fails or takes longer than its timeout, and runs no later hook. */
+/* Runs the hooks of this kind on the host, in their order. Each hook gets the state on its stdin.
+ * If a hook fails or takes longer than its timeout, the function fails and runs no later hook. */
 int hooks_run(const struct oci_config *config, enum oci_hook_kind kind, const json_t *state,
 	      struct error *err);
 /* Runs the hooks of a kind for which the specification says that a failure is only a warning. After

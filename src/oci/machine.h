@@ -16,12 +16,13 @@
 const char *machine_sandbox(const struct oci_config *config);
 /* Returns true if the container belongs to a pod, as its first container or as a later one. */
 bool machine_is_of_pod(const struct oci_config *config);
-/* Returns the "boot" part of a stand-in's ticket. ERR_INVALID names the annotation. */
+/* Returns the member "boot" of a stand-in's ticket, from the annotations of the config.
+ * ERR_INVALID: an annotation has a wrong value; the error names it. */
 json_t *machine_boot(const struct oci *oci, const char *id, const struct oci_config *config,
 		     const char *share, struct error *err);
 
 /* Returns a ticket (standin_impl.h) without the members that only a container's first process has.
- * The caller releases it. Takes over contained. */
+ * The caller releases the ticket. Takes over `contained`. */
 json_t *standin_ticket(const struct oci *oci, const char *id, const char *machine,
 		       const struct oci_process *process, json_t *contained, struct error *err);
 

@@ -20,7 +20,7 @@ struct oci {
 	const char *log;		   /* NULL: none */
 	const char *log_format;		   /* NULL: text */
 	bool debug;
-	bool mute;    /* no line is written to stderr, which the container has */
+	bool mute;    /* no line is written to stderr, since the container has this stderr */
 	int log_fd;   /* the descriptor of oci_log_keep(); 0: none */
 	bool systemd; /* cgroupsPath has the form of systemd */
 };
@@ -34,7 +34,8 @@ struct oci_command {
 	oci_command_fn *run;
 	size_t least, most; /* the bounds of the number of words that are no options */
 };
-/* A value of `most`: the words after the first are another program's command line. */
+/* A value of `most` for a command whose words after the first are another program's command
+ * line. */
 #define OCI_WORDS_ANY SIZE_MAX
 
 oci_command_fn cmd_create, cmd_run, cmd_start, cmd_state, cmd_list, cmd_kill, cmd_delete, cmd_exec,

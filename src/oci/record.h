@@ -64,8 +64,8 @@ struct record {
 int record_make(const struct oci *oci, const char *id, struct record *out, struct error *err);
 /* Opens a record. ERR_NOT_FOUND ("container does not exist"): there is no such record. */
 int record_open(const struct oci *oci, const char *id, struct record *out, struct error *err);
-/* Opens the record of the container that has the machine: the pod's first container, or this
- * one. */
+/* Opens the record of the container to which the machine belongs: the pod's first container, or
+ * this container itself. */
 int record_holder(const struct record *record, struct record *out, struct error *err);
 /* Waits until no other command makes or removes the container, locks the record, and then reads its
  * state. ERR_NOT_FOUND: the container was removed during the wait. */

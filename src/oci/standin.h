@@ -69,10 +69,10 @@ int standin_go(struct standin *standin, int with, struct error *err);
 int standin_hear(struct standin *standin, struct error *err);
 /* Kills the process with SIGKILL and reaps it. Accepts STANDIN_NONE. */
 void standin_end(struct standin *standin);
-/* Ends a keeper whose stand-in has ended. First waits for a while that the keeper ends by itself,
- * since it then removes the taps from the links. */
+/* Ends a keeper whose stand-in has ended. First waits for a while until the keeper ends by itself,
+ * since it removes the taps from the links only then. */
 void standin_release(struct standin *keeper);
-void standin_close(struct standin *standin); /* the process goes on */
+void standin_close(struct standin *standin); /* closes the descriptors; the process goes on */
 /* Blocks the signals to this process, and returns a signalfd for standin_await(). A command in the
  * foreground calls this before the container's program can run, since whoever sees the first output
  * may send a signal at once. A stand-in and a hook are started without this mask. */
@@ -88,14 +88,14 @@ int keeper_main(void);
 
 /* --- standin_control.c: control.sock --------------------------------------------------------- */
 
-#define STANDIN_SOCKET "control.sock" /* for START, KILL, SIGNAL */
-#define KEEPER_SOCKET "machine.sock"  /* for QUARANTINE, ASK */
+#define STANDIN_SOCKET "control.sock" /* the stand-in's socket, for START, KILL and SIGNAL */
+#define KEEPER_SOCKET "machine.sock"  /* the keeper's socket, for QUARANTINE and ASK */
 enum standin_word {
 	STANDIN_START = 's',
 	STANDIN_KILL = 'k',
 	STANDIN_QUARANTINE = 'q',
 	STANDIN_ASK = '?',
-	STANDIN_SIGNAL = 0x80 /* plus a signal's number */
+	STANDIN_SIGNAL = 0x80 /* the word is this value plus the number of the signal */
 };
 /* Sends a word to a stand-in or a keeper, and waits for its answer. `dir` is the directory of the
  * record. START returns when the program runs, or fails with the reason why it does not. QUARANTINE
@@ -104,14 +104,15 @@ enum standin_word {
  * records have pids of the keeper's pid namespace. ERR_TIMEOUT: the process does not answer in
  * time, for example because a signal has stopped it. */
 int standin_ask(int dir, enum standin_word word, struct error *err);
-/* Sends a signal to the container's first process that a stand-in cannot hand on. */
+/* Asks the stand-in to send a signal to the container's first process. This is for signals that the
+ * stand-in cannot catch and hand on. */
 int standin_ask_signal(int dir, int number, struct error *err);
 /* Returns true if a stand-in hands the signal on to the guest. A stand-in cannot catch STOP and
  * KILL. It does not catch the signals by which the kernel tells a process about its own faults or
  * about its terminal. */
 bool standin_hands_on(int number);
-/* Sends a word like standin_ask(), from a process whose working directory is the record's. It needs
- * no /proc, and standin_ask() does. */
+/* Sends a word like standin_ask(), from a process whose working directory is the record's. Unlike
+ * standin_ask(), this function needs no /proc. */
 int standin_ask_here(enum standin_word word, struct error *err);
 
 #endif

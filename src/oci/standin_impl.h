@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the process that starts a stand-in or a keeper shares with the started process. */
+/* The format in which a process tells a stand-in or a keeper that it has started what to do, and
+ * the report back. */
 #ifndef OCI_STANDIN_IMPL_H
 #define OCI_STANDIN_IMPL_H
 
@@ -29,14 +30,14 @@ enum standin_fd { STANDIN_FD_TICKET = 3, STANDIN_FD_CHANNEL, STANDIN_FD_END };
  *   contained                   the description of the container or command for the guest
  */
 
-/* What a stand-in or a keeper has got from the process that started it. */
+/* The values that a stand-in or a keeper has got from the process that started it. */
 struct handed {
 	struct oci oci; /* only the members about the log are set */
 	json_t *ticket;
 	int32_t pid; /* the pid of this process, as the host sees it */
 	int with;    /* the pidfd of standin_go(); -1: none */
 };
-/* Reads the ticket. */
+/* Reads the ticket from STANDIN_FD_TICKET, and fills in *out. */
 int handed_read(struct handed *out, struct error *err);
 /* Waits until the command that creates the container calls standin_go(). If that command has ended,
  * nobody needs this process, and it exits. */

@@ -20,10 +20,11 @@
 /* Room for a JSON path of a config. A longer path is cut at its end. */
 #define OCI_PATH 512
 
-/* The receiver of notes about things that are no errors. A pointer to this struct may be NULL, and
- * so may tell. */
+/* The receiver of notes about things that are not errors. A pointer to this struct may be NULL, and
+ * so may the member `tell`. */
 struct oci_notes {
-	/* Receives a note. warning: the note is for every user; else it is for debugging. */
+	/* Receives a note. If `warning` is true, the note is for every user. Otherwise it is for
+	 * debugging. */
 	void (*tell)(void *arg, bool warning, const char *text);
 	void *arg;
 };
@@ -66,8 +67,8 @@ struct oci_process {
 	json_t *rlimits; /* as in docs/agent-protocol.md; owned; NULL: none */
 };
 
-/* Decodes the object at path: "process", or "" if a file holds only a process (`exec
- * --process`). */
+/* Decodes the object `process`. `path` is its JSON path for errors: "process", or "" if a file
+ * holds only a process (`exec --process`). */
 int oci_process_decode(const json_t *process, const char *path, const struct oci_notes *notes,
 		       struct oci_process *out, struct error *err);
 /* Frees the contents. Accepts a zeroed struct, and leaves a zeroed one. */
@@ -86,14 +87,14 @@ struct oci_mount {
 	bool is_shm;
 	bool read_only;	     /* `flags` has MS_RDONLY too */
 	unsigned long flags; /* MS_* flags for mount(2), without MS_BIND and MS_REC */
-	/* MS_PRIVATE or MS_UNBINDABLE, or, if the mount is no bind, MS_SHARED or MS_SLAVE; each
-	 * with or without MS_REC. 0: none of them. */
+	/* MS_PRIVATE or MS_UNBINDABLE, or, if the mount is not a bind, MS_SHARED or MS_SLAVE; each
+	 * with or without MS_REC. 0: the config asks for no propagation. */
 	unsigned long propagation;
-	char *data;	      /* the other options, "a,b=c"; owned; "": none */
+	char *data;	      /* the options that are not flags, "a,b=c"; owned; "": none */
 	const char **options; /* all options as written; owned, ends with NULL */
 };
-/* Returns the name of the option of mounts at index, of all options that this program knows, sorted
- * by name; NULL after the last one. */
+/* Returns the name of an option of mounts, for a list of all options that this program knows.
+ * `index` is the place in the list, which is sorted by name. Returns NULL after the last option. */
 const char *oci_mount_option(size_t index);
 
 enum oci_namespace_type {
@@ -113,8 +114,8 @@ struct oci_namespace {
 	const char *path; /* absolute; NULL: a new namespace */
 };
 
-/* The value of a limit that is not given. For memory, shares, quota, period and pids, the decoder
- * takes 0 as not given too, as runc does. */
+/* A limit has this value if it is not given. For memory, shares, quota, period and pids, the
+ * decoder takes 0 as not given too, as runc does. */
 #define OCI_UNSAID INT64_MIN
 struct oci_resources {
 	/* Bytes; -1: unlimited. memory_swap limits memory and swap together. */
@@ -137,8 +138,8 @@ struct oci_device {
 	const char *path, *type; /* type: "" if not given */
 	int64_t major, minor;	 /* 0 if not given */
 };
-/* Decodes the object at path: "linux.resources", or "" if a file holds only that object
- * (`update`). */
+/* Decodes the object `resources`. `path` is its JSON path for errors: "linux.resources", or "" if a
+ * file holds only this object (`update`). */
 int oci_resources_decode(const json_t *resources, const char *path, struct oci_resources *out,
 			 struct error *err);
 
@@ -180,7 +181,7 @@ struct oci_config {
 	struct oci_device *devices; /* owned */
 	size_t ndevices;
 	const char *cgroups_path; /* NULL: not given */
-	const json_t *seccomp;	  /* for seccomp.h; NULL: none */
+	const json_t *seccomp;	  /* the object for oci_seccomp_compile(); NULL: none */
 	struct oci_hooks hooks[OCI_HOOK_KINDS];
 	const json_t *annotations; /* strings by name; NULL: none */
 	/* PER_LINUX or PER_LINUX32, for personality(2); -1: not given */
@@ -190,12 +191,12 @@ struct oci_config {
 
 int oci_config_decode(const json_t *document, const struct oci_notes *notes, struct oci_config *out,
 		      struct error *err);
-/* Decodes only the hooks of a document, which has them in the same place as a config. */
+/* Decodes only the hooks of a document, which has its hooks at the same JSON path as a config. */
 int oci_hooks_decode(const json_t *document, struct oci_config *out, struct error *err);
 /* Frees the contents. Accepts a zeroed struct, and leaves a zeroed one. */
 void oci_config_free(struct oci_config *config);
 
-/* Returns the namespace of that type; NULL if the config has none. */
+/* Returns the namespace of this type; NULL if the config names none. */
 const struct oci_namespace *oci_config_namespace(const struct oci_config *config,
 						 enum oci_namespace_type type);
 /* Returns the text of an annotation; NULL if there is none. */

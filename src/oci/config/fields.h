@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The table that says what happens with each field of a config.json, and the checks by this
- * table. */
+/* The table that says how each field of a config.json is treated, and the checks by this table. */
 #ifndef OCI_CONFIG_FIELDS_H
 #define OCI_CONFIG_FIELDS_H
 
@@ -16,16 +15,18 @@
 #define OCI_ANNOTATIONS "io.microagent."
 #define OCI_MEMORY_ANNOTATION "io.microagent.memory-mib"
 #define OCI_CPUS_ANNOTATION "io.microagent.cpus"
-#define OCI_KERNEL_ANNOTATION "io.microagent.kernel" /* a name in the cache */
-/* "ignore": a mount that asks for shared or slave propagation is made without it. */
+/* the value is the name of a kernel in the cache */
+#define OCI_KERNEL_ANNOTATION "io.microagent.kernel"
+/* The value "ignore" means that a mount that asks for shared or slave propagation is made without
+ * this propagation. */
 #define OCI_PROPAGATION_ANNOTATION "io.microagent.propagation"
-/* "overlay": what a container writes to its root stays in the machine. "virtiofs", the default: it
- * is written to the container's root on the host. */
+/* The value says where a container's writes to its root go. "overlay": they stay in the machine.
+ * "virtiofs", the default: they go to the container's root on the host. */
 #define OCI_ROOTFS_ANNOTATION "io.microagent.rootfs"
 
 enum oci_verdict {
-	OCI_HONOURED, /* done on the host */
-	OCI_GUEST,    /* done by the guest */
+	OCI_HONOURED, /* the field is honoured on the host */
+	OCI_GUEST,    /* the field is honoured by the guest */
 	OCI_REFUSED,
 	OCI_IGNORED,
 };
@@ -35,9 +36,10 @@ struct oci_field {
 	 * the list. ".*" at the end stands for all fields below. */
 	const char *path;
 	enum oci_verdict verdict;
-	bool warned;	  /* an ignored field gives a warning, since users may need its effect */
-	const char *text; /* how the field is honoured, or why it is not */
-	const char *next; /* for a refused field: what to do instead */
+	bool warned; /* an ignored field gives a warning, since users may need its effect */
+	/* a text that says how the field is honoured, or why it is not honoured */
+	const char *text;
+	const char *next; /* for a refused field: a text that says what the user can do instead */
 };
 
 /* Returns the row at index; NULL after the last row. */
@@ -54,8 +56,8 @@ const struct oci_field *oci_field_find(const char *path);
  * says that they must be ignored. The document may have any shape that oci_load() accepts.
  */
 int oci_fields_check(const json_t *document, const struct oci_notes *notes, struct error *err);
-/* Checks the fields of a value that stands alone: a process ("process") or resources
- * ("linux.resources"). */
+/* Checks the fields of a value that is not part of a config: a process (`path` is "process") or
+ * resources (`path` is "linux.resources"). */
 int oci_fields_check_below(const json_t *value, const char *path, const struct oci_notes *notes,
 			   struct error *err);
 /* Checks the values of a config that oci_config_decode() has decoded. ERR_UNSUPPORTED: a value is

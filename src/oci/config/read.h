@@ -6,7 +6,7 @@
 
 #include "oci/config/config.h"
 
-/* Functions that write "<path>.<key>" and "<path>.<key>[index]" to where; `path` may be "". */
+/* Functions that write "<path>.<key>" and "<path>.<key>[index]" to `where`; `path` may be "". */
 void oci_path(char where[OCI_PATH], const char *path, const char *key);
 void oci_path_item(char where[OCI_PATH], const char *path, const char *key, size_t index);
 
@@ -18,7 +18,8 @@ int oci_get_strings(const json_t *object, const char *path, const char *key, con
  * with NULL. */
 int oci_get_absolutes(const json_t *object, const char *path, const char *key, const char ***out,
 		      struct error *err);
-/* Reads object[key], an object whose values are strings. Leaves *out unchanged if it is absent. */
+/* Reads object[key], an object whose values are strings. Leaves *out unchanged if object[key] is
+ * absent. */
 int oci_get_map(const json_t *object, const char *path, const char *key, const json_t **out,
 		struct error *err);
 /* Reads a required string that is an absolute path. */
@@ -41,10 +42,11 @@ void oci_hooks_free(struct oci_config *config);
 enum oci_option_kind {
 	OCI_OPTION_FLAG, /* sets or clears MS_* */
 	OCI_OPTION_BIND,
-	OCI_OPTION_PROPAGATION, /* private and unbindable */
-	OCI_OPTION_SHARED,	/* shared and slave; impossible between a host and a guest */
+	OCI_OPTION_PROPAGATION, /* the options private and unbindable */
+	/* the options shared and slave, which are impossible between a host and a guest */
+	OCI_OPTION_SHARED,
 	OCI_OPTION_COPY_UP,
-	OCI_OPTION_RECURSIVE, /* attributes of a whole tree of mounts */
+	OCI_OPTION_RECURSIVE, /* an option that sets attributes of a whole tree of mounts */
 	OCI_OPTION_IDMAP,
 	OCI_OPTION_DATA, /* an option of the file system itself */
 };

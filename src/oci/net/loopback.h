@@ -16,7 +16,7 @@ struct netns_loopback {
 	/* The listener, which is non-blocking. getsockname() of an accepted socket has the port to
 	 * which the connection was made. */
 	int listener;
-	int link; /* the program is attached to the namespace while this descriptor is open */
+	int link; /* the BPF program is attached to the namespace while this descriptor is open */
 };
 #define NETNS_LOOPBACK_NONE                \
 	{                                  \

@@ -2,13 +2,13 @@
 /*
  * Reads the network that CNI or libnetwork has set up in a network namespace, so that a guest can
  * get the same network: each link except lo that is up and has an address, the routes of the main
- * table, and the permanent neighbours. Left out are link-local addresses of IPv6 and the routes to
- * them and what a router's advertisement has set, since the guest's kernel makes these by itself.
- * Routes that lead to no link (blackhole and the like) are left out too.
+ * table, and the permanent neighbours. Link-local addresses of IPv6, the routes to them, and the
+ * values that a router's advertisement has set are left out, since the guest's kernel makes them by
+ * itself. Routes that lead to no link (blackhole and the like) are left out too.
  *
- * An item that the guest cannot get unchanged is refused, and the error names it: a link that is no
- * Ethernet, a route with several next hops or an encapsulation, and more items than the struct has
- * room for.
+ * An item that the guest cannot get unchanged is refused, and the error names it: a link that is
+ * not Ethernet, a route with several next hops or an encapsulation, and more items than the struct
+ * has room for.
  */
 #ifndef OCI_NET_NETNS_H
 #define OCI_NET_NETNS_H
@@ -38,9 +38,12 @@ struct netns_address {
 struct netns_route {
 	struct ip to; /* for the default route, bits is 0 */
 	uint8_t bits;
-	uint8_t scope;	  /* as in struct netns_address: RT_SCOPE_LINK is "scope link" */
-	bool onlink;	  /* `via` is on the link, although no other route leads to via */
-	struct ip via;	  /* family 0: the destination is on the link; may be of the other family */
+	uint8_t scope; /* as in struct netns_address: RT_SCOPE_LINK is "scope link" */
+	/* the address `via` counts as reachable on the link, although no other route leads to it */
+	bool onlink;
+	/* the next hop; family 0: the destination is on the link; its family may differ from that
+	 * of `to` */
+	struct ip via;
 	struct ip source; /* family 0: no preferred address */
 	uint32_t metric;
 	uint32_t mtu; /* 0: the MTU of the link */
@@ -73,7 +76,7 @@ struct netns {
 struct netns *netns_read(struct error *err);
 
 /*
- * Makes the document that tells the guest of its network:
+ * Makes the document that describes the network for the guest:
  *
  * {"interfaces": [{
  *    "name": "eth0",                       also the name that the guest's link gets
@@ -99,7 +102,7 @@ json_t *netns_document(const struct netns *netns, struct error *err);
 
 /* Handles one message of the kernel, of any kind. `data` is a struct netns. */
 int netns_take(void *data, const struct netlink_reply *reply, struct error *err);
-/* Drops the links without an address. Fails if a link that is left is no Ethernet. */
+/* Drops the links without an address. Fails if a remaining link is not Ethernet. */
 int netns_settle(struct netns *netns, struct error *err);
 
 #endif

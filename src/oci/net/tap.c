@@ -273,8 +273,9 @@ int netns_taps_make(const struct netns *netns, bool vnet_hdr, struct netns_taps 
 	return 0;
 }
 
-/* Removes the link's qdisc before the tap, so that no frame is lost in a tap that no longer
- * exists. */
+/* Removes all taps. The ingress qdisc of a link redirects the link's frames to its tap, so the
+ * qdisc is removed before the tap: otherwise frames would be lost in a tap that no longer exists.
+ * Goes on after an error, and returns the last error. */
 int netns_taps_remove(struct netns_taps *taps, struct error *err)
 {
 	autoclose int fd = netlink_open(NETLINK_ROUTE, err);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The way from a link of a network namespace to a machine and back: a tap beside the link. A filter
- * on the link sends each frame that comes in out of the tap, and a filter on the tap sends each
- * frame out of the link (an ingress qdisc, u32 and mirred; not every kernel has matchall or
- * flower). The host's kernel no longer gets the frames that are sent to the link, so it answers
- * none. The link keeps its addresses, since CNI looks for them on the link.
+ * The way from a link of a network namespace to a machine and back: a tap in the same namespace. A
+ * filter on the link sends each incoming frame out of the tap, and a filter on the tap sends each
+ * frame out of the link. The filters are an ingress qdisc, u32 and mirred, since not every kernel
+ * has matchall or flower. The host's kernel no longer gets the frames that are sent to the link, so
+ * it answers no frame. The link keeps its addresses, since CNI looks for them on the link.
  */
 #ifndef OCI_NET_TAP_H
 #define OCI_NET_TAP_H
@@ -33,9 +33,9 @@ struct netns_taps {
  * tap that no longer exists (since the keeper of its machine was killed) is replaced. */
 int netns_taps_make(const struct netns *netns, bool vnet_hdr, struct netns_taps *out,
 		    struct error *err);
-/* Removes the taps and filters, in the same namespace, so that frames to the links reach the host's
- * kernel again. A descriptor may be -1, if it was closed or handed on before. It is no error if a
- * link no longer exists. */
+/* Removes the taps and filters, in the namespace in which netns_taps_make() made them, so that
+ * frames to the links reach the host's kernel again. The descriptor of a tap may be -1, if it was
+ * closed or handed on before. It is no error if a link no longer exists. */
 int netns_taps_remove(struct netns_taps *taps, struct error *err);
 
 #endif
