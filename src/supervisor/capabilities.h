@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* What a backend can do. The answer comes from the same functions that do or refuse something. */
+/* Tells what a backend can do. The answer comes from the same functions that do or refuse a
+ * request. */
 #ifndef SUPERVISOR_CAPABILITIES_H
 #define SUPERVISOR_CAPABILITIES_H
 
 #include "backend/backend.h"
 #include "contract/state.h"
 
-/* Returns {"backend","commands":[],"networks":[],"features":[],"refusals":[]}. built[i] says
- * whether this program has a function for command i. The caller releases the result. Returns NULL
- * with an error if there is no memory. */
+/* Returns the capabilities: {"backend","commands":[],"networks":[],"features":[],"refusals":[]}.
+ * built[i] says whether this program has a function for command i. The caller releases the result.
+ * Returns NULL with an error if there is no memory. */
 json_t *capabilities_json(const struct backend *backend, const bool built[COMMAND_COUNT],
 			  struct error *err);
 /* Checks that the config asks for nothing that this backend cannot do on any host. ERR_UNSUPPORTED:
- * it does. Pure. */
+ * the config asks for such a thing; the message names it. Pure. */
 int capabilities_refuse(const struct backend *backend, const struct config *config,
 			struct error *err);
 /* Checks the config with capabilities_refuse(), and then with the backend's check() for this

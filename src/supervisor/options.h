@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The options of the command line, which a caller gives beside the request on stdin. */
+/* The options of the command line, which a caller gives in addition to the request on stdin. */
 #ifndef SUPERVISOR_OPTIONS_H
 #define SUPERVISOR_OPTIONS_H
 
@@ -9,15 +9,15 @@
 #include "base/error.h"
 
 struct options {
-	int lifeline_fd;       /* run, start: the VM is ended when this pipe ends; -1: none */
-	int events_fd;	       /* gets a line for each event that is recorded; -1: none */
-	bool attach;	       /* the workload waits for a client on the agent's port */
-	bool remove;	       /* the workspace is removed when everything has ended */
-	bool capabilities;     /* print what this backend can do, and read no request */
-	bool macos;	       /* make the files of a macOS guest, by a job on stdin */
-	bool reader;	       /* the machine only reads its root disk (VM_READ) */
-	bool writer;	       /* the machine puts files on its root disk (VM_WRITE) */
-	bool save;	       /* start: the machine can be saved */
+	int lifeline_fd;   /* run, start: the VM is ended when this pipe ends; -1: none */
+	int events_fd;	   /* gets a line for each event that is recorded; -1: none */
+	bool attach;	   /* the workload waits for a client on the agent's port */
+	bool remove;	   /* the workspace is removed when everything has ended */
+	bool capabilities; /* the program prints what its backend can do, and reads no request */
+	bool macos;  /* the program makes the files of a macOS guest, as the job on stdin says */
+	bool reader; /* the machine only reads its root disk (VM_READ) */
+	bool writer; /* the machine puts files on its root disk (VM_WRITE) */
+	bool save;   /* start: the machine can be saved */
 	const char *template;  /* start: the directory of the template to restore; or NULL */
 	bool own_memory;       /* template: the machine has its own memory, and can get shares */
 	int containers_fd;     /* start: the directory of containers; -1: none */
@@ -26,11 +26,12 @@ struct options {
 	/* start: the number in the names of cells, if the caller has its own pid namespace; 0: the
 	 * pid of the live supervisor. */
 	int64_t cell_number;
-	bool keep_quarantined; /* kill and delete refuse a quarantined workspace */
-	bool recorded;	       /* prepare, start, console: use the config that is recorded */
-	bool full;	       /* inspect: hash the root file system anew */
+	bool keep_quarantined; /* for kill and delete: they refuse a workspace in quarantine */
+	bool recorded;	       /* for prepare, start and console: they use the recorded config */
+	bool full;	       /* for inspect: the root file system is hashed anew */
 	bool help, version;
-	const char *live; /* be the live supervisor of this <stateDir>/<runtimeID>; or NULL */
+	/* the program is the live supervisor of this <stateDir>/<runtimeID>; NULL: it is not */
+	const char *live;
 };
 
 /* Reads the options. Checks that each descriptor is open and makes it close-on-exec. ERR_INVALID

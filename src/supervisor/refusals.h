@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a backend can do and cannot do, which follows from its rows of refusals. Pure. */
+/* Tells what a backend can do and cannot do, by its rows of refusals. Pure. */
 #ifndef SUPERVISOR_REFUSALS_H
 #define SUPERVISOR_REFUSALS_H
 
@@ -12,7 +12,7 @@
 
 /* Checks that the config asks for nothing that the rows refuse, and has no field that only QEMU's
  * backend knows. ERR_UNSUPPORTED names the first such field. `backend` is the name of the backend
- * that has these rows. A row without a field ends the rows. */
+ * that has these rows. A row whose `field` is NULL ends the array. */
 int refusals_check(const char *backend, const struct backend_refusal *refusals,
 		   const struct config *config, struct error *err);
 /* Returns {"backend","commands":[],"networks":[],"features":[],"refusals":[]}. built[i] says

@@ -101,7 +101,8 @@ int fc_run_start_link(struct firecracker *fc, const struct vm_boot *boot, struct
 /* Gives the link's socket for clients the name <workspace>/agent.sock. Called when the guest's
  * agent serves the link. */
 int fc_linked(struct vm *vm, struct error *err);
-extern const struct broker_duty fc_socket_duty; /* its data is the vm */
+/* the broker's duty for the sockets of Firecracker; its data is the struct vm */
+extern const struct broker_duty fc_socket_duty;
 
 /* talk.c: the calls to the API, and when they are made. */
 int fc_talk_begin(struct firecracker *fc, struct error *err);

@@ -59,8 +59,9 @@ struct vmm_kind {
 	/* Returns a text that explains `said`, the VMM's last line of stderr, to a person. If no
 	 * better text is known, returns the line itself. */
 	const char *(*meaning)(const char *said);
-	/* Makes the VMM close the host's side of the network card, whatever the guest does. NULL:
-	 * the VMM closes it without being told. */
+	/* Makes the VMM close the host's side of the network card, whatever the guest does. The
+	 * function is NULL for a VMM with which the card is cut off in another way, by
+	 * vm_sever(). */
 	int (*unplug_net)(struct vm *vm, struct error *err);
 	/* The VMM listens on its own sockets, whose names are in VM_RUN_DIR and the workspace. */
 	bool binds_sockets;

@@ -126,8 +126,9 @@ int qemu_layer_room(struct vm *vm, uint64_t bytes, vm_done_fn *fn, void *data, s
 /* save_restore.c */
 int qemu_save(struct vm *vm, int state_fd, vm_saved_fn *fn, void *data, struct error *err);
 void qemu_on_migration(struct qemu *qemu, const json_t *body);
-/* Removes the names that QEMU must not see any more from its cell, and loads the state. Called when
- * QEMU has opened the file of its memory. */
+/* Loads the state of a restored machine, or lets a new machine begin. If the state does not have
+ * the memory, first removes /proc from QEMU's cell. Called when QEMU has opened the file of its
+ * memory. */
 void qemu_begin_saved(struct qemu *qemu);
 void qemu_plug_card(struct qemu *qemu); /* called when the restored VM runs and card_due is set */
 /* facts.c */

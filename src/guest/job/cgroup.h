@@ -69,10 +69,10 @@ void cgroup_take(struct cgroup_tree *tree, struct cgroup *out);
 void cgroup_kill(struct cgroup *cgroup, pid_t session);
 /* Sends SIGKILL to every command's tree, also to processes left in the background. */
 void cgroup_kill_all(struct cgroup_tree *tree);
-/* Makes all processes of the tree stand still, and waits until they do, at most for the limit
- * STAND_STILL_MS. A process that waits in the kernel for longer, for example for a share, stands still
- * when the kernel lets it return; it runs no instruction of its own before. It is no error if the
- * tree has no cgroups: then nothing is frozen.
+/* Makes all processes of the tree stand still, and waits until they do, at most for
+ * LIMIT_STAND_STILL_MS. A process that waits in the kernel for longer, for example for a share,
+ * stands still when the kernel lets it return: it runs no instruction of its own before. It is not
+ * an error if the tree has no cgroups: then no process is frozen.
  * https://docs.kernel.org/admin-guide/cgroup-v2.html#core-interface-files */
 void cgroup_freeze(struct cgroup_tree *tree);
 /* Lets the processes of the tree go on. Does nothing if the tree is not frozen. */

@@ -8,8 +8,8 @@
 #include "contract/response.h"
 #include "supervisor/commands/record.h"
 
-/* Adds the blocks mediation, artifacts and network to the response, each only if the config has
- * it. */
+/* Adds the blocks mediation, artifacts and network to the response. Each block is added only if the
+ * config has the part of this name. */
 int answer_declared(const struct config *config, struct response *response, struct error *err);
 /* Adds readiness, as it is observed now, and result if result.json exists. */
 int answer_live(const struct record *record, const struct config *config, struct response *response,
@@ -17,7 +17,7 @@ int answer_live(const struct record *record, const struct config *config, struct
 
 /* Returns {guestReady, shellReady, resultReady, mediationReady}, which the caller releases. For a
  * running workspace, the function asks the guest's agent now whether shellReady is true. The agent
- * starts no process for it. */
+ * starts no process for this question. */
 json_t *readiness_json(const struct record *record, const struct config *config, struct error *err);
 
 /* Waits until the live supervisor, if there is one, has looked at this process. A live supervisor

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* How the commands start and run wait for their live supervisor, and make their answer of its
+/* Waits for the live supervisor of the commands start and run, and makes their answer of its
  * report. */
 #ifndef SUPERVISOR_AWAIT_H
 #define SUPERVISOR_AWAIT_H
@@ -12,11 +12,11 @@
  * Reads the live supervisor's report from the descriptor `report`. start reads until the state is
  * `running`; run reads until everything has ended. Fills in event, readiness and result of the
  * response. If the live supervisor dies without a last line, this function records the end, and
- * with --remove removes the workspace.
+ * removes the workspace if the option --remove was given.
  *
  * `told` is a pipe that ends when run is told to end (told_to_end.h); -1: none. When told or the
- * caller's lifeline ends, the live supervisor must end the machine of a run. If it does not in
- * time, it is killed.
+ * caller's lifeline ends, the live supervisor must end the machine of a run. If it does not end the
+ * machine in time, the live supervisor is killed.
  */
 int await_live(struct record *record, int report, int told, enum accelerator accelerator,
 	       struct response *response, struct error *err);

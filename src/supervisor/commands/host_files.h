@@ -4,9 +4,9 @@
 
 #include "base/error.h"
 
-/* Returns by what a live supervisor is kept from the files of this host: a name of
- * isolate_files_name(). *why says why one of the two ways, or both, do not work; it is not set if
- * both work. */
+/* Returns the name of the way in which a live supervisor is kept from the files of this host
+ * (isolate_files_name()). There are two ways. If one or both of them do not work on this host, *why
+ * says why. If both work, *why is not set. */
 const char *host_files(struct error *why);
 
 #endif

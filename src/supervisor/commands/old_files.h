@@ -9,16 +9,15 @@
  * such a file, since it may be the only trace of what happened. */
 int old_files_check(const struct workspace *ws, struct error *err);
 
-/* Keeps a copy of the manifest, which will be replaced. Sets *kept to whether there is a
- * manifest. */
+/* Keeps a copy of the manifest before it is replaced. Sets *kept to whether there is a manifest. */
 int old_files_keep_manifest(const struct workspace *ws, bool *kept, struct error *err);
 /* Puts the kept manifest back, which needs no room on the disk. If kept is false, there was no
  * manifest, and the function removes the new one. */
 void old_files_restore_manifest(const struct workspace *ws, bool kept);
 void old_files_drop_manifest(const struct workspace *ws);
 
-/* Removes the files that an earlier VM has left: those of its result, processes, digest and
- * console. */
+/* Removes the files that an earlier VM has left: its result, the records of its processes and of
+ * its disk's digest, and its console's output. */
 int old_files_remove(const struct workspace *ws, struct error *err);
 
 #endif

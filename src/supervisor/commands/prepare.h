@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The work of the command prepare, which the command run does too if the workspace is not
+/* Does the work of the command prepare. The command run does this work too if the workspace is not
  * prepared. */
 #ifndef SUPERVISOR_PREPARE_H
 #define SUPERVISOR_PREPARE_H

@@ -29,17 +29,17 @@ struct record {
 		.dir = {.fd = -1}, .ws = {.fd = -1}, .lock = -1 \
 	}
 
-/* Opens the record. create: the command may make the workspace, and a missing state directory is
- * made; record_create() makes the workspace's directory. If the state directory or the workspace
- * is absent, the call succeeds, and their descriptors are -1. The struct must not be moved
- * afterwards. */
+/* Opens the record. If `create` is true, the command may make the workspace: a missing state
+ * directory is made now, and record_create() makes the workspace's directory later. If the state
+ * directory or the workspace is absent, the call succeeds, and their descriptors are -1. The struct
+ * must not be moved afterwards. */
 int record_open(struct record *record, const struct call *call, bool create, struct error *err);
 void record_close(struct record *record); /* accepts RECORD_NONE; unlocks */
 
 /* Takes the command lock, unless this record holds it already. Opens the workspace anew, since it
- * may have been removed or made meanwhile. Does not load the state. If there is no workspace,
- * nobody has locked one, and the command does not make one, the function takes no lock and leaves
- * the state directory as it is. */
+ * may have been removed or made meanwhile. Does not load the state. If the workspace does not
+ * exist, no process holds its lock, and the command does not make workspaces, the function takes no
+ * lock and leaves the state directory as it is. */
 int record_lock(struct record *record, struct error *err);
 /* Gives the lock back. Removes the lock's file if the workspace does not exist. */
 void record_unlock(struct record *record);
@@ -48,8 +48,8 @@ int record_load(struct record *record, struct error *err);
 /* Makes the workspace's directory if it does not exist. Called under the lock. */
 int record_create(struct record *record, struct error *err);
 
-/* Checks whether the table of commands allows the command in the recorded state. ERR_CONFLICT: it
- * does not. ERR_NOT_FOUND: the workspace does not exist. */
+/* Checks whether the table of commands allows the command in the recorded state. ERR_CONFLICT: the
+ * table does not allow the command. ERR_NOT_FOUND: the workspace does not exist. */
 int record_allows(const struct record *record, enum command command, struct error *err);
 /* Records an event with the request's identity and makes it the latest event of the record. */
 int record_note(struct record *record, enum state state, const char *detail, struct error *err);

@@ -14,9 +14,10 @@
 #include "supervisor/commands/record.h"
 
 /* Loads the record. If the record is stale, ends the processes that are left, removes the sockets,
- * and records `failed`; or `quarantined` once more. If a machine lives and its event.json is
- * missing, which somebody must have removed, the state is `running`, and there is no event. Called
- * under the command lock. ERR_IO: the lease is damaged, and nothing is known to live. */
+ * and records `failed`, or `quarantined` again if the workspace was in quarantine. If a machine
+ * lives and its event.json is missing, which somebody must have removed, the state is `running`,
+ * and there is no event. Called under the command lock. ERR_IO: the lease is damaged, and nothing
+ * is known to live. */
 int settle(struct record *record, struct error *err);
 /* Works like settle(). `reason` says why the machine has ended, for the event; NULL: not known. */
 int settle_for(struct record *record, const char *reason, struct error *err);
@@ -24,8 +25,8 @@ int settle_for(struct record *record, const char *reason, struct error *err);
  * taken over may have damaged its records, so a machine that lives also counts as `running` if its
  * event cannot be read. ERR_CONFLICT: the workspace belongs to another backend. */
 int settle_to_end(struct record *record, struct error *err);
-/* Returns whether a proof says that the machine is cut off (store/quarantine_proof.c). The records
- * are no such proof. If the backend has no broker, there are no proofs, and the function returns
+/* Returns whether a proof says that the machine is cut off (store/quarantine_proof.c). A record is
+ * not such a proof. If the backend has no broker, there are no proofs, and the function returns
  * true. */
 bool settle_proves_quarantine(const struct record *record);
 /* Checks the option --keep-quarantined of kill and delete. ERR_CONFLICT: the option is given, and
@@ -38,7 +39,7 @@ int settle_if_stale(struct record *record, struct error *err);
 /* Returns whether the lease is damaged and no process of the workspace is known to live. If the
  * lease is damaged, *why is set. */
 bool settle_finds_damaged_lease(const struct record *record, struct error *why);
-/* Returns whether a process holds the lease and goes on to do so. If the live supervisor was
+/* Returns whether a process holds the lease and will go on holding it. If the live supervisor was
  * killed, first ends the processes that are left. If the VM has ended, first waits LIMIT_ENDING_MS
  * for the processes that are just ending. */
 bool settle_finds_life(const struct record *record);

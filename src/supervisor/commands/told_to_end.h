@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The end of the command run by SIGTERM. run still gives its answer. */
+/* Handles SIGTERM in the command run: the machine is ended, and run still gives its answer. */
 #ifndef SUPERVISOR_TOLD_TO_END_H
 #define SUPERVISOR_TOLD_TO_END_H
 
@@ -11,8 +11,9 @@
  * *lifeline, the writing end, and closes it. *line_end is the reading end, which the live
  * supervisor gets too. */
 int told_begin(int *lifeline, int *line_end, struct error *err);
-bool told_is(void);		 /* returns whether SIGTERM has come */
-int told_say(struct error *err); /* sets the error that says so, and returns -1 */
-void told_close(int *line_end);	 /* accepts -1 */
+bool told_is(void); /* returns whether SIGTERM has come */
+/* sets the error that says that SIGTERM has come, and returns -1 */
+int told_say(struct error *err);
+void told_close(int *line_end); /* accepts -1 */
 
 #endif

@@ -42,7 +42,7 @@ int cgroup_check(const struct config *config, struct error *err);
 /* Makes the group for the workspace `id`, and moves the calling process into it. All processes in
  * the group together may use memory_bytes. If the config requires limits, a limit that cannot be
  * set is an error. If not, a limit that cannot be set, or a missing place for the group, gives a
- * line in the log. Does nothing for "inherit". */
+ * line in the log. Does nothing if config.cgroup is "inherit". */
 int cgroup_enter(const struct config *config, const char *id, uint64_t memory_bytes,
 		 struct cgroup *out, struct log *log, struct error *err);
 /* Moves another process into the group, so that it is ended with the group. Does nothing if there
@@ -53,7 +53,8 @@ int cgroup_take(const struct cgroup *cgroup, pid_t pid, struct error *err);
  * came does not exist any more. If the calling process has a broker, the broker does this, and the
  * calling process must end within LIMIT_KILL_MS. */
 int cgroup_leave(struct cgroup *cgroup, struct error *err);
-extern const struct broker_duty cgroup_duty; /* its data is the cgroup */
+/* the broker's duty for cgroup_leave(); its data is the struct cgroup */
+extern const struct broker_duty cgroup_duty;
 void cgroup_free(struct cgroup *cgroup);
 
 /* The owner whose group cgroup_remove() may remove. The group's name must be that of a group of the
@@ -70,8 +71,8 @@ struct cgroup_owner {
 int cgroup_remove(const char *path, const struct cgroup_owner *owner, uint64_t deadline_ns,
 		  struct error *err);
 
-/* Writes value to the file "<name>" in the directory of a group. For cgroup_enter() and its
- * test. */
+/* Writes `value` to the file `name` in the open directory `dir` of a group. Used by cgroup_enter()
+ * and by its test. */
 int cgroup_limit(int dir, const char *name, uint64_t value, struct error *err);
 
 #endif

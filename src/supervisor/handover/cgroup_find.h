@@ -27,9 +27,9 @@ bool cgroup_own(char out[PATH_MAX]);
 const char *cgroup_limits_obstacle(int dir);
 
 /* Does the work of cgroup_find(), also for its test. `top` is the directory where the groups are
- * mounted. `own` is the group of this process, as cgroup_own() writes it. managed: this process may
- * be able to write to a group that belongs to another manager, so a group counts only if it, or a
- * group above it, was delegated. */
+ * mounted. `own` is the group of this process, as cgroup_own() writes it. If `managed` is true,
+ * this process may be able to write to groups that belong to another manager. Then a group counts
+ * only if the group itself, or a group above it, was delegated. */
 char *cgroup_find_below(const char *top, const char *own, bool managed, struct error *err);
 
 #endif

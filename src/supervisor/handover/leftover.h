@@ -19,10 +19,10 @@
 
 /* Returns whether runtime.json has the boot id of an earlier boot of the host. */
 bool leftover_of_another_boot(const struct workspace *ws);
-/* Returns whether the live supervisor that runtime.json names has ended. If it is just ending,
- * waits for its end. If runtime.json names none, returns false: only the lease tells then whether
- * something lives. If runtime.json belongs to another workspace or boot, returns whether there is
- * no guard. */
+/* Returns whether the live supervisor that runtime.json names has ended. If this live supervisor is
+ * just ending, waits for its end. If runtime.json names no live supervisor, returns false: only the
+ * lease then tells whether a process lives. If runtime.json belongs to another workspace or boot,
+ * returns whether there is no guard. */
 bool leftover_supervisor_is_gone(const struct workspace *ws);
 struct proc_list {
 	struct proc *at; /* malloc'd */
@@ -56,8 +56,9 @@ bool leftover_has_another_supervisor(const struct workspace *ws,
  * live supervisor is found by its guard, or by runtime.json if there is no guard. */
 void leftover_kill_supervisor(const struct workspace *ws);
 /* Returns whether a process lives that has the title of the workspace's guard, or that runtime.json
- * names. This is for a lease that is damaged, which tells nothing. A process that only calls itself
- * a guard counts too. If the processes cannot be looked at, returns true. */
+ * names. This function is for a workspace whose lease is damaged, so that the lease does not tell
+ * whether a process lives. A process that only calls itself a guard counts too. If the processes
+ * cannot be looked at, returns true. */
 bool leftover_lives_by_name(const struct workspace *ws);
 /* Ends all processes of a workspace whose live supervisor has ended, as runtime.json says. If the
  * live supervisor lives all the same, finds it by its guard and kills it. Waits for the end of
@@ -82,8 +83,8 @@ struct leftover_companions {
 int leftover_hold_companions(const struct workspace *ws, struct leftover_companions *out,
 			     struct error *err);
 void leftover_let_go(struct leftover_companions *companions); /* accepts a zeroed one */
-/* Waits until the deadline (monotonic) for the end of each companion. ERR_TIMEOUT names one that
- * still lives. */
+/* Waits until the deadline (monotonic) for the end of each companion. ERR_TIMEOUT: a companion
+ * still lives; the message names it. */
 int leftover_await_companions(const struct leftover_companions *companions, uint64_t deadline_ns,
 			      struct error *err);
 /* Removes only the workspace's cgroup, as leftover_end_all() does, if it still exists. */
@@ -94,8 +95,8 @@ void leftover_end_cgroup(const struct workspace *ws, uint64_t deadline_ns);
 int leftover_remove_files(const struct workspace *ws, struct error *err);
 /* Removes the sockets that lead to or from the guest: all except control.sock. */
 int leftover_remove_channels(const struct workspace *ws, struct error *err);
-/* Returns whether control.sock exists. If so, a live supervisor lives, or it ended and could not
- * clean up. */
+/* Returns whether control.sock exists. If it exists, a live supervisor lives, or the last one ended
+ * and could not clean up. */
 bool leftover_has_control(const struct workspace *ws);
 
 #endif

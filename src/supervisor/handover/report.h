@@ -28,8 +28,8 @@ json_t *report_final(const json_t *event, const json_t *result, const struct err
 #define REPORT_LIFELINES 2
 struct report_reader {
 	int fd;
-	/* Pipes or sockets whose end report_next() awaits too; -1: none. When one of them has
-	 * ended, all are set to -1. */
+	/* Pipes or sockets whose end report_next() awaits in addition to the report; -1: none. When
+	 * one of them has ended, all are set to -1. */
 	int lifelines[REPORT_LIFELINES];
 	struct buf in;
 };

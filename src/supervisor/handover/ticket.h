@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the commands start and run give to the live supervisor: descriptors at fixed numbers, and
- * one small JSON document. The live supervisor is the same program, executed anew. So it begins
- * with a small address space that has nothing of the request, and its only descriptor of the caller
- * is a lifeline.
+ * The ticket, which the commands start and run give to the live supervisor: descriptors at fixed
+ * numbers, and one small JSON document. The live supervisor is the same program, executed anew. So
+ * it begins with a small address space that has nothing of the request, and its only descriptor of
+ * the caller is a lifeline.
  */
 #ifndef SUPERVISOR_TICKET_H
 #define SUPERVISOR_TICKET_H
@@ -30,8 +30,10 @@ enum live_fd {
 	LIVE_KERNEL,
 	LIVE_INITRD,
 	LIVE_ROOTFS,
-	LIVE_BASE,  /* the disk below LIVE_ROOTFS, if that is a layer */
-	LIVE_MODEL, /* a macOS guest has these three, and no kernel and initrd */
+	LIVE_BASE, /* the disk below LIVE_ROOTFS, if LIVE_ROOTFS is a layer */
+	/* the hardware model; only a macOS guest has this and the next two, in place of kernel and
+	 * initrd */
+	LIVE_MODEL,
 	LIVE_IDENTIFIER,
 	LIVE_AUXILIARY,
 	LIVE_RAM, /* the memory of a machine that becomes a template, or of the restored template */
@@ -39,7 +41,9 @@ enum live_fd {
 	LIVE_SIBLINGS, /* the socket of template_siblings.h, if the memory is a template's */
 	LIVE_CONTROL,  /* the listening control.sock */
 	LIVE_REPORT,   /* the writing end of the report (report.h) */
-	LIVE_COMMAND,  /* run: a pipe that ends with the command; a byte: SIGTERM was sent to it */
+	/* for run: a pipe that ends with the command; a byte in it says that SIGTERM was sent to
+	 * run */
+	LIVE_COMMAND,
 	LIVE_CONTAINERS, /* the directory of containers */
 	LIVE_LOOPBACK,	 /* the listener on a loopback that leads to the guest's loopback */
 	LIVE_CALLER,	 /* the caller's lifeline, if it gave one */
@@ -60,11 +64,14 @@ struct ticket {
 	enum vm_origin origin;
 	int64_t handed;	     /* has a bit for each descriptor below LIVE_FD_END that is given */
 	int64_t cell_number; /* the number in the names of cells; 0: the live supervisor's pid */
-	/* If the restored state has a network card: the address of the card, or "". Else NULL. */
+	/* The address of the card in the restored state, which may be "" (vm_boot.card_saved);
+	 * NULL: the state has no card. */
 	const char *card_mac;
-	const json_t *boot;  /* how the machine is booted, for runtime.json; NULL: no choice */
+	/* the way in which the machine is booted, for runtime.json; NULL: there was no choice */
+	const json_t *boot;
 	const json_t *facts; /* the facts of a machine that can be saved; NULL: it cannot */
-	const json_t *marks; /* {name: monotonic ns}: how the command spent its time */
+	/* {name: monotonic ns}: the times at which the command did its steps */
+	const json_t *marks;
 	const json_t *links; /* {"interfaces":[..]}: cards, whose taps follow the disks; or NULL */
 	const json_t *disks; /* disks_json() of the disks from LIVE_DISKS on */
 	json_t *document;
@@ -73,15 +80,15 @@ struct ticket {
 bool ticket_has(const struct ticket *ticket, enum live_fd fd);
 
 /* Returns how many milliseconds the guest has to say that it is ready. The time counts from the
- * machine's start. Under KVM it counts from the first sign of the guest's kernel instead, and this
- * sign must come within LIMIT_FIRMWARE_MS of the start. */
+ * machine's start. Under KVM the time counts from the first sign of the guest's kernel instead, and
+ * this sign must come within LIMIT_FIRMWARE_MS after the machine's start. */
 uint64_t ticket_boot_ms(enum accelerator accelerator, bool macos);
 
 /* Starts the live supervisor of <state_dir>/<id> in a session of its own (setsid). fds[i], from
  * LIVE_STATE_DIR on, is the descriptor of this process that becomes number i in the child; -1: not
- * given. Sets ticket->handed by fds. `disks` are the disks that ticket->disks describes. `taps` is
- * the descriptor of the first tap of ticket->links; the other taps have the following numbers. The
- * child's standard error is log_fd. */
+ * given. Sets ticket->handed to the set of descriptors in `fds`. `disks` are the disks that
+ * ticket->disks describes. `taps` is the descriptor of the first tap of ticket->links; the other
+ * taps have the following numbers. The child's standard error is log_fd. */
 int ticket_spawn(struct ticket *ticket, const int fds[LIVE_FD_END], const struct disk_list *disks,
 		 int taps, int log_fd, struct proc *out, struct error *err);
 /* Writes the path of the running program, to execute it anew. Returns 0, or -1 with errno.

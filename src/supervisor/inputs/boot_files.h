@@ -33,24 +33,27 @@ enum boot_file {
 };
 
 struct boot_files {
-	bool ram_root; /* BOOT_ROOTFS is an initramfs; BOOT_INITRD is beside the kernel */
+	bool ram_root; /* BOOT_ROOTFS is an initramfs; BOOT_INITRD lies in the kernel's directory */
 	bool unpacked; /* BOOT_KERNEL was unpacked from the kernel that the config names */
-	/* The config names no initrd: BOOT_INITRD lies beside the kernel, or in the cache. */
+	/* The config names no initrd: BOOT_INITRD lies in the kernel's directory, or in the
+	 * cache. */
 	bool beside;
 	struct {
 		char *path;		  /* NULL: this guest has no such file */
 		int fd;			  /* -1: the file could not be opened */
 		char sha256[DIGEST_TEXT]; /* "": the file was not hashed */
-		struct error error;	  /* why fd is -1, or the digest is not known */
+		struct error error; /* the reason why fd is -1, or why the digest is not known */
 	} file[BOOT_FILE_COUNT];
 	struct digest_key rootfs_key; /* the key of the root file system when it was hashed */
-	/* A guest may have written to the root file system. Its digest is told, not compared. */
+	/* A guest may have written to the root file system. So its digest is reported, but not
+	 * compared. */
 	bool rootfs_started;
-	/* The time at which the root file system had its digest, RFC 3339; "": it has it now. */
+	/* The time at which the root file system had this digest, RFC 3339; "": it has the digest
+	 * now. */
 	char rootfs_observed_at[CLOCK_TEXT];
 };
 
-/* What the root file system is opened for. A guest writes to its root file system. */
+/* The purposes for which the root file system is opened. */
 enum rootfs_use {
 	ROOTFS_LOOK,  /* to look at a recorded file, which may be read-only now; opened for reading
 		       */
@@ -62,7 +65,8 @@ enum rootfs_use {
 	ROOTFS_OTHERS_WRITE,
 };
 
-/* What happens if a kernel has no initrd beside it. Such a kernel uses an initrd of the cache. */
+/* The treatment of a kernel that has no initrd in its directory. Such a kernel uses an initrd of
+ * the cache. */
 enum initrd_use {
 	/* Nothing is written. If the cache has no such initrd yet, BOOT_INITRD has no path, and
 	 * BOOT_INIT has the path of the microagent-init of which the initrd would be made. */
@@ -82,9 +86,9 @@ int boot_files_open(const struct config *config, const struct backend *backend, 
  * state are of the same moment.
  */
 void boot_files_hash_rootfs(struct boot_files *files);
-/* Takes the root file system, and the disk below it, for as long as they are open
- * (store/taken.h). read_only: the guest does not write to the root file system, and other
- * machines may read it too. */
+/* Takes the root file system, and the disk below it, for as long as they are open (store/taken.h).
+ * If `read_only` is true, the guest does not write to the root file system, and other machines may
+ * read it at the same time. */
 int boot_files_take(const struct boot_files *files, bool read_only, struct error *err);
 void boot_files_close(struct boot_files *files); /* accepts a zeroed one */
 /* Checks that all files could be opened and are what they must be. The error is about the first

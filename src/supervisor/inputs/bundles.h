@@ -5,9 +5,9 @@
  * takes any lock. The command start attaches the disk read-only.
  *
  * prepare records the digests of the archive and of the disk. The archive is not needed any more
- * after this, and may have other contents when the next workspace is prepared. So its digest only
- * tells from what the disk was made. No guest can write to the disk, so at every start the disk
- * must be as prepare made it.
+ * after this, and may have other contents when the next workspace is prepared. So the archive's
+ * digest only tells from which archive the disk was made. No guest can write to the disk, so at
+ * every start the disk must be as prepare made it.
  */
 #ifndef SUPERVISOR_BUNDLES_H
 #define SUPERVISOR_BUNDLES_H
@@ -25,7 +25,8 @@ struct bundle {
 	int fd;			   /* the disk; -1: it could not be opened */
 	char archive[DIGEST_TEXT]; /* the digest of the archive; "": not known */
 	char disk[DIGEST_TEXT];	   /* the digest of the disk */
-	struct error error;	   /* why fd is -1, or the digest of the disk is not known */
+	/* the reason why fd is -1, or why the digest of the disk is not known */
+	struct error error;
 };
 
 #define BUNDLE_FILE_NAME 160

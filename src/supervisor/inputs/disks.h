@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The disks of a workspace beside its root, in the order in which the guest gets them. The command
- * start opens each disk once, and gives the descriptor to the live supervisor. So the VM has the
- * same disks that were checked.
+ * The disks of a workspace other than its root disk, in the order in which the guest gets them. The
+ * command start opens each disk once, and gives the descriptor to the live supervisor. So the VM
+ * has the same disks that were checked.
  *
- * If one running workspace writes to a file, no other one has that file: see store/taken.h.
+ * A file to which one running workspace writes is not a disk of any other running workspace
+ * (store/taken.h).
  */
 #ifndef SUPERVISOR_DISKS_H
 #define SUPERVISOR_DISKS_H
@@ -46,8 +47,8 @@ enum disk_use {
  */
 int disks_open(const struct config *config, int rootfs_fd, enum disk_use use, struct disk_list *out,
 	       struct error *err);
-/* Takes the disks of config.disks (store/taken.h). The list must have these disks and no others
- * yet. */
+/* Takes the disks of config.disks (store/taken.h), so that no other workspace can use them. At this
+ * time the list must have these disks and no others. */
 int disks_take(const struct config *config, const struct disk_list *list, struct error *err);
 /* Appends a disk and takes over `fd`, also if it fails. Copies the texts. */
 int disks_add(struct disk_list *list, const char *serial, const char *name, const char *mountpoint,

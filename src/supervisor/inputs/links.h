@@ -9,8 +9,8 @@
 #include "base/error.h"
 #include "supervisor/options.h"
 
-/* Reads the list of cards from options->links_fd: {"interfaces":[{"mac",..},..]}. The guest is told
- * this list (docs/agent-protocol.md). The descriptors from options->taps_fd on are the taps, one
+/* Reads the list of cards from options->links_fd: {"interfaces":[{"mac",..},..]}. This list is sent
+ * to the guest (docs/agent-protocol.md). The descriptors from options->taps_fd on are the taps, one
  * for each card; the function makes them close-on-exec. The caller releases *out. If links_fd is
  * -1, there are no such cards, and *out is unchanged. */
 int links_read(const struct options *options, json_t **out, struct error *err);

@@ -21,13 +21,13 @@ struct manifest {
 	const json_t *artifacts; /* borrowed from document */
 };
 
-/* Reads the manifest as it is. This is for a caller that gives a machine nothing because of the
- * manifest. ERR_NOT_FOUND: there is no manifest. ERR_IO: the manifest is damaged, and the message
- * names the file. */
+/* Reads the manifest without a check of its origin. This is for a caller that does not give a
+ * machine anything that the manifest names. ERR_NOT_FOUND: there is no manifest. ERR_IO: the
+ * manifest is damaged, and the message names the file. */
 int manifest_read(const struct workspace *ws, struct manifest *out, struct error *err);
-/* Reads the manifest for a caller that gives a machine what the manifest says. ERR_CONFLICT: no
- * command has recorded this manifest (store/record_digest.h). The other errors are those of
- * manifest_read(). */
+/* Reads the manifest for a caller that gives a machine the things that the manifest names.
+ * ERR_CONFLICT: no command has recorded this manifest (store/record_digest.h). The other errors are
+ * those of manifest_read(). */
 int manifest_read_accepted(const struct workspace *ws, struct manifest *out, struct error *err);
 void manifest_free(struct manifest *manifest); /* accepts a zeroed one */
 /* Replaces the manifest, and keeps the createdAt of the old manifest. If the old manifest was

@@ -12,8 +12,8 @@
 
 #include "base/error.h"
 
-/* Checks the file. ERR_INVALID: it is no initramfs, or it is too large: while the guest unpacks it,
- * the guest's memory must hold it twice. */
+/* Checks the file of the root. ERR_INVALID: the file is not an initramfs, or it is too large: while
+ * the guest unpacks it, the guest's memory must hold it twice. */
 int ram_root_check(int fd, int64_t memory_mib, struct error *err);
 /* Makes a file in memory that has the root's file and then the initrd, and returns its
  * descriptor. */

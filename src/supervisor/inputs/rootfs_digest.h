@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The digest of the root file system. Before a guest gets the file system, the digest must be the
- * one that prepare recorded; otherwise somebody has changed the file. After that the guest writes
- * to the file. The present digest is known if nothing of the workspace lives, and the disk has not
- * changed since it was hashed, as the memory of digests tells (store/digests.h). The disk is hashed
- * by the guard of a machine that has ended in order, and by the command inspect if it is asked to.
- * If the present digest is not known, the last digest is told with its time: the time of such an
+ * one that prepare recorded; otherwise the file was changed. After that the guest writes to the
+ * file. The present digest is known if nothing of the workspace lives, and the disk has not changed
+ * since it was hashed, as the memory of digests tells (store/digests.h). The disk is hashed by the
+ * guard of a machine that has ended in order, and by the command inspect if it is asked to. If the
+ * present digest is not known, the answer has the last digest with its time: the time of such an
  * inspect, or of a start (rootfs.json).
  */
 #ifndef SUPERVISOR_ROOTFS_DIGEST_H
@@ -33,7 +33,7 @@ int rootfs_digest_renew(const struct workspace *ws, enum state state, struct boo
 /* Records the digest in `files` as the last digest. Called when the disk is about to change. */
 void rootfs_digest_keep(const struct workspace *ws, const struct boot_files *files);
 
-/* Whether this is the first time that a guest gets the root file system. */
+/* The fact whether this is the first time that a guest gets the root file system. */
 struct first_start {
 	bool is_first;
 	struct timespec modified; /* the file's mtime before the start */

@@ -28,11 +28,11 @@
 
 struct channels;
 
-/* Takes the published ports of the host, and makes the sockets vsock.sock_<port> in the workspace.
- * workspace_fd and log must stay valid for as long as the channels. `loopback` is a non-blocking
- * listener, which the channels take over; -1: none. A connection to it leads to the guest's port
- * with the number of the host's port to which the connection was made. After an error no port is
- * held, but sockets may be left in the workspace. */
+/* Takes the published ports of the host, and makes the sockets vsock.sock_<port>, by which the
+ * guest dials the host, in the workspace. workspace_fd and log must stay valid for as long as the
+ * channels. `loopback` is a non-blocking listener, which the channels take over; -1: none. A
+ * connection to it leads to the guest's port with the number of the host's port to which the
+ * connection was made. After an error no port is held, but sockets may be left in the workspace. */
 struct channels *channels_new(struct loop *loop, int workspace_fd, const struct config *config,
 			      int loopback, struct log *log, struct error *err);
 /* Returns the ports of the host that the guest may dial, the control stream's port first. The array
@@ -43,8 +43,8 @@ const uint32_t *channels_host_ports(const struct channels *channels, size_t *cou
 size_t channels_target_ports(const struct channels *channels, uint16_t *ports, size_t most);
 /* Begins to listen on the published ports that have a server. Called when the guest is ready. */
 int channels_open(struct channels *channels, struct error *err);
-/* Takes the guest's message about its servers, at any time. If several messages come within
- * LIMIT_LISTENING_MS, only the last one counts. */
+/* Handles the guest's message that says which ports have a server. The message may come at any
+ * time. If several messages come within LIMIT_LISTENING_MS, only the last one counts. */
 void channels_listening(struct channels *all, const struct control_listening *listening);
 /* Called when the control stream is lost. If the machine still runs after LIMIT_AGENT_LOST_MS, its
  * guest is treated as a guest that says nothing about its servers. */

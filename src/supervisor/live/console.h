@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Serves console.sock: the serial console, raw bytes both ways, for one client at a time. If a
- * client connects while another client is connected, the new connection is closed at once. A client
- * gets what the guest writes after the client has connected; serial.log also has what the guest
- * wrote before. The VM never waits for a client. Up to LIMIT_CONSOLE_BYTES are kept for a client
- * that does not read, and further bytes are lost. If the guest does not read, the client must wait.
+ * second client connects while a client is connected, the new connection is closed at once. A
+ * client gets what the guest writes after the client has connected; serial.log also has what the
+ * guest wrote before. The VM never waits for a client. Up to LIMIT_CONSOLE_BYTES are kept for a
+ * client that does not read, and further bytes are lost. If the guest does not read, the client
+ * must wait.
  */
 #ifndef SUPERVISOR_CONSOLE_H
 #define SUPERVISOR_CONSOLE_H
@@ -27,7 +28,7 @@ typedef size_t console_input_fn(void *data, const uint8_t *bytes, size_t len);
 /* Makes the console. Takes over listen_fd, also if it fails. */
 struct console *console_new(struct loop *loop, int listen_fd, console_input_fn *input, void *data,
 			    struct log *log, struct error *err);
-/* These three functions accept NULL. console_output() gives the guest's bytes to the client.
+/* The three functions below accept NULL. console_output() gives the guest's bytes to the client.
  * console_room() says that the guest can take bytes again. console_free() must not be called in the
  * input function. */
 void console_output(struct console *console, const uint8_t *bytes, size_t len);

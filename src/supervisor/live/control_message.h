@@ -33,7 +33,8 @@ enum control_type {
 	CONTROL_SETTLED,
 	CONTROL_TELEMETRY_STATUS,
 	CONTROL_ENDING,
-	CONTROL_UNKNOWN, /* any other type, from a newer guest, which is ignored */
+	/* a type that this host does not know, from a newer guest; it is ignored */
+	CONTROL_UNKNOWN,
 };
 
 struct control_hello {
@@ -63,11 +64,11 @@ json_t *control_decode(const uint8_t *payload, size_t len, enum control_type *ty
 /* Reads a hello. ERR_UNSUPPORTED: guest and host have no protocol version in common. */
 int control_read_hello(const json_t *message, struct control_hello *out, struct error *err);
 
-/* Reads exec-started or exec-finished. Returns the data for the audit log, marked with
+/* Reads a message exec-started or exec-finished. Returns the data for the audit log, marked with
  * "origin":"guest", which the caller releases. ERR_INVALID: the message is wrong or too long. */
 json_t *control_read_exec(const json_t *message, enum control_type type, struct error *err);
-/* Reads exec-lost. Returns the data for an audit.gap, marked with "origin":"guest", which the
- * caller releases. ERR_INVALID: the message is wrong. */
+/* Reads a message exec-lost. Returns the data for an audit.gap, marked with "origin":"guest", which
+ * the caller releases. ERR_INVALID: the message is wrong. */
 json_t *control_read_lost(const json_t *message, struct error *err);
 
 /* Reads the ports of a message "listening". A message without ports leaves out->told false.
@@ -90,21 +91,21 @@ json_t *control_mount(const json_t *shares, struct error *err);
  * not published any more. */
 json_t *control_publish(const json_t *forward, struct error *err);
 json_t *control_unpublish(const json_t *forward, struct error *err);
-/* Returns a message that asks a guest to get its machine ready to be saved. goes_on: the machine
- * goes on after the save. */
+/* Returns a message that asks a guest to get its machine ready to be saved. If `goes_on` is true,
+ * the machine goes on after the save. */
 json_t *control_quiesce(bool goes_on, struct error *err);
 /* Returns a message that asks the guest of a machine that will be killed to send the reports that
  * it has not sent yet. */
 json_t *control_settle(struct error *err);
-/* Adds to a config that the machine may be saved, and that a guest which is restored from the save
- * must take a new config. */
+/* Marks a config for a machine that may be saved: a guest that is restored from the save must then
+ * take a new config. */
 int control_put_template(json_t *message, struct error *err);
-/* Adds to the config of a restored guest the values that make it another machine than the saved
- * one. The values are new random ones at each call. */
+/* Adds to the config of a restored guest the values that make its machine different from the saved
+ * one. The values are random, and new at each call. */
 int control_put_renew(json_t *message, struct error *err);
 
 /* Makes a hostname of runtime_id: at most 63 characters, in lower case, with one '-' for each
- * sequence of characters that are no letters or digits. The hostname is "microagent" if nothing is
+ * sequence of characters other than letters and digits. The hostname is "microagent" if nothing is
  * left. */
 void control_hostname(const char *runtime_id, char out[64]);
 

@@ -33,8 +33,8 @@ struct control_sock *control_sock_new(struct loop *loop, int listen_fd, control_
 				      void *data, struct log *log, struct error *err);
 void control_sock_free(struct control_sock *server); /* accepts NULL; not in the callback */
 
-/* Defers the answer to a request that takes long. After that control_sock_answer() must be
- * called once for the client, or the server freed. Until then the client counts in
+/* Defers the answer to a request that takes long. Afterwards control_sock_answer() must be called
+ * once for the client, or the server must be freed. Until then the client counts in
  * CONTROL_SOCK_CLIENTS. */
 void control_sock_defer(struct control_client *client);
 /* Sends the deferred answer and closes the connection. `client` is not valid any more
@@ -42,9 +42,9 @@ void control_sock_defer(struct control_client *client);
 void control_sock_answer(struct control_client *client, const json_t *answer);
 /* Returns the descriptor that came with the request; -1: none. The caller closes it. */
 int control_sock_passed(struct control_client *client);
-/* Keeps the connection open after the answer, as the client's lifeline. fn is called once, when the
- * client has sent a byte (`let_go` is true), or when the connection has ended because the client
- * closed it or died (`let_go` is false). The connection is closed before this call. */
+/* Keeps the connection open after the answer, as the client's lifeline. `fn` is called once, when
+ * the client has sent a byte (`let_go` is true), or when the connection has ended because the
+ * client closed it or died (`let_go` is false). The connection is closed before this call. */
 typedef void control_sock_gone_fn(void *data, bool let_go);
 void control_sock_keep(struct control_client *client, control_sock_gone_fn *fn, void *data);
 /* Returns the answer {"ok":false,"error","errorCode"}, which the caller releases; NULL if there is
@@ -54,13 +54,13 @@ json_t *control_sock_refusal(const struct error *error);
 /* control_power.c */
 
 /* Returns a request with this command, and with the requestID and the role of the caller. The
- * events that follow from the request have both (live_asked_by()). The caller releases the
- * request. */
+ * events that the request causes have the same requestID and role (live_asked_by()). The caller
+ * releases the request. */
 json_t *control_sock_request(const char *command, const struct identity *identity,
 			     struct error *err);
-/* Asks the live supervisor to end its VM (control_ask()). `identity` is the caller's. keep: a
- * machine that is in quarantine, or for which a quarantine is under way, is not ended. ERR_CONFLICT
- * with the reason of a quarantine: keep was set, and there is such a machine. */
+/* Asks the live supervisor to end its VM (control_ask()). `identity` is the caller's. If `keep` is
+ * true, a machine that is in quarantine, or for which a quarantine is under way, is not ended: the
+ * function then fails with ERR_CONFLICT, and the reason of a quarantine. */
 int control_sock_power(int workspace_fd, const char *action, const struct identity *identity,
 		       bool keep, uint64_t deadline_ns, struct error *err);
 

@@ -30,17 +30,17 @@ struct control_stream_events {
 	 * returns -1, the message is refused, and the stream ends. */
 	int (*result)(void *data, const json_t *message, struct error *err);
 	/* Called for a report of the guest: CONTROL_EXEC_STARTED, CONTROL_EXEC_FINISHED,
-	 * CONTROL_EXEC_LOST, CONTROL_TELEMETRY, CONTROL_TELEMETRY_STATUS. message and the return
-	 * value are as for `result`. NULL: the owner does not want these messages. */
+	 * CONTROL_EXEC_LOST, CONTROL_TELEMETRY, CONTROL_TELEMETRY_STATUS. `message` and the return
+	 * value are as for `result`. The function may be NULL: the reports are then ignored. */
 	int (*said)(void *data, enum control_type type, const json_t *message, struct error *err);
 	/* Called for the answer to control_stream_mount(). If `why` is NULL, the guest has mounted
-	 * the shares; else what went wrong, in the guest's words. */
+	 * the shares. Otherwise `why` is the reason of the failure, in the guest's words. */
 	void (*mounted)(void *data, const char *why);
 	/* Called for the answer to control_stream_publish(), like `mounted`. */
 	void (*published)(void *data, const char *why);
 	/* Called when the guest says which of the published ports have a server in the guest. The
-	 * guest says this before `ready`, and after each change. A guest that cannot tell may never
-	 * say it. NULL: the owner does not want to know. */
+	 * guest says this before `ready`, and after each change. A guest that cannot find this out
+	 * never says it. The function may be NULL: the message is then ignored. */
 	void (*listening)(void *data, const struct control_listening *listening);
 	/* Called for the answer to control_stream_quiesce(). If `why` is NULL, the machine may be
 	 * saved. Otherwise `why` is the reason why not. The function may be NULL if the owner never
@@ -48,18 +48,19 @@ struct control_stream_events {
 	void (*quiesced)(void *data, const char *why);
 	/* Called for the answer to control_stream_settle(), like `quiesced`. */
 	void (*settled)(void *data, const char *why);
-	/* Called when the guest says that it ends the machine in order, by its own wish. NULL: the
-	 * owner does not want to know. */
+	/* Called when the guest says that it ends the machine in order, without being asked. The
+	 * function may be NULL: the message is then ignored. */
 	void (*ending)(void *data);
-	/* Called once, when the stream has ended. `why` is the reason, for a person. broken: the
-	 * stream has ended because of a breach of the protocol; else because the connection has
-	 * ended. */
+	/* Called once, when the stream has ended. `why` is the reason, for a person. `broken` is
+	 * true if the stream has ended because of a breach of the protocol, false if the connection
+	 * has ended. */
 	void (*lost)(void *data, bool broken, const char *why);
 	void *data;
 };
 
-/* Makes the stream. Takes over listen_fd, also if it fails. `config` is what the guest is sent
- * after its hello, and is copied. workload: the guest runs a workload, so a result may come. */
+/* Makes the stream. Takes over listen_fd, also if it fails. `config` is the answer to the guest's
+ * hello, and is copied. `workload` is true if the guest runs a workload, so that a result may
+ * come. */
 struct control_stream *control_stream_new(struct loop *loop, int listen_fd, const json_t *config,
 					  bool workload, const struct control_stream_events *events,
 					  struct log *log, struct error *err);
@@ -72,23 +73,23 @@ bool control_stream_is_ready(const struct control_stream *stream);
  * the time of that moment. */
 void control_stream_push_time(struct control_stream *stream);
 void control_stream_power_off(struct control_stream *stream);
-/* Asks a ready guest to mount shares, all or none. After that `mounted` or `lost` is called. The
- * next call must wait for this. */
+/* Asks a ready guest to mount shares, all or none. Afterwards `mounted` or `lost` is called. The
+ * next call of this function must come after that. */
 int control_stream_mount(struct control_stream *stream, const json_t *shares, struct error *err);
-/* Asks a ready guest to listen for one more published port. After that `published` or `lost` is
- * called. The next call must wait for this. */
+/* Asks a ready guest to listen for one more published port. Afterwards `published` or `lost` is
+ * called. The next call of this function must come after that. */
 int control_stream_publish(struct control_stream *stream, const json_t *forward, struct error *err);
 /* Tells a ready guest that it need no longer say whether a server listens on the port. Does nothing
  * if no guest is ready. */
 void control_stream_unpublish(struct control_stream *stream, const json_t *forward);
-/* Asks a ready guest to get the machine ready to be saved. goes_on: this machine goes on after the
- * save, and the guest must recognise a machine that is restored from the save as another machine.
- * After that `quiesced` or `lost` is called. From `quiesced` on the guest's commands stand still,
- * and the guest is told no time, until control_stream_go_on(). */
+/* Asks a ready guest to get the machine ready to be saved. If `goes_on` is true, this machine goes
+ * on after the save, and the guest must recognise a machine that is restored from the save as
+ * another machine. After that `quiesced` or `lost` is called. From `quiesced` on the guest's
+ * commands stand still, and the guest does not get the time, until control_stream_go_on(). */
 int control_stream_quiesce(struct control_stream *stream, bool goes_on, struct error *err);
-/* Lets the guest's commands go on after a save, however it ended: tells the guest the time. If the
- * guest has not answered the question of control_stream_quiesce() yet, it does nothing; then it
- * must be called again in `quiesced`. Does nothing if the guest does not rest. */
+/* Lets the guest's commands go on after a save, however it ended: tells the guest the time. Does
+ * nothing if the guest does not stand still. If the guest has not answered control_stream_quiesce()
+ * yet, the function does nothing, and must be called again in `quiesced`. */
 void control_stream_go_on(struct control_stream *stream);
 /* Asks a ready guest to send the reports about its commands and its tracing that it has not sent
  * yet. After these reports `settled` is called, or `lost`. */

@@ -16,8 +16,8 @@ struct last_words {
 };
 
 void last_words_add(struct last_words *words, const uint8_t *bytes, size_t len);
-/* Returns whether the last line is the one that microagent-init writes at an orderly end
- * (base/agent_wire.h). Lines of the kernel about the restart may follow it. */
+/* Returns whether the last line is the line that microagent-init writes at an orderly end
+ * (base/agent_wire.h). Lines of the kernel about the restart may follow this line. */
 bool last_words_tell_order(const struct last_words *words);
 
 #endif

@@ -57,24 +57,28 @@ struct live_observe;
 struct network_change;
 struct readiness;
 
-/* The shares that a running guest gets. given is NULL before any is asked for. why is set while the
- * shares are taken back after a failure. */
+/* The shares that a running guest gets. `given` is NULL until a share is asked for. `why` is set
+ * while the shares are taken back after a failure. */
 struct live_share {
-	bool pluggable, from_start; /* the config allows shares later; it has shares */
-	json_t *given;		    /* [{tag, path, mountpoint, mode}] */
+	/* pluggable: the config allows shares for the running guest; from_start: the config itself
+	 * has shares */
+	bool pluggable, from_start;
+	json_t *given; /* [{tag, path, mountpoint, mode}] */
 	struct control_client *client;
 	struct loop_watch *timer;
 	struct error why;
 };
 
-/* How much a session's disk may grow. All numbers are bytes. */
+/* The bound on the growth of a session's disk. All numbers are bytes. */
 struct live_quota {
 	uint64_t bytes;	 /* the quota: how much the disk may grow; 0: there is no quota */
 	uint64_t copied; /* bytes that were copied from the base, which are no growth */
 	uint64_t disk;	 /* the size of the disk, as the guest sees it */
 	uint64_t length; /* the length of the layer's file; 0: the disk is no layer */
-	uint64_t room; /* the most bytes of that file that the backend lets, or may let, be used */
-	uint64_t at;   /* the growth of the layer at the last PAUSE_IN_DOUBT; 0: there was none */
+	/* the most bytes of the layer's file that the backend lets the guest use, or may let it
+	 * use */
+	uint64_t room;
+	uint64_t at;	 /* the growth of the layer at the last PAUSE_IN_DOUBT; 0: there was none */
 	uint64_t wanted; /* the new quota for which the client waits */
 	struct control_client *client;
 	struct loop_watch *timer;
@@ -106,7 +110,7 @@ struct live_change {
 	struct loop_watch *timer;
 };
 
-/* When a session ends, and what uses the session now. */
+/* The time at which a session ends, and the present uses of the session. */
 struct live_term {
 	struct term term;
 	bool streams;	       /* the host has streams to the guest */
@@ -157,10 +161,11 @@ struct live {
 	struct outcome outcome;
 	enum state state; /* the last state that was recorded, or that waits for room on the disk */
 	json_t *last_event;
-	json_t *asked_by; /* requestID and role of the present request's caller; NULL: start's */
-	json_t *result;	  /* the workload's result, until it is in result.json */
-	json_t *pending;  /* events for which the disk had no room, the oldest first */
-	json_t *severed;  /* the channels that a quarantine has cut; NULL: no quarantine */
+	/* requestID and role of the caller of the present request; NULL: those of start */
+	json_t *asked_by;
+	json_t *result;	 /* the workload's result, until it is in result.json */
+	json_t *pending; /* events for which the disk had no room, the oldest first */
+	json_t *severed; /* the channels that a quarantine has cut; NULL: no quarantine */
 	struct control_client *quarantine_client; /* the client that waits for a quarantine */
 	struct control_client *balloon_client;	  /* the client that waits for a balloon request */
 	struct control_client *save_client;	  /* the client that waits for a save */
@@ -196,8 +201,8 @@ struct live {
  * or LIVE_EXIT_AT_REST. */
 int live_main(const struct backend *backend, char *argv0, const char *label);
 
-/* Gives the memory from which the machine was restored to no further machines. Does nothing if it
- * was given to none. */
+/* Stops giving the memory from which the machine was restored to further machines. Does nothing if
+ * this process does not give the memory to others. */
 void live_siblings_end(struct live *live);
 
 /* Sets the command line that ps shows of this process. */
@@ -210,7 +215,7 @@ int live_guard_begin(struct live *live, struct error *err);
 /* live_record.c */
 void live_record(struct live *live, enum state state, const char *detail);
 /* Records an event with the present state, for something that a person should know. While the VM is
- * paused or ends, it only writes a line to the log: the last event must go on to say why. */
+ * paused or ends, it only writes a line to the log: the last event must still say why. */
 void live_remark(struct live *live, const char *text);
 /* Gives the events that are recorded from now on the identity of this request of control.sock, if
  * the request names its caller. */
@@ -270,24 +275,25 @@ int live_ask_begin(struct live *live, struct error *err);
 void live_kernel_began(struct live *live, const char *sign);
 control_sock_fn live_request;
 
-/* live_balloon.c: {"command":"balloon","memoryMiB":N} */
+/* live_balloon.c: handles {"command":"balloon","memoryMiB":N} */
 int live_balloon(struct live *live, const json_t *request, struct control_client *client,
 		 struct error *err);
 
-/* live_save.c: live_save() does {"command":"save"}, for a machine that was started with the option
- * `save`; the machine does not run any more afterwards. live_fork() does {"command":"fork"}, for a
- * machine that was restored; the machine goes on afterwards. */
+/* live_save.c: live_save() handles {"command":"save"}, for a machine that was started with the
+ * option `save`; the machine does not run any more afterwards. live_fork() handles
+ * {"command":"fork"}, for a machine that was restored; the machine goes on afterwards. */
 int live_save(struct live *live, const json_t *request, struct control_client *client,
 	      struct error *err);
 int live_fork(struct live *live, const json_t *request, struct control_client *client,
 	      struct error *err);
-/* {"command":"note","what","name","more"?}: writes the line of the audit log about an event that a
- * command tells (audit_told_line()). */
+/* Handles {"command":"note","what","name","more"?}: writes the line of the audit log about an event
+ * that a command reports (audit_told_line()). */
 int live_note(struct live *live, const json_t *request, struct control_client *client,
 	      struct error *err);
-void live_quiesced(struct live *live, const char *why); /* the guest has answered */
+/* handles the guest's answer to quiesce; `why` NULL: the machine may be saved */
+void live_quiesced(struct live *live, const char *why);
 /* Tells the client that waits for a save that the save has failed. `how` says what happened to the
- * machine. */
+ * machine, for example "was quarantined". */
 void live_save_cut(struct live *live, const char *how);
 
 /* live_quota.c */
@@ -307,14 +313,16 @@ struct quota_text {
 	char text[32];
 };
 struct quota_text live_quota_text(const struct live *live);
-/* Called when the VM has ended. */
+/* Ends the work on the quota, and cuts the layer's file to the length that it uses. Called when the
+ * VM has ended. */
 void live_quota_end(struct live *live);
-/* {"command":"disk-quota","bytes":N} */
+/* Handles {"command":"disk-quota","bytes":N}, which sets a new quota. */
 int live_quota(struct live *live, const json_t *request, struct control_client *client,
 	       struct error *err);
 
 /* live_term.c */
-/* Called before the boot. ERR_CONFLICT: the session is over. */
+/* Reads the times that end the session. Called before the boot. ERR_CONFLICT: the session is
+ * over. */
 int live_term_begin(struct live *live, struct error *err);
 /* Begins and records the session's lifetime, if the session has a lifetime that has not begun. */
 int live_term_begin_lifetime(struct live *live, struct error *err);
@@ -323,37 +331,39 @@ void live_term_streams(struct live *live, bool any);
 void live_term_command(struct live *live, bool began);
 /* Checks whether the session is over. Called when the wall clock was set. */
 void live_term_look(struct live *live);
-/* {"command":"session-term","lifetimeSeconds"?:N,"idleSeconds"?:N}: gives a member of a pool its
- * lifetime and idle time when it is claimed. Before this the member has none. */
+/* Handles {"command":"session-term","lifetimeSeconds"?:N,"idleSeconds"?:N}: gives a member of a
+ * pool its lifetime and idle time when it is claimed. Before this the member has none. */
 int live_term_set(struct live *live, const json_t *request, struct control_client *client,
 		  struct error *err);
 
-/* {"command":"session-hold"}: makes the connection a lifeline, so that the session is destroyed
- * when the connection ends. If the client sends a byte before the end, the session goes on without
- * this lifeline. */
+/* Handles {"command":"session-hold"}: makes the connection a lifeline, so that the session is
+ * destroyed when the connection ends. If the client sends a byte before the end, the session goes
+ * on without this lifeline. */
 int live_term_hold(struct live *live, const json_t *request, struct control_client *client,
 		   struct error *err);
 /* Called when a lifeline of the session has ended. Destroys the session, also if it is not ready
  * yet. */
 void live_term_orphan(struct live *live);
 
-/* live_share.c: {"command":"share-attach","shares":[{...}]} */
+/* live_share.c: handles {"command":"share-attach","shares":[{...}]}, the request to give shares to
+ * the running guest. */
 int live_share(struct live *live, const json_t *request, struct control_client *client,
 	       struct error *err);
-/* Handles the guest's answer. If `said` is NULL, the guest has mounted the shares. Otherwise `said`
- * is the reason why not. */
+/* Handles the guest's answer to the request to mount shares. If `said` is NULL, the guest has
+ * mounted the shares. Otherwise `said` is the guest's reason why it has not. */
 void live_share_mounted(struct live *live, const char *said);
 
 /* Tells the client that waits for a share that its request has failed. `how` says what happened to
  * the machine ("was quarantined"). */
 void live_share_cut(struct live *live, const char *how);
 
-/* live_network.c: {"command":"network","change":"allow"|"deny","rule":TEXT}, or "publish"
- * (with a listener) and "unpublish" with "forward":{...} */
+/* live_network.c: handles {"command":"network","change":CHANGE,...}. CHANGE is "allow" or "deny"
+ * with "rule":TEXT, or "publish" or "unpublish" with "forward":{...}. The request "publish" comes
+ * with the descriptor of a listener. */
 int live_network(struct live *live, const json_t *request, struct control_client *client,
 		 struct error *err);
-/* Handles the guest's answer. If `said` is NULL, the guest listens for the published port.
- * Otherwise `said` is the reason why not. */
+/* Handles the guest's answer to the request to publish a port. If `said` is NULL, the guest listens
+ * for the published port. Otherwise `said` is the guest's reason why it does not. */
 void live_published(struct live *live, const char *said);
 /* Tells the client that waits for a change of the network that its request has failed. `how` is as
  * for live_share_cut(). */
@@ -369,10 +379,10 @@ void live_severed(void *data, const json_t *names, const struct error *why); /* 
 void live_quarantine_over(struct live *live);
 
 /* live_cgroup.c: makes the workspace's cgroup and moves this process into it. All processes of the
- * workspace are in it, and this process is until the end. */
+ * workspace are in this cgroup, and this process stays in it until the end. */
 int live_cgroup_begin(struct live *live, const struct config *config, struct error *err);
-/* Kills what is left in the cgroup, and removes the cgroup. If this fails, a line in the log says
- * so, and the next command does it. */
+/* Kills the processes that are left in the cgroup, and removes the cgroup. If this fails, a line in
+ * the log says so, and the next command removes the cgroup. */
 void live_cgroup_end(struct live *live);
 
 /* live_end.c */
@@ -410,7 +420,8 @@ int live_confine(struct live *live, struct error *err);
 
 /* live_end.c */
 #define LIVE_STUCK "processes of the VM did not end after a kill"
-extern const struct broker_duty live_remove_duty; /* its data is the live */
+/* the broker's duty to remove the workspace; its data is the struct live */
+extern const struct broker_duty live_remove_duty;
 /* Records how the machine ended, tells this to the command that waits, removes the files that must
  * not stay, and stops the loop. A second call does nothing. */
 void live_over(struct live *live, enum vm_end end, const char *detail);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The audit log of a live session, and what is watched for it. All calls do nothing if the
- * workspace is no session. A disk without room never harms the VM: events wait in memory until the
- * disk has room. If too many wait, further events are only counted, in an `audit.gap`. An event of
- * the workspace tells that events wait or were counted. A CRITICAL event that waits is written to
- * the security log at once. If somebody removes the log, it is put back.
+ * The audit log of a live session, and the watches that report to it. All functions do nothing if
+ * the workspace is not a session. A disk without room never harms the VM: events wait in memory
+ * until the disk has room. If too many events wait, further events are only counted, in an event
+ * `audit.gap`. The workspace gets an event that says that events of the log wait or were only
+ * counted. A CRITICAL event that waits is written to the security log at once. If somebody removes
+ * the log, it is put back.
  *
  *   live_audit.c    writes the events, keeps those that wait, counts gaps, limits a guest's rate
  *   live_observe.c  makes events of what happens, and checks from time to time what nobody reports
@@ -17,8 +18,7 @@
 
 /* Opens the log. If this fails, the session must not start. */
 int live_audit_begin(struct live *live, struct error *err);
-/* Closes the files. Events that still wait are lost, and the security log says how many they
- * are. */
+/* Closes the files. Events that still wait are lost, and the security log has their number. */
 void live_audit_free(struct live *live);
 
 /* Returns the log; NULL if there is none. Once the broker runs, only the broker writes to the
@@ -49,8 +49,8 @@ void live_audit_network(struct live *live, enum audit_severity severity, const c
 /* ---- live_observe.c
  * ------------------------------------------------------------------------------ */
 
-/* Begins to watch the VMM and what else a session's log tells. Called when the VMM runs. An event
- * names what cannot be watched on this host. */
+/* Begins the watches of a session, for example of the VMM and of the base. Called when the VMM
+ * runs. An event names the watches that are not possible on this host. */
 void live_observe_begin(struct live *live, const struct config *config);
 void live_observe_free(struct live *live);
 struct watch_base *live_observe_base(struct live *live); /* NULL: nothing is watched */
@@ -74,7 +74,8 @@ void live_observe_end(struct live *live, enum vm_end end, enum state state, cons
 /* Notes that the guest can see a directory of the host: a share of the config, or one that was
  * added while the guest runs. */
 void live_observe_share(struct live *live, const json_t *share);
-/* Notes that the guest can see none of these directories any more. */
+/* Notes that the guest cannot see any directory of the host any more that live_observe_share() has
+ * noted. */
 void live_observe_unshared(struct live *live, const char *why);
 
 #endif

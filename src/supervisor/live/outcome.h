@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Finds what the end of a VM means: which state is recorded. This follows from what was asked of
- * the VM, what its guest has reported, and how the VM ended, as the VMM says. Pure.
+ * Finds which state is recorded at the end of a VM. The state follows from the reason why the VM
+ * was ended, from the reports of its guest, and from the way in which the VM ended by the word of
+ * the VMM. Pure.
  */
 #ifndef SUPERVISOR_OUTCOME_H
 #define SUPERVISOR_OUTCOME_H
@@ -14,8 +15,8 @@
 #include "base/error.h"
 #include "contract/state.h"
 
-/* Why the VM is ended. The first intent that ends the VM by force is kept. It replaces an earlier
- * intent that only asked the guest to end. */
+/* The reasons why the VM is ended. The first intent that ends the VM by force is kept. It replaces
+ * an earlier intent that only asked the guest to end. */
 enum intent {
 	INTENT_NONE,	    /* the VM is not ended */
 	INTENT_DONE,	    /* the workload's result has come */
@@ -35,20 +36,23 @@ enum intent intent_after(enum intent present, enum intent next);
 
 /* The beginning of the detail of the event of a quarantine, if no machine was running. */
 #define NO_MACHINE "no machine was running"
-/* The beginning of the detail of two events: of an end that was not the guest's own, and of the
- * answer to halt if there was nothing to halt. */
+/* The beginnings of the details of two events: UNCLEAN of an end that was not the guest's own,
+ * NOTHING_RAN of the answer to halt if there was nothing to halt. */
 #define UNCLEAN "unclean: "
 #define NOTHING_RAN NO_MACHINE ", and the workspace stays as it was"
-/* The beginning of the detail of an event that follows a failure, and of an end by force. */
+/* The beginnings of the details of two events: FAILED_BEFORE of an event that follows a failure,
+ * KILLED of an end by force. */
 #define FAILED_BEFORE "failed: "
 #define KILLED "killed"
 /* The text of run's answer, and of its event, if SIGTERM told run to end. */
 #define RUN_TOLD "run was told to end by SIGTERM"
 /* The text if a command has killed the live supervisor. */
 #define LIVE_KILLED "the live supervisor did not answer and was killed"
-/* The text if it could not be proven that a machine is cut off, and the machine was killed. */
+/* The text if a quarantine could not prove that the machine is cut off, so that the machine was
+ * killed. */
 #define QUARANTINE_FAILED "quarantine failed and the machine was killed"
-/* The text if such a machine could not be killed either. */
+/* The text if a quarantine could not prove that the machine is cut off, and the machine could not
+ * be killed either. */
 #define QUARANTINE_FAILED_ALIVE \
 	"quarantine failed, and processes of the workspace are still alive although they were to be killed"
 
@@ -64,7 +68,8 @@ struct outcome {
 	char start_error[256];	 /* why the workload did not run; "": it ran */
 
 	bool quarantined; /* the machine was in quarantine when it ended */
-	/* Why the VM was ended by force although the guest was asked to end; NULL: it was not. */
+	/* The reason why the VM was ended by force although the guest was asked to end; NULL: the
+	 * VM was not ended so. */
 	const char *forced_why;
 };
 
@@ -74,8 +79,8 @@ enum state outcome_state(const struct outcome *outcome, enum vm_end end, const c
 			 char *detail, size_t detail_size, struct error *failure);
 
 /* Writes to out the text about the end of a machine that the detail of later events must repeat, so
- * that a later state does not hide that the end was unclean or a failure. state and detail are of
- * the latest event. Writes "" if the end was in order. */
+ * that a later state does not hide that the end was unclean or a failure. `state` and `detail` are
+ * those of the latest event. Writes "" if the end was in order. */
 void outcome_carry(enum state state, const char *detail, char *out, size_t size);
 
 #endif

@@ -20,9 +20,9 @@ struct readiness;
 struct readiness *readiness_new(struct loop *loop, int workspace_fd, struct error *err);
 /*
  * Answers the client when everything is known: {"ok":true,"readiness":{guestReady, shellReady,
- * mediationReady?}}. `ready_at` is the time at which the guest reported ready; NULL: it has not,
- * and the agent is not asked. If `mediation` is NULL, the answer has no mediationReady. `mediation`
- * must not be freed before readiness_forget().
+ * mediationReady?}}. `ready_at` is the time at which the guest reported ready; NULL: the guest has
+ * not reported ready, and the agent is not asked. If `mediation` is NULL, the answer has no
+ * mediationReady. `mediation` must not be freed before readiness_forget().
  */
 int readiness_ask(struct readiness *readiness, const char *ready_at, struct target *mediation,
 		  struct control_client *client, struct error *err);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Makes the document with the result of a workload, for result.json and for answers, of the guest's
- * message, which is not trusted. Pure.
+ * Makes the document with the result of a workload, for result.json and for answers. The document
+ * is made from the guest's message, which is not trusted. Pure.
  *
  * stdout and stderr are text. If the bytes are not UTF-8 or have a NUL, the text has U+FFFD in the
  * place of the bad bytes, and stdoutBase64 or stderrBase64 has the exact bytes.

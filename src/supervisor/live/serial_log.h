@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Writes serial.log: the output of the guest's serial console over all boots since prepare, up to a
- * cap. If the file has reached the cap, its oldest half is dropped in the same file, which needs no
- * room on the disk. A reader that follows the file sees that the file got shorter, and must begin
- * anew.
+ * cap. When the file has reached the cap, the older half of its bytes is dropped within the same
+ * file, which needs no room on the disk. A reader that follows the file sees that the file got
+ * shorter, and must begin anew.
  */
 #ifndef SUPERVISOR_SERIAL_LOG_H
 #define SUPERVISOR_SERIAL_LOG_H

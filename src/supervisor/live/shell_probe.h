@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A probe whether shellReady is true: a request to the guest's agent, which must answer. The agent
- * starts no process for it. */
+/* Finds out whether shellReady is true, by a request to the guest's agent, which must answer. The
+ * agent starts no process for this request. */
 #ifndef SUPERVISOR_SHELL_PROBE_H
 #define SUPERVISOR_SHELL_PROBE_H
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Writes telemetry.jsonl of a session: the records of the guest's own tracing, one JSON object in
- * each line, with the host's time at which it came. The records are only the guest's word. The file
- * has at most LIMIT_TELEMETRY_BYTES; further records are only counted. From time to time the digest
- * of the file is written to the audit log, so that nobody can change a record later.
+ * each line, with the host's time at which the record came. The records are only the guest's word.
+ * The file has at most LIMIT_TELEMETRY_BYTES; further records are only counted. From time to time
+ * the digest of the file is written to the audit log, so that nobody can change a record later.
  *
  * The message of the control stream is
  * {"type":"telemetry","format":1,"records":[{...}...],"lost"?:N}. It has at most TELEMETRY_RECORDS
- * records. lost is the number of records that the guest had to drop before these.
+ * records. `lost` is the number of records that the guest had to drop before these.
  */
 #ifndef SUPERVISOR_TELEMETRY_LOG_H
 #define SUPERVISOR_TELEMETRY_LOG_H

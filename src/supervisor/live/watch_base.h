@@ -21,8 +21,8 @@ struct watch_base {
  * NULL. */
 extern const struct broker_duty watch_base_duty;
 int watch_base_begin(struct watch_base *watch, const char *path, struct error *err);
-/* Returns what is different now: "is gone", "was replaced"... NULL: there is nothing new. A
- * difference is returned only once, until another one takes its place. */
+/* Returns a text about a difference that is new: "is gone", "was replaced"... Returns NULL if there
+ * is no new difference. The same difference is not returned twice in a row. */
 const char *watch_base_look(struct watch_base *watch);
 void watch_base_end(struct watch_base *watch); /* accepts a zeroed one */
 

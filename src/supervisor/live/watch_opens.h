@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Watches which processes open the files of a session's directory. Uses fanotify, which needs
- * CAP_SYS_ADMIN. That programs of microagent open these files is expected. Any other program is
- * reported once for each file. */
+ * CAP_SYS_ADMIN. Programs of microagent are expected to open these files. A program that is not
+ * part of microagent is reported once for each file. */
 #ifndef SUPERVISOR_WATCH_OPENS_H
 #define SUPERVISOR_WATCH_OPENS_H
 
@@ -12,7 +12,7 @@
 #include "base/loop.h"
 
 /* Called when a file was opened. `what` is {"file","pid","exe"?}, and the function takes it over.
- * exe is missing if the process had ended before it was looked at. */
+ * `exe` is missing if the process had ended before the watch looked at it. */
 typedef void watch_opens_fn(void *data, json_t *what);
 
 struct watch_opens;

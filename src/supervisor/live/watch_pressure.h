@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Reports that the host has too little memory, at most once in LIMIT_PRESSURE_AGAIN_MS. On Linux
  * the kernel reports this (pressure stall information) if tasks have waited for memory for
- * LIMIT_PRESSURE_US within two seconds. On macOS the kernel has such a report too. */
+ * LIMIT_PRESSURE_US within two seconds. On macOS the kernel reports a lack of memory too. */
 #ifndef SUPERVISOR_WATCH_PRESSURE_H
 #define SUPERVISOR_WATCH_PRESSURE_H
 

@@ -2,8 +2,8 @@
 /*
  * Finds children and sockets that a VMM should not have, by a look into /proc. A VMM in its cell
  * starts no process and makes no connection. So a new child or socket of the VMM shows that an
- * attacker has taken the VMM over. The VMM is trusted until its guest is ready, and what it has up
- * to then is remembered as expected.
+ * attacker has taken the VMM over. The VMM is trusted until its guest is ready. The children and
+ * sockets that it has up to then are remembered as expected.
  */
 #ifndef SUPERVISOR_WATCH_VMM_H
 #define SUPERVISOR_WATCH_VMM_H
@@ -38,9 +38,9 @@ struct watch_vmm {
 extern const struct broker_duty watch_vmm_duty;
 /* Remembers the children and sockets that the VMM has now as expected. */
 int watch_vmm_expect(struct watch_vmm *watch, const struct proc *vmm, struct error *err);
-/* Returns an array of what is new, each returned only once: {"what":"child","pid","exe"?} and
- * {"what":"socket","inode"}. The array is empty if nothing is new. The caller releases it. Returns
- * NULL with an error if the VMM cannot be looked at. */
+/* Returns an array of the children and sockets that are new. Each is returned only once:
+ * {"what":"child","pid","exe"?} and {"what":"socket","inode"}. The array is empty if nothing is
+ * new. The caller releases it. Returns NULL with an error if the VMM cannot be looked at. */
 json_t *watch_vmm_look(struct watch_vmm *watch, struct error *err);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Machines that are made to be saved, and machines that are restored from what was saved. A
- * template is a directory with template.json, ram, state, and the disk that belongs to them. A
- * session has a copy of that disk (session/bases). The facts in template.json say what the saved
+ * Machines that are made to be saved, and machines that are restored from a template. A template is
+ * a directory with template.json, ram, state, and the disk that belongs to them. A session has a
+ * copy of the template's disk (session/bases). The facts in template.json say what the saved
  * machine depends on. If one of the facts is different now, or a file has changed, the machine is
  * not restored but boots.
  */
@@ -35,7 +35,8 @@ struct template
 	bool has_card;		 /* VM_RESTORED: the state has a network card */
 	char card_mac[MAC_TEXT]; /* the address by which the guest knows the card; "": the card's
 				    own */
-	json_t *facts;		 /* the facts of a machine that can be saved; NULL: it cannot */
+	/* the facts of a machine that can be saved; NULL: the machine cannot be saved */
+	json_t *facts;
 	/* Why the origin is VM_COLD although a restore was asked for; "": none was asked for, or
 	 * the machine is restored. */
 	char why[256];
@@ -50,9 +51,10 @@ struct template
 int template_begin(const struct backend *backend, const struct config *config,
 		   enum accelerator accelerator, const struct boot_files *files,
 		   struct template *out, struct error *err);
-/* Opens the template in the directory. It is no error if the machine cannot be restored from it:
- * out->why is the reason then. Hashes the root disk if it was not hashed yet. own: the machine gets
- * its own memory, and does not share the template's with other machines. */
+/* Opens the template in the directory. It is not an error if the machine cannot be restored from
+ * the template: out->why then has the reason. Hashes the root disk if it was not hashed yet. If
+ * `own` is true, the machine gets its own memory, and does not share the template's memory with
+ * other machines. */
 void template_open(const char *directory, bool own, const struct backend *backend,
 		   const struct config *config, enum accelerator accelerator,
 		   struct boot_files *files, struct template *out);

@@ -7,8 +7,8 @@
  * the memory is gone, and nothing answers at the socket.
  *
  * A live supervisor may have been taken over by its guest. So a command takes a memory and a socket
- * only if they are the same that an earlier command has filled and opened. A record says which they
- * are, and no live supervisor can write this record.
+ * only if they are the same that an earlier command has filled and opened. A record identifies this
+ * memory and this socket, and no live supervisor can write the record.
  */
 #ifndef SUPERVISOR_TEMPLATE_SIBLINGS_H
 #define SUPERVISOR_TEMPLATE_SIBLINGS_H
@@ -23,8 +23,8 @@ struct template_memory {
 /* Takes the shared memory from a live supervisor that has it, or makes it. `dir` is the template's
  * directory. `file` is the template's memory on the disk, which the caller has verified. */
 int template_memory_share(int dir, int file, struct template_memory *out, struct error *err);
-/* Gives both descriptors to a process that has connected to the socket; does nothing if it has gone
- * again. Returns -1 if no process can connect any more, else 0. */
+/* Gives both descriptors to a process that has connected to the socket. Does nothing if the process
+ * has closed its connection. Returns -1 if no process can connect any more, else 0. */
 int template_memory_give(int siblings_fd, int ram_fd);
 
 #endif
