@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A machine of Virtualization.framework, as the loop sees it. The framework runs the machine in
- * this process, on a separate queue (vz.h). This header declares the machine's console, its
- * connections, and the callers that wait for an answer. The machine has no process of its own, so
- * this backend starts, confines and kills no process. macOS runs the guest's devices in services of
- * the system, which end with this process.
+ * A machine of Virtualization.framework, with the parts that the loop uses. The framework runs the
+ * machine in this process, on a separate queue (vz.h). This header declares the machine's console,
+ * its connections, and the callers that wait for an answer. The machine has no process of its own,
+ * so this backend starts, confines and kills no process. macOS runs the guest's devices in services
+ * of the system, which end with this process.
  */
 #ifndef BACKEND_APPLEVF_APPLEVF_H
 #define BACKEND_APPLEVF_APPLEVF_H
@@ -34,8 +34,8 @@ struct streams {
 
 /* The serial console: the host's ends of two pipes. */
 struct serial {
-	int in, out;				 /* to the guest, from the guest; -1: closed */
-	struct loop_watch *in_watch, *out_watch; /* NULL: this direction is over */
+	int in, out; /* in: leads to the guest; out: comes from the guest; -1: closed */
+	struct loop_watch *in_watch, *out_watch; /* NULL: the direction has ended */
 };
 
 struct vm {
@@ -46,7 +46,8 @@ struct vm {
 	int workspace_fd;
 	int64_t memory_mib;
 	enum network_mode network;
-	bool pluggable, plugged; /* the machine can get a directory later; it has got one */
+	/* pluggable: the running machine can get a directory; plugged: it has got one */
+	bool pluggable, plugged;
 
 	struct post *post;
 	struct vz *vz;
@@ -85,16 +86,16 @@ struct vm *applevf_boot(struct loop *loop, const struct vm_boot *boot,
 void applevf_free(struct vm *vm); /* accepts NULL */
 json_t *applevf_describe(const struct vm *vm);
 
-/* machine.c: calls to the machine, and its letters */
-letter_fn applevf_on_letter; /* data is the vm */
+/* machine.c: calls to the machine, and the letters that answer them */
+letter_fn applevf_on_letter; /* the receiver of letters; its data is the struct vm */
 int applevf_power_button(struct vm *vm, struct error *err);
 void applevf_kill(struct vm *vm); /* accepts NULL */
 int applevf_resume(struct vm *vm, struct error *err);
 int applevf_pause(struct vm *vm, vm_done_fn *fn, void *data, struct error *err);
 int applevf_balloon(struct vm *vm, int64_t mib, vm_balloon_fn *fn, void *data, struct error *err);
-/* Called when the last connection has ended. */
+/* Handles that the last connection has ended. */
 void applevf_quiet(struct vm *vm);
-/* Called when the guest was reset and has booted again. */
+/* Handles that the guest was reset and has booted again. */
 void applevf_was_reset(struct vm *vm);
 
 /* share.c */
@@ -131,9 +132,9 @@ void streams_close(struct vm *vm);
 
 /* check.c */
 int applevf_check(const struct config *config, struct error *err);
-/* Checks what any machine needs on this host. Returns 0 if nothing is missing, -1 with an error. */
+/* Checks that this host has everything that any machine needs. Returns 0, or -1 with an error. */
 int applevf_check_host(const struct vz_host *host, struct error *err);
-/* Checks what a bridge needs on this host. Returns 0 if nothing is missing, -1 with an error. */
+/* Checks that this host has everything that a bridge needs. Returns 0, or -1 with an error. */
 int applevf_check_bridge(const struct vz_host *host, struct error *err);
 extern const struct backend_refusal applevf_refusals[];
 extern const struct backend_macos applevf_macos;

@@ -5,10 +5,10 @@
 
 #include "base/error.h"
 
-/* Returns the present path of the open file `fd`, which the caller frees. ERR_CONFLICT: another
- * file has this path now. The framework opens the path a moment after this check. In this moment a
- * process that may write to the directory could replace the file; only processes of the user may
- * write to it (docs/threat-model.md). */
+/* Returns the present path of the open file `fd`, which the caller frees. ERR_CONFLICT: the path
+ * now leads to a different file. The framework opens the path a moment after this check. In this
+ * moment a process that may write to the directory could replace the file. Only processes of the
+ * user may write to the directory (docs/threat-model.md). */
 char *file_name(int fd, struct error *err);
 /* Returns a name for the open file `fd`, malloc'd; NULL with an error. A file without a name, for
  * example an initramfs that was built in memory, is copied to <workspace>/vmm/<name>. */

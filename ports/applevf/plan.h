@@ -25,7 +25,7 @@ struct plan_share {
 	bool read_only;
 };
 
-/* What a macOS guest has instead of a kernel. */
+/* The files that a macOS guest has instead of a kernel. */
 struct plan_macos {
 	char *hardware_model, *machine_identifier;
 	char *auxiliary; /* the guest writes to this file */
@@ -43,8 +43,9 @@ struct plan {
 	enum network_mode network;
 	const char *interface; /* only for a bridge; belongs to the config */
 	int serial_in,
-		serial_out;    /* the guest's ends of the console, which the plan owns; -1: none */
-	const uint32_t *ports; /* the ports of the host that the guest may dial; the caller's */
+		serial_out; /* the guest's ends of the console, which the plan owns; -1: none */
+	/* the ports of the host that the guest may dial; they belong to the caller */
+	const uint32_t *ports;
 	size_t port_count;
 };
 #define PLAN_NONE                                 \

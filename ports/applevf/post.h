@@ -23,17 +23,19 @@ enum letter_kind {
 	LETTER_STARTED,
 	LETTER_GUEST_STOPPED, /* the guest switched itself off */
 	LETTER_CRASHED,	      /* the machine has stopped with an error */
-	LETTER_STOPPED,	      /* vz_stop() has stopped the machine; or why it could not */
+	LETTER_STOPPED,	      /* vz_stop() has stopped the machine; `why` is set if it could not */
 	LETTER_PAUSED,
 	LETTER_RESUMED,
-	LETTER_POWER, /* the guest was asked to switch itself off; or why it could not be asked */
+	/* the guest was asked to switch itself off; `why` is set if it could not be asked */
+	LETTER_POWER,
 	LETTER_BALLOON,
 	LETTER_SHARED,
 	LETTER_UNSHARED,
 	LETTER_NETWORK_LOST, /* the framework has disconnected the network card */
 	LETTER_SEVERED,
-	LETTER_CONNECTED, /* the connection `id` to the guest; or why not */
-	LETTER_ACCEPTED,  /* a connection by the guest to host port `port` */
+	/* the connection `id` to the guest was made; `why` is set if it could not be made */
+	LETTER_CONNECTED,
+	LETTER_ACCEPTED, /* a connection by the guest to host port `port` */
 	LETTER_KINDS
 };
 
@@ -44,11 +46,11 @@ struct letter {
 	uint32_t port;	  /* the port that the guest has dialled */
 	int fd;		  /* the descriptor of a connection; the reader closes it */
 	void *connection; /* the framework's object for this connection, for vz_hang_up() */
-	json_t *names;	  /* the names of what was cut; the reader releases it */
+	json_t *names; /* the names of the channels that were cut; the reader releases the array */
 };
 
 #define LETTERS 2048	    /* the most letters in a box */
-#define LETTERS_RESERVED 64 /* how many of them may not be letters about connections */
+#define LETTERS_RESERVED 64 /* the room that is kept for letters that are not about connections */
 
 struct post;
 

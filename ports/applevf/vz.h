@@ -42,7 +42,7 @@ int vz_check_interface(const char *name, struct error *err);
 /* --- what a machine is made of: vz_configuration.m -------------------------------------------- */
 
 /* Asks the framework whether it would make a machine of the plan. Parts without a path are left
- * out. A plan that is not whole is not checked. Returns 0, or -1 with an error. */
+ * out. Does not check a plan for which plan_is_whole() is false. Returns 0, or -1 with an error. */
 int vz_check(const struct plan *plan, struct error *err);
 
 /* --- a machine: vz.m -------------------------------------------------------------------------- */
@@ -66,13 +66,13 @@ void vz_set_memory(struct vz *vz, int64_t mib);
 void vz_share(struct vz *vz, const char *path, bool read_only);
 /* Cuts every way between the guest and the host: cards, shares, listeners and connections. */
 void vz_sever(struct vz *vz);
-/* Connects to a port of the guest. The answer is LETTER_CONNECTED with this id. */
+/* Connects to a port of the guest. The answer is a LETTER_CONNECTED with `id`. */
 void vz_connect(struct vz *vz, uint32_t port, uint64_t id);
-/* Closes a connection. connection comes from a letter and must not be used after this call. The
- * caller closes the descriptor of that letter. */
+/* Closes a connection. `connection` comes from a letter and must not be used after this call. The
+ * caller closes the descriptor that came in the same letter. */
 void vz_hang_up(struct vz *vz, void *connection);
-/* Stops the machine if it still runs, and waits up to LIMIT_VMM_END_MS for that. No letter comes
- * any more. The machine takes over the post and frees it. Accepts NULL. */
+/* Stops the machine if it still runs, and waits up to LIMIT_VMM_END_MS until it has stopped. No
+ * letter comes any more. The machine takes over the post and frees it. Accepts NULL. */
 void vz_free(struct vz *vz);
 
 #endif

@@ -5,8 +5,9 @@
  * The loop gives the queue a block for each call. The queue reports to the loop by letters
  * (post.h).
  *
- * An answer of the framework may come when nobody waits for it any more. Then the blocks that are
- * under way keep this object alive, and its box for letters is closed, so the answer is dropped.
+ * An answer of the framework may come after the loop has given the machine up. The blocks that are
+ * under way keep the object alive until then. The box for letters is closed, so the answer is
+ * dropped.
  */
 #ifndef BACKEND_APPLEVF_VZ_MACHINE_H
 #define BACKEND_APPLEVF_VZ_MACHINE_H
@@ -24,7 +25,8 @@
 	uint32_t *ports;	     /* the ports for which the listener is set */
 	size_t port_count;
 	int serial_in, serial_out;
-	unsigned turning; /* starts, pauses, resumes and stops without an answer yet */
+	/* the number of starts, pauses, resumes and stops that have no answer yet */
+	unsigned turning;
 	BOOL stop_wanted; /* stop as soon as turning is 0 */
 	BOOL severed, ended;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* macOS guests of the framework, seen from C: the functions that need no loop. All of them wait. */
+/* Functions for macOS guests that C code can call without a loop. All of them wait for their
+ * result. */
 #ifndef BACKEND_APPLEVF_VZ_MACOS_H
 #define BACKEND_APPLEVF_VZ_MACOS_H
 

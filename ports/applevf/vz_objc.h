@@ -23,14 +23,14 @@ int vz_tell_exception(struct error *err, const char *what, NSException *exceptio
 /* Makes the configuration of a plan, which the framework then validates. The caller releases the
  * result. Returns nil with an error. */
 VZVirtualMachineConfiguration *vz_configuration(const struct plan *plan, struct error *err);
-/* Gives the configuration what a macOS guest must have: platform, boot loader and devices. The
- * implementation is in vz_macos.m, and in vz_macos_intel.m for processors that have no macOS
- * guests. */
+/* Gives the configuration the parts that a macOS guest must have: platform, boot loader and
+ * devices. The implementation is in vz_macos.m, and in vz_macos_intel.m for processors that have no
+ * macOS guests. */
 int vz_put_macos(VZVirtualMachineConfiguration *machine, const struct plan_macos *macos,
 		 struct error *err);
-/* Returns a new share of that directory; the object is autoreleased. */
+/* Returns a new share of the directory; the object is autoreleased. */
 VZSingleDirectoryShare *vz_directory(const char *path, bool read_only);
-/* Returns the host's interface with that identifier or display name, or nil. */
+/* Returns the host's interface whose identifier or display name is `name`, or nil. */
 VZBridgedNetworkInterface *vz_interface(const char *name);
 
 #endif

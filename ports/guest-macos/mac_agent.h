@@ -45,7 +45,8 @@ enum mac_answer { MAC_ENVELOPE, MAC_COPYOUT, MAC_BUFFERED, MAC_STREAMED };
 struct mac_request {
 	json_t *doc;
 	enum mac_answer answer;
-	char problem[300]; /* why the command cannot be started, for the answer; "": no problem */
+	/* the reason why the command cannot be started, for the answer; "": no problem */
+	char problem[300];
 	const char *id, *path, *cwd, *user;
 	uint64_t number, timeout_ms;
 	const char **argv; /* NULL-terminated, malloc'd */
@@ -63,13 +64,16 @@ struct mac_job {
 	uint64_t number;
 	pid_t pid;
 	bool exited, killed, timed_out;
-	int status;		   /* the status of waitpid() */
-	int code;		   /* the exit code if the command was never started */
-	char start_error[300];	   /* why it was never started; "": it was started */
+	int status; /* the status of waitpid() */
+	int code;   /* the exit code if the command was never started */
+	/* the reason why the command was never started; "": it was started */
+	char start_error[300];
 	int in, outs[MAC_STREAMS]; /* the agent's ends; -1: closed */
 	struct buf stdin_bytes;
 	bool stdin_closing, window;
-	uint64_t taken, told; /* bytes of stdin that the command has taken; told to the client */
+	/* taken: the bytes of stdin that the command has taken; told: the value of taken that the
+	 * client knows */
+	uint64_t taken, told;
 	struct buf captured[MAC_STREAMS];
 	bool truncated[MAC_STREAMS];
 	uint64_t began_ns, ended_ns, deadline_ns, drain_ns;
@@ -120,11 +124,11 @@ void mac_conn_write(struct mac_conn *conn);
 /* Handles the input that has come, up to the point where the connection must wait. */
 void mac_conn_go_on(struct mac_conn *conn);
 bool mac_conn_wants_input(const struct mac_conn *conn);
-/* Returns true if nothing is left to be sent or done. */
+/* Returns true if no message is left to send, and no command is left. */
 bool mac_conn_is_over(const struct mac_conn *conn);
 void mac_conn_say(struct mac_conn *conn,
 		  json_t *message); /* takes over a reference; NULL breaks the connection */
-/* Answers that the client broke the protocol. number 0 means no request number. */
+/* Answers that the client broke the protocol. `number` is the number of the request; 0: none. */
 void mac_conn_refuse(struct mac_conn *conn, uint64_t number, const char *why);
 
 /* --- mac_request.c --------------------------------------------------------------------------- */
@@ -133,7 +137,7 @@ void mac_conn_refuse(struct mac_conn *conn, uint64_t number, const char *why);
  * in *refusal, or -1 with an error. */
 int mac_request_envelope(const void *text, size_t len, struct mac_request *out, json_t **refusal,
 			 struct error *err);
-/* Reads a frame that is not an event. Takes a reference of its own to doc. */
+/* Reads a frame that is not an event. Takes its own reference to `doc`. */
 int mac_request_frame(json_t *doc, struct mac_request *out, struct error *err);
 void mac_request_free(struct mac_request *request);
 /* Returns the length of the first whole JSON value, with the white space before it; 0 if more bytes
@@ -182,7 +186,7 @@ json_t *mac_answer_detached(uint64_t number, const char *code, const char *text)
 /* Begins the control stream on a connection to the host's control port. Takes over `fd`. Returns
  * NULL without memory. */
 struct mac_control *mac_control_new(int fd, const char *boot_id);
-int mac_control_fd(const struct mac_control *control); /* -1: it has ended */
+int mac_control_fd(const struct mac_control *control); /* -1: the stream has ended */
 short mac_control_events(const struct mac_control *control);
 void mac_control_turn(struct mac_control *control, short events);
 void mac_control_free(struct mac_control *control);

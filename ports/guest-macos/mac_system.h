@@ -12,13 +12,13 @@
 /* Opens a vsock socket that listens on the port, for any CID of this guest. Returns the descriptor;
  * -1 with an error. */
 int mac_system_listen(uint32_t port, struct error *err);
-/* Connects to that vsock port of the host. Returns the descriptor; -1 with an error. */
+/* Connects to a vsock port of the host. Returns the descriptor; -1 with an error. */
 int mac_system_dial_host(uint32_t port, struct error *err);
 /* Returns true if the peer of an accepted connection is the host (CID 2). */
 bool mac_system_is_host(int fd);
 /* Writes a text that is different at each boot. */
 int mac_system_boot_id(char out[64], struct error *err);
-/* Makes env the environment of this process. */
+/* Makes `env` the environment of this process. */
 void mac_system_set_environment(char **env);
 /* Fills in the command that mounts a shared directory: NULL-terminated words, at most 8 with the
  * NULL. */

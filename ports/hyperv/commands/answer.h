@@ -6,8 +6,8 @@
 #include "contract/response.h"
 #include "hyperv/store/record.h"
 
-/* What was read from the workspace under the lock: the result, and the document for the answer's
- * `runtime`. */
+/* The documents that were read from the workspace under the lock: the result, and the document for
+ * the answer's `runtime`. */
 struct told {
 	json_t *result, *runtime; /* NULL: none */
 };

@@ -8,8 +8,8 @@
 /* Connects to the pipe of the machine's keeper. Returns INVALID_HANDLE_VALUE with ERR_NOT_FOUND if
  * the machine has no keeper. */
 HANDLE ending_connect(const struct record *record, struct error *err);
-/* Waits until a keeper that has recorded its machine's end has ended too, which takes only a
- * moment. ERR_UNAVAILABLE: the keeper has not ended in time. */
+/* Waits until a keeper has ended that has already recorded the end of its machine. This takes only
+ * a moment. ERR_UNAVAILABLE: the keeper has not ended in time. */
 int ending_wait_over(const struct record *record, struct error *err);
 
 #endif

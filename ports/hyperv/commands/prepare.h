@@ -5,8 +5,9 @@
 #include "hyperv/inputs/inputs.h"
 #include "hyperv/store/record.h"
 
-/* Makes the root's VHD, workspace.json and the event `prepared`. The record is locked. `inputs`
- * gets the digest of the root. If the call fails, it removes a directory that it made. */
+/* Makes the root's VHD, workspace.json and the event `prepared`. The record is locked. Stores the
+ * digest of the root in `inputs`. If the function fails, it removes the workspace's directory if it
+ * has made it. */
 int prepare_workspace(struct record *record, const struct request *request, struct inputs *inputs,
 		      struct error *err);
 

@@ -6,7 +6,7 @@
 
 /* Starts this program again as the keeper of the workspace (keeper_main()), apart from the present
  * console. Returns the reading end of the keeper's reports; INVALID_HANDLE_VALUE with an error. The
- * keeper's stderr is supervisor.log; the keeper inherits nothing else. */
+ * keeper's stderr is supervisor.log; the keeper inherits no other handle. */
 HANDLE spawn_keeper(const struct store *store, const char *state_dir, const char *id,
 		    struct error *err);
 /* The beginning of the keeper's command line. */

@@ -18,9 +18,9 @@ struct inputs {
 	char rootfs_sha256[FILE_DIGEST_TEXT]; /* "": not hashed */
 };
 
-/* Opens and hashes kernel and initrd, and checks the root file system. An error names the field
- * that is wrong. *artifact gets the name of that field in a verification block; `artifact` may be
- * NULL. */
+/* Opens and hashes kernel and initrd, and checks the root file system. An error names the wrong
+ * field of the config. *artifact gets the name of this field in a verification block; `artifact`
+ * may be NULL. */
 int inputs_find(const struct config *config, struct inputs *out, const char **artifact,
 		struct error *err);
 /* Opens and hashes kernel and initrd, and checks the root file system and all further disks. */
@@ -28,7 +28,8 @@ int inputs_open(const struct config *config, struct inputs *out, struct error *e
 void inputs_close(struct inputs *inputs); /* accepts a zeroed one */
 /* Hashes the raw root file system of the config. */
 int inputs_hash_raw(struct inputs *inputs, struct error *err);
-/* Checks that the file ROOT_VHD of the workspace is a VHD. With hash, its disk is hashed too. */
+/* Checks that the file ROOT_VHD of the workspace is a VHD. If `hash` is true, the disk in the VHD
+ * is hashed too. */
 int inputs_check_vhd(struct inputs *inputs, const struct store *store, bool hash,
 		     struct error *err);
 
@@ -39,14 +40,14 @@ json_t *inputs_record(const struct inputs *inputs, struct error *err);
  * `recorded` is NULL if nothing is recorded. */
 json_t *inputs_verify(const struct inputs *inputs, const json_t *image, const json_t *recorded,
 		      struct error *err);
-/* Checks that nothing is different. ERR_CONFLICT names the first difference. */
+/* Checks that the block has no difference. ERR_CONFLICT names the first difference. */
 int inputs_require(const json_t *verification, struct error *err);
 
 /* The disks in the order of their LUNs, the root's VHD first. */
 struct disks {
 	struct machine_disk *list;
 	size_t count;
-	json_t *guest; /* what the guest is told of the disks beside the root */
+	json_t *guest; /* the description of the disks other than the root disk, for the guest */
 };
 int disks_of(const struct config *config, const struct store *store, struct disks *out,
 	     struct error *err);

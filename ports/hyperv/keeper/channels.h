@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The connections between a machine and this host, except those of the agent and the control
- * stream. By mediation and config.vsockListeners the guest reaches targets. By published ports this
- * host reaches the guest. Each connection has its own threads, which carry its bytes.
+ * stream. The guest reaches targets by mediation and by config.vsockListeners. This host reaches
+ * the guest by published ports. Each connection has its own threads, which carry its bytes.
  */
 #ifndef HYPERV_CHANNELS_H
 #define HYPERV_CHANNELS_H
@@ -22,8 +22,8 @@ struct channels *channels_new(const struct config *config, struct error *err);
  * guest to which the host connects. The list belongs to channels; *count is its length. */
 const uint32_t *channels_host_ports(const struct channels *channels, size_t *count);
 const uint32_t *channels_guest_ports(const struct channels *channels, size_t *count);
-/* Listens for connections from the guest of that machine. The caller starts the machine after this
- * call. */
+/* Listens for connections from the guest of the machine `vm`. The caller starts the machine after
+ * this call. */
 int channels_listen(struct channels *channels, const struct guid *vm, struct error *err);
 /* Begins to listen on the published ports. Called when the guest is ready. */
 int channels_publish(struct channels *channels, struct error *err);

@@ -15,14 +15,14 @@
 #include "hyperv/machine/guid.h"
 
 struct guest;
-/* Listens for the guest of that machine. The caller starts the machine after this call. `config` is
- * sent as the answer to the guest's hello; it is copied. `workload` says whether a result may come.
- * Returns NULL with an error. */
+/* Listens for the guest of the machine `vm`. The caller starts the machine after this call.
+ * `config` is the answer to the guest's hello, and is copied. `workload` says whether a result may
+ * come. Returns NULL with an error. */
 struct guest *guest_listen(const struct guid *vm, const json_t *config, bool workload,
 			   struct inbox *inbox, struct error *err);
 /* Sends one message to a guest that is ready. */
 int guest_say(struct guest *guest, const json_t *message, struct error *err);
-/* Ends the stream. Waits up to ms milliseconds for its thread, then shuts the stream down. The
+/* Ends the stream. Waits up to `ms` milliseconds for its thread, then shuts the stream down. The
  * inbox then has all messages that the guest has sent up to this moment. */
 void guest_end(struct guest *guest, unsigned ms);
 

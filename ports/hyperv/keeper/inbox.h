@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A queue of notices from a keeper's threads. The keeper's one loop takes the notices from it. */
+/* A queue of notices from a keeper's threads. The keeper's one loop takes the notices from the
+ * queue. */
 #ifndef HYPERV_INBOX_H
 #define HYPERV_INBOX_H
 
@@ -31,7 +32,8 @@ struct notice {
 };
 
 struct inbox;
-struct inbox *inbox_new(struct error *err); /* for the life of the process */
+/* makes an inbox, which exists for the life of the process */
+struct inbox *inbox_new(struct error *err);
 /* Puts a notice into the inbox. May be called from any thread. The inbox takes over the reference
  * to message. `why` may be NULL. */
 void inbox_post(struct inbox *inbox, enum notice_kind kind, json_t *message, const char *why);

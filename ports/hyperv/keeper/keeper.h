@@ -7,7 +7,7 @@
  * machine ends when its keeper dies (ShouldTerminateOnLastHandleClosed), and the next command that
  * looks at the workspace records that end.
  *
- * The keeper reads what to run from workspace.json and runtime.json.
+ * The keeper reads the machine's config and identity from workspace.json and runtime.json.
  */
 #ifndef HYPERV_KEEPER_H
 #define HYPERV_KEEPER_H

@@ -14,7 +14,7 @@
 #include "hyperv/store/record.h"
 #include "supervisor/live/outcome.h"
 
-/* What the keeper waits for until its deadline. */
+/* The event for which the keeper waits until its deadline. */
 enum awaited {
 	AWAIT_NOTHING,
 	AWAIT_READY,	  /* that the guest is ready, from its start on */
@@ -40,14 +40,14 @@ struct keeper {
 	bool started;	    /* the machine runs, or ran */
 	bool over;	    /* the loop of the keeper ends */
 	bool ending;	    /* the guest has said that it ends in order */
-	char exit_type[64]; /* how the machine has ended (hcs/system.h); "": not known */
+	char exit_type[64]; /* the kind of end of the machine (hcs/system.h); "": not known */
 	void (*on_ready)(void *data);
 	void *data;
 };
 
-/* Begins the machine's end for this reason. If there are several reasons, intent_after() decides
- * which is kept (supervisor/live/outcome.h). `cause` is the error with INTENT_FAILED, otherwise
- * NULL. */
+/* Begins the machine's end for the reason `intent`. If there are several reasons, intent_after()
+ * decides which one is kept (supervisor/live/outcome.h). `cause` is the error with INTENT_FAILED,
+ * otherwise NULL. */
 void keeper_end(struct keeper *keeper, enum intent intent, const struct error *cause);
 void keeper_fail(struct keeper *keeper, enum error_code code, const char *text);
 void keeper_await(struct keeper *keeper, enum awaited what, uint64_t ms);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * \\.\pipe\microagent-<systemId>: the keeper of a machine serves this pipe as long as the keeper
- * lives. If the pipe exists, the workspace is alive. A byte that is written to the pipe asks the
- * keeper for something. If the pipe breaks, the keeper has ended, for any reason. The name contains
- * the random id of the machine. Only the keeper can make the first instance. Only its user,
- * administrators and the system may open the pipe.
+ * lives. If the pipe exists, the workspace is alive. Each byte that is written to the pipe is a
+ * request to the keeper (enum pipe_word). If the pipe breaks, the keeper has ended, for any reason.
+ * The name contains the random id of the machine. Only the keeper can make the first instance. Only
+ * its user, administrators and the system may open the pipe.
  */
 #ifndef HYPERV_PIPE_H
 #define HYPERV_PIPE_H
@@ -13,7 +13,7 @@
 
 #include "hyperv/windows/text.h"
 
-/* What a command asks the keeper for: one byte. */
+/* The requests of a command to the keeper. Each is one byte. */
 enum pipe_word { PIPE_HALT = 'h', PIPE_STOP = 's', PIPE_KILL = 'k' };
 
 /* --- the keeper's side -------------------------------------------------------------------------

@@ -13,11 +13,11 @@
 #include "base/error.h"
 
 struct serial;
-/* Starts to read the pipe called name into the log at path, for the life of the process. Returns
- * NULL with an error. */
+/* Starts to read the pipe `name` into the log at `path`, for the life of the process. Returns NULL
+ * with an error. */
 struct serial *serial_begin(const char *name, const char *path, struct error *err);
-/* Gets the last line of this boot that is not blank. Unprintable bytes are shown as '?'. The result
- * is "" if there is no such line. */
+/* Writes the last line of this boot that is not blank to `out`. An unprintable byte becomes '?'.
+ * Writes "" if there is no such line. */
 void serial_tail(struct serial *serial, char *out, size_t size);
 /* Waits until the machine has closed its end of the pipe, but at most ms milliseconds. */
 void serial_drain(struct serial *serial, unsigned ms);

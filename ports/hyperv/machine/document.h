@@ -22,7 +22,7 @@
 
 /* A disk of the machine. The disks are in the order of the guest's LUNs, the root disk first. */
 struct machine_disk {
-	const char *name; /* the name that the guest is told */
+	const char *name; /* the name of the disk for the guest */
 	const char *path; /* a VHD or VHDX */
 	bool read_only;
 };
@@ -34,9 +34,9 @@ struct machine {
 	int64_t memory_mib, cpus;
 	const struct machine_disk *disks;
 	size_t disk_count;
-	/* The vsock ports beside those of the control stream and the agent. `host_ports` are ports
-	 * of the host, to which the guest connects. `guest_ports` are ports of the guest, to which
-	 * the host connects. */
+	/* The vsock ports other than those of the control stream and the agent. `host_ports` are
+	 * ports of the host, to which the guest connects. `guest_ports` are ports of the guest, to
+	 * which the host connects. */
 	const uint32_t *host_ports, *guest_ports;
 	size_t host_port_count, guest_port_count;
 };

@@ -21,8 +21,8 @@ bool guid_parse(const char *text, struct guid *out);
 /* Makes a GUID from random bytes (RFC 9562, version 4). */
 struct guid guid_of_random(const uint8_t bytes[16]);
 /*
- * Returns the service that a Linux guest knows as this vsock port. The template is
- * "<port>-facb-11e6-bd58-64006a7986d3". It is documented in "Make your own integration services"
+ * Returns the id of the HvSocket service that a Linux guest knows as this vsock port. The template
+ * is "<port>-facb-11e6-bd58-64006a7986d3". It is documented in "Make your own integration services"
  * (learn.microsoft.com, virtualization/hyper-v-on-windows/user-guide), and in Linux in
  * net/vmw_vsock/hyperv_transport.c.
  */

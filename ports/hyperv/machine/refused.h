@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What this supervisor cannot do, on any Windows. The functions are pure. */
+/* Tells what this supervisor cannot do on any Windows. The functions are pure. */
 #ifndef HYPERV_REFUSED_H
 #define HYPERV_REFUSED_H
 

@@ -6,10 +6,11 @@
 
 #include "handles.h"
 
-/* Ends the operation, and wakes all that wait for its end. Called with the lock held. Takes over
- * document. */
+/* Ends the operation, and wakes all threads that wait for its end. Called with the lock held. Takes
+ * over `document`. */
 void delivery_finish(struct operation *operation, HRESULT result, WCHAR *document);
-/* Queues an event of the system. Called with the lock held. Takes over document; NULL: none. */
+/* Queues an event of the system. Called with the lock held. Takes over `document`, which may be
+ * NULL. */
 void delivery_event(struct system *system, HCS_EVENT_TYPE type, WCHAR *document);
 /* Waits until no callback of the system runs. Called with the lock held; the lock is released
  * during the wait. */

@@ -3,7 +3,7 @@
  * The objects to which the handles HCS_OPERATION and HCS_SYSTEM refer. One lock protects all of
  * them. A handle is valid if its object is in a list; a handle that was closed, or was never given
  * out, is refused. If a handle is closed while an answer or a callback is under way, its object
- * lives until this is done.
+ * lives until the answer has come or the callback has returned.
  */
 #ifndef HYPERV_HANDLES_H
 #define HYPERV_HANDLES_H
@@ -59,7 +59,8 @@ struct operation {
 extern SRWLOCK handles_lock;
 extern CONDITION_VARIABLE handles_quiet;
 
-/* These functions are called with the lock held. They return NULL if there is no such object. */
+/* The functions below are called with the lock held. They return NULL if there is no such
+ * object. */
 struct operation *operation_new(void *context, HCS_OPERATION_COMPLETION callback);
 struct operation *operation_find(HCS_OPERATION handle);
 struct operation *operation_by_number(UINT64 number);

@@ -10,7 +10,8 @@
 
 #include <windows.h>
 
-/* One line of a request. failed: there was no memory, and the line must not be sent. */
+/* One line of a request. If `failed` is true, there was no memory, and the line must not be
+ * sent. */
 struct text {
 	char *at;
 	size_t len, room;
@@ -19,7 +20,7 @@ struct text {
 
 void text_add(struct text *text, const char *words);
 void text_add_number(struct text *text, const char *key, unsigned long long number);
-/* Adds a key and a string. Adds nothing if value is NULL. */
+/* Adds a key and a string. Adds nothing if `value` is NULL. */
 void text_add_wide(struct text *text, const char *key, const WCHAR *value);
 void text_free(struct text *text);
 

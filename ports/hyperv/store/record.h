@@ -11,11 +11,11 @@ struct record {
 	const char *id, *state_dir;
 	struct store store;
 	enum state state;
-	json_t *event; /* the latest; NULL: no event is recorded */
+	json_t *event; /* the latest event; NULL: no event is recorded */
 };
 
 /* Opens, locks and loads the record. If a keeper has died before it recorded the end of its
- * machine, this function records the end. With create, the state directory is made if it is
+ * machine, this function records the end. If `create` is true, the state directory is made if it is
  * missing. `request` must stay valid until record_end(). */
 int record_begin(struct record *record, const struct request *request, bool create,
 		 struct error *err);
@@ -32,8 +32,8 @@ void record_end(struct record *record); /* accepts a zeroed record that was not 
  * none was started. The workspace is alive as long as the pipe of its keeper exists
  * (keeper/pipe.h). */
 char *record_system_id(const struct record *record);
-/* Checks that the state allows the command. ERR_CONFLICT: it does not. ERR_NOT_FOUND: there is no
- * workspace. */
+/* Checks that the state allows the command. ERR_CONFLICT: the state does not allow the command.
+ * ERR_NOT_FOUND: there is no workspace. */
 int record_allows(const struct record *record, enum command command, struct error *err);
 /* Records a state with a detail; NULL or "" means no detail. */
 int record_note(struct record *record, enum state state, const char *detail, struct error *err);

@@ -29,15 +29,16 @@ struct store {
 int store_open(const char *state_dir, const char *id, struct store *out, struct error *err);
 void store_close(struct store *store); /* accepts a zeroed one */
 
-/* Takes the command lock, and waits up to LIMIT_COMMAND_LOCK_MS for it. Without create, if neither
- * the workspace nor a directory of locks exists, succeeds and locks and makes nothing. */
+/* Takes the command lock, and waits up to LIMIT_COMMAND_LOCK_MS for it. If `create` is false, and
+ * neither the workspace nor a directory of locks exists, succeeds without a lock and makes no
+ * file. */
 int store_lock(struct store *store, bool create, struct error *err);
 /* Gives the lock back. The lock's file is removed if the workspace does not exist any more. */
 void store_unlock(struct store *store);
 
 bool store_exists(const struct store *store); /* whether the workspace's directory exists */
-/* Functions that make and remove the workspace's directory. ERR_CONFLICT: there is a directory of
- * this name that is no workspace. */
+/* Functions that make and remove the workspace's directory. ERR_CONFLICT: a directory of this name
+ * exists and is not a workspace. */
 int store_create(const struct store *store, struct error *err);
 int store_remove(const struct store *store, struct error *err);
 

@@ -24,7 +24,7 @@ void digest_drop(struct digest *digest);
 
 /* Hashes the first bytes of a file. UINT64_MAX bytes means the whole file. */
 int file_digest(HANDLE file, uint64_t bytes, char out[FILE_DIGEST_TEXT], struct error *err);
-/* Hashes `bytes` bytes of a file, from the offset `at`. Fails if the file ends before. */
+/* Hashes `bytes` bytes of a file, from the offset `at`. Fails if the file is shorter. */
 int file_digest_range(HANDLE file, uint64_t at, uint64_t bytes, char out[FILE_DIGEST_TEXT],
 		      struct error *err);
 int random_bytes(void *out, size_t len, struct error *err);

@@ -21,7 +21,7 @@ HANDLE file_open(const char *path, struct error *err);
 int file_size(HANDLE file, uint64_t *out, struct error *err);
 int file_read_at(HANDLE file, uint64_t at, void *to, size_t len, struct error *err);
 
-/* Appends the whole file to out. out->limit bounds its size. */
+/* Appends the contents of the whole file to `out`. out->limit bounds the size. */
 int file_read(const char *path, struct buf *out, struct error *err);
 /* Replaces the contents of a file. A reader sees either the old contents or the new contents. */
 int file_replace(const char *path, const void *data, size_t len, bool sync, struct error *err);

@@ -11,11 +11,11 @@
  * owner. Objects that are made below a directory inherit these rights. The caller frees the
  * descriptor with LocalFree(). */
 int rights_private(SECURITY_ATTRIBUTES *out, struct error *err);
-/* Makes an instance of a byte pipe; `first`: no other instance may exist yet. Only the system,
- * administrators and the owner may open the pipe, and only from this computer. With the default
- * rights every user could open a pipe for reading, and so use up its instances ("Named Pipe
- * Security and Access Rights", learn.microsoft.com, windows/win32/ipc). Returns
- * INVALID_HANDLE_VALUE with an error. */
+/* Makes an instance of a byte pipe. If `first` is true, the function fails if an instance exists
+ * already. Only the system, administrators and the owner may open the pipe, and only from this
+ * computer. With the default rights every user could open a pipe for reading, and so use up its
+ * instances ("Named Pipe Security and Access Rights", learn.microsoft.com, windows/win32/ipc).
+ * Returns INVALID_HANDLE_VALUE with an error. */
 HANDLE rights_pipe(const wchar_t *name, bool first, DWORD instances, DWORD buffer, const char *what,
 		   struct error *err);
 

@@ -12,12 +12,12 @@
 /* Prepares Winsock for this process. The first call must come before any thread is started. */
 int sockets_begin(struct error *err);
 
-/* Binds a socket to a port of an address of this host, so that no other process can. No client is
- * answered before listen(). Returns INVALID_SOCKET with an error. ERR_UNAVAILABLE: another program
- * has the port. */
+/* Binds a socket to a port of an address of this host, so that no other process can bind to this
+ * port. No client is answered before listen(). Returns INVALID_SOCKET with an error.
+ * ERR_UNAVAILABLE: another program has the port. */
 SOCKET tcp_take_port(const char *host, uint16_t port, struct error *err);
-/* Checks that the text is an address of this host. ERR_INVALID: it is the address of another
- * host. */
+/* Checks that the text is an address of this host. ERR_INVALID: the text is the address of a
+ * different host. */
 int tcp_check_own_address(const char *host, struct error *err);
 /* Connects to "host:port" or "[v6]:port" before deadline (clock_mono_ns()). The deadline does not
  * bound the time that the system takes to look up a name. Returns INVALID_SOCKET with an error. */

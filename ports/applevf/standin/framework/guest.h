@@ -11,7 +11,7 @@ extern void guest_begin(StandinRunner *runner, VZVirtualMachineConfiguration *co
 extern void guest_add_monitor(StandinRunner *runner, int fd);
 extern void guest_add_console(StandinRunner *runner, int fd);
 extern void guest_add_vsock(StandinRunner *runner, int fd);
-/* Adds the port for the share with this number, which is there from the start or plugged later. */
+/* Adds the port for the share with this number, which is plugged in from the start or later. */
 extern void guest_add_port(StandinRunner *runner, NSUInteger number);
 extern void guest_add_share(StandinRunner *runner, NSString *name, NSString *tag, int fd,
 			    NSUInteger number);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The object that does the work of a VZVirtualMachine: its states, and what may happen in each of
- * them. All methods are called on the machine's queue. */
+/* The object that does the work of a VZVirtualMachine. It has the machine's state, and decides
+ * which calls are allowed in each state. All methods are called on the machine's queue. */
 #pragma once
 
 #import <Virtualization/Virtualization.h>

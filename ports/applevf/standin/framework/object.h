@@ -20,8 +20,8 @@
 - (BOOL)isSharedByCopies;
 @end
 
-/* For the implementation of a class without NSCopying: copies of a configuration share its
- * objects. */
+/* Marks a class without NSCopying, in its implementation: copies of a configuration share the
+ * objects of this class. */
 #define VZ_SHARED               \
 	-(BOOL)isSharedByCopies \
 	{                       \
@@ -74,7 +74,7 @@
 
 /* Returns an error of the framework, with the usual text of its code and the reason. */
 extern NSError *vz_error(NSInteger code, NSString *reason);
-/* Sets *error to such an error, unless error is NULL. Returns NO. */
+/* Sets *error to an error of the framework like vz_error(), unless `error` is NULL. Returns NO. */
 extern BOOL vz_refuse(NSError **error, NSInteger code, NSString *reason);
 /* Prints the reason and calls abort(), in the cases in which Apple's framework ends a program that
  * breaks its rules. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The place for one directory sharing device. A share is a device of QEMU and a process that serves
- * it, and both exist only while something is shared. A share that is set later is plugged in. If a
- * share is removed, its device is unplugged, and its process is ended at once. If a share is
+ * it, and both exist only while a directory is shared. A share that is set later is plugged in. If
+ * a share is removed, its device is unplugged, and its process is ended at once. If a share is
  * replaced, the new device is plugged in when the guest has released the old one. The members of a
  * VZMultipleDirectoryShare change without this.
  */
@@ -23,8 +23,8 @@
 }
 
 - (id)initWithRunner:(StandinRunner *)runner number:(NSUInteger)number tag:(NSString *)tag;
-/* Makes the first share: prepare is called before QEMU starts, begin when the process of the share
- * was started. */
+/* Methods that make the first share: `prepare` is called before QEMU starts, `begin` when the
+ * process of the share was started. */
 - (BOOL)prepare:(VZDirectoryShare *)share error:(NSError **)error;
 - (BOOL)begin:(NSError **)error;
 /* Called when the guest runs. From then on changes can be made. */

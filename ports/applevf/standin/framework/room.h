@@ -26,7 +26,7 @@ struct vsock_room {
 	struct host_port
 		*table; /* in memory that vsockd's core reads: the number of each port, or none */
 	int wake;	/* an eventfd, which becomes readable when the room closes */
-	int users;	/* the number of threads that use the room, and its owner */
+	int users;	/* the number of threads that use the room, counting its owner */
 };
 
 /* Makes the sockets. Returns NULL with errno if this fails. */
@@ -42,7 +42,8 @@ void room_clear_port(struct vsock_room *room, uint32_t port);
  * that the guest has dialled; returns -1 when the room closes. */
 int room_accept(struct vsock_room *room, uint32_t *port);
 /* Connects to a port of the guest. Returns the descriptor and sets *source to the host's port of
- * the connection; returns -1 with errno. ECONNRESET: nobody listens at that port. */
+ * the connection; returns -1 with errno. ECONNRESET: no program of the guest listens at this
+ * port. */
 int room_connect(struct vsock_room *room, uint32_t port, uint32_t *source);
 /* Makes a listening socket whose name is removed at once. Returns false with errno if this
  * fails. */

@@ -11,8 +11,9 @@
 	StandinMonitor *_monitor;
 	NSMutableArray *_words;	      /* the command line of QEMU */
 	NSMutableArray *_keeperWords; /* the command line of the process that keeps QEMU */
-	NSMutableArray *_given;	      /* descriptors for it, which this process closes afterwards */
-	NSMutableArray *_lent;	      /* descriptors for it, which this process keeps open */
+	/* descriptors for the keeper, which this process closes afterwards */
+	NSMutableArray *_given;
+	NSMutableArray *_lent; /* descriptors for the keeper, which this process keeps open */
 	NSMutableArray *_plugs;
 	int _lifeline;
 	BOOL _guestEnded;
@@ -39,7 +40,8 @@
 - (int)give:(int)fd;
 - (int)lend:(int)fd;
 - (void)forQemu:(int)fd;
-/* Makes the keeper start the process of a share: with QEMU, or now. */
+/* Methods that make the keeper start the process of a share: prepareShare: together with QEMU,
+ * plugShare: at once. */
 - (void)prepareShare:(StandinShare *)share;
 - (BOOL)plugShare:(StandinShare *)share;
 @end

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The settings that a test gives to the stand-in, in the JSON file that MICROAGENT_STANDIN_VZ names
- * (README.md). */
+/* Reads the settings that a test gives to the stand-in, in the JSON file that MICROAGENT_STANDIN_VZ
+ * names (README.md). */
 #pragma once
 
 #import <Foundation/Foundation.h>

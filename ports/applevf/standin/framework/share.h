@@ -19,7 +19,7 @@
 - (BOOL)begin:(VZDirectoryShare *)share error:(NSError **)error;
 - (BOOL)serves:(VZDirectoryShare *)share;
 /* Changes the directories of a device that runs, from several directories to several others.
- * Returns NO if this needs another process. */
+ * Returns NO if the change needs a new process. */
 - (BOOL)change:(VZDirectoryShare *)share;
 /* Ends the process at once, so that the guest gets no answer any more. */
 - (void)end;

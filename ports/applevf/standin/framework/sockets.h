@@ -13,7 +13,8 @@
 	StandinMachine *_machine; /* not retained */
 	VZVirtioSocketDevice *_device;
 	NSMutableDictionary *_listeners; /* by port */
-	struct vsock_room *_room;	 /* the sockets of the present run; NULL: it does not run */
+	/* the sockets of the present run; NULL: the machine does not run */
+	struct vsock_room *_room;
 }
 
 - (id)initWithMachine:(StandinMachine *)machine;

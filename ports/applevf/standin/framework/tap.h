@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* Makes a tap on that bridge, takes it up, and returns its descriptor, with which the tap ends.
- * Returns -1 with errno if this fails. */
+/* Makes a tap on the bridge, takes the tap up, and returns its descriptor. The tap ends when the
+ * descriptor is closed. Returns -1 with errno if this fails. */
 int tap_open(const char *bridge);

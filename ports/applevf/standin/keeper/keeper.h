@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The process that has the machine, as com.apple.Virtualization.VirtualMachine has it on a Mac. It
- * starts QEMU and its companions, which die with it (by PR_SET_PDEATHSIG, whose parent is a thread,
- * so this process has only one thread). It moves the bytes of the serial port. It ends them all
- * when the process that asked for the machine has ended or has closed the lifeline.
+ * The keeper: the process that has the machine, as com.apple.Virtualization.VirtualMachine has it
+ * on a Mac. The keeper starts QEMU and its companions, which die with the keeper by
+ * PR_SET_PDEATHSIG. For that signal the parent is a thread, so the keeper has only one thread. The
+ * keeper moves the bytes of the serial port. It ends all its processes when the process that asked
+ * for the machine has ended or has closed the lifeline.
  */
 #pragma once
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The agent of macOS guests in a child process, with socket pairs instead of vsock. The commands
- * with which it switches the machine off and mounts directories are scripts of the test; its PATH
- * has no other commands. */
+ * with which the agent switches the machine off and mounts directories are scripts of the test. The
+ * agent's PATH has no other commands. */
 #ifndef GUEST_MACOS_FIXTURE_H
 #define GUEST_MACOS_FIXTURE_H
 
@@ -238,8 +238,8 @@ static inline void number_is(const json_t *doc, const char *key, json_int_t numb
 	assert_int_equal(json_integer_value(json_object_get(doc, key)), number);
 }
 
-/* Makes a FIFO that a process which a command leaves behind has open. Its end shows that the
- * process has ended. */
+/* Makes a FIFO, for a test in which a command leaves a process behind that has the FIFO open. The
+ * end of the FIFO shows that the process has ended. */
 static inline int make_fifo(const struct macos *m, char path[128])
 {
 	snprintf(path, 128, "%s/fifo", m->dir);
@@ -248,7 +248,7 @@ static inline int make_fifo(const struct macos *m, char path[128])
 	return open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 }
 
-/* Waits for a line in the FIFO, which shows that the process has it open. */
+/* Waits for a line in the FIFO. The line shows that the process has the FIFO open. */
 static inline void await_holder(int fifo)
 {
 	struct pollfd p = {.fd = fifo, .events = POLLIN};

@@ -11,8 +11,8 @@
 #import <Foundation/Foundation.h>
 #import <dispatch/dispatch.h>
 
-/* GCC's runtime has no weak references. With it a delegate must outlive the object or be set to
- * nil, as always without ARC. */
+/* GCC's runtime has no weak references. With this runtime a delegate must outlive the object or be
+ * set to nil, as always without ARC. */
 #ifdef __APPLE__
 #define VZ_WEAK weak
 #define VZ_SINCE(version) __attribute__((availability(macos, introduced = version)))
@@ -34,8 +34,8 @@
 @end
 #endif
 
-/* For classes of which only the framework or a subclass makes objects. The implementation of the
- * stand-in may make them too. */
+/* Marks a class of which only the framework or a subclass makes objects. The implementation of the
+ * stand-in may make such objects too. */
 #ifdef VZ_STANDIN_IMPLEMENTATION
 #define VZ_NO_INIT
 #else

@@ -7,8 +7,8 @@
 
 NS_ASSUME_NONNULL_BEGIN
 
-/* Since 14.0, as a base of what was there before: to say so here would warn of every use of
- * that. */
+/* Apple has this class since 14.0, as a base of classes that are older. It is not marked so here,
+ * since each use of an older class would then give a warning. */
 @interface VZGraphicsDisplayConfiguration : VZ_ROOT <NSCopying>
 VZ_NO_INIT
 @end

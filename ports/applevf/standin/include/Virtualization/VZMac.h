@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* macOS guests: platform, restore image, installer. Apple has these on Apple silicon only. */
+/* macOS guests: platform, restore image, installer. Apple has these classes on Apple silicon
+ * only. */
 #pragma once
 
 #import <Virtualization/VZPlatform.h>
