@@ -374,7 +374,8 @@ void live_network_cut(struct live *live, const char *how);
  * has failed. */
 int live_quarantine(struct live *live, const json_t *request, struct control_client *client,
 		    struct error *err);
-void live_severed(void *data, const json_t *names, const struct error *why); /* the VM's event */
+/* handles the event severed of the VM */
+void live_severed(void *data, const json_t *names, const struct error *why);
 /* Finishes a quarantine that is under way when the VM has ended. */
 void live_quarantine_over(struct live *live);
 
@@ -406,11 +407,11 @@ void live_done(struct live *live);
 /* linux/live_broker.c: forks the broker. This is the last step before this process reads the first
  * byte of the guest. */
 int live_broker_begin(struct live *live, struct error *err);
-/* linux/live_quarantine_proof.c. live_quarantine_note_sockets() is called before the broker is forked,
- * when the sockets of the workspace are bound. It puts a descriptor for each of them into keep, and
- * returns how many there are: the broker keeps these, and the caller closes its own copies. The
- * other two run in the broker: live_quarantine_prepare() before anything else, and live_prove_quarantine() as cut_off
- * of vm_events. */
+/* linux/live_quarantine_proof.c. live_quarantine_note_sockets() is called before the broker is
+ * forked, when the sockets of the workspace are bound. It puts a descriptor for each of these
+ * sockets into `keep`, and returns their number. The broker keeps these descriptors, and the caller
+ * closes its own copies. The next two functions run in the broker: live_quarantine_prepare() before
+ * anything else, and live_prove_quarantine() as `cut_off` of vm_events. */
 #define LIVE_QUARANTINE_SOCKETS 4
 size_t live_quarantine_note_sockets(const struct live *live, int keep[LIVE_QUARANTINE_SOCKETS]);
 void live_quarantine_prepare(void);
