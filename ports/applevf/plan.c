@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Makes plans, and the command line of the kernel in them. hvc0 is the console of the framework's
+ * Makes plans, and the command line of the kernel in them. `hvc0` is the console of the framework's
  * virtio device; there is no other console. panic=-1 makes a guest that panics reset itself at
  * once, and then the framework boots it again. An init that cannot go on switches the machine off
  * instead. A network card gets its address by DHCP. The kernel asks for the address (ip=dhcp) if it

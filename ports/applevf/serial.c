@@ -57,7 +57,7 @@ static void on_serial_in(struct loop *loop, int fd, uint32_t events, void *data)
 		vm->events.console_room(vm->events.data);
 }
 
-/* Makes a pipe. ours is the index of the end that stays here. */
+/* Makes a pipe. `ours` is the index of the end that stays here. */
 static int make_serial_pipe(int ours, int *own, int *theirs, struct error *err)
 {
 	int ends[2];

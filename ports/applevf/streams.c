@@ -72,7 +72,7 @@ static void on_relay_ended(void *data)
 	drop_stream(data);
 }
 
-/* Adds a stream and takes over fd. Returns NULL if there is no room; fd is then closed. */
+/* Adds a stream and takes over `fd`. Returns NULL if there is no room; `fd` is then closed. */
 static struct stream *add_stream(struct vm *vm, int fd)
 {
 	struct stream *s =

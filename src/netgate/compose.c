@@ -10,7 +10,7 @@
 enum { IP = ETHERNET_HEADER, BODY = ETHERNET_HEADER + IPV4_HEADER };
 enum { TCP_CHECKSUM = 16, UDP_CHECKSUM = 6, UDP_LENGTH = 4 };
 
-/* Computes the checksum of the body: of body bytes behind the header of IPv4. at is the offset of
+/* Computes the checksum of the body: of body bytes behind the header of IPv4. `at` is the offset of
  * the checksum in the body. */
 static void put_checksum(uint8_t *frame, size_t body, size_t at)
 {

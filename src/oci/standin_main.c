@@ -48,7 +48,7 @@ struct self {
 	bool began;		       /* the program was allowed to run */
 };
 
-/* Sets err to the reason why the program did not start, in the words that engines know. Returns
+/* Sets `err` to the reason why the program did not start, in the words that engines know. Returns
  * -1. */
 static int explain_unstarted(const struct self *self, struct error *err)
 {

@@ -95,7 +95,7 @@ static bool line_says(const struct buf *line, const char *word)
 	return line->len == strlen(word) && memcmp(buf_bytes(line), word, line->len) == 0;
 }
 
-/* Sets err from the last line of a keeper that has failed. */
+/* Sets `err` from the last line of a keeper that has failed. */
 static int keeper_failure(const struct buf *line, struct error *err)
 {
 	json_auto_t *told = line->len ? json_load_strict(buf_bytes(line), line->len, NULL) : NULL;
@@ -191,7 +191,7 @@ static int require_result(const struct start *start, const struct response *resp
 			 json_text(response->event, "detail", "the reason is not recorded"));
 }
 
-/* Answers with what is recorded and observed now. status is the outcome of the machine so far. */
+/* Answers with what is recorded and observed now. `status` is the outcome of the machine so far. */
 static int answer_start(struct start *start, int status, struct response *response,
 			struct error *err)
 {

@@ -127,7 +127,7 @@ static int note_end(struct record *record, enum state wanted, bool had_machine, 
 }
 
 /* Finishes the command under the lock. If neither the keeper nor another command has recorded the
- * end, this function does. ended is the machine; NULL: there was none. */
+ * end, this function does. `ended` is the machine; NULL: there was none. */
 static int conclude_keeper_end(struct record *record, enum state wanted, const char *ended,
 			       bool forced, struct error *err)
 {

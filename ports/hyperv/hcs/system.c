@@ -43,7 +43,7 @@ static DWORD operation_ms(void)
 	return (DWORD)limit_get(LIMIT_HCS_MS);
 }
 
-/* Sets err from a ResultError of the schema. Returns -1. */
+/* Sets `err` from a ResultError of the schema. Returns -1. */
 static int operation_error(HRESULT code, const char *what, const json_t *result, struct error *err)
 {
 	const json_t *events = json_object_get(result, "ErrorEvents");
@@ -53,9 +53,9 @@ static int operation_error(HRESULT code, const char *what, const json_t *result,
 			     said ? said : json_text(result, "ErrorMessage", NULL), err);
 }
 
-/* Waits for the end of an operation. begun is the return value of the call that got the operation.
- * *result gets the resulting document or NULL; result may be NULL. The operation is closed in any
- * case. */
+/* Waits for the end of an operation. `begun` is the return value of the call that got the
+ * operation. *result gets the resulting document or NULL; `result` may be NULL. The operation is
+ * closed in any case. */
 static int operation_end(const struct hcs_api *api, HCS_OPERATION operation, HRESULT begun,
 			 const char *what, json_t **result, struct error *err)
 {

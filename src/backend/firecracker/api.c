@@ -107,8 +107,8 @@ static void tell_silence(const struct api *a, struct error *why)
 		error_set(why, ERR_IO, "Firecracker closed its API");
 }
 
-/* Closes the connection, and gives each call without an answer an error. why is NULL if Firecracker
- * has closed the connection. */
+/* Closes the connection, and gives each call without an answer an error. `why` is NULL if
+ * Firecracker has closed the connection. */
 static void shut_api(struct api *a, const struct error *why)
 {
 	struct error first = {0}, each = {0};

@@ -38,8 +38,8 @@ unsigned long idmap_own(const struct stat *dir)
 	return CELL_FIRST_ID - 1 - (unsigned long)((hash ^ hash >> 32) % ROOT_SUBORDINATES);
 }
 
-/* Finds the id for the guest's root. own is the id of this directory if this process is root, else
- * 0. */
+/* Finds the id for the guest's root. `own` is the id of this directory if this process is root,
+ * else 0. */
 static int need_subordinate(const char *path, unsigned long own, unsigned long *id,
 			    struct error *err)
 {

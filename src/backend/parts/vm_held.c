@@ -172,7 +172,8 @@ static bool is_kept(const struct vm *vm, unsigned long long inode)
 	return false;
 }
 
-/* Returns whether fd is the connection that the VMM has accepted from microagent, and may keep. */
+/* Returns whether `fd` is the connection that the VMM has accepted from microagent, and may
+ * keep. */
 static bool is_kept_accepted(const struct vm *vm, int fd)
 {
 	struct sockaddr_un peer;

@@ -59,7 +59,7 @@ static const char *const plain_environment[] = {"PATH=/usr/bin:/bin", "HOME=/", 
 
 /* --- what netgate and we tell each other ------------------------------------------------------ */
 
-/* Sends a message to netgate. kind is the first byte of the message, and says what the message is
+/* Sends a message to netgate. `kind` is the first byte of the message, and says what the message is
  * about (netgate's screen.h). */
 static int tell_netgate(const struct vm *vm, char kind, const void *what, size_t len)
 {

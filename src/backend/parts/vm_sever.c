@@ -113,7 +113,7 @@ static int cut(struct vm *vm, struct error *err)
 	return 0;
 }
 
-/* Returns 0 if nothing of the machine can reach out any more, 1 if something can (err says what),
+/* Returns 0 if nothing of the machine can reach out any more, 1 if something can (`err` says what),
  * or -1 with an error if this cannot be known. */
 static int count_left(const struct vm *vm, struct error *err)
 {

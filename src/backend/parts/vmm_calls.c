@@ -46,7 +46,7 @@
 	{                                                                                        \
 		.arg = 1, .op = SCMP_CMP_MASKED_EQ, .datum_a = SOCK_TYPE, .datum_b = SOCK_STREAM \
 	}
-/* A row for a call that may make no file with set-user-ID or set-group-ID. mode is the number of
+/* A row for a call that may make no file with set-user-ID or set-group-ID. `mode` is the number of
  * the argument that has the file's mode. */
 #define NOT_SET_ID(call, mode)                                                                    \
 	{                                                                                         \
@@ -70,7 +70,7 @@
 /*
  * A row for a call that may send only without MSG_FASTOPEN. With this flag, a TCP socket connects
  * to the address to which a message is sent, and neither a filter of connect() nor Landlock sees
- * that. flags is the number of the argument that has the flags.
+ * that. `flags` is the number of the argument that has the flags.
  */
 #define NOT_FAST_OPEN(call, flags, why)                                                         \
 	{                                                                                       \

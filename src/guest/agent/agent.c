@@ -116,7 +116,7 @@ static void on_traceable(void *data)
 	be_ready(agent);
 }
 
-/* Applies the config. more is true if attach() must also do a part of renew(). */
+/* Applies the config. `more` is true if attach() must also do a part of renew(). */
 static int apply_config(struct agent *agent, bool more, struct error *err)
 {
 	struct guest_config *config = &agent->config;

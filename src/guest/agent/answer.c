@@ -196,7 +196,7 @@ char *answer_ending(struct error *err)
 	return writer_end(&w);
 }
 
-/* Returns an answer of the type `type`. error says why the request failed; NULL: the request is
+/* Returns an answer of the type `type`. `error` says why the request failed; NULL: the request is
  * done. */
 static char *answer_done(const char *type, const char *error, struct error *err)
 {

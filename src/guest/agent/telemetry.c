@@ -50,7 +50,7 @@ static void take_status(struct telemetry *t, char *status, bool works)
 		send_text(t, status);
 }
 
-/* Ends the tracer, and says in its place that nothing is traced. why is the reason. */
+/* Ends the tracer, and says in its place that nothing is traced. `why` is the reason. */
 static void tracing_failed(struct telemetry *t, const char *why)
 {
 	leave_tracer(t);

@@ -20,8 +20,8 @@ static bool is_watching(const struct watched_ports *w)
 
 /* --- what is told ---------------------------------------------------------------------------- */
 
-/* Returns true if the last message to the host had these ports. ports is NULL if the ports are not
- * known. */
+/* Returns true if the last message to the host had these ports. `ports` is NULL if the ports are
+ * not known. */
 static bool is_told(const struct watched_ports *w, const struct port_set *ports)
 {
 	if (!w->has_told || w->told_known != (ports != NULL))

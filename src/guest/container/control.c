@@ -115,8 +115,8 @@ static int each_in(int group, process_fn *fn, void *data, struct error *err)
 	return 0;
 }
 
-/* Calls fn for each process of the container. The first process is in the group, and further
- * commands are in groups below it. Stops with -1 if fn fails. */
+/* Calls `fn` for each process of the container. The first process is in the group, and further
+ * commands are in groups below it. Stops with -1 if `fn` fails. */
 static int each_process(int group, process_fn *fn, void *data, struct error *err)
 {
 	autodir DIR *dir = NULL;

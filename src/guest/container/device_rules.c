@@ -125,7 +125,7 @@ static void emit_rule(struct program *p, const struct device_rule *rule)
 
 static void write_program(struct program *p, const struct device_rule *rules, size_t count)
 {
-	/* access_type has the kind in its lower 16 bits and the accesses in its upper 16 bits. */
+	/* `access_type` has the kind in its lower 16 bits and the accesses in its upper 16 bits. */
 	emit_load(p, KIND, offsetof(struct bpf_cgroup_dev_ctx, access_type));
 	emit(p, BPF_ALU64 | BPF_MOV | BPF_X, UNDECIDED, KIND, 0, 0);
 	emit(p, BPF_ALU64 | BPF_AND | BPF_K, KIND, 0, 0, 0xffff);

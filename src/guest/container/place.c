@@ -39,7 +39,7 @@ void place_name(int fd, char out[PLACE_NAME])
 static int make_in_root(int root, char *path, bool file, int links, struct error *err);
 
 /* Makes the missing target of a link, and opens the target. The link is called name in the
- * directory parent, whose path is before. links is the number of links that may still be
+ * directory parent, whose path is before. `links` is the number of links that may still be
  * followed. */
 static int make_target(int root, int parent, const char *name, const char *before, bool file,
 		       int links, struct error *err)

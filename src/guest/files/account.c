@@ -77,8 +77,8 @@ static int add_lines(int root, int etc, struct error *err)
 
 /* --- directories ----------------------------------------------------------------------------- */
 
-/* Makes a directory if it is missing. Sets its owner, group and mode in any case. path is relative
- * to root. */
+/* Makes a directory if it is missing. Sets its owner, group and mode in any case. `path` is
+ * relative to root. */
 static int own_directory(int root, const char *path, mode_t mode, uid_t owner, struct error *err)
 {
 	autoclose int fd = path_open_dir_at(root, path, true, mode, err);

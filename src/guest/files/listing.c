@@ -47,7 +47,7 @@ static int flush_listing(struct buf *out, size_t least, struct error *err)
 	return 0;
 }
 
-/* Appends an entry. target is where a link leads; NULL if the entry is no link. */
+/* Appends an entry. `target` is where a link leads; NULL if the entry is no link. */
 static int put_listed(struct buf *out, const char *name, const struct stat *st, const char *target,
 		      struct error *err)
 {
@@ -117,7 +117,7 @@ int stat_path(int root, const char *path, struct error *err)
 	return put_one(root, path, O_NOFOLLOW, err);
 }
 
-/* Prints the entries of a directory. Takes over fd. */
+/* Prints the entries of a directory. Takes over `fd`. */
 static int put_entries(int fd, const char *path, struct error *err)
 {
 	autobuf struct buf out = BUF_INIT(0);

@@ -293,8 +293,8 @@ static void on_power_key(struct loop *loop, int fd, uint32_t events, void *data)
 		loop_remove(steal_ptr(&key->watch));
 }
 
-/* Runs PID 1 in the root file system until the machine ends. Returns only on failure. shell is true
- * if PID 1 must keep a shell on the console. */
+/* Runs PID 1 in the root file system until the machine ends. Returns only on failure. `shell` is
+ * true if PID 1 must keep a shell on the console. */
 static int pid1_run(int program_fd, bool shell, struct error *err)
 {
 	const int power[] = {SIGUSR1, SIGUSR2, SIGPWR, SIGRTMIN + 4, SIGINT};

@@ -12,7 +12,7 @@
 static void end_machine(int how, const char *last_line) __attribute__((noreturn));
 
 /* Writes the file systems to the disk, prints last_line on the console unless it is NULL, and ends
- * the machine. how is the argument of reboot(). */
+ * the machine. `how` is the argument of reboot(). */
 static void end_machine(int how, const char *last_line)
 {
 	mounts_end();

@@ -58,7 +58,7 @@ static json_t *result_ready(const struct record *record)
 	return readiness_of_result(true, at);
 }
 
-/* Returns a signal as the live supervisor observes it. why is the reason why the signals are
+/* Returns a signal as the live supervisor observes it. `why` is the reason why the signals are
  * missing, if they are. */
 static json_t *observed_signal(const json_t *signals, const char *key, const struct error *why)
 {

@@ -49,7 +49,7 @@ static enum asked ask_end(const struct record *record, enum command command, str
 
 /* Waits for the end of a VM that was asked to end. The command lock is not held. If the VM does not
  * end in time, ends it by force and sets *forced. As soon as this VM has ended, another command may
- * start a new one, which is neither waited for nor ended. held is the live supervisor that was
+ * start a new one, which is neither waited for nor ended. `held` is the live supervisor that was
  * asked. */
 static int await_end(const struct record *record, enum command command,
 		     const struct leftover_supervisor *held, bool *forced, struct error *err)

@@ -74,7 +74,7 @@ int bundles_check(const struct config *config, struct error *err)
 	return 0;
 }
 
-/* Sets err to the error that the builder has reported. Returns 0 if the builder succeeded. */
+/* Sets `err` to the error that the builder has reported. Returns 0 if the builder succeeded. */
 static int take_error(const struct buf *answer, int code, struct error *err)
 {
 	json_auto_t *document = json_load_strict(buf_bytes(answer), answer->len, NULL);
@@ -86,8 +86,8 @@ static int take_error(const struct buf *answer, int code, struct error *err)
 	return json_get_error(document, NULL, err);
 }
 
-/* Runs the builder, which makes a disk in `to` from the archive. path is the name of the archive in
- * messages. */
+/* Runs the builder, which makes a disk in `to` from the archive. `path` is the name of the archive
+ * in messages. */
 static int run_builder(const char *path, int archive, int to, struct error *err)
 {
 	uint64_t deadline = limit_deadline(LIMIT_BUNDLE_MS);

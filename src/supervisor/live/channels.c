@@ -563,8 +563,8 @@ static int add_loopback(struct channels *all, int listener, struct error *err)
 	return lead_inwards(c, listener, err);
 }
 
-/* Adds a channel from the guest to a target. kind is "mediation" or "listener", and is used in the
- * channel's name. */
+/* Adds a channel from the guest to a target. `kind` is "mediation" or "listener", and is used in
+ * the channel's name. */
 static int add_listener(struct channels *all, const char *kind, const json_t *declared,
 			struct error *err)
 {

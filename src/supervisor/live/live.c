@@ -168,7 +168,7 @@ static int begin_channels(struct live *live, const struct config *config, struct
 	return live->readiness ? 0 : -1;
 }
 
-/* Returns fd if the command has handed this descriptor over, else -1. */
+/* Returns `fd` if the command has handed this descriptor over, else -1. */
 static int given_fd(const struct live *live, enum live_fd fd)
 {
 	return ticket_has(&live->ticket, fd) ? (int)fd : -1;

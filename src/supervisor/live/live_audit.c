@@ -169,7 +169,7 @@ static void tell_lost_heads(struct live *live)
 }
 
 /* Writes audit.unconfirmed when the security log begins to have no room for digests. Writes it
- * again, with the number of lost digests, when the security log has room again. before is the
+ * again, with the number of lost digests, when the security log has room again. `before` is the
  * number of lost digests before the last lines were written. */
 static void look_at_lost_heads(struct live *live, uint64_t before)
 {
@@ -203,8 +203,8 @@ static int write_waiting(struct live *live, struct error *err)
  * ----------------------------------------------------------------------------------- */
 
 /* Writes an event to the security log, if the event is an alarm (AUDIT_CRITICAL). An alarm does not
- * wait for room in the audit log: the security log may be on another disk. item is one of the items
- * of `waiting`. */
+ * wait for room in the audit log: the security log may be on another disk. `item` is one of the
+ * items of `waiting`. */
 static void note_alarm(struct live *live, json_t *item)
 {
 	const struct audit_event event = item_event(item);

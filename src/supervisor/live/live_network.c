@@ -50,8 +50,8 @@ static bool list_has_item(const json_t *list, const json_t *item)
 	return false;
 }
 
-/* Calls fn for each item of the list `of` that the list `without` does not have. Both lists may be
- * NULL. */
+/* Calls `fn` for each item of the list `of` that the list `without` does not have. Both lists may
+ * be NULL. */
 static int each_more(struct live *live, const json_t *of, const json_t *without,
 		     network_item_fn *fn, struct error *err)
 {

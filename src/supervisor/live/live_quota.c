@@ -115,7 +115,7 @@ static int look_after(struct live *live, uint64_t wait_ns, struct error *err)
  * Makes the next count, or the next round of a count, later. A count of a disk with very many
  * extents takes long, so it is made in rounds, and the loop does other work between them. At most a
  * twentieth of the time goes into the rounds, unless a client waits for the result. whole: the last
- * round has completed a count. took_ns is the time that the last round took.
+ * round has completed a count. `took_ns` is the time that the last round took.
  */
 static int look_later(struct live *live, bool whole, uint64_t took_ns, struct error *err)
 {

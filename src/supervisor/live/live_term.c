@@ -113,7 +113,7 @@ void live_term_look(struct live *live)
 		expire_session(live);
 		return;
 	}
-	/* next is the monotonic time of the next check; UINT64_MAX: no check is needed. */
+	/* `next` is the monotonic time of the next check; UINT64_MAX: no check is needed. */
 	if (term->ends_ns)
 		next = clock_mono_ns() + (uint64_t)(term->ends_ns - clock_real_ns());
 	if (term->idle_s && !is_used(live) && idle_until(live) < next)

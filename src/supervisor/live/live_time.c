@@ -32,8 +32,8 @@ static bool is_jump(int64_t ns)
 	return llabs(ns) >= (int64_t)(limit_get(LIMIT_CLOCK_JUMP_MS) * NS_PER_MS);
 }
 
-/* Writes a jump of the guest's clock to the audit log. why is the reason, as one word. ns is the
- * length of the jump; it is negative if the clock was set back. */
+/* Writes a jump of the guest's clock to the audit log. `why` is the reason, as one word. `ns` is
+ * the length of the jump; it is negative if the clock was set back. */
 static void tell_jump(struct live *live, const char *why, int64_t ns)
 {
 	live_audit_step(

@@ -116,7 +116,7 @@ static bool has_socket(const struct sockets *sockets, unsigned long long inode)
 
 typedef bool line_fn(const char *line, void *data);
 
-/* Returns how many lines of the file fn accepts, or -1 with an error. */
+/* Returns how many lines of the file `fn` accepts, or -1 with an error. */
 static int count_lines(const char *path, line_fn *fn, void *data, struct error *err)
 {
 	FILE *list = fopen(path, "re");
@@ -260,7 +260,7 @@ static int list_unix_sockets(netlink_take_fn *take, void *data, struct error *er
 }
 
 /* Reads a reply about a socket. Returns false if the socket has no file, or no name while name is
- * not NULL. *name becomes the name to which the socket was bound. name may be NULL. */
+ * not NULL. *name becomes the name to which the socket was bound. `name` may be NULL. */
 static bool read_unix_socket(const struct netlink_reply *reply, struct unix_diag_msg *socket,
 			     struct unix_diag_vfs *file, struct netlink_bytes *name)
 {

@@ -82,9 +82,9 @@ static bool has_library(pid_t pid)
 	return false;
 }
 
-/* Writes the last part of the path by which fd was opened. If the file has lost its name meanwhile,
- * like a record that was replaced, the kernel adds " (deleted)" to the path, which is removed
- * here. */
+/* Writes the last part of the path by which `fd` was opened. If the file has lost its name
+ * meanwhile, like a record that was replaced, the kernel adds " (deleted)" to the path, which is
+ * removed here. */
 static void name_file(int fd, char out[NAME_MAX + 1])
 {
 	static const char deleted[] = " (deleted)";

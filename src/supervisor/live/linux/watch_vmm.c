@@ -60,8 +60,8 @@ static unsigned long long inode_of_fd(int dir, const char *name)
 		       : 0;
 }
 
-/* Looks at the sockets of the VMM. Appends those that are new and not expected to found. found
- * NULL: notes all sockets as known. */
+/* Looks at the sockets of the VMM. Appends those that are new and not expected to found. If `found`
+ * is NULL, notes all sockets as known. */
 static int look_at_sockets(struct watch_vmm *watch, int process, json_t *found, struct error *err)
 {
 	const struct dirent *entry;
