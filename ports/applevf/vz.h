@@ -4,8 +4,8 @@
  * a serial queue. Calls to the machine, and its answers, run only on that queue
  * (developer.apple.com/documentation/virtualization/vzvirtualmachine/init(configuration:queue:)).
  * Each call below returns at once unless its comment says that it waits; the outcome comes as a
- * letter (post.h). docs/applevf.md says what is known about every class, selector and value that is
- * used.
+ * letter (post.h). docs/applevf.md has the known facts about every class, selector and value that
+ * is used.
  */
 #ifndef BACKEND_APPLEVF_VZ_H
 #define BACKEND_APPLEVF_VZ_H

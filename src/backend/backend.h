@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A backend is one const struct of functions. Each supervisor program has one backend. If a
- * function is NULL, the backend does not support what the function does. A backend knows how a VM
- * is made, driven and ended. It knows nothing about states, the workspace's files and the guest's
- * protocols.
+ * A backend is one const struct of functions. Each supervisor program has one backend. A function
+ * may be NULL: the backend then does not support the request that the function is for. A backend
+ * knows how a VM is made, driven and ended. It knows nothing about states, the workspace's files
+ * and the guest's protocols.
  */
 #ifndef BACKEND_BACKEND_H
 #define BACKEND_BACKEND_H
@@ -78,7 +78,7 @@ struct vm_disk {
 	bool read_only;
 };
 
-/* What the root disk is used for. */
+/* The uses of the root disk. */
 enum vm_use {
 	VM_RUN,	  /* the machine boots from the disk */
 	VM_READ,  /* the disk is read: no program on it runs, and writes to it are thrown away */
@@ -164,8 +164,8 @@ struct vm_share {
 	int dir_fd;
 	bool read_only;
 	/* The directory has root file systems and volumes of containers. Every id in it is the same
-	 * as on the host. A program in it may be set-user-ID. The guest sees what is mounted below
-	 * the directory later. */
+	 * as on the host. A program in it may be set-user-ID. The guest also sees later mounts
+	 * below the directory. */
 	bool containers;
 	/* The next three members are the same as in struct vm_boot. */
 	const char *label;
@@ -275,8 +275,8 @@ struct backend {
 	const struct backend_refusal *refusals;
 	int (*host)(struct backend_host *out, struct error *err);
 	void (*host_free)(struct backend_host *host);
-	/* Checks that this host can do what the config asks for, and that a machine has room for
-	 * it. The error names the field of the config. Changes nothing on the host. */
+	/* Checks that this host can fulfil all requests of the config, and that a machine has room
+	 * for them. The error names the field of the config. Changes nothing on the host. */
 	int (*check)(const struct config *config, struct error *err);
 	/* Returns an array of the paths of the programs that the backend runs on this host; NULL if
 	 * there is no memory. */

@@ -2,7 +2,7 @@
 #ifndef BACKEND_VM_END_H
 #define BACKEND_VM_END_H
 
-/* How a VM has ended, as its VMM says. */
+/* The ways in which a VM can end, by the word of its VMM. */
 enum vm_end {
 	VM_END_POWERED_OFF, /* the guest switched itself off */
 	VM_END_RESET,	    /* the guest panicked or rebooted */

@@ -10,8 +10,8 @@
 /* the first process of the initramfs, which finds the root file system and becomes PID 1 in it */
 #define ROLE_INIT "/init"
 /* Words for this program on the kernel's command line (after "--"), of which at most one is given.
- * reader: the root disk is mounted so that the host can read it, and no program on it runs.
- * console: a shell runs on the console. */
+ * READER_WORD: the root disk is mounted so that the host can read it, and no program on it runs.
+ * CONSOLE_WORD: a shell runs on the console. */
 #define READER_WORD "reader"
 #define CONSOLE_WORD "console"
 #define READER_ROOT "/disk"

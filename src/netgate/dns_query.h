@@ -14,10 +14,10 @@
  * one record of EDNS (RFC 6891). Returns false for anything else. */
 bool dns_read_query(struct bytes datagram, struct dns_question *question);
 /* Makes a query for the question, under question->id, in at most DNS_QUERY_MAX bytes. Returns its
- * length. Of what the guest has written, the query has only the name, in lower case, and the room
- * for the answer. Flags, upper case letters and EDNS are made anew, since by these the guest could
- * send a message to the resolver or to the owner of the name. The flag that asks a resolver not to
- * check signatures is not set. The caller has checked that the name is on the list. */
+ * length. The query has only two values from the guest: the name, in lower case, and the room for
+ * the answer. Flags, upper case letters and EDNS are made anew, since by these the guest could send
+ * a message to the resolver or to the owner of the name. The flag that asks a resolver not to check
+ * signatures is not set. The caller has checked that the name is on the list. */
 size_t dns_make_query(uint8_t *out, const struct dns_question *question);
 
 #endif

@@ -27,7 +27,7 @@
 #define FLOW_BUCKETS 2048 /* a power of two */
 
 enum flow_state {
-	FLOW_TOLD,   /* no name has opened the flow: the supervisor was only told of it */
+	FLOW_TOLD,   /* no name has opened the flow: the supervisor only got a line about it */
 	FLOW_OPEN,   /* a name has opened the flow, and its frames pass */
 	FLOW_CALLED, /* a name has opened the flow, but its first words must be judged; the SYN has
 		      * no answer yet */
@@ -37,9 +37,9 @@ enum flow_state {
 		      * more */
 };
 
-/* The state of the line by which the supervisor is told of a flow. If the flow is judged by its
- * first words, its line is sent when the words are known, since the words decide which rule lets
- * the flow through. */
+/* The state of the line that reports a flow to the supervisor. If the flow is judged by its first
+ * words, its line is sent when the words are known, since the words decide which rule lets the flow
+ * through. */
 enum flow_line {
 	LINE_TOLD,
 	LINE_WAITS,  /* the line waits for the first words */

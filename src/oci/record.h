@@ -102,7 +102,7 @@ int record_machine_name(const struct oci *oci, const char *id, char out[MACHINE_
 			struct error *err);
 
 /* Writes a new name by which the guest knows the container. No name is ever used twice, since the
- * guest caches for a while what it has seen below a name. */
+ * guest caches the files that it has seen below a name for a while. */
 #define GUEST_NAME 65
 void record_guest_name(const struct oci *oci, const char *id, char out[GUEST_NAME]);
 

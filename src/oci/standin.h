@@ -10,9 +10,9 @@
  * a container and nothing of the host.
  *
  * The keeper has the machine. It is PID 1 of a pid namespace in which all processes of the machine
- * are started; the stand-in's pid namespace is a child of it. The keeper ends the machine when the
- * stand-in ends, in whatever way. When the keeper ends, all these processes end. The containers of
- * a pod share the keeper of the pod's first container.
+ * are started; the stand-in's pid namespace is a child of this pid namespace. The keeper ends the
+ * machine when the stand-in ends, in whatever way. When the keeper ends, all these processes end.
+ * The containers of a pod share the keeper of the pod's first container.
  *
  *   create                        keeper                      stand-in
  *   standin_start()       ---->   waits              ---->    waits

@@ -40,7 +40,7 @@ struct handed {
 /* Reads the ticket from STANDIN_FD_TICKET, and fills in *out. */
 int handed_read(struct handed *out, struct error *err);
 /* Waits until the command that creates the container calls standin_go(). If that command has ended,
- * nobody needs this process, and it exits. */
+ * this process is not needed any more, and exits. */
 void handed_await(struct handed *handed);
 /* Reports to the command that creates the container. If `why` is NULL, this process has done its
  * work. Otherwise `why` is the reason why not. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The audit logs of machines. store/audit.h says what such a log is. The machine's live supervisor
- * writes the log. Commands report to the live supervisor what they do with the containers. The logs
- * are below <root>/.machines, where microagent(1) reads them: sessions/<machine>/audit.log,
- * archive/ for deleted machines, and logs/ with the digests of all logs.
+ * writes the log. Commands report their work on the containers to the live supervisor. The logs are
+ * below <root>/.machines, where microagent(1) reads them: sessions/<machine>/audit.log, archive/
+ * for deleted machines, and logs/ with the digests of all logs.
  */
 #ifndef OCI_TRAIL_H
 #define OCI_TRAIL_H

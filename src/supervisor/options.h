@@ -17,14 +17,15 @@ struct options {
 	bool macos;  /* the program makes the files of a macOS guest, as the job on stdin says */
 	bool reader; /* the machine only reads its root disk (VM_READ) */
 	bool writer; /* the machine puts files on its root disk (VM_WRITE) */
-	bool save;   /* start: the machine can be saved */
-	const char *template;  /* start: the directory of the template to restore; or NULL */
-	bool own_memory;       /* template: the machine has its own memory, and can get shares */
-	int containers_fd;     /* start: the directory of containers; -1: none */
-	int links_fd, taps_fd; /* start: the list of cards, the first of their taps; -1: none */
-	int loopback_fd;       /* start: the listener on a loopback; -1: none */
-	/* start: the number in the names of cells, if the caller has its own pid namespace; 0: the
-	 * pid of the live supervisor. */
+	bool save;   /* for start: the machine can be saved */
+	const char *template; /* for start: the directory of the template to restore; NULL: none */
+	bool own_memory;   /* with `template`: the machine has its own memory, and can get shares */
+	int containers_fd; /* for start: the directory of containers; -1: none */
+	/* for start: the list of cards, and the first of their taps; -1: none */
+	int links_fd, taps_fd;
+	int loopback_fd; /* for start: the listener on a loopback; -1: none */
+	/* For start: the number from which the ids of cells are made, if the caller has its own pid
+	 * namespace; 0: the pid of the live supervisor. */
 	int64_t cell_number;
 	bool keep_quarantined; /* for kill and delete: they refuse a workspace in quarantine */
 	bool recorded;	       /* for prepare, start and console: they use the recorded config */

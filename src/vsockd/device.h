@@ -33,8 +33,8 @@ struct device {
 
 void device_init(struct device *device, struct core *core, uint64_t guest_cid, int epfd,
 		 struct log *log);
-/* Handles what the guest has sent. Then sets the rings back to their first state, and ends the
- * core's streams. */
+/* Handles the packets that the guest has sent. Then sets the rings back to their first state, and
+ * ends the core's streams. */
 void device_reset(struct device *device);
 /* Resets the device when the front-end is gone, and releases everything that the front-end gave. */
 void device_disconnect(struct device *device);

@@ -14,8 +14,8 @@ typedef int hyperv_command_fn(const struct request *request, struct response *re
 hyperv_command_fn hyperv_host, hyperv_check, hyperv_prepare, hyperv_start, hyperv_inspect,
 	hyperv_stop, hyperv_delete;
 
-/* Checks that this supervisor and this host can do what the config asks for. Changes nothing on the
- * host. */
+/* Checks that this supervisor and this host can fulfil all requests of the config. Changes nothing
+ * on the host. */
 int refuse_config(const struct config *config, struct error *err);
 
 #endif

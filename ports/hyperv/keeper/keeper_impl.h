@@ -59,7 +59,7 @@ enum state keeper_outcome(struct keeper *keeper, char *detail, size_t size, stru
 
 /* Writes a line to stderr, which is supervisor.log if the keeper is a process of its own. */
 void keeper_log(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-/* Records a state. Takes the command lock for it. */
+/* Records a state. Takes the command lock for this time. */
 void keeper_note(struct keeper *keeper, enum state state, const char *detail);
 void keeper_write(struct keeper *keeper, const char *file, const json_t *document);
 

@@ -27,7 +27,7 @@ struct machine_disk {
 	bool read_only;
 };
 
-/* What a machine is made of. All paths are absolute paths of the host. */
+/* The parts of which a machine is made. All paths are absolute paths of the host. */
 struct machine {
 	const char *kernel, *initrd;
 	const char *console_pipe; /* the pipe to which COM1 is connected */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Tells what this supervisor cannot do on any Windows. The functions are pure. */
+/* The requests that this supervisor cannot fulfil on any Windows. The functions are pure. */
 #ifndef HYPERV_REFUSED_H
 #define HYPERV_REFUSED_H
 

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* Finds what this host has for the machines of any VMM: cells, networks, shared directories. */
+/* Finds out what this host offers to the machines of any VMM: cells, networks and shared
+ * directories. */
 #ifndef BACKEND_PARTS_HOST_H
 #define BACKEND_PARTS_HOST_H
 
 #include "backend/backend.h"
 #include "backend/parts/kvm_probe.h"
 
-/* Functions that check that this host has what the config asks for. The error names the field. */
+/* Functions that check that this host has the cells, shares or networks that the config asks for.
+ * The error names the field. */
 int host_check_cell(const struct config *config, struct error *err);
 int host_check_shares(const struct config *config, struct error *err);
 int host_check_network(const struct config *config, struct error *err);

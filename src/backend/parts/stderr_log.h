@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Copies what a child writes to its stderr into the supervisor's log, line by line. The rate is
+/* Copies the lines that a child writes to its stderr into the supervisor's log. The rate is
  * limited, since a guest can provoke lines. The last line is kept, since it often says why the
  * child has ended. */
 #ifndef BACKEND_PARTS_STDERR_LOG_H

@@ -36,8 +36,8 @@ struct virtiofsd_service {
 	bool containers; /* the directory has mounts of the host (docs/microagent-oci.8.scd) */
 };
 
-/* Checks that the program can serve the directory in this way. ERR_UNSUPPORTED names what the
- * program cannot do. */
+/* Checks that the program can serve the directory in this way. ERR_UNSUPPORTED: it cannot; the
+ * message names the part of the service that is not possible. */
 int virtiofsd_check(const struct virtiofsd *program, const struct virtiofsd_service *service,
 		    struct error *err);
 /* Adds the program and its options to argv. */

@@ -2,7 +2,8 @@
 /*
  * The parts that every VM has, whatever its VMM is: the VMM's process in its cell, its companions,
  * and the channels of the VMM, the companions and the guest. The struct of a backend begins with
- * this struct. The backend itself tells the VMM what to do, and handles what the VMM says.
+ * this struct. The backend itself sends the commands to the VMM, and handles the answers and events
+ * of the VMM.
  *
  * The processes are:
  *   supervisor ── bwrap (monitor) ── VMM (program, PID 1 of its pid namespace)
@@ -34,7 +35,7 @@
 #define NETGATE_NAME "microagent-netgate"
 #define PASST_NAME "passt"
 
-/* The guest's network card and what is behind it. */
+/* The guest's network card and the network behind it. */
 struct vm_net {
 	enum network_mode mode;
 	char mac[MAC_TEXT]; /* "": the machine has no card */

@@ -57,7 +57,7 @@ struct machine_link {
 	int fd; /* the number of the tap's descriptor in the QEMU process */
 };
 
-/* How the guest's memory is made. */
+/* The ways in which the guest's memory is made. */
 enum machine_ram {
 	RAM_OWN,     /* new memory, which only this machine and its companions have */
 	RAM_FILE,    /* the file QEMU_FD_RAM, which only this machine has */

@@ -34,7 +34,7 @@ enum { KERNEL_FD = QEMU_FD_END, INITRD_FD, FIRST_DISK_FD };
  * version. */
 enum { PROGRAM_DATA = 3 };
 struct programs {
-	char *qemu, *bwrap; /* bwrap NULL: the config wants no cell */
+	char *qemu, *bwrap; /* `bwrap` is NULL if the config wants no cell */
 	char *data[PROGRAM_DATA];
 	bool qboot; /* one of the directories in `data` has qboot */
 	/* QEMU is not the distribution's, and has data of its own, which it may not find by

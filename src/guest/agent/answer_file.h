@@ -10,7 +10,7 @@
 #include "base/buf.h"
 #include "base/error.h"
 
-/* How the process that did the work ended. */
+/* The end of the process that did the work. */
 struct file_end {
 	const struct buf *output; /* empty if the process failed */
 	bool cut;		  /* there was more output than is kept */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Starts a streamed exec. What its command writes becomes frames directly in the connection's
+ * Starts a streamed exec. The output of its command becomes frames directly in the connection's
  * queue. While the queue is full, output waits in the command's pipe.
  */
 #ifndef GUEST_CALL_STREAM_H

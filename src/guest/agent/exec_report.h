@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Reports each command to the host, if the config asks for this: by the messages `exec-started` and
- * `exec-finished`, over the control stream. Of a long command line only the beginning is sent.
+ * `exec-finished`, over the control stream. If a command line is long, only its beginning is sent.
  * Above LIMIT_AUDIT_EXECS commands in a second, only the number of further commands is sent, in a
  * message `exec-lost` within about a second.
  */

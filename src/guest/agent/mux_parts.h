@@ -47,8 +47,8 @@ void mux_tell_room(struct mux *mux);
 
 /* --- mux_say.c ------------------------------------------------------------------------------- */
 
-/* Writes the chunks to the port. The port takes a chunk as a whole, or nothing of it if it is
- * full. */
+/* Writes the chunks to the port. The port takes a chunk as a whole; if the port is full, it takes
+ * nothing of the chunk. */
 void mux_write(struct mux *mux);
 /* Returns room for one packet of len bytes, in the last chunk or a new one; NULL if there is no
  * room now. */

@@ -40,9 +40,9 @@ void resumables_init(struct resumables *all, struct exec_context *context);
  * client. */
 int resumable_start(struct resumables *all, struct conn *conn, const struct request *request,
 		    struct error *err);
-/* Makes a call on the connection the client of an exec, from the offsets that the request names.
- * The client is told that it is not attached if there is no such exec, or if an offset was
- * acknowledged already or is beyond all output. */
+/* Makes a call on the connection the client of an exec, from the offsets that the request names. If
+ * there is no such exec, or if an offset was acknowledged already or is beyond all output, the
+ * client gets a message that says that it is not attached. */
 int resumable_attach(struct resumables *all, struct conn *conn, const struct request *request,
 		     struct error *err);
 

@@ -20,8 +20,9 @@ struct ring_pool {
 struct ring {
 	struct ring_pool *pool;
 	uint8_t *bytes;
-	size_t cap;	     /* bytes; 0 or a power of two */
-	uint64_t start, end; /* offsets: of the oldest kept byte, and after the newest */
+	size_t cap; /* bytes; 0 or a power of two */
+	/* start: the offset of the oldest kept byte; end: the offset after the newest byte */
+	uint64_t start, end;
 };
 
 /* Returns memory into which bytes may be put now, and sets *room to its length. Returns NULL if the

@@ -16,7 +16,7 @@ struct telemetry {
 	struct framed *control;
 	struct loop_watch *watch;
 	int fd;	      /* the socket to the tracer; -1: there is no tracer, or it has ended */
-	char *status; /* what is traced, in the tracer's words; NULL: not known yet */
+	char *status; /* the tracer's message that says what is traced; NULL: not known yet */
 	bool works;   /* the kernel records the processes that have a login uid */
 	bool told;    /* the status was sent to the host */
 	bool finishing;

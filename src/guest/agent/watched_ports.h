@@ -47,7 +47,7 @@ void watched_ports_add(struct watched_ports *w, const json_t *publishes);
 void watched_ports_remove(struct watched_ports *w, const json_t *publishes);
 /* Looks at the ports and tells the host. */
 void watched_ports_tell(struct watched_ports *w);
-/* Forgets all ports, and what the host was told. */
+/* Forgets all ports, and the message that the host got last. */
 void watched_ports_reset(struct watched_ports *w);
 void watched_ports_free(struct watched_ports *w);
 

@@ -45,8 +45,8 @@ struct workload {
 /* Starts the command, or lets it wait for a client. Takes over the request's contents. */
 void workload_begin(struct workload *workload, struct request *request, bool attach, size_t keep);
 /* Makes a call on the connection, which becomes the command's client, and starts the command if it
- * waits for a client. The call is told the exit, or why the command could not be started.
- * ERR_CONFLICT: there is no command, it is over, or it has a client already. */
+ * waits for a client. The call sends the exit to the client, or the reason why the command could
+ * not be started. ERR_CONFLICT: there is no command, it is over, or it has a client already. */
 int workload_attach(struct workload *workload, struct conn *conn, const struct request *request,
 		    struct error *err);
 /* Sends a result that is held back for the client. Called when the machine will end. */

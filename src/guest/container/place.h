@@ -14,8 +14,8 @@
 
 /* Returns an O_PATH descriptor; -1 with ERR_NOT_FOUND or another error. */
 int place_open(int root, const char *path, struct error *err);
-/* Opens a path like place_open(), and makes what is missing: directories, and the last component as
- * an empty file if `file` is set. */
+/* Opens a path like place_open(), and makes the missing parts of the path: directories, and the
+ * last component as an empty file if `file` is true. */
 int place_make(int root, const char *path, bool file, struct error *err);
 
 /* Writes the name under which mount(2) accepts a descriptor. */

@@ -7,8 +7,8 @@
 #include "base/error.h"
 #include "guest/container/contained.h"
 
-/* Sets up the container: "/" is then the container's root, and nothing of the guest is visible
- * except what was mounted. A terminal of the container also needs devices_console(). */
+/* Sets up the container: "/" is then the container's root, and no file of the guest is visible
+ * except in the mounts of the plan. A terminal of the container also needs devices_console(). */
 int setup_container(const struct contained_plan *plan, struct error *err);
 
 /* Mounts an overlay over the container's root. `lower` is a descriptor of the root, which is a

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tells the host what a path names: JSON objects on stdout, one in each line, as in
+ * Prints the files that a path names, for the host: JSON objects on stdout, one in each line, as in
  * docs/agent-protocol.md. No link leads out of the root.
  */
 #ifndef GUEST_LISTING_H

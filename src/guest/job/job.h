@@ -32,7 +32,7 @@
 
 enum job_stream { JOB_STDOUT, JOB_STDERR, JOB_STREAMS };
 
-/* How a job ended. */
+/* The end of a job. */
 struct job_end {
 	/* 124: it timed out; 125 to 127: it never ran; 128+n: signal n has ended it; else the exit
 	 * code of the program. */

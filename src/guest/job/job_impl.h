@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The parts that job.c (start and end) and job_io.c (pipes) share. The two files need each other:
- * to read a pipe may end the job, and the end of the job decides what is still read. */
+ * to read a pipe may end the job, and after the end of a job only certain bytes are still read. */
 #ifndef GUEST_JOB_IMPL_H
 #define GUEST_JOB_IMPL_H
 

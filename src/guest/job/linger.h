@@ -2,7 +2,7 @@
 /*
  * Pipes of commands whose end was told, but to which a child in the background may still write. If
  * the agent closed such a pipe, SIGPIPE would kill the child. So the agent keeps the pipe open, and
- * reads and drops what the child writes.
+ * reads and drops the bytes that the child writes.
  */
 #ifndef GUEST_LINGER_H
 #define GUEST_LINGER_H

@@ -92,9 +92,9 @@ int spawn_start(const struct spawn_spec *spec, struct proc *out, int *status_fd,
 		struct spawn_failure *failure, struct error *err);
 
 /*
- * Reads what the child reports through status_fd. Returns 1 if *out is a failure, or has the step
- * SPAWN_ENTERED; *master is then the master of the container's terminal, or -1. Returns 0 if there
- * is no report yet. Returns -1 if the exec has succeeded, or the child has ended.
+ * Reads the child's next report through `status_fd`. Returns 1 if *out is a failure, or has the
+ * step SPAWN_ENTERED; *master is then the master of the container's terminal, or -1. Returns 0 if
+ * there is no report yet. Returns -1 if the exec has succeeded, or the child has ended.
  */
 int spawn_hear(int status_fd, struct spawn_failure *out, int *master);
 /* Lets a child go on that waits because of spawn_inside.hold. */

@@ -50,7 +50,8 @@ struct kaudit_event {
 	uint64_t flags, dirfd;
 	/* path: the path as the program gave it, until the event is complete */
 	struct buf cwd, path;
-	bool has_path, has_parent; /* has_parent: path is the directory, until the file is named */
+	/* has_parent: `path` is the directory, until a record names the file */
+	bool has_path, has_parent;
 	uint64_t mode, inode, major, minor; /* mode 0: there is no such file */
 	/* For CONNECT: */
 	uint8_t address[28]; /* struct sockaddr_in or sockaddr_in6 */

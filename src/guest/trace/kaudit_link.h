@@ -2,12 +2,12 @@
 /*
  * The kernel's audit: the agent's rules, and the kernel's records through netlink. Only one process
  * of a machine can receive the records, and this process does so. While it receives them, no other
- * process, not even one of root, can change what is recorded, until the machine ends. Nothing ever
- * waits for this process: if it is too slow, the kernel drops records and counts them.
+ * process, not even one of root, can change which events are recorded, until the machine ends.
+ * Nothing ever waits for this process: if it is too slow, the kernel drops records and counts them.
  *
  * Only processes that have a login uid are recorded (see spawn.h): those that the host runs, and
- * their descendants. Of these the kernel records every exec, every open for writing, and every
- * connect to an IP address.
+ * their descendants. The kernel records every exec, every open for writing, and every connect to an
+ * IP address by these processes.
  */
 #ifndef GUEST_KAUDIT_LINK_H
 #define GUEST_KAUDIT_LINK_H

@@ -42,8 +42,8 @@ void telemetry_batch_add(struct telemetry_batch *batch, char *record);
 char *telemetry_batch_message(struct telemetry_batch *batch);
 void telemetry_batch_free(struct telemetry_batch *batch);
 
-/* Returns what is traced, {"type":"telemetry-status",...}. `detail` says why not everything is
- * traced, or "". */
+/* Returns the message {"type":"telemetry-status",...}, which says what is traced. `detail` says why
+ * not everything is traced, or "". */
 char *telemetry_status(bool syscalls, bool writes, const char *detail);
 
 #endif

@@ -2,7 +2,7 @@
 /*
  * A workspace as a command sees it: its directory, the command lock, its recorded state. While the
  * lease is held, only the live supervisor records events. A command records events only under the
- * command lock, and only while nobody holds the lease.
+ * command lock, and only while no process holds the lease.
  */
 #ifndef SUPERVISOR_RECORD_H
 #define SUPERVISOR_RECORD_H
@@ -17,8 +17,8 @@
 
 struct record {
 	const struct call *call;
-	struct state_dir dir; /* fd -1: the state directory does not exist */
-	struct workspace ws;  /* fd -1: the workspace does not exist */
+	struct state_dir dir; /* its fd is -1 if the state directory does not exist */
+	struct workspace ws;  /* its fd is -1 if the workspace does not exist */
 	int lock;	      /* the command lock; -1: not held */
 	bool creates;	      /* the command may make the workspace */
 	enum state state;

@@ -15,9 +15,9 @@
 
 /* Loads the record. If the record is stale, ends the processes that are left, removes the sockets,
  * and records `failed`, or `quarantined` again if the workspace was in quarantine. If a machine
- * lives and its event.json is missing, which somebody must have removed, the state is `running`,
- * and there is no event. Called under the command lock. ERR_IO: the lease is damaged, and nothing
- * is known to live. */
+ * lives and its event.json is missing, the file must have been removed from outside: the state is
+ * then `running`, and there is no event. Called under the command lock. ERR_IO: the lease is
+ * damaged, and nothing is known to live. */
 int settle(struct record *record, struct error *err);
 /* Works like settle(). `reason` says why the machine has ended, for the event; NULL: not known. */
 int settle_for(struct record *record, const char *reason, struct error *err);

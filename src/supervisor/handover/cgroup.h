@@ -3,9 +3,9 @@
  * The cgroup of a workspace. If the request names a group, the live supervisor makes a new group
  * below the named one, sets the limits of the new group, and moves into it before it starts any
  * process. So every process of the workspace begins in the new group. At the end the live
- * supervisor goes back to the group from which it came, kills what is left in the new group, and
- * removes it. The named group stays as it was, except for the controllers that were switched on for
- * its children.
+ * supervisor goes back to the group from which it came, kills the processes that are left in the
+ * new group, and removes this group. The named group stays as it was, except for the controllers
+ * that were switched on for its children.
  *
  * If the request names no group, cgroup_find.h looks for one. If there is none, or if the request
  * says "inherit", all processes stay in the group in which the command was run.

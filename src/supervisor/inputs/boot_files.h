@@ -91,8 +91,8 @@ void boot_files_hash_rootfs(struct boot_files *files);
  * read it at the same time. */
 int boot_files_take(const struct boot_files *files, bool read_only, struct error *err);
 void boot_files_close(struct boot_files *files); /* accepts a zeroed one */
-/* Checks that all files could be opened and are what they must be. The error is about the first
- * file that is not, and names the field of the config. */
+/* Checks that all files could be opened and have the right contents. The error is about the first
+ * file that fails this check, and names the field of the config. */
 int boot_files_require(const struct boot_files *files, struct error *err);
 
 /* Returns the artifacts that prepare records: {kernel: {path, sha256}, initrd, init, base?,

@@ -18,7 +18,7 @@
 struct console {
 	struct loop *loop;
 	struct log *log;
-	int listen_fd, fd; /* fd -1: no client */
+	int listen_fd, fd; /* `fd` is -1 if there is no client */
 	struct loop_watch *listen_watch, *watch;
 	console_input_fn *input;
 	void *data;

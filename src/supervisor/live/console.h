@@ -2,8 +2,8 @@
 /*
  * Serves console.sock: the serial console, raw bytes both ways, for one client at a time. If a
  * second client connects while a client is connected, the new connection is closed at once. A
- * client gets what the guest writes after the client has connected; serial.log also has what the
- * guest wrote before. The VM never waits for a client. Up to LIMIT_CONSOLE_BYTES are kept for a
+ * client gets the output that the guest writes after the client has connected. serial.log also has
+ * the earlier output. The VM never waits for a client. Up to LIMIT_CONSOLE_BYTES are kept for a
  * client that does not read, and further bytes are lost. If the guest does not read, the client
  * must wait.
  */

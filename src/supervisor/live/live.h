@@ -121,7 +121,8 @@ struct live_term {
 	struct loop_watch *timer;
 };
 
-/* How far clock_real_ns() and clock_boot_ns() are ahead of clock_mono_ns(). */
+/* The differences between clock_real_ns() and clock_mono_ns(), and between clock_boot_ns() and
+ * clock_mono_ns(). */
 struct live_clocks {
 	int64_t real_ns, asleep_ns;
 };

@@ -4,8 +4,8 @@
  * the workspace is not a session. A disk without room never harms the VM: events wait in memory
  * until the disk has room. If too many events wait, further events are only counted, in an event
  * `audit.gap`. The workspace gets an event that says that events of the log wait or were only
- * counted. A CRITICAL event that waits is written to the security log at once. If somebody removes
- * the log, it is put back.
+ * counted. A CRITICAL event that waits is written to the security log at once. If the log is
+ * removed from outside, it is put back.
  *
  *   live_audit.c    writes the events, keeps those that wait, counts gaps, limits a guest's rate
  *   live_observe.c  makes events of what happens, and checks from time to time what nobody reports

@@ -23,8 +23,9 @@ struct target {
 	uint16_t port;
 	bool literal;
 	struct addresses list;
-	uint64_t resolved_ns; /* when the name was looked up; 0: never, or that failed */
-	struct proc lookup;   /* the process of a look-up that runs */
+	/* the time of the last successful look-up of the name; 0: there was none */
+	uint64_t resolved_ns;
+	struct proc lookup; /* the process of a look-up that runs */
 	struct loop_watch *answer, *late;
 	int answer_fd;
 	struct buf bytes;

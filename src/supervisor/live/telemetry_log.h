@@ -24,7 +24,7 @@
 #define TELEMETRY_RECORDS 128
 
 struct telemetry_log {
-	int dir, fd; /* the owner of dir closes it; fd -1: no record has come yet */
+	int dir, fd; /* `dir` is closed by its owner; `fd` is -1 until a record has come */
 	uint64_t bytes, records, dropped;
 	struct sha256 sha; /* the digest of the bytes in the file */
 	bool changed;	   /* records came or were dropped since the last telemetry_digest() */

@@ -33,8 +33,8 @@ struct watch_vmm {
 };
 
 /* The broker's duty for a watch. If there is a broker, the broker does the work of the two
- * functions below: only a process with the right to look into the VMM sees what the VMM has. The
- * duty's data is a struct watch_vmm of the VMM. */
+ * functions below: only a process with the right to look into the VMM sees its children and
+ * sockets. The duty's data is a struct watch_vmm of the VMM. */
 extern const struct broker_duty watch_vmm_duty;
 /* Remembers the children and sockets that the VMM has now as expected. */
 int watch_vmm_expect(struct watch_vmm *watch, const struct proc *vmm, struct error *err);

@@ -2,9 +2,9 @@
 /*
  * Machines that are made to be saved, and machines that are restored from a template. A template is
  * a directory with template.json, ram, state, and the disk that belongs to them. A session has a
- * copy of the template's disk (session/bases). The facts in template.json say what the saved
- * machine depends on. If one of the facts is different now, or a file has changed, the machine is
- * not restored but boots.
+ * copy of the template's disk (session/bases). The facts in template.json are the properties of the
+ * host and the files on which the saved machine depends. If one of the facts is different now, or a
+ * file has changed, the machine is not restored but boots.
  */
 #ifndef SUPERVISOR_TEMPLATE_H
 #define SUPERVISOR_TEMPLATE_H
@@ -37,8 +37,8 @@ struct template
 				    own */
 	/* the facts of a machine that can be saved; NULL: the machine cannot be saved */
 	json_t *facts;
-	/* Why the origin is VM_COLD although a restore was asked for; "": none was asked for, or
-	 * the machine is restored. */
+	/* The reason why the origin is VM_COLD although a restore was asked for; "": no restore was
+	 * asked for, or the machine is restored. */
 	char why[256];
 };
 #define TEMPLATE_NONE                                                              \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* `macOS` has no cgroups. A request that names a cgroup is refused. For any other request memory
+/* macOS has no cgroups. A request that names a cgroup is refused. For any other request memory
  * and processes are not limited, and the log says so. */
 #include "supervisor/handover/cgroup.h"
 

@@ -28,7 +28,7 @@ struct pressure {
 struct watch_pressure {
 	struct loop_watch *watch;
 	struct pressure *pressure;
-	uint64_t told_ns; /* when the last report was made; 0: never */
+	uint64_t told_ns; /* the time of the last report; 0: there was none */
 	watch_pressure_fn *fn;
 	void *data;
 };

@@ -18,7 +18,7 @@
 struct watch_pressure {
 	struct loop_watch *watch;
 	int fd;
-	uint64_t told_ns; /* when the last report was made; 0: never */
+	uint64_t told_ns; /* the time of the last report; 0: there was none */
 	watch_pressure_fn *fn;
 	void *data;
 };
