@@ -118,7 +118,7 @@ void mac_agent_close(struct mac_agent *agent);
 /* --- mac_conn.c ------------------------------------------------------------------------------ */
 
 struct mac_conn *mac_conn_new(struct mac_agent *agent, int fd);
-void mac_conn_free(struct mac_conn *conn); /* kills its commands */
+void mac_conn_free(struct mac_conn *conn); /* kills the commands of the connection */
 void mac_conn_read(struct mac_conn *conn);
 void mac_conn_write(struct mac_conn *conn);
 /* Handles the input that has come, up to the point where the connection must wait. */
@@ -161,7 +161,7 @@ void mac_job_output(struct mac_job *job, int stream);
  * Returns true if the command has ended and was answered. */
 bool mac_job_look(struct mac_job *job, uint64_t now_ns);
 uint64_t mac_job_deadline(const struct mac_job *job);
-void mac_job_free(struct mac_job *job); /* kills it */
+void mac_job_free(struct mac_job *job); /* kills the command if it still runs */
 
 /* --- mac_spawn.c ----------------------------------------------------------------------------- */
 

@@ -123,7 +123,7 @@ failed:
 
 /* --- the child ------------------------------------------------------------------------------- */
 
-/* What the child reports if its program cannot be run. */
+/* The report of the child if its program cannot be run. */
 struct failure {
 	int code, errnum;
 };

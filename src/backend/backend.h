@@ -156,7 +156,7 @@ struct vm_boot {
 
 /* A directory that a guest gets as a share. */
 struct vm_share {
-	const char *tag; /* the name by which the guest mounts it */
+	const char *tag; /* the name by which the guest mounts the directory */
 	/* used only for a boot; for a running guest the pass has the terms */
 	struct share_terms terms;
 	/* For a boot: the directory, which may be opened with O_PATH. For a running guest the

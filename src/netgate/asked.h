@@ -26,11 +26,12 @@ struct asker {
 };
 
 struct asked_question {
-	uint64_t since;		      /* time in ns when the question was sent; 0: the question
+	uint64_t since; /* time in ns when the question was sent; 0: the question
 				       * does not wait */
-	uint16_t port;		      /* the source port of the question */
-	uint8_t wrong;		      /* number of wrong answers that have come to this port */
-	struct dns_question question; /* with the number under which netgate has sent it */
+	uint16_t port;	/* the source port of the question */
+	uint8_t wrong;	/* number of wrong answers that have come to this port */
+	/* the question, with the number under which netgate has sent it */
+	struct dns_question question;
 	struct asker asker;
 };
 

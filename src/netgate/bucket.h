@@ -16,8 +16,9 @@ struct bucket {
 	uint64_t per_second; /* bytes per second, at most BUCKET_RATE_MAX; 0: no limit */
 	uint64_t bytes;	     /* bytes in the bucket */
 	uint64_t parts;	     /* millionths of a further byte */
-	uint64_t filled;     /* time in ns when the bucket was last filled; 0: never, so the first
-			      * filling makes it full */
+	/* time in ns when the bucket was last filled; 0: it was not filled yet, so the first
+	 * filling makes it full */
+	uint64_t filled;
 };
 
 /* Fills the bucket. Returns how many bytes may pass now; UINT64_MAX if there is no limit. */

@@ -86,7 +86,7 @@ static void ask_resolver(struct gate *g, uint8_t *frame, struct asked_question *
 	if (asked_join(&g->egress.asked, &asked->question, &asked->asker, g->now) || !may_ask(g))
 		return;
 	tell_once(g, &asked->question, TELL_PASSED);
-	/* Nobody must be able to guess the number and the port. */
+	/* An attacker must not be able to guess the number and the port. */
 	if (g->passt < 0 || getrandom(drawn, sizeof(drawn), 0) != (ssize_t)sizeof(drawn))
 		return;
 	asked->question.id = drawn[0];

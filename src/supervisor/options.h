@@ -9,7 +9,7 @@
 #include "base/error.h"
 
 struct options {
-	int lifeline_fd;   /* run, start: the VM is ended when this pipe ends; -1: none */
+	int lifeline_fd;   /* for run and start: the VM is ended when this pipe ends; -1: none */
 	int events_fd;	   /* gets a line for each event that is recorded; -1: none */
 	bool attach;	   /* the workload waits for a client on the agent's port */
 	bool remove;	   /* the workspace is removed when everything has ended */

@@ -86,7 +86,7 @@ void core_guest_ended(struct core *core, struct stream *s)
 	stream_unqueue(&core->table, s);
 	s->state = STREAM_DRAINING;
 	s->readable = false;
-	/* A program of the host that still writes learns at once that nobody reads. */
+	/* A program of the host that still writes learns at once that no process reads. */
 	shutdown(s->fd, SHUT_RD);
 }
 

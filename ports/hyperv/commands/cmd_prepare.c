@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* prepare: writes config and digests to workspace.json, and makes a VHD of the root file system
- * beside it. */
+/* prepare: writes config and digests to workspace.json, and makes a VHD of the root file system in
+ * the same directory. */
 #include "hyperv/commands/prepare.h"
 
 #include <string.h>

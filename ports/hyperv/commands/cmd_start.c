@@ -191,7 +191,8 @@ static int require_result(const struct start *start, const struct response *resp
 			 json_text(response->event, "detail", "the reason is not recorded"));
 }
 
-/* Answers with what is recorded and observed now. `status` is the outcome of the machine so far. */
+/* Fills in the answer with the recorded state and the facts that are observed now. `status` is the
+ * outcome of the machine so far. */
 static int answer_start(struct start *start, int status, struct response *response,
 			struct error *err)
 {

@@ -30,7 +30,7 @@ struct keeper {
 	struct config config;
 	const char *system_id;
 	struct inbox *inbox;
-	struct channels *channels; /* this and the next three are NULL until they are made */
+	struct channels *channels; /* this member and the next three are NULL until they are made */
 	struct serial *serial;
 	struct guest *guest;
 	struct hcs_system *system;

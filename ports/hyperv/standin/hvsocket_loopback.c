@@ -3,7 +3,7 @@
  * Hyper-V sockets where there are none. Linked into a program before ws2_32, it takes the place of
  * the imports of Winsock that matter to an address family: a program that asks for AF_HYPERV gets a
  * TCP socket of the loopback, whose other end is broker.py, which joins it to the guest's vsock.
- * What is no such socket goes to Winsock as it is.
+ * Calls for other kinds of sockets go to Winsock unchanged.
  *
  * A connection begins with one line each way, `connect VM SERVICE TOKEN` and `ok`, or `error N`
  * with the error of Winsock's that connect() fails with. For a socket that is bound there is a

@@ -2,7 +2,7 @@
 /*
  * hcs-worker PORT TOKEN PIPE: one COM port of a machine. Opens the named pipe if it exists, and
  * makes it otherwise. Tells the broker at PORT the result, and moves bytes until that connection
- * ends. Output of the port is lost while nobody reads the pipe, as on a wire without a plug.
+ * ends. Output of the port is lost while no process reads the pipe, as on a wire without a plug.
  */
 #include <stdbool.h>
 #include <stdio.h>

@@ -19,7 +19,7 @@
 #define ROOT_VHD "rootfs.vhd" /* the disk that the guest boots; a copy of config.rootfsPath */
 
 struct store {
-	char *dir; /* the workspace's directory; it need not exist */
+	char *dir; /* the path of the workspace's directory, which need not exist */
 	char *lock_path;
 	HANDLE lock; /* NULL: not held */
 };

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The balloon, which changes the size of the guest's memory. Firecracker is told how much memory
- * the guest must give up. When asked, Firecracker says how much the guest has given up so far. A
- * guest needs time, and may be unable to give up enough memory. The answer is the guest's size when
- * the wanted size was reached, or when the time was over.
+ * The balloon, which changes the size of the guest's memory. Firecracker gets the amount of memory
+ * that the guest must give up. When asked, Firecracker says how much the guest has given up so far.
+ * A guest needs time, and may be unable to give up enough memory. The answer is the guest's size
+ * when the wanted size was reached, or when the time was over.
  */
 #include "backend/firecracker/firecracker.h"
 #include "base/cleanup.h"

@@ -76,7 +76,7 @@ static inline struct firecracker *fc_of(struct vm *vm)
 
 /* Firecracker's ends of its channels, until it is started. */
 struct fc_ends {
-	int in, out, err; /* its stdin, stdout and stderr */
+	int in, out, err; /* Firecracker's ends of its stdin, stdout and stderr */
 };
 
 /* boot.c */

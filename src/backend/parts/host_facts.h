@@ -16,13 +16,14 @@ struct host_facts {
 	char kvm_node[HOST_THING_TEXT];
 	char kvm_verdict[16]; /* the name of a verdict (kvm_probe.c) */
 	char kvm_reason[256];
-	uint32_t kvm_untaken;		     /* KVM_UNTAKEN_* (kvm_loop.h) */
-	uint32_t tsc_khz;		     /* 0: not measured */
-	char cell_bwrap[HOST_THING_TEXT];    /* host_thing() of a bwrap that made a cell; or "" */
-	char vmm_program[HOST_THING_TEXT];   /* host_thing() of a VMM; or "" */
-	char vmm_said[2048];		     /* its answer to the question for its version */
-	char share_program[HOST_THING_TEXT]; /* host_thing() of a virtiofsd; or "" */
-	char share_said[256];		     /* its answer to the question for its version */
+	uint32_t kvm_untaken; /* KVM_UNTAKEN_* (kvm_loop.h) */
+	uint32_t tsc_khz;     /* 0: not measured */
+	/* host_thing() of a bwrap that made a cell; "": none is known */
+	char cell_bwrap[HOST_THING_TEXT];
+	char vmm_program[HOST_THING_TEXT];   /* host_thing() of a VMM; "": none is known */
+	char vmm_said[2048];		     /* the text that this VMM prints as its version */
+	char share_program[HOST_THING_TEXT]; /* host_thing() of a virtiofsd; "": none is known */
+	char share_said[256]; /* the text that this virtiofsd prints as its version */
 };
 
 /* Writes an identity of the file at path: device, inode and time; "absent" if there is no file. */

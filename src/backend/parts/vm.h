@@ -98,12 +98,12 @@ struct vm {
 	bool pluggable;	 /* the machine has a spare port */
 	bool port;	 /* the guest's streams go over a virtio-serial port instead of vsock */
 	bool monitor_gone, program_gone;
-	bool spoke;	   /* vm_speaks() was called: the VMM was ready */
-	bool killing;	   /* vm_kill() was called */
-	bool severing;	   /* vm_sever() was called */
-	bool cut;	   /* the companions were killed for a quarantine */
-	bool quarantined;  /* only in the broker: it has found that the VM is cut off */
-	bool proc_removed; /* only in the broker: it has removed /proc from the cell */
+	bool spoke;	  /* vm_speaks() was called: the VMM was ready */
+	bool killing;	  /* vm_kill() was called */
+	bool severing;	  /* vm_sever() was called */
+	bool cut;	  /* the companions were killed for a quarantine */
+	bool quarantined; /* used only in the broker: the broker has found that the VM is cut off */
+	bool proc_removed; /* used only in the broker: the broker has removed /proc from the cell */
 	bool overdue;	   /* the VMM has said that it ends, but has not ended in time */
 	bool end_told;	   /* vm_tell_end() was called, so `end` and `detail` are set */
 	enum vm_end end;   /* the kind of end that the VMM has announced */
@@ -164,7 +164,8 @@ struct companion *vm_start_share(struct vm *vm, const struct vm_share *share,
  * connection. */
 struct companion *vm_start_plug(struct vm *vm, const struct vm_share *share, size_t number,
 				int *vmm_end, struct error *err);
-extern const struct broker_duty vm_share_duty; /* its data: the vm */
+/* the broker's duty for vm_start_plug(); its data is the struct vm */
+extern const struct broker_duty vm_share_duty;
 /* Starts a virtiofsd for each of the config's shares. ends[i] is for share i. */
 int vm_start_shares(struct vm *vm, const struct vm_boot *boot, const struct vm_share_ends *ends,
 		    struct error *err);
@@ -189,12 +190,14 @@ void vm_net_close(struct vm *vm);
 int vm_sever(struct vm *vm, struct error *err);
 int vm_end_all(struct vm *vm, struct error *err);
 size_t vm_broker_fds(const struct vm *vm, int fds[VM_BROKER_FDS]);
-extern const struct broker_duty vm_sever_duty; /* its data: the vm */
+/* the broker's duty for vm_sever(); its data is the struct vm */
+extern const struct broker_duty vm_sever_duty;
 
 /* Removes /proc from the VMM's cell. Called when the VMM has opened all files that it opens by
  * name. */
 int vm_remove_proc(const struct vm *vm, struct error *err);
-extern const struct broker_duty vm_proc_duty; /* its data: the vm */
+/* the broker's duty for vm_remove_proc(); its data is the struct vm */
+extern const struct broker_duty vm_proc_duty;
 
 /* vm_end.c: processes and their ends. */
 int vm_watch(struct vm *vm, struct error *err);

@@ -137,8 +137,8 @@ static int kill_started_since(const struct vm *vm, struct error *err)
 	return status < 0 ? -1 : any;
 }
 
-/* Counts, in the broker, what is left of the machine and of the supervisor. Returns the same values
- * as count_left(). */
+/* Counts, in the broker, the channels and processes that the machine and the supervisor still have.
+ * Returns the same values as count_left(). */
 static int count_left_of_both(const struct vm *vm, struct error *err)
 {
 	int left = vm->cut ? count_left(vm, err)
@@ -154,8 +154,8 @@ static int count_left_of_both(const struct vm *vm, struct error *err)
 
 enum { ASK_TO_CUT, ASK_WHAT_IS_LEFT };
 
-/* Does one step of a quarantine in the broker. If something is still left, this is no error, and
- * the answer says what it is. */
+/* Does one step of a quarantine in the broker. A channel that is still left is not an error: the
+ * answer names it. */
 static int serve_sever(void *data, const struct broker_message *in, struct broker_message *out,
 		       struct error *err)
 {
@@ -253,7 +253,8 @@ static void tell_severed(struct vm *vm, const struct error *why)
 	vm->events.severed(vm->events.data, names, why);
 }
 
-/* Counts what is not severed yet. Returns the same values as count_left(). */
+/* Counts the companions and channels that are not severed yet. Returns the same values as
+ * count_left(). */
 static int count_unsevered(const struct vm *vm, struct error *err)
 {
 	struct broker_message out;

@@ -32,7 +32,7 @@
 #define SOCKET_NAME "share.sock"
 /* The path at which bwrap finds the shared directory. bwrap takes only names, and the directory is
  * given by descriptor. So the directory is mounted at this path, in a mount namespace that only
- * bwrap has. Every system has the path, and no cell needs what is there. */
+ * bwrap has. Every system has the path, and no cell needs the files there. */
 #define STAGE "/sys"
 /* A library that replaces some functions of the C library in virtiofsd
  * (src/virtiofsd/preload.c). */

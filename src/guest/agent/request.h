@@ -23,13 +23,13 @@
 
 enum request_kind {
 	REQUEST_EXEC,	 /* in both forms */
-	REQUEST_COPYOUT, /* this and the next: only in the envelope form */
+	REQUEST_COPYOUT, /* this kind and the next five exist only in the envelope form */
 	REQUEST_WRITE,
 	REQUEST_LIST,
 	REQUEST_STAT,
 	REQUEST_PTY,
 	REQUEST_UNKNOWN_OP,
-	REQUEST_ATTACH, /* this and the next: only in the frame form */
+	REQUEST_ATTACH, /* this kind and the next seven exist only in the frame form */
 	REQUEST_SIGNAL,
 	REQUEST_RESIZE,
 	REQUEST_STDIN_CLOSE,

@@ -2,10 +2,10 @@
 /*
  * Prepares a machine to be saved, and handles that a restored machine is back.
  *
- * The machine of a template must have nobody at its other end when it is saved. No command runs, no
- * connection is open, and no record is left that only the next host would get. The disks must have
- * what memory has written. The page cache stays: the sessions share it, and each session would read
- * dropped pages again, into memory of its own.
+ * The machine of a template must be saved at rest: no command runs, no connection is open, and no
+ * record is left that only the next host would get. All changed data in memory must be written to
+ * the disks. The page cache stays: the sessions share it, and each session would read dropped pages
+ * again, into memory of its own.
  *
  * A machine that goes on after the save is saved as it is, and loses nothing. A machine that is
  * restored from the save does not have the same clients. In the restored machine the connections

@@ -59,7 +59,8 @@ static void tracing_failed(struct telemetry *t, const char *why)
 	tell_settled(t);
 }
 
-/* Reads from the tracer only while the host takes messages. The tracer drops what is not read. */
+/* Reads from the tracer only while the host takes messages. The tracer drops the records that are
+ * not read. */
 static void take_when_wanted(struct telemetry *t)
 {
 	bool wanted = t->finishing || (t->told && !framed_is_full(t->control));

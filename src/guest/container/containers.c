@@ -106,7 +106,7 @@ static struct container *container_new(struct containers *all, const struct cont
 
 /* --- in the child ---------------------------------------------------------------------------- */
 
-/* What the child needs of the agent's data. The child has its own copy. */
+/* The parts of the agent's data that the child needs. The child has its own copy. */
 struct entry {
 	const struct contained *contained;
 	const struct job_spec *spec;

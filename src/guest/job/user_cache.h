@@ -17,7 +17,8 @@
 /* A cache. All zero: nothing is remembered. */
 struct user_cache {
 	bool filled;
-	struct stat stamps[USER_FILES]; /* st_nlink 0: there was no such file */
+	/* the times of the files; st_nlink is 0 if there was no such file */
+	struct stat stamps[USER_FILES];
 	struct user user;
 };
 

@@ -92,8 +92,8 @@ static int examine(struct start *start, const struct call *call, struct error *e
 	return call->backend->accelerator(config, &start->accelerator, start->reason, err);
 }
 
-/* Returns whether the machine runs what is on its disk. For a reader or writer it does not matter
- * whether the disk is as it was recorded. */
+/* Returns whether the machine runs the programs on its disk. For a reader or writer it does not
+ * matter whether the disk is as it was recorded. */
 static bool is_started_to_run(const struct start *start)
 {
 	const struct options *options = start->record.call->options;
@@ -478,8 +478,8 @@ int cmd_start(const struct call *call, struct response *response, struct error *
 		status = told_begin(&start.lifeline, &start.line_end, err);
 	if (status == 0)
 		status = start_and_wait(&start, call, response, err);
-	/* If the run was told to end before there was a machine, the error says so. What was
-	 * interrupted does not matter. */
+	/* If the run was told to end before there was a machine, the error says so. It does not
+	 * matter which step was interrupted. */
 	if (status < 0 && told_is() && start.report < 0)
 		told_say(err);
 	told_close(&start.line_end);

@@ -502,7 +502,7 @@ bool leftover_lives_by_name(const struct workspace *ws)
 	struct workspace looked_at = *ws;
 	size_t i;
 
-	/* What cannot be examined counts as alive, here as in lives_as_recorded(). */
+	/* A process that cannot be examined counts as alive, here as in lives_as_recorded(). */
 	if (process_each(is_guard_by_name, &looked_at, NULL) != 0)
 		return true;
 	if (!runtime || !runtime_is_of(ws, runtime))

@@ -25,8 +25,9 @@ enum live_fd {
 	LIVE_TICKET = 3,
 	LIVE_STATE_DIR,
 	LIVE_WORKSPACE,
-	LIVE_LEASE,	 /* the lease, which the children of the live supervisor inherit */
-	LIVE_LEASE_LOCK, /* the lock of the lease, which these children do not inherit */
+	LIVE_LEASE, /* the lease, which the children of the live supervisor inherit */
+	/* the lock of the lease, which the children of the live supervisor do not inherit */
+	LIVE_LEASE_LOCK,
 	LIVE_KERNEL,
 	LIVE_INITRD,
 	LIVE_ROOTFS,

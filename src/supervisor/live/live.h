@@ -258,7 +258,8 @@ int live_resume_saved(struct live *live, uint64_t stopped_ns, struct error *err)
 
 /* live_vm.c */
 int live_console_begin(struct live *live, const struct config *config, struct error *err);
-extern const struct vm_events live_vm_events; /* a copy needs its member data set */
+/* the functions for events of the VM; in a copy the member `data` must be set */
+extern const struct vm_events live_vm_events;
 
 /* live_pause.c */
 /* Handles the VM's event disk_full: a write to the disk with this serial found no room, and the VMM

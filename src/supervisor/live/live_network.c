@@ -22,7 +22,7 @@
 #include "supervisor/live/live_audit.h"
 #include "supervisor/refusals.h"
 
-/* A kind of change of config.network, and what is done to the machine for it
+/* A kind of change of config.network, and the function that applies the change to the machine
  * (channel/network_edit.h). before and after are the canonical forms of config.network. */
 struct network_change {
 	const char *name;

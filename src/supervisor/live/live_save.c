@@ -3,8 +3,9 @@
  * Saves a machine into its workspace. There are two kinds of a save. A machine that becomes a
  * template stands still for good, and then its memory is written to a file of its own. A machine
  * that was restored is saved while it runs, and goes on. Then the saved state has the memory, and a
- * file beside it has a copy of the disk of that moment. The guest is told before both kinds. A
- * guest that is restored later asks for a new identity; a guest that goes on does not.
+ * further file in the same directory has a copy of the disk of that moment. The guest gets a
+ * message before both kinds. A guest that is restored later asks for a new identity; a guest that
+ * goes on does not.
  */
 #include <errno.h>
 #include <fcntl.h>

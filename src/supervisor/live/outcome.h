@@ -65,7 +65,7 @@ struct outcome {
 	int exit_code;
 	bool timed_out;		 /* the workload took longer than timeout_seconds */
 	int64_t timeout_seconds; /* the time limit of the workload; 0: none */
-	char start_error[256];	 /* why the workload did not run; "": it ran */
+	char start_error[256];	 /* the reason why the workload did not run; "": it ran */
 
 	bool quarantined; /* the machine was in quarantine when it ended */
 	/* The reason why the VM was ended by force although the guest was asked to end; NULL: the

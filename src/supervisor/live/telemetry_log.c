@@ -127,7 +127,8 @@ static int write_lines(struct telemetry_log *log, const struct buf *lines, struc
 		int errnum = n < 0 ? errno : ENOSPC;
 
 		if (n > 0 && ftruncate(log->fd, (off_t)log->bytes) < 0)
-			/* The next record opens the file again, and hashes what is left in it. */
+			/* The next record opens the file again, and hashes the records that are
+			 * left in it. */
 			log->fd = (close(log->fd), -1);
 		return error_errno(err, errnum, TELEMETRY_LOG);
 	}

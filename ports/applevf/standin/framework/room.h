@@ -24,9 +24,11 @@ struct vsock_room {
 	struct room_socket ports[ROOM_PORTS]; /* the sockets of the ports that the guest dials */
 	int table_fd;
 	struct host_port
-		*table; /* in memory that vsockd's core reads: the number of each port, or none */
-	int wake;	/* an eventfd, which becomes readable when the room closes */
-	int users;	/* the number of threads that use the room, counting its owner */
+		/* the table of ports, in memory that vsockd's core reads; ROOM_PORT_NONE: an unused
+		 * entry */
+		*table;
+	int wake;  /* an eventfd, which becomes readable when the room closes */
+	int users; /* the number of threads that use the room, counting its owner */
 };
 
 /* Makes the sockets. Returns NULL with errno if this fails. */

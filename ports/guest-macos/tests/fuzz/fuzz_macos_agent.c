@@ -5,7 +5,7 @@
  * which 'I' at the front stands for a stdin frame of the request whose number is the next byte.
  *
  * Commands exist on paper alone: they have said something, take all stdin, and end when the input
- * has it so. What the agent says is read, and must be whole.
+ * has it so. Reads the messages of the agent, which must be whole.
  */
 #include <fcntl.h>
 #include <signal.h>

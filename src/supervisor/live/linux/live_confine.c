@@ -14,9 +14,9 @@
  *   system calls  The filter allows only the calls of the table below: no process, no signal, no
  *                 program, no socket.
  *
- * The supervisor keeps what it has open: its listeners, the VM's channels, disks (for their size
- * and their quota), and the descriptors by which it watches the host. The broker does everything
- * else that the supervisor needs (live_broker.c).
+ * The supervisor keeps its open descriptors: its listeners, the VM's channels, disks (for their
+ * size and their quota), and the descriptors by which it watches the host. The broker does
+ * everything else that the supervisor needs (live_broker.c).
  *
  * runtime.json says which of the two protections of files there are. If the supervisor has no root
  * of its own, supervisor.log says why. If there is neither of the two, only the other stages
