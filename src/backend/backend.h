@@ -246,7 +246,7 @@ struct backend_macos {
 		       struct error *err);
 	/* Makes a new machine identifier as a file in the directory. */
 	int (*identify)(const char *directory, struct error *err);
-	/* Writes to url the address of the newest restore image that this host can run, from
+	/* Writes to `url` the address of the newest restore image that this host can run, from
 	 * Apple's catalog. ERR_UNAVAILABLE: the catalog cannot be read. */
 	int (*latest)(char url[MACOS_URL_SIZE], struct error *err);
 };
@@ -337,7 +337,7 @@ struct backend {
 	 * removed, the connections that it had allowed end. The function is NULL if the backend
 	 * filters no network. */
 	int (*egress)(struct vm *vm, bool allow, const char *rule, struct error *err);
-	/* Saves a machine that is not VM_COLD. Writes the state of its devices to state_fd, and
+	/* Saves a machine that is not VM_COLD. Writes the state of its devices to `state_fd`, and
 	 * also its memory unless the machine has its own ram_fd. The machine runs meanwhile, and is
 	 * stopped at the end. Then `fn` is called once, from the loop; it is never called if vm is
 	 * freed before. The state belongs to the memory and the disks as they are at this moment.

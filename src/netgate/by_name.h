@@ -32,7 +32,7 @@ bool by_name_frame(struct gate *gate, const uint8_t *frame, size_t len, const st
 /* Judges a frame for the guest. Returns true if the frame may pass. */
 bool by_name_inbound(struct gate *gate, const uint8_t *frame, size_t len);
 /* Tells of the connections on which the guest has sent no words for silence_ns. Looks for such
- * connections at most once a second. If silence_ns is 0, looks at once, and tells of all
+ * connections at most once a second. If `silence_ns` is 0, looks at once, and tells of all
  * connections on which no words have come. */
 void by_name_tell_silent(struct gate *gate, uint64_t silence_ns);
 /* Adds a rule if `allow` is true, else removes the rule. `text` is a rule for names, or a prefix of

@@ -29,7 +29,7 @@ size_t compose_acknowledgement(uint8_t *out, const uint8_t *like, uint32_t seque
 size_t compose_datagram(uint8_t *out, const uint8_t *like, enum direction direction,
 			struct bytes payload);
 /* Composes the ICMP message "communication administratively prohibited" for the sender of `like`,
- * as if the destination of `like` sent it. Returns the length; 0 if `like`, of len bytes, is too
+ * as if the destination of `like` sent it. Returns the length; 0 if `like`, of `len` bytes, is too
  * short to be quoted. */
 size_t compose_prohibited(uint8_t *out, const uint8_t *like, size_t len);
 /* Functions that change an address in place, in a frame of TCP over IPv4 without options:

@@ -33,7 +33,7 @@ json_t *describe_command(const struct oci_process *process, const json_t *seccom
  * caller releases the result. */
 json_t *describe_limits(const struct oci_resources *resources, struct error *err);
 
-/* Puts a list of strings into object; NULL counts as an empty list. */
+/* Puts a list of strings into `object`; NULL counts as an empty list. */
 int put_words(json_t *object, const char *key, const char *const *words, struct error *err);
 
 #endif

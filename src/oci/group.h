@@ -11,12 +11,12 @@
 
 #include "base/error.h"
 
-/* Adds to missing, for each hierarchy, the directories of path that do not exist, outer directories
- * first. `path` is a result of group_path(). The caller records the list before it calls
- * group_make(), since the process that makes the directories may be killed. */
+/* Adds to `missing`, for each hierarchy, the directories of `path` that do not exist, outer
+ * directories first. `path` is a result of group_path(). The caller records the list before it
+ * calls group_make(), since the process that makes the directories may be killed. */
 int group_missing(const char *path, json_t *missing, struct error *err);
 int group_make(const json_t *missing, struct error *err);
-/* Puts the process into path in each hierarchy. */
+/* Puts the process into `path` in each hierarchy. */
 int group_enter(const char *path, pid_t pid, struct error *err);
 /* Removes the directories that group_make() has made, the last one first. A directory that is not
  * empty is kept. */

@@ -49,7 +49,7 @@ void memory_trim(const struct memory *memory);
  * is 0. Sets *run to the number of bytes (at least 1, at most len) for which the pointer is valid.
  */
 void *memory_guest(const struct memory *memory, uint64_t guest, uint64_t len, uint64_t *run);
-/* Returns a pointer to an address of the front-end's process, valid for len bytes; NULL if these
+/* Returns a pointer to an address of the front-end's process, valid for `len` bytes; NULL if these
  * bytes are not all in one region. */
 void *memory_user(const struct memory *memory, uint64_t user, uint64_t len);
 

@@ -18,15 +18,15 @@ struct span {
 
 /* Drops `len` bytes from the front; all bytes if the span has fewer. */
 void span_skip(struct span *span, size_t len);
-/* Cuts off the end, so that at most len bytes stay. */
+/* Cuts off the end, so that at most `len` bytes stay. */
 void span_limit(struct span *span, size_t len);
 /* Writes the pieces of memory that contain the bytes `skip` to `skip` + `limit` of the span to
  * out[*n..max), and advances *n. Returns how many bytes these pieces have. Does not change the
  * span. */
 size_t span_pieces(const struct span *span, size_t skip, size_t limit, struct iovec *out,
 		   unsigned max, unsigned *n);
-/* Functions that copy len bytes from the front of the span, or to the front, and then skip them.
- * They return how many bytes were copied: fewer than len only if the span has fewer. */
+/* Functions that copy `len` bytes from the front of the span, or to the front, and then skip them.
+ * They return how many bytes were copied: fewer than `len` only if the span has fewer. */
 size_t span_read(struct span *span, void *data, size_t len);
 size_t span_write(struct span *span, const void *data, size_t len);
 

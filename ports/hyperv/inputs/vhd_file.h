@@ -5,8 +5,8 @@
 
 #include "hyperv/windows/file.h"
 
-/* Makes a fixed VHD at path from a raw disk. `sha256` gets the digest of the raw bytes. A file at
- * path is replaced only when the new VHD is complete. */
+/* Makes a fixed VHD at `path` from a raw disk. `sha256` gets the digest of the raw bytes. A file at
+ * `path` is replaced only when the new VHD is complete. */
 int vhd_file_make(const char *raw, const char *path, char sha256[FILE_DIGEST_TEXT],
 		  struct error *err);
 /* Checks that the file is a fixed VHD. `sha256`, which may be NULL, gets the digest of the disk in

@@ -19,7 +19,7 @@ struct channels;
  * valid as long as the process. The result is never freed. */
 struct channels *channels_new(const struct config *config, struct error *err);
 /* Functions that return the vsock ports of the host to which the guest connects, and those of the
- * guest to which the host connects. The list belongs to channels; *count is its length. */
+ * guest to which the host connects. The list belongs to `channels`; *count is its length. */
 const uint32_t *channels_host_ports(const struct channels *channels, size_t *count);
 const uint32_t *channels_guest_ports(const struct channels *channels, size_t *count);
 /* Listens for connections from the guest of the machine `vm`. The caller starts the machine after

@@ -35,9 +35,10 @@ struct inbox;
 /* makes an inbox, which exists for the life of the process */
 struct inbox *inbox_new(struct error *err);
 /* Puts a notice into the inbox. May be called from any thread. The inbox takes over the reference
- * to message. `why` may be NULL. */
+ * to `message`. `why` may be NULL. */
 void inbox_post(struct inbox *inbox, enum notice_kind kind, json_t *message, const char *why);
-/* Takes the next notice. Waits for it until deadline (clock_mono_ns(); UINT64_MAX: no deadline). */
+/* Takes the next notice. Waits for it until `deadline` (clock_mono_ns(); UINT64_MAX: no
+ * deadline). */
 struct notice inbox_take(struct inbox *inbox, uint64_t deadline);
 
 #endif

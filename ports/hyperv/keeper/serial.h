@@ -19,7 +19,7 @@ struct serial *serial_begin(const char *name, const char *path, struct error *er
 /* Writes the last line of this boot that is not blank to `out`. An unprintable byte becomes '?'.
  * Writes "" if there is no such line. */
 void serial_tail(struct serial *serial, char *out, size_t size);
-/* Waits until the machine has closed its end of the pipe, but at most ms milliseconds. */
+/* Waits until the machine has closed its end of the pipe, but at most `ms` milliseconds. */
 void serial_drain(struct serial *serial, unsigned ms);
 
 #endif

@@ -32,15 +32,15 @@ int file_remove(const char *path, struct error *err);
 /* Makes a directory and its parents. Only this user, administrators and the system get access to a
  * directory that this call makes. An existing directory stays as it is. */
 int file_make_dirs(const char *path, struct error *err);
-/* Returns true if path is a directory without entries. */
+/* Returns true if `path` is a directory without entries. */
 bool file_is_empty_dir(const char *path);
 /* Removes a directory with everything below it. No link is followed. Returns 0 if the directory is
  * missing. */
 int file_remove_tree(const char *path, struct error *err);
 
 /* Takes an exclusive lock on a file, and makes the file if it is missing. Waits for the lock until
- * deadline (clock_mono_ns()). Returns INVALID_HANDLE_VALUE with an error. The caller gives the lock
- * back by closing the handle. The file cannot be removed while a process has it open by this
+ * `deadline` (clock_mono_ns()). Returns INVALID_HANDLE_VALUE with an error. The caller gives the
+ * lock back by closing the handle. The file cannot be removed while a process has it open by this
  * function. */
 HANDLE file_lock(const char *path, uint64_t deadline, struct error *err);
 

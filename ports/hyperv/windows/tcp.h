@@ -19,7 +19,7 @@ SOCKET tcp_take_port(const char *host, uint16_t port, struct error *err);
 /* Checks that the text is an address of this host. ERR_INVALID: the text is the address of a
  * different host. */
 int tcp_check_own_address(const char *host, struct error *err);
-/* Connects to "host:port" or "[v6]:port" before deadline (clock_mono_ns()). The deadline does not
+/* Connects to "host:port" or "[v6]:port" before `deadline` (clock_mono_ns()). The deadline does not
  * bound the time that the system takes to look up a name. Returns INVALID_SOCKET with an error. */
 SOCKET tcp_connect(const char *target, uint64_t deadline, struct error *err);
 

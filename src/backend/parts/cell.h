@@ -116,7 +116,7 @@ void cell_end(struct cell *cell);
 /* The environment in a cell. The program gets nothing of the environment of this process. */
 extern const char *const cell_environment[];
 
-/* Returns whether every user may pass through the directories of path, which is absolute. The
+/* Returns whether every user may pass through the directories of `path`, which is absolute. The
  * cell's user may be any user. */
 bool cell_is_reachable(const char *path);
 

@@ -26,7 +26,8 @@ struct host_facts {
 	char share_said[256]; /* the text that this virtiofsd prints as its version */
 };
 
-/* Writes an identity of the file at path: device, inode and time; "absent" if there is no file. */
+/* Writes an identity of the file at `path`: device, inode and time; "absent" if there is no
+ * file. */
 void host_thing(const char *path, char out[HOST_THING_TEXT]);
 /* Reads the facts that are remembered for this boot of the host. Writes zeroes if nothing is
  * remembered, or if the file cannot be trusted, since it belongs to another user, others can write

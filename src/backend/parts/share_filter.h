@@ -33,8 +33,8 @@
 #include "base/error.h"
 
 /* Makes a file with the compiled filter, positioned at its beginning, for bwrap's --seccomp.
- * `containers` is true if the directory has the root file systems of containers. The caller closes
- * *fd. */
+ * `containers` is true if the directory has the root file systems of containers. The caller
+ * closes *fd. */
 int share_filter_open(bool containers, int *fd, struct error *err);
 
 #endif

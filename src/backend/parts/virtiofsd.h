@@ -40,7 +40,7 @@ struct virtiofsd_service {
  * message names the part of the service that is not possible. */
 int virtiofsd_check(const struct virtiofsd *program, const struct virtiofsd_service *service,
 		    struct error *err);
-/* Adds the program and its options to argv. */
+/* Adds the program and its options to `argv`. */
 void virtiofsd_arguments(const struct virtiofsd *program, const struct virtiofsd_service *service,
 			 struct argv *argv);
 

@@ -122,7 +122,7 @@ struct vm {
 	struct descendants severed; /* processes that the companions had started */
 };
 
-/* Zeroes *vm and fills it from boot. After a failure call vm_close(). */
+/* Zeroes *vm and fills it from `boot`. After a failure call vm_close(). */
 int vm_open(struct vm *vm, const struct vmm_kind *kind, struct loop *loop,
 	    const struct vm_boot *boot, const struct vm_events *events, struct error *err);
 /* Kills and reaps all processes that are left, and frees everything except the struct itself. */

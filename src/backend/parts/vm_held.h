@@ -5,7 +5,7 @@
 
 #include "backend/parts/vm.h"
 
-/* Stops the VMM and the processes that it has started, and adds these processes to below. Until
+/* Stops the VMM and the processes that it has started, and adds these processes to `below`. Until
  * vm_thaw() they cannot open, receive or pass on a descriptor. ERR_TIMEOUT: they have not stopped
  * within LIMIT_SEVER_STOP_MS, and go on. ERR_NOT_FOUND: the VMM has ended. */
 int vm_freeze(const struct vm *vm, struct descendants *below, struct error *err);

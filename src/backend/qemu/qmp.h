@@ -36,7 +36,7 @@ typedef void qmp_reply_fn(void *data, const json_t *result, const struct error *
  * LIMIT_QMP_GREETING_MS. */
 struct qmp *qmp_new(struct loop *loop, int fd, const struct qmp_events *events, struct error *err);
 /*
- * Sends a command, or keeps it until the connection is ready. Takes over arguments (an object or
+ * Sends a command, or keeps it until the connection is ready. Takes over `arguments` (an object or
  * NULL), also if it fails. `reply` may be NULL. If not, it is called exactly once, from the loop,
  * within LIMIT_QMP_MS; it is never called if qmp_free() is called before. ERR_UNAVAILABLE: the
  * connection has ended, or too many commands have no answer yet.

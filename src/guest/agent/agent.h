@@ -21,7 +21,7 @@
 
 struct machine {
 	int (*set_hostname)(const char *name, struct error *err);
-	/* Sets the clock. Small corrections are left out unless exact is set. */
+	/* Sets the clock. Small corrections are left out unless `exact` is set. */
 	void (*set_time)(int64_t realtime_ns, bool exact);
 	/* Gives a restored machine a new identity. Sets *more to true if attach() must do the rest
 	 * of this work. */

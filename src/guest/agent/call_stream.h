@@ -13,7 +13,8 @@ int call_stream(struct conn *conn, struct request *request, struct error *err);
  * in the same way use them too. */
 extern const struct job_owner call_stream_owner;
 
-/* Returns memory in the connection's queue for len bytes of output; NULL if there is no memory. */
+/* Returns memory in the connection's queue for `len` bytes of output; NULL if there is no
+ * memory. */
 uint8_t *call_stream_reserve(struct call *call, size_t len);
 /* Makes a frame of the `len` bytes that the caller has put into the memory from
  * call_stream_reserve(). */

@@ -53,7 +53,7 @@ struct guest_config {
  * `doc` must be an object. */
 int config_message_kind(json_t *doc, enum host_message *kind, int64_t *realtime_ns,
 			struct error *err);
-/* Decodes a config. Takes its own reference to doc. */
+/* Decodes a config. Takes its own reference to `doc`. */
 int config_decode(json_t *doc, struct guest_config *out, struct error *err);
 void config_free(struct guest_config *config); /* accepts a zeroed struct */
 

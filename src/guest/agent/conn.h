@@ -137,7 +137,7 @@ void conn_refuse(struct conn *conn, char *text);
 /* Functions for calls. A call that has been answered removes itself. */
 void conn_add(struct conn *conn, struct call *call);
 void conn_remove(struct conn *conn, struct call *call);
-/* Queues a message in the form of the connection, and frees text. NULL (no memory) ends the
+/* Queues a message in the form of the connection, and frees `text`. NULL (no memory) ends the
  * connection. */
 void conn_say(struct conn *conn, char *text);
 /* Goes on to handle the bytes that have come. Must be called when a command's stdin has room again,

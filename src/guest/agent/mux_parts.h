@@ -50,7 +50,7 @@ void mux_tell_room(struct mux *mux);
 /* Writes the chunks to the port. The port takes a chunk as a whole; if the port is full, it takes
  * nothing of the chunk. */
 void mux_write(struct mux *mux);
-/* Returns room for one packet of len bytes, in the last chunk or a new one; NULL if there is no
+/* Returns room for one packet of `len` bytes, in the last chunk or a new one; NULL if there is no
  * room now. */
 uint8_t *mux_reserve(struct mux *mux, size_t len);
 bool mux_say_packet(struct mux *mux, const struct packet *p);

@@ -30,8 +30,8 @@ struct ring {
 uint8_t *ring_space(struct ring *ring, size_t *room);
 /* Adds the `len` bytes that the caller has put into the memory from ring_space(). */
 void ring_commit(struct ring *ring, size_t len);
-/* Returns the bytes that lie in one piece from offset on (start <= offset <= end); *len is 0 at the
- * end. */
+/* Returns the bytes that lie in one piece from `offset` on (start <= offset <= end); *len is 0 at
+ * the end. */
 const uint8_t *ring_at(const struct ring *ring, uint64_t offset, size_t *len);
 /* Drops the bytes before `offset`, which is at most ring->end. Does nothing if these bytes were
  * dropped already. */

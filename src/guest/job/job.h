@@ -136,8 +136,8 @@ bool job_is_running(const struct job *job);
 void job_release(struct job *job);
 /* Reads output again. Must be called when the owner's space() has room again. */
 void job_resume(struct job *job);
-/* Writes to the command's stdin. Returns how many bytes were taken; fewer than len mean that stdin
- * is full for now. If the command has closed its stdin, all bytes are taken and dropped. */
+/* Writes to the command's stdin. Returns how many bytes were taken; fewer than `len` mean that
+ * stdin is full for now. If the command has closed its stdin, all bytes are taken and dropped. */
 size_t job_write_stdin(struct job *job, const void *bytes, size_t len);
 /* Closes stdin after all bytes that were taken have been written. A terminal gets its end-of-file
  * character. */

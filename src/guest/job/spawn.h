@@ -108,7 +108,7 @@ int spawn_release(int status_fd, struct error *err);
  * working directory at execve() (CVE-2024-21626 of runc).
  */
 int spawn_enter_directory(const char *path);
-/* Sets `err` to the meaning of errnum from spawn_enter_directory() for path. Returns -1. */
+/* Sets `err` to the meaning of `errnum` from spawn_enter_directory() for path. Returns -1. */
 int spawn_explain_directory(const char *path, int errnum, struct error *err);
 
 /* Returns the exit code for the failure: 127 if the program was not found, 126 if it cannot be

@@ -22,8 +22,8 @@ struct user_cache {
 	struct user user;
 };
 
-/* Finds a user like user_resolve(). If spec is NULL, uses the cache if possible. `etc` must be the
- * same at each call. */
+/* Finds a user like user_resolve(). If `spec` is NULL, uses the cache if possible. `etc` must be
+ * the same at each call. */
 int user_cache_resolve(struct user_cache *cache, const char *etc, const char *spec,
 		       struct user *out, struct error *err);
 

@@ -35,7 +35,7 @@ bool kaudit_unsigned(struct kaudit_span span, int base, uint64_t *out);
 bool kaudit_signed(struct kaudit_span span, int64_t *out);
 /* Decodes a value from a program: quoted, hexadecimal, or (null), which means an empty value.
  * Returns the number of bytes written, or -1 if the value has none of these forms, or is longer
- * than room. */
+ * than `room`. */
 long kaudit_decode(struct kaudit_span value, uint8_t *out, size_t room);
 
 #endif

@@ -35,7 +35,7 @@ char *telemetry_record(const struct kaudit_event *event);
 char *telemetry_written_record(const struct written_file *file);
 
 /* telemetry_batch_has_room() returns false if the batch must be sent first. telemetry_batch_add()
- * takes over record. */
+ * takes over `record`. */
 bool telemetry_batch_has_room(const struct telemetry_batch *batch, const char *record);
 void telemetry_batch_add(struct telemetry_batch *batch, char *record);
 /* Returns the message and empties the batch; NULL if there is nothing to tell. */

@@ -51,7 +51,8 @@ void written_files_opened(struct written_files *files, dev_t dev, ino_t inode);
 /* Reads the events that have come, and adds the closed files to files->closed. Returns false if
  * files->closed is full. */
 bool written_files_read(struct written_files *files);
-/* Returns true if `file`, an entry of files->closed, was opened for writing by a traced process. */
+/* Returns true if `file`, an entry of files->closed, was opened for writing by a traced
+ * process. */
 bool written_files_is_ours(const struct written_files *files, const struct written_file *file);
 void written_files_end(struct written_files *files);
 

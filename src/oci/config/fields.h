@@ -42,7 +42,7 @@ struct oci_field {
 	const char *next; /* for a refused field: a text that says what the user can do instead */
 };
 
-/* Returns the row at index; NULL after the last row. */
+/* Returns the row at `index`; NULL after the last row. */
 const struct oci_field *oci_field_at(size_t index);
 /* Returns the row for a field such as "linux.resources.memory.limit" or "mounts[].source"; NULL if
  * there is none. */

@@ -9,7 +9,7 @@
 #include "base/error.h"
 
 /*
- * Appends the filter to program: an array of struct sock_filter in this system's byte order, as
+ * Appends the filter to `program`: an array of struct sock_filter in this system's byte order, as
  * PR_SET_SECCOMP takes it. Sets *flags to the SECCOMP_FILTER_FLAG_* for seccomp(2). Names of system
  * calls that libseccomp does not know are skipped, as runc does. ERR_INVALID: an action, operator
  * or other name is not known; the error has its JSON path below "linux.seccomp".

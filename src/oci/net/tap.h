@@ -27,10 +27,11 @@ struct netns_taps {
 	struct netns_tap taps[NETNS_LINKS_MAX];
 };
 
-/* Makes a tap for each link of netns, in the same order, in the network namespace of this process.
- * With vnet_hdr each frame begins with a struct virtio_net_hdr. ERR_CONFLICT: a link has an ingress
- * qdisc of another program, which this function would have to replace. A qdisc that leads only to a
- * tap that no longer exists (since the keeper of its machine was killed) is replaced. */
+/* Makes a tap for each link of `netns`, in the same order, in the network namespace of this
+ * process. With vnet_hdr each frame begins with a struct virtio_net_hdr. ERR_CONFLICT: a link has
+ * an ingress qdisc of another program, which this function would have to replace. A qdisc that
+ * leads only to a tap that no longer exists (since the keeper of its machine was killed) is
+ * replaced. */
 int netns_taps_make(const struct netns *netns, bool vnet_hdr, struct netns_taps *out,
 		    struct error *err);
 /* Removes the taps and filters, in the namespace in which netns_taps_make() made them, so that

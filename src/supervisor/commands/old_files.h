@@ -11,7 +11,7 @@ int old_files_check(const struct workspace *ws, struct error *err);
 
 /* Keeps a copy of the manifest before it is replaced. Sets *kept to whether there is a manifest. */
 int old_files_keep_manifest(const struct workspace *ws, bool *kept, struct error *err);
-/* Puts the kept manifest back, which needs no room on the disk. If kept is false, there was no
+/* Puts the kept manifest back, which needs no room on the disk. If `kept` is false, there was no
  * manifest, and the function removes the new one. */
 void old_files_restore_manifest(const struct workspace *ws, bool kept);
 void old_files_drop_manifest(const struct workspace *ws);

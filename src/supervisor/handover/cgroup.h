@@ -64,9 +64,9 @@ struct cgroup_owner {
 	bool (*may_kill)(pid_t pid, void *data);
 	void *data;
 };
-/* Kills the processes in the group at path, waits for their end until the deadline, and removes the
- * group. Returns success if the group does not exist. ERR_INVALID: path does not name a group of
- * the owner's workspace. ERR_DENIED: the group has a process that may_kill() refuses, or has
+/* Kills the processes in the group at `path`, waits for their end until the deadline, and removes
+ * the group. Returns success if the group does not exist. ERR_INVALID: path does not name a group
+ * of the owner's workspace. ERR_DENIED: the group has a process that may_kill() refuses, or has
  * another group below it. */
 int cgroup_remove(const char *path, const struct cgroup_owner *owner, uint64_t deadline_ns,
 		  struct error *err);

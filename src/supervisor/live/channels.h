@@ -38,8 +38,8 @@ struct channels *channels_new(struct loop *loop, int workspace_fd, const struct 
 /* Returns the ports of the host that the guest may dial, the control stream's port first. The array
  * belongs to the channels. */
 const uint32_t *channels_host_ports(const struct channels *channels, size_t *count);
-/* Writes the TCP ports of the targets that the config names, at most `most`. Returns how many ports
- * it wrote. */
+/* Writes the TCP ports of the targets that the config names, at most `most`. Returns how many
+ * ports it wrote. */
 size_t channels_target_ports(const struct channels *channels, uint16_t *ports, size_t most);
 /* Begins to listen on the published ports that have a server. Called when the guest is ready. */
 int channels_open(struct channels *channels, struct error *err);

@@ -25,7 +25,7 @@ struct console;
  * console_room() is called when there is room again. */
 typedef size_t console_input_fn(void *data, const uint8_t *bytes, size_t len);
 
-/* Makes the console. Takes over listen_fd, also if it fails. */
+/* Makes the console. Takes over `listen_fd`, also if it fails. */
 struct console *console_new(struct loop *loop, int listen_fd, console_input_fn *input, void *data,
 			    struct log *log, struct error *err);
 /* The three functions below accept NULL. console_output() gives the guest's bytes to the client.

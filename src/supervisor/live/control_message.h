@@ -76,7 +76,7 @@ json_t *control_read_lost(const json_t *message, struct error *err);
 int control_read_listening(const json_t *message, struct control_listening *out, struct error *err);
 
 /* Returns the message with the run config, without the time; control_stamp() adds the time. If the
- * config has no hostname, control_hostname() makes one of runtime_id. */
+ * config has no hostname, control_hostname() makes one of `runtime_id`. */
 json_t *control_config(const struct config *config, const char *runtime_id, bool attach,
 		       struct error *err);
 /* Puts the present wall time into the message. Called just before the message is sent. */
@@ -104,7 +104,7 @@ int control_put_template(json_t *message, struct error *err);
  * one. The values are random, and new at each call. */
 int control_put_renew(json_t *message, struct error *err);
 
-/* Makes a hostname of runtime_id: at most 63 characters, in lower case, with one '-' for each
+/* Makes a hostname of `runtime_id`: at most 63 characters, in lower case, with one '-' for each
  * sequence of characters other than letters and digits. The hostname is "microagent" if nothing is
  * left. */
 void control_hostname(const char *runtime_id, char out[64]);

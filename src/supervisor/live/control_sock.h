@@ -28,7 +28,7 @@ struct control_client; /* one request that waits for its answer */
  * connection is closed without an answer, unless the function has deferred the answer. */
 typedef json_t *control_sock_fn(void *data, const json_t *request, struct control_client *client);
 
-/* Makes the server. Takes over listen_fd, also if it fails. */
+/* Makes the server. Takes over `listen_fd`, also if it fails. */
 struct control_sock *control_sock_new(struct loop *loop, int listen_fd, control_sock_fn *fn,
 				      void *data, struct log *log, struct error *err);
 void control_sock_free(struct control_sock *server); /* accepts NULL; not in the callback */

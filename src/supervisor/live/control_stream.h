@@ -58,7 +58,7 @@ struct control_stream_events {
 	void *data;
 };
 
-/* Makes the stream. Takes over listen_fd, also if it fails. `config` is the answer to the guest's
+/* Makes the stream. Takes over `listen_fd`, also if it fails. `config` is the answer to the guest's
  * hello, and is copied. `workload` is true if the guest runs a workload, so that a result may
  * come. */
 struct control_stream *control_stream_new(struct loop *loop, int listen_fd, const json_t *config,

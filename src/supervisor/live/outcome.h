@@ -78,9 +78,9 @@ struct outcome {
 enum state outcome_state(const struct outcome *outcome, enum vm_end end, const char *end_detail,
 			 char *detail, size_t detail_size, struct error *failure);
 
-/* Writes to out the text about the end of a machine that the detail of later events must repeat, so
- * that a later state does not hide that the end was unclean or a failure. `state` and `detail` are
- * those of the latest event. Writes "" if the end was in order. */
+/* Writes to `out` the text about the end of a machine that the detail of later events must repeat,
+ * so that a later state does not hide that the end was unclean or a failure. `state` and `detail`
+ * are those of the latest event. Writes "" if the end was in order. */
 void outcome_carry(enum state state, const char *detail, char *out, size_t size);
 
 #endif

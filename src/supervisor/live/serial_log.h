@@ -22,16 +22,16 @@ struct serial_log {
 	uint64_t lost; /* bytes for which the disk had no room */
 };
 
-/* Opens the file `name` in dirfd, which is made (0600) if it is missing. The output of the present
- * boot will begin at the present end of the file. */
+/* Opens the file `name` in `dirfd`, which is made (0600) if it is missing. The output of the
+ * present boot will begin at the present end of the file. */
 int serial_log_open(struct serial_log *log, int dirfd, const char *name, uint64_t cap_bytes,
 		    struct error *err);
 void serial_log_close(struct serial_log *log);
 /* Appends the bytes. Never fails: bytes that the disk has no room for are counted in `lost`. */
 void serial_log_write(struct serial_log *log, const void *data, size_t len);
-/* Writes the last lines of the present boot to out, as one line: joined by " | ", with '?' for each
- * unprintable byte, and with the line of a kernel panic first. Writes "" if the guest wrote nothing
- * that could help a reader. out always ends with NUL. */
+/* Writes the last lines of the present boot to `out`, as one line: joined by " | ", with '?' for
+ * each unprintable byte, and with the line of a kernel panic first. Writes "" if the guest wrote
+ * nothing that could help a reader. out always ends with NUL. */
 void serial_log_tail(const struct serial_log *log, char *out, size_t out_size);
 /* Returns whether the guest has written anything in the present boot. */
 bool serial_log_was_written(const struct serial_log *log);

@@ -43,8 +43,8 @@ struct keeper {
 	const char *virtiofsd;
 };
 
-/* Forks a child that dies with this process, and that keeps only the descriptors in fds. Returns as
- * fork() does. */
+/* Forks a child that dies with this process, and that keeps only the descriptors in `fds`. Returns
+ * as fork() does. */
 pid_t keeper_fork(const int *fds, int count);
 /* Serves a share in this process. Does not return. */
 void share_serve(const struct share_ends *ends, const char *virtiofsd) __attribute__((noreturn));
