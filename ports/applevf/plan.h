@@ -44,7 +44,7 @@ struct plan {
 	const char *interface; /* only for a bridge; belongs to the config */
 	int serial_in,
 		serial_out; /* the guest's ends of the console, which the plan owns; -1: none */
-	/* the ports of the host that the guest may dial; they belong to the caller */
+	/* The ports of the host that the guest may dial; they belong to the caller. */
 	const uint32_t *ports;
 	size_t port_count;
 };

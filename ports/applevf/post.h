@@ -26,14 +26,14 @@ enum letter_kind {
 	LETTER_STOPPED,	      /* vz_stop() has stopped the machine; `why` is set if it could not */
 	LETTER_PAUSED,
 	LETTER_RESUMED,
-	/* the guest was asked to switch itself off; `why` is set if it could not be asked */
+	/* The guest was asked to switch itself off; `why` is set if it could not be asked. */
 	LETTER_POWER,
 	LETTER_BALLOON,
 	LETTER_SHARED,
 	LETTER_UNSHARED,
 	LETTER_NETWORK_LOST, /* the framework has disconnected the network card */
 	LETTER_SEVERED,
-	/* the connection `id` to the guest was made; `why` is set if it could not be made */
+	/* The connection `id` to the guest was made; `why` is set if it could not be made. */
 	LETTER_CONNECTED,
 	LETTER_ACCEPTED, /* a connection by the guest to host port `port` */
 	LETTER_KINDS

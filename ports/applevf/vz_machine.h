@@ -25,7 +25,7 @@
 	uint32_t *ports;	     /* the ports for which the listener is set */
 	size_t port_count;
 	int serial_in, serial_out;
-	/* the number of starts, pauses, resumes and stops that have no answer yet */
+	/* The number of starts, pauses, resumes and stops that have no answer yet. */
 	unsigned turning;
 	BOOL stop_wanted; /* stop as soon as turning is 0 */
 	BOOL severed, ended;

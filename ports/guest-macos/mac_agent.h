@@ -45,7 +45,7 @@ enum mac_answer { MAC_ENVELOPE, MAC_COPYOUT, MAC_BUFFERED, MAC_STREAMED };
 struct mac_request {
 	json_t *doc;
 	enum mac_answer answer;
-	/* the reason why the command cannot be started, for the answer; "": no problem */
+	/* The reason why the command cannot be started, for the answer; "": no problem. */
 	char problem[300];
 	const char *id, *path, *cwd, *user;
 	uint64_t number, timeout_ms;
@@ -66,7 +66,7 @@ struct mac_job {
 	bool exited, killed, timed_out;
 	int status; /* the status of waitpid() */
 	int code;   /* the exit code if the command was never started */
-	/* the reason why the command was never started; "": it was started */
+	/* The reason why the command was never started; "": it was started. */
 	char start_error[300];
 	int in, outs[MAC_STREAMS]; /* the agent's ends; -1: closed */
 	struct buf stdin_bytes;

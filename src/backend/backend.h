@@ -139,11 +139,12 @@ struct vm_boot {
 	const int *share_fds; /* the directories of config->shares, in the same order */
 	int workspace_fd;     /* the directory of the workspace */
 	int lease_fd;	      /* the lease, which every process of the machine inherits */
-	/* the argument for cell_number(); 0: not needed, since the pid of this process is unique */
+	/* The argument for cell_number(); 0: not needed, since the pid of this process is
+	 * unique. */
 	pid_t cell_number;
 	int vsock_listen_fd; /* the listening vsock.sock; -1 with binds_vsock */
-	/* the only ports P of the host that the guest may dial, each by the socket
-	 * vsock.sock_<P> */
+	/* The only ports P of the host that the guest may dial, each by the socket
+	 * vsock.sock_<P>. */
 	const uint32_t *host_ports;
 	size_t host_port_count;
 	uint32_t boot_port; /* the host's port that a guest dials once, when it has booted */
@@ -157,7 +158,7 @@ struct vm_boot {
 /* A directory that a guest gets as a share. */
 struct vm_share {
 	const char *tag; /* the name by which the guest mounts the directory */
-	/* used only for a boot; for a running guest the pass has the terms */
+	/* Used only for a boot; for a running guest the pass has the terms. */
 	struct share_terms terms;
 	/* For a boot: the directory, which may be opened with O_PATH. For a running guest the
 	 * command's pass says which directory it is (store/share/pass.h). */
@@ -370,7 +371,7 @@ struct backend {
 	 * quarantined, and is kept. ERR_TIMEOUT: a process has not ended in time. */
 	int (*end_all)(struct vm *vm, struct error *err);
 	const struct backend_macos *macos; /* NULL: only Linux guests */
-	/* kills and reaps the remaining processes of the VM; accepts NULL */
+	/* Kills and reaps the remaining processes of the VM; accepts NULL. */
 	void (*free)(struct vm *vm);
 };
 

@@ -15,7 +15,7 @@
 /* A row about something that a config can ask for, and that a backend cannot do on any host. */
 struct backend_refusal {
 	const char *field; /* path of the field in the config: "limits.netBytesPerSecond" */
-	/* a sentence that names the thing that the VMM, or its host, cannot do */
+	/* A sentence that names the thing that the VMM, or its host, cannot do. */
 	const char *limitation;
 	/* Returns whether the config asks for the thing. `path` has the field, and the function may
 	 * make it more exact, for example with the index of an entry. */

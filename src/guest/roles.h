@@ -7,7 +7,7 @@
 #ifndef GUEST_ROLES_H
 #define GUEST_ROLES_H
 
-/* the first process of the initramfs, which finds the root file system and becomes PID 1 in it */
+/* The first process of the initramfs, which finds the root file system and becomes PID 1 in it. */
 #define ROLE_INIT "/init"
 /* Words for this program on the kernel's command line (after "--"), of which at most one is given.
  * READER_WORD: the root disk is mounted so that the host can read it, and no program on it runs.

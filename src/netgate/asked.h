@@ -30,14 +30,14 @@ struct asked_question {
 				       * does not wait */
 	uint16_t port;	/* the source port of the question */
 	uint8_t wrong;	/* number of wrong answers that have come to this port */
-	/* the question, with the number under which netgate has sent it */
+	/* The question, with the number under which netgate has sent it. */
 	struct dns_question question;
 	struct asker asker;
 };
 
 struct asked {
 	uint64_t patience_ns; /* how long a question waits */
-	/* the time after a question was sent in which it is not sent again for another asker */
+	/* The time after a question was sent in which it is not sent again for another asker. */
 	uint64_t again_ns;
 	size_t next; /* the entry that a new question takes */
 	struct asked_question of[ASKED_MAX];

@@ -16,8 +16,8 @@ struct bucket {
 	uint64_t per_second; /* bytes per second, at most BUCKET_RATE_MAX; 0: no limit */
 	uint64_t bytes;	     /* bytes in the bucket */
 	uint64_t parts;	     /* millionths of a further byte */
-	/* time in ns when the bucket was last filled; 0: it was not filled yet, so the first
-	 * filling makes it full */
+	/* Time in ns when the bucket was last filled; 0: it was not filled yet, so the first
+	 * filling makes it full. */
 	uint64_t filled;
 };
 

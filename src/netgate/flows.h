@@ -54,7 +54,7 @@ struct flow {
 	uint8_t refused;
 	uint8_t state; /* enum flow_state */
 	uint8_t rule;  /* the number of the rule that has opened the flow */
-	/* the number of the flow's slot (openings.h) plus 1; 0: the flow has no slot */
+	/* The number of the flow's slot (openings.h) plus 1; 0: the flow has no slot. */
 	uint8_t slot;
 	bool has_said;	 /* words of the flow were kept; said is set */
 	bool is_over;	 /* one side has ended the connection */
@@ -67,7 +67,7 @@ struct flow {
 };
 
 struct flows {
-	/* a time in ns; if a flow was quiet for longer, its next frame is a new connection */
+	/* A time in ns; if a flow was quiet for longer, its next frame is a new connection. */
 	uint64_t idle_ns;
 	uint64_t tcp_idle_ns; /* the same time for a TCP connection that a name has opened */
 	uint64_t seed;	      /* random, so that no guest can know the bucket of a flow */

@@ -14,9 +14,10 @@ struct describe {
 	const struct oci_config *config;
 	const char *guest; /* the container's name in the guest */
 	bool of_pod;
-	/* the id of the machine's first container; NULL: this container is the first */
+	/* The id of the machine's first container; NULL: this container is the first. */
 	const char *sandbox;
-	/* the pid of the stand-in of `sandbox`: a config may name the namespaces of this process */
+	/* The pid of the stand-in of `sandbox`: a config may name the namespaces of this
+	 * process. */
 	pid_t sandbox_pid;
 	const char *share;  /* the machine's directory of binds.h */
 	const char *bundle; /* absolute */

@@ -21,7 +21,7 @@ struct options {
 	const char *template; /* for start: the directory of the template to restore; NULL: none */
 	bool own_memory;   /* with `template`: the machine has its own memory, and can get shares */
 	int containers_fd; /* for start: the directory of containers; -1: none */
-	/* for start: the list of cards, and the first of their taps; -1: none */
+	/* For start: the list of cards, and the first of their taps; -1: none. */
 	int links_fd, taps_fd;
 	int loopback_fd; /* for start: the listener on a loopback; -1: none */
 	/* For start: the number from which the ids of cells are made, if the caller has its own pid
@@ -31,7 +31,7 @@ struct options {
 	bool recorded;	       /* for prepare, start and console: they use the recorded config */
 	bool full;	       /* for inspect: the root file system is hashed anew */
 	bool help, version;
-	/* the program is the live supervisor of this <stateDir>/<runtimeID>; NULL: it is not */
+	/* The program is the live supervisor of this <stateDir>/<runtimeID>; NULL: it is not. */
 	const char *live;
 };
 

@@ -42,8 +42,8 @@ struct daemon {
 	struct device device;
 	struct vhost_link link;
 	struct port
-		/* the second face; its fd is -1 if `device` is used, or if no port has connected
-		 * yet */
+		/* The second face; its fd is -1 if `device` is used, or if no port has connected
+		 * yet. */
 		port;
 };
 

@@ -11,7 +11,7 @@
 #include "vsockd/core.h"
 
 struct options {
-	/* the program only prints the help, the version or its capabilities, and ends */
+	/* The program only prints the help, the version or its capabilities, and ends. */
 	bool help, version, capabilities;
 	bool unconfined; /* if namespaces cannot be made, the program works without them */
 	/* Exactly one of the next four options is given. NULL or -1: not given. */

@@ -50,8 +50,8 @@ enum stream_timer { TIMER_LINE, TIMER_ANSWER, TIMER_CLOSE, TIMER_COUNT, TIMER_NO
 enum stream_want {
 	WANT_REQUEST = 1,
 	WANT_RESPONSE = 2,
-	/* a packet with fwd_cnt, since the guest has asked for it, or much has been taken since the
-	 * last one */
+	/* A packet with fwd_cnt, since the guest has asked for it, or much has been taken since the
+	 * last one. */
 	WANT_CREDIT = 4,
 };
 
@@ -112,7 +112,7 @@ struct stream_table {
 	uint32_t buffer_bytes; /* bytes of one stream's buffer; a power of two */
 	unsigned capacity;
 	unsigned bucket_mask;
-	/* the first entry that was never used; all later entries were never used either */
+	/* The first entry that was never used; all later entries were never used either. */
 	unsigned fresh;
 	uint16_t free_head; /* the list of entries that were used and released, by hash_next */
 	unsigned used;

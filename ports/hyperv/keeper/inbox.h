@@ -32,7 +32,7 @@ struct notice {
 };
 
 struct inbox;
-/* makes an inbox, which exists for the life of the process */
+/* Makes an inbox, which exists for the life of the process. */
 struct inbox *inbox_new(struct error *err);
 /* Puts a notice into the inbox. May be called from any thread. The inbox takes over the reference
  * to `message`. `why` may be NULL. */

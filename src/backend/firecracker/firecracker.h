@@ -61,7 +61,7 @@ struct firecracker {
 	int log_fd;		   /* a FIFO, which Firecracker opens by name */
 	struct fc_metrics metrics;
 
-	/* used only in the broker: the supervisor has got its one connection to the API */
+	/* Used only in the broker: the supervisor has got its one connection to the API. */
 	bool connected;
 
 	int stdin_fd, stdout_fd; /* the serial console */
@@ -101,7 +101,7 @@ int fc_run_start_link(struct firecracker *fc, const struct vm_boot *boot, struct
 /* Gives the link's socket for clients the name <workspace>/agent.sock. Called when the guest's
  * agent serves the link. */
 int fc_linked(struct vm *vm, struct error *err);
-/* the broker's duty for the sockets of Firecracker; its data is the struct vm */
+/* The broker's duty for the sockets of Firecracker; its data is the struct vm. */
 extern const struct broker_duty fc_socket_duty;
 
 /* talk.c: the calls to the API, and when they are made. */

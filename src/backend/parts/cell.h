@@ -57,16 +57,16 @@ struct cell_file {
 
 struct cell_spec {
 	const char *bwrap; /* the path of bwrap; NULL: the config wants no cell */
-	/* the absolute path of the program; NULL: the program is one of `files` */
+	/* The absolute path of the program; NULL: the program is one of `files`. */
 	const char *program;
 	const char *const *argv; /* the arguments of the program, from argv[0] on */
 	const char *const
-		/* paths of the host that the cell sees if they exist; NULL ends the array */
+		/* Paths of the host that the cell sees if they exist; NULL ends the array. */
 		*readable;
 	const char *device; /* the path of the device that the cell sees as /dev/kvm; NULL: none */
 	bool tun;	    /* the cell has /dev/net/tun */
 	bool proc;	    /* the cell has /proc */
-	/* files that bwrap makes in the cell; ignored without bwrap */
+	/* Files that bwrap makes in the cell; ignored without bwrap. */
 	const struct cell_data *data;
 	size_t ndata;
 	const struct cell_file *files; /* used only with bwrap */
@@ -75,8 +75,8 @@ struct cell_spec {
 	size_t nfds;
 	/* The next two are for a program in a user namespace that the caller has made. */
 	const char *const
-		/* the capabilities that the program's root keeps; NULL: the program is not in a
-		 * namespace of the caller */
+		/* The capabilities that the program's root keeps; NULL: the program is not in a
+		 * namespace of the caller. */
 		*capabilities;
 	const struct cell_share *share; /* a directory that the cell sees; NULL: none */
 	/* Variables that the program and bwrap get in addition to cell_environment: NAME, VALUE,

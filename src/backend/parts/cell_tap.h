@@ -12,7 +12,7 @@
 
 struct cell_tap {
 	int packet_fd;
-	/* a socket of the cell's network namespace, by which the tap can be taken down */
+	/* A socket of the cell's network namespace, by which the tap can be taken down. */
 	int control_fd;
 };
 

@@ -31,7 +31,7 @@ struct companion {
 	pid_t pid; /* kept for describe(); 0: the companion was never started */
 	struct loop_watch *watch;
 	bool gone; /* the companion has ended and was reaped, or was never started */
-	/* this process has ended the companion, or has told the owner about its end */
+	/* This process has ended the companion, or has told the owner about its end. */
 	bool settled;
 	int code;      /* the exit code when `gone`; 128+signal if a signal ended it */
 	int stderr_fd; /* the child's end until it is started; else -1 */

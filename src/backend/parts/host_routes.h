@@ -23,7 +23,7 @@ struct host_prefix {
 };
 
 struct host_routes {
-	/* there is a default route through one interface; passt needs such a route */
+	/* There is a default route through one interface; passt needs such a route. */
 	bool has_default;
 	size_t count;
 	/* If the host has more than HOST_ROUTES_MAX, the first prefix is 0.0.0.0/0 of the kind

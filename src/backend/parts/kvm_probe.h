@@ -30,8 +30,8 @@ extern const char *const kvm_kernels_names[KVM_KERNELS_COUNT]; /* "none", "all",
 struct kvm_facts {
 	enum kvm_verdict kvm;
 	enum kvm_kernels kernels;
-	/* one sentence that explains the verdict, with the next step for the user if there is
-	 * one */
+	/* One sentence that explains the verdict, with the next step for the user if there is
+	 * one. */
 	char reason[256];
 	unsigned untaken; /* KVM_UNTAKEN_* (kvm_loop.h), if KVM runs 64-bit code */
 };

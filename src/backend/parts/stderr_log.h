@@ -17,7 +17,7 @@ struct stderr_log {
 	const char *name; /* the child's name */
 	int fd;
 	size_t len;
-	/* the beginning of a line whose end has not come; longer lines are cut into pieces */
+	/* The beginning of a line whose end has not come; longer lines are cut into pieces. */
 	char line[STDERR_LINE];
 	char last[STDERR_LINE]; /* the last whole line; "": none */
 };

@@ -45,8 +45,8 @@ struct vm_net {
 	int netgate_fd;
 	int routes_fd; /* becomes readable when the host's addresses have changed; -1: none */
 	int table_fd;  /* the socket of host_routes_open(); -1: none */
-	/* a socket of the cell's network namespace, if the tap is in it; -1: the tap is not in a
-	 * cell */
+	/* A socket of the cell's network namespace, if the tap is in it; -1: the tap is not in a
+	 * cell. */
 	int control_fd;
 	struct loop_watch *netgate_watch, *routes_watch;
 };
@@ -82,7 +82,7 @@ struct vm {
 	struct loop_watch *monitor_watch, *program_watch;
 	struct companions companions;
 	char *label; /* a copy of vm_boot.label; the next two descriptors are also from vm_boot */
-	/* the broker uses these descriptors, and never a descriptor that the supervisor sends */
+	/* The broker uses these descriptors, and never a descriptor that the supervisor sends. */
 	int workspace_fd, lease_fd;
 	struct vm_net net;
 	size_t links; /* the number of cards with a tap of the caller */
@@ -114,7 +114,7 @@ struct vm {
 
 	unsigned long long kept[VM_KEPT_MAX]; /* the inodes of the sockets that the VMM keeps */
 	size_t kept_count;
-	/* the name of the other end of a connection that the VMM keeps */
+	/* The name of the other end of a connection that the VMM keeps. */
 	struct sockaddr_un kept_peer;
 	socklen_t kept_peer_len; /* 0: there is no such connection */
 	struct loop_watch *sever_timer;
@@ -164,7 +164,7 @@ struct companion *vm_start_share(struct vm *vm, const struct vm_share *share,
  * connection. */
 struct companion *vm_start_plug(struct vm *vm, const struct vm_share *share, size_t number,
 				int *vmm_end, struct error *err);
-/* the broker's duty for vm_start_plug(); its data is the struct vm */
+/* The broker's duty for vm_start_plug(); its data is the struct vm. */
 extern const struct broker_duty vm_share_duty;
 /* Starts a virtiofsd for each of the config's shares. ends[i] is for share i. */
 int vm_start_shares(struct vm *vm, const struct vm_boot *boot, const struct vm_share_ends *ends,
@@ -190,13 +190,13 @@ void vm_net_close(struct vm *vm);
 int vm_sever(struct vm *vm, struct error *err);
 int vm_end_all(struct vm *vm, struct error *err);
 size_t vm_broker_fds(const struct vm *vm, int fds[VM_BROKER_FDS]);
-/* the broker's duty for vm_sever(); its data is the struct vm */
+/* The broker's duty for vm_sever(); its data is the struct vm. */
 extern const struct broker_duty vm_sever_duty;
 
 /* Removes /proc from the VMM's cell. Called when the VMM has opened all files that it opens by
  * name. */
 int vm_remove_proc(const struct vm *vm, struct error *err);
-/* the broker's duty for vm_remove_proc(); its data is the struct vm */
+/* The broker's duty for vm_remove_proc(); its data is the struct vm. */
 extern const struct broker_duty vm_proc_duty;
 
 /* vm_end.c: processes and their ends. */

@@ -76,7 +76,7 @@ struct machine {
 	enum architecture architecture;
 	enum accelerator accelerator; /* KVM or TCG */
 	enum purpose purpose;
-	/* the name of the processor; NULL: the usual processor of the accelerator */
+	/* The name of the processor; NULL: the usual processor of the accelerator. */
 	const char *cpu;
 	const char *binary;
 	const char *data[2];	     /* the directories of the firmware; NULL: QEMU's default */

@@ -16,7 +16,7 @@ struct machine_row {
 	const char *cpu;
 	const char *bus; /* the suffix in the name of every virtio device */
 	bool qboot;	 /* the firmware qboot can start the kernel of this machine */
-	/* a text that is added to `machine` if the firmware is not qboot; or NULL */
+	/* A text that is added to `machine` if the firmware is not qboot; or NULL. */
 	const char *other;
 	const char *const *extra;  /* further words of QEMU's command line; or NULL */
 	const char *const *append; /* words of the kernel's command line */

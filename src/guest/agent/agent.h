@@ -53,7 +53,7 @@ struct agent {
 	const struct machine *machine;
 	void *machine_data;
 	struct server server;
-	/* its fd is -1 if there is no control stream, or the stream has ended */
+	/* Its fd is -1 if there is no control stream, or the stream has ended. */
 	struct framed control;
 	struct exec_report report;
 	struct watched_ports ports;

@@ -42,7 +42,7 @@ char *answer_created(uint64_t request, struct error *err);
 char *answer_ack(uint64_t request, uint64_t stdin_offset, struct error *err);
 char *answer_detached(uint64_t request, const struct error *why, struct error *err);
 char *answer_exit(uint64_t request, const char *id, const struct job_end *end, struct error *err);
-/* request 0: the error belongs to no request */
+/* Request 0: the error belongs to no request. */
 char *answer_error(uint64_t request, const char *text, struct error *err);
 
 /* Messages of the control stream: */

@@ -35,7 +35,7 @@ struct guest_config {
 	json_t *doc;	      /* the document, which owns the texts and JSON of the members below */
 	const char *hostname; /* NULL: the kernel's name is kept */
 	bool has_command;
-	/* the workload's command; its doc is a reference to the config's document */
+	/* The workload's command; its doc is a reference to the config's document. */
 	struct request workload;
 	bool attach;
 	bool telemetry; /* commands are traced, and the host gets the records */
@@ -60,7 +60,7 @@ void config_free(struct guest_config *config); /* accepts a zeroed struct */
 /* A disk that the config names, and its place in the guest. */
 struct config_disk {
 	const char *serial, *mountpoint;
-	/* the name in messages for people; the serial if the host gives no name */
+	/* The name in messages for people; the serial if the host gives no name. */
 	const char *name;
 	bool read_only;
 };

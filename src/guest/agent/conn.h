@@ -108,7 +108,7 @@ struct call {
 	uint64_t number;
 	struct stdin_window *window; /* NULL: the client has no window to respect */
 	struct stdin_window own; /* the window of this call alone, to which `window` may point */
-	/* the client sends no more stdin, and the command's stdin was closed */
+	/* The client sends no more stdin, and the command's stdin was closed. */
 	bool stdin_told_over;
 	bool told; /* the client has been told the exit */
 };

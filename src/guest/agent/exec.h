@@ -15,7 +15,7 @@ struct exec_context {
 	struct user_cache users;
 	struct containers containers;
 	json_t *env; /* the environment of the run config, a reference; NULL: none */
-	/* the machine has shares, so a command may block before exec (may_block in spawn.h) */
+	/* The machine has shares, so a command may block before exec (may_block in spawn.h). */
 	bool may_block;
 	bool traced;	/* commands must be traced */
 	int program_fd; /* the file of this program, to run it as another user; -1: none */

@@ -75,7 +75,7 @@ struct mux {
  * socket: a socket may take only a part of a write, so a process that was killed may have left the
  * front of a packet in it. Returns NULL on failure. */
 struct mux *mux_open(struct loop *loop, int fd, bool splits, struct error *err);
-/* must be called only when no stream has a holder any more; accepts NULL */
+/* Must be called only when no stream has a holder any more; accepts NULL. */
 void mux_free(struct mux *mux);
 /* Sets the function anew(), which is called when a host welcomes the agent and does not know the
  * agent's earlier streams, for example since it is another host. All earlier streams have ended

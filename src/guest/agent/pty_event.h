@@ -14,7 +14,7 @@
 enum pty_event_kind {
 	PTY_EVENT_STDIN,
 	PTY_EVENT_RESIZE,
-	/* not an event but the next request, which is handled after the terminal */
+	/* Not an event but the next request, which is handled after the terminal. */
 	PTY_EVENT_ENVELOPE
 };
 

@@ -55,11 +55,11 @@ struct request {
 
 	const char *op; /* for UNKNOWN_OP */
 	const char *id; /* for EXEC in the frame form */
-	/* the number of this request, or of the request that it is about; 0: none */
+	/* The number of this request, or of the request that it is about; 0: none. */
 	uint64_t number;
 
 	const char *exec; /* for ATTACH and EXEC: the exec's id; NULL: none given */
-	/* for EXEC: the time that the command may live without a client; 0: no time */
+	/* For EXEC: the time that the command may live without a client; 0: no time. */
 	uint64_t grace_ms;
 	uint64_t offsets[REQUEST_STREAMS]; /* for ATTACH, ACK */
 
@@ -73,7 +73,7 @@ struct request {
 	bool stdin_open;
 	bool stdin_window; /* the client respects the window; also for ATTACH */
 	bool hand_over;	   /* the connection becomes the command's stdin and stdout */
-	/* for EXEC without a stream: the whole stdin; for WRITE: the contents of the file */
+	/* For EXEC without a stream: the whole stdin; for WRITE: the contents of the file. */
 	struct buf stdin_bytes;
 	bool terminal;
 	uint16_t rows, columns; /* also for RESIZE */

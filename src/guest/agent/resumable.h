@@ -29,8 +29,8 @@ struct resumables {
 	struct exec_context *context;
 	struct list list; /* the newest first */
 	size_t count;
-	/* some execs have neither a client nor a grace time, since there was no memory for a timer;
-	 * they are ended at the next sweep */
+	/* Some execs have neither a client nor a grace time, since there was no memory for a timer;
+	 * they are ended at the next sweep. */
 	bool doomed;
 	struct ring_pool pool;
 };
@@ -46,7 +46,8 @@ int resumable_start(struct resumables *all, struct conn *conn, const struct requ
 int resumable_attach(struct resumables *all, struct conn *conn, const struct request *request,
 		     struct error *err);
 
-/* frees the execs that are over; must be called between rounds of the loop */
+/* Ends the execs that have neither a client nor a grace time. Must be called between rounds of the
+ * loop. */
 void resumables_sweep(struct resumables *all);
 void resumables_free(struct resumables *all); /* kills the execs that still run */
 

@@ -15,7 +15,7 @@ int acpi_open(struct error *err);
 bool acpi_button_pressed(int fd);
 
 /* The two parsers of netlink messages. They are here for tests. */
-/* returns the group's number */
+/* Returns the group's number. */
 int acpi_parse_group(const void *reply, size_t len, struct error *err);
 bool acpi_parse_button(const void *message, size_t len);
 

@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 
-/* a word on the kernel's command line, which says that there is a port */
+/* A word on the kernel's command line, which says that there is a port. */
 #define PORT_WORD "microagent.port"
 #define PORT_NAME "microagent"
 

@@ -96,7 +96,7 @@ struct job_spec {
 	const struct spawn_inside *inside; /* used during job_start() */
 	struct cgroup_tree *cgroups;	   /* used instead of the table's tree */
 	const struct cgroup *cgroup;	   /* used instead of a cgroup of a tree */
-	/* called after `ended`, when the job does not use these members any more */
+	/* Called after `ended`, when the job does not use these members any more. */
 	void (*gone)(void *data);
 	void *gone_data;
 };

@@ -13,8 +13,8 @@ struct job_pipe {
 	int fd; /* -1: the pipe has ended */
 	struct loop_watch *watch;
 	bool paused; /* the owner had no room */
-	/* in the state DRAINING: how many of the bytes that were in the pipe at the program's end
-	 * are unread */
+	/* In the state DRAINING: how many of the bytes that were in the pipe at the program's end
+	 * are unread. */
 	size_t owed;
 };
 

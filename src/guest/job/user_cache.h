@@ -17,7 +17,7 @@
 /* A cache. All zero: nothing is remembered. */
 struct user_cache {
 	bool filled;
-	/* the times of the files; st_nlink is 0 if there was no such file */
+	/* The times of the files; st_nlink is 0 if there was no such file. */
 	struct stat stamps[USER_FILES];
 	struct user user;
 };

@@ -16,7 +16,7 @@
 #include "base/loop.h"
 #include "guest/agent/mux.h"
 
-/* the first descriptor of the process, whose listening sockets have the order of its words */
+/* The first descriptor of the process, whose listening sockets have the order of its words. */
 #define PUBLISH_FD_FIRST 3
 
 /* Opens published ports. `publishes` is from the config and not empty; `mux` is NULL for vsock. The

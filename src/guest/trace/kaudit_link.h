@@ -20,7 +20,7 @@
 
 struct kaudit_link {
 	int fd;
-	/* the number of records that the kernel dropped; the owner reads it and sets it to 0 */
+	/* The number of records that the kernel dropped; the owner reads it and sets it to 0. */
 	uint64_t lost;
 	uint32_t seen_lost; /* the kernel's last count of lost records */
 	/* next: the index of the next record; count: the number of records; both are of one read */

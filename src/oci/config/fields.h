@@ -15,7 +15,7 @@
 #define OCI_ANNOTATIONS "io.microagent."
 #define OCI_MEMORY_ANNOTATION "io.microagent.memory-mib"
 #define OCI_CPUS_ANNOTATION "io.microagent.cpus"
-/* the value is the name of a kernel in the cache */
+/* The value is the name of a kernel in the cache. */
 #define OCI_KERNEL_ANNOTATION "io.microagent.kernel"
 /* The value "ignore" means that a mount that asks for shared or slave propagation is made without
  * this propagation. */
@@ -37,7 +37,7 @@ struct oci_field {
 	const char *path;
 	enum oci_verdict verdict;
 	bool warned; /* an ignored field gives a warning, since users may need its effect */
-	/* a text that says how the field is honoured, or why it is not honoured */
+	/* A text that says how the field is honoured, or why it is not honoured. */
 	const char *text;
 	const char *next; /* for a refused field: a text that says what the user can do instead */
 };

@@ -43,7 +43,7 @@ enum oci_option_kind {
 	OCI_OPTION_FLAG, /* sets or clears MS_* */
 	OCI_OPTION_BIND,
 	OCI_OPTION_PROPAGATION, /* the options private and unbindable */
-	/* the options shared and slave, which are impossible between a host and a guest */
+	/* The options shared and slave, which are impossible between a host and a guest. */
 	OCI_OPTION_SHARED,
 	OCI_OPTION_COPY_UP,
 	OCI_OPTION_RECURSIVE, /* an option that sets attributes of a whole tree of mounts */

@@ -39,10 +39,11 @@ struct netns_route {
 	struct ip to; /* for the default route, bits is 0 */
 	uint8_t bits;
 	uint8_t scope; /* as in struct netns_address: RT_SCOPE_LINK is "scope link" */
-	/* the address `via` counts as reachable on the link, although no other route leads to it */
+	/* The address `via` counts as reachable on the link, although no other route leads to
+	 * it. */
 	bool onlink;
-	/* the next hop; family 0: the destination is on the link; its family may differ from that
-	 * of `to` */
+	/* The next hop; family 0: the destination is on the link; its family may differ from that
+	 * of `to`. */
 	struct ip via;
 	struct ip source; /* family 0: no preferred address */
 	uint32_t metric;

@@ -12,7 +12,7 @@
  * supervisor gets too. */
 int told_begin(int *lifeline, int *line_end, struct error *err);
 bool told_is(void); /* returns whether SIGTERM has come */
-/* sets the error that says that SIGTERM has come, and returns -1 */
+/* Sets the error that says that SIGTERM has come, and returns -1. */
 int told_say(struct error *err);
 void told_close(int *line_end); /* accepts -1 */
 

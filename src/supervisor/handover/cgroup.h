@@ -53,7 +53,7 @@ int cgroup_take(const struct cgroup *cgroup, pid_t pid, struct error *err);
  * came does not exist any more. If the calling process has a broker, the broker does this, and the
  * calling process must end within LIMIT_KILL_MS. */
 int cgroup_leave(struct cgroup *cgroup, struct error *err);
-/* the broker's duty for cgroup_leave(); its data is the struct cgroup */
+/* The broker's duty for cgroup_leave(); its data is the struct cgroup. */
 extern const struct broker_duty cgroup_duty;
 void cgroup_free(struct cgroup *cgroup);
 

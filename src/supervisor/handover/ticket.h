@@ -26,14 +26,14 @@ enum live_fd {
 	LIVE_STATE_DIR,
 	LIVE_WORKSPACE,
 	LIVE_LEASE, /* the lease, which the children of the live supervisor inherit */
-	/* the lock of the lease, which the children of the live supervisor do not inherit */
+	/* The lock of the lease, which the children of the live supervisor do not inherit. */
 	LIVE_LEASE_LOCK,
 	LIVE_KERNEL,
 	LIVE_INITRD,
 	LIVE_ROOTFS,
 	LIVE_BASE, /* the disk below LIVE_ROOTFS, if LIVE_ROOTFS is a layer */
-	/* the hardware model; only a macOS guest has this and the next two, in place of kernel and
-	 * initrd */
+	/* The hardware model; only a macOS guest has this and the next two, in place of kernel and
+	 * initrd. */
 	LIVE_MODEL,
 	LIVE_IDENTIFIER,
 	LIVE_AUXILIARY,
@@ -42,8 +42,8 @@ enum live_fd {
 	LIVE_SIBLINGS, /* the socket of template_siblings.h, if the memory is a template's */
 	LIVE_CONTROL,  /* the listening control.sock */
 	LIVE_REPORT,   /* the writing end of the report (report.h) */
-	/* for run: a pipe that ends with the command; a byte in it says that SIGTERM was sent to
-	 * run */
+	/* For run: a pipe that ends with the command; a byte in it says that SIGTERM was sent to
+	 * run. */
 	LIVE_COMMAND,
 	LIVE_CONTAINERS, /* the directory of containers */
 	LIVE_LOOPBACK,	 /* the listener on a loopback that leads to the guest's loopback */
@@ -68,7 +68,7 @@ struct ticket {
 	/* The address of the card in the restored state, which may be "" (vm_boot.card_saved);
 	 * NULL: the state has no card. */
 	const char *card_mac;
-	/* the way in which the machine is booted, for runtime.json; NULL: there was no choice */
+	/* The way in which the machine is booted, for runtime.json; NULL: there was no choice. */
 	const json_t *boot;
 	const json_t *facts; /* the facts of a machine that can be saved; NULL: it cannot */
 	/* {name: monotonic ns}: the times at which the command did its steps */

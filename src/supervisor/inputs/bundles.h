@@ -25,7 +25,7 @@ struct bundle {
 	int fd;			   /* the disk; -1: it could not be opened */
 	char archive[DIGEST_TEXT]; /* the digest of the archive; "": not known */
 	char disk[DIGEST_TEXT];	   /* the digest of the disk */
-	/* the reason why fd is -1, or why the digest of the disk is not known */
+	/* The reason why fd is -1, or why the digest of the disk is not known. */
 	struct error error;
 };
 

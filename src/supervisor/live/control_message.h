@@ -33,7 +33,7 @@ enum control_type {
 	CONTROL_SETTLED,
 	CONTROL_TELEMETRY_STATUS,
 	CONTROL_ENDING,
-	/* a type that this host does not know, from a newer guest; it is ignored */
+	/* A type that this host does not know, from a newer guest; it is ignored. */
 	CONTROL_UNKNOWN,
 };
 

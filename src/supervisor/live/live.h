@@ -75,8 +75,8 @@ struct live_quota {
 	uint64_t copied; /* bytes that were copied from the base, which are no growth */
 	uint64_t disk;	 /* the size of the disk, as the guest sees it */
 	uint64_t length; /* the length of the layer's file; 0: the disk is no layer */
-	/* the most bytes of the layer's file that the backend lets the guest use, or may let it
-	 * use */
+	/* The most bytes of the layer's file that the backend lets the guest use, or may let it
+	 * use. */
 	uint64_t room;
 	uint64_t at;	 /* the growth of the layer at the last PAUSE_IN_DOUBT; 0: there was none */
 	uint64_t wanted; /* the new quota for which the client waits */
@@ -162,7 +162,7 @@ struct live {
 	struct outcome outcome;
 	enum state state; /* the last state that was recorded, or that waits for room on the disk */
 	json_t *last_event;
-	/* requestID and role of the caller of the present request; NULL: those of start */
+	/* The requestID and role of the caller of the present request; NULL: those of start. */
 	json_t *asked_by;
 	json_t *result;	 /* the workload's result, until it is in result.json */
 	json_t *pending; /* events for which the disk had no room, the oldest first */
@@ -258,7 +258,7 @@ int live_resume_saved(struct live *live, uint64_t stopped_ns, struct error *err)
 
 /* live_vm.c */
 int live_console_begin(struct live *live, const struct config *config, struct error *err);
-/* the functions for events of the VM; in a copy the member `data` must be set */
+/* The functions for events of the VM; in a copy the member `data` must be set. */
 extern const struct vm_events live_vm_events;
 
 /* live_pause.c */
@@ -292,7 +292,7 @@ int live_fork(struct live *live, const json_t *request, struct control_client *c
  * that a command reports (audit_told_line()). */
 int live_note(struct live *live, const json_t *request, struct control_client *client,
 	      struct error *err);
-/* handles the guest's answer to quiesce; `why` NULL: the machine may be saved */
+/* Handles the guest's answer to quiesce; `why` NULL: the machine may be saved. */
 void live_quiesced(struct live *live, const char *why);
 /* Tells the client that waits for a save that the save has failed. `how` says what happened to the
  * machine, for example "was quarantined". */
@@ -376,7 +376,7 @@ void live_network_cut(struct live *live, const char *how);
  * has failed. */
 int live_quarantine(struct live *live, const json_t *request, struct control_client *client,
 		    struct error *err);
-/* handles the event severed of the VM */
+/* Handles the event severed of the VM. */
 void live_severed(void *data, const json_t *names, const struct error *why);
 /* Finishes a quarantine that is under way when the VM has ended. */
 void live_quarantine_over(struct live *live);
@@ -423,7 +423,7 @@ int live_confine(struct live *live, struct error *err);
 
 /* live_end.c */
 #define LIVE_STUCK "processes of the VM did not end after a kill"
-/* the broker's duty to remove the workspace; its data is the struct live */
+/* The broker's duty to remove the workspace; its data is the struct live. */
 extern const struct broker_duty live_remove_duty;
 /* Records how the machine ended, tells this to the command that waits, removes the files that must
  * not stay, and stops the loop. A second call does nothing. */

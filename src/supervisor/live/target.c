@@ -23,7 +23,7 @@ struct target {
 	uint16_t port;
 	bool literal;
 	struct addresses list;
-	/* the time of the last successful look-up of the name; 0: there was none */
+	/* The time of the last successful look-up of the name; 0: there was none. */
 	uint64_t resolved_ns;
 	struct proc lookup; /* the process of a look-up that runs */
 	struct loop_watch *answer, *late;

@@ -35,7 +35,7 @@ struct template
 	bool has_card;		 /* VM_RESTORED: the state has a network card */
 	char card_mac[MAC_TEXT]; /* the address by which the guest knows the card; "": the card's
 				    own */
-	/* the facts of a machine that can be saved; NULL: the machine cannot be saved */
+	/* The facts of a machine that can be saved; NULL: the machine cannot be saved. */
 	json_t *facts;
 	/* The reason why the origin is VM_COLD although a restore was asked for; "": no restore was
 	 * asked for, or the machine is restored. */

@@ -24,8 +24,8 @@ struct vsock_room {
 	struct room_socket ports[ROOM_PORTS]; /* the sockets of the ports that the guest dials */
 	int table_fd;
 	struct host_port
-		/* the table of ports, in memory that vsockd's core reads; ROOM_PORT_NONE: an unused
-		 * entry */
+		/* The table of ports, in memory that vsockd's core reads; ROOM_PORT_NONE: an unused
+		 * entry. */
 		*table;
 	int wake;  /* an eventfd, which becomes readable when the room closes */
 	int users; /* the number of threads that use the room, counting its owner */

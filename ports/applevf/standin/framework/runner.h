@@ -11,7 +11,7 @@
 	StandinMonitor *_monitor;
 	NSMutableArray *_words;	      /* the command line of QEMU */
 	NSMutableArray *_keeperWords; /* the command line of the process that keeps QEMU */
-	/* descriptors for the keeper, which this process closes afterwards */
+	/* Descriptors for the keeper, which this process closes afterwards. */
 	NSMutableArray *_given;
 	NSMutableArray *_lent; /* descriptors for the keeper, which this process keeps open */
 	NSMutableArray *_plugs;
