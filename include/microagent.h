@@ -61,7 +61,7 @@ const char *microagent_reason_name(enum error_reason reason);
 
 struct microagent;
 
-/* Opens a handle for a state directory. If state_dir is NULL, the state directory is
+/* Opens a handle for a state directory. If `state_dir` is NULL, the state directory is
  * $MICROAGENT_STATE_DIR, or else ~/.microagent. This function touches no file: the directory is
  * made together with its first workspace. */
 struct microagent *microagent_open(const char *state_dir, struct error *err);
@@ -70,8 +70,8 @@ void microagent_close(struct microagent *agent); /* accepts NULL */
 const char *microagent_state_dir(const struct microagent *agent);
 
 /* Sets a function that is called while another function waits for a machine (a boot, a power-off).
- * The waiting thread calls fn about five times a second, but never while bytes are being streamed.
- * If fn is NULL, nothing is called. */
+ * The waiting thread calls `fn` about five times a second, but never while bytes are being
+ * streamed. If `fn` is NULL, nothing is called. */
 void microagent_on_wait(struct microagent *agent, void (*fn)(void *data), void *data);
 
 /* --- workspaces ------------------------------------------------------------------------------ */
@@ -96,11 +96,11 @@ int microagent_check_listener(const char *word, struct error *err);
  * the files. */
 int microagent_check_disk(const char *word, struct error *err);
 int microagent_check_share(const char *word, struct error *err);
-/* Returns the directory that microagent_machine.share_git would share beside the directory that
- * `word` shares: without this directory git does not work in the guest. Returns NULL if git needs
- * no further directory, or if this cannot be told. The caller frees the result. word is as for
- * microagent_check_share(); but if `at` is not NULL, word is only a directory, which is shared on
- * the path `at`. */
+/* Returns the directory that microagent_machine.share_git would share in addition to the directory
+ * that `word` shares: without this directory git does not work in the guest. Returns NULL if git
+ * needs no further directory, or if the function cannot find this out. The caller frees the result.
+ * `word` is as for microagent_check_share(); but if `at` is not NULL, word is only a directory,
+ * which is shared on the path `at`. */
 char *microagent_git_outside(const char *word, const char *at);
 
 /* Check that word is "NAME=ARCHIVE:/MOUNTPOINT" (bundle), or "NAME=/PATH" (output); else
@@ -108,7 +108,8 @@ char *microagent_git_outside(const char *word, const char *at);
 int microagent_check_bundle(const char *word, struct error *err);
 int microagent_check_output(const char *word, struct error *err);
 
-/* The limits of what a machine may transfer in a second, at most 10^12 each; 0: no limit. */
+/* The limits of the bytes and operations that a machine may transfer in a second, at most 10^12
+ * each; 0: no limit. */
 struct microagent_rates {
 	int64_t disk_bytes, disk_ops; /* of all writable disks of the machine together */
 	int64_t net_bytes;	      /* of each direction of the network; only for "nat" */
@@ -150,10 +151,12 @@ struct microagent_machine {
 	 * session has the architecture of its base. */
 	const char *architecture;
 	const char *accelerator;	 /* "auto" (NULL), "kvm" or "tcg" */
-	int64_t memory_mib;		 /* in MiB; 0: 512, for a session that of the base */
-	int64_t cpus;			 /* 0: 2, for a session the number of the base */
+	int64_t memory_mib;		 /* in MiB; 0: 512, or for a session the memory of its
+					  * base */
+	int64_t cpus;			 /* number of processors; 0: 2, or for a session the
+					  * number of its base */
 	const char *network;		 /* "nat" (NULL), "isolated" or "bridged" */
-	const char *network_interface;	 /* the bridge of "bridged" */
+	const char *network_interface;	 /* the host's bridge; only for "bridged" */
 	const char *const *allow;	 /* IPv4 prefixes that nat opens */
 	struct microagent_egress egress; /* only for nat */
 	/* TCP ports of the guest that are published: the host listens for them. Words as
@@ -187,8 +190,8 @@ struct microagent_spec {
 	const char *image;	    /* name in the cache, or a path with a '/' to a raw ext4 file */
 	const char *kernel;	    /* name in the cache, or a path with a '/' to a kernel */
 	const char *initrd;	    /* path; NULL: the initrd beside the kernel */
-	bool no_disk;		    /* there is no image: the root is what initrd holds. It is in
-				     * memory, and is lost at the end of each run. */
+	bool no_disk;		    /* there is no image: the contents of `initrd` are the root.
+				     * The root is in memory, and is lost at the end of each run. */
 	const char *const *env;	    /* "KEY=VALUE" for the command, NULL-terminated; the image's own
 				     * variables are set too */
 	const char *user;	    /* user of the command; NULL: the image's user, or uid 1000 if
@@ -197,9 +200,9 @@ struct microagent_spec {
 				     * arguments; no command if the image has no entrypoint */
 	int64_t timeout_seconds;    /* time limit of the command; 0: none */
 	/* `bundles` are archives that the guest finds unpacked and read-only: words as
-	 * microagent_check_bundle() checks them. `outputs` are what microagent_artifact_get() may
-	 * fetch: words as microagent_check_output() checks them. Both are NULL-terminated; NULL:
-	 * none. */
+	 * microagent_check_bundle() checks them. `outputs` name the files and directories that
+	 * microagent_artifact_get() may fetch: words as microagent_check_output() checks them. Both
+	 * are NULL-terminated; NULL: none. */
 	const char *const *bundles, *const *outputs;
 	const char *console; /* "shell": a root shell on the serial console; NULL: none */
 };
@@ -254,12 +257,12 @@ int microagent_kill(struct microagent *agent, const char *name, json_t **respons
 		    struct error *err);
 /* Sets how much of its memory a running guest may have, in MiB. The host gets back what the guest
  * gives up. The response is {"ok","balloon":{"memoryMiB","actualMiB"}}: the memory that the machine
- * was booted with, and the memory that it has when this returns. actualMiB may be more than asked
- * for, because a guest gives up only what it can spare. ERR_INVALID if out of range, ERR_CONFLICT
- * if the workspace is not running. */
+ * was booted with, and the memory that it has when the function returns. "actualMiB" may be more
+ * than was asked for, because a guest gives up only what it can spare. ERR_INVALID if out of range,
+ * ERR_CONFLICT if the workspace is not running. */
 int microagent_balloon(struct microagent *agent, const char *name, int64_t mib, json_t **response,
 		       struct error *err);
-/* Removes a workspace in which nothing lives, with its disk. Succeeds if the workspace is
+/* Removes a workspace that has no living process, with its disk. Succeeds if the workspace is
  * absent. */
 int microagent_delete(struct microagent *agent, const char *name, json_t **response,
 		      struct error *err);
@@ -276,7 +279,8 @@ json_t *microagent_network(struct microagent *agent, const char *name, struct er
 /* The kinds of change to a network, and the word that each of them takes. */
 enum microagent_network_change {
 	MICROAGENT_NETWORK_ALLOW,    /* a word as microagent_check_egress() checks it */
-	MICROAGENT_NETWORK_DENY,     /* such a word; without ports, all rules with its NAME go */
+	MICROAGENT_NETWORK_DENY,     /* a word as for ALLOW; a word without ports removes all
+				      * rules with its NAME */
 	MICROAGENT_NETWORK_PUBLISH,  /* a word as microagent_check_publish() checks it */
 	MICROAGENT_NETWORK_UNPUBLISH /* "[HOST:]HOSTPORT" */
 };
@@ -294,7 +298,7 @@ int microagent_change_network(struct microagent *agent, const char *name,
 /* Checks that word is valid for the kind of change; else ERR_INVALID. */
 int microagent_check_network_change(enum microagent_network_change change, const char *word,
 				    struct error *err);
-/* Stores in out the accelerator of a running workspace: "kvm" or "tcg" ("" if none is recorded).
+/* Stores in `out` the accelerator of a running workspace: "kvm" or "tcg" ("" if none is recorded).
  * With "tcg" the machine is emulated, which is no security boundary: a user interface should say so
  * at every start. */
 int microagent_accelerator(struct microagent *agent, const char *name, char out[8],
@@ -313,11 +317,11 @@ struct microagent_run_options {
 };
 
 /*
- * Makes a machine for one command, boots it, runs the command, and ends the machine again. options
- * may be NULL. If spec->command is NULL, the command is the image's entrypoint, followed by the
- * image's default arguments. The image may lack one of the two; ERR_INVALID if it has neither.
- * Returns when everything has ended, also after a cancel. If the calling process dies in any way,
- * the machine ends too. A command that exits with another code than 0 is no error here.
+ * Makes a machine for one command, boots it, runs the command, and ends the machine again.
+ * `options` may be NULL. If spec->command is NULL, the command is the image's entrypoint, followed
+ * by the image's default arguments. The image may lack one of the two; ERR_INVALID if it has
+ * neither. Returns when everything has ended, also after a cancel. If the calling process dies in
+ * any way, the machine ends too. A command that exits with another code than 0 is no error here.
  */
 int microagent_run(struct microagent *agent, const struct microagent_spec *spec,
 		   const struct microagent_run_options *options,
@@ -354,7 +358,7 @@ int microagent_console_open(struct microagent *agent, const char *name, struct e
  */
 struct microagent_guest;
 
-/* Returns a handle when a command can be run in the workspace. Waits for timeout_ms at most (0:
+/* Returns a handle when a command can be run in the workspace. Waits for `timeout_ms` at most (0:
  * looks once). Fails at once with ERR_NOT_FOUND if there is no workspace of that name, and with
  * ERR_CONFLICT if the workspace is in quarantine. If the time is over, the error says why no
  * command can be run. `agent` may be closed before the handle. */
@@ -393,8 +397,8 @@ void microagent_result_free(struct microagent_result *result);
 
 /*
  * Runs a command and keeps its output. exec->terminal must be NULL and exec->resume_seconds 0.
- * limits may be NULL. A command that ends with another code than 0, times out or is cancelled is no
- * error: *out has its output until that moment. On success the caller frees *out with
+ * `limits` may be NULL. A command that ends with another code than 0, times out or is cancelled
+ * is no error: *out has its output until that moment. On success the caller frees *out with
  * microagent_result_free(). Up to 256 calls of all threads share one connection; for more calls at
  * once further connections are made.
  */
@@ -417,18 +421,18 @@ struct microagent_copy {
 	const char *user; /* the user of the guest with whose rights files are read or written in
 			   * the guest; NULL: the image's user, or uid 1000 if the image names
 			   * none */
-	/* Is called for each entry that was left out: path is the entry, relative to the root of
+	/* Is called for each entry that was left out: `path` is the entry, relative to the root of
 	 * the copy, and why is the reason, like "permission denied". May be NULL. */
 	void (*skipped)(void *data, const char *path, const char *why);
 	void *data;
 	/* Is called for every chunk, with the number of bytes of files' contents that were copied
-	 * so far, and with the present path, relative to what is copied. May be NULL. */
+	 * so far, and with the present path, relative to the root of the copy. May be NULL. */
 	void (*progress)(void *data, uint64_t bytes, const char *path);
 	/* A descriptor. When it is readable, the copy ends with ERR_UNAVAILABLE and leaves nothing.
 	 * Nothing is read from the descriptor. 0: none. */
 	int cancel;
 	/* The largest number of bytes to copy: contents with their holes, and 512 for each file or
-	 * directory below what is copied. ERR_CONFLICT if there is more. 0: no limit. */
+	 * directory below the root of the copy. ERR_CONFLICT if there is more. 0: no limit. */
 	uint64_t limit_bytes;
 	/* A descriptor of a directory of the host, or 0. host_path is then resolved as if this
 	 * directory were the root: neither ".." nor a symbolic link leads out of the directory,
@@ -444,14 +448,14 @@ struct microagent_copy {
 };
 
 /*
- * Copy a file, or a directory with all that is in it. path is an absolute path of the guest. The
- * target (host_path for a copy out, path for a copy in) is a new name, a file to be replaced, or a
- * directory to put the copy in; nothing is written through a symbolic link. Contents, permissions,
- * times of modification, holes and hard links are kept, and verified by a digest. The owner of the
- * copy is the user that receives it; on the host the umask of the process applies. Under the new
- * name there is either the whole copy or nothing. In a running workspace the guest's agent does the
- * work. For a workspace at rest a machine is booted that has the disk of the workspace and runs no
- * program from this disk. options may be NULL.
+ * Copy a file, or a directory with all that is in it. `path` is an absolute path of the guest. The
+ * target (`host_path` for a copy out, path for a copy in) is a new name, a file to be replaced, or
+ * a directory to put the copy in; nothing is written through a symbolic link. Contents,
+ * permissions, times of modification, holes and hard links are kept, and verified by a digest. The
+ * owner of the copy is the user that receives it; on the host the umask of the process applies.
+ * Under the new name there is either the whole copy or nothing. In a running workspace the guest's
+ * agent does the work. For a workspace at rest a machine is booted that has the disk of the
+ * workspace and runs no program from this disk. `options` may be NULL.
  */
 int microagent_copy_out(struct microagent *agent, const char *name, const char *path,
 			const char *host_path, const struct microagent_copy *options,
@@ -459,14 +463,15 @@ int microagent_copy_out(struct microagent *agent, const char *name, const char *
 int microagent_copy_in(struct microagent *agent, const char *name, const char *host_path,
 		       const char *path, const struct microagent_copy *options, struct error *err);
 /*
- * Return what a path of the guest names. The work is done as for a copy, in a running workspace and
- * in one at rest. microagent_list_files() returns {"path","entries":[{"name","type","mode","size",
- * "mtime","mtimeNs","uid","gid","links","target"?}]}. For a directory these are its entries, sorted
- * by name; for anything else it is one entry, of the thing itself.
+ * Return what kind of file a path of the guest names, and its attributes. The work is done as for a
+ * copy, in a running workspace and in one at rest. microagent_list_files() returns
+ * {"path","entries":[{"name","type","mode","size",
+ * "mtime","mtimeNs","uid","gid","links","target"?}]}. For a directory, "entries" has its entries,
+ * sorted by name. For any other file, "entries" has one entry, of the file itself.
  * microagent_stat_file() returns one entry alone, and for a link the entry of the link itself.
- * type: "file", "directory", "link", "fifo", "socket", "block" or "char"; mode: the permission
- * bits; mtime: seconds since 1970, and mtimeNs the nanoseconds beyond them. In a name that is no
- * UTF-8 the bad bytes become U+FFFD. user is as in struct microagent_copy.
+ * "type" is "file", "directory", "link", "fifo", "socket", "block" or "char"; "mode" has the
+ * permission bits; "mtime" has the seconds since 1970, and "mtimeNs" the nanoseconds beyond them.
+ * In a name that is no UTF-8 the bad bytes become U+FFFD. `user` is as in struct microagent_copy.
  */
 json_t *microagent_list_files(struct microagent *agent, const char *name, const char *path,
 			      const char *user, struct error *err);
@@ -474,10 +479,10 @@ json_t *microagent_stat_file(struct microagent *agent, const char *name, const c
 			     const char *user, struct error *err);
 
 /* Copy as microagent_copy_out() and microagent_copy_in() do, by a guest handle, from any thread.
- * The workspace must be running. Of limits only timeout_ms and cancel are used; limits may be NULL.
- * options->cancel is used too. Fails with ERR_TIMEOUT if the time is over, and with ERR_UNAVAILABLE
- * if the copy was cancelled, in both cases a few seconds later at most. Nothing is left
- * half-copied. */
+ * The workspace must be running. Of limits only timeout_ms and cancel are used; `limits` may be
+ * NULL. options->cancel is used too. Fails with ERR_TIMEOUT if the time is over, and with
+ * ERR_UNAVAILABLE if the copy was cancelled, in both cases a few seconds later at most. Nothing is
+ * left half-copied. */
 int microagent_guest_copy_out(struct microagent_guest *guest, const char *path,
 			      const char *host_path, const struct microagent_copy *options,
 			      const struct microagent_run_limits *limits, struct error *err);
@@ -516,11 +521,11 @@ json_t *microagent_events(struct microagent *agent, const char *name, struct err
 int microagent_is_running(struct microagent *agent, const char *name, bool *running,
 			  struct error *err);
 /* Waits until the log may have grown, until the workspace's machine has ended or started, or until
- * `cancel` is readable (-1: never). Returns 0 and sets *running to whether any process of the
- * workspace lives. Returns 1 and leaves *running untouched if nobody reads from the descriptor
- * `out` any more (-1: not checked). So a program that prints the log ends when its reader has gone,
- * even if the machine is quiet. watch is a descriptor that microagent_log_watch() made, and that
- * microagent_log_unwatch() closes. */
+ * the descriptor `cancel` is readable (-1: none). Returns 0 and sets *running to whether any
+ * process of the workspace lives. Returns 1 and leaves *running untouched if nobody reads from the
+ * descriptor `out` any more (-1: not checked). So a program that prints the log ends when its
+ * reader has gone, even if the machine is quiet. `watch` is a descriptor that
+ * microagent_log_watch() made, and that microagent_log_unwatch() closes. */
 int microagent_log_watch(struct microagent *agent, const char *name, struct error *err);
 void microagent_log_unwatch(int watch);
 int microagent_log_wait(struct microagent *agent, const char *name, int watch, int out, int cancel,
@@ -564,11 +569,11 @@ int microagent_host(struct microagent *agent, json_t **response, struct error *e
  * built. */
 json_t *microagent_contract(struct error *err);
 /* Checks the host. Returns {"ok","verdict":"ok"|"degraded"|"failed","host"?,
- * "checks":[{"name","status","detail","remedy"?,"reason"?}]}. remedy is a command of the host that
- * mends the problem. A check has reason, the name of an error_reason, if microagent itself can mend
- * the problem. The status of each check is one of the words of the verdict, and the worst status is
- * the verdict. Fails only if there is no memory: if the host lacks something, this is an answer and
- * no error. */
+ * "checks":[{"name","status","detail","remedy"?,"reason"?}]}. "remedy" is a command of the host
+ * that mends the problem. A check has "reason", the name of an error_reason, if microagent itself
+ * can mend the problem. The "status" of each check is one of the words of "verdict", and "verdict"
+ * is the worst status. Fails only if there is no memory: a fault of the host is a part of the
+ * answer, and no error. */
 json_t *microagent_doctor(struct microagent *agent, struct error *err);
 
 #pragma GCC visibility pop

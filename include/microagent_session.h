@@ -55,9 +55,9 @@ struct microagent_base_spec {
 	 * "apple-vf": the restore image from which macOS is installed. This is a path, or an
 	 * address at Apple (https://NAME.cdn-apple.com/...ipsw) from which the restore image is
 	 * fetched, or MICROAGENT_IPSW_LATEST, for the newest restore image that this Mac can run
-	 * according to Apple's catalog. The base keeps the restore image. size_mib is the size of
+	 * according to Apple's catalog. The base keeps the restore image. `size_mib` is the size of
 	 * the disk; 0: 64 GiB. The installed system is booted once before it is sealed, and script
-	 * is run in it as root, by sh -e. stage and accelerator cannot be used with ipsw. */
+	 * is run in it as root, by sh -e. `stage` and accelerator cannot be used with ipsw. */
 	const char *ipsw;
 	/* Only with ipsw: a program that is run on this host as `PROGRAM DISK` before the installed
 	 * system is booted, and puts the agent on the disk. NULL: microagent-put-macos-agent. */
@@ -68,10 +68,10 @@ struct microagent_base_spec {
 	 * by default. 0 means 256 MiB and one processor; for macOS it means what macOS needs. */
 	struct microagent_machine machine;
 
-	/* If oci, script, stage or size_mib is set, the base is provisioned; else the base is the
-	 * unchanged image. Provisioning boots a machine on the disk. The file system of the disk
-	 * grows to the size of the disk. The user `agent` (uid 1000) is made if the image has no
-	 * such user. The files are staged, and the script is run as root. Then `agent` loses the
+	/* If `oci`, `script`, `stage` or `size_mib` is set, the base is provisioned; else the base
+	 * is the unchanged image. Provisioning boots a machine on the disk. The file system of the
+	 * disk grows to the size of the disk. The user `agent` (uid 1000) is made if the image has
+	 * no such user. The files are staged, and the script is run as root. Then `agent` loses the
 	 * right to write outside of /workspace, /tmp and the home of `agent`, and the machine is
 	 * switched off. */
 	const char *script;	  /* path; a script without "#!" is run by sh -e; NULL: none */
@@ -79,22 +79,25 @@ struct microagent_base_spec {
 				   * NULL-terminated; NULL: none */
 	int64_t size_mib;	  /* size of the disk; 0: 1 GiB more than the image (with oci: than
 				   * its contents), but at most 4 GiB */
-	int cancel; /* when this descriptor is readable, the work ends with ERR_UNAVAILABLE, and no
-		     * base is made; 0: never */
-	/* Is called when the machine is up. accelerator is "kvm" or "tcg". May be NULL. */
+	int cancel; /* when this descriptor is readable, the work ends with ERR_UNAVAILABLE, and
+		     * no base is made; 0: none */
+	/* Is called when the machine is up. `accelerator` is "kvm" or "tcg". May be NULL. */
 	void (*booted)(void *data, const char *accelerator);
-	/* Is called for each line. text ends with a NUL and has no newline. The text comes from the
-	 * guest: do not print it on a terminal as it is. May be NULL. */
+	/* Is called for each line that is reported while the base is provisioned. `kind` says what
+	 * the line is. `text` ends with a NUL and has no newline. It may come from the guest: do
+	 * not print it on a terminal as it is. May be NULL. */
 	void (*said)(void *data, enum microagent_base_line kind, const char *text);
-	/* Is called with how far the step has come that `said` reported last. total 0: not known.
-	 * May be NULL. */
+	/* Is called during a long step, the one that `said` reported last, with the work that is
+	 * done and the whole work of the step, in any unit. `total` is 0 if the whole work is not
+	 * known. May be NULL. */
 	void (*progressed)(void *data, uint64_t done, uint64_t total);
 	void *data;
 };
 
-/* Makes the next version of the base called word and seals it. *base is what microagent_base_show()
- * returns for it; a new reference. On failure nothing of the version is left. If provisioning
- * failed, the message names the log, <state>/logs/base-NAME-TIME.log. */
+/* Makes the next version of the base that `word` names, and seals this version. *base is what
+ * microagent_base_show() returns for the new version; a new reference. On failure nothing of the
+ * version is left. If provisioning failed, the message names the log,
+ * <state>/logs/base-NAME-TIME.log. */
 int microagent_base_create(struct microagent *agent, const char *word,
 			   const struct microagent_base_spec *spec, json_t **base,
 			   struct error *err);
@@ -107,9 +110,9 @@ struct microagent_warm_spec {
 	 * none. */
 	const char *const *const *run;
 	struct microagent_machine machine; /* only accelerator may differ from the base's */
-	int cancel; /* when this descriptor is readable, the work ends with ERR_UNAVAILABLE, and no
-		     * template is made; 0: never */
-	/* These two are as in struct microagent_base_spec. */
+	int cancel; /* when this descriptor is readable, the work ends with ERR_UNAVAILABLE, and
+		     * no template is made; 0: none */
+	/* `booted` and `said` are as in struct microagent_base_spec. */
 	void (*booted)(void *data, const char *accelerator);
 	void (*said)(void *data, enum microagent_base_line kind, const char *text);
 	void *data;
@@ -152,12 +155,14 @@ int microagent_base_delete(struct microagent *agent, const char *word, struct er
 struct microagent_session_spec {
 	const char *base; /* required */
 	struct microagent_machine machine;
-	const char *share;    /* the directory that the session is given from its start, as dir of
-			       * microagent_session_share_workspace(); NULL: none */
+	const char *share;    /* the directory that the session is given from its start, as the
+			       * parameter `dir` of microagent_session_share_workspace(); NULL:
+			       * none */
 	const char *share_at; /* the place of `share` in the guest; NULL: /workspace, in macOS
 			       * /Users/Shared/workspace */
 	bool share_read_only;
-	/* These two are as cache and timeout_seconds of struct microagent_session_share. */
+	/* `share_cache` and `share_timeout_seconds` are as `cache` and `timeout_seconds` of struct
+	 * microagent_session_share. */
 	const char *share_cache;
 	int64_t share_timeout_seconds;
 	bool no_share; /* the session is given no directory, now or later: its machine has no spare
@@ -166,10 +171,10 @@ struct microagent_session_spec {
 		    * and is not taken from a pool */
 	int64_t disk_quota_mib; /* as for microagent_session_set_quota(); 0: the size of the base's
 				 * disk, but at most 16 GiB */
-	/* When the session is destroyed by itself. lifetime_seconds counts from the making of the
-	 * session, whether the session runs or not. idle_seconds counts from the last moment at
-	 * which a command ran in the session or anybody had a connection to it. 0: never. A session
-	 * that is in quarantine at that time stays. */
+	/* The times after which the session is destroyed without a command. `lifetime_seconds`
+	 * counts from the making of the session, whether the session runs or not. `idle_seconds`
+	 * counts from the last moment at which a command ran in the session or anybody had a
+	 * connection to it. 0: no such time. A session that is in quarantine at that time stays. */
 	int64_t lifetime_seconds, idle_seconds;
 	/* The session is also destroyed when its handle is closed, or when this process ends in any
 	 * way. This applies to microagent_session_create(), _clone_base() and _fork(), and the
@@ -179,7 +184,7 @@ struct microagent_session_spec {
 	 * is made. A child that this process forks does not count as this process. */
 	bool owned;
 	int cancel; /* when this descriptor is readable, the making ends with ERR_UNAVAILABLE and
-		     * leaves nothing; 0: never */
+		     * leaves nothing; 0: none */
 };
 
 struct microagent_session;
@@ -214,8 +219,9 @@ int microagent_session_check_shares(const struct microagent_session *session, st
 int microagent_session_share_again(struct microagent_session *session, struct error *err);
 /* Clones and boots a session, or claims a session of a pool. A session is claimed if the base has a
  * pool (microagent_pool_set()) whose sessions are as spec asks; the claimed session is then given
- * the share. On failure nothing of the session is left. If the caller is killed meanwhile, the
- * unfinished session is removed when the next session is made, or by microagent_session_gc(). */
+ * the share. On failure nothing of the session is left. If the caller is killed during the call,
+ * the unfinished session is removed when the next session is made, or by
+ * microagent_session_gc(). */
 int microagent_session_create(struct microagent *agent, const struct microagent_session_spec *spec,
 			      struct microagent_session **out, struct error *err);
 /* Opens a session that exists, no matter which process made it. ERR_NOT_FOUND if there is no
@@ -241,8 +247,8 @@ int microagent_session_open_living(struct microagent *agent, const char *word,
 int microagent_session_run(struct microagent_session *session, const struct microagent_exec *exec,
 			   const struct microagent_run_limits *limits,
 			   struct microagent_result *out, struct error *err);
-/* Runs a line of the shell: `sh -c line` in the guest. exec has the other options (env, cwd, user,
- * timeout_seconds). Its command is ignored, and exec may be NULL. */
+/* Runs a line of the shell: `sh -c line` in the guest. `exec` has the other options (env, cwd,
+ * user, timeout_seconds). Its command is ignored, and exec may be NULL. */
 int microagent_session_run_shell(struct microagent_session *session, const char *line,
 				 const struct microagent_exec *exec,
 				 const struct microagent_run_limits *limits,
@@ -316,15 +322,15 @@ struct microagent_session_share {
 	int64_t timeout_seconds;
 };
 /* Gives a session one directory as microagent_session_share_workspace() does, with all options.
- * *told is as *share there, and also has "anyway", "cache" and "timeoutSeconds" if they were given.
- * ERR_UNSUPPORTED if the backend cannot cache as asked. */
+ * *told is as *share of microagent_session_share_workspace(), and also has "anyway", "cache" and
+ * "timeoutSeconds" if they were given. ERR_UNSUPPORTED if the backend cannot cache as asked. */
 int microagent_session_give_share(struct microagent_session *session,
 				  const struct microagent_session_share *share, json_t **told,
 				  struct error *err);
 /* Gives a session all directories that the spec names, up to 8: first spec->share with its options,
- * then the shares of spec->machine, then what share_git of spec->machine adds. share_anyway is
- * heeded too. If one directory cannot be given, none is. *told (may be NULL) is an array with one
- * object for each directory, in this order. */
+ * then the shares of spec->machine, then what share_git of spec->machine adds. `share_anyway` of
+ * spec->machine applies too. If one directory cannot be given, none is. *told (may be NULL) is an
+ * array with one object for each directory, in this order. */
 int microagent_session_give_shares(struct microagent_session *session,
 				   const struct microagent_session_spec *spec, json_t **told,
 				   struct error *err);
@@ -337,8 +343,8 @@ int microagent_session_change_network(struct microagent_session *session,
 /* --- its disk -------------------------------------------------------------------------------- */
 
 /*
- * Sets the quota of a session: its disk may take up to mib MiB of the host's disk for itself,
- * beside the base from which the disk is cloned. A session that reaches its quota is paused with
+ * Sets the quota of a session: its disk may take up to `mib` MiB of the host's disk for itself, not
+ * counting the base from which the disk is cloned. A session that reaches its quota is paused with
  * its commands. An event says so, the audit log has a CRITICAL line, and requests to the session
  * fail with ERR_UNAVAILABLE. The session goes on only when its quota is raised; a paused session
  * can be destroyed. While the session runs, its quota can only be raised. The quota can never be
@@ -366,8 +372,8 @@ int microagent_session_set_quota(struct microagent_session *session, int64_t mib
 /* How a session is forked. Start from {0}. */
 struct microagent_fork_spec {
 	int64_t count; /* number of children, 1 to 100 */
-	int cancel;    /* when this descriptor is readable, the making ends with ERR_UNAVAILABLE; 0:
-			* never */
+	int cancel;    /* when this descriptor is readable, the making ends with ERR_UNAVAILABLE;
+			* 0: none */
 	bool owned;    /* as in struct microagent_session_spec: each child ends with its handle */
 	/* A command that is run in each child before it is handed out, as by
 	 * microagent_session_run(). If the command exits with another code than 0, or does not
@@ -379,7 +385,7 @@ struct microagent_fork_spec {
  * this session's disk, the same settings and quota, and a new lifetime. The children do not end
  * with this session. Either all children are made or none: the call fails if a child would have to
  * be booted, or if a child was ended or quarantined meanwhile. A child in quarantine stays, and the
- * error names it. children has room for count handles; the caller closes each of them. *told (may
+ * error names it. `children` has room for count handles; the caller closes each of them. *told (may
  * be NULL): {"pauseMs","stateBytes","diskBytes"}, a new reference.
  */
 int microagent_session_fork(struct microagent_session *session,
@@ -402,10 +408,10 @@ int microagent_session_snapshot(struct microagent_session *session, const char *
  *
  * *told (may be NULL): {"name","createdAt","stateBytes","diskBytes","boot":{"how","why"?},
  * "unshared"?}, a new reference. If the saved memory does not fit this host any more (another QEMU
- * or kernel), the machine is booted from the snapshot's disk: how is then "cold", and why says the
- * reason. If the directories could not be given to the machine, the machine goes on without them,
- * and unshared says why. ERR_NOT_FOUND if there is no such snapshot. ERR_CONFLICT if the session is
- * quarantined, or the snapshot is damaged. The call can also fail as
+ * or kernel), the machine is booted from the snapshot's disk: "how" is then "cold", and "why" gives
+ * the reason. If the directories could not be given to the machine, the machine goes on without
+ * them, and "unshared" says why. ERR_NOT_FOUND if there is no such snapshot. ERR_CONFLICT if the
+ * session is quarantined, or the snapshot is damaged. The call can also fail as
  * microagent_session_check_shares() does. After these errors nothing has changed.
  */
 int microagent_session_restore(struct microagent_session *session, const char *name, json_t **told,
@@ -440,13 +446,14 @@ const char *microagent_session_name(const struct microagent_session *session);
  * {"name","path","base","accelerator"?,"source":"new"|"pool"|"fork","parent"?,
  * "clone":"reflink"|"overlay"|"copy","createdAt","quotaBytes","template"?,"cold"?,
  * "boot"?:{"how":"restored"|"cold","why"?},"lifetimeSeconds"?,"endsAt"?,"idleSeconds"?,
- * "shares"?:[{"path","mountpoint","mode"}],"timings":{"cloneMs"?,"bootMs"?,"claimMs"?}}
- * template is the digest of the record of the base's template for which the session was made. cold
- * says why the present template was not used. boot says whether the machine was restored when it
- * was started. timings has, in milliseconds, how long the work of this handle took. cloneMs is the
- * making of the directory, its disk and its record. bootMs is the time from the start of the
- * machine until its first command would succeed. claimMs is the time to claim the session from a
- * pool. The workspace is prepared between cloning and booting; that time is in neither of them. */
+ * "shares"?:[{"path","mountpoint","mode"}],"timings":{"cloneMs"?,"bootMs"?,"claimMs"?}} "template"
+ * is the digest of the record of the base's template for which the session was made. "cold" says
+ * why the present template was not used. "boot" says whether the machine was restored when it was
+ * started. "timings" has, in milliseconds, how long the work of this handle took. "cloneMs" is the
+ * time to make the directory, its disk and its record. "bootMs" is the time from the start of the
+ * machine until its first command would succeed. "claimMs" is the time to claim the session from a
+ * pool. The workspace is prepared between cloning and booting; the time for this is in neither
+ * "cloneMs" nor "bootMs". */
 json_t *microagent_session_describe(const struct microagent_session *session, struct error *err);
 /* Returns all sessions by name: {"sessions":[...]}, each as microagent_session_describe() returns
  * it but without timings. Each also has "state" with its "detail" (and "reason"?), "observedAt",
@@ -454,15 +461,15 @@ json_t *microagent_session_describe(const struct microagent_session *session, st
  * has directories. A session whose record is damaged is listed with "error". A session that waits
  * in a pool is listed with "pooled":true. */
 json_t *microagent_session_list(struct microagent *agent, struct error *err);
-/* Finds what a crash or a reboot has left. Removes it (removed), records its present state
- * (adopted), or says why it cannot be removed (left). Returns
+/* Finds everything that a crash or a reboot has left. Removes it ("removed"), records its present
+ * state ("adopted"), or says why it cannot be removed ("left"). Returns
  * {"removed":[{"name","why"}],"adopted":[{"name","why"}],"left"?:[{"name","why"}]}. A name is the
- * name of a session, or "pool/BASE". In removed it may also be the directory of a base that was in
- * the making, or a part of a session or base that stays: "SESSION/FILE", "BASE/.warming". What a
- * living process is making, and a directory that is no session, are not touched. */
+ * name of a session, or "pool/BASE". In "removed" a name may also be the directory of a base that
+ * was in the making, or a part of a session or base that stays: "SESSION/FILE", "BASE/.warming".
+ * What a living process is making, and a directory that is no session, are not touched. */
 json_t *microagent_session_gc(struct microagent *agent, struct error *err);
 /* Removes the archives of sessions that were destroyed more than `seconds` seconds ago:
- * {"removed":[{"name","why"}],"left"?:[{"name","why"}]}. left has the archives that could not be
+ * {"removed":[{"name","why"}],"left"?:[{"name","why"}]}. "left" has the archives that could not be
  * removed. The security log gets a line for each archive. */
 json_t *microagent_archive_remove_older(struct microagent *agent, int64_t seconds,
 					struct error *err);
@@ -490,19 +497,19 @@ struct microagent_pool_spec {
 int microagent_pool_set(struct microagent *agent, const struct microagent_pool_spec *spec,
 			struct error *err);
 /* Returns all pools by base:
- * {"pools":[{"base","backend","size","ready","filling","detail"?,"reason"?}]}. filling is whether a
- * process is making sessions for the pool. detail says why fewer than `size` sessions are ready, if
- * no process is making them. */
+ * {"pools":[{"base","backend","size","ready","filling","detail"?,"reason"?}]}. "filling" says
+ * whether a process is making sessions for the pool. "detail" says why fewer than `size` sessions
+ * are ready, if no process is making them. */
 json_t *microagent_pool_status(struct microagent *agent, struct error *err);
 /* Removes a pool. Returns when the process in the background and all sessions that waited are gone.
- * Claimed sessions stay. word is a base, NAME for all versions of a base, or NULL for all pools.
+ * Claimed sessions stay. `word` is a base, NAME for all versions of a base, or NULL for all pools.
  * ERR_NOT_FOUND if there is no such pool. */
 int microagent_pool_drain(struct microagent *agent, const char *word, struct error *err);
 /* Does the work of the background process: fills the pool of the base NAME-vN. Returns when the
  * pool is full, or at once, with success, if another process is filling it already. The calling
- * process gets the idle scheduling class and keeps it. lock_fd is -1, or a descriptor of the pool's
- * lock that the calling process has from the process that started it, and that already holds the
- * lock. This call closes lock_fd. */
+ * process gets the idle scheduling class and keeps it. `lock_fd` is -1, or a descriptor of the
+ * pool's lock that the calling process has from the process that started it, and that already holds
+ * the lock. This call closes `lock_fd`. */
 int microagent_pool_fill(struct microagent *agent, const char *word, int lock_fd,
 			 struct error *err);
 
@@ -511,13 +518,13 @@ int microagent_pool_fill(struct microagent *agent, const char *word, int lock_fd
 /* Each session has an audit log from the moment it is made. The audit log of a destroyed session is
  * kept in <state>/archive. */
 
-/* Hands the lines of a session's audit log (schema/audit-line.json) to fn unchanged, one after the
- * other: len bytes with the newline; the last line may be cut short. If fn returns -1, the reading
- * ends with the error of fn. ERR_NOT_FOUND if there is no audit log of that session. */
+/* Hands the lines of a session's audit log (schema/audit-line.json) to `fn` unchanged, one after
+ * the other: `len` bytes with the newline; the last line may be cut short. If `fn` returns -1, the
+ * reading ends with the error of `fn`. ERR_NOT_FOUND if there is no audit log of that session. */
 int microagent_audit_read(struct microagent *agent, const char *word,
 			  int (*fn)(void *data, const char *line, size_t len, struct error *err),
 			  void *data, struct error *err);
-/* Hands the lines of telemetry.jsonl (schema/audit-telemetry.json) to fn as
+/* Hands the lines of telemetry.jsonl (schema/audit-telemetry.json) to `fn` as
  * microagent_audit_read() does, also of a destroyed session. The guest has written these lines, so
  * they are not trusted. ERR_NOT_FOUND with the reason REASON_NO_AUDIT_LOG if there is no such
  * session; ERR_NOT_FOUND without it if the guest of the session has sent no telemetry. */
@@ -528,7 +535,7 @@ int microagent_audit_telemetry(struct microagent *agent, const char *word,
 /* Checks whether an audit log is as it was written:
  * {"ok","verdict":"open"|"closed"|"torn"|"broken",
  * "lines","badLine"?,"why"?,...,"telemetry":{"verdict":"none"|"whole"|"altered"|"missing",...}}
- * (schema/cli-audit-verify.json). ok is true if the verdict is "open" or "closed", and
+ * (schema/cli-audit-verify.json). "ok" is true if the verdict is "open" or "closed", and
  * telemetry.jsonl matches its digests in the log. A bad log is an answer, not an error. */
 json_t *microagent_audit_verify(struct microagent *agent, const char *word, struct error *err);
 /* Returns all audit logs by session:

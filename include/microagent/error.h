@@ -30,8 +30,10 @@ enum error_reason {
 	REASON_WORKSPACE_EXISTS,
 	REASON_WORKSPACE_ALIVE, /* the workspace must be stopped first */
 	REASON_WORKSPACE_DOWN,	/* the workspace must be started first */
-	REASON_WORKSPACE_ENDED, /* its files say that it runs, but its machine is gone */
-	REASON_WORKSPACE_LOST,	/* its machine ended during a command or another request */
+	REASON_WORKSPACE_ENDED, /* the files of the workspace say that it runs, but its machine
+				 * is gone */
+	REASON_WORKSPACE_LOST,	/* the machine of the workspace ended during a command or another
+				 * request */
 	REASON_WORKSPACE_QUARANTINED,
 	REASON_WORKSPACE_DAMAGED,
 	REASON_NOT_AS_PREPARED,	  /* a file that the machine boots differs from what prepare
@@ -51,14 +53,16 @@ enum error_reason {
 	REASON_SESSION_DOWN,
 	REASON_SESSION_LOST,
 	REASON_SESSION_QUARANTINED,
-	REASON_SESSION_ENDING, /* its destruction has begun */
+	REASON_SESSION_ENDING, /* the destruction of the session has begun */
 	REASON_SESSION_UNFINISHED,
-	REASON_SESSION_OVER, /* its lifetime is over */
+	REASON_SESSION_OVER, /* the lifetime of the session is over */
 	REASON_SESSION_AT_QUOTA,
-	REASON_SESSION_WITHOUT_SHARE, /* the session does not run, so it gets no directory */
+	REASON_SESSION_WITHOUT_SHARE, /* the session does not run, so no directory can be given
+				       * to it */
 	REASON_SESSION_WITHOUT_PORT,  /* the session was made without a spare port for a
 				       * directory */
-	REASON_SESSION_COLD, /* its machine was booted, and not restored; subject: its base */
+	REASON_SESSION_COLD, /* the session's machine was booted, and not restored; subject: the
+			      * base of the session */
 	REASON_NO_SNAPSHOT,  /* the session has no snapshot of that name */
 	REASON_NO_AUDIT_LOG,
 	/* About a base or its pool. The subject is the name of the base, if nothing else is
@@ -79,13 +83,13 @@ enum error_reason {
 	 * default one. */
 	REASON_NO_KERNEL,
 	REASON_NOT_A_KERNEL,
-	REASON_KERNEL_PACKED,  /* the VMM needs an unpacked kernel, and there is none beside this
-				* one */
+	REASON_KERNEL_PACKED,  /* the VMM needs an unpacked kernel, and none lies beside the
+				* packed kernel */
 	REASON_KERNEL_MISSING, /* the kernel that a workspace was prepared with */
 	REASON_NO_INITRD,
 	REASON_INITRD_MISSING, /* the initrd that a workspace was prepared with */
 	REASON_INITRD_OLD,     /* the agent in the initrd cannot do what was asked */
-	REASON_INITRD_OTHER,   /* the agent in the initrd is of another build */
+	REASON_INITRD_OTHER,   /* the agent in the initrd is of another build than this library */
 	REASON_NO_IMAGE,
 	REASON_NOT_AN_IMAGE,
 	REASON_IMAGE_TOO_SMALL, /* the imported files do not fit into the image */
@@ -94,7 +98,7 @@ enum error_reason {
 	REASON_SHARE_OF_KEYS,	   /* the directory has keys in it; subject: its path */
 	REASON_NO_CELL,		   /* the host does not let the VMM run in a cell */
 	REASON_OTHER_ARCHITECTURE, /* a kernel or an image is for another architecture than the
-				    * machine; subject: that other architecture */
+				    * machine; subject: the architecture of the kernel or image */
 	REASON_NO_PACKAGE,	   /* apt does not know the package; subject: the package */
 	/* About a workspace or session, the subject, that is starting or stopping just now. */
 	REASON_WORKSPACE_BUSY,
@@ -105,10 +109,12 @@ enum error_reason {
 	REASON_IMAGE_DAMAGED,
 	REASON_KERNEL_DAMAGED,
 	REASON_INITRD_DAMAGED,	  /* a part of the initrd is missing; subject: its path */
-	REASON_SESSION_RESTORED,  /* the session shares its memory with others of its template */
-	REASON_GUEST_USER_DENIED, /* the guest's user lacks the rights for that in the guest */
+	REASON_SESSION_RESTORED,  /* the session shares its memory with other sessions of its
+				   * template */
+	REASON_GUEST_USER_DENIED, /* the user in the guest lacks the rights for the operation */
 	REASON_RECORD_CHANGED,	  /* a record of the workspace was changed, but not by a command;
-				   * subject: the path of the file with its digests */
+				   * subject: the path of the file with the digests of the
+				   * records */
 	REASON_NO_PVM_KERNEL,	  /* the cache has no kernel that this host's paravirtual KVM
 				   * runs */
 	REASON_SESSION_SHARES,	  /* the session has a directory of the host, and cannot be saved */
@@ -122,7 +128,7 @@ enum error_reason {
 	ERROR_REASON_COUNT
 };
 
-/* The error itself. msg has room for two paths of 300 characters and some words; a longer text is
+/* The error itself. `msg` has room for two paths of 300 characters and some words; a longer text is
  * cut at its end. */
 struct error {
 	enum error_code code;

@@ -27,7 +27,7 @@ struct microagent_terminal {
 	void *data;
 	int escape; /* the byte that ends the connection when it is typed (comes from
 		     * microagent_streams.in); -1: none */
-	/* Called once with connected_data when the guest is connected; NULL: not called. */
+	/* Called once with `connected_data` when the guest is connected; NULL: not called. */
 	void (*connected)(void *data);
 	void *connected_data;
 };
@@ -58,7 +58,7 @@ struct microagent_exec {
 struct microagent_signals {
 	int fd; /* a descriptor (a signalfd, a pipe) that is readable when next() has something to
 		 * return */
-	/* Reads what is readable in fd. Returns the number (1..64) of a signal for the command, 0
+	/* Reads what is readable in `fd`. Returns the number (1..64) of a signal for the command, 0
 	 * for nothing, or MICROAGENT_SIGNAL_END to end the command as `cancel` does. */
 	int (*next)(void *data);
 	void *data;
@@ -78,16 +78,17 @@ struct microagent_sink {
  * The streams have no size limit, are binary safe, and have back-pressure both ways.
  */
 struct microagent_streams {
-	int in;	    /* -1: stdin of the command is at its end from the start */
-	int out;    /* -1 only with a sink. When the reader of `out` closes it, the command is
-		     * ended. */
-	int err;    /* -1 only with a sink */
-	int cancel; /* when this descriptor is readable, the command is ended; -1: never. Nothing is
-		     * read from the descriptor. */
+	int in;	    /* the descriptor that the command reads as stdin; -1: stdin is at its end
+		     * from the start */
+	int out;    /* the descriptor for stdout; -1 only with a sink. When the reader of `out`
+		     * closes it, the command is ended. */
+	int err;    /* the descriptor for stderr; -1 only with a sink */
+	int cancel; /* when this descriptor is readable, the command is ended; -1: none. Nothing
+		     * is read from the descriptor. */
 	/* NULL: no signals. Until the machine of microagent_run() is up, every signal cancels the
 	 * call. */
 	const struct microagent_signals *signals;
-	const struct microagent_sink *sink; /* takes the output instead of out and err; NULL:
+	const struct microagent_sink *sink; /* takes the output instead of `out` and `err`; NULL:
 					     * none */
 	/* Is called while the command runs, but not in its first half second, when its machine is
 	 * paused because a disk has no room; `why` says which disk. Is called with NULL as `why`
@@ -114,7 +115,7 @@ struct microagent_outcome {
 	bool timed_out;
 	bool killed; /* the agent killed the command after the timeout or a cancel */
 	/* Output was dropped: its reader had not taken it when the timeout, a signal or a cancel
-	 * ended the wait. timed_out is also set if the timeout ended the wait. */
+	 * ended the wait. `timed_out` is also set if the timeout ended the wait. */
 	bool unread;
 	int64_t elapsed_ms;    /* time from the start of the command to its end, in the guest */
 	char start_error[256]; /* why the command never ran; "" if it did */
@@ -126,7 +127,7 @@ enum microagent_output { MICROAGENT_STDOUT, MICROAGENT_STDERR };
  * own. These functions may call functions of the library, also for the same guest, but must not
  * close the guest. */
 struct microagent_callbacks {
-	/* Takes len bytes, at least 1, which are valid until the function returns. While the
+	/* Takes `len` bytes, at least 1, which are valid until the function returns. While the
 	 * function works, nothing more is read from this command, so the command has to wait when
 	 * it writes more. Other commands do not wait. The library's call lasts until this function
 	 * returns, even beyond the time limit of the command. A result other than 0 ends the

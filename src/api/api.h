@@ -17,10 +17,10 @@ struct microagent {
 	const struct contract_backend *backend; /* backend of new machines */
 	void (*wait_fn)(void *data);
 	void *wait_data;
-	int cancel;	   /* when this descriptor is readable, a request to the supervisor is given
-			    * up; -1: never */
+	int cancel;	   /* when this descriptor is readable, a request to the supervisor is
+			    * given up; -1: none */
 	bool unconfined;   /* set by microagent_unconfined() */
-	const int *handed; /* as in struct supervisor_wait */
+	const int *handed; /* descriptors for the supervisor, as in struct supervisor_wait */
 	size_t nhanded;
 	bool keep_quarantined; /* kill and delete are refused for a machine in quarantine */
 	/* Ctrl-C does not end a request to the supervisor: only `cancel` does. */
@@ -38,9 +38,10 @@ char *backend_find_supervisor(const struct contract_backend *backend, struct err
 
 /* --- request.c: requests to the supervisor --------------------------------------------------- */
 
-/* Returns the new request {"command","identity","config"}. name and config may be NULL: the request
- * then lacks identity or config. Takes over config, also on failure. A workspace that has an event
- * keeps its own backend, and a new workspace gets the handle's backend. */
+/* Returns the new request {"command","identity","config"}. If `name` is NULL, the request has no
+ * identity. If `config` is NULL, the request has no config. Takes over `config`, also on failure. A
+ * workspace that has an event keeps its own backend, and a new workspace gets the handle's
+ * backend. */
 json_t *request_new(const struct microagent *agent, const char *command, const char *name,
 		    json_t *config, struct error *err);
 /* Returns the path of the supervisor for the request. The caller frees the path. */
@@ -53,17 +54,18 @@ const struct contract_backend *request_backend_of(const struct microagent *agent
 /* Returns a new config that has only the state directory, for commands that only read or write
  * records. */
 json_t *request_state_config(const struct microagent *agent, struct error *err);
-/* Puts the confinement into the config of a machine: that of microagent_unconfined() if this was
- * called, else that of the config `as`, from which config is made. as may be NULL. */
+/* Puts the confinement into the config of a machine. If microagent_unconfined() was called for the
+ * handle, the confinement is "seccomp". Otherwise it is the confinement of `as`, the config from
+ * which `config` is made, if `as` has one. `as` may be NULL. */
 int request_confine(const struct microagent *agent, json_t *config, const json_t *as,
 		    struct error *err);
 /* Sends a request as request_new() makes it to the supervisor, and receives the response. Takes
- * over config, also on failure. A response with ok:false is an error. response may be NULL. */
+ * over `config`, also on failure. A response with ok:false is an error. `response` may be NULL. */
 int request_call(const struct microagent *agent, const char *command, const char *name,
 		 json_t *config, json_t **response, struct error *err);
 
 /* Calls the supervisor like request_call(), with `options` as further words of its command line.
- * options ends with NULL, or is NULL. */
+ * `options` ends with NULL, or is NULL. */
 int request_call_with(const struct microagent *agent, const char *const *options,
 		      const char *command, const char *name, json_t *config, json_t **response,
 		      struct error *err);
@@ -108,7 +110,7 @@ int clone_with_digest(int from, int dir, const char *name, const char **method, 
  * arguments alone count as a command only if `runs` is set. In other workspaces they do not count:
  * these arguments are often a shell, and a shell ends at once if nobody types. */
 bool creation_has_command(const struct creation *made, const struct microagent_spec *spec);
-/* Stores the architecture of the name in a spec, or the host's architecture if name is NULL.
+/* Stores the architecture of the name in a spec, or the host's architecture if `name` is NULL.
  * ERR_INVALID: no architecture has this name. */
 int spec_architecture(const char *name, enum architecture *out, struct error *err);
 /* Returns the full config of the workspace, for prepare and run, as a new reference. */
@@ -122,18 +124,18 @@ json_t *channels_forward(const char *word, struct error *err);
  * config. */
 int channels_put(json_t *config, const struct microagent_machine *machine, struct error *err);
 /* attach.c. */
-/* Puts an array into target[key]. Its elements are what convert() returns for each word and its
- * index. Puts nothing if words is NULL or has no word. */
+/* Puts an array into target[key]. Each element is the result of convert() for one word and the
+ * index of this word. Puts nothing if `words` is NULL or has no word. */
 typedef json_t *word_json_fn(const char *word, size_t index, struct error *err);
 int words_put(json_t *target, const char *key, const char *const *words, word_json_fn *convert,
 	      struct error *err);
 /* Returns an element of config.shares for a word that microagent_check_share() accepts, as a new
  * reference. */
 json_t *attach_share(const char *word, const char *tag, struct error *err);
-/* Replaces each path in config.shares by the same path without links, and sets `direct`, so that
- * the supervisor opens the directory through no link. Without this, a guest that may write to a
- * directory on the way could put a link there later. A path that leads nowhere is kept; the
- * supervisor then says what is wrong with it. */
+/* Replaces each path in config.shares by the path of the same directory without links, and sets
+ * `direct`, so that the supervisor opens the directory through no link. Without this step, a guest
+ * that may write to a directory of the path could put a link there later. A path that leads nowhere
+ * is kept; the supervisor then reports the error. */
 int attach_settle_shares(json_t *shares, struct error *err);
 /* Adds disks, shares, bundles and outputs to the config. */
 int attach_put(json_t *config, const struct microagent_spec *spec, struct error *err);
@@ -147,7 +149,7 @@ void creation_done(struct creation *made);
  * The workspace counts as in the making as long as this descriptor is open, or until the caller
  * calls unfinished_disown() and unfinished_unmark(). */
 int creation_done_marked(struct creation *made);
-/* Removes the new directory, if nothing lives in it. */
+/* Removes the new directory, unless a process of the workspace lives. */
 void creation_undo(struct creation *made);
 void creation_free(struct creation *made); /* accepts CREATION_NONE */
 
@@ -165,18 +167,20 @@ int unfinished_unmark(const struct state_dir *dir, const char *id, struct error 
 int unfinished_own(const struct workspace *ws, struct error *err);
 /* Removes the second mark. */
 void unfinished_disown(const struct workspace *ws);
-/* Calls fn for each mark whose maker has died. The lock of the mark is held while fn works. The
- * mark is removed if fn returns 0. */
+/* Calls `fn` for each mark whose maker has died. The lock of the mark is held while `fn` works. The
+ * mark is removed if `fn` returns 0. */
 typedef int unfinished_fn(const struct state_dir *dir, const char *id, void *data);
 void unfinished_each_abandoned(const struct state_dir *dir, unfinished_fn *fn, void *data);
 /* Removes an unfinished directory. A directory without the second mark is removed only if it is
  * empty, and a recorded workspace is kept. Returns 0 if nothing unfinished is left, -1 if the
- * directory could not be removed, or if what it is cannot be told now. */
+ * directory could not be removed, or if its kind cannot be found out now. */
 int unfinished_remove(const struct state_dir *dir, const char *id);
-/* Whether something is in the making: it is not; its maker lives; its maker has died. */
+/* The states of a thing that may be in the making. In this order: the thing is not in the making;
+ * its maker is at work; its maker died at work. */
 enum unfinished_state { UNFINISHED_NOT, UNFINISHED_UNDER_WAY, UNFINISHED_BROKE_OFF };
-/* unfinished_of() says this of the directory <dir>/<id>, by both of its marks. unfinished_marked()
- * looks only at the first mark, which may also belong to something that is no directory here. */
+/* unfinished_of() returns the state of the directory <dir>/<id>, by its two marks.
+ * unfinished_marked() looks only at the first mark, which may also stand for a thing that is not a
+ * directory in `dir`. */
 enum unfinished_state unfinished_marked(const struct state_dir *dir, const char *mark);
 enum unfinished_state unfinished_of(const struct state_dir *dir, const char *id);
 /* Removes all directories that were in the making when their makers died. */
@@ -185,15 +189,16 @@ void unfinished_sweep(const struct state_dir *dir);
 /* --- ext4.c ---------------------------------------------------------------------------------- */
 
 /*
- * Checks that a file is a raw ext4 file system, and is not shorter than this file system. Else
- * ERR_INVALID, which names path. Reads only a few numbers of the superblock: an image may be
- * hostile, and only the guest uses its contents.
+ * Checks that a file is a raw ext4 file system, and is not shorter than this file system. Otherwise
+ * fails with ERR_INVALID, and the message names `path`. Reads only a few numbers of the superblock:
+ * an image may be hostile, and only the guest uses its contents.
  */
 int ext4_check(int fd, const char *path, struct error *err);
 
 /* --- kernel.c -------------------------------------------------------------------------------- */
 
-/* Checks that a file begins like a kernel. Else ERR_INVALID, which names path. */
+/* Checks that a file begins like a kernel. Otherwise fails with ERR_INVALID, and the message names
+ * `path`. */
 int kernel_check(const char *path, struct error *err);
 
 /* --- open_workspace.c: a workspace that must be there ---------------------------------------- */
@@ -211,12 +216,12 @@ void open_workspace_close(struct open_workspace *existing); /* accepts a zeroed 
 /* Returns the config as prepare recorded it, as a new reference. The supervisor's start compares
  * the config of its request with this record. */
 json_t *open_workspace_config(const struct open_workspace *existing, struct error *err);
-/* Sets the error for a workspace of which something lives: ERR_CONFLICT, whose message says whether
- * the workspace is running or quarantined. Always returns -1: the caller has found out that
- * something lives. */
+/* Sets ERR_CONFLICT for a workspace that has a living process. The message says whether the
+ * workspace is running or quarantined. Always returns -1: the caller has already found out that a
+ * process lives. */
 int open_workspace_refuse_alive(const struct open_workspace *existing, struct error *err);
 /* Returns -1 with ERR_CONFLICT if the workspace is quarantined, and also -1 if its state cannot be
- * read. A workspace in quarantine whose machine has ended still counts: its disk is not touched
+ * read. A quarantined workspace whose machine has ended is refused too: its disk is not touched
  * before a halt, stop or kill. */
 int open_workspace_refuse_quarantined(const struct open_workspace *existing, struct error *err);
 /* Stores the accelerator of the machine according to runtime.json, as microagent_accelerator()
@@ -225,10 +230,11 @@ int open_workspace_accelerator(const struct open_workspace *existing, char out[8
 			       struct error *err);
 
 /* workspace.c: starts a workspace like microagent_start(), with an option for the supervisor.
- * option may be NULL. */
+ * `option` may be NULL. */
 int workspace_start_with(struct microagent *agent, const char *option, const char *name,
 			 struct error *err);
-/* Starts a workspace like workspace_start_with(), with several options. options ends with NULL. */
+/* Starts a workspace like workspace_start_with(), with several options. `options` ends with
+ * NULL. */
 int workspace_start_with_options(struct microagent *agent, const char *const *options,
 				 const char *name, struct error *err);
 

@@ -13,9 +13,9 @@
 
 #define CONTAINERS_LINKS_MAX 8
 
-/* Creates a machine like microagent_create(), but with an empty root in memory. seed is the path of
- * an empty archive, which becomes the machine's initrd; the file is made if it is missing. sandbox
- * becomes the machine's SANDBOX_RECORD (store/audit.h). */
+/* Creates a machine like microagent_create(), but with an empty root in memory. `seed` is the path
+ * of an empty archive, which becomes the machine's initrd; the file is made if it is missing.
+ * `sandbox` becomes the machine's SANDBOX_RECORD (store/audit.h). */
 int containers_create(struct microagent *agent, const char *name,
 		      const struct microagent_spec *spec, const char *seed, const json_t *sandbox,
 		      struct error *err);
@@ -30,11 +30,11 @@ struct containers_links {
 	int loopback;
 };
 
-/* Starts the machine like microagent_start(). directory is a descriptor of a directory that is in
+/* Starts the machine like microagent_start(). `directory` is a descriptor of a directory that is in
  * the mount namespace of this process. The guest has this directory at CONTAINERS_MOUNTPOINT
- * (base/agent_wire.h). number takes the place of the supervisor's pid, which is not unique if this
- * process has a pid namespace of its own: no other machine of this host may have the same number at
- * the same time. */
+ * (base/agent_wire.h). `number` takes the place of the supervisor's pid, which is not unique if
+ * this process has a pid namespace of its own: no other machine of this host may have the same
+ * number at the same time. */
 int containers_start(struct microagent *agent, const char *name, int directory,
 		     const struct containers_links *links, pid_t number, struct error *err);
 

@@ -15,9 +15,10 @@ enum verdict { VERDICT_OK, VERDICT_DEGRADED, VERDICT_FAILED, VERDICT_COUNT };
 struct finding {
 	enum verdict verdict;
 	char detail[768];
-	char remedy[512]; /* a command of the host that repairs the fault; "" if there is none, or
-			   * if reason is set */
-	enum error_reason reason; /* says that microagent itself can repair the fault */
+	char remedy[512]; /* a command of the host that repairs the fault; "" if there is none,
+			   * or if `reason` is set */
+	enum error_reason reason; /* the reason of a fault that microagent itself can repair;
+				   * REASON_NONE for other faults */
 };
 
 void finding_detail(struct finding *out, enum verdict verdict, const char *fmt, ...)
@@ -26,7 +27,8 @@ void finding_detail(struct finding *out, enum verdict verdict, const char *fmt, 
 void finding_error(struct finding *out, const struct error *why);
 void finding_remedy(struct finding *out, const char *remedy);
 
-/* A check. host is the supervisor's host block, or {"error"} if there is none. */
+/* A function that makes one check. `host` is the member "host" of the supervisor's answer, or
+ * {"error"} if the supervisor gave no such answer. */
 typedef void check_fn(const struct microagent *agent, const json_t *host, struct finding *out);
 
 bool doctor_in_path(const char *program);

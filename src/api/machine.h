@@ -16,14 +16,14 @@ enum machine_kind {
 	MACHINE_POOL /* a session that waits in a pool */
 };
 
-/* Checks that only fields are set that machines of that kind have. Else ERR_INVALID, and the
- * message names the field. */
+/* Checks that machines of the kind `kind` have every field that is set. Otherwise fails with
+ * ERR_INVALID, and the message names the field. */
 int machine_check(const struct microagent_machine *machine, enum machine_kind kind,
 		  struct error *err);
 
-/* Puts those fields into the config of a request whose values need no other form there, for example
- * memory_mib as memoryMiB. A field that is not set is left out. On failure config may have some of
- * the fields. */
+/* Puts fields of `machine` into the config of a request: only those whose values have the same form
+ * in a config, for example memory_mib as memoryMiB. A field that is not set is left out. After a
+ * failure `config` may have some of the fields. */
 int machine_put(json_t *config, const struct microagent_machine *machine, struct error *err);
 
 /* Returns why a machine with these fields cannot be restored, for example "it publishes ports".

@@ -12,13 +12,13 @@ struct pause {
 	bool is; /* whether the machine was paused when pause_look() looked last */
 };
 
-/* Begins to watch for pauses. ws and streams are borrowed until pause_end(). */
+/* Begins to watch for pauses. `ws` and `streams` are borrowed until pause_end(). */
 void pause_begin(struct pause *pause, const struct workspace *ws,
 		 const struct microagent_streams *streams);
 void pause_end(struct pause *pause);
-/* Functions for struct pump_guest; data is the struct pause. pause_look() is its is_paused: returns
- * whether the machine is paused, and calls streams->paused if this has changed. pause_watch() is
- * its watch_pauses. */
+/* Functions for struct pump_guest; `data` is the struct pause. pause_look() is its is_paused:
+ * returns whether the machine is paused, and calls streams->paused if this has changed.
+ * pause_watch() is its watch_pauses. */
 bool pause_look(void *data);
 int pause_watch(void *data);
 

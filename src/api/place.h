@@ -11,16 +11,17 @@
 
 struct place {
 	char *disk;	  /* path of the disk on the host */
-	char *base;	  /* path of the raw disk below, if disk is a layer; NULL: disk is raw */
+	char *base;	  /* path of the raw disk below, if disk is a layer; NULL: `disk` itself
+			   * is raw */
 	char *mountpoint; /* the disk's mountpoint in the guest */
 	char *within;	  /* the path of the file on the disk, from "/" */
 	bool changes;	  /* the guest can write to the disk */
-	bool direct;	  /* no link may be on the way to disk */
+	bool direct;	  /* the path `disk` must not lead through a link */
 };
 
 /*
- * Finds the disk of a path. path is an absolute path of the guest without "..", else ERR_INVALID.
- * config is the recorded config of the workspace. ERR_INVALID also if the path is on a shared
+ * Finds the disk of a path. `path` is an absolute path of the guest without "..", else ERR_INVALID.
+ * `config` is the recorded config of the workspace. ERR_INVALID also if the path is on a shared
  * directory; the message says where the host has this file. ERR_UNSUPPORTED if the path is on a
  * root in memory. The caller frees *out with place_free().
  */

@@ -38,18 +38,19 @@ enum reader_use { READER_READ, READER_WRITE };
  * not move in memory until reader_end(), which the caller calls also on failure. */
 int reader_begin(const struct microagent *agent, const struct open_workspace *existing,
 		 struct reader *out, struct error *err);
-/* Makes the lease of the workspace the reader's lease too. ERR_CONFLICT: something of the workspace
+/* Makes the lease of the workspace the reader's lease too. ERR_CONFLICT: a process of the workspace
  * lives. */
 int reader_hold(struct reader *reader, const struct open_workspace *existing, struct error *err);
 /* The disk that is read. */
 struct reader_disk {
 	const char *path; /* path of a raw image, or of a layer over the raw image `base` */
-	const char *base; /* NULL: path is raw */
-	bool direct;	  /* no link may be on the way to path */
+	const char *base; /* NULL: the file at `path` is raw itself */
+	bool direct;	  /* the path `path` must not lead through a link */
 };
-/* Boots the reader. config is the recorded config of the workspace that is read. */
+/* Boots the reader. `config` is the recorded config of the workspace that is read. */
 int reader_boot(struct reader *reader, const json_t *config, const struct reader_disk *disk,
 		enum reader_use use, struct error *err);
-void reader_end(struct reader *reader); /* leaves nothing; accepts READER_NONE */
+void reader_end(struct reader *reader); /* removes all that the reader has made; accepts
+					 * READER_NONE */
 
 #endif

@@ -6,10 +6,10 @@
 #include "api/api.h"
 #include "channel/connection.h"
 
-/* Returns a connected socket to the agent of the guest of ws, or -1. `first` is as for
+/* Returns a connected socket to the agent of the guest of `ws`, or -1. `first` is as for
  * dial_blocking(). */
 int stream_dial(const struct workspace *ws, struct buf *first, struct error *err);
-/* Runs a command, and moves bytes between it and the streams until the command ends. */
+/* Runs a command, and moves bytes between the command and the streams until the command ends. */
 int stream_exec(const struct workspace *ws, const struct microagent_exec *exec,
 		const struct microagent_streams *streams, struct microagent_outcome *outcome,
 		struct error *err);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Transfer of files between the host and a running machine, by our helper in every guest
- * (guest/files.c). */
+/* Transfer of files between the host and a running machine, by the program of microagent that is in
+ * every guest (guest/files.c). */
 #ifndef API_TRANSFER_H
 #define API_TRANSFER_H
 
@@ -12,14 +12,14 @@ struct transfer {
 	const char *user;	    /* NULL: the guest's default */
 	/* The directory of the guest below which paths are resolved. */
 	const char *root;
-	/* Options of a copy. A listing uses only `cancel` of them, and the pointer may then be
-	 * NULL. */
+	/* Options of a copy. A listing uses only the member `cancel`; for a listing the pointer may
+	 * be NULL. */
 	const struct microagent_copy *options;
 };
 
 /* Copies the file or directory `path`, which is resolved below `root`, from the guest to a target
- * on the host. links_within is the path that the guest of the workspace itself has for `path`, see
- * tree_receive(). */
+ * on the host. `links_within` is the path that the guest of the workspace itself has for `path`,
+ * see tree_receive(). */
 int transfer_out(const struct transfer *transfer, const char *path, const char *links_within,
 		 const struct tree_target *target, struct error *err);
 /* Copies a declared output like transfer_out(). In the guest the user root reads the output:
