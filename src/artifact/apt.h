@@ -8,17 +8,17 @@
 
 #include "artifact/deb.h"
 
-/* The apt of this system, for packages of one architecture. If this is not the architecture of this
- * host, apt runs with a configuration and lists of its own, so that the system itself keeps a
+/* The apt of this system, for packages of one architecture. For another architecture than this
+ * host's, apt runs with a configuration and lists of its own, so that the system itself keeps a
  * single architecture. */
 struct apt {
 	enum architecture architecture;
-	char *config; /* path of that configuration; NULL: the system's configuration */
+	char *config; /* path of apt's own configuration; NULL: apt uses the system's */
 };
-/* Opens apt for an architecture. dir: an empty directory for the lists, which must exist as long as
- * *out is used. For another architecture than this host's the lists are fetched; the call fails if
- * one of them cannot be fetched. If this function or one of the next three fails because of apt,
- * its archives or its lists, the error has REASON_NO_PACKAGE. */
+/* Opens apt for an architecture. `dir` is an empty directory for apt's lists. It must exist as long
+ * as *out is used. For another architecture than this host's the lists are fetched; the call fails
+ * if one of them cannot be fetched. If apt_open(), apt_find(), apt_find_dependency() or apt_fetch()
+ * fails because of apt, of apt's archives or of apt's lists, the error has REASON_NO_PACKAGE. */
 int apt_open(enum architecture architecture, const char *dir, struct apt *out, struct error *err);
 void apt_close(struct apt *apt); /* accepts a zeroed one */
 #define auto_apt __attribute__((cleanup(apt_close)))

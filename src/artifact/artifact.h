@@ -18,16 +18,18 @@
 /* The values of a command's options; NULL or false for an option that was not given. */
 struct artifact_options {
 	bool json;	     /* one JSON document on stdout instead of text */
-	bool upgrade;	     /* look for a newer version even if the cache has one */
-	bool rebuild;	     /* build even if the cache has one */
+	bool upgrade;	     /* look for a newer version even if the cache has a kernel of this
+			      * kind */
+	bool rebuild;	     /* build even if the cache has the result already */
 	bool plan;	     /* kernel-install: only say what would be fetched */
 	bool for_pvm;	     /* kernel-install: the kernel is built for a PVM (pvm.h) */
 	bool unconfined;     /* run skopeo, or the tools for a package, in no cell */
 	const char *fd;	     /* sha256: the descriptor to read; bundle-build: the one to write */
 	const char *from_fd; /* bundle-build: a descriptor on which `from` is open */
-	const char *out;     /* initrd: the file to write; default: one of the cache */
+	const char *out;     /* initrd: the file to write; default: a file in the cache */
 	const char *init;    /* microagent-init; default: beside the executable */
-	const char *modules; /* initrd: a segment; kernel-install: a directory lib/modules/V */
+	const char *modules; /* initrd: a file with the modules; kernel-install: a directory
+			      * lib/modules/VERSION */
 	const char *from;    /* a file that is used instead of Debian's package */
 	const char *name;    /* the name of a custom kernel */
 	const char *size;    /* image-import: MiB */
@@ -39,7 +41,7 @@ struct artifact_options {
 
 /*
  * The function of a command. It does the work, prints the answer on stdout and returns 0, or -1
- * with err set. Only main() prints errors.
+ * with `err` set. Only main() prints errors.
  */
 typedef int artifact_fn(const struct artifact_options *opts, struct error *err);
 artifact_fn artifact_sha256, artifact_init_sha256, artifact_initrd, artifact_kernel_install,

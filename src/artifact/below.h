@@ -13,7 +13,7 @@ int below_open(int root, const char *path, struct error *err);
 /* Opens a directory for reading. ERR_INVALID if it is not a directory, or if the path leads through
  * a link. */
 int below_open_dir(int root, const char *path, struct error *err);
-/* Appends the whole file to out. It is an error if the file is longer than the limit of out
+/* Appends the whole file to `out`. It is an error if the file is longer than the limit of `out`
  * allows. */
 int below_read(int root, const char *path, struct buf *out, struct error *err);
 

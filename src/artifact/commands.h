@@ -7,7 +7,8 @@
 struct artifact_command {
 	const char *name, *args, *help;
 	artifact_fn *fn;
-	const char *options[9]; /* names of the options that the command has beside --json */
+	const char *options[9]; /* names of the options that the command has in addition to
+				 * --json */
 };
 
 /* The commands of this system (linux/commands.c, darwin/commands.c). An entry without a name ends

@@ -14,18 +14,18 @@
 
 struct cpio;
 
-/* Starts a segment at the position of fd. The caller keeps fd, and closes it. */
+/* Starts a segment at the position of `fd`. The caller keeps `fd`, and closes it. */
 struct cpio *cpio_open(int fd, struct error *err);
 /* Adds a directory. Names are relative: "lib/modules". */
 int cpio_dir(struct cpio *cpio, const char *name, mode_t mode, struct error *err);
 /* Adds a symbolic link to target. */
 int cpio_link(struct cpio *cpio, const char *name, const char *target, struct error *err);
-/* Adds a regular file with len bytes of data. */
+/* Adds a regular file with `len` bytes of data. */
 int cpio_bytes(struct cpio *cpio, const char *name, mode_t mode, const void *data, size_t len,
 	       struct error *err);
-/* Adds a regular file with the bytes of fd from its position to its end. */
+/* Adds a regular file with the bytes of `fd` from its position to its end. */
 int cpio_file(struct cpio *cpio, const char *name, mode_t mode, int fd, struct error *err);
-/* Writes the trailer. Frees cpio, also on failure. */
+/* Writes the trailer. Frees `cpio`, also on failure. */
 int cpio_close(struct cpio *cpio, struct error *err);
 void cpio_abandon(struct cpio *cpio); /* frees cpio without a trailer; accepts NULL */
 

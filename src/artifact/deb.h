@@ -40,8 +40,8 @@ int deb_open(const char *file, struct deb *out, struct error *err);
  *
  * The function first copies the package to a file in the directory that has no name, compares the
  * digest of the copy with deb->sha256, and unpacks the copy. So the unpacked files are those of
- * this digest, even if someone writes to the package file meanwhile. ERR_CONFLICT if the digests
- * differ.
+ * this digest, even if another process writes to the package file during the call. ERR_CONFLICT if
+ * the digests differ.
  */
 int deb_unpack(const struct deb *deb, int dir, const char *const *names, struct error *err);
 

@@ -14,13 +14,13 @@
 struct ext4_spec {
 	const char *label;
 	const char *uuid; /* also the seed of directory hashes */
-	uint64_t size;	  /* bytes; the file is sparse */
+	uint64_t size;	  /* size of the file system in bytes; the file is sparse */
 	unsigned journal_mib;
 	int64_t time;	 /* seconds since 1970, not 0 */
-	uint64_t inodes; /* 0: one for 16 KiB of the file system */
+	uint64_t inodes; /* number of inodes; 0: one for each 16 KiB of the file system */
 };
 
-/* Makes the file system in a new file; file must not exist. Removes each data file of the rootfs
+/* Makes the file system in a new file; `file` must not exist. Removes each data file of the rootfs
  * once its contents are in the image. */
 int ext4_make(const struct ext4_spec *spec, struct rootfs *rootfs, const char *file,
 	      struct error *err);

@@ -21,7 +21,8 @@ struct ext4_writer {
 };
 #define EXT4_CHUNK (1u << 20)
 
-/* Sets the error for an error code of libext2fs. about: the name of the file, or "". Returns -1. */
+/* Sets the error for an error code of libext2fs. `about`: the name of the file, or "". Returns
+ * -1. */
 int ext4_failed(errcode_t code, const char *about, struct error *err);
 
 /* An inode to which blocks are added, in the order of the file. */

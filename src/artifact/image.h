@@ -29,14 +29,14 @@ int image_publish(const struct place *place, const struct image_spec *spec, stru
 /* Makes the entry of the cache from the file system in IMAGE_FILE of the scratch directory. */
 int image_enter(const struct place *place, const struct image_spec *spec, const char *recipe_sha256,
 		struct error *err);
-/* Prints the answer of a command for the image `name`. done says what happened: "is built". */
+/* Prints the answer of a command for the image `name`. `done` says what happened: "is built". */
 int image_answer(const struct artifact_options *opts, const char *name, const char *done,
 		 struct error *err);
 
 /* Returns true if the cache has a twin, under any name: an image that was made from the recipe with
  * that digest for spec's architecture. */
 bool image_has_twin(const struct image_spec *spec, const char *recipe_sha256);
-/* Makes an entry under spec's name too from such a twin. ref: the reference of the image that the
+/* Makes an entry under spec's name too from such a twin. `ref`: the reference of the image that the
  * user asked for, for the record. */
 int image_link_twin(const struct place *place, const struct image_spec *spec,
 		    const char *recipe_sha256, const char *ref, struct error *err);

@@ -5,7 +5,7 @@
 #include "base/buf.h"
 #include "base/error.h"
 
-/* Appends the fragment to out. Then appends each setting that has another name in a newer kernel
+/* Appends the fragment to `out`. Then appends each setting that has another name in a newer kernel
  * once more, under the new name. Kconfig ignores names that it does not know. */
 int kconfig_add_new_names(const char *fragment, struct buf *out, struct error *err);
 

@@ -44,8 +44,8 @@ int kernel_publish(const struct place *place, const struct kernel_entry *entry, 
  * count is NULL. */
 int kernel_refresh_all(const char *init, enum architecture architecture, size_t *count,
 		       struct error *err);
-/* Prints the record of the kernel `name`, with its path, as the answer of a command. what says what
- * happened: "installed". */
+/* Prints the record of the kernel `name`, with its path, as the answer of a command. `what` says
+ * what happened: "installed". */
 int kernel_answer(const struct artifact_options *opts, const char *name, const char *what,
 		  struct error *err);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The modules that a kernel needs until its root file system is mounted, and the modules for what
- * the guest's agent does. depmod finds which module depends on which. This program puts the modules
- * in order, because the agent has no modprobe: it calls finit_module() for one module after the
- * other.
+ * The modules that a kernel needs until its root file system is mounted, and the modules that the
+ * guest's agent needs for its work. depmod finds which module depends on which. This program puts
+ * the modules in order, because the agent has no modprobe: it calls finit_module() for one module
+ * after the other.
  */
 #ifndef ARTIFACT_MODULES_H
 #define ARTIFACT_MODULES_H
@@ -27,18 +27,19 @@ const char *const *guest_modules(enum architecture architecture);
 
 /*
  * Puts modules in the order of loading: each module comes after all modules on which it depends.
- * dep is the text of modules.dep. builtin is the text of modules.builtin; a module that is listed
- * in it needs no loading. A name that neither text has is ERR_NOT_FOUND. The function is pure.
+ * `dep` is the text of modules.dep. `builtin` is the text of modules.builtin; a module that is
+ * listed in `builtin` needs no loading. A name that neither text has is ERR_NOT_FOUND. The function
+ * is pure.
  */
 int modules_resolve(const char *dep, const char *builtin, const char *const *names,
 		    struct module_list *out, struct error *err);
 
 /*
- * Writes a segment to fd: modules/<version>/..., and modules.list with one path a line in the order
- * of loading. The modules are not in lib/modules, because the segment may be put behind another
- * initramfs, in which lib is often a link.
+ * Writes a segment to `fd`: modules/<version>/..., and modules.list with one path a line in the
+ * order of loading. The modules are not in lib/modules, because the segment may be put behind
+ * another initramfs, in which lib is often a link.
  *
- * root is the directory cell->out, in which lib/modules/<version> was unpacked from the package.
+ * `root` is the directory cell->out, in which lib/modules/<version> was unpacked from the package.
  * depmod runs on it in the cell.
  */
 int modules_segment(const struct tool_cell *cell, int root, const char *version,

@@ -29,10 +29,11 @@ struct packed {
 	uint64_t left; /* number of bytes that may still be read */
 	char *block;
 	bool ended; /* libarchive asked for more when all bytes had been read */
-	int errnum; /* errno of a failed read of fd; 0: none failed */
+	int errnum; /* errno of a failed read of `fd`; 0: none failed */
 };
 
-/* Starts reading from fd. left: the number of bytes; UINT64_MAX: all bytes of fd until its end. */
+/* Starts reading from `fd`. `left`: the number of bytes; UINT64_MAX: all bytes of `fd` until its
+ * end. */
 int packed_begin(struct packed *packed, int fd, uint64_t left, struct error *err);
 void packed_end(struct packed *packed); /* accepts a zeroed one */
 
@@ -44,12 +45,12 @@ int packed_open(struct packed *packed, struct archive *archive);
 
 /* Opens *out, from which archive_read_data_block() reads the unpacked bytes. Returns 0, or
  * ARCHIVE_EOF if there is not one byte, or another result of libarchive. If the result is not 0,
- * *out has the message of libarchive, or *out is NULL and err is set. The caller frees *out in all
- * cases. */
+ * *out has the message of libarchive, or *out is NULL and `err` is set. The caller frees *out in
+ * all cases. */
 int packed_unpack(struct packed *packed, unsigned packings, struct archive **out,
 		  struct error *err);
 
-/* Writes len unpacked bytes to fd, at the offset `at`. */
+/* Writes `len` unpacked bytes to `fd`, at the offset `at`. */
 int packed_put(int fd, const void *data, size_t len, int64_t at, struct error *err);
 
 static inline void packed_free_archive(struct archive **archive)

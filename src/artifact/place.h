@@ -2,12 +2,12 @@
 /*
  * The place in which a command makes an entry of the cache. A place has a lock, so that two
  * commands of the same kind do not work at the same time. A place also has a scratch directory,
- * which is empty at the start and removed at the end. A finished file is moved by rename() from it
- * to the entry.
+ * which is empty at the start and removed at the end. A finished file is moved by rename() from the
+ * scratch directory to the entry.
  *
  * The lock is <cache>/.locks/<what> and is never unlinked. The scratch directory is
- * <cache>/tmp/<what>. What a killed command has left in it is removed by the next command with the
- * same <what>.
+ * <cache>/tmp/<what>. Files that a killed command has left in the scratch directory are removed by
+ * the next command with the same <what>.
  */
 #ifndef ARTIFACT_PLACE_H
 #define ARTIFACT_PLACE_H
@@ -27,7 +27,7 @@ struct place {
 	char *what;
 };
 
-/* Opens a place. what names the kind of work ("kernel-build"). Waits until no other process has a
+/* Opens a place. `what` names the kind of work ("kernel-build"). Waits until no other process has a
  * place with the same `what`, and shows on a terminal that it waits. ERR_UNAVAILABLE if a signal
  * asks this program to end meanwhile. */
 int place_open(enum cache_part part, const char *what, struct place *out, struct error *err);

@@ -11,7 +11,7 @@
 
 /* Starts a stage, and ends the stage before. */
 void progress_stage(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-/* Sets the progress to done of about total units, and draws. total 0: unknown. */
+/* Sets the progress to done of about total units, and draws. `total` 0: unknown. */
 void progress_count(size_t done, size_t total);
 void progress_draw(void);  /* draws the line; called again and again during a wait */
 void progress_clear(void); /* removes the line */

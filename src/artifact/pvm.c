@@ -11,8 +11,8 @@
 #define CODE_MAX 16
 #define BLOCK_BYTES ((size_t)256 << 10)
 
-/* Machine code by which a guest's kernel for a PVM is recognized: with this code the kernel first
- * addresses its PVM. */
+/* Pieces of machine code that show that a kernel is built for a PVM: by such a piece the kernel
+ * speaks to its PVM for the first time. */
 static const struct {
 	size_t len;
 	unsigned char bytes[CODE_MAX];
@@ -31,8 +31,9 @@ int pvm_find_code(const char *kernel, bool *out, struct error *err)
 {
 	autoclose int fd = path_open_file(kernel, err);
 	autofree unsigned char *block = malloc(BLOCK_BYTES);
-	size_t kept = 0; /* bytes kept from the end of the last block, in which a code may have
-			  * begun */
+	size_t kept = 0; /* number of bytes at the end of the last block that stay in `block`,
+			  * since one of the codes may begin in these bytes and end in the next
+			  * block */
 	bool found = false;
 
 	if (fd < 0)

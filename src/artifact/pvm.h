@@ -11,8 +11,8 @@
 
 #include "base/error.h"
 
-/* Sets *out to whether the kernel at the path has such code. The kernel must be unpacked, because
- * the code cannot be found in compressed bytes. */
+/* Sets *out to whether the kernel at the path has the code by which a kernel talks to a PVM. The
+ * kernel must be unpacked, because the code cannot be found in compressed bytes. */
 int pvm_find_code(const char *kernel, bool *out, struct error *err);
 
 #endif

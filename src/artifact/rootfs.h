@@ -25,7 +25,7 @@ struct rootfs_xattr {
 	size_t len;
 };
 
-/* A file of the tree. All its hard links share it. */
+/* A file of the tree. All hard links to the file share one struct. */
 struct rootfs_file {
 	mode_t mode; /* with the type: S_IFDIR, S_IFREG, S_IFLNK or S_IFIFO */
 	uid_t uid;
@@ -61,9 +61,9 @@ extern const struct rootfs_bounds rootfs_unbounded;
 
 struct rootfs;
 struct tar_bound;
-/* Returns an empty tree, or NULL with an error. data_dir is the directory for the data files, in
- * which no other files may be; -1 if rootfs_open_data() is not called. The caller closes data_dir.
- * time: the time of directories that are made because a path needs them. */
+/* Returns an empty tree, or NULL with an error. `data_dir` is the directory for the data files, in
+ * which no other files may be; -1 if rootfs_open_data() is not called. The caller closes
+ * `data_dir`. `time`: the time of directories that are made because a path needs them. */
 struct rootfs *rootfs_new(int data_dir, int64_t time, const struct rootfs_bounds *bounds,
 			  struct error *err);
 void rootfs_free(struct rootfs *fs); /* NULL is fine */
@@ -89,11 +89,11 @@ int rootfs_open_data(struct rootfs *fs, struct rootfs_file *file, uint64_t bytes
 void rootfs_drop(struct rootfs *fs, struct rootfs_file *file);
 
 /*
- * The paths below are those of an archive: "./usr/bin/", "/usr/bin" and "usr/bin" are the same. A
- * path with ".." in it is ERR_INVALID.
+ * The functions below take paths as an archive has them: "./usr/bin/", "/usr/bin" and "usr/bin" are
+ * the same. A path with ".." in it is ERR_INVALID.
  */
 /* Puts file at path, in place of the file that had this path. If both are directories, the contents
- * of the directory stay. Makes missing directories of the path. Takes over file, also on
+ * of the directory stay. Makes missing directories of the path. Takes over `file`, also on
  * failure. */
 int rootfs_put(struct rootfs *fs, const char *path, struct rootfs_file *file, struct error *err);
 /* Adds another name for target, which must exist and not be a directory. */
@@ -111,8 +111,8 @@ int rootfs_hide_below(struct rootfs *fs, const char *path, struct error *err);
  * time is that of rootfs_new(). */
 int rootfs_add(struct rootfs *fs, const char *path, mode_t mode, uid_t owner, const char *text,
 	       struct error *err);
-/* Adds a regular file that belongs to root and has the contents of the file `from` of the host.
- * These are read when the tree is written into a file system. */
+/* Adds a regular file that belongs to root and has the contents of the file `from` of the host. The
+ * contents are read when the tree is written into a file system. */
 int rootfs_add_copy(struct rootfs *fs, const char *path, mode_t mode, const char *from,
 		    struct error *err);
 

@@ -32,16 +32,16 @@ struct tar_reading {
 	bool has_bytes;	      /* there was a byte other than zero before the first entry */
 };
 
-/* Opens the archive fd from its beginning. If the archive is compressed, its unpacked bytes count
+/* Opens the archive `fd` from its beginning. If the archive is compressed, its unpacked bytes count
  * in bound. A plain archive does not count, since it cannot unpack to more bytes than it has;
  * contents that nobody wants are skipped without being read. */
 int tar_open(struct tar_reading *tar, int fd, struct tar_bound *bound, struct error *err);
-/* Opens the archive in the next `left` bytes of fd; UINT64_MAX: all bytes until the end of fd. The
- * unpacked bytes count in bound, which must live longer than tar. Reading fails when these bytes
- * exceed the bound, or after a signal that asks this program to end. */
+/* Opens the archive in the next `left` bytes of `fd`; UINT64_MAX: all bytes until the end of `fd`.
+ * The unpacked bytes count in bound, which must live longer than tar. Reading fails when these
+ * bytes exceed the bound, or after a signal that asks this program to end. */
 int tar_open_bounded(struct tar_reading *tar, int fd, uint64_t left, struct tar_bound *bound,
 		     struct error *err);
-/* Opens the archive in all remaining bytes of fd as tar_open_bounded() does, and hashes the
+/* Opens the archive in all remaining bytes of `fd` as tar_open_bounded() does, and hashes the
  * unpacked bytes. */
 int tar_open_hashed(struct tar_reading *tar, int fd, struct tar_bound *bound, struct error *err);
 void tar_close(struct tar_reading *tar); /* accepts a zeroed one */
@@ -68,7 +68,7 @@ int tar_admit(struct tar_files *files, int64_t size, struct error *err);
 
 /* Returns how many bytes of the archive, as it is stored, were read. */
 uint64_t tar_bytes_read(const struct tar_reading *tar);
-/* Writes the contents of the current entry, which has that size, to fd. */
+/* Writes the contents of the current entry, which has that size, to `fd`. */
 int tar_copy_data(const struct tar_reading *tar, int fd, int64_t size, struct error *err);
 
 /* Sets the error for libarchive's last failure. Returns -1. */
@@ -82,8 +82,8 @@ int tar_out_of_memory(struct error *err);
 int tar_has(struct tar_reading *tar, const char *name, struct error *err);
 /* Checks that the archive contains only files, hard links and directories, else ERR_INVALID. */
 int tar_check_files(struct tar_reading *tar, struct error *err);
-/* Appends the contents of the file of that name to out. It is an error if there is no such file, or
- * if its contents exceed the limit of out. */
+/* Appends the contents of the file of that name to `out`. It is an error if there is no such file,
+ * or if its contents exceed the limit of `out`. */
 int tar_take(struct tar_reading *tar, const char *name, struct buf *out, struct error *err);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Runs foreign tools. Errors name the package of a missing tool, and quote what a failed tool said.
- */
+/* Runs foreign tools. Errors name the package of a missing tool, and quote the stderr of a failed
+ * tool. */
 #ifndef ARTIFACT_TOOL_H
 #define ARTIFACT_TOOL_H
 
@@ -11,7 +11,8 @@
 #include "base/buf.h"
 #include "base/error.h"
 
-/* The descriptors that a tool inherits beside 0 to 2. Shells and make use lower numbers. */
+/* The descriptors that a tool inherits in addition to 0, 1 and 2. Shells and make use lower
+ * numbers. */
 enum { TOOL_HOLD_FD = 9, TOOL_FILTER_FD };
 
 struct proc_stage;
@@ -38,7 +39,7 @@ struct tool {
 	 * can open only the system's programs and libraries, the files beside its own program, and
 	 * the files in this directory. NULL: the tool runs like any other program. */
 	const char *alone_with;
-	bool writes; /* the tool may change the directory alone_with, and not only read it */
+	bool writes; /* the tool may change the directory `alone_with`, and not only read it */
 	bool sealed; /* the tool is in namespaces of its own, so it is killed at once when it must
 		      * end: it has nothing to clean up */
 	/* If the tool writes more bytes than this to these directories, it is ended. It cannot make
@@ -51,7 +52,7 @@ struct tool {
 	struct buf *out;    /* gets the tool's stdout; NULL: `line` gets it */
 	struct buf *errors; /* gets the tool's stderr; NULL: stderr is kept only for the message of
 			     * an error */
-	tool_line_fn *line; /* NULL, and out is NULL too: stdout is dropped */
+	tool_line_fn *line; /* NULL, and `out` is NULL too: stdout is dropped */
 	void *data;
 };
 
