@@ -56,7 +56,8 @@ enum agent_frame { AGENT_FRAME_STDIN = 1, AGENT_FRAME_STDOUT = 2, AGENT_FRAME_ST
 /* All bytes before the raw bytes, with the header of the frame. */
 #define AGENT_DATA_FRONT (FRAME_HEADER + AGENT_DATA_HEADER)
 
-/* Writes all bytes that come before len raw bytes; len is at most FRAME_MAX - AGENT_DATA_HEADER. */
+/* Writes all bytes that come before `len` raw bytes; `len` is at most FRAME_MAX -
+ * AGENT_DATA_HEADER. */
 static inline void agent_data_front(uint8_t front[AGENT_DATA_FRONT], enum agent_frame type,
 				    uint64_t request, size_t len)
 {

@@ -9,8 +9,8 @@
 
 #include "base/error.h"
 
-/* ARCHITECTURE_COUNT stands for a file that names no architecture, or names neither of these
- * two. */
+/* ARCHITECTURE_COUNT stands for a file that names no architecture, or an architecture other than
+ * amd64 and arm64. */
 enum architecture { ARCHITECTURE_AMD64, ARCHITECTURE_ARM64, ARCHITECTURE_COUNT };
 
 /* Returns "amd64" or "arm64"; "unknown" for ARCHITECTURE_COUNT. */
@@ -29,23 +29,23 @@ int architecture_check_host(struct error *err);
 #define KERNEL_HEAD 576 /* bytes at the start of a kernel that show what it is */
 
 /* Return whether a file is a bzImage, which holds its kernel compressed. The first function takes
- * the first len bytes of the file, the second one its path. */
+ * the first `len` bytes of the file, the second one its path. */
 bool architecture_is_bzimage(const void *head, size_t len);
 bool architecture_is_packed_kernel(const char *path);
-/* Returns whether the first len bytes of a file show that it is a kernel, and stores the
+/* Returns whether the first `len` bytes of a file show that it is a kernel, and stores the
  * architecture of the kernel. Known are a bzImage (Documentation/arch/x86/boot.rst), an arm64 Image
  * (Documentation/arch/arm64/booting.rst) and an ELF image. */
 bool architecture_of_kernel(const void *head, size_t len, enum architecture *out);
 /* Does the work of architecture_of_kernel() for a file. Sets *is_kernel to whether the file is a
  * kernel. */
 int architecture_read_kernel(int fd, bool *is_kernel, enum architecture *out, struct error *err);
-/* The words of a message for a file that is no kernel. */
+/* The value is the end of the message about a file that is no kernel. */
 #define NO_KERNEL_WORDS "neither a bzImage, an ELF image nor an arm64 Image"
 /* Fails with ERR_INVALID (REASON_NOT_A_KERNEL, without a subject) for a file that is surely no
- * kernel, and with ERR_UNSUPPORTED (REASON_OTHER_ARCHITECTURE) if the kernel is for the other
- * architecture of the two. Two kinds of file are accepted, because only a VMM can judge them: an
- * ELF image of any further architecture (a PVH kernel is a 32-bit image), and, for an arm64
- * machine, a compressed arm64 Image. */
+ * kernel, and with ERR_UNSUPPORTED (REASON_OTHER_ARCHITECTURE) if the kernel is for amd64 and
+ * `machine` is arm64, or the other way round. Two kinds of file are accepted, because only a VMM
+ * can judge them: an ELF image of any further architecture (a PVH kernel is a 32-bit image), and,
+ * for an arm64 machine, a compressed arm64 Image. */
 int architecture_check_kernel(int fd, enum architecture machine, struct error *err);
 /* Returns the architecture of a 64-bit program, by the first bytes of its file; ARCHITECTURE_COUNT
  * if the file is no such program. */

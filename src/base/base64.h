@@ -11,7 +11,7 @@
 #include "base/error.h"
 
 char *base64_encode(const void *data, size_t len, struct error *err); /* malloc'd, NUL-terminated */
-/* Appends the decoded bytes to out. */
+/* Appends the decoded bytes to `out`. */
 int base64_decode(const char *text, size_t len, struct buf *out, struct error *err);
 
 #endif

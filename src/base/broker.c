@@ -37,7 +37,7 @@ static struct {
 	pid_t asker; /* in the broker: the process that it serves */
 	int asker_fd;
 	bool ways_are_cut, takes_no_more;
-	uint64_t deadline_ns; /* when the asker is killed; 0: never */
+	uint64_t deadline_ns; /* when the asker is killed; 0: it is not killed */
 	bool is_ending;	      /* in the asker: the broker has said that there is such a deadline */
 	const struct broker_row *rows;
 	size_t count;

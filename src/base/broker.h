@@ -10,7 +10,7 @@
  * The two processes end together. The asker is the broker's parent, and the death of the asker
  * kills the broker. The asker notices the end of the broker by the broker's pidfd.
  *
- * In a process without a broker each module does the same work itself: broker_is_asked() says
+ * In a process without a broker each module does the broker's work itself: broker_is_asked() says
  * whether there is a broker.
  */
 #ifndef BASE_BROKER_H
@@ -67,8 +67,8 @@ void broker_end(struct proc *broker);
 /* Returns whether this process has a broker that it asks. */
 bool broker_is_asked(void);
 /* Asks the broker for a duty, and waits for the answer. The caller closes the descriptors of the
- * answer. out may be NULL if the answer has no content. If the duty fails, *err is the error of the
- * duty. */
+ * answer. `out` may be NULL if the answer has no content. If the duty fails, *err is the error of
+ * the duty. */
 int broker_ask(const struct broker_duty *duty, const struct broker_message *in,
 	       struct broker_message *out, struct error *err);
 

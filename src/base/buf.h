@@ -9,11 +9,12 @@
 #include "base/error.h"
 
 struct buf {
-	uint8_t *data; /* bytes start..start+len are valid; always has room for a NUL behind them */
+	uint8_t *data; /* the contents are the `len` bytes from data[start] on; there is always
+			* room for a NUL behind them */
 	size_t start;
 	size_t len;
 	size_t cap;
-	size_t limit; /* len never exceeds this; 0 means no limit */
+	size_t limit; /* `len` never exceeds this; 0 means no limit */
 };
 #define BUF_INIT(max)          \
 	{                      \

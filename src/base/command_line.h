@@ -14,8 +14,8 @@
 #include "base/error.h"
 
 /* Puts a value into its field, or fails and says what is wrong with the value. The parser puts the
- * name of the option in front of that message. value belongs to argv, and is NULL if the row has no
- * value. */
+ * name of the option in front of that message. `value` belongs to argv, and is NULL if the row has
+ * no value. */
 typedef int option_take_fn(void *field, const char *value, struct error *err);
 
 struct option_row {
@@ -27,8 +27,8 @@ struct option_row {
 };
 
 /* Parses the command line, and calls take() for each option, in order. *words becomes the number of
- * words that are no options, which are moved to argv[1] and on. If words is NULL, such a word is an
- * error. Fails with ERR_INVALID, or with the error of take(); some options have been stored
+ * words that are no options, which are moved to argv[1] and on. If `words` is NULL, such a word is
+ * an error. Fails with ERR_INVALID, or with the error of take(); some options have been stored
  * then. */
 int command_line_parse(const struct option_row *rows, size_t count, int argc, char **argv,
 		       void *target, size_t *words, struct error *err);
@@ -42,11 +42,14 @@ int command_line_number(const char *text, uint64_t min, uint64_t max, uint64_t *
 
 /* --- what rows take -------------------------------------------------------------------------- */
 
-int option_fd(void *field, const char *value, struct error *err);    /* int */
-int option_text(void *field, const char *value, struct error *err);  /* const char * */
-int option_given(void *field, const char *value, struct error *err); /* bool; takes no value */
+int option_fd(void *field, const char *value, struct error *err);    /* the field is an int */
+int option_text(void *field, const char *value, struct error *err);  /* the field is a const char
+								      * * */
+int option_given(void *field, const char *value, struct error *err); /* the field is a bool; the
+								      * option takes no value */
 int option_ignore(void *field, const char *value,
-		  struct error *err); /* for people who look at ps; the value is ignored */
+		  struct error *err); /* ignores the value, which is only for people who look at
+				       * ps */
 /* Takes the version of the program of this project that has started this one, and fails with
  * ERR_UNAVAILABLE if it is not this program's own version. During an upgrade the programs are
  * replaced one after the other, and programs of two versions may not understand each other. A

@@ -27,23 +27,24 @@ bool addresses_add_text(struct addresses *list, const char *text, uint16_t port)
 socklen_t address_length(const struct sockaddr_storage *address);
 
 /*
- * A function that takes the result of an attempt to reach something. fd is a connected non-blocking
- * socket, which this function then owns; or -1, and *why says why nothing was reached. The function
- * is called once, from the loop, and never from within the call that began the attempt. The attempt
- * has been freed by then.
+ * A function that takes the result of an attempt to reach something. `fd` is a connected
+ * non-blocking socket, which this function then owns; or -1, and *why says why nothing was reached.
+ * The function is called once, from the loop, and never from within the call that began the
+ * attempt. The attempt has been freed by then.
  */
 typedef void reached_fn(void *data, int fd, const struct error *why);
 
 struct connecting;
 /* Begins to try one address after the other. Each address gets an equal part of the time that is
- * left until deadline_ns. */
+ * left until `deadline_ns`. */
 struct connecting *connecting_new(struct loop *loop, const struct addresses *list,
 				  uint64_t deadline_ns, reached_fn *done, void *data,
 				  struct error *err);
 void connecting_free(struct connecting *connecting); /* gives up; accepts NULL */
 
-/* The broker's duty: if there is a broker, the broker begins each connection. The data of the duty,
- * a struct connecting_ports, are the ports to which it makes connections, at any address. */
+/* The broker's duty to begin a connection. In a process with a broker, the broker begins each
+ * connection. The duty's data is a struct connecting_ports: the broker connects only to these
+ * ports, at any address. */
 #define CONNECTING_PORTS_MAX 64u
 struct connecting_ports {
 	uint16_t at[CONNECTING_PORTS_MAX]; /* in host order */

@@ -8,8 +8,8 @@
 
 #include "base/error.h"
 
-/* A function that reads len bytes of a file from the offset `at`. Returns how many bytes it has
- * read: fewer than len if the file ends before. Returns -1 on failure. */
+/* A function that reads `len` bytes of a file from the offset `at`. Returns how many bytes it has
+ * read: fewer than `len` if the file ends before. Returns -1 on failure. */
 typedef int64_t cpio_read_fn(void *file, uint64_t at, void *to, size_t len, struct error *err);
 
 /*

@@ -3,7 +3,7 @@
  * A rule that says which hosts may be reached by name:
  *
  *   pypi.org               exactly that host, at ports 443 and 80
- *   *.pythonhosted.org     all hosts below pythonhosted.org at any depth, but not itself
+ *   *.pythonhosted.org     all hosts below pythonhosted.org at any depth, but not pythonhosted.org
  *   example.org:8443,443   exactly that host, at ports 8443 and 443
  *
  * International names are written as A-labels ("xn--..."). Upper case is converted to lower case.

@@ -11,15 +11,15 @@
 #ifndef BASE_ERROR_H
 #define BASE_ERROR_H
 
-/* This header has the types, because the callers of the library need them too. */
+/* The included header has the types, because the callers of the library need the types too. */
 #include "microagent/error.h"
 
 /* Sets the error. Returns -1, like error_errno(), so that a caller can write `return
- * error_set(...)`. err may be NULL. */
+ * error_set(...)`. `err` may be NULL. */
 int error_set(struct error *err, enum error_code code, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 /* Sets an error from an errno. The text becomes "<fmt>: <strerror>", and the code follows from
- * errnum (ENOENT: not-found, EACCES and EPERM: denied, EEXIST and EBUSY: conflict, ETIMEDOUT:
+ * `errnum` (ENOENT: not-found, EACCES and EPERM: denied, EEXIST and EBUSY: conflict, ETIMEDOUT:
  * timeout, EAGAIN: unavailable, else io). EMFILE also gets REASON_TOO_MANY_FILES, since any call
  * may fail with EMFILE. */
 int error_errno(struct error *err, int errnum, const char *fmt, ...)
@@ -30,7 +30,7 @@ int error_prefix(struct error *err, const char *fmt, ...) __attribute__((format(
 /* Adds the reason and its subject to an error that was just set. Returns -1. */
 int error_reason(struct error *err, enum error_reason reason, const char *subject);
 
-/* Copies *other to *err, if err is not NULL. Returns -1. */
+/* Copies *other to *err, if `err` is not NULL. Returns -1. */
 int error_copy(struct error *err, const struct error *other);
 
 /* Tells clang's analyzer that these functions return -1. The analyzer looks at one file at a time,

@@ -24,26 +24,27 @@ int fd_write_all(int fd, const void *data, size_t len, struct error *err);
  * more room. Returns what write() returns: -1 with errno on failure. SIGPIPE is never raised for
  * sockets. */
 ssize_t fd_write_some(int fd, const void *data, size_t len);
-/* Reads exactly len bytes. ERR_IO with errnum 0 if the end comes before. */
+/* Reads exactly `len` bytes. ERR_IO with errnum 0 if the end comes before. */
 int fd_read_exact(int fd, void *data, size_t len, struct error *err);
-/* Reads once, and appends to out. Returns 1 if more may follow, 0 at the end, -1 on failure.
+/* Reads once, and appends to `out`. Returns 1 if more may follow, 0 at the end, -1 on failure.
  * ERR_INVALID if there is more than out->limit allows. */
 int fd_read_some(int fd, struct buf *out, struct error *err);
-/* Reads until the end, and appends to out. ERR_INVALID if there is more than out->limit allows. */
+/* Reads until the end, and appends to `out`. ERR_INVALID if there is more than out->limit
+ * allows. */
 int fd_read_to_end(int fd, struct buf *out, struct error *err);
 int fd_pipe(int ends[2], struct error *err);	   /* [0] read, [1] write */
 int fd_socketpair(int ends[2], struct error *err); /* AF_UNIX stream */
 /* Returns a file in memory that holds data, with its position at 0. On Linux it is a memfd without
  * seals. */
 int fd_memfd(const char *name, const void *data, size_t len, struct error *err);
-/* Waits until fd is readable (events: POLLIN) or writable (POLLOUT). ERR_TIMEOUT if the deadline
+/* Waits until `fd` is readable (events: POLLIN) or writable (POLLOUT). ERR_TIMEOUT if the deadline
  * (on clock_mono_ns(); UINT64_MAX: none) passes before. */
 int fd_wait(int fd, short events, uint64_t deadline_ns, struct error *err);
 /* Returns the time that is left until the deadline, in *left; NULL if there is no deadline. The
  * time is 0 if the deadline has passed. It is also 0 if the clock is virtual, since such a clock
  * would never reach the deadline. */
 const struct timespec *fd_time_left(uint64_t deadline_ns, struct timespec *left);
-/* Returns whether dirfd/name is the very file that is open as fd, and not a link to it. A lock
+/* Returns whether dirfd/name is the very file that is open as `fd`, and not a link to it. A lock
  * belongs to a file and not to its name. So a process that has locked a file must check this: if
  * the file has lost its name meanwhile, other processes lock another file. */
 bool fd_has_name(int fd, int dirfd, const char *name);
@@ -56,9 +57,9 @@ void fd_close_others(const int *keep, size_t nkeep);
  * O_CLOEXEC. */
 int fd_fill_standard(struct error *err);
 
-/* Send and receive as sendmsg() and recvmsg() do, with descriptors beside the bytes. On a receive
- * *nfds is the number of descriptors that fds has room for, and becomes the number that came.
- * Descriptors for which there is no room are closed. Both return -1 with errno on failure. */
+/* Send and receive as sendmsg() and recvmsg() do, with descriptors in addition to the bytes. On a
+ * receive *nfds is the number of descriptors that fds has room for, and becomes the number that
+ * came. Descriptors for which there is no room are closed. Both return -1 with errno on failure. */
 #define FD_PASS_MAX 8
 ssize_t fd_send_passing(int sock, const void *data, size_t len, const int *fds, size_t nfds,
 			int flags);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Sends and receives bytes with descriptors beside them, over a Unix socket. */
+/* Sends and receives bytes together with descriptors, over a Unix socket. */
 #include <errno.h>
 #include <string.h>
 #include <sys/socket.h>

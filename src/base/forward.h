@@ -17,14 +17,14 @@ struct forward;
 
 struct forward_spec {
 	int listen_fd; /* non-blocking; the forward takes it over, also on failure */
-	unsigned most; /* largest number of connections at once */
+	unsigned most; /* the largest number of connections that may be open at once */
 	bool refuse;   /* further connections are closed at once; if false, they wait to be
 			* accepted */
 	/* Returns whether a peer may connect. NULL: all peers may. */
 	bool (*admits)(const struct sockaddr_storage *peer);
-	/* Begins to reach the far side for the connection fd, which the forward still owns. Returns
-	 * the attempt; done is called with its result. Returns NULL if the far side cannot be
-	 * reached. */
+	/* Begins to reach the far side for the connection `fd`, which the forward still owns.
+	 * Returns the attempt; `done` is called with its result. Returns NULL if the far side
+	 * cannot be reached. */
 	void *(*reach)(void *data, int fd, reached_fn *done, void *done_data, struct error *err);
 	void (*give_up)(void *attempt); /* ends an attempt whose `done` was not called yet */
 	/* Is called when the far side could not be reached or joined. May be NULL. */

@@ -41,7 +41,7 @@ static inline uint64_t be64_get(const uint8_t *p)
  * above max. */
 int frame_peek(const struct buf *b, size_t max, const uint8_t **payload, size_t *len,
 	       struct error *err);
-/* Appends a frame to b. ERR_INVALID if len is 0 or above FRAME_MAX. */
+/* Appends a frame to b. ERR_INVALID if `len` is 0 or above FRAME_MAX. */
 int frame_append(struct buf *b, const void *payload, size_t len, struct error *err);
 
 #endif

@@ -27,7 +27,7 @@ struct framed_owner {
 	 * LIMIT_AGENT_QUEUE_BYTES and has come down to half of that. May be NULL. */
 	void (*drained)(void *data);
 	/* Is called when the connection has failed or the peer is gone; no other function is called
-	 * after that. The stream has been closed. why is a text for people. */
+	 * after that. The stream has been closed. `why` is a text for people. */
 	void (*lost)(void *data, const char *why);
 	/* If true, the bytes that the peer sent before it was gone are read first. Then `ended` is
 	 * set, and the owner has to close the stream. If false, the stream is lost as soon as the
@@ -41,8 +41,8 @@ struct framed_owner {
 struct framed_carrier {
 	ssize_t (*send)(void *stream, const void *data, size_t len);
 	ssize_t (*receive)(void *stream, void *data, size_t len);
-	/* Makes the loop call fn for these events from now on, like loop_add_fd() and
-	 * loop_set_events(); fn gets -1 as its fd. */
+	/* Makes the loop call `fn` for these events from now on, like loop_add_fd() and
+	 * loop_set_events(); `fn` gets -1 as its fd. */
 	void (*watch)(void *stream, uint32_t events, loop_fd_fn *fn, void *data);
 	void (*end_sending)(void *stream); /* shutdown(SHUT_WR) */
 	void (*close)(void *stream);
@@ -66,7 +66,7 @@ struct framed {
 	void *data;
 };
 
-/* Opens a connected stream socket, and takes it over; on failure fd stays the caller's. */
+/* Opens a connected stream socket, and takes it over; on failure `fd` stays the caller's. */
 int framed_open(struct framed *framed, struct loop *loop, int fd, size_t most,
 		const struct framed_owner *owner, void *data, struct error *err);
 /* Opens a stream of a carrier, and takes it over; this cannot fail. */

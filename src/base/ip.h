@@ -17,7 +17,7 @@ struct ip {
 
 /* Returns how many bytes an address of the family has: 4 or 16; 0 for any other family. */
 size_t ip_length(unsigned family);
-/* Reads an address from its bytes. Returns false unless len is the length of such an address. */
+/* Reads an address from its bytes. Returns false unless `len` is the length of such an address. */
 bool ip_from_bytes(unsigned family, const void *bytes, size_t len, struct ip *out);
 /* Reads an address from a text. Returns false if the text is no address. */
 bool ip_parse(const char *text, struct ip *out);

@@ -15,7 +15,7 @@
 
 #include <stdbool.h>
 
-/* Returns whether fd is the terminal of this session, and another job is in its foreground. */
+/* Returns whether `fd` is the terminal of this session, and another job is in its foreground. */
 bool is_in_background(int fd);
 
 /* Stops the job of this process by SIGTTIN, as a read from the terminal would, or by SIGTTOU, as a

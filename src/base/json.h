@@ -32,7 +32,7 @@ char *json_pretty(const json_t *value, struct error *err);
 enum json_need { JSON_OPTIONAL, JSON_REQUIRED };
 
 /*
- * The getters look up obj[key]. path is the JSON path of obj itself ("" for the top) and is only
+ * The getters look up obj[key]. `path` is the JSON path of obj itself ("" for the top) and is only
  * used in messages. If the key is missing, and need is JSON_OPTIONAL, *out stays as it was and the
  * result is 0; if need is JSON_REQUIRED, the error is ERR_INVALID "<path>.<key> is required". A
  * value of a wrong type, also null, is ERR_INVALID "<path>.<key> must be a string". A string with a
@@ -79,7 +79,7 @@ int json_put_error(json_t *obj, const struct error *why, struct error *err);
  * `otherwise`; without a known "errorCode" the code is ERR_INTERNAL. Returns -1, as error_set()
  * does. */
 int json_get_error(const json_t *obj, const char *otherwise, struct error *err);
-/* Sets a string member; does nothing if value is NULL. */
+/* Sets a string member; does nothing if `value` is NULL. */
 static inline int json_put_optional(json_t *obj, const char *key, const char *value,
 				    struct error *err)
 {

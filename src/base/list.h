@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A list whose links lie in its members. So no memory is allocated, and a member can be removed
- * even if the list in which it is is not known.
+ * even if the caller does not know in which list it is.
  *
  *   struct call { struct list_link link; ... };
  *   struct list calls;                      list_init(&calls);
@@ -65,7 +65,7 @@ static inline void list_remove(struct list_link *link)
 /* The first member of the list, as a pointer to type; NULL if the list is empty. */
 #define list_first(list, type, member) \
 	(list_is_empty(list) ? NULL : list_of((list)->head.next, type, member))
-/* Walks a list. each is a variable that points to the present member. The present member may be
+/* Walks a list. `each` is a variable that points to the present member. The present member may be
  * removed and freed meanwhile; the member after it may not. */
 #define list_each(each, list, member)                                                          \
 	for (struct list_link *each##_at = (list)->head.next, *each##_after = each##_at->next; \

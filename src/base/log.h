@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A log file with a largest size. When the file would become larger, the log begins an empty file,
- * so that there is always room for a new line; the old file is kept beside it if log_keep_last()
- * was called. Of the lines that a guest can cause, only a number in each second are written. Only
- * the long-lived programs have a log; the library has none.
+ * so that there is always room for a new line; the old file is kept in the same directory if
+ * log_keep_last() was called. Of the lines that a guest can cause, only a number in each second are
+ * written. Only the long-lived programs have a log; the library has none.
  */
 #ifndef BASE_LOG_H
 #define BASE_LOG_H
@@ -20,7 +20,7 @@ struct log {
 	unsigned in_window;  /* limited lines in this second */
 	unsigned suppressed; /* limited lines that were dropped and not yet reported */
 };
-/* Begins a log on fd. If cap_bytes is not 0, fd must be a file that is open with O_APPEND. */
+/* Begins a log on `fd`. If `cap_bytes` is not 0, `fd` must be a file that is open with O_APPEND. */
 void log_init(struct log *log, int fd, uint64_t cap_bytes);
 /* Makes the log keep its old file. When the file reaches its largest size, <dir>/<name> is renamed
  * to <name>.1, and fd becomes a new file <dir>/<name>. */

@@ -23,7 +23,7 @@ struct loop_watch; /* a registered descriptor, timer, signal or process */
 #define LOOP_ERR UINT32_C(0x008)
 #define LOOP_HUP UINT32_C(0x010)    /* both directions are over */
 #define LOOP_RDHUP UINT32_C(0x2000) /* the other end writes no more */
-/* Each change is reported once, and not again and again as long as it lasts. */
+/* Makes each new event come once, and not in each round of the loop as long as its cause lasts. */
 #define LOOP_EDGE UINT32_C(0x80000000)
 
 typedef void loop_fd_fn(struct loop *loop, int fd, uint32_t events, void *data);
@@ -38,27 +38,28 @@ void loop_free(struct loop *loop);
 
 /* Watches a descriptor for the events LOOP_IN, LOOP_OUT, LOOP_PRI and LOOP_RDHUP; LOOP_EDGE may be
  * added. LOOP_HUP alone waits only for LOOP_HUP and LOOP_ERR; 0 waits for nothing, not even for
- * these two. The caller keeps the descriptor, and removes the watch before it closes the
- * descriptor. Regular files and /dev/null are always ready. A descriptor can have only one watch.
- * Returns NULL on failure. */
+ * LOOP_HUP and LOOP_ERR. The caller keeps the descriptor, and removes the watch before it closes
+ * the descriptor. Regular files and /dev/null are always ready. A descriptor can have only one
+ * watch. Returns NULL on failure. */
 struct loop_watch *loop_add_fd(struct loop *loop, int fd, uint32_t events, loop_fd_fn *fn,
 			       void *data, struct error *err);
 int loop_set_events(struct loop_watch *watch, uint32_t events, struct error *err);
-/* Calls fn once at deadline_ns on clock_mono_ns(). The watch removes itself when it has fired. */
+/* Calls `fn` once at `deadline_ns` on clock_mono_ns(). The watch removes itself when it has
+ * fired. */
 struct loop_watch *loop_add_timer(struct loop *loop, uint64_t deadline_ns, loop_timer_fn *fn,
 				  void *data, struct error *err);
-/* Calls fn every interval_ns (above 0) until the watch is removed. If the loop is late by more than
- * an interval, the calls that were missed are not made up for. */
+/* Calls `fn` every `interval_ns` (above 0) until the watch is removed. If the loop is late by more
+ * than an interval, the calls that were missed are not made up for. */
 struct loop_watch *loop_add_interval(struct loop *loop, uint64_t interval_ns, loop_timer_fn *fn,
 				     void *data, struct error *err);
-/* Calls fn when the signal comes. Blocks the signal for the calling thread and the threads that it
- * starts, for ever: also after the watch is removed. If a signal has two watches, one of the two
+/* Calls `fn` when the signal comes. Blocks the signal for the calling thread and the threads that
+ * it starts, for ever: also after the watch is removed. If a signal has two watches, one of the two
  * gets it. */
 struct loop_watch *loop_add_signal(struct loop *loop, int signal, loop_signal_fn *fn, void *data,
 				   struct error *err);
-/* Calls fn once, when the process has ended and was reaped. *p becomes PROC_NONE before that call,
- * and the watch removes itself. code is 255 if another part of the program reaped the process. *p
- * must not move in memory as long as the watch exists. */
+/* Calls `fn` once, when the process has ended and was reaped. *p becomes PROC_NONE before that
+ * call, and the watch removes itself. code is 255 if another part of the program reaped the
+ * process. *p must not move in memory as long as the watch exists. */
 struct loop_watch *loop_add_proc(struct loop *loop, struct proc *p, loop_proc_fn *fn, void *data,
 				 struct error *err);
 /* Removes a watch. Accepts NULL. The pointer is invalid after this, and also after a watch has
@@ -67,7 +68,7 @@ void loop_remove(struct loop_watch *watch);
 
 int loop_run(struct loop *loop, struct error *err); /* until loop_stop() */
 void loop_stop(struct loop *loop);
-/* Runs one round. Waits at most timeout_ms (-1: until something happens); with a virtual clock it
+/* Runs one round. Waits at most `timeout_ms` (-1: until something happens); with a virtual clock it
  * does not wait. Returns the number of callbacks that were called, or -1. */
 int loop_once(struct loop *loop, int timeout_ms, struct error *err);
 

@@ -35,20 +35,20 @@ char *path_of_executable_dir(struct error *err);
 
 /* Opens a directory. Makes it and its parents first, with mode 0700, if they are missing. */
 int path_open_dir(const char *path, struct error *err);
-/* Makes a directory and its parents, as far as they are missing. */
+/* Makes a directory and its parents, except those that exist. */
 int path_make_dirs(const char *path, mode_t mode, struct error *err);
-/* Opens a directory in dirfd, and follows no link. If create is set, makes it first if it is
+/* Opens a directory in `dirfd`, and follows no link. If `create` is set, makes it first if it is
  * missing. */
 int path_open_dir_at(int dirfd, const char *name, bool create, mode_t mode, struct error *err);
 
 /* Opens a regular file that a person has named, for reading; links are followed. Anything else (a
  * FIFO, a device, a terminal) is ERR_INVALID, and does not block the caller. */
 int path_open_file(const char *path, struct error *err);
-/* Opens a file like path_open_file(), and reads all of it into out. ERR_INVALID if it is longer
+/* Opens a file like path_open_file(), and reads all of it into `out`. ERR_INVALID if it is longer
  * than out->limit allows. This is for files that the host's owner has set up, like
  * /etc/resolv.conf, which may be links. */
 int path_read_file(const char *path, struct buf *out, struct error *err);
-/* Reads a whole regular file into out. ERR_INVALID if it is longer than out->limit allows, or if
+/* Reads a whole regular file into `out`. ERR_INVALID if it is longer than out->limit allows, or if
  * name is a symbolic link. */
 int path_read_file_at(int dirfd, const char *name, struct buf *out, struct error *err);
 enum path_sync { PATH_NO_SYNC, PATH_SYNC };
@@ -62,8 +62,8 @@ int path_replace_file_at(int dirfd, const char *name, const void *data, size_t l
  * and the call fails. */
 int path_remove_tree_at(int dirfd, const char *name, struct error *err);
 /* Copies the data of a regular file into an empty file: by reflink if the file system supports
- * that, else byte by byte, and holes stay holes. *method becomes "reflink" or "copy"; method may be
- * NULL. */
+ * that, else byte by byte, and holes stay holes. *method becomes "reflink" or "copy"; `method` may
+ * be NULL. */
 int path_clone_data(int from_fd, int to_fd, const char **method, struct error *err);
 /* Copies a file like path_clone_data(), to the new file dirfd/name with the given mode. Fails if
  * dirfd/name exists. */

@@ -12,11 +12,11 @@
 /* Prints text. '?' stands for each character that is not text by base/utf8.h, also for newlines and
  * tabs. */
 void print_safe(FILE *out, const char *text);
-/* Prints text of many lines, which comes in parts, like print_safe(), but tabs and ends of lines
- * (also CR LF) stay. reader is all zero before the first part. at_end: this is the last part.
- * Returns how many bytes were printed. In the last part these are all bytes. In other parts some
- * bytes at the end may be left, because they depend on what follows; the caller puts them before
- * the next part. */
+/* Prints one part of a text of many lines like print_safe(), but tabs and ends of lines (also CR
+ * LF) stay. `reader` is all zero before the first part. `at_end`: this is the last part. Returns
+ * how many bytes were printed. In the last part these are all bytes. In other parts some bytes at
+ * the end may be left, because they depend on what follows; the caller puts them before the next
+ * part. */
 size_t print_safe_lines(struct utf8_reader *reader, FILE *out, const char *text, size_t len,
 			bool at_end);
 /* Replaces characters in place as print_safe() does. */

@@ -24,8 +24,8 @@ struct proc {
 		.pid = 0, .pidfd = -1 \
 	}
 
-/* The child gets a copy of this process's descriptor `from` as its descriptor `to`. Everything that
- * is not listed is closed. */
+/* The child gets a copy of this process's descriptor `from` as its descriptor `to`. A descriptor
+ * that is not listed is closed in the child. */
 struct proc_fd {
 	int from;
 	int to;
@@ -37,7 +37,7 @@ struct proc_spec {
 	const struct proc_fd *fds; /* 0, 1 and 2 become /dev/null if they are not listed */
 	size_t nfds;
 	bool die_with_parent; /* the child is killed when the calling thread ends, or, with
-			       * for_parent, when its parent ends */
+			       * `for_parent`, when its parent ends */
 	bool new_session;     /* the child calls setsid() */
 	bool for_parent;      /* the child becomes a child of this process's parent, which reaps it.
 			       * A broker starts processes so for its asker. */
@@ -45,16 +45,16 @@ struct proc_spec {
 	gid_t gid;
 	int userns_fd; /* > 0: the child enters this user namespace, which this process owns, as the
 			* namespace's root */
-	/* Only with userns_fd: the child gets a mount namespace of its own, in which the directory
-	 * bind_fd is mounted on bind_at, with all that is mounted below the directory now. This
-	 * also works if the directory was renamed. NULL: nothing is mounted. */
+	/* Only with `userns_fd`: the child gets a mount namespace of its own, in which the
+	 * directory `bind_fd` is mounted on `bind_at`, with all that is mounted below the directory
+	 * now. This also works if the directory was renamed. NULL: nothing is mounted. */
 	const char *bind_at;
 	int bind_fd;
 	bool bind_follows;   /* later mounts below the directory appear for the child too; the
 			      * directory itself is read-only, the mounts below it are not */
 	bool bind_read_only; /* the directory and all mounts below it are read-only */
 	/* The child sees files under other names, in namespaces of its own (proc_stage.h). Cannot
-	 * be used with userns_fd. NULL: none. */
+	 * be used with `userns_fd`. NULL: none. */
 	const struct proc_stage *stage;
 	const gid_t *groups;
 	size_t ngroups;
@@ -89,11 +89,11 @@ int proc_kill(const struct proc *p, struct error *err);
  * duty's data is an int: the pidfd of one more process that may be killed; -1: none. */
 extern const struct broker_duty proc_kill_duty;
 int proc_signal(const struct proc *p, int signal, struct error *err);
-/* Runs a program to its end. Its stdin is /dev/null, and its stdout is appended to out (NULL:
+/* Runs a program to its end. Its stdin is /dev/null, and its stdout is appended to `out` (NULL:
  * stdout is /dev/null). ERR_TIMEOUT at the deadline; the program is then killed. ERR_IO if the exit
  * code is not 0; the message has the last part of stderr. */
 int proc_run(const char *const *argv, struct buf *out, uint64_t deadline_ns, struct error *err);
-/* Runs a program like proc_run(), in a user namespace that this process owns (userns_fd > 0), as
+/* Runs a program like proc_run(), in a user namespace that this process owns (`userns_fd` > 0), as
  * the namespace's root. */
 int proc_run_in(int userns_fd, const char *const *argv, struct buf *out, uint64_t deadline_ns,
 		struct error *err);

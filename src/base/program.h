@@ -21,7 +21,7 @@ char *program_in_path(const char *name);
  * child processes do not search programs in other places either. Each program of this project calls
  * it when it starts. */
 int program_clean_path(struct error *err);
-/* The variable in which program_clean_path() keeps the PATH that it found, if it has changed it.
+/* The variable in which program_clean_path() keeps the PATH that it found, if it has changed PATH.
  * The programs of this project need it, because the user's shell still finds programs by that
  * PATH. */
 #define PROGRAM_PATH_GIVEN "MICROAGENT_PATH_GIVEN"

@@ -10,13 +10,13 @@
 /* Bytes of the longest character. */
 #define UTF8_LONGEST ((size_t)4)
 
-/* Returns the length of the valid UTF-8 sequence at p. left is the number of bytes from p to the
+/* Returns the length of the valid UTF-8 sequence at p. `left` is the number of bytes from p to the
  * end, at least 1. If there is no valid sequence at p, returns 0 and sets *bad to the number of
  * bytes that become one U+FFFD. */
 size_t utf8_sequence(const uint8_t *p, size_t left, size_t *bad);
 
-/* Returns whether all bytes are UTF-8 without a NUL, so that a JSON string can hold them exactly.
- * (Many readers of JSON refuse a NUL.) */
+/* Returns whether all bytes are UTF-8 without a NUL, so that a JSON string can hold the bytes
+ * unchanged. (Many readers of JSON refuse a NUL.) */
 bool utf8_is_whole(const void *bytes, size_t len);
 
 /* Returns whether the text has a control character of one byte, also a newline. */
@@ -29,7 +29,7 @@ struct utf8_reader {
 };
 
 /*
- * Reads the character at text, and returns its number of bytes. left is the number of bytes from
+ * Reads the character at text, and returns its number of bytes. `left` is the number of bytes from
  * text to the end, at least 1. *is_text says whether a person may see the character as it is. The
  * following are not text: bytes that are no UTF-8; controls, also U+0080 to U+009F, which terminals
  * obey; ends of lines that only some programs know; characters that change the direction of

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What vsockd reports to its owner, the live supervisor, by an eventfd. vsockd adds these numbers
- * to the eventfd's value. */
+/* The numbers by which vsockd reports events to its owner, the live supervisor. vsockd adds a
+ * number to the value of an eventfd. */
 #ifndef BASE_VSOCKD_TELLS_H
 #define BASE_VSOCKD_TELLS_H
 

@@ -30,7 +30,7 @@ bool ways_has_listener_at(const struct sockaddr_storage *local);
 /* Forgets the listeners that accept at the address. The caller knows that another program of the
  * host has the port now. */
 void ways_forget_listener_at(const struct sockaddr_storage *local);
-/* Forgets the listeners at the address of the socket fd, which does not listen any more. Does so
+/* Forgets the listeners at the address of the socket `fd`, which does not listen any more. Does so
  * only if the kernel lists no socket at this address: then no connection that these listeners
  * accepted is left, and a later connection at this address belongs to another program. */
 void ways_forget_ended_listener(int fd);

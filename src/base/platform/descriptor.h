@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The system's calls that make or change descriptors, for fd.c and sock.c, and for other modules if
- * these two do not have what they need. All new descriptors are O_CLOEXEC, from their first moment
- * on if the system can do that. On systems where a property of a socket prevents SIGPIPE, sockets
- * have this property (on others MSG_NOSIGNAL is used). Functions return -1 with errno on failure.
+ * fd.c and sock.c do not have the function that they need. All new descriptors are O_CLOEXEC, from
+ * their first moment on if the system can do that. On systems where a property of a socket prevents
+ * SIGPIPE, sockets have this property (on others MSG_NOSIGNAL is used). Functions return -1 with
+ * errno on failure.
  */
 #ifndef BASE_PLATFORM_DESCRIPTOR_H
 #define BASE_PLATFORM_DESCRIPTOR_H
@@ -16,31 +17,31 @@
 #include <sys/types.h>
 
 int descriptor_pipe(int ends[2]);
-/* Makes a pair of AF_UNIX sockets. type: SOCK_STREAM, or SOCK_SEQPACKET, which keeps messages apart
- * and reports the end of the other side. ENOTSUP if the system does not have this type. */
+/* Makes a pair of AF_UNIX sockets. `type`: SOCK_STREAM, or SOCK_SEQPACKET, which keeps messages
+ * apart and reports the end of the other side. ENOTSUP if the system does not have this type. */
 int descriptor_socketpair(int type, int ends[2]);
 int descriptor_socket(int family, int type, int protocol, bool nonblock);
 /* Accepts a connection. Stores the address of the other end in peer, unless peer is NULL. */
 int descriptor_accept(int listener, struct sockaddr_storage *peer, bool nonblock);
-/* Binds the new TCP socket fd to the port of the address, and holds the port as
+/* Binds the new TCP socket `fd` to the port of the address, and holds the port as
  * descriptor_hold_port() does. EADDRINUSE if another program has the port, by a socket that listens
- * or is only bound. Remains of earlier connections of the port do not matter, unless the
- * system cannot tell it from a socket of another user: Linux before 6.8 shows only sockets that
- * have SO_REUSEPORT, which the connections of such a socket have too. */
+ * or is only bound. What is left of earlier connections of the port does no harm, unless the system
+ * cannot tell a remaining connection from a socket of another user. Linux before 6.8 shows only
+ * sockets that have SO_REUSEPORT, and the connections of such a socket have SO_REUSEPORT too. */
 int descriptor_bind_port(int fd, const struct sockaddr *address, socklen_t len);
 /* Makes a socket of descriptor_bind_port() listen no more, but keep the port: new connections are
  * refused, and no other user can bind the port or listen at it. Connections that were accepted go
  * on; connections that wait to be accepted are reset. ENOTSUP if the socket listens and the system
  * cannot end that. */
 int descriptor_hold_port(int fd);
-/* Returns whether the TCP socket fd is bound to a port and has no connection. getsockname() does
+/* Returns whether the TCP socket `fd` is bound to a port and has no connection. getsockname() does
  * not show this: after a connection has ended, it may still return a port that the kernel has given
- * to others. */
+ * to another program. */
 bool descriptor_has_port(int fd);
-/* Makes *guard a socket that has the port of fd in the other family of addresses, IPv4 or IPv6. fd
- * is a socket of descriptor_bind_port() that does not listen. Without the guard another user could
- * take the port in the other family, and so receive connections to the port of fd. *guard becomes
- * -1 if the system needs no guard. EADDRINUSE if another program has that port. */
+/* Makes *guard a socket that has the port of `fd` in the other family of addresses, IPv4 or IPv6.
+ * `fd` is a socket of descriptor_bind_port() that does not listen. Without the guard another user
+ * could take the port in the other family, and so receive connections to the port of `fd`. *guard
+ * becomes -1 if the system needs no guard. EADDRINUSE if another program has that port. */
 int descriptor_guard_port(int fd, int *guard);
 /* Calls listen() for a socket that holds its port. */
 int descriptor_listen(int fd);
@@ -52,15 +53,16 @@ int descriptor_replace(int from, int to, bool cloexec);
  * that a process that gets it cannot change the mode and the owner of the device (unless this root
  * may not mount anything). Async-signal-safe. */
 int descriptor_null(void);
-/* Makes an empty file that is in no directory. name is only shown to people who look at the
+/* Makes an empty file that is in no directory. `name` is only shown to people who look at the
  * descriptor. */
 int descriptor_memory(const char *name);
 /* Closes all descriptors from `first` to `last`; async-signal-safe. */
 void descriptor_close_span(unsigned first, unsigned last);
 /* Calls poll() with the time that fd_time_left() returns for the deadline. */
 int descriptor_poll(struct pollfd *fds, size_t count, uint64_t deadline_ns);
-/* Copies at most len bytes from the offset *at of the file `from` to the present position of `to`.
- * Returns how many bytes were copied, and adds this number to *at; 0 at the end of the file. */
+/* Copies at most `len` bytes from the offset *at of the file `from` to the present position of
+ * `to`. Returns how many bytes were copied, and adds this number to *at; 0 at the end of the
+ * file. */
 ssize_t descriptor_send_file(int to, int from, off_t *at, size_t len);
 
 /* Bind a Unix socket to the new name dirfd/name, with mode 0600, and connect a Unix socket to

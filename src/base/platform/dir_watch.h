@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Watches directories. A watch is a descriptor that is readable when something has happened in one
- * of its directories. It may also report what was not asked for, so the caller has to look
- * itself. */
+ * of its directories. The descriptor may also become readable for an event that was not asked for,
+ * so the caller has to look at the directory itself. */
 #ifndef BASE_PLATFORM_DIR_WATCH_H
 #define BASE_PLATFORM_DIR_WATCH_H
 
@@ -11,18 +11,18 @@ enum dir_watch_event {
 	DIR_WATCH_MADE = 1 << 0,       /* a file was made in the directory */
 	DIR_WATCH_MOVED_IN = 1 << 1,   /* a file was renamed into the directory */
 	DIR_WATCH_REMOVED = 1 << 2,    /* a file left the directory */
-	DIR_WATCH_WRITTEN = 1 << 3,    /* a file in it was written to */
-	DIR_WATCH_ATTRIBUTES = 1 << 4, /* times, modes, owners: of the directory or of a file in
-					* it */
+	DIR_WATCH_WRITTEN = 1 << 3,    /* a file in the directory was written to */
+	DIR_WATCH_ATTRIBUTES = 1 << 4, /* times, modes or owners of the directory, or of a file
+					* in the directory, were changed */
 	DIR_WATCH_GONE = 1 << 5,       /* the directory itself is gone */
 };
 
 /* Opens a watch, which is non-blocking. Returns -1 with errno on failure. */
 int dir_watch_open(void);
-/* Adds the directory dirfd/name to a watch. events: bits of enum dir_watch_event. Returns the
+/* Adds the directory dirfd/name to a watch. `events`: bits of enum dir_watch_event. Returns the
  * number of the directory in this watch, 0 or more; -1 with errno on failure. */
 int dir_watch_add(int watch, int dirfd, const char *name, unsigned events);
-/* Reads all events, and calls fn (may be NULL) for each event, with the number of its directory.
+/* Reads all events, and calls `fn` (may be NULL) for each event, with the number of its directory.
  * Returns whether there were events. */
 typedef void dir_watch_fn(int number, void *data);
 bool dir_watch_take(int watch, dir_watch_fn *fn, void *data);

@@ -10,7 +10,7 @@
 #include <sys/types.h>
 #include <time.h>
 
-/* Return st_mtim and st_ctim. */
+/* Return the times of the last change of the data (st_mtim) and of the inode (st_ctim). */
 struct timespec file_modified(const struct stat *st);
 struct timespec file_changed(const struct stat *st);
 
@@ -22,7 +22,7 @@ int file_rename_new(int old_dir, const char *old, int new_dir, const char *new_n
 enum file_reach {
 	FILE_BELOW,	 /* only below dirfd: through no "..", no link and no other file system */
 	FILE_IN_ROOT,	 /* only below dirfd, as if dirfd were the root: links and ".." are
-			  * followed, but lead to nothing outside of it */
+			  * followed, but lead to nothing outside of dirfd */
 	FILE_ON_DISK,	 /* through no other file system; links are followed */
 	FILE_BY_NO_LINK, /* through no link (ELOOP) */
 };
@@ -31,39 +31,40 @@ enum file_reach {
 int file_open_within(int dirfd, const char *path, int flags, enum file_reach reach);
 
 /* Open a directory only for fstat() and as a dirfd; so the directory need not be readable. The
- * descriptor is O_CLOEXEC. flags: O_NOFOLLOW or 0. */
+ * descriptor is O_CLOEXEC. `flags`: O_NOFOLLOW or 0. */
 int file_open_place(int dirfd, const char *name, int flags);
 int file_open_place_within(int dirfd, const char *path, enum file_reach reach);
-/* Stores the present path of fd. Returns its length; -1 with errno on failure. */
+/* Stores the present path of `fd`. Returns its length; -1 with errno on failure. */
 ssize_t file_path(int fd, char *out, size_t size);
-/* Opens the same file again, with an offset of its own. Returns -1 with errno on failure. */
+/* Opens the file behind `fd` once more, with an offset of its own. Returns -1 with errno on
+ * failure. */
 int file_reopen(int fd, int flags);
-/* Changes the mode of the file behind fd. fd may have been opened with O_PATH. Only Linux has this
- * function. -1 with errno on failure. */
+/* Changes the mode of the file behind `fd`. `fd` may have been opened with O_PATH. Only Linux has
+ * this function. -1 with errno on failure. */
 int file_change_mode(int fd, mode_t mode);
-/* Returns whether the file behind fd has an access control list, which says, beside the mode, who
- * may use it. The bits of the group in the mode are then the most that the list gives to anybody
- * (acl(5)). Returns false on macOS, where a list changes no bit of the mode. */
+/* Returns whether the file behind `fd` has an access control list, which says, in addition to the
+ * mode, who may use the file. The bits of the group in the mode are then the most that the list
+ * gives to anybody (acl(5)). Returns false on macOS, where a list changes no bit of the mode. */
 bool file_has_acl(int fd);
 /* Sets the mode of the directory dirfd/name, also if this process may not open the directory.
- * Follows no link. same_disk: only if the directory is on the file system of dirfd. -1 with errno
- * on failure; EACCES if this user may not change the mode. */
+ * Follows no link. `same_disk`: only if the directory is on the file system of `dirfd`. -1 with
+ * errno on failure; EACCES if this user may not change the mode. */
 int file_unlock_dir(int dirfd, const char *name, mode_t mode, bool same_disk);
 
 /*
- * Keeps everyone from writing to the file that is open as fd, for reading, until file_let_go() is
- * called or the last copy of fd is closed. A process that opens the file for writing has to wait
+ * Keeps everyone from writing to the file that is open as `fd`, for reading, until file_let_go() is
+ * called or the last copy of `fd` is closed. A process that opens the file for writing has to wait
  * until then, but at most for ms milliseconds. -1 with errno: EAGAIN if a process has the file open
- * for writing, EACCES if the file belongs to another user, ENOTSUP if others could write to it
- * without this system's knowledge (on a network file system).
+ * for writing, EACCES if the file belongs to another user, ENOTSUP if another host could write to
+ * the file without this system's knowledge (on a network file system).
  */
 int file_hold(int fd, uint64_t ms);
-/* Returns whether fd still holds the file, and no process waits to write. */
+/* Returns whether `fd` still holds the file, and no process waits to write. */
 bool file_is_held(int fd);
 void file_let_go(int fd);
 
-/* Makes a file without a name, with mode 0600, on the file system of the directory dirfd, and
- * returns its descriptor. The file is gone when no process has it open any more. access: O_WRONLY
+/* Makes a file without a name, with mode 0600, on the file system of the directory `dirfd`, and
+ * returns its descriptor. The file is gone when no process has it open any more. `access`: O_WRONLY
  * or O_RDWR. Returns -1 with errno if the file system has no such files. */
 int file_open_nameless(int dirfd, int access);
 /* Gives a file of file_open_nameless() the name dirfd/name, which must not exist. -1 with errno on
@@ -76,7 +77,7 @@ int file_give_name(int fd, int dirfd, const char *name);
  * is the errno that says why. Returns -1 with errno if the file could not be made.
  */
 int file_make_clone(int from, int dirfd, const char *name, bool *cloned, int *why);
-/* Returns true if files on the file system of fd can never share blocks, by the kind of the file
+/* Returns true if files on the file system of `fd` can never share blocks, by the kind of the file
  * system. False means that only an attempt shows it. Attempts on such file systems should be
  * avoided: each makes and removes a file, and when ext4 makes the next file, it skips each inode
  * that was freed in the last seconds, one by one. */
@@ -88,7 +89,7 @@ int file_try_clone(int dirfd);
 int file_clone_into(int from, int to);
 /* Copies as copy_file_range() does. -1 with ENOSYS where the system has no such call. */
 ssize_t file_copy_range(int from, off_t at, int to, off_t to_at, size_t len);
-/* Reserves space for the first len bytes. Returns 0, or an errno. */
+/* Reserves space for the first `len` bytes. Returns 0, or an errno. */
 int file_allocate(int fd, off_t len);
 
 #endif

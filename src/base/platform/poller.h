@@ -10,7 +10,7 @@
 
 #define POLLER_EVENTS 64 /* the most events of one wait */
 
-struct poller; /* each system has its own */
+struct poller; /* each operating system has its own members */
 
 struct poller_event {
 	void *data; /* as given to poller_set() */
@@ -19,14 +19,14 @@ struct poller_event {
 
 struct poller *poller_new(void); /* NULL with errno on failure */
 void poller_free(struct poller *poller);
-/* Changes the events for which fd is watched from `from` to `to`. from is 0 if fd was not watched;
- * if to is 0, fd is not watched any more. -1 with errno; EPERM if fd never blocks, so that it
- * cannot be waited for. */
+/* Changes the events for which `fd` is watched from `from` to `to`. `from` is 0 if `fd` was not
+ * watched; if `to` is 0, `fd` is not watched any more. -1 with errno; EPERM if `fd` never blocks,
+ * so that it cannot be waited for. */
 int poller_set(struct poller *poller, int fd, uint32_t from, uint32_t to, void *data);
 /*
- * Waits at most for timeout_ms (-1: for ever; 0: not at all), and at most until deadline_ns on the
- * monotonic clock (UINT64_MAX: none). May return earlier without an event. Returns the number of
- * events; no two of them have the same data. Returns -1 with errno on failure.
+ * Waits at most for `timeout_ms` (-1: for ever; 0: not at all), and at most until `deadline_ns` on
+ * the monotonic clock (UINT64_MAX: none). May return earlier without an event. Returns the number
+ * of events; no two of them have the same data. Returns -1 with errno on failure.
  */
 int poller_wait(struct poller *poller, struct poller_event events[POLLER_EVENTS], int timeout_ms,
 		uint64_t deadline_ns);

@@ -26,7 +26,7 @@ int process_signal(pid_t pid, int fd, int signal);
  * failure. */
 int process_reap(pid_t pid, int fd, int *code);
 /* Returns the pid of the process that a descriptor stands for; 0 if the process has been reaped, or
- * if fd is no descriptor of a process. */
+ * if `fd` is no descriptor of a process. */
 pid_t process_of(int fd);
 
 /* --- this process ----------------------------------------------------------------------------- */
@@ -53,8 +53,8 @@ pid_t process_parent(pid_t pid);
 int process_start_time(pid_t pid, uint64_t *began, struct error *err);
 /* Stores the id of this boot: 36 characters and a NUL. Each boot of the system has a new id. */
 int process_boot_id(char out[37], struct error *err);
-/* Appends the arguments of a process to out, each with a NUL behind it. Returns -1 if this process
- * may not see them, or if they exceed out->limit. */
+/* Appends the arguments of a process to `out`, each with a NUL behind it. Returns -1 if this
+ * process may not see them, or if they exceed out->limit. */
 int process_arguments(pid_t pid, struct buf *out);
 /* Stores the name, up to 15 characters; "?" if it is not known. */
 void process_name(pid_t pid, char out[17]);
@@ -69,8 +69,8 @@ struct process_memory {
  * process may not see its memory, ERR_UNSUPPORTED if the system cannot measure it. */
 int process_memory(pid_t pid, struct process_memory *out, struct error *err);
 
-/* Calls fn with each process of the system, in no order. If fn returns another value than 0, stops
- * and returns that value. Returns 0 at the end, -1 with an error if the processes cannot be
+/* Calls `fn` with each process of the system, in no order. If `fn` returns another value than 0,
+ * stops and returns that value. Returns 0 at the end, -1 with an error if the processes cannot be
  * listed. */
 typedef int process_fn(pid_t pid, void *data);
 int process_each(process_fn *fn, void *data, struct error *err);
@@ -83,12 +83,12 @@ struct process_file {
 	ino_t ino;
 };
 /*
- * Calls fn with each open file of pid that this process may see and whose path ends in "/name". On
- * Linux also with a file that was removed, if its path ended so before. If fn returns another value
- * than 0, stops and returns that value; else returns 0. Files with other names are not examined,
- * because a call for a file on a dead network disk could hang. On Linux name may be NULL: then fn
- * gets every file that has a name, but only with what the system knows without a question to a
- * network.
+ * Calls `fn` with each open file of pid that this process may see and whose path ends in "/name".
+ * On Linux also with a file that was removed, if its path ended so before. If `fn` returns another
+ * value than 0, stops and returns that value; else returns 0. Files with other names are not
+ * examined, because a call for a file on a dead network disk could hang. On Linux name may be NULL:
+ * then `fn` gets every file that has a name, but only with what the system knows without a question
+ * to a network.
  */
 typedef int process_file_fn(const struct process_file *file, void *data);
 int process_each_file(pid_t pid, const char *name, process_file_fn *fn, void *data);

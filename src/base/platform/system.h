@@ -10,7 +10,7 @@
 
 /* "Linux" or "macOS". */
 extern const char *const system_name;
-/* Fills out with len unpredictable bytes, at most 256. */
+/* Fills `out` with `len` unpredictable bytes, at most 256. */
 int random_bytes(void *out, size_t len, struct error *err);
 /* Gives back to the system the free memory that malloc() keeps for later. */
 void memory_give_back(void);

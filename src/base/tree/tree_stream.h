@@ -4,16 +4,17 @@
  * sender may be hostile, so the receiver checks all that it gets. The stream consists of entries; a
  * regular file is followed by chunks.
  *
- *   entry   type (1 byte), mode (4), mtime in seconds (8) and nanoseconds (4), size (8), length of
- * path (4), length of text (4), path, text; numbers are big-endian. The first entry is the
- *           root, whose path is ""; all other paths are relative to the root.
+ *   entry   type (1 byte), mode (4), mtime in seconds (8) and nanoseconds (4), size (8),
+ *           length of path (4), length of text (4), path, text; numbers are big-endian. The first
+ *           entry is the root, whose path is ""; all other paths are relative to the root.
  *   'f'     a regular file of about that size; its chunks follow
  *   'd'     a directory; its entries follow, and then
  *   'x'     the same directory again: it is complete, its mode and times may be set
  *   'l'     a symbolic link to text
  *   'h'     one more name of a regular file that came before under the path in text
  *   's'     something that is left out (a device, another file system...); text says why
- * 'e' the sender has failed; text says why, and mode is the code of the error; no entry follows
+ *   'e'     the sender has failed; text says why, and mode is the code of the error; no other
+ *           entry follows
  *   'z'     the end
  *
  *   chunk   kind (1 byte), length (8)
@@ -45,14 +46,14 @@
 #define TREE_ENTRY_BYTES 512u
 #define TREE_MAKER 16
 
-/* One end of a stream, and what the caller wants to know meanwhile. */
+/* One end of a stream, with its limits and the callbacks that report the progress. */
 struct tree_line {
 	int fd;
 	int cancel; /* when this descriptor is readable, the work stops with ERR_UNAVAILABLE; -1:
-		     * never. Nothing is read from it. */
+		     * none. Nothing is read from the descriptor. */
 	/* If the other side neither sends nor takes a byte for this time, the work stops with
-	 * ERR_TIMEOUT. 0: never. The time begins again with each byte, so a copy may be as slow as
-	 * it likes. */
+	 * ERR_TIMEOUT. 0: no limit. The time begins again with each byte, so a copy may be as slow
+	 * as it likes. */
 	int silence_ms;
 	bool answers;	/* for tree_send(): it waits for the receiver's answer, which is its
 			 * result */
@@ -74,25 +75,25 @@ struct tree_line {
 	void *data;
 };
 
-/* Sends the file or directory that root_fd and path name, as for openat(); root_fd may be AT_FDCWD.
- * confined: the path is resolved as if root_fd were "/", so that no link leads out of root_fd.
- * Links below the path are sent as links; other file systems below it are left out. A failure is
- * also sent to the receiver. */
+/* Sends the file or directory that `root_fd` and path name, as for openat(); `root_fd` may be
+ * AT_FDCWD. `confined`: the path is resolved as if `root_fd` were "/", so that no link leads out of
+ * `root_fd`. Links below the path are sent as links; other file systems below it are left out. A
+ * failure is also sent to the receiver. */
 int tree_send(int root_fd, const char *path, bool confined, const struct tree_line *to,
 	      struct error *err);
 
-/* A target: where a tree is put that is received. */
+/* A target: the place to which a received tree is written. */
 struct tree_target {
 	int dir;	 /* the directory; -1: the target is `file` */
 	int file;	 /* a descriptor to which the contents of a regular file are written */
 	char name[256];	 /* a name in dir that does not exist, or a file to be replaced */
 	bool in_path;	 /* path of tree_target_open() is a directory, and name is in it */
-	char *host_path; /* how messages call the target; NULL: by `name` */
+	char *host_path; /* the name of the target in messages; NULL: `name` */
 };
 /*
- * Opens a target. If path names a directory, the target is name_within in this directory. Else the
- * directory of path must exist, and the target is path itself. There must be nothing or a regular
- * file under the target's name; a link is an error.
+ * Opens a target. If `path` names a directory, the target is `name_within` in this directory. Else
+ * the directory of path must exist, and the target is path itself. There must be nothing or a
+ * regular file under the target's name; a link is an error.
  */
 int tree_target_open(int root_fd, const char *path, bool confined, const char *name_within,
 		     struct tree_target *out, struct error *err);
@@ -105,9 +106,9 @@ void tree_target_close(struct tree_target *target);
  * received under a new name. The user of this process becomes the owner; of the mode only the
  * permissions are used. On failure nothing is left behind.
  *
- * links_within is the absolute path of the copied tree, as the sender sees it. Links that lead out
- * of the tree are left out, and absolute links that stay in the tree are made relative. NULL: links
- * are taken as they are.
+ * `links_within` is the absolute path of the copied tree, as the sender sees it. Links that lead
+ * out of the tree are left out, and absolute links that stay in the tree are made relative. NULL:
+ * links are taken as they are.
  */
 int tree_receive(const struct tree_line *from, const struct tree_target *target,
 		 const char *links_within, struct error *err);

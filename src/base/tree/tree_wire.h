@@ -35,7 +35,7 @@ enum tree_chunk_kind {
 #define TREE_CHUNK ((size_t)128 * 1024)
 #define TREE_CHUNK_HEAD 9
 #define TREE_BUFFER (2 * TREE_CHUNK)
-/* The greatest number of directories one inside of the other. */
+/* The greatest depth of directories that are nested in each other. */
 #define TREE_DEPTH_MAX 128
 
 struct tree_entry {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * There are no namespaces, and the system cannot end a process with its parent. So a process that
- * must end with its parent gets a keeper. The keeper is a process that is a child of neither, holds
- * no descriptor of theirs, and waits until the process or its parent ends. This file was compiled
- * and linked for macOS, but never run there.
+ * Starts processes on macOS. macOS has no namespaces, and cannot end a process together with its
+ * parent. So a process that must end with its parent gets a keeper. The keeper is a third process.
+ * It is a child neither of the process nor of the parent, and has none of their descriptors. It
+ * waits until one of the two ends. If the parent has ended, the keeper kills the process. This file
+ * was compiled and linked for macOS, but never run there.
  */
 #include "base/platform/spawn.h"
 

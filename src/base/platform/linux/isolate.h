@@ -31,7 +31,7 @@ int option_gid(void *field, const char *value, struct error *err);
  * capabilities. */
 int isolate_become(const struct isolate_identity *who, struct error *err);
 
-/* Enters new mount, net, ipc and uts namespaces. with_user: first enters a new user namespace, in
+/* Enters new mount, net, ipc and uts namespaces. `with_user`: first enters a new user namespace, in
  * which this process keeps its user and no other user exists; root does not need this. Enters no
  * pid namespace, because that would need a second process. */
 int isolate_namespaces(bool with_user, struct error *err);
@@ -40,7 +40,7 @@ int isolate_mounts(bool with_user, struct error *err);
 /*
  * Makes an empty read-only tmpfs the root. Before it becomes read-only, fill (may be NULL) can put
  * something into it; the tmpfs is the working directory of fill. If fill or a later step fails, the
- * root is the old one again. name is the name that mountinfo shows for the tmpfs.
+ * root is the old one again. `name` is the name that mountinfo shows for the tmpfs.
  */
 int isolate_root(const char *name, int (*fill)(void *data, struct error *err), void *data,
 		 struct error *err);
@@ -71,16 +71,16 @@ struct isolate_reach {
 /* Uses Landlock. From now on no file or directory outside of reach can be opened, made or changed,
  * no TCP port can be bound or connected to (from Linux 6.7 on), and no other process can be
  * inspected. What is open already stays as it is. Landlock does not restrict readlink(), stat(),
- * and sockets that have a name: the system call filter must. Must be called after
+ * and sockets that have a name: the system call filter must restrict them. Must be called after
  * isolate_capabilities(). ERR_UNAVAILABLE if the kernel has no Landlock. */
 int isolate_landlock(const struct isolate_reach *reach, struct error *err);
 /*
  * Sets no_new_privs, and makes Landlock refuse to bind a TCP socket to a port and to connect it
  * (EACCES), for this process and all programs that it executes. So a program that is given a TCP
- * socket can use the socket as it is, and cannot connect it to another place. Landlock does not
- * restrict connect() with AF_UNSPEC, listen() and MSG_FASTOPEN: system call filters must. Before
- * Linux 6.7, and if Landlock is switched off, only no_new_privs is set. Async-signal-safe except
- * for its error.
+ * socket can use the socket as it is, and cannot connect it to another address. Landlock does not
+ * restrict connect() with AF_UNSPEC, listen() and MSG_FASTOPEN: system call filters must restrict
+ * them. Before Linux 6.7, and if Landlock is switched off, only no_new_privs is set.
+ * Async-signal-safe except for its error.
  */
 int isolate_tcp(struct error *err);
 /* Returns the version of the kernel's Landlock; -1 with ERR_UNAVAILABLE if there is none. */

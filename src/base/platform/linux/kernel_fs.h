@@ -43,7 +43,8 @@
 	ROW("tracefs", 0x74726163)     \
 	ROW("xenfs", 0xabba1974)
 
-/* Returns whether a file system is one of these. type: f_type of fstatfs(). */
+/* Returns whether a file system is one of the table KERNEL_FILE_SYSTEMS. `type`: f_type of
+ * fstatfs(). */
 static inline bool kernel_fs_is(unsigned long type)
 {
 #define ROW(name, number) type == (number) ||

@@ -2,8 +2,8 @@
 /*
  * Netlink: makes requests, and reads the kernel's answers. The kernel is not hostile, but there are
  * many versions of it. So every length in an answer is checked, in one function for messages
- * (netlink_next) and in one for attributes (netlink_attribute), and a part that is too short counts
- * as absent.
+ * (netlink_next) and in one for attributes (netlink_attribute), and a message or attribute that is
+ * too short counts as absent.
  *
  * Requests and answers are about the network namespace in which the socket was opened.
  */
@@ -26,8 +26,8 @@ struct netlink_message {
 	bool overfull; /* a part had no room, so the message must not be sent */
 };
 
-/* Begins a message. It has the given flags and NLM_F_REQUEST. body is the fixed part that the type
- * of message has (struct ifinfomsg, struct rtmsg, ...). */
+/* Begins a message. It has the given flags and NLM_F_REQUEST. `body` is the fixed part that the
+ * type of message has (struct ifinfomsg, struct rtmsg, ...). */
 void netlink_begin(struct netlink_message *message, uint16_t type, uint16_t flags, const void *body,
 		   size_t len);
 void netlink_put(struct netlink_message *message, uint16_t type, const void *data, size_t len);
@@ -54,7 +54,7 @@ struct netlink_reply {
 /* Takes one message off the front of a datagram. Returns false at the end of the datagram, and if
  * the next message is not whole. */
 bool netlink_next(struct netlink_bytes *datagram, struct netlink_reply *out);
-/* Reads the fixed part of a body, which has len bytes, and stores where the attributes behind it
+/* Reads the fixed part of a body, which has `len` bytes, and stores where the attributes behind it
  * are. */
 bool netlink_head(struct netlink_bytes body, void *head, size_t len,
 		  struct netlink_bytes *attributes);
@@ -74,7 +74,7 @@ typedef int netlink_take_fn(void *data, const struct netlink_reply *reply, struc
 int netlink_take(struct netlink_bytes datagram, uint32_t sequence, netlink_take_fn *take,
 		 void *data, struct error *err);
 
-/* Opens a socket. protocol: NETLINK_ROUTE and the like. */
+/* Opens a socket. `protocol`: NETLINK_ROUTE and the like. */
 int netlink_open(int protocol, struct error *err);
 /* Sends a request and waits for its result. If the kernel refuses, the error has the kernel's
  * errno, and the kernel's sentence if there is one. */

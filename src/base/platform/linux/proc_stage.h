@@ -2,9 +2,9 @@
 /*
  * A stage: files of the host under new names, for a program that takes names and no descriptors.
  * The stage is a small file system in a mount namespace of the program's own, mounted over a
- * directory that every system has. Under each name is the very file that a descriptor of this
- * process stands for, even if the file was renamed: after it was mounted, it is compared with the
- * descriptor.
+ * directory that every system has. Each name leads to the very file that a descriptor of this
+ * process stands for, even if the file was renamed: after the file was mounted, it is compared with
+ * the descriptor.
  */
 #ifndef BASE_PROC_STAGE_H
 #define BASE_PROC_STAGE_H
@@ -39,9 +39,9 @@ struct proc_stage {
 };
 
 /*
- * Adds fd, a file or directory, as the next item; the first item has the name PROC_STAGE/0. owner
- * is the number of the user and group, in this process's user namespace, as which the file's owner
- * is shown; 0: the owner is not changed.
+ * Adds `fd`, a file or directory, as the next item; the first item has the name PROC_STAGE/0.
+ * `owner` is the number of the user and group, in this process's user namespace, as which the
+ * file's owner is shown; 0: the owner is not changed.
  */
 int proc_stage_add(struct proc_stage *stage, int fd, bool read_only, uid_t owner,
 		   struct error *err);

@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "base/proc.h"
 
-/* Stops a process (SIGSTOP) and waits until each of its threads stands still. name is the name of
+/* Stops a process (SIGSTOP) and waits until each of its threads stands still. `name` is the name of
  * the process in errors. After a success the caller must continue the process (SIGCONT) later.
  * After a failure the process goes on. ERR_NOT_FOUND if the process has ended, ERR_TIMEOUT if a
  * thread did not stand still within LIMIT_SEVER_STOP_MS. */

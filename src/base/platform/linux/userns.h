@@ -7,7 +7,7 @@
 
 /* Returns the first setting of the kernel that forbids user namespaces now, with the value that
  * would allow them, in the form of sysctl(8). Returns NULL if no known setting forbids them.
- * proc_sys: the path "/proc/sys". */
+ * `proc_sys`: the path "/proc/sys". */
 const char *userns_setting(const char *proc_sys);
 /* Sets ERR_UNAVAILABLE. The message says that this process can make no user namespace, and what the
  * host would have to allow. *why is the error of the attempt. Returns -1. */
