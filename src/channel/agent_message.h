@@ -51,14 +51,14 @@ struct agent_message {
 	struct microagent_outcome exit; /* EXIT */
 	char exec[65];			/* START: the id of a resumable exec, else "" */
 	uint64_t stdin_offset;		/* START, ACK: bytes of stdin that the command has taken */
-	bool tells_stdin;		/* stdin_offset is set; for ACK always true */
+	bool tells_stdin;		/* `stdin_offset` is set; for ACK always true */
 	struct error why;		/* DETACHED */
 	size_t taken;			/* bytes that the caller drops from the queue after it has
 					 * used the message */
 };
 
-/* Returns the length of the longest frame that a guest may send in this mode. A queue that has room
- * for two such frames can always take more bytes, since a whole frame is taken out of it. */
+/* Returns the length of the longest frame that a guest may send in streaming mode. A queue that has
+ * room for two such frames can always take more bytes, since a whole frame is taken out of it. */
 size_t agent_message_limit(void);
 /* Reads the first message of the queue. Returns 1 if *out is that message; 0 if more bytes are
  * needed; -1 (ERR_IO) if the guest broke the protocol or reports an error: the connection must then
@@ -66,14 +66,14 @@ size_t agent_message_limit(void);
 int agent_message_peek(const struct buf *in, struct agent_message *out, struct error *err);
 
 /* Appends the request for a command. This and all functions below that take out append one frame.
- * request is a number from 1 to INT64_MAX. id is the id of a resumable exec, or NULL. contained has
- * "container" and "process" for a command in a container; else it is NULL. */
+ * `request` is a number from 1 to INT64_MAX. `id` is the id of a resumable exec, or NULL.
+ * `contained` has "container" and "process" for a command in a container; else it is NULL. */
 int agent_message_exec(struct buf *out, uint64_t request, const struct microagent_exec *exec,
 		       enum agent_input input, const char *id, const json_t *contained,
 		       struct error *err);
 /* Appends the request to start the workload of the run config; the guest waits for this request. */
 int agent_message_workload(struct buf *out, uint64_t request, struct error *err);
-/* Appends bytes of stdin; len is at most AGENT_STDIN_CHUNK. */
+/* Appends bytes of stdin; `len` is at most AGENT_STDIN_CHUNK. */
 int agent_message_stdin(struct buf *out, uint64_t request, const void *bytes, size_t len,
 			struct error *err);
 /* Appends an event that has only a name: "stdin-close", "cancel". */

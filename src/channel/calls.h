@@ -27,8 +27,8 @@ struct agent_call {
 	const struct microagent_exec *exec; /* borrowed; NULL: the workload of the run config */
 	const json_t *contained;	    /* as for agent_message_exec(); set before the call
 					     * begins */
-	int64_t timeout_seconds;	    /* the guest ends the command after this time; 0:
-					     * never */
+	int64_t timeout_seconds;	    /* the guest ends the command after this time; 0: no
+					     * limit */
 	uint64_t number;
 	bool started;
 	bool ended; /* the command has ended and `exit` is set; the number is free again */
@@ -56,7 +56,7 @@ struct stdin_window_sender {
 };
 
 struct calls_slot {
-	uint64_t number; /* 0: free */
+	uint64_t number; /* the number of the request; 0: the slot is free */
 	bool started;
 	struct stdin_window_sender window;
 	struct agent_call *call; /* NULL: the call was abandoned, and its messages are dropped */
@@ -84,7 +84,7 @@ struct calls {
 	struct calls_slot slots[CALLS_MAX];
 	size_t count;
 	uint64_t next;
-	struct resumption resumption; /* for a resumable call, which is the only call on its
+	struct resumption resumption; /* only for a resumable call, which is the only call on its
 				       * connection */
 	/* About the last item, whose bytes lie in `in`: how many bytes of `in` it takes, and the
 	 * length of its output. When the caller asks for the next item, it has used the last one,

@@ -20,7 +20,7 @@ void connection_init(struct connection *connection);
 int connection_open(struct connection *connection, int dirfd, struct error *err);
 void connection_close(struct connection *connection); /* ends the commands that still run on it */
 
-/* Continues the resumable call of a broken connection over fd, a new socket, which is taken
+/* Continues the resumable call of a broken connection over `fd`, a new socket, which is taken
  * over. */
 int connection_resume(struct connection *connection, int fd, struct error *err);
 

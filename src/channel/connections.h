@@ -9,7 +9,8 @@
 #include "base/list.h"
 #include "channel/shared_connection.h"
 
-/* How many connections that are not shared, and have no request now, are kept open. */
+/* The greatest number of connections that are kept open although they are not shared and have no
+ * request now. */
 #define CONNECTIONS_IDLE 4
 
 struct connections {

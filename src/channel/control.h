@@ -11,17 +11,17 @@
 #define CONTROL_SOCK_NAME "control.sock"
 
 /* Sends a request to the workspace's live supervisor and waits for the answer. If the answer has
- * "ok": true, *answer (may be NULL) becomes a new reference to it; else the call fails with the
- * supervisor's error. ERR_NOT_FOUND or ERR_UNAVAILABLE if there is no supervisor; ERR_TIMEOUT if it
- * does not answer before the deadline. */
+ * "ok": true, *answer (may be NULL) becomes a new reference to the answer; else the call fails with
+ * the supervisor's error. ERR_NOT_FOUND or ERR_UNAVAILABLE if there is no supervisor; ERR_TIMEOUT
+ * if it does not answer before the deadline. */
 int control_ask(int workspace_fd, const json_t *request, uint64_t deadline_ns, json_t **answer,
 		struct error *err);
 /* Asks like control_ask(), for a request that may take long: the wait also ends, with
- * ERR_UNAVAILABLE, when the descriptor cancel is readable (-1: never). */
+ * ERR_UNAVAILABLE, when the descriptor `cancel` is readable (-1: none). */
 int control_ask_or_cancel(int workspace_fd, const json_t *request, uint64_t deadline_ns, int cancel,
 			  json_t **answer, struct error *err);
-/* Asks like control_ask(), and sends the descriptor pass with the request (-1: none). The caller
- * keeps the descriptor. */
+/* Asks like control_ask(), and sends the descriptor `pass` together with the request. If `pass` is
+ * -1, no descriptor is sent. The caller keeps the descriptor. */
 int control_ask_passing(int workspace_fd, const json_t *request, int pass, uint64_t deadline_ns,
 			json_t **answer, struct error *err);
 /* Asks like control_ask(), but does not close the connection, which becomes a lifeline

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The dial: how a program of the host reaches a port of the guest. It connects to vsock.sock and
- * sends CONNECT <port>\n. The answer is OK <n>\n, or the connection is closed. This file has a dial
- * that blocks and a dial on a loop. It also has the parts of a dial, for a caller that sends and
- * receives by itself (calls.h).
+ * The dial: how a program of the host reaches a port of the guest. The program connects to
+ * vsock.sock and sends CONNECT <port>\n. The answer is OK <n>\n, or the connection is closed. This
+ * file has a dial that blocks and a dial on a loop. It also has the parts of a dial, for a caller
+ * that sends and receives by itself (calls.h).
  */
 #ifndef CHANNEL_DIAL_H
 #define CHANNEL_DIAL_H
@@ -30,13 +30,13 @@ int dial_blocking(int dirfd, uint32_t port, struct buf *first, uint64_t deadline
 		  struct error *err);
 
 struct dial;
-/* Dials like dial_blocking(), but on a loop. dirfd must stay open until done is called. first has
- * at most DIAL_FIRST_MAX bytes, which are all sent. If there is a broker, the broker makes the
+/* Dials like dial_blocking(), but on a loop. `dirfd` must stay open until done is called. `first`
+ * has at most DIAL_FIRST_MAX bytes, which are all sent. If there is a broker, the broker makes the
  * connection. */
 #define DIAL_FIRST_MAX 16
 struct dial *dial_on_loop(struct loop *loop, int dirfd, uint32_t port, const struct buf *first,
 			  uint64_t deadline_ns, reached_fn *done, void *data, struct error *err);
-extern const struct broker_duty dial_duty; /* its data: an int, dirfd */
+extern const struct broker_duty dial_duty; /* the duty's data is an int: `dirfd` */
 void dial_free(struct dial *dial);	   /* gives up; accepts NULL */
 
 /* Queues the CONNECT. */

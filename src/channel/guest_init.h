@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Whether machines boot the microagent-init of this installation. A machine boots the
+/* Tells whether machines boot the microagent-init of this installation. A machine boots the
  * microagent-init that is in the initrd of its kernel. */
 #ifndef CHANNEL_GUEST_INIT_H
 #define CHANNEL_GUEST_INIT_H

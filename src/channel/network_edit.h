@@ -17,7 +17,8 @@
 /* Returns the changed network as a new reference. The caller still has to check it by
  * network_decode(). ERR_INVALID, ERR_CONFLICT or ERR_NOT_FOUND if the change is not possible. */
 json_t *network_edited(const json_t *network, const json_t *request, struct error *err);
-/* Returns the word of the request's "change"; NULL with ERR_INVALID if it is none of the four. */
+/* Returns the word of the request's "change"; NULL with ERR_INVALID if the word is none of "allow",
+ * "deny", "publish" and "unpublish". */
 const char *network_change_name(const json_t *request, struct error *err);
 
 #endif

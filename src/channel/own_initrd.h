@@ -9,16 +9,16 @@
 #include "store/digests.h"
 
 /*
- * Returns the path of such an initrd in the cache, malloc'd. If the cache does not have it yet,
- * microagent-artifact makes it, once for each build of microagent-init. ERR_NOT_FOUND with
- * REASON_NO_INITRD in two cases: <kernel>.modules exists, so the kernel cannot boot without its
- * modules; or there is no microagent-init for the architecture.
+ * Returns the path of an initrd in the cache that holds only microagent-init, malloc'd. If the
+ * cache does not have it yet, microagent-artifact makes it, once for each build of microagent-init.
+ * ERR_NOT_FOUND with REASON_NO_INITRD in two cases: <kernel>.modules exists, so the kernel cannot
+ * boot without its modules; or there is no microagent-init for the architecture.
  */
 char *own_initrd(const char *kernel, enum architecture architecture, struct error *err);
 
 struct own_initrd {
 	char *path; /* NULL: the cache does not have it yet */
-	char *init; /* the microagent-init from which it is made */
+	char *init; /* path of the microagent-init from which the initrd is made */
 	char init_sha256[DIGEST_TEXT];
 };
 /* Finds what own_initrd() would return, but makes nothing. Fails in the same cases, except in those

@@ -9,22 +9,23 @@
 #include "base/agent_wire.h"
 #include "base/error.h"
 
-/* The vsock port that stands for any TCP port of the guest: who connects to it first sends the TCP
- * port in two bytes. (It would stand for TCP port 0, which nobody publishes.) */
+/* The vsock port that stands for any TCP port of the guest: a program that connects to this vsock
+ * port first sends the TCP port in two bytes. (It would stand for TCP port 0, which nobody
+ * publishes.) */
 #define PUBLISH_PORT_ANY PUBLISH_PORT_FIRST
 
 /* Returns the vsock port for an entry of config.network.portForwards in canonical form. */
 uint32_t publish_vsock_port(const json_t *forward);
-/* Stores "127.0.0.1:8080" or "[::1]:8080". */
+/* Stores the address and port of a forward as text: "127.0.0.1:8080" or "[::1]:8080". */
 #define PUBLISH_NAME 64
 void publish_name(const json_t *forward, char out[PUBLISH_NAME]);
-/* Returns a non-blocking socket that holds the port (descriptor_bind_port()): nobody else can take
- * the port, and connections to it are refused. ERR_UNAVAILABLE if the port is taken. The error
- * names host and port, and also the machine that has the port, if this machine belongs to the
+/* Returns a non-blocking socket that holds the port (descriptor_bind_port()): no other program can
+ * take the port, and connections to the port are refused. ERR_UNAVAILABLE if the port is taken. The
+ * error names host and port, and also the machine that has the port, if this machine belongs to the
  * user. */
 int publish_bind(const json_t *forward, struct error *err);
 /* Sets an error that explains why descriptor_guard_port() has failed. err->errnum is its errno.
- * name is as publish_name() stores it. Returns -1. */
+ * `name` is as publish_name() stores it. Returns -1. */
 int publish_unguarded(const char *name, struct error *err);
 /* Checks the addresses of a list of forwards (NULL: no list). ERR_INVALID for an address that this
  * host does not have. */

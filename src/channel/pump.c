@@ -372,7 +372,8 @@ static int wait_slots(struct pump *p, struct pollfd slots[SLOT_COUNT], struct er
 	if (p->guest->watch_pauses && now >= p->watch_ns) {
 		p->watch_ns = UINT64_MAX;
 		p->pause_fd = p->guest->watch_pauses(p->guest->data);
-		/* Checks once whether a pause began before the watch. */
+		/* The watch does not report a pause that began before the watch. So this call asks
+		 * once whether the machine is paused. */
 		(void)pump_is_paused(p);
 	}
 	if (p->watch_ns < until)

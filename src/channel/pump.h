@@ -9,7 +9,8 @@
 
 #include "channel/connection.h"
 
-/* What the pump may do with the guest, and ask about it. Each function may be NULL. */
+/* The functions by which the pump acts on the guest and asks about the guest's state. Each function
+ * may be NULL. */
 struct pump_guest {
 	/* Makes a new connection for a resumable exec whose connection broke. Returns a connected
 	 * socket, or -1. */
@@ -21,8 +22,8 @@ struct pump_guest {
 	 * and only if the command has run for LIMIT_PAUSE_WATCH_MS: a watch may cost more time than
 	 * a short command. */
 	int (*watch_pauses)(void *data);
-	/* What happens if an output cannot be written. If true: when its reader has closed it, the
-	 * command gets SIGPIPE and may go on, while this output is dropped; if writing fails in
+	/* Says what happens if an output cannot be written. If true: when its reader has closed it,
+	 * the command gets SIGPIPE and may go on, while this output is dropped; if writing fails in
 	 * another way (a full disk), the output is lost. If false: when the reader of stdout has
 	 * closed it, the command is ended; when the reader of stderr has closed it, this output is
 	 * dropped; any other failure is an error. */

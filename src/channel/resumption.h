@@ -19,13 +19,16 @@
 #define RESUMPTION_STREAMS (MICROAGENT_STDERR + 1)
 
 struct resumption {
-	bool on; /* the exec is resumable: this was asked for, and the agent has not refused it */
+	bool on; /* the exec is resumable: the caller asked for this, and the agent has not
+		  * refused */
 	char exec[RESUMPTION_ID + 1];
 	uint64_t number;		    /* the number of the request, the same on every
 					     * connection */
-	struct buf opening;		    /* the request itself, for an agent that never got it */
+	struct buf opening;		    /* the request for the command, to be sent again to
+					     * an agent that never got it */
 	uint64_t taken[RESUMPTION_STREAMS]; /* output bytes that the caller has used */
-	uint64_t acknowledged[RESUMPTION_STREAMS]; /* how many of these the agent was told */
+	uint64_t acknowledged[RESUMPTION_STREAMS]; /* how many of the `taken` bytes the agent was
+						    * told of */
 	struct buf kept;			   /* stdin that may have to be sent again */
 	bool stdin_closed, cancelled;
 	bool attaching; /* the connection is new, and the agent has not sent a start on it yet */
@@ -45,8 +48,8 @@ int resumption_start(struct resumption *r, struct buf *out, struct error *err);
 int resumption_ask_again(struct resumption *r, struct buf *out, struct error *err);
 /* Drops the stdin that the command has taken: all kept bytes except the last `flying` bytes. */
 void resumption_forget(struct resumption *r, uint64_t flying);
-/* Notes that the caller has used len more bytes of output. Each time these are LIMIT_ACK_BYTES
- * more, queues a message that tells the agent. */
+/* Notes that the caller has used `len` more bytes of output. Whenever the caller has used
+ * LIMIT_ACK_BYTES more, queues a message that tells the agent how much was used. */
 int resumption_took(struct resumption *r, enum microagent_output stream, size_t len,
 		    struct buf *out, struct error *err);
 /* Returns how many bytes of stdin can be kept, and so may be sent. */

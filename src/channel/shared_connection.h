@@ -18,13 +18,12 @@ struct shared_request {
 	const void *in; /* bytes of stdin; NULL: no stdin */
 	size_t in_len;
 	size_t cap[CALL_OUTPUTS]; /* how many bytes of each output are kept */
-	/* Get the output, which is not kept then. The waiting thread calls them, with the
-	 * connection's lock held. So the connection must not be shared. NULL: the output is
-	 * kept. */
+	/* Functions that get the output, which is not kept then. The waiting thread calls these
+	 * functions with the connection's lock held, so the connection must not be shared. NULL:
+	 * the output is kept. */
 	const struct microagent_callbacks *callbacks;
 	uint64_t deadline_ns; /* on clock_mono_ns(); UINT64_MAX: none */
-	int cancel;	      /* when this descriptor is readable, the command is ended; -1:
-			       * never */
+	int cancel;	      /* when this descriptor is readable, the command is ended; -1: none */
 	bool hasty;	      /* at the deadline the call returns, and does not wait for the
 			       * command's end */
 };

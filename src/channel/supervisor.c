@@ -19,7 +19,8 @@
 #include "channel/lifeline.h"
 #include "channel/program.h"
 
-/* The child's descriptors beside 0, 1 and 2. The texts of its options name these numbers. */
+/* The child's descriptors in addition to 0, 1 and 2. The texts of its options name these
+ * numbers. */
 enum child_fd { CHILD_LIFELINE = 3, CHILD_EVENTS = 4 };
 
 #define EVENT_LINE_MAX 65536u

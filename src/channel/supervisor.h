@@ -29,7 +29,8 @@ struct supervisor_wait {
 	/* A descriptor. When it is readable, supervisor_call() kills the supervisor and fails with
 	 * ERR_UNAVAILABLE, and supervisor_run_finish() cuts the lifeline. -1: none. */
 	int cancel;
-	uint64_t deadline_ns; /* finish: when the lifeline is cut, on clock_mono_ns(); 0: never */
+	uint64_t deadline_ns; /* finish: the time on clock_mono_ns() at which the lifeline is
+			       * cut; 0: it is not cut */
 	bool apart; /* call: Ctrl-C at the terminal goes only to this process, and not to the
 		     * supervisor */
 	bool bound; /* call: the supervisor is killed when the calling thread ends in any way */
@@ -42,10 +43,10 @@ struct supervisor_wait {
 #define SUPERVISOR_HANDED_MAX 12
 #define SUPERVISOR_OPTIONS_MAX 6
 
-/* Runs a supervisor with the request and waits for the answer. options: at most
- * SUPERVISOR_OPTIONS_MAX words for its command line, NULL-terminated; NULL: none. wait may be NULL.
- * Returns the response, also a response with ok:false, for which *exit_code is 1 or 75. Returns
- * NULL if there was no response; the message of the error then has the last part of the
+/* Runs a supervisor with the request and waits for the answer. `options`: at most
+ * SUPERVISOR_OPTIONS_MAX words for its command line, NULL-terminated; NULL: none. `wait` may be
+ * NULL. Returns the response, also a response with ok:false, for which *exit_code is 1 or 75.
+ * Returns NULL if there was no response; the message of the error then has the last part of the
  * supervisor's stderr, which is shown nowhere else. */
 json_t *supervisor_call(const char *path, const char *const *options, const json_t *request,
 			const struct supervisor_wait *wait, int *exit_code, struct error *err);
@@ -64,7 +65,7 @@ int supervisor_error(const json_t *response, struct error *err);
  */
 struct supervisor_run {
 	struct proc proc;
-	int lifeline;	   /* the near end; -1 once it was cut */
+	int lifeline;	   /* the near end of the lifeline; -1 once the lifeline was cut */
 	int events;	   /* a descriptor that is readable when an event has come, or when no more
 			    * will come */
 	int answer;	   /* the supervisor's stdout */
@@ -76,8 +77,8 @@ struct supervisor_run {
 		.proc = PROC_NONE, .lifeline = -1, .events = -1, .answer = -1, .notes = -1 \
 	}
 
-/* Starts a supervisor. option: one more word for its command line; NULL: none. keep: the workspace
- * stays when the machine has ended (stopped or failed); else it is removed. */
+/* Starts a supervisor. `option`: one more word for its command line; NULL: none. `keep`: the
+ * workspace stays when the machine has ended (stopped or failed); else it is removed. */
 int supervisor_run_start(const char *path, const json_t *request, const char *option, bool keep,
 			 struct supervisor_run *out, struct error *err);
 /* Reads the next event. Returns 1 with a new reference in *event, 0 if no event has come now, -1
