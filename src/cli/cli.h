@@ -33,15 +33,15 @@ enum cli_exit {
 
 /* One run of the program. */
 struct cli {
-	bool json;			   /* --json */
-	const char *state_dir_option;	   /* --state-dir, NULL when not given */
-	const char *backend;		   /* --backend, NULL when not given */
+	bool json;			   /* the option --json was given */
+	const char *state_dir_option;	   /* the value of --state-dir; NULL: not given */
+	const char *backend;		   /* the value of --backend; NULL: not given */
 	char words[64];			   /* the command's own words: "kernel list" */
 	const struct cli_command *command; /* the command that runs; NULL until it is known */
 	bool stdout_closed;		   /* stdout was closed when the program started */
 	int stdout_errnum; /* errno of a failed write to stdout; 0: none is known yet */
 	bool usage_error;  /* the error is the user's: the exit code is 2 */
-	bool help;	   /* --help */
+	bool help;	   /* the option --help was given */
 };
 
 /* --- options --------------------------------------------------------------------------------- */
@@ -69,8 +69,8 @@ struct cli_option {
 	enum cli_option_kind kind;
 	size_t offset; /* offset of the field in the struct of the command's values */
 	/* The kind of the value, for help and completion; NULL for a flag. "nat|isolated" means one
-	 * of these words, and the parser accepts no other value. Another kind is one that
-	 * cli/complete/offer.c knows ("IMAGE"), or just a word for the help ("MIB"). */
+	 * of these words, and the parser accepts no other value. A value without '|' is a kind that
+	 * cli/complete/offer.c knows ("IMAGE"), or only a word for the help ("MIB"). */
 	const char *value;
 	const char *help; /* one line, no full stop */
 	int64_t min, max; /* for CLI_OPTION_INT: the smallest and the largest value */
@@ -87,11 +87,11 @@ enum cli_group {
 };
 
 /*
- * The function of a command. values is a struct of the command's own type, which has the values of
- * its options; the fields of options that were not given are zero. values is NULL if the command
- * has no options. args are the remaining words. Returns the exit code, or -1 with err set. After -1
- * main() prints the error and exits with 1, with 2 (after cli_usage()), with 75, or with 125 (`run`
- * and `exec`).
+ * The function of a command. `values` is a struct of the command's own type, which has the values
+ * of its options; the fields of options that were not given are zero. `values` is NULL if the
+ * command has no options. `args` are the remaining words. Returns the exit code, or -1 with `err`
+ * set. After -1 main() prints the error and exits with 1, with 2 (after cli_usage()), with 75, or
+ * with 125 (`run` and `exec`).
  */
 typedef int cli_run_fn(struct cli *cli, const void *values, const struct cli_words *args,
 		       struct error *err);
@@ -113,17 +113,17 @@ struct cli_command {
 	unsigned machine;
 	size_t values_size;
 	size_t min_args, max_args; /* SIZE_MAX: any number */
-	/* true: after plain_args words, or after "--", every word belongs to a command of the
+	/* true: after `plain_args` words, or after "--", every word belongs to a command of the
 	 * guest, so the parser takes none of these words for an option */
 	bool takes_command;
 	size_t plain_args;
-	/* for run and exec: on an error of this program the exit code is 125, and the error goes to
-	 * stderr, also with --json */
+	/* true for run and exec: on an error of this program the exit code is 125, and the error
+	 * goes to stderr, also with --json */
 	bool guest_exit;
-	/* Checks if the first word can be a name of the right kind. If not, this is the user's
+	/* Checks whether the first word can be a name of the right kind. A wrong word is the user's
 	 * error (exit 2). NULL: the function `run` checks the word, or the word is no name. */
 	int (*check_name)(const char *word, struct error *err);
-	cli_run_fn *run;		      /* NULL if sub is set */
+	cli_run_fn *run;		      /* NULL if `sub` is set */
 	const struct cli_command *const *sub; /* for a group like `kernel`: its commands
 					       * (`kernel list`), NULL-terminated */
 };
@@ -151,9 +151,9 @@ int cli_usage_error(struct cli *cli, const struct error *why, struct error *err)
 /*
  * Parses words by the option tables of a command: "--name VALUE", "--name=VALUE", "-f", "-f VALUE".
  * Options that every command has (--json and the like) are accepted too, and their values go into
- * cli. values points to values_size zeroed bytes. A failure is the user's error: it names the word,
- * and a known word that is similar. After a failure the caller has nothing to free. After a success
- * cli_values_free() frees the contents of CLI_OPTION_LIST fields.
+ * cli. `values` points to values_size zeroed bytes. A failure is the user's error: it names the
+ * word, and a known word that is similar. After a failure the caller has nothing to free. After a
+ * success cli_values_free() frees the contents of CLI_OPTION_LIST fields.
  */
 int cli_parse(struct cli *cli, const struct cli_command *command, const char *const *words,
 	      size_t count, void *values, struct cli_words *args, struct error *err);
@@ -169,16 +169,16 @@ int cli_parse_global(struct cli *cli, const char *const *words, size_t count, si
  * NULL if there is no such entry. */
 const char *cli_nearest(const char *word, const char *const *names);
 
-/* Prints the help of one command, or of a group of commands (`kernel`), to out. parent is "kernel"
- * for `kernel list`, and NULL for a command without a group. */
+/* Prints the help of one command, or of a group of commands (`kernel`), to `out`. `parent` is
+ * "kernel" for `kernel list`, and NULL for a command without a group. */
 void cli_print_help(FILE *out, const char *parent, const struct cli_command *command);
 /* Prints the help of the program: all commands, in groups. */
 void cli_print_overview(FILE *out);
 
 /* Returns an option of a command by its index: first the shared options, then the command's own,
- * then those of a machine. Returns NULL after the last. command may be NULL. */
+ * then those of a machine. Returns NULL after the last. `command` may be NULL. */
 const struct cli_option *cli_option_at(const struct cli_command *command, size_t index);
-/* Find an option of a command by its name, which is len bytes long, or by its letter. Return NULL
+/* Find an option of a command by its name, which is `len` bytes long, or by its letter. Return NULL
  * if the command has no such option. */
 const struct cli_option *cli_option_find(const struct cli_command *command, const char *name,
 					 size_t len);
@@ -195,16 +195,16 @@ bool cli_choice_has(const char *value, const char *text);
 const struct cli_command *cli_find(const struct cli_command *const *commands, const char *name);
 
 /* Changes an error about a field of the request to an error about the option of the command that
- * has set the field, with the value that the user gave. values is as for cli_run_fn. If the command
- * has no such option, the error names the option of `create` that sets the field. Returns true if
- * the error is only that the value of an option of this command is wrong. (options.c) */
+ * has set the field, with the value that the user gave. `values` is as for cli_run_fn. If the
+ * command has no such option, the error names the option of `create` that sets the field. Returns
+ * true if the error is only that the value of an option of this command is wrong. (options.c) */
 bool cli_name_options(const struct cli_command *command, const void *values, struct error *err);
 
 /* Prints all completions of the last word, one a line (docs/microagent.1.scd, COMPLETION). An error
  * only makes the list shorter. (complete.c) */
 void cli_complete(FILE *out, const char *const *words, size_t count);
 
-/* Parses the words of argv, runs the command and returns the exit code, or -1 with err set. The
+/* Parses the words of argv, runs the command and returns the exit code, or -1 with `err` set. The
  * caller prints the error. Sets *guest_exit to true if failures of the command exit with 125 and go
  * to stderr. */
 int cli_dispatch(struct cli *cli, const char *const *words, size_t count, bool *guest_exit,
@@ -215,32 +215,32 @@ int cli_dispatch(struct cli *cli, const char *const *words, size_t count, bool *
 #define CLI_ITSELF 512
 /* Sets the struct cli that cli_itself() uses if its argument is NULL. */
 void cli_speaks(const struct cli *cli);
-/* Writes to out, and returns, the beginning of a command that the user can type: "microagent", with
- * the --state-dir that was given, quoted for a shell. <state>/sessions is left out, because the
- * commands for sessions take the directory above it. If cli is NULL, the cli of the last
+/* Writes to `out`, and returns, the beginning of a command that the user can type: "microagent",
+ * with the --state-dir that was given, quoted for a shell. <state>/sessions is left out, because
+ * the commands for sessions take the directory above it. If `cli` is NULL, the cli of the last
  * cli_speaks() is used. When a message is printed, each "`microagent " in it is replaced by this
  * text. */
 const char *cli_itself(const struct cli *cli, char out[CLI_ITSELF]);
-/* Prints one line of JSON on stdout. Borrows value. */
+/* Prints one line of JSON on stdout. Borrows `value`. */
 int cli_print_json(const json_t *value, struct error *err);
 /*
- * Writes bytes to out, which may have a slow reader, for a command with a deadline. Waits for the
- * reader until read_by_ns (on clock_mono_ns(); UINT64_MAX: for ever). After that it goes on as long
- * as the reader takes some bytes every LIMIT_UNREAD_MS, but at most for LIMIT_EXEC_LATE_MS. Returns
- * 0 if all was written, 1 if the rest was dropped (then nothing of it is left in a buffer), -1 with
- * errno set.
+ * Writes bytes to `out`, which may have a slow reader, for a command with a deadline. Waits for the
+ * reader until `read_by_ns` (on clock_mono_ns(); UINT64_MAX: for ever). After that it goes on as
+ * long as the reader takes some bytes every LIMIT_UNREAD_MS, but at most for LIMIT_EXEC_LATE_MS.
+ * Returns 0 if all bytes were written, 1 if the last bytes were dropped (none of them is left in a
+ * buffer), -1 with errno set.
  */
 int cli_write_by(FILE *out, const void *bytes, size_t len, uint64_t read_by_ns);
-/* Prints one line of JSON on stdout, as cli_write_by() does. Borrows value. */
+/* Prints one line of JSON on stdout, as cli_write_by() does. Borrows `value`. */
 int cli_print_json_by(const json_t *value, uint64_t read_by_ns, struct error *err);
 /* Returns true if a write to stderr would not have to wait for its reader now. */
 bool cli_stderr_is_read(void);
-/* Prints "microagent: MESSAGE\n" to out, and "microagent: hint: ...\n" if a next step is known
+/* Prints "microagent: MESSAGE\n" to `out`, and "microagent: hint: ...\n" if a next step is known
  * (hint.h). With --json it prints
  * {"ok":false,"error","errorCode","errorReason"?,"errorSubject"?,"hint"?}. */
 void cli_print_error(const struct cli *cli, const struct error *err, FILE *out);
 /* Prints "microagent: warning: ...\n" on stderr, for an error that does not end the command, and
- * the hint for this error. before: the text that is put in front of the message. */
+ * the hint for this error. `before`: the text that is put in front of the message. */
 void cli_warn_error(const struct cli *cli, const char *before, const struct error *err);
 /* Prints "microagent: warning: ...\n" on stderr. */
 void cli_warn(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
@@ -259,8 +259,8 @@ struct cli_table {
 };
 int cli_table_init(struct cli_table *table, size_t columns, const char *const *heads,
 		   struct error *err);
-/* Adds one row and copies its cells. cells has one entry for each column; a NULL entry prints "-".
- */
+/* Adds one row and copies its cells. `cells` has one entry for each column; a NULL entry prints
+ * "-". */
 int cli_table_row(struct cli_table *table, const char *const *cells, struct error *err);
 void cli_table_print(const struct cli_table *table, FILE *out);
 void cli_table_free(struct cli_table *table); /* accepts a zeroed one */
@@ -287,8 +287,8 @@ struct progress {
 		.on = false \
 	}
 void progress_start(struct progress *progress, const char *what);
-/* Sets how much is done: `done` of `total`, in any unit. If total is 0 (not known), the line shows
- * a clock and no percentage. */
+/* Sets how much is done: `done` of `total`, in any unit. If `total` is 0 (not known), the line
+ * shows a clock and no percentage. */
 void progress_set(struct progress *progress, uint64_t done, uint64_t total);
 void progress_detail(struct progress *progress, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));

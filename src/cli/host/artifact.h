@@ -11,9 +11,9 @@
 
 #define ARTIFACT_WORDS 16
 
-/* Replaces this process by `microagent-artifact WORDS...`, with --json if that was given. words is
- * NULL-terminated and has at most ARTIFACT_WORDS entries. So the user sees the answer and the exit
- * code of microagent-artifact. Returns only on failure. */
+/* Replaces this process by `microagent-artifact WORDS...`, with --json if that was given. `words`
+ * is NULL-terminated and has at most ARTIFACT_WORDS entries. So the user sees the answer and the
+ * exit code of microagent-artifact. Returns only on failure. */
 int artifact_become(struct cli *cli, const char *const *words, struct error *err);
 
 /* A file whose digest is compared with the recorded one. */

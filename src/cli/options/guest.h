@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Functions for all commands that run something in a guest. They make the specification of a
+/* Functions for all commands that run a command in a guest. They make the specification of a
  * workspace, and check the words of the command line. */
 #ifndef CLI_GUEST_H
 #define CLI_GUEST_H
@@ -23,17 +23,17 @@ struct guest_values {
 };
 extern const struct cli_option guest_options[]; /* for cli_command.shared */
 
-/* Returns the specification of a workspace. Its texts and lists belong to the arguments. env is
- * what env_list_fill() has filled. command is a NULL-terminated argv, or NULL. */
+/* Returns the specification of a workspace. Its texts and lists belong to the arguments. `env` is
+ * what env_list_fill() has filled. `command` is a NULL-terminated argv, or NULL. */
 struct microagent_spec guest_spec(const struct guest_values *values, const struct env_list *env,
 				  const char *const *command);
 
 /* Check the name of a workspace, and of a base. A wrong word is the user's error (exit 2), as in
- * all checks below. name may be NULL. */
+ * all checks below. `name` may be NULL. */
 int guest_check_name(struct cli *cli, const char *name, struct error *err);
 int guest_check_base(struct cli *cli, const char *name, struct error *err);
-/* Checks that a word is not empty. word names a thing of the kind `what`, by its name or its path.
- * NULL, if the word was not given, is valid. */
+/* Checks that a word is not empty. `word` names a thing of the kind `what`, by its name or its
+ * path. `word` may be NULL: then it was not given, which is valid. */
 int guest_check_given(struct cli *cli, const char *what, const char *word, struct error *err);
 /* Checks the value of --arch: an architecture, or another usual word for one. */
 int guest_check_arch(struct cli *cli, const char *word, struct error *err);
@@ -64,9 +64,9 @@ void guest_warn(const struct cli *cli, const char *fmt, ...) __attribute__((form
 
 /* Warns if --allow opens many addresses at once. */
 void guest_warn_allow(const struct cli *cli, const char *network, const struct cli_words *allow);
-/* Prints a hint if a directory is a git worktree and git would not work in the guest. word and at
- * are as for microagent_git_outside(). given: all values of --share; there is no hint if one of
- * them shares the directory that git lacks. */
+/* Prints a hint if a directory is a git worktree and git would not work in the guest. `word` and at
+ * are as for microagent_git_outside(). `given` has all values of --share. There is no hint if one
+ * of these values shares the directory that git lacks. */
 void guest_hint_git(const struct cli *cli, const char *word, const char *at,
 		    const struct cli_words *given);
 /* Warns that a directory is shared although a rule forbids it. */
@@ -76,16 +76,17 @@ void guest_warn_shared_anyway(const struct cli *cli);
 void guest_warn_accelerator(const struct cli *cli, const char *accelerator);
 
 /* Warns if the machine would boot another microagent-init than the one of this build. Every command
- * that makes a machine calls it. kernel and arch are the values of --kernel and --arch, or NULL. */
+ * that makes a machine calls it. `kernel` and `arch` are the values of --kernel and --arch, or
+ * NULL. */
 void guest_warn_init(const struct cli *cli, const char *kernel, const char *arch);
 
 /* Applies --unconfined to the handle. */
 void guest_unconfined(const struct cli *cli, struct microagent *agent);
 /* Warns that the VMM runs without a cell. */
 void guest_warn_unconfined(const struct cli *cli);
-/* Returns true if told, an answer or a row of a list, says that a machine runs without a cell.
- * Returns false for a machine that can have no cell, because the system itself runs it
- * ("platform"). */
+/* Returns true if `told` says that a machine runs without a cell. `told` is an answer of the
+ * library, or an entry of a list. Returns false for a machine that can have no cell, because the
+ * system itself runs it ("platform"). */
 bool guest_is_unconfined(const json_t *told);
 
 /* Takes the value of --backend; NULL: the option was not given. A command calls it before
@@ -97,8 +98,9 @@ int guest_take_backend(struct cli *cli, const char *word, struct error *err);
 struct microagent *guest_open(const struct cli *cli, struct progress *progress, struct error *err);
 
 #define GUEST_ID_ROOM 160
-/* A function that opens a handle for the workspace or session that word names. It writes to id the
- * name by which functions of the library know it with this handle. */
+/* A function that opens a handle for the workspace or session that word names. It writes to `id`
+ * the name that functions of the library take for this workspace or session, together with this
+ * handle. */
 typedef struct microagent *guest_open_fn(const struct cli *cli, struct progress *progress,
 					 const char *word, char id[GUEST_ID_ROOM],
 					 struct error *err);
@@ -109,12 +111,12 @@ guest_open_fn guest_open_at;
 /* Opens a workspace or a session, for commands that look at the machine, put it into quarantine or
  * end it. Such a command also works while the session is being made. */
 guest_open_fn guest_open_living;
-/* Opens a workspace, which need not exist. The name of a session is refused. */
+/* Opens a handle for a workspace, which need not exist. The name of a session is refused. */
 guest_open_fn guest_open_own;
 
 typedef json_t *guest_ask_fn(struct microagent *agent, struct error *err);
-/* Opens a handle, and calls ask() with it. Returns the answer as a new reference. doing is shown as
- * progress; NULL: nothing is shown. */
+/* Opens a handle, and calls ask() with it. Returns the answer as a new reference. `doing` is shown
+ * as progress; NULL: nothing is shown. */
 json_t *guest_ask(const struct cli *cli, const char *doing, guest_ask_fn *ask, struct error *err);
 
 /* A list that the library returns, and the function that prints the list for a person. */

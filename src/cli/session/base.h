@@ -23,7 +23,7 @@ struct creating {
 	const struct cli *cli;
 	struct progress *progress;
 };
-/* Callbacks for the library, which print the progress. data is the struct creating. */
+/* Callbacks for the library, which print the progress. `data` is the struct creating. */
 void base_on_booted(void *data, const char *accelerator);
 void base_on_line(void *data, enum microagent_base_line kind, const char *text);
 

@@ -35,7 +35,8 @@ struct attend {
 int attend_check(struct cli *cli, const struct attend *how, struct error *err);
 
 /* A guest command that is attended. Between attend_begin() and attend_end() the caller hands
- * streams and terminal to the library. The other members are for attend.c alone. */
+ * streams and terminal to the library. Only attend.c uses the members other than `streams` and
+ * `terminal`. */
 struct attended {
 	struct microagent_streams streams;
 	const struct microagent_terminal *terminal; /* NULL without attend.terminal */
@@ -55,14 +56,14 @@ struct attended {
  * must not move *attended in memory afterwards. After a failure the caller has nothing to undo. */
 int attend_begin(struct attended *attended, const struct cli *cli, const struct attend *how,
 		 struct error *err);
-/* Closes the files and gives the terminal and the signals back. status, *outcome and *err are the
+/* Closes the files and gives the terminal and the signals back. `status`, *outcome and *err are the
  * results of the library. Returns the exit code of `run` and `exec`, or -1. With --json it prints
  * one object. */
 int attend_end(struct attended *attended, int status, const struct microagent_outcome *outcome,
 	       struct error *err);
 
 /* Returns the exit code of `run` and `exec`. If the command never ran, its timeout (in seconds, 0:
- * none) has passed, or output was dropped, says so on stderr. signal: the signal because of which
+ * none) has passed, or output was dropped, says so on stderr. `signal`: the signal because of which
  * this program ended the command; 0: none. */
 int attend_exit_code(const struct cli *cli, const struct microagent_outcome *outcome,
 		     int64_t timeout, int signal);

@@ -15,7 +15,7 @@ struct capture {
  * call. The function is a microagent_sink.take. */
 void capture_take(void *data, bool is_stderr, const void *bytes, size_t len);
 void capture_free(struct capture *capture);
-/* Prints the object. code: the exit code of this program. read_by_ns and the result are as for
+/* Prints the object. `code`: the exit code of this program. `read_by_ns` and the result are as for
  * cli_print_json_by(). */
 int capture_print(const struct capture *capture, const struct microagent_outcome *outcome, int code,
 		  uint64_t read_by_ns, struct error *err);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Signals to this program while a command runs in a guest. The signals are blocked, and are read
- * from a descriptor. There are two modes. In the first mode each signal ends the command. In the
- * second mode each signal is sent on to the command; the second SIGINT or SIGTERM ends the command,
- * even if the command ignores signals.
+ * from a descriptor. There are two modes. In the ending mode each signal ends the command. In the
+ * forwarding mode each signal is sent on to the command; the second SIGINT or SIGTERM ends the
+ * command, even if the command ignores signals.
  */
 #ifndef CLI_SIGNALS_H
 #define CLI_SIGNALS_H
@@ -24,17 +24,17 @@ struct signals {
 		.fd = -1 \
 	}
 
-/* Opens *out in the first mode, and blocks the signals that end a command. */
+/* Opens *out in the ending mode, and blocks the signals that end a command. */
 int signals_open_ending(struct signals *out, struct error *err);
-/* Opens *out in the second mode, and blocks the signals that end a command and those that are sent
- * on to it. */
+/* Opens *out in the forwarding mode, and blocks the signals that end a command and those that are
+ * sent on to it. */
 int signals_open_forwarded(struct signals *out, struct error *err);
 /* Closes the descriptor. The signals stay blocked. */
 void signals_close(struct signals *signals);
 /* Discards pending signals, and gives the signals their default effect again. A command calls it
  * before it prints output that may have to wait for its reader for ever. */
 void signals_give_back(struct signals *signals);
-/* Returns the next signal. data points to a struct signals. The function is a
+/* Returns the next signal. `data` points to a struct signals. The function is a
  * microagent_signals.next. */
 int signals_next(void *data);
 /* Returns true if a signal waits to be read. */
@@ -42,7 +42,7 @@ bool signals_have_come(const struct signals *signals);
 /* Returns the signal that ended the command. */
 int signals_that_came(struct signals *signals);
 /* Closes the signals after a command for which signals_open_ending() was called. Returns code, the
- * result of the command, unless a signal ended the command. Then it prints err as a warning and
+ * result of the command, unless a signal ended the command. Then it prints `err` as a warning and
  * returns the exit code for the signal. */
 int signals_end_command(const struct cli *cli, struct signals *signals, int code,
 			const struct error *err);

@@ -25,16 +25,16 @@ struct terminal {
 	pid_t guardian; /* the child that restores the mode */
 	int guardian_pipe;
 	int resized; /* a descriptor that is readable when terminal_size() must be called; -1:
-		      * never */
+		      * none */
 };
 
-/* Makes the terminal fd raw. SIGWINCH, SIGTSTP and SIGCONT are blocked from then on. */
+/* Makes the terminal `fd` raw. SIGWINCH, SIGTSTP and SIGCONT are blocked from then on. */
 int terminal_raw(struct terminal *terminal, int fd, struct error *err);
 /* Makes `in` raw if it is a terminal. If not, and `out` is a terminal, uses only the size of `out`.
- * If neither is one, uses no terminal. */
+ * If neither `in` nor `out` is a terminal, uses none. */
 int terminal_open(struct terminal *terminal, int in, int out, struct error *err);
 void terminal_restore(struct terminal *terminal);
-/* Stores the size of the terminal; 24 by 80 if it is not known. data points to a struct terminal.
+/* Stores the size of the terminal; 24 by 80 if it is not known. `data` points to a struct terminal.
  * Reads all that is readable on `resized`, and stops this program if SIGTSTP has come. */
 void terminal_size(void *data, uint16_t *rows, uint16_t *columns);
 

@@ -26,22 +26,22 @@ int copy_notes_init(struct copy_notes *notes, const struct cli *cli, struct prog
 		    struct error *err);
 #define COPY_LIMIT_HELP \
 	"refuse to copy more than this: bytes, or a number with K, M, G or T behind it"
-/* Makes the options for the library, which borrow notes. limit: in bytes, 0 for none. */
+/* Makes the options for the library, which borrow notes. `limit`: in bytes, 0 for none. */
 struct microagent_copy copy_options(struct copy_notes *notes, const char *user, int64_t limit);
-/* Ends a copy. status and err are the results of the library. After success prints the files that
- * were left out (with --json {"ok":true,"skipped":[...],"skippedMore"?}), and returns the exit
+/* Ends a copy. `status` and `err` are the results of the library. After success prints the files
+ * that were left out (with --json {"ok":true,"skipped":[...],"skippedMore"?}), and returns the exit
  * code. After a failure returns -1, or the exit code for the signal that ended the copy. Frees the
  * contents of notes. */
 int copy_answer(struct copy_notes *notes, int status, struct error *err);
 
 /* Checks that a path of the host is not "-". For other programs "-" is the standard input or
- * output; for this program it is not, and the user hardly means a file of that name. host_path: the
- * path as the user typed it. Returns -1 with a usage error for "-". */
+ * output; for this program it is not, and the user hardly means a file of that name. `host_path`:
+ * the path as the user typed it. Returns -1 with a usage error for "-". */
 int copy_refuse_dash(struct cli *cli, const char *host_path, struct error *err);
 
-/* The target of a copy, as the user typed it. copy_name_target() puts it into errors, because the
- * receiving side names only the last component of the path, or the temporary file beside the
- * target. */
+/* The target of a copy, as the user typed it. copy_name_target() puts the target into errors,
+ * because the receiving side names only the last component of the path, or the temporary file in
+ * the directory of the target. */
 struct copy_target {
 	const char *workspace; /* the workspace of the target; NULL: the target is on this host */
 	const char *from;      /* the workspace of the source; NULL: the source is on this host */

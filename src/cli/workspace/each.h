@@ -13,7 +13,7 @@ typedef int each_fn(struct microagent *agent, const char *name, json_t **respons
 typedef const char *each_look_fn(struct microagent *agent, const char *name);
 
 /*
- * Calls fn for each name, also after a failure. The command fails with the first error. Prints a
+ * Calls `fn` for each name, also after a failure. The command fails with the first error. Prints a
  * line "NAME: STATE" for each name; if look() returns a text, it takes the place of STATE. With
  * --json prints the response for one name, and {"ok","responses":[...]} for several names; in the
  * array {"ok":false,"error","errorCode"} stands for a failure.
@@ -21,8 +21,8 @@ typedef const char *each_look_fn(struct microagent *agent, const char *name);
 int each_run(struct cli *cli, const struct cli_words *names, const char *doing, each_fn *fn,
 	     each_look_fn *look, struct error *err);
 
-/* What each_run_sessions() does to each session. fn gets the name of the session. If many is true,
- * the answer for a single name has the form for several names. */
+/* The work that each_run_sessions() does for each session. `fn` gets the name of the session. If
+ * `many` is true, the answer for a single name has the form for several names. */
 struct each_sessions {
 	const char *doing;
 	each_fn *fn;

@@ -14,7 +14,7 @@ struct exec_values {
 };
 extern const struct cli_option exec_options[];
 
-/* Runs the command in the guest. args: first the name of the workspace, which the function `open`
+/* Runs the command in the guest. `args`: first the name of the workspace, which the function `open`
  * opens, and then the words of the command. */
 int exec_run(struct cli *cli, const struct exec_values *values, const struct cli_words *args,
 	     guest_open_fn *open, struct error *err);
