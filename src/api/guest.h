@@ -20,7 +20,7 @@ struct microagent_cancel {
 	int fd; /* an eventfd that is readable once the switch was thrown; nobody reads from it */
 };
 
-/* Returns the descriptor of cancel, or -1, which poll() ignores, if `cancel` is NULL. */
+/* Returns the descriptor of `cancel`, or -1, which poll() ignores, if `cancel` is NULL. */
 static inline int cancel_fd(const struct microagent_cancel *cancel)
 {
 	return cancel ? cancel->fd : -1;

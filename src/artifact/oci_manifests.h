@@ -23,7 +23,7 @@ struct oci_manifests {
 	size_t count;
 };
 
-/* Stores the digests of the manifests in text. `text` is what the source has for the name of the
+/* Stores the digests of the manifests in `text`. `text` is what the source has for the name of the
  * image: a manifest, or an index. Of an index only the manifests count that are for linux on that
  * architecture, or that name no platform. */
 int oci_manifests_read(const struct buf *text, enum architecture architecture,

@@ -31,7 +31,7 @@ struct agent_call {
 					     * limit */
 	uint64_t number;
 	bool started;
-	bool ended; /* the command has ended and `exit` is set; the number is free again */
+	bool ended; /* the command has ended, and `exit` is set; the number is free again */
 	struct microagent_outcome exit;
 	/* For agent_call_keep(): how many bytes may be kept, and the bytes that were kept. */
 	size_t cap[CALL_OUTPUTS];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The table of a config's fields. A row says how a field is read, which member of struct config has
- * its value, and what else depends on the field. CONTRIBUTING.md lists the steps for a new field.
+ * its value, and which rules apply to the field. CONTRIBUTING.md lists the steps for a new field.
  */
 #ifndef CONTRACT_CONFIG_FIELDS_H
 #define CONTRACT_CONFIG_FIELDS_H
@@ -23,7 +23,7 @@ enum config_kind {
 	CONFIG_GIVEN,  /* bool: whether the field is present */
 	CONFIG_CHOICE, /* an enum: the index of one of the row's words */
 	CONFIG_JSON,   /* const json_t *: NULL when the field is absent */
-	CONFIG_OWN,    /* several members, which the function bind of the row fills */
+	CONFIG_OWN,    /* several members, which the row's function `bind` fills */
 };
 
 /* What a field means for a machine whose memory is saved or restored (base warm, fork). */
@@ -40,8 +40,8 @@ struct config_field {
 	/* Reads the field from d->in and puts its canonical form into d->out. NULL: the field is
 	 * read as its kind says, with the members below. */
 	int (*decode)(struct config_decode *d, struct error *err);
-	/* Fills the members of a field of the kind CONFIG_OWN. value is the canonical form, or NULL
-	 * if the field is absent. */
+	/* Fills the members of a field of the kind CONFIG_OWN. `value` is the canonical form, or
+	 * NULL if the field is absent. */
 	void (*bind)(const json_t *value, struct config *out);
 	/* Checks a text that was given; NULL: any text is valid. */
 	int (*check)(const char *text, struct error *err);
@@ -51,12 +51,14 @@ struct config_field {
 	bool has_default; /* the canonical form always has the field */
 	bool host_file;	  /* the field is a path of the host, which is recorded as an absolute
 			   * path */
-	bool said_anew;	  /* each request sets the field, so it is not compared with the record */
+	bool said_anew;	  /* each request sets the field, so the field is not compared with the
+			   * record */
 	enum config_saved saved;
-	const char *unsaved; /* what prevents the saving, for messages: "a second disk" */
-	/* The JSON of a value that asks for the feature of this field, with which it is tried
-	 * whether a backend has the feature. "@" stands for the drive of an absolute path. NULL:
-	 * the field is no feature that a backend may lack. */
+	const char *unsaved; /* the reason why a machine with this field cannot be saved, for
+			      * messages: "a second disk" */
+	/* The JSON of a value that asks for the feature of this field. A trial with this value
+	 * shows whether a backend has the feature. "@" stands for the drive of an absolute path.
+	 * NULL: the field is no feature that a backend may lack. */
 	const char *sample;
 	/* For a field that only QEMU's backend supports: the sentence with which all other backends
 	 * refuse the field. NULL: each backend's own refusals say whether it supports the field. */
@@ -71,13 +73,13 @@ int config_known_keys(const json_t *in, struct error *err);
 /* Reads one field from d->in, checks it, and puts its canonical form into d->out. */
 int config_field_decode(const struct config_field *field, struct config_decode *d,
 			struct error *err);
-/* Fills out from a canonical document. out takes over the reference to the document. */
+/* Fills `out` from a canonical document. `out` takes over the reference to the document. */
 void config_bind(json_t *normalised, struct config *out);
 
 /* Returns why a machine with this config cannot be saved (or, with restored, cannot be restored),
- * like "a second disk". Returns NULL if it can. A machine that is saved may have no network card;
- * one that is restored may, since the card is plugged in after its memory was restored. config is
- * in canonical form. */
+ * like "a second disk". Returns NULL if the machine can. A machine that is saved may have no
+ * network card; a machine that is restored may have one, since the card is plugged in after the
+ * memory was restored. `config` is in canonical form. */
 const char *config_saving_obstacle(const json_t *config, bool restored);
 
 #endif

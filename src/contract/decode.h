@@ -30,7 +30,8 @@ struct config_decode {
 					   * of the entry with this mountpoint */
 };
 
-/* Each function decodes one field: the field whose row of config_fields names the function. */
+/* Each function decodes one field of a config. The row of the field in config_fields has the
+ * function. */
 int decode_macos(struct config_decode *d, struct error *err);
 int decode_kernel_path(struct config_decode *d, struct error *err);
 int decode_rootfs_path(struct config_decode *d, struct error *err);
@@ -59,12 +60,12 @@ int check_user(const char *user, struct error *err);
 int check_cwd(const char *cwd, struct error *err);
 int check_hostname(const char *name, struct error *err);
 
-/* Decodes the whole of in (an object). On success *out is the canonical document. */
+/* Decodes the whole config `in`, a JSON object. On success *out is the canonical document. */
 int config_normalise(const json_t *in, bool strict, const struct host_bounds *bounds, json_t **out,
 		     struct error *err);
 
-/* Reads and checks the identity of a request. backend: the only valid identity.backend. The texts
- * in out belong to json. */
+/* Reads and checks the identity of a request. `backend` is the only valid value of
+ * identity.backend. The texts in *out belong to `json`. */
 int identity_decode(json_t *json, const char *backend, struct identity *out, struct error *err);
 
 /*
@@ -89,29 +90,30 @@ char *decode_absolute_of_host(const json_t *object, const char *path, const char
 /* Decodes a text that is "host:port" or "[v6]:port". */
 int decode_host_port(const json_t *object, const char *path, const char *key, enum json_need need,
 		     const char **text, struct error *err);
-/* Decodes the mountpoint of an entry and puts it into out. ERR_INVALID if another entry has the
+/* Decodes the mountpoint of an entry and puts it into `out`. ERR_INVALID if another entry has the
  * same mountpoint. */
 int decode_mountpoint(struct config_decode *d, const json_t *item, const char *path, json_t *out,
 		      struct error *err);
-/* Puts key into seen, together with path. ERR_INVALID if seen has the key already; the error says
- * at which path the key was seen. */
+/* Puts `key` into the object `seen`, with `path` as its value. ERR_INVALID if `seen` has the key
+ * already; the message has the path of the earlier entry. `what` names the kind of thing in the
+ * message. */
 int decode_unique(json_t *seen, const char *key, const char *path, const char *what,
 		  struct error *err);
 
 /* Decodes in[key], an optional array of IPv4 prefixes, each of which must pass the check. Puts the
- * canonical list, without repetitions, into out unless it is empty. path is the path of in. */
+ * canonical list, without repetitions, into `out` unless it is empty. `path` is the path of in. */
 int decode_prefixes(const struct config_decode *d, const json_t *in, const char *path,
 		    const char *key, prefix_check_fn *check, json_t *out, struct error *err);
 /* Decodes config.network.egress from network. */
 int decode_egress(const struct config_decode *d, const json_t *network, enum network_mode mode,
 		  json_t *out, struct error *err);
 
-/* Decodes one entry of a list. item is an object with known keys only, out the canonical entry to
- * fill. */
+/* Decodes one entry of a list. `item` is an object that has only known keys. `out` is the canonical
+ * entry, which the function fills. */
 typedef int decode_item_fn(struct config_decode *d, const json_t *item, const char *path,
 			   json_t *seen, json_t *out, struct error *err);
-/* Decodes in[key], an optional array of objects, with fn for each object. Puts the canonical list
- * into target, unless the list is empty. path is the JSON path of in. fn gets the same object
+/* Decodes in[key], an optional array of objects, with `fn` for each object. Puts the canonical list
+ * into target, unless the list is empty. `path` is the JSON path of in. `fn` gets the same object
  * `seen` for all entries of the list. */
 int decode_list(struct config_decode *d, const json_t *in, const char *path, const char *key,
 		const char *const *keys, decode_item_fn *fn, json_t *target, struct error *err);

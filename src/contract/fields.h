@@ -24,11 +24,11 @@ struct verification_row {
 };
 /* The members of a verification block, except ok. */
 extern const struct verification_row verification_fields[];
-/* Returns how a member is compared. name must be in a row of verification_fields. */
+/* Returns how a member is compared. `name` must be in a row of verification_fields. */
 enum compared verification_compares(const char *name);
 
 /* The rules for all backends. A backend may lack a feature, but if it has the feature, the rule
- * holds. Each row is a word for the rule, and the rule itself. */
+ * holds. Each row has a word for a rule, and the rule in a sentence. */
 extern const struct field_row parity_rules[];
 
 extern const struct field_row readiness_fields[];

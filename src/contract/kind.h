@@ -20,21 +20,24 @@
 size_t kind_name_length(const char *id);
 bool kind_is_session(const char *id);
 
-/* Stores how messages of the library call a workspace: `workspace "NAME"`, or `session NAME`. */
+/* Stores the name by which messages of the library call a workspace: `workspace "NAME"`, or
+ * `session NAME`. */
 #define KIND_NAME_ROOM 192
 void kind_name(const char *id, char out[KIND_NAME_ROOM]);
 
-/* Stores how messages of the supervisors call a workspace: `workspace ID`, or `session NAME`. */
+/* Stores the name by which messages of the supervisors call a workspace: `workspace ID`, or
+ * `session NAME`. */
 void kind_bare_name(const char *id, char out[KIND_NAME_ROOM]);
-/* Sets an error whose message is what kind_bare_name() stores, a blank, and the text of fmt.
+/* Sets an error whose message is the text of kind_bare_name(), a blank, and the text of `fmt`.
  * Returns -1. */
 int kind_error(const char *id, enum error_code code, struct error *err, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
-/* Puts what kind_bare_name() stores in front of the message, unless the message begins with that.
- * Returns -1. */
+/* Puts the text of kind_bare_name() in front of the message, unless the message begins with this
+ * text. Returns -1. */
 int kind_prefix(const char *id, struct error *err);
 
-/* Why something cannot be done in a workspace. detail is the parameter of kind_say(). */
+/* The reasons why a command cannot be carried out in a workspace. `detail` is the parameter of
+ * kind_say(). */
 enum kind_words {
 	KIND_QUARANTINED,
 	KIND_KEPT,	  /* the workspace is in quarantine, and only an explicit request ends it */

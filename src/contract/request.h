@@ -17,8 +17,8 @@
 #include "base/prefix.h"
 #include "contract/state.h"
 
-/* A config can ask only for one of the first three. ACCELERATOR_PLATFORM is reported for a backend
- * whose machines the host's own system runs. */
+/* A config can ask only for one of the first three values. ACCELERATOR_PLATFORM is reported for a
+ * backend whose machines the host's own system runs. */
 enum accelerator {
 	ACCELERATOR_AUTO,
 	ACCELERATOR_KVM,
@@ -32,14 +32,14 @@ extern const char *const accelerator_names[ACCELERATOR_COUNT];
  * "platform" instead of one of these names. */
 enum confinement { CONFINEMENT_CELL, CONFINEMENT_SECCOMP };
 extern const char *const confinement_names[2];
-/* Is reported instead of one of these names if the VMM's system calls are only logged. No config
- * can ask for it. */
+/* The name that answers report as the confinement if the VMM's system calls are only logged. No
+ * config can ask for it. */
 #define CONFINEMENT_UNFILTERED "unfiltered"
 extern const char *const network_mode_names[3];
 
 /* What the guest caches of a shared directory. "auto": names and attributes for a second, and the
  * contents of a file until it is opened again. "always": everything; the guest then does not see
- * what others change. "none": nothing. */
+ * changes that other programs make. "none": nothing. */
 enum share_cache { SHARE_CACHE_AUTO, SHARE_CACHE_ALWAYS, SHARE_CACHE_NONE };
 extern const char *const share_cache_names[3];
 /* How a shared directory is served. */
@@ -74,11 +74,12 @@ struct macos_paths {
 /* A config. Strings and arrays belong to `normalised`. Empty arrays and objects are NULL. */
 struct config {
 	const char *kernel_path;  /* NULL: a macOS guest */
-	const char *initrd_path;  /* default: kernel_path + ".initrd" */
-	const char *rootfs_path;  /* NULL: the root of the guest is what initrd_path holds */
-	const char *rootfs_base;  /* rootfs_path is a layer over this raw disk; NULL: rootfs_path is
-				   * raw */
-	struct macos_paths macos; /* all NULL: a Linux guest; else kernel_path is NULL */
+	const char *initrd_path;  /* default: `kernel_path` + ".initrd" */
+	const char *rootfs_path;  /* NULL: the root of the guest is in memory, with the contents
+				   * of `initrd_path` */
+	const char *rootfs_base;  /* the raw disk over which `rootfs_path` is a layer; NULL: the
+				   * file at `rootfs_path` is raw itself */
+	struct macos_paths macos; /* all NULL: a Linux guest; else `kernel_path` is NULL */
 	const char *state_dir;	  /* an absolute path */
 	int64_t memory_mib;	  /* default 512 */
 	int64_t cpu_count;	  /* 0: the request does not say how many; see
@@ -137,16 +138,16 @@ struct host_bounds {
  * backend sets it. */
 struct host_bounds host_bounds(void);
 /* Check the memory and the number of processors, as it is done when a config is decoded, for a
- * caller that has no config. bounds is as for request_decode(). */
+ * caller that has no config. `bounds` is as for request_decode(). */
 int config_check_memory(int64_t mib, const struct host_bounds *bounds, struct error *err);
 int config_check_cpus(int64_t cpus, const struct host_bounds *bounds, struct error *err);
 
 /*
- * Decodes one request (len bytes). backend is the backend of this supervisor: a request for another
- * one is refused. If recorded is true, the workspace's recorded config will be used, and the config
- * of the request may have only the fields that each request sets. bounds may be NULL: then the
- * limits of this host do not apply. On failure out is untouched. If there are several errors, the
- * first one is reported, in this order: document, command, identity, config.
+ * Decodes one request (`len` bytes). `backend` is the backend of this supervisor: a request for
+ * another backend is refused. If `recorded` is true, the workspace's recorded config will be used,
+ * and the config of the request may have only the fields that each request sets. `bounds` may be
+ * NULL: then the limits of this host do not apply. On failure out is untouched. If there are
+ * several errors, the first one is reported, in this order: document, command, identity, config.
  */
 int request_decode(const void *data, size_t len, const char *backend, bool recorded,
 		   const struct host_bounds *bounds, struct request *out, struct error *err);
@@ -163,20 +164,20 @@ int request_take_recorded(struct request *request, const struct config *recorded
 			  const struct host_bounds *bounds, struct error *err);
 /* Checks config.network alone. Returns its canonical form as a new reference. */
 json_t *network_decode(const json_t *network, struct error *err);
-/* Checks whether a guest may be allowed to reach the addresses of a prefix; what names the prefix
- * in errors. Private addresses are not refused. */
+/* Checks whether a guest may be allowed to reach the addresses of a prefix; `what` names the prefix
+ * in messages. Private addresses are not refused. */
 typedef int prefix_check_fn(struct prefix prefix, const char *what, struct error *err);
 prefix_check_fn config_check_prefix;
 /* Checks a prefix of config.network.egress like config_check_prefix(), but also refuses private
  * addresses. */
 prefix_check_fn config_check_egress_prefix;
-/* Checks one entry of config.shares alone; what names the entry in errors. Returns its canonical
- * form as a new reference. */
+/* Checks one entry of config.shares alone; `what` names the entry in messages. Returns its
+ * canonical form as a new reference. */
 json_t *share_decode(const json_t *share, const char *what, struct error *err);
 /* Returns how a share in canonical form is served. */
 struct share_terms share_terms(const json_t *share);
 /* Puts the number of processors into the canonical config if the request does not say how many.
- * Under KVM there are two, or one if the host has fewer than two. Under TCG there is one, because a
+ * Under KVM the machine gets two, or one if the host has only one. Under TCG it gets one, because a
  * second processor would only take its time from the first. */
 int config_settle_cpus(const struct config *config, enum accelerator accelerator,
 		       const struct host_bounds *bounds, struct error *err);

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 
 enum state {
-	STATE_UNKNOWN, /* nothing recorded */
+	STATE_UNKNOWN, /* no state is recorded */
 	STATE_PREPARED,
 	STATE_STARTING,
 	STATE_RUNNING,
@@ -42,7 +42,7 @@ enum command {
 
 /* What the request of a command must contain: nothing, config.stateDir, or a full config. */
 enum command_input { INPUT_NONE, INPUT_STATE_DIR, INPUT_FULL_CONFIG };
-/* The blocks of a response. */
+/* The blocks (members) that a response can have. */
 enum response_block {
 	BLOCK_EVENT = 1 << 0,
 	BLOCK_HOST = 1 << 1,
@@ -68,7 +68,7 @@ extern const char *const state_names[STATE_COUNT];
 
 /* What the contract says about a state. */
 struct state_facts {
-	bool runtime_may_continue; /* the machine may still be there */
+	bool runtime_may_continue; /* a process of the machine may still live */
 	const char *meaning;
 };
 extern const struct state_facts state_facts[STATE_COUNT];

@@ -48,8 +48,8 @@ struct mcp_calls {
 	 * wait for a thread. */
 	struct list running, waiting;
 	/* The number of calls under way, and of threads. A call that is sending its answer is not
-	 * under way any more. A cancelled call is not either, though its thread may still have to
-	 * end something in the guest. */
+	 * under way any more. A cancelled call is not under way either, though its thread may still
+	 * have to end the command in the guest. */
 	unsigned under_way, threads;
 };
 

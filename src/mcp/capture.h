@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Keeps the output of a command: of each stream the first MCP_OUTPUT_BYTES and the last bytes. */
+/* Keeps the output of a command: of each stream the first MCP_OUTPUT_BYTES, and the last bytes. */
 #ifndef MCP_CAPTURE_H
 #define MCP_CAPTURE_H
 

@@ -28,7 +28,7 @@ struct mcp_kept {
 void mcp_kept_init(struct mcp_kept *kept);
 void mcp_kept_free(struct mcp_kept *kept);
 
-/* Writes the address of an output. session is NULL for a command of `run`. */
+/* Writes the address of an output. `session` is NULL for a command of `run`. */
 void kept_uri(const char *session, unsigned number, bool is_stderr, char out[KEPT_URI_ROOM]);
 /* Keeps the captured output of a stream, and takes over the bytes. */
 int kept_add(struct mcp_kept *kept, const char *session, const char *uri,

@@ -24,7 +24,8 @@ int line_feed(struct line_decoder *decoder, const void *bytes, size_t len, struc
 enum line_got {
 	LINE_NONE, /* more bytes are needed */
 	LINE_WHOLE,
-	LINE_TOO_LONG /* reported once, as soon as it is known; the rest of the line is dropped */
+	LINE_TOO_LONG /* the line is longer than MCP_LINE_BYTES; returned once, as soon as this
+		       * is known; the rest of the line is dropped */
 };
 /* Hands out the next line without its newline. The line is valid until the decoder is used
  * again. */

@@ -44,8 +44,8 @@
  * NULL. */
 struct mcp_options {
 	const char *state_dir, *backend; /* as for microagent_open() and microagent_use_backend() */
-	const char *const *tools;	 /* tools that are offered; NULL: all that the other options
-					  * allow */
+	const char *const *tools;	 /* names of the tools that are offered; NULL: all tools
+					  * that the other options allow */
 	const char *const *bases;	 /* bases for sessions; the first is the default */
 	const char *const *images;	 /* images for `run`; the first is the default; NULL: only
 					  * the default image of the library */
@@ -56,14 +56,15 @@ struct mcp_options {
 	struct microagent_egress egress; /* as in struct microagent_machine */
 	const char *files; /* the directory of the host from and to which files may be copied; NULL:
 			    * none */
-	bool files_anyway; /* that directory may also be one that holds keys, or the home
+	bool files_anyway; /* the directory `files` may also be one that holds keys, or the home
 			    * directory */
 	int64_t max_machines; /* the most machines at once, of sessions that the server made and of
 			       * `run` */
 	int64_t result_bytes; /* the most bytes of each stream in an answer */
-	int64_t memory_mib, cpus; /* the most that a call may ask for; 0: a call may not ask */
+	int64_t memory_mib, cpus; /* the most memory and processors that a call may ask for; 0: a
+				   * call may not ask for them */
 	bool keep;		  /* the sessions that the server made stay at the server's end */
-	/* Tells the person something that is not the answer to a request. May be NULL. */
+	/* Shows the person a warning that is not the answer to a request. May be NULL. */
 	void (*warn)(const char *text);
 };
 

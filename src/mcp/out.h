@@ -12,8 +12,8 @@
 
 struct mcp_out {
 	int fd;
-	int in, ended;	      /* when the client has hung up (in), or the server is to end (ended is
-			       * readable), writes wait only for MCP_LAST_WORD_MS */
+	int in, ended;	      /* when the client has hung up (seen at `in`), or the server is to
+			       * end (`ended` is readable), writes wait only for MCP_LAST_WORD_MS */
 	bool broken;	      /* nobody reads the output, so nothing is written any more */
 	pthread_mutex_t lock; /* held while a message is written */
 	/* Messages of out_send_now(). The next thread that has the lock writes them. */
@@ -24,7 +24,7 @@ struct mcp_out {
 void out_init(struct mcp_out *out, int fd, int in, int ended);
 void out_free(struct mcp_out *out);
 
-/* Sends a message, and takes over its reference. Sends nothing if message is NULL: the caller had
+/* Sends a message, and takes over its reference. Sends nothing if `message` is NULL: the caller had
  * no memory for the message. */
 void out_send(struct mcp_out *out, json_t *message);
 /* Sends a message without a wait for a client that does not read. So the message may come late, or

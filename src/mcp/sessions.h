@@ -31,7 +31,7 @@ struct mcp_sessions {
 	const struct mcp_options *options;
 	pthread_mutex_t lock;
 	pthread_cond_t changed; /* is signalled when a place becomes free or a call is cancelled */
-	/* list has the sessions that may be touched. past has the names of sessions that this
+	/* `list` has the sessions that may be touched. `past` has the names of sessions that this
 	 * server made and that are gone. */
 	struct list list, past;
 	int64_t machines;    /* number of places that are taken: by machines that exist, that are

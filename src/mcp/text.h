@@ -15,13 +15,14 @@
 #include "base/buf.h"
 #include "base/error.h"
 
-/* Appends the escaped bytes to out. A byte that is not UTF-8 becomes an escape like "\xff". */
+/* Appends the escaped bytes to `out`. A byte that is not UTF-8 becomes an escape like "\xff". */
 int text_escape(const void *bytes, size_t len, struct buf *out, struct error *err);
 /* Escapes every text in a value, in place. The names of members stay as they are, since they come
  * from the server. */
 int text_escape_all(json_t *value, struct error *err);
 
-/* What was kept of a stream: its first bytes, which may be all of its bytes, and its last bytes. */
+/* The kept bytes of a stream: its first bytes, which may be all of its bytes, and its last
+ * bytes. */
 struct text_parts {
 	const uint8_t *head, *tail;
 	size_t head_len, tail_len;
@@ -29,10 +30,10 @@ struct text_parts {
 };
 /* Returns true if all kept bytes are UTF-8. U+0000 counts as UTF-8. */
 bool text_is_utf8(const struct text_parts *parts);
-/* Appends the escaped stream to out. If the stream has more than limit bytes, appends only limit
- * bytes of it: its beginning (two fifths) and its end (three fifths), and between the two a note
- * that says how many bytes were cut, and `where` they can be read (NULL: nowhere). *cut becomes
- * whether bytes were cut. */
+/* Appends the escaped stream to `out`. If the stream has more than limit bytes, appends only limit
+ * bytes of it: its beginning (two fifths) and its end (three fifths), and between the two a note.
+ * The note says how many bytes were cut, and where they can be read (`where`; NULL: nowhere). *cut
+ * becomes true if bytes were cut. */
 int text_cut(const struct text_parts *parts, size_t limit, const char *where, struct buf *out,
 	     bool *cut, struct error *err);
 
