@@ -8,7 +8,8 @@
  *                  reflinks
  *   provision.log  the log of the provisioning, if there was one
  *
- * A base whose guest is macOS has no layer and no kernel. It has the files of contract/macos.h and
+ * A base whose guest is macOS has no layer and no kernel. Such a base has the files of
+ * contract/macos.h and
  *
  *   restore.ipsw   the restore image from which macOS was installed, for a later installation
  *
@@ -42,13 +43,13 @@ struct base_name {
 	unsigned version; /* 0: the name has no version, and means the newest */
 	char full[BASE_NAME_MAX + 16];
 };
-/* Parses a name like "web-v3" or "web". ERR_INVALID: word is no such name. */
+/* Parses a name like "web-v3" or "web". ERR_INVALID: `word` is no such name. */
 int base_name_parse(const char *word, struct base_name *out, struct error *err);
 /* Checks that word names one version of a base, as "web-v3" does; else ERR_INVALID. A word that
  * passes is a single component of a path, and neither "." nor "..", so it leads to no other
  * directory. */
 int base_version_check(const char *word, struct error *err);
-/* Parses the file name of a bundle, "web-v3.bundle". Returns false if it is none. */
+/* Parses the file name of a bundle, "web-v3.bundle". Returns false if `file` is no such name. */
 bool base_name_of_bundle(const char *file, struct base_name *out);
 
 struct base {
@@ -62,7 +63,8 @@ struct base {
 		.fd = -1 \
 	}
 
-/* The ways to open a base. BASE_EXCLUSIVE: to be deleted, whatever state it is in. */
+/* The ways to open a base. BASE_SHARED opens it for use. BASE_EXCLUSIVE opens it to delete it, and
+ * accepts a damaged base too. */
 enum base_use { BASE_SHARED, BASE_EXCLUSIVE };
 /* Opens a base and locks it. ERR_NOT_FOUND names the base and the bases that exist. ERR_CONFLICT:
  * another process works on the base. */
@@ -103,19 +105,18 @@ bool base_is_macos(const struct base *base);
 /* Returns "amd64" or "arm64", the architecture of everything that is made of the base. A base that
  * was sealed before there were several architectures is for amd64. */
 const char *base_architecture(const struct base *base);
-/* Returns the size and kind of the machine for a session that is made of the base: those that were
- * asked for, with the base's architecture. If no memory or processors were asked for, they are the
- * base's. */
+/* Returns the machine for a session that is made of the base: the machine `asked`, with the base's
+ * architecture. If no memory or processors were asked for, they are the base's. */
 struct microagent_machine base_machine(const struct base *base,
 				       const struct microagent_machine *asked);
 /* Returns the names of the image of which the base was made (contract/provenance.h). Returns an
  * empty object if the base was made of a file without a recorded digest. The caller releases the
  * result. */
 json_t *base_provenance(const struct base *base, struct error *err);
-/* Checks the digests of all files except the restore image, since no session is made of that.
- * ERR_CONFLICT names the first file whose digest is not the recorded one. ERR_IO: a file cannot
- * be read. Digests are remembered (store/digests.h), so the check is fast unless a file has
- * changed. */
+/* Checks the digests of all files except the restore image, since sessions are not made from the
+ * restore image. ERR_CONFLICT names the first file whose digest is not the recorded one. ERR_IO: a
+ * file cannot be read. Digests are remembered (store/digests.h), so the check is fast unless a file
+ * has changed. */
 int base_check(const struct base *base, struct error *err);
 
 /* Clears the flag by which nobody can change a file (file_set_immutable()) on all files of a

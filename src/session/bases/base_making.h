@@ -21,7 +21,8 @@ struct making {
 	enum architecture architecture;
 	struct cache_kernel kernel;
 	struct cache_image image;
-	json_t *provisioning; /* what was done to the image; NULL: nothing */
+	json_t *provisioning; /* the record of the provisioning; NULL: the image was not
+			       * provisioned */
 	json_t *macos;	      /* the version and needs of a macOS guest; NULL: the guest is Linux */
 	/* The path of the restore image that was fetched; NULL: none was fetched. */
 	char *fetched;
@@ -38,7 +39,8 @@ int base_seal(struct making *m, json_t **base, struct error *err);
 int base_seal_file(int dir, const char *name, struct stat *st, char digest[DIGEST_TEXT],
 		   struct error *err);
 /* Remembers the digest of a file in store/digests.h. The file is young, but only its maker has had
- * it open, so its digest is sure. digest NULL: the digest is not known, and nothing is done. */
+ * it open, so its digest is sure. If `digest` is NULL, it is not known, and the function does
+ * nothing. */
 void base_remember_sealed(int dir, const char *file, const char *digest);
 
 /* Sets or clears the flag by which nobody can change a file. A failure is no error: the file system
@@ -52,8 +54,8 @@ void file_set_immutable(int fd, bool on);
 bool provision_is_asked(const struct microagent_base_spec *spec);
 /*
  * Boots a machine on the disk in the making, does in it what the spec says, and shuts it down.
- * Afterwards only BASE_LOG and m->provisioning tell of the machine. After a failure the log is kept
- * in <state>/logs, and the error names it.
+ * Afterwards only BASE_LOG and m->provisioning have traces of the machine. After a failure the log
+ * is kept in <state>/logs, and the error names it.
  */
 int provision(struct making *m, struct error *err);
 /* Waits until the processes of a provisioning that was killed have ended. Must be called before dir

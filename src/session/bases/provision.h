@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A provisioning. The files that do it share this header. */
+/* The provisioning of a base. The files that provision a base share this header. */
 #ifndef SESSION_PROVISION_H
 #define SESSION_PROVISION_H
 
@@ -8,11 +8,11 @@
 #include "session/bases/provision_log.h"
 #include "session/bases/provision_stage.h"
 
-/* Paths below the base's directory. */
+/* The values are paths below the directory of the base in the making. */
 #define PROVISION_WORK "work"
 #define PROVISION_STATE PROVISION_WORK "/state"
 #define PROVISION_STAGE PROVISION_WORK "/stage"
-/* The name of the workspace. */
+/* The value is the name of the workspace whose machine provisions a base. */
 #define PROVISION_MACHINE "provision"
 
 struct provisioning {
@@ -29,8 +29,8 @@ struct provisioning {
 
 /* --- provision_machine.c --------------------------------------------------------------------- */
 
-/* Returns a handle of the state directory in dir, for machines of the same kind as those of
- * `of`. */
+/* Returns a handle of the state directory PROVISION_STATE in `dir`, with the backend and the
+ * confinement of the handle `of`. */
 struct microagent *provision_agent(const struct microagent *of, const char *dir, struct error *err);
 int provision_boot(struct provisioning *p, struct error *err);
 /* If *err says that the connection to the guest is lost, replaces it by an error that says how the

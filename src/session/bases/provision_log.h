@@ -20,12 +20,12 @@ struct provision_log {
 	int fd;
 	uint64_t written;
 	struct buf
-		rest[2]; /* of stdout and stderr: the last line, whose newline has not come yet */
+		rest[2]; /* for stdout and stderr: the last line, whose newline has not come yet */
 	char step[256];	 /* the latest heading that the script has written; "": none */
 	struct error failed; /* the first error of a write to the file */
 };
 
-/* Prepares a log. fd is an empty file, which the caller closes. */
+/* Prepares a log. `fd` is an empty file, which the caller closes. */
 void provision_log_init(struct provision_log *log, provision_said_fn *said, void *data, int fd);
 void provision_log_free(struct provision_log *log);
 
@@ -38,8 +38,8 @@ int provision_log_output(struct provision_log *log, enum microagent_output strea
 /* Logs the last output, which has no newline, as a line. Called when the script has ended. */
 void provision_log_flush(struct provision_log *log);
 /* Keeps the log after a failure. If the log has any message, its file dir/name is moved to
- * <state>/logs/base-NAME-TIME.log, and *err names this path. `nothing` says what was not made, and
- * is added to *err too. */
+ * <state>/logs/base-NAME-TIME.log, and *err names this path. `nothing` says that the base or
+ * template was not made, and is added to *err too. */
 void provision_log_keep(const struct provision_log *log, const struct microagent *agent, int dir,
 			const char *name, const char *base, const char *nothing, struct error *err);
 

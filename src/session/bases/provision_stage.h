@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The stage: copies of the script and the files of a provisioning. They are made first, and only
- * the copies are hashed and used, so the recorded digests are those of what was used. */
+/* The stage: copies of the script and the files of a provisioning. The copies are made first. Only
+ * the copies are hashed and used, so the recorded digests belong to the files that were used. */
 #ifndef SESSION_PROVISION_STAGE_H
 #define SESSION_PROVISION_STAGE_H
 
@@ -9,7 +9,7 @@
 
 #include "microagent_session.h"
 
-/* Names in the directory of the stage. */
+/* The values are names in the directory of the stage. */
 #define STAGE_SCRIPT "script"
 #define STAGE_FILES "files"
 

@@ -9,7 +9,8 @@
 
 #define IPSW_NAME_MAX 128
 
-/* Returns whether word names something to be fetched, and not a file. */
+/* Returns whether `word` is an address from which a restore image is fetched, and not the path of a
+ * file. */
 bool ipsw_is_url(const char *word);
 /* Checks an address, and sets name to its last part. ERR_INVALID: the address does not have the
  * form https://HOST.cdn-apple.com/PATH/NAME.ipsw. */

@@ -4,13 +4,13 @@
  * made on a Mac in these steps:
  *
  * - The restore image (IPSW) is fetched from Apple into a directory beside the bases, or is a file
- * of the user's. It becomes restore.ipsw of the base in the making.
+ *   of the user's. It becomes restore.ipsw of the base in the making.
  * - The supervisor installs the image. This makes the disk, the auxiliary storage, the hardware
- * model and the machine identifier.
+ *   model and the machine identifier.
  * - A program puts the agent on the disk.
  * - The machine is booted once. macOS sets itself up at this boot, and all that the spec asks for
- * is done in the machine.
- * - The base is sealed like other bases.
+ *   is done in the machine.
+ * - The base is sealed like a base of Linux.
  *
  * If making a base fails or is killed, only a fetched restore image is left, or the part of it that
  * was received. The same command uses this later.
@@ -36,12 +36,12 @@
 int macos_base_check(const struct making *m, struct error *err);
 /* Fetches the restore image into m->fetched, if it must be fetched. Otherwise does nothing. */
 int macos_base_fetch(struct making *m, struct error *err);
-/* Makes all files of the base, up to the sealing. Sets m->macos to what the restore image tells
- * about its version and needs. */
+/* Makes all files of the base, up to the sealing. Sets m->macos to the version and the needs of
+ * macOS, as the restore image has them. */
 int macos_base_install(struct making *m, struct error *err);
 /* Ends the making of a base. Does nothing and returns 0 if the base was sealed. Otherwise returns
- * -1. The fetched image is kept then, unless it is damaged, and err, which has the failure, says so
- * too. */
+ * -1. The fetched image is kept then, unless it is damaged, and `err`, which has the failure, says
+ * so too. */
 int macos_base_end(const struct making *m, bool sealed, struct error *err);
 
 /* --- ipsw_fetch.c ----------------------------------------------------------------------------- */
@@ -68,7 +68,7 @@ int macos_child_run(const struct making *m, const struct macos_child *child, int
 
 /* --- job.c ------------------------------------------------------------------------------------ */
 
-/* Runs the supervisor with the job. event (may be NULL) receives the supervisor's events. */
+/* Runs the supervisor with the job. `event` (may be NULL) receives the supervisor's events. */
 int macos_job_run(const struct making *m, const json_t *job,
 		  void (*event)(void *data, const json_t *event), void *data, struct error *err);
 
@@ -83,7 +83,7 @@ int macos_clone(const struct base *base, const struct workspace *ws, const char 
 int macos_identify(const struct microagent *agent, const struct workspace *ws, struct error *err);
 /* Puts "macos", with the paths of the files in that directory, into a config. */
 int macos_put_config(const char *directory, json_t *config, struct error *err);
-/* Checks a session of a macOS base before anything is cloned. ERR_UNSUPPORTED: agent cannot run
+/* Checks a session of a macOS base before anything is cloned. ERR_UNSUPPORTED: `agent` cannot run
  * macOS guests. ERR_INVALID: the machine is smaller than the base's macOS needs. Does nothing for
  * other bases. */
 int macos_check_session(const struct microagent *agent, const struct base *base, int64_t memory_mib,

@@ -49,7 +49,7 @@ int point_begin(const struct workspace *ws, struct point *out, struct error *err
 /* Gives the point its name. ERR_CONFLICT: a point of that name exists. */
 int point_name(struct point *point, const struct workspace *ws, const char *name,
 	       struct error *err);
-/* Sets the error that the session has a snapshot of that name. Returns -1. */
+/* Sets the error which says that the session has a snapshot `name` already. Returns -1. */
 int point_is_there(const struct workspace *ws, const char *name, struct error *err);
 enum point_use { POINT_WHOLE, POINT_ANY };
 /* Opens a point by its name. ERR_NOT_FOUND: there is no such point. ERR_CONFLICT: the point is
@@ -63,13 +63,13 @@ void point_close(struct point *point); /* accepts POINT_NONE */
 /* Returns the sorted names of the points that are whole. */
 json_t *point_names(const struct workspace *ws, struct error *err);
 /* Removes, in all sessions, the unfinished points whose makers have ended. Appends SESSION/FILE to
- * removed for each of them. */
+ * `removed` for each removed point. */
 void points_sweep(const struct microagent *agent, json_t *removed);
 
 /* --- point_save.c: what is in them ----------------------------------------------------------- */
 
-/* Saves a running machine in the point. The machine is paused for a moment. kept: the digests are
- * computed, and the point is on the disk when the function returns. *told is
+/* Saves a running machine in the point. The machine is paused for a moment. If `kept` is set, the
+ * digests are computed, and the point is on the disk when the function returns. *told is
  * {"stateBytes","diskBytes","pauseMs"}, which the caller releases. */
 int point_save(struct point *point, const struct microagent_session *session,
 	       const struct workspace *ws, bool kept, json_t **told, struct error *err);
@@ -83,9 +83,9 @@ int64_t points_bytes(const struct workspace *ws);
 
 /* --- point_boot.c: machines from points ------------------------------------------------------ */
 
-/* Starts the session's machine from the point. If the point does not fit this host or config any
- * more, the machine is not restored but boots. *boot (boot may be NULL) is {"how","why"?}, as in
- * runtime.json. */
+/* Starts the session's machine from the point. If the point does not fit this host or the session's
+ * config any more, the machine is not restored but boots. *boot (`boot` may be NULL) is
+ * {"how","why"?}, as in runtime.json. */
 int point_boot(struct microagent_session *session, const struct point *point, json_t **boot,
 	       struct error *err);
 /* Writes a line to the session's audit log and to the security log. If the session has a live
@@ -93,7 +93,8 @@ int point_boot(struct microagent_session *session, const struct point *point, js
  * and writes the line. The arguments are as for audit_told_line(). */
 int point_note(const struct workspace *ws, const char *what, const char *name, json_t *more,
 	       struct error *err);
-/* Writes such a line for a session without any living process. The caller has the command lock. */
+/* Writes a line like point_note(), for a session without any living process. The caller has the
+ * command lock. */
 int point_note_at_rest(const struct workspace *ws, const char *what, const char *name, json_t *more,
 		       struct error *err);
 
@@ -103,9 +104,10 @@ int point_note_at_rest(const struct workspace *ws, const char *what, const char 
  * ERR_INVALID: the command has no words, wants a terminal or to be resumed, or has too long a time
  * limit. */
 int on_fork_check(const struct microagent_exec *command, struct error *err);
-/* Runs the command in a new session of the fork, and writes the result to this session's audit log.
- * Fails if the command does not end with 0, or not within its time limit (60 s if it has none).
- * cancel is a descriptor: when it becomes readable, the command is ended; 0: never. */
+/* Runs the command in `child`, a new session of a fork, and writes the result to the audit log of
+ * `child`. `parent` is the name of the session that was forked. Fails if the command does not end
+ * with 0, or not within its time limit (60 s if it has none). `cancel` is a descriptor: when it
+ * becomes readable, the command is ended; 0: none. */
 int on_fork_run(struct microagent_session *child, const char *parent,
 		const struct microagent_exec *command, int cancel, struct error *err);
 

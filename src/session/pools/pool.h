@@ -8,7 +8,8 @@
 
 #include "session/sessions/tokens.h"
 
-/* The reason for which a member is removed. */
+/* The reason that is reported for the removal of a member whose machine ended before anybody
+ * claimed it. */
 #define POOL_MEMBER_ENDED "its machine ended in the pool"
 
 /* Returns the number of waiting members in all pools together. */
@@ -33,8 +34,8 @@ int pool_discard(const struct microagent *agent, const struct pool *pool, const 
  * process is destroying the member, waits for that process. */
 int pool_finish_one(const struct microagent *agent, const struct pool *pool, const char *name,
 		    struct error *err);
-/* Destroys all members whose tokens are in POOL_ENDING. If it fails for one, it still destroys the
- * others. */
+/* Destroys all members whose tokens are in POOL_ENDING. If the destruction of one member fails, the
+ * function still destroys the next ones. */
 int pool_finish(const struct microagent *agent, const struct pool *pool, struct error *err);
 /* Ends and destroys members until `left` members remain. */
 int pool_shrink(const struct microagent *agent, const struct pool *pool, size_t left,
@@ -47,9 +48,8 @@ int pool_drain(const struct microagent *agent, const struct pool *pool, struct e
 /* Returns 1 if the member's machine runs, 0 if it has ended or does not exist, or -1 if this is not
  * known now. */
 int pool_member_lives(const struct microagent *agent, const char *name);
-/* Checks that a waiting member could get the spec's directories. A request is refused by this
- * before any member is claimed. The errors are the same as for a session that is made with these
- * directories. */
+/* Checks that a waiting member could get the spec's directories. The check comes before any member
+ * is claimed. The errors are the same as for a session that is made with these directories. */
 int pool_check_share(const struct microagent *agent, const struct pool *pool,
 		     const struct microagent_session_spec *spec, struct error *err);
 
@@ -65,7 +65,7 @@ struct pool_asking {
 int pool_asking_begin(struct pool_asking *asking, size_t most, struct error *err);
 void pool_asking_end(struct pool_asking *asking); /* accepts a zeroed one */
 #define auto_asking __attribute__((cleanup(pool_asking_end)))
-/* Sends a request to the member's agent, which shows by its answer that it lives. name must stay
+/* Sends a request to the member's agent. The answer shows that the agent lives. `name` must stay
  * valid until pool_asking_end(). */
 void pool_ask(const struct microagent *agent, struct pool_asking *asking, const char *name);
 /* Waits for the next answer, and returns the name of the member that has sent it. Returns NULL if
@@ -93,14 +93,15 @@ int pool_filler_end(const struct pool *pool, struct error *err);
 
 /* --- pool_room.c: what the host has left ----------------------------------------------------- */
 
-/* Checks that the host has room for one more member now. ERR_UNAVAILABLE: it has not. members is
- * the number of members of all pools together. takes_mib is the result of pool_member_takes(). */
+/* Checks that the host has room for one more member now. ERR_UNAVAILABLE: the host has no room.
+ * `members` is the number of members of all pools together. `takes_mib` is the result of
+ * pool_member_takes(). */
 int pool_room(const struct pool *pool, const struct pool_record *record, size_t members,
 	      int64_t takes_mib, struct error *err);
 /* Returns the least memory of all members of a pool together, in MiB. */
 int64_t pool_mib(const struct pool_record *record);
 /* Checks the size of a pool. ERR_INVALID: the pool is too large for this host. `others` is the
- * number of members of other pools, and others_mib is the least memory of all these members
+ * number of members of other pools, and `others_mib` is the least memory of all these members
  * together. */
 int pool_check_size(const struct pool_record *record, size_t others, int64_t others_mib,
 		    struct error *err);

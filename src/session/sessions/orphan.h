@@ -16,8 +16,8 @@ enum orphan_kind {
 };
 enum orphan_action { ORPHAN_REMOVED, ORPHAN_ADOPTED, ORPHAN_LEFT };
 
-/* Writes the event about an orphan. agent is the handle of the state directory. name is the name of
- * the session, which need not exist. A failure is ignored. */
+/* Writes the event session.orphaned. `agent` is the handle of the state directory. `name` is the
+ * name of the session, which need not exist. A failure is ignored. */
 void orphan_tell(const struct microagent *agent, const char *name, enum orphan_kind kind,
 		 enum orphan_action action, const char *why);
 /* Writes the event about an orphan while its audit log still exists, and then removes the orphan.
@@ -26,8 +26,8 @@ void orphan_tell(const struct microagent *agent, const char *name, enum orphan_k
 int orphan_remove(const struct microagent *agent, struct microagent_session *session,
 		  enum orphan_kind kind, const char *why, struct error *err);
 
-/* Writes the event, only once, about each session of which nothing is left. Appends {"name","why"}
- * of each to told. */
+/* Writes the event session.orphaned, only once, for each session of which nothing is left. Appends
+ * {"name","why"} of each such session to `told`. */
 int sessions_tell_gone(const struct microagent *agent, json_t *told, struct error *err);
 
 #endif

@@ -33,15 +33,18 @@ struct microagent_session {
 	char id[SESSION_ID_ROOM];    /* the runtimeID: the name with .bundle */
 	json_t *record;		     /* session.json; not changed once the user has the session */
 	_Atomic int64_t quota_bytes; /* the recorded quota of the disk; 0: none */
-	/* How long this handle took to clone and to claim the session; 0: it did not do this. */
+	/* How long this handle took to clone and to claim the session; 0: the handle did not clone
+	 * or claim it. */
 	double clone_ms, claim_ms;
-	/* How long this handle took to boot; 0: not yet. Another thread may boot meanwhile. */
+	/* How long this handle took to boot the session; 0: the handle has not booted it. Another
+	 * thread may boot the session at the same time. */
 	_Atomic double boot_ms;
 	/* The session ends with this handle, also while it is being made. */
 	bool owned;
 	/* A pipe: while the session is made or owned, it ends with this pipe; -1: none. */
 	int lifeline;
-	/* The mark that the session is unfinished (api/unfinished.c); -1: this process has none. */
+	/* The descriptor of the mark that the session is unfinished (api/unfinished.c); -1: this
+	 * process has no such mark. */
 	int mark;
 	/* Only one thread at a time may use agent: a thread that boots, destroys or connects holds
 	 * this lock. */
@@ -62,7 +65,8 @@ struct microagent *state_agent(const struct microagent *sessions, struct error *
 struct microagent_session *session_handle(const struct microagent *agent, const char *name,
 					  struct error *err);
 void session_set_name(struct microagent_session *session, const char *name);
-/* Makes requests to the session's supervisor end when fd becomes readable; 0 and below: never. */
+/* Makes requests to the session's supervisor end when the descriptor `fd` becomes readable; 0 or
+ * less: none. */
 void session_cancel_by(struct microagent_session *session, int fd);
 void session_close(struct microagent_session **session);
 #define auto_session __attribute__((cleanup(session_close)))
@@ -80,8 +84,8 @@ void session_made(struct microagent_session *session);
 #define SESSION_NEW "new"
 #define SESSION_POOL "pool"
 #define SESSION_FORK "fork"
-/* Calls fn with random names until fn has made the session. fn fails with ERR_CONFLICT and the
- * errno EEXIST if a session of that name exists. */
+/* Calls `fn` with random names until `fn` has made the session. `fn` fails with ERR_CONFLICT and
+ * the errno EEXIST if a session of that name exists. */
 typedef int session_named_fn(struct microagent_session *session, void *data, struct error *err);
 int session_draw_name(struct microagent_session *session, session_named_fn *fn, void *data,
 		      struct error *err);
@@ -95,43 +99,43 @@ int session_make(const struct microagent *agent, const struct base *base,
 int session_make_booted(const struct microagent *agent, const struct base *base,
 			const struct microagent_session_spec *spec, const char *source,
 			struct microagent_session **out, struct error *err);
-/* Destroys a session that could not be made. err says why it was not made. If the session is in
- * quarantine meanwhile, it is kept, and err says this too. If it cannot be destroyed for another
- * reason, it stays marked, and the next sweep removes it. */
+/* Destroys a session that could not be made. `err` says why it was not made. If the session is in
+ * quarantine meanwhile, it is kept, and `err` says this too. If the session cannot be destroyed for
+ * a reason other than quarantine, it stays marked, and the next sweep removes it. */
 void session_unmake(struct microagent_session *session, struct error *err);
 
-/* Opens the spec's base and calls fn to make a session of the base. */
+/* Opens the spec's base and calls `fn` to make a session of the base. */
 typedef int session_maker(struct microagent *agent, const struct base *base,
 			  const struct microagent_session_spec *spec,
 			  struct microagent_session **out, struct error *err);
 int session_make_with(struct microagent *agent, const struct microagent_session_spec *spec,
 		      session_maker *fn, struct microagent_session **out, struct error *err);
 
-/* The text about a session whose maker was killed. */
+/* The value is the text of lists and errors about a session whose maker was killed. */
 #define SESSION_UNFINISHED "unfinished: the command that made it was killed"
 
 /* --- destroy.c ------------------------------------------------------------------------------- */
 
-/* Destroys a session, which may have a record or not. Returns 0, or -1 with an error, or 1 if
+/* Destroys a session, even if the session has no record. Returns 0, or -1 with an error, or 1 if
  * another process is destroying the session now. That process may fail, so the caller keeps what it
  * knows about the session (for example its token) until the session is gone. */
 int session_remove(struct microagent_session *session, struct error *err);
 /* Destroys a session for a caller that already holds the mark of the session's end. Returns like
  * session_remove(). */
 int session_end_marked(struct microagent_session *session, struct error *err);
-/* Writes the name of the mark that the session of that name is being destroyed, for
- * unfinished_mark(). */
+/* Writes the name of the mark which says that the session `name` is being destroyed.
+ * unfinished_mark() takes this name. */
 #define SESSION_MARK_ROOM (SESSION_ID_ROOM + 8)
 void session_ending_mark(const char *name, char out[SESSION_MARK_ROOM]);
-/* Writes the id of the session that such a mark is about. Returns false if `mark` is no such
- * mark. */
+/* Writes the id of the session to which the mark of a destruction belongs. Returns false if `mark`
+ * is no mark of a destruction. */
 bool session_ending_id(const char *mark, char id[SESSION_ID_ROOM]);
 
 /* --- sweep.c --------------------------------------------------------------------------------- */
 
 /* Removes sessions whose makers died before they were finished, and sessions whose destruction was
  * interrupted. Appends {"name","why"} of each to removed, or to left if the session cannot be
- * removed; both may be NULL. Takes almost no time if there is nothing to remove. */
+ * removed; both may be NULL. Takes almost no time if there is no such session. */
 void sessions_sweep(const struct microagent *agent, json_t *removed, json_t *left);
 
 /* --- naming.c -------------------------------------------------------------------------------- */
@@ -155,7 +159,7 @@ const char *session_disk(const json_t *record);
 /* Replaces the member "share" of a record by "shares". Earlier versions wrote "share", with one
  * directory, into session.json and runtime.json. */
 void session_shares_of_before(json_t *record);
-/* Settles on the session's record (store/record_digest.h): from here on no other record is
+/* Settles on the session's record (store/record_digest.h): from here on only the present record is
  * accepted. A record of an earlier version has no digest yet, and is accepted as it is. */
 int session_record_settle(const struct microagent_session *session, struct error *err);
 /* Reads a session's record from its directory. The caller releases it. ERR_NOT_FOUND: there is no
@@ -179,8 +183,8 @@ int session_audit_begin(const struct microagent_session *session, const struct b
 /* --- restoring.c ----------------------------------------------------------------------------- */
 
 /* How a session begins. `template` is the digest of the record of the base's template, if the
- * session is restored from it. `cold` is the reason if the base has a template that the session
- * cannot use. */
+ * session is restored from this template. `cold` is the reason if the base has a template that the
+ * session cannot use. */
 struct origin {
 	char template[DIGEST_TEXT], cold[256];
 };
@@ -226,11 +230,11 @@ bool session_can_be_given(const struct microagent *agent,
  * port by which a running machine can get shares. */
 int session_share_put(json_t *config, const struct microagent_session_spec *spec, bool hotplug,
 		      struct error *err);
-/* Copies the shares of the config into session.json. later: the machine gets the shares when it
+/* Copies the shares of the config into session.json. `later`: the machine gets the shares when it
  * runs already, so they are removed from the config. */
 int session_share_record(json_t *record, json_t *config, bool later, struct error *err);
-/* Returns the shares as users are told them: [{path, mountpoint, mode, anyway?}]. The caller
- * releases the result. */
+/* Returns the shares in the form in which answers have them: [{path, mountpoint, mode, anyway?}].
+ * The caller releases the result. */
 json_t *session_shares_told(const json_t *shares);
 /* Gives the spec's directories to a member of a pool, which was made without shares. They are
  * recorded as if the session had them from its beginning. */
@@ -240,7 +244,7 @@ int session_share_claimed(struct microagent_session *session,
 /* --- term.c ---------------------------------------------------------------------------------- */
 
 /* Returns whether the end of the session with that id has come, and no live supervisor lives that
- * would destroy it. dir is the directory of all sessions. why gets the text of term_text(). */
+ * would destroy it. `dir` is the directory of all sessions. `why` gets the text of term_text(). */
 bool session_over_in(const struct state_dir *dir, const char *id, char why[TERM_TEXT]);
 /* Returns the same as session_over_in(). If this session must be checked again before the time
  * *next, sets *next to that earlier time. */
@@ -265,7 +269,7 @@ int session_ends_note(const struct state_dir *dir, const struct term *term, stru
 bool session_ends_later(const struct state_dir *dir);
 /* Functions that begin and end a check of all sessions. Between the two calls no process can give a
  * session an end. session_ends_begin() returns a descriptor for session_ends_done(), or -1 if other
- * processes cannot be kept out. next is the time at which all sessions must be checked again. */
+ * processes cannot be kept out. `next` is the time at which all sessions must be checked again. */
 int session_ends_begin(const struct state_dir *dir);
 void session_ends_done(int fd, int64_t next);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The pool of a base: only files, and no daemon. This header is about the pool's directory and its
- * tokens, which is all that the code of a session needs of a pool: the end of a session removes its
+ * tokens. The code of a session needs no other part of a pool: the end of a session removes its
  * token, and a session that waits in a pool is not swept. pool.h has the other parts of a pool:
  * records, fillers and claims. A token is an empty file with the name of a session.
  *
@@ -14,12 +14,12 @@
  *                       filler.log   the messages of this process
  *
  * Members are ordinary sessions, and their directories never move. The process that renames a token
- * from ready/ to claimed/ has the session; two renames of one token cannot both succeed. A process
- * that destroys members first renames their tokens to ending/, so that nobody claims these members.
- * If this process dies, the next process that looks at the pool finishes the work. A session is
- * marked as unfinished (api/unfinished.c) before it becomes a member, and again from its claim
- * until its claimer has returned it to the user. If the process that works on it dies in this time,
- * the next sweep removes the session.
+ * from ready/ to claimed/ has the session; of two renames of one token only one can succeed. A
+ * process that destroys members first renames their tokens to ending/, so that nobody claims these
+ * members. If this process dies, the next process that looks at the pool finishes the work. A
+ * session is marked as unfinished (api/unfinished.c) before it becomes a member, and again from its
+ * claim until its claimer has returned it to the user. If the process that works on it dies in this
+ * time, the next sweep removes the session.
  */
 #ifndef SESSION_TOKENS_H
 #define SESSION_TOKENS_H
@@ -49,9 +49,9 @@ struct pool {
 /* Opens the pool's directory. It may have tokens of claimed sessions, but no record. ERR_NOT_FOUND:
  * there is no such directory. */
 int pool_open(const char *state, const char *base, struct pool *out, struct error *err);
-/* Opens and locks the pool's directory, and makes it with its contents if it is missing. While it
- * is locked, no other process sets, drains or tidies the pool. Waits for another holder of the
- * lock. ERR_CONFLICT: the wait took too long. */
+/* Opens and locks the pool's directory. Makes the directory with its contents if it is missing.
+ * While the directory is locked, no other process sets, drains or tidies the pool. Waits for
+ * another holder of the lock. ERR_CONFLICT: the wait took too long. */
 int pool_open_locked(const char *state, const char *base, struct pool *out, struct error *err);
 /* Locks an open pool. Returns false if another process has the lock, or the pool was removed
  * meanwhile. */
@@ -69,8 +69,8 @@ bool pool_has_filler(const struct pool *pool);
 
 /* --- tokens ---------------------------------------------------------------------------------- */
 
-/* Returns the sorted names in `kind`, which is POOL_READY, POOL_CLAIMED or POOL_ENDING: the oldest
- * session comes first. The caller releases the result. */
+/* Returns the sorted names in the directory `kind`, which is POOL_READY, POOL_CLAIMED or
+ * POOL_ENDING: the oldest session comes first. The caller releases the result. */
 json_t *pool_tokens(const struct pool *pool, const char *kind, struct error *err);
 bool pool_has(const struct pool *pool, const char *kind, const char *name);
 /* Adds a new token in ready/. */
@@ -82,9 +82,10 @@ bool pool_take(const struct pool *pool, const char *name);
 int pool_end(const struct pool *pool, const char *name, struct error *err);
 /* Removes all tokens of that name. */
 void pool_forget(const struct pool *pool, const char *name);
-/* Removes the tokens in claimed/ of sessions whose end has come, or that were removed by hand. */
+/* Removes the tokens in claimed/ of sessions whose end has come, and of sessions that were removed
+ * by hand. */
 void pool_forget_gone(const struct pool *pool);
-/* Notes that somebody claims a session now, so that the fillers of all pools wait for a while. */
+/* Notes that a session is being claimed now, so that the fillers of all pools wait for a while. */
 void pool_touch(const struct pool *pool);
 
 #endif

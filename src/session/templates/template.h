@@ -47,17 +47,17 @@ struct base_template {
 int base_template_open(const struct base *base, struct base_template *out, struct error *err);
 void base_template_close(struct base_template *of); /* accepts BASE_TEMPLATE_NONE */
 #define auto_template __attribute__((cleanup(base_template_close)))
-/* Returns a descriptor of the template's disk, after a check that the disk is the saved one. */
+/* Checks that the template's disk has the recorded digest, and returns a descriptor of the disk. */
 int base_template_disk(const struct base_template *of, struct error *err);
-/* Returns what `base show` tells about the template: {createdAt, run?, memoryMiB, cpuCount, bytes,
- * residentBytes, sha256, facts}, or {error}. The caller releases it. Returns NULL if the base has
- * no template. */
+/* Returns the description of the template in the answer of `base show`: {createdAt, run?,
+ * memoryMiB, cpuCount, bytes, residentBytes, sha256, facts}, or {error}. The caller releases it.
+ * Returns NULL if the base has no template. */
 json_t *base_template_told(const struct base *base);
 
 /* --- base_list.c ---------------------------------------------------------------------------------
  */
 
-/* Returns what `base show` tells about a base: its metadata with its path and its template. Takes
+/* Returns the answer of `base show` for a base: its metadata with its path and its template. Takes
  * the metadata out of *base. The caller releases the result. */
 json_t *base_tell(struct base *base, struct error *err);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The data that the steps of making a template share. */
+/* The data that all steps of making a template use. */
 #ifndef SESSION_TEMPLATE_WARMING_H
 #define SESSION_TEMPLATE_WARMING_H
 
@@ -22,13 +22,14 @@ struct warming {
 };
 
 /* Boots a machine that is like the machine of a session which will be restored from the template.
- * Its disk is `file`, a file below .warming. option is an option for the supervisor. */
+ * Its disk is `file`, a file below .warming. `option` is an option for the supervisor. */
 int warming_boot(struct warming *w, const char *file, const char *option, struct error *err);
 void warming_end_machine(struct warming *w);
 
 /* --- template_trial.c ------------------------------------------------------------------------ */
 
-/* Tests whether a machine can be restored from the sealed template, and then runs commands. */
+/* Tests whether a machine can be restored from the sealed template, and whether the restored
+ * machine runs commands. */
 int template_try(struct warming *w, struct error *err);
 
 #endif
