@@ -33,8 +33,8 @@
  * {"id": the container that the workspace was made for, "root": the --root of microagent-oci}. */
 #define SANDBOX_RECORD "sandbox.json"
 
-/* The file with what the guest told. It lies beside the audit log, and the log has digests of it.
- */
+/* The file with the telemetry that the guest has sent. It lies beside the audit log, and the log
+ * has digests of the file. */
 #define AUDIT_TELEMETRY "telemetry.jsonl"
 #define AUDIT_DIGEST SHA256_BYTES
 #define AUDIT_SESSION_ROOM 136
@@ -44,8 +44,8 @@
 enum audit_severity { AUDIT_INFO, AUDIT_WARNING, AUDIT_CRITICAL };
 
 /* The three parts of a log, by the cause of their lines: the host itself; the guest's behaviour as
- * the host saw it (subsystem "network"); and what the guest told ("origin":"guest"). Each part has
- * room of its own in the log, which lines of the other parts cannot use up. */
+ * the host saw it (subsystem "network"); and the messages of the guest ("origin":"guest"). Each
+ * part has room of its own in the log, which lines of the other parts cannot use up. */
 enum audit_part { AUDIT_PART_HOST, AUDIT_PART_NETWORK, AUDIT_PART_GUEST, AUDIT_PARTS };
 
 struct audit_event {
@@ -58,8 +58,8 @@ struct audit_event {
 
 /* --- writing --------------------------------------------------------------------------------- */
 
-/* What another process has done to the audit log, or to today's security log, since this process
- * wrote its last line. */
+/* The changes that another process has made to the audit log, or to today's security log, since
+ * this process wrote its last line. */
 enum audit_tampering {
 	AUDIT_UNTOUCHED,
 	AUDIT_REMOVED,	/* no file has the log's name */
@@ -67,7 +67,8 @@ enum audit_tampering {
 	AUDIT_SHORTENED,
 	AUDIT_LENGTHENED,
 	AUDIT_SECURITY_REMOVED,	 /* the open file of the security log has no name any more */
-	AUDIT_SECURITY_MOVED,	 /* the path of the security log has another file, or none */
+	AUDIT_SECURITY_MOVED,	 /* the path of the security log leads to another file than the
+				  * open one, or to none */
 	AUDIT_SECURITY_SHORTENED /* the security log is shorter than it was */
 };
 extern const char *const audit_tampering_names[]; /* "untouched", ... */
@@ -86,13 +87,13 @@ struct audit {
 	uint64_t used[AUDIT_PARTS]; /* bytes that each part has used, also by earlier writers */
 	uint8_t head[AUDIT_DIGEST];
 	bool closed;
-	bool last_words; /* the last lines are being written: a full log takes them too */
+	bool last_words; /* the last lines are being written: a full log takes these lines too */
 	/* A line says that the session is destroyed. Only the closing line may follow. */
 	bool destroyed;
-	int security_fd; /* the security log of security_day; -1: none yet */
+	int security_fd; /* the security log of `security_day`; -1: none yet */
 	char security_day[11];
 	off_t security_end; /* the end of the security log at the last look or write */
-	/* The last bytes of the security log before security_end. */
+	/* The last bytes of the security log before `security_end`. */
 	uint8_t security_tail[SECURITY_TAIL];
 	size_t security_tail_len;
 	/* The security log is missing at its path, and cannot be made. */
@@ -116,7 +117,7 @@ bool audit_is_of_sandbox(const struct workspace *ws); /* for a workspace with a 
  * If that log is missing, the new log has a CRITICAL `audit.changed` behind its first line. If a
  * crash cut the last line short, the log continues with `audit.torn`. That line has the digest of
  * the cut line, so that audit_verify() can tell a crash from a forgery. ERR_IO: the file is longer
- * than a log can be.
+ * than audit_most_bytes().
  */
 int audit_open(const struct workspace *ws, struct audit *out, struct error *err);
 /*
@@ -132,9 +133,9 @@ int audit_append(struct audit *audit, const struct audit_event *event, enum stor
 enum audit_tampering audit_tampering(const struct audit *audit);
 /*
  * Puts a copy of a removed or replaced log under the log's name. Later lines are written to the
- * copy. Any other file of that name is removed. If the function fails, later lines are still
- * written to the open file: a later call copies these lines too, and the security log has their
- * digests.
+ * copy. A file that has taken the log's name is removed. If the function fails, later lines are
+ * still written to the open file: a later call copies these lines too, and the security log has
+ * their digests.
  */
 int audit_put_back(struct audit *audit, struct error *err);
 /* Waits until everything that was appended is on the disk. */
@@ -145,8 +146,9 @@ int audit_finish(struct audit *audit, struct error *err);
  * number and no digest. The function uses only the session and the members about the security log
  * of `audit`. */
 int security_log_aside(struct audit *audit, const struct audit_event *event, struct error *err);
-/* Writes an event to the security log for a session without an audit log. state_path is the path of
- * the session's state directory. The line is of the same form as a line of security_log_aside(). */
+/* Writes an event to the security log for a session without an audit log. `state_path` is the path
+ * of the session's state directory. The line is of the same form as a line of
+ * security_log_aside(). */
 int security_log_note(const char *state_path, const char *session, const struct audit_event *event,
 		      struct error *err);
 /*
@@ -167,12 +169,13 @@ int security_log_sync(struct audit *audit, struct error *err);
  * the events that only commands write. */
 extern const struct broker_duty security_log_duty;
 #define SECURITY_ORPHANED "session.orphaned"
-/* The two kinds of the event session.orphaned that tell of the end of a session without a log. */
+/* The values are the two kinds of the event session.orphaned that report the end of a session
+ * without an audit log. */
 #define SECURITY_KIND_GONE "bundle-removed"
 #define SECURITY_KIND_LOST "process-without-bundle"
-/* The action of the event session.orphaned if the command has removed the session. */
+/* The value is the action of the event session.orphaned if the command has removed the session. */
 #define SECURITY_ACTION_REMOVED "removed"
-/* The event that an archive was removed because somebody asked for this. */
+/* The value is the name of the event that an archive was removed because a user asked for this. */
 #define SECURITY_ARCHIVE_REMOVED "archive.removed"
 /* Returns whether a readable security log of that day ("2026-11-27") exists. */
 bool security_log_has_day(const char *state_path, const char *day);
@@ -238,27 +241,27 @@ struct audit_heads {
 	size_t count, room;
 	/* Events of which only the number was written, and only to the security logs. */
 	uint64_t lost;
-	bool archive_removed; /* somebody removed the archive on purpose */
+	bool archive_removed; /* a user removed the archive on purpose */
 	/* The files that have the name of a security log, but are no security log or cannot be
 	 * opened:
 	 * [{"path","why"}]. */
 	json_t *passed_over;
 };
-/* Loads what the security logs have about one session. state_path is the path of the state
- * directory, not of sessions/. *out is empty if there are no security logs. A file that is no
- * security log is skipped, and the others are read. */
+/* Loads the digests and facts that the security logs have about one session. `state_path` is the
+ * path of the state directory, not of sessions/. *out is empty if there are no security logs. A
+ * file that is no security log is skipped. */
 int audit_heads_load(const char *state_path, const char *session, struct audit_heads *out,
 		     struct error *err);
 void audit_heads_free(struct audit_heads *heads); /* accepts a zeroed struct */
 
-/* Reads the whole log from fd (a regular file) and checks it. Returns 0 also for a bad log, and for
- * a file that is longer than a log can be: *out tells this. Returns -1 if the log cannot be read.
- * heads may be NULL: the lines are not compared with the security logs then. */
+/* Reads the whole log from `fd` (a regular file) and checks it. Returns 0 also for a bad log, and
+ * for a file that is longer than audit_most_bytes(): *out has the verdict. Returns -1 if the log
+ * cannot be read. `heads` may be NULL: the lines are not compared with the security logs then. */
 int audit_verify(int fd, const char *session, const struct audit_heads *heads,
 		 struct audit_report *out, struct error *err);
 
 enum audit_telemetry_verdict {
-	AUDIT_TELEMETRY_NONE, /* the guest never told anything, and there is no file */
+	AUDIT_TELEMETRY_NONE, /* the guest has sent no telemetry, and there is no file */
 	AUDIT_TELEMETRY_WHOLE,
 	AUDIT_TELEMETRY_ALTERED,
 	AUDIT_TELEMETRY_MISSING
@@ -271,15 +274,15 @@ struct audit_telemetry {
 	uint64_t confirmed; /* bytes from the beginning that a correct digest in the log covers */
 	uint64_t line;	    /* the first line of the log whose digest does not match; 0: none */
 };
-/* Compares telemetry.jsonl (fd; -1: there is no file) with the digests in the log. Returns 0 also
- * for an altered or missing file: *out tells this. What the guest told after the last digest is
- * confirmed by no digest. */
+/* Compares telemetry.jsonl (`fd`; -1: there is no file) with the digests in the log. Returns 0 also
+ * for an altered or missing file: *out has the verdict. Telemetry that came after the last digest
+ * is confirmed by no digest. */
 int audit_verify_telemetry(int log, int fd, struct audit_telemetry *out, struct error *err);
 
-/* Receives one line of len bytes, with its newline. A line that is cut short has no newline. If the
- * function returns -1, the reading ends. */
+/* Receives one line of `len` bytes, with its newline. A line that is cut short has no newline. If
+ * the function returns -1, the reading ends. */
 typedef int audit_line_fn(void *data, const char *line, size_t len, struct error *err);
-/* Calls fn with each line of the file. A line that is longer than LIMIT_AUDIT_LINE_BYTES comes in
+/* Calls `fn` with each line of the file. A line that is longer than LIMIT_AUDIT_LINE_BYTES comes in
  * parts of that size, and only the last part ends with a newline. A file of more than `most` bytes
  * gives ERR_IO and is not read at all, since a sparse file can take no room on the disk and hours
  * to read. */
@@ -302,10 +305,10 @@ off_t audit_telemetry_most_bytes(void);
  * Closes the log of a session and makes <state>/archive/<session>/. The archive has the log,
  * telemetry.jsonl, events.json and session.json. The session's directory keeps these files too. The
  * caller removes the session, has the command lock, and knows that nothing of the session is alive.
- * The function continues the work of an earlier call that was killed.
- * ERR_CONFLICT: an archive of that name with another log exists. Does nothing for a workspace that
- * is no session. A file that is longer than a log can be is not closed: it is kept as it is, and
- * the security log gets an `audit.changed`.
+ * The function continues the work of an earlier call that was killed. ERR_CONFLICT: an archive of
+ * that name with another log exists. Does nothing for a workspace that is no session. If audit.log
+ * is longer than audit_most_bytes(), the writer of the log cannot have made it: then the log is
+ * archived as it is, without `audit.closed`, and the security log gets the event `audit.changed`.
  */
 int audit_archive(const struct workspace *ws, struct error *err);
 

@@ -86,8 +86,9 @@ static bool line_has(const char *text, size_t len, const char *words)
 	return memmem(text, len, words, strlen(words)) != NULL;
 }
 
-/* Finds the part of a line by its text. No text of a guest can look like these members, since each
- * quotation mark within a text has a backslash before it. */
+/* Finds out to which part of the log a line belongs, by its members "origin" and "subsystem". The
+ * two searched texts contain quotation marks. A text from the guest cannot contain them in this
+ * form, because JSON puts a backslash before each quotation mark within a text. */
 enum audit_part audit_line_part(const char *text, size_t len)
 {
 	if (line_has(text, len, "\"origin\":\"guest\""))

@@ -20,7 +20,7 @@
 void audit_digest(const void *bytes, size_t len, uint8_t out[AUDIT_DIGEST]);
 /* Reads a digest from its hexadecimal digits. Returns false if the text is no digest. */
 bool audit_unhex(const char *hex, uint8_t out[AUDIT_DIGEST]);
-/* Computes the digest that the first line is chained to. */
+/* Computes the digest that the first line of a log has as its "prev". */
 void audit_root(const char *session, const char *nonce, uint8_t out[AUDIT_DIGEST]);
 
 /* Writes the workspace's id without ".bundle". */
@@ -29,8 +29,8 @@ void audit_name_session(const struct workspace *ws, char out[AUDIT_SESSION_ROOM]
  * caller frees the path. */
 char *audit_state_path(const struct workspace *ws, const char *name, struct error *err);
 
-/* audit_place.c: removes anything that has the log's name in the directory and is no regular file.
- */
+/* audit_place.c: removes anything that has the log's name in the directory and is not a regular
+ * file. */
 int audit_clear_place(int dirfd, struct error *err);
 
 /* Returns whether the regular file is longer than an audit log can be. */
@@ -52,12 +52,13 @@ char *audit_line_text(const struct audit *audit, const struct audit_event *event
 		      const uint8_t prev[AUDIT_DIGEST], uint64_t seq, size_t *len,
 		      struct error *err);
 
-/* Notes an event of the workspace in the security log only. */
+/* Writes an event of the workspace to the security log, and not to the audit log. */
 int audit_note_aside(const struct workspace *ws, const struct audit_event *event,
 		     struct error *err);
 
-/* audit_telemetry.c: appends a line with a digest of what the guest told since the last digest. The
- * line says that the digest is late. It is called before the log is closed. */
+/* audit_telemetry.c: appends a line with a digest of telemetry.jsonl, if the file has grown since
+ * the last digest in the log. The line says how many bytes had no digest until then. The function
+ * is called before the log is closed. */
 int audit_vouch_telemetry(const struct workspace *ws, struct audit *audit, struct error *err);
 
 /* security_log.c: appends the digest of the line that was just written to the audit log. */

@@ -4,7 +4,7 @@
  * ${MICROAGENT_CACHE_DIR:-${XDG_CACHE_HOME:-~/.cache}/microagent}. The root has these files:
  *
  *   kernels/<name>           the kernel
- *   kernels/<name>.initrd    what boots with it: the modules, then microagent-init
+ *   kernels/<name>.initrd    the initrd: the modules, then microagent-init
  *   kernels/<name>.modules   the initrd's first part; absent for a kernel without modules
  *   kernels/<name>.json      the record
  *   images/<name>.ext4       a raw file system
@@ -37,9 +37,11 @@
 #define CACHE_DEFAULT_IMAGE "busybox"
 
 enum kernel_kind {
-	KERNEL_TUNED,  /* kernel build: everything built in, the initrd holds init alone */
-	KERNEL_DEBIAN, /* kernel install: Debian's cloud kernel and the modules it needs */
-	KERNEL_CUSTOM, /* kernel install --from, or a path of the user's */
+	KERNEL_TUNED,  /* made by `kernel build`: all drivers are built in, and the initrd has
+			* only microagent-init */
+	KERNEL_DEBIAN, /* made by `kernel install`: Debian's cloud kernel, with the modules that
+			* it needs */
+	KERNEL_CUSTOM, /* made by `kernel install --from`, or a path of the user's */
 	KERNEL_KIND_COUNT
 };
 const char *kernel_kind_name(enum kernel_kind kind); /* "tuned", "debian", "custom" */
@@ -76,16 +78,17 @@ struct cache_image {
 	 * must never detect its format. */
 	char *path;
 	char *user; /* the recorded user; NULL: none */
-	/* The settings of an imported image, each NULL if not recorded. entrypoint and cmd (arrays
-	 * of strings) are the program that runs by default, and env (an object of strings) is its
-	 * environment. Below are the working directory (cwd), the source of the image, and the
-	 * digest of the image's manifest (source_digest). */
+	/* The settings of an imported image, each NULL if not recorded. `entrypoint` and `cmd`
+	 * (arrays of strings) are the program that runs by default, and `env` (an object of
+	 * strings) is the environment of this program. The next members are the working directory
+	 * (`cwd`), the source of the image (`source`), and the digest of the image's manifest
+	 * (`source_digest`). */
 	json_t *entrypoint, *cmd, *env;
 	json_t *notes; /* notes for the users of the image, an array of strings; NULL: none */
 	char *cwd;
 	char *source, *source_digest; /* "oci:/...", "sha256:..." */
 	char sha256[65];	      /* the recorded digest; "" if not recorded */
-	/* Digest of the recipe that it was built from; "" if not recorded. */
+	/* Digest of the recipe from which the image was built; "" if not recorded. */
 	char recipe_sha256[65];
 	uint64_t size; /* bytes */
 	/* The recorded architecture. ARCHITECTURE_COUNT for a path of the user's, since no program
@@ -131,9 +134,9 @@ void cache_image_free(struct cache_image *image);
 #define CACHE_DIGEST_TEXT (sizeof("sha256:") + 64)
 bool cache_image_digest(const struct cache_image *image, char out[CACHE_DIGEST_TEXT]);
 
-/* Returns the path of the initrd that has only the microagent-init with this digest. The caller
- * frees the path. ERR_NOT_FOUND: the initrd is not made yet. ERR_DENIED: other users could change
- * the initrd. */
+/* Returns the path of the initrd that has only the microagent-init with the digest `init_sha256`.
+ * The caller frees the path. ERR_NOT_FOUND: the initrd is not made yet. ERR_DENIED: other users
+ * could change the initrd. */
 char *cache_initrd_find(const char *init_sha256, struct error *err);
 
 /* Returns the file name of the microagent-init for the initrds of an architecture. The file lies
@@ -147,13 +150,13 @@ char *cache_entry_name(const char *name, enum architecture architecture, struct 
 /*
  * Functions that find the kernel or the image that a user means, for a machine of an architecture
  * (ARCHITECTURE_COUNT: of any architecture). NULL means the default. A text with a '/' is a path:
- * it is made absolute and must lead to a regular file, and the path of an entry of the cache finds
- * its record. Any other text is one of these, in this order: a name in the cache, with or without
- * the ending of the architecture; a kind of kernel ("tuned", "debian"), which means the newest
- * kernel of that kind; a file in the working directory. The initrd of a path is <path>.initrd, if
- * that file exists. ERR_NOT_FOUND: nothing was found; the message names the text and the command
- * that makes such an entry. ERR_INVALID: the path is no regular file. ERR_UNSUPPORTED: the entry of
- * that name is for another architecture.
+ * it is made absolute and must lead to a regular file, and if the cache has an entry with this
+ * path, the record of the entry is used. Any other text is one of these, in this order: a name in
+ * the cache, with or without the ending of the architecture; a kind of kernel ("tuned", "debian"),
+ * which means the newest kernel of that kind; a file in the working directory. The initrd of a path
+ * is <path>.initrd, if that file exists. ERR_NOT_FOUND: nothing was found; the message names the
+ * text and the command that makes such an entry. ERR_INVALID: the path is no regular file.
+ * ERR_UNSUPPORTED: the entry of that name is for another architecture.
  */
 int cache_kernel_find(const char *text, enum architecture machine, struct cache_kernel *out,
 		      struct error *err);

@@ -11,7 +11,8 @@
 
 #include "base/error.h"
 
-/* The directory in which an entry is made (scratch), and the one to which it is moved (dir). */
+/* The directory in which an entry is made (`scratch`), and the directory to which it is moved
+ * (`dir`). */
 struct cache_writing {
 	const char *dir, *scratch; /* the paths, for messages */
 	int dir_fd, scratch_fd;

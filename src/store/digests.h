@@ -23,23 +23,23 @@ struct digest_key {
 	bool settled;
 };
 
-/* Makes the key of the file behind fd as the file is now. */
+/* Makes the key of the file behind `fd` as the file is now. */
 int digest_key(int fd, enum digest_part part, struct digest_key *out, struct error *err);
 bool digest_key_equal(const struct digest_key *a, const struct digest_key *b);
 /* Returns whether text is 64 lower-case hexadecimal digits. Returns false for NULL. */
 bool digest_is_valid(const char *text);
-/* Writes the remembered digest of the key to out. Returns false if none is remembered, and leaves
+/* Writes the remembered digest of the key to `out`. Returns false if none is remembered, and leaves
  * out unchanged then. */
 bool digest_recall(const struct digest_key *key, char out[DIGEST_TEXT]);
-/* Remembers a digest. A failure is not reported: the digest is only computed again the next time.
- */
+/* Remembers a digest. A failure is not reported: its only effect is that the digest is computed
+ * again the next time. */
 void digest_remember(const struct digest_key *key, const char *digest);
 /*
- * Remembers the digest of a copy if the digest of its source is remembered. clone_fd is an exact
- * copy of the file behind from_fd. The caller has just made the copy in a new file that nobody else
- * has had open. `before` is the source's key from before the copy began. If the source has another
- * key now, it changed during the copy, and nothing is remembered. The digest is remembered although
- * the copy is young, since only its maker can have written to it.
+ * Remembers the digest of a copy if the digest of its source is remembered. `clone_fd` is an exact
+ * copy of the file behind `from_fd`. The caller has just made the copy in a new file that nobody
+ * else has had open. `before` is the source's key from before the copy began. If the source has
+ * another key now, it changed during the copy, and nothing is remembered. The digest is remembered
+ * although the copy is young, since only its maker can have written to it.
  */
 void digest_remember_clone(const struct digest_key *before, int from_fd, int clone_fd);
 

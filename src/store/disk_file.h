@@ -13,8 +13,8 @@
 
 #include "base/error.h"
 
-/* Opens the file. flags are for open(2). O_CLOEXEC, O_NOCTTY and O_NONBLOCK are added, so that a
- * FIFO in the place of the file blocks nobody. direct: no link is followed anywhere. ERR_DENIED:
+/* Opens the file. `flags` are for open(2). O_CLOEXEC, O_NOCTTY and O_NONBLOCK are added, so that a
+ * FIFO in the place of the file blocks nobody. `direct`: no link is followed anywhere. ERR_DENIED:
  * the path has a link that must not be followed. */
 int disk_file_open(const char *path, int flags, bool direct, struct error *err);
 /* Returns the path, without links, of the file that disk_file_open() would open. The caller frees

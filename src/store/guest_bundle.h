@@ -11,8 +11,8 @@
  * copied first, and the digest is computed from the copy. A kernel must be of the stated
  * architecture. Each record must be one that the cache can read. Everything is checked before
  * anything is published. The digests in the manifest prove that the files belong to the manifest.
- * The manifest is recognised by its own digest, which guest_bundle_make() tells and
- * guest_bundle_import() may require.
+ * The manifest is recognised by its own digest. guest_bundle_make() returns this digest, and
+ * guest_bundle_import() may require it.
  */
 #ifndef STORE_GUEST_BUNDLE_H
 #define STORE_GUEST_BUNDLE_H
@@ -39,7 +39,7 @@ struct guest_bundle_spec {
 /* The means by which a caller watches and cancels work that takes seconds. */
 struct guest_bundle_watch {
 	/* A descriptor. When it becomes readable, the work is given up with ERR_UNAVAILABLE, and
-	 * what was made is removed. -1: the work is never given up. */
+	 * all files that were made are removed. -1: none. */
 	int cancel;
 	void (*at)(void *data, const char *file); /* called with the present file at each MiB */
 	void *data;
@@ -49,7 +49,7 @@ struct guest_bundle_watch {
  * digest of the manifest) and "entries". The caller releases *out. */
 int guest_bundle_make(const char *dir, const struct guest_bundle_spec *spec,
 		      const struct guest_bundle_watch *watch, json_t **out, struct error *err);
-/* Imports the entries of the bundle for that architecture. sha256 is the digest that the manifest
+/* Imports the entries of the bundle for that architecture. `sha256` is the digest that the manifest
  * must have; NULL: not required. *out is as for guest_bundle_make(). */
 int guest_bundle_import(const char *dir, enum architecture architecture, const char *sha256,
 			const struct guest_bundle_watch *watch, json_t **out, struct error *err);

@@ -25,14 +25,14 @@
 #define QUARANTINE_PROOF_ROOM 192
 #define RECORD_DIGEST_ROOM 192
 
-/* Sets the reason of err, which says that a file of the workspace is damaged. Returns -1. */
+/* Sets the reason of *err, an error about a damaged file of the workspace. Returns -1. */
 int workspace_give_damaged(const struct workspace *ws, struct error *err);
 /* Removes the digests of the records of a workspace that is removed. */
 void record_digest_forget(const struct state_dir *dir, const char *id);
 
 /* Opens the lease, so that the caller can wait until no process has it. Returns a descriptor, which
- * the caller closes, or -1 with an errno. ENOENT: nothing of the workspace ever lived. ENXIO:
- * nothing of the workspace lives now. With another errno the lease cannot be looked at. */
+ * the caller closes, or -1 with an errno. ENOENT: no process of the workspace ever lived. ENXIO: no
+ * process of the workspace lives now. With another errno the lease cannot be looked at. */
 int lease_look(const struct workspace *ws);
 /* Returns whether a file has the type that a lease has. */
 bool lease_has_its_type(const struct stat *file);
@@ -42,7 +42,7 @@ extern const char *const lease_shown_name;
  * process can see them. */
 int lease_busy(const struct workspace *ws, int lease, struct error *err);
 /* Sets the error of a failed operation on the lease, and returns -1. If the lease is damaged, the
- * error says this instead. */
+ * error says only this. */
 int lease_error(const struct workspace *ws, int errnum, struct error *err);
 /* Writes the path, below the state directory, by which commands look at the lease. Returns whether
  * the file at that path is no lease. */

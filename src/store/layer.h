@@ -11,7 +11,7 @@
 
 #include "base/error.h"
 
-/* Writes a layer to an empty file (or memfd). size is the size of the disk in bytes. */
+/* Writes a layer to an empty file (or memfd). `size` is the size of the disk in bytes. */
 int layer_write(int fd, uint64_t size, struct error *err);
 
 /*

@@ -28,7 +28,7 @@ int mountinfo_read(struct mountinfo *out, struct error *err);
 void mountinfo_free(struct mountinfo *mounts); /* accepts a zeroed one */
 void mountinfo_free_row(struct mount_row *row);
 
-/* Returns the mount through which fd was opened. NULL with an error. */
+/* Returns the mount through which `fd` was opened. NULL with an error. */
 const struct mount_row *mountinfo_of(const struct mountinfo *mounts, int fd, struct error *err);
 /* Returns the path within the file system for a path that lies on the mount `row`. The caller frees
  * the path. */

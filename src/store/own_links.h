@@ -21,7 +21,7 @@
  * another name of the path is a link that must not be followed. */
 int own_links_dir(const char *path, struct error *err);
 
-/* Checks whether the directory dirfd may have a link to a file, or may have the file to which a
+/* Checks whether the directory `dirfd` may have a link to a file, or may have the file to which a
  * link leads. Returns 0 if so, -1 with an error if not. */
 typedef int own_links_rule(int dirfd, const char *path, struct error *err);
 /*

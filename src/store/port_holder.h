@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Finding the user's machine that has a port of this host. A machine can hold a port without
- * listening on it, and no tool of the system shows such a port. So the records of the machines are
- * read. */
+ * listening at the port, and no tool of the system shows such a port. So the records of the
+ * machines are read. */
 #ifndef STORE_PORT_HOLDER_H
 #define STORE_PORT_HOLDER_H
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The quota of a session's disk. The disk is a clone of the base, and shares blocks of the host's
- * disk with it. session.json records how many bytes the clone may have that it shares with no other
- * file. The functions that count tell how many such bytes the clone has now.
+ * disk with it. session.json records how many bytes the clone may have for itself alone, which are
+ * the bytes that it shares with no other file. The functions that count tell how many such bytes
+ * the clone has now.
  */
 #ifndef STORE_QUOTA_H
 #define STORE_QUOTA_H
@@ -40,8 +41,8 @@ struct quota_count {
  * Counts the allocated bytes that a file shares with no other file. Makes at most `calls` calls of
  * the kernel, each for some hundred extents. Returns 1 if *bytes has the result; the next call then
  * begins a new count. Returns 0 if the count is not complete, and the caller must call again to go
- * on. Returns -1 with an error. The count misses what is written meanwhile to the part that was
- * already counted.
+ * on. Returns -1 with an error. The count misses bytes that are written, during the count, to the
+ * part of the file that was already counted.
  */
 int quota_count(int fd, struct quota_count *count, uint64_t calls, uint64_t *bytes,
 		struct error *err);

@@ -24,9 +24,9 @@
 #include "base/error.h"
 #include "store/store.h"
 
-/* Accepts `next` as the value of the file from here on. If the present value was accepted, it still
- * is. file is "workspace.json" or "session.json". The caller has the command lock or the lock of
- * record_change_lock(), or is making the workspace. */
+/* Accepts `next` as the value of the file from here on. If the present value was accepted, it is
+ * still accepted. `file` is "workspace.json" or "session.json". The caller has the command lock or
+ * the lock of record_change_lock(), or is making the workspace. */
 int record_digest_announce(const struct workspace *ws, const char *file, const json_t *next,
 			   struct error *err);
 /* Accepts only the value `now` from here on. Writes nothing if no other value is accepted already.

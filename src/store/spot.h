@@ -26,12 +26,14 @@ struct spot {
 enum reach {
 	REACH_ITSELF, /* only the named directory */
 	REACH_BELOW,  /* the named directory, and everything below it */
-	REACH_ABOVE,  /* the directories that hold the named directory, but not that one */
-	REACH_ROUND,  /* the named directory, everything below it, and what holds it */
+	REACH_ABOVE,  /* the directories that hold the named directory, but not the named
+		       * directory itself */
+	REACH_ROUND,  /* the named directory, everything below it, and the directories that hold
+		       * it */
 };
 
-/* Makes the spot of the directory that fd has open. Takes over fd, also with an error. Returns 0,
- * or -1 with an error. The caller closes *out in both cases. */
+/* Makes the spot of the directory that `fd` has open. Takes over `fd`, also with an error. Returns
+ * 0, or -1 with an error. The caller closes *out in both cases. */
 int spot_make(int fd, const struct mountinfo *mounts, struct spot *out, struct error *err);
 /* Opens the path and makes its spot. Returns 1 if the spot was made, 0 if there is no such
  * path or no right to open it, or -1 with an error, also if this process has no descriptor left. The caller closes *out in all cases. */
@@ -57,8 +59,8 @@ const struct mount_row *spot_next_below(const struct spot *spot, const struct mo
 const struct mount_row *spot_mounted_below(const struct spot *spot, const struct mountinfo *mounts,
 					   const struct spot *rule, enum reach reach);
 
-/* Returns the present path of the file that fd has open, without links. The caller frees the path.
- * Returns NULL with an error. */
+/* Returns the present path of the file that `fd` has open, without links. The caller frees the
+ * path. Returns NULL with an error. */
 char *spot_path_of(int fd, struct error *err);
 
 #endif

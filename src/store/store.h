@@ -2,7 +2,7 @@
 /*
  * A state directory and the workspaces in it: only files, no processes. All records of a workspace
  * are in its directory, except the locks, digests and proofs that the workspace's own processes
- * must not reach (.locks/). The lease tells whether something of the workspace is alive. Who holds
+ * must not reach (.locks/). The lease tells whether a process of the workspace lives. The holder of
  * the command lock may change the records. Every record is replaced whole (temp file + rename).
  * Files have mode 0600, directories 0700.
  */
@@ -48,12 +48,12 @@ char *state_dir_default(const char *option, struct error *err);
  * workspace.json or an event.json. Other files, and names that no workspace may have, are skipped.
  * The caller releases the array. */
 json_t *state_dir_list(const struct state_dir *dir, struct error *err);
-/* Returns whether a name is one that no workspace may have: runtime_id_taken(). */
+/* Returns the result of runtime_id_taken(): whether no workspace may have the name. */
 bool runtime_id_is_reserved(const char *id);
 /*
- * Calls flock(fd, operation), and waits for the lock until the deadline (monotonic; UINT64_MAX:
+ * Calls flock(`fd`, `operation`), and waits for the lock until the deadline (monotonic; UINT64_MAX:
  * without a bound). ERR_TIMEOUT: the deadline passed. `what` names the locked thing in the message.
- * The lock belongs to the open file description of fd, as always with flock.
+ * The lock belongs to the open file description of `fd`, as always with flock.
  */
 int flock_until(int fd, int operation, uint64_t deadline_ns, const char *what, struct error *err);
 
@@ -63,16 +63,16 @@ struct workspace {
 	int fd; /* descriptor of <stateDir>/<id>; -1 while the directory does not exist */
 };
 /* Opens a workspace. If the workspace is absent, create makes its directory; without create the
- * call succeeds and out->fd is -1. dir must stay open as long as *out. ERR_CONFLICT: with create,
- * the directory has files of something else. */
+ * call succeeds and out->fd is -1. `dir` must stay open as long as *out. ERR_CONFLICT: `create` is
+ * set, and the directory has files that do not belong to a workspace. */
 int workspace_open(const struct state_dir *dir, const char *id, bool create, struct workspace *out,
 		   struct error *err);
 void workspace_close(struct workspace *ws); /* accepts a zeroed one */
 #define auto_workspace __attribute__((cleanup(workspace_close)))
 /* Returns whether the directory exists and is a workspace, which may be unfinished. If the function
- * returns false, an existing directory may belong to something else. */
+ * returns false, an existing directory may belong to another program. */
 bool workspace_is_recorded(const struct workspace *ws);
-/* Returns the path of a file of the workspace. file NULL: the path of the workspace's directory.
+/* Returns the path of a file of the workspace. `file` NULL: the path of the workspace's directory.
  * The caller frees the path. */
 char *workspace_path(const struct workspace *ws, const char *file, struct error *err);
 
@@ -80,8 +80,8 @@ char *workspace_path(const struct workspace *ws, const char *file, struct error 
  * Takes the command lock <stateDir>/.locks/<id>, an exclusive flock. A command holds the lock only
  * while it reads the state, checks whether it may act in that state, writes the next state and
  * sends signals. It never holds the lock while it waits. This function waits for the lock until
- * deadline_ns (monotonic). ERR_TIMEOUT: the deadline passed. Returns a descriptor, which the caller
- * closes. The lock's file is removed with its workspace.
+ * `deadline_ns` (monotonic). ERR_TIMEOUT: the deadline passed. Returns a descriptor, which the
+ * caller closes. The lock's file is removed with its workspace.
  */
 int workspace_lock(const struct state_dir *dir, const char *id, uint64_t deadline_ns,
 		   struct error *err);
@@ -94,12 +94,13 @@ int workspace_lock_opened(const struct workspace *ws, uint64_t deadline_ns, stru
 bool state_dir_has_locks(const struct state_dir *dir);
 /* Removes the lock's file, and all other files that .locks/ has of the workspace. Only the holder
  * of the lock may call this, as the last step before it gives the lock back: from here on another
- * process may hold a new lock. A failure is not reported: it leaves only the lock's empty file. */
+ * process may hold the lock of a new file. A failure is not reported: it leaves only the lock's
+ * empty file. */
 void workspace_lock_remove(const struct state_dir *dir, const char *id);
 
-/* Checks that the file system of fd has the free space that a machine needs to start
- * (LIMIT_STATE_FREE_BYTES). ERR_UNAVAILABLE: it has less. `what` names the things that lie in the
- * file system, for the message. */
+/* Checks that the file system of `fd` has the free space that a machine needs to start
+ * (LIMIT_STATE_FREE_BYTES). ERR_UNAVAILABLE: the file system has less free space. `what` names the
+ * things that lie in the file system, for the message. */
 int state_require_room(int fd, const char *what, struct error *err);
 
 /* The process name of the guard. The guard holds the lease until all other holders have ended, so
@@ -116,7 +117,7 @@ int lease_guard_role(const struct workspace *ws, char out[LEASE_GUARD_ROLE], str
 /*
  * The lease: the file <stateDir>/<id>/lease. It is a FIFO, and every process of the workspace
  * inherits a reading end of the FIFO. On macOS the lease is a file with a lock, which all of these
- * processes inherit. While any process has the lease, something of the workspace lives.
+ * processes inherit. While any process has the lease, the workspace counts as alive.
  */
 struct lease {
 	int life; /* the descriptor that other processes inherit */
@@ -133,8 +134,9 @@ void lease_drop(struct lease *lease); /* accepts LEASE_NONE, and sets it */
 #define auto_lease __attribute__((cleanup(lease_drop)))
 bool lease_is_held(const struct workspace *ws);
 /* Returns whether the file at the path of the lease has a type that no lease has, for example a
- * directory or a link. Such a file does not tell whether something lives, so lease_is_held()
- * returns true for it. If the result is true, *why is set and names the file. */
+ * directory or a link. Such a file does not tell whether a process of the workspace lives, so
+ * lease_is_held() returns true for such a file. If the result is true, *why is set and names the
+ * file. */
 bool lease_is_damaged(const struct workspace *ws, struct error *why);
 /* Waits until no process has the lease. ERR_TIMEOUT: the deadline (monotonic) passed. */
 int lease_wait_free(const struct workspace *ws, uint64_t deadline_ns, struct error *err);
@@ -164,14 +166,14 @@ int lease_wait_over(const struct workspace *ws, int watch, uint64_t deadline_ns,
  * broker of a live supervisor keeps this descriptor. */
 int quarantine_proof_open(const struct workspace *ws, struct error *err);
 /* Gives the proof that the machine is cut off. The proof is valid until the last copy of the
- * descriptor fd is closed. The fact that a proof was given is kept longer: workspace_state() says
+ * descriptor `fd` is closed. The fact that a proof was given is kept longer: workspace_state() says
  * that the workspace is quarantined until quarantine_proof_take_back() is called. */
 int quarantine_proof_give(int fd, struct error *err);
 /* Returns whether a proof is valid now. */
 bool quarantine_proof_is_given(const struct workspace *ws);
 /* Returns whether a proof was given, which may be valid no more, and was not taken back. */
 bool quarantine_proof_was_given(const struct workspace *ws);
-/* Forgets that a proof was given, after somebody has asked to end the quarantine. The caller has
+/* Forgets that a proof was given, after a command has asked to end the quarantine. The caller has
  * the command lock. */
 int quarantine_proof_take_back(const struct workspace *ws, struct error *err);
 
@@ -181,9 +183,8 @@ int quarantine_proof_take_back(const struct workspace *ws, struct error *err);
  * has its full path. */
 json_t *workspace_read(const struct workspace *ws, const char *file, struct error *err);
 /* Sets ERR_IO (REASON_WORKSPACE_DAMAGED) for a caller that finds that the contents of such a file
- * are wrong. The message has the full path and why->msg. err may be the same struct as why. Returns
- * -1.
- */
+ * are wrong. The message has the full path and why->msg. `err` may be the same struct as why.
+ * Returns -1. */
 int workspace_damaged(const struct workspace *ws, const char *file, const struct error *why,
 		      struct error *err);
 enum store_sync { STORE_NO_SYNC, STORE_SYNC };
@@ -194,8 +195,9 @@ int workspace_write(const struct workspace *ws, const char *file, const json_t *
 int workspace_sync(const struct workspace *ws, const char *file, struct error *err);
 
 /* Reads the latest event (event.json) and its state. An absent workspace has STATE_UNKNOWN, and its
- * event is NULL. If a proof says that the machine was cut off (quarantine_proof_give()), the state is
- * STATE_QUARANTINED, whatever the file says. event may be NULL; else the caller releases *event. */
+ * event is NULL. If a proof says that the machine was cut off (quarantine_proof_give()), the state
+ * is STATE_QUARANTINED, whatever the file says. `event` may be NULL; else the caller releases
+ * *event. */
 int workspace_state(const struct workspace *ws, enum state *state, json_t **event,
 		    struct error *err);
 /* Makes `event` the latest event. Adds it to events.json, which has the last LIMIT_EVENTS_KEPT
@@ -217,13 +219,13 @@ bool workspace_was_started(const struct workspace *ws);
 
 /* Removes a file or socket of the workspace. Returns success if the file is missing. */
 int workspace_remove_file(const struct workspace *ws, const char *file, struct error *err);
-/* Removes the whole directory, by descriptor and without following links. Removes also what an
- * earlier call that was killed has left. Returns success if the directory is missing. ERR_CONFLICT:
- * the directory has files of something else, and nothing was removed. */
+/* Removes the whole directory, by descriptor and without following links. Removes also the files
+ * that an earlier, killed call has left. Returns success if the directory is missing. ERR_CONFLICT:
+ * the directory has files that do not belong to a workspace, and nothing was removed. */
 int workspace_remove(struct workspace *ws, struct error *err);
 
-/* Checks that nothing is mounted on the workspace's directory or below it. ERR_CONFLICT: something
- * is, and the message names the mount. Returns success if the mounts cannot be read. */
+/* Checks that nothing is mounted on the workspace's directory or below it. ERR_CONFLICT: there is
+ * such a mount, and the message names it. Returns success if the mounts cannot be read. */
 int workspace_refuse_mounts(const struct workspace *ws, struct error *err);
 
 /* --- trash.c: a removal that is killed leaves nothing under the name ---------------------------
@@ -232,13 +234,13 @@ int workspace_refuse_mounts(const struct workspace *ws, struct error *err);
 /* Moves dir/id into the trash and removes it with everything below, like path_remove_tree_at(). If
  * the move fails, removes dir/id in its place. Returns success if dir/id is missing. */
 int trash_remove(const struct state_dir *dir, const char *id, struct error *err);
-/* Removes what a trash_remove() that was killed has left of id. If another process is removing it
- * now, waits for that process up to LIMIT_COMMAND_LOCK_MS, and returns success in any case. */
+/* Removes the files of `id` that a killed trash_remove() has left. If another process is removing
+ * it now, waits for that process up to LIMIT_COMMAND_LOCK_MS, and returns success in any case. */
 int trash_finish(const struct state_dir *dir, const char *id, struct error *err);
-/* Returns whether the trash has something left of id. */
+/* Returns whether the trash still has files of `id`. */
 bool trash_has(const struct state_dir *dir, const char *id);
-/* Removes everything in the trash, except what another process is removing now. Calls fn (may be
- * NULL) for each name: why is NULL if it was removed, else the error. */
+/* Removes everything in the trash, except files that another process is removing now. Calls `fn`
+ * (may be NULL) for each name: `why` is NULL if it was removed, else the error. */
 typedef void trash_fn(const char *id, const struct error *why, void *data);
 void trash_sweep(const struct state_dir *dir, trash_fn *fn, void *data);
 

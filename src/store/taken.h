@@ -14,17 +14,17 @@
 
 #include "base/error.h"
 
-/* Takes the file. read_only: other machines may take the file too, if they only read it.
+/* Takes the file. `read_only`: other machines may take the file too, if they only read it.
  * ERR_CONFLICT (REASON_DISK_TAKEN): another machine has the file. The message names path, and the
- * workspace that has the file if the system tells it. If no such workspace is found, the machine
+ * workspace that has the file, if the system shows it. If no such workspace is found, the machine
  * may be ending, and the function waits LIMIT_ENDING_MS for its end. On a file system without locks
  * the function succeeds and takes no lock. */
 int file_take(int fd, const char *path, bool read_only, struct error *err);
-/* Gives the file back. The caller closes fd afterwards. */
+/* Gives the file back. The caller closes `fd` afterwards. */
 void file_give_back(int fd);
 
 /* Returns whether the title of the process says that it is a live supervisor. If so, writes the
- * workspace that the title names to out: <stateDir>/<id>. */
+ * workspace that the title names to `out`: <stateDir>/<id>. */
 bool live_supervisor_is(pid_t pid, char *out, size_t size);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The end that a session was given. session.json records how long the session may live, and how
+ * The times after which a session ends. session.json records how long the session may live, and how
  * long it may be unused; after either time the session is destroyed. The live supervisor of the
  * session applies the end. If that supervisor does not live, any sweep of the sessions applies the
  * end.
@@ -17,8 +17,8 @@ struct term {
 	/* The real time at which the session ends, in nanoseconds; 0: not known yet, since the
 	 * lifetime has not begun. */
 	int64_t ends_ns;
-	bool idled;    /* at ends_ns nobody had used the session for idle_s */
-	bool orphaned; /* at ends_ns the process that the session belonged to was gone */
+	bool idled;    /* at `ends_ns` the session had not been used for `idle_s` */
+	bool orphaned; /* at `ends_ns` the process that the session belonged to was gone */
 };
 
 #define TERM_MAX_S (INT64_C(36525) * 86400)
@@ -31,8 +31,8 @@ static inline bool term_is_given(const struct term *term)
 	return term->lifetime_s > 0 || term->idle_s > 0;
 }
 
-/* Puts the members of term that are set into a record. Leaves the others as they are in the record.
- */
+/* Puts the members of `term` that are set into a record. Does not change the record's members for
+ * which `term` has no value. */
 int term_put(const struct term *term, json_t *record, struct error *err);
 /* Reads the end from session.json. *out is all 0 if the workspace is no session, or has no end. */
 int term_read(const struct workspace *ws, struct term *out, struct error *err);

@@ -20,8 +20,8 @@ struct walk {
  */
 int walk_begin(struct walk *walk, int from, const char *path, struct error *err);
 void walk_end(struct walk *walk);
-/* Removes the next name from the remaining names and returns it. There must be a name left. Returns
- * NULL if there is no memory. The caller frees the name. */
+/* Removes the next name from the remaining names and returns it. At least one name must be left.
+ * Returns NULL if there is no memory. The caller frees the name. */
 char *walk_next_name(struct walk *walk);
 /* Returns whether no name is left. */
 bool walk_is_over(const struct walk *walk);

@@ -26,9 +26,10 @@ extern const char *const share_system_keys[];
 
 /* Receives a path. The first -1 ends the calls. */
 typedef int share_path_fn(void *data, const char *path, struct error *err);
-/* Calls fn for the home of each account of this host. Accounts that cannot be read are skipped. */
+/* Calls `fn` for the home of each account of this host. Accounts that cannot be read are
+ * skipped. */
 int share_each_home(share_path_fn *fn, void *data, struct error *err);
-/* Calls fn for this program and for each library that it has loaded. */
+/* Calls `fn` for this program and for each library that it has loaded. */
 int share_each_loaded(share_path_fn *fn, void *data, struct error *err);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The directories that belong to microagent. With a state directory or a cache, a guest could act
- * as its own supervisor, or as the supervisor of the next guest. So these directories are refused
- * in any mode. The directories of the programs that run now are refused if the guest may write to
- * them.
+ * Refuses shares of the directories that belong to microagent. By the files of a state directory or
+ * a cache, a guest could act as its own supervisor, or as the supervisor of the next guest. So
+ * state directories and caches are refused in any mode. The directories of the programs that
+ * microagent itself runs are refused only if the guest may write to the share.
  */
 #include <errno.h>
 #include <limits.h>

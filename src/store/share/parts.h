@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The parts of the rules that rules.h describes. A part that refuses a directory returns -1 with
- * ERR_INVALID. */
+/* The functions that carry out the rules of rules.h. Each function is for a part of the rules. A
+ * function that refuses a directory returns -1 with ERR_INVALID. */
 #ifndef STORE_SHARE_PARTS_H
 #define STORE_SHARE_PARTS_H
 
@@ -11,7 +11,7 @@
 #include "store/share/rules.h"
 #include "store/spot.h"
 
-/* A directory that way.c has already checked on the way to some path. */
+/* A directory that way.c has already checked as a part of a path. */
 struct share_looked_dir {
 	dev_t device;
 	ino_t inode;
@@ -37,9 +37,11 @@ struct judge {
 int share_rules_system(const struct judge *judge, struct error *err);
 /* Refuses a directory that holds the home of a user of this host, or $HOME. */
 int share_rules_homes(const struct judge *judge, struct error *err);
-/* Refuses the stores of the user's keys, and the user's home. */
+/* Refuses the stores of the user's keys, and the user's home, unless `anyway` of the wish is
+ * set. */
 int share_rules_keys(const struct judge *judge, struct error *err);
-/* own.c: refuses state directories, caches, and directories of programs that run now. */
+/* own.c: refuses the state directories and caches of microagent. If the guest may write to the
+ * share, also refuses the directories of the programs that microagent itself runs. */
 int share_rules_own(const struct judge *judge, struct error *err);
 
 /* --- what the parts are made of -------------------------------------------------------------- */
@@ -55,7 +57,7 @@ struct share_rule {
 };
 int share_rule_apply(const struct judge *judge, const struct share_rule *rule, struct error *err);
 
-/* How a guest that can write to the shared directory could change where a path leads. */
+/* Tells how a guest that can write to the shared directory could change the target of a path. */
 struct share_way {
 	/* The path ends in the shared directory. If the path does not exist yet: it would end in
 	 * that directory. */

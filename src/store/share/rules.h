@@ -9,13 +9,13 @@
  * - State directories and caches of microagent, everything in them, and directories that hold them:
  *   a guest that could write to them would decide for its own supervisor. Those above the shared
  *   directory are found by their markers, those below it by the known paths (own_dirs.h). No tree
- * is searched.
+ *   is searched.
  * - Directories that hold the programs and libraries that run now, or a directory of PATH, unless
  *   the share is read-only.
  * - Stores of keys, everything in them, directories that hold them, and our own home, unless
  *   `anyway`.
  * - Directories that hold a name on the way to a directory of the three groups before, for example
- * a link, unless the share is read-only (way.c).
+ *   a link, unless the share is read-only (way.c).
  *
  * Directories are compared as directories and not as names: by device and inode, and by their
  * places in their file systems. So neither a link nor a bind mount leads around a rule. A refused
@@ -38,8 +38,8 @@
 
 struct share_wish {
 	const char *path;
-	/* State directory of the workspace that gets the share. The workspace need not exist. NULL:
-	 * the default one. */
+	/* The state directory of the workspace that gets the share. The workspace need not exist.
+	 * NULL: the default one. */
 	const char *state_dir;
 	bool read_only;
 	bool anyway; /* a store of keys and the user's home are allowed too */

@@ -30,8 +30,10 @@ void share_way_free(struct share_way *way)
 	*way = (struct share_way){0};
 }
 
-/* Checks the directory `at` without an earlier result. A directory is a part of the shared one by
- * its path, by its place in its file system, or because a mount below the shared one shows it. */
+/* Finds out whether the directory that is open as `at` is a part of the shared directory, and uses
+ * no earlier result. Sets out->in_share if the directory lies in the shared directory by its path
+ * or by its place in the file system. Otherwise sets out->row to the mount below the shared
+ * directory that shows the directory, if there is one. */
 static int look_at(const struct judge *judge, int at, struct share_looked_dir *out,
 		   struct error *err)
 {
