@@ -15,7 +15,7 @@
  * tests/e2e/capabilities.py. */
 extern const char stored_backends[];
 
-/* Puts the list said[key] into entry. If said has no such list, an empty list is put. */
+/* Puts the list said[key] into entry. If `said` has no such list, an empty list is put. */
 static int copy_list(json_t *entry, const json_t *said, const char *key, struct error *err)
 {
 	json_t *list = json_object_get(said, key);

@@ -220,8 +220,8 @@ static int creation_clone(const struct microagent *agent, const char *name,
 	return 0;
 }
 
-/* Moves the creation from made to out. The workspace points to its state directory, so the pointer
- * is changed too. */
+/* Moves the creation from made to `out`. The workspace points to its state directory, so the
+ * pointer is changed too. */
 static void creation_hand_over(const struct creation *made, struct creation *out)
 {
 	*out = *made;

@@ -65,7 +65,7 @@ static int add_egress_word(json_t *out, const char *word, struct error *err)
 		       : 0;
 }
 
-/* Adds the words of a list file to out. A line has at most one word. Blanks around the word and a
+/* Adds the words of a list file to `out`. A line has at most one word. Blanks around the word and a
  * comment after it are skipped. */
 static int add_list_file(json_t *out, const char *path, struct error *err)
 {

@@ -137,7 +137,7 @@ void microagent_result_free(struct microagent_result *result)
 	*result = (struct microagent_result){0};
 }
 
-/* Runs a command. If callbacks is NULL, the output is kept in *out. */
+/* Runs a command. If `callbacks` is NULL, the output is kept in *out. */
 static int guest_run(struct microagent_guest *guest, const struct microagent_exec *exec,
 		     const struct microagent_callbacks *callbacks,
 		     const struct microagent_run_limits *limits, struct microagent_result *out,

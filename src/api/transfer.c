@@ -39,7 +39,7 @@ static int cancel_of(const struct transfer *transfer)
 	return options && options->cancel > 0 ? options->cancel : -1;
 }
 
-/* Waits until fd can be read. ERR_TIMEOUT: the deadline has passed. ERR_UNAVAILABLE: the copy was
+/* Waits until `fd` can be read. ERR_TIMEOUT: the deadline has passed. ERR_UNAVAILABLE: the copy was
  * cancelled. */
 static int wait_for_word(const struct transfer *transfer, int fd, uint64_t deadline,
 			 struct error *err)

@@ -382,7 +382,7 @@ static int run_unconfined(const struct tool_cell *cell, const struct tool *tool,
 	return bare.env ? tool_run(&bare, err) : -1;
 }
 
-/* Returns true, with err set, if the tool failed because no cell can be made. To find this out,
+/* Returns true, with `err` set, if the tool failed because no cell can be made. To find this out,
  * runs `true` in a cell. The namespaces of the stage are made first, and bwrap makes its own
  * namespaces inside them. */
 static bool is_without_cell(const struct tool_cell *cell, const char *bwrap, struct error *err)

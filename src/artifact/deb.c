@@ -82,7 +82,7 @@ static bool read_whole(int fd, char *bytes, size_t len, uint64_t at)
 	return pread(fd, bytes, len, (off_t)at) == (ssize_t)len;
 }
 
-/* Moves the offset of fd to the first byte of the member whose name begins with `name`, and sets
+/* Moves the offset of `fd` to the first byte of the member whose name begins with `name`, and sets
  * *size to the member's length in bytes. */
 static int seek_member(int fd, const char *name, uint64_t *size, struct error *err)
 {

@@ -161,8 +161,8 @@ static int add_recipe_line(struct contents *c, const char *path, mode_t mode, ui
 			  (long long)busybox_spec.ext4.time, digest);
 }
 
-/* Adds a file to the image and to the recipe. text: the contents or the target of a link; NULL for
- * a directory. */
+/* Adds a file to the image and to the recipe. `text`: the contents or the target of a link; NULL
+ * for a directory. */
 static int add_to_image(struct contents *c, const char *path, mode_t mode, uid_t owner,
 			const char *text, struct error *err)
 {

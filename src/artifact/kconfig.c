@@ -29,7 +29,7 @@ static const struct renamed {
 	{"CONFIG_BASE_FULL=y", 6, 10, "# CONFIG_BASE_SMALL is not set"},
 };
 
-/* Returns true if one of the lines of text is exactly the len bytes at line. */
+/* Returns true if one of the lines of text is exactly the `len` bytes at line. */
 static bool has_line(const char *text, const char *line, size_t len)
 {
 	for (;;) {
@@ -42,7 +42,7 @@ static bool has_line(const char *text, const char *line, size_t len)
 	}
 }
 
-/* Returns true if text has a line that begins with "<name>=". name is len bytes long. */
+/* Returns true if text has a line that begins with "<name>=". `name` is `len` bytes long. */
 static bool is_set(const char *text, const char *name, size_t len)
 {
 	for (;;) {

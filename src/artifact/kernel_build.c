@@ -124,7 +124,7 @@ static int open_build_dirs(struct build *b, struct error *err)
 	return temporary < 0 ? -1 : 0;
 }
 
-/* Unpacks the source. path is the path of its archive below root. */
+/* Unpacks the source. `path` is the path of its archive below root. */
 static int unpack_tree(const struct build *b, int root, const char *path, struct error *err)
 {
 	const char *argv[] = {"tar", "-xJf", "-", "-C", TREE, "--no-same-owner", NULL};
@@ -176,7 +176,7 @@ static int put_source_path(const struct build *b, const char *file, struct buf *
 	return buf_printf(out, err, "%s/%s", b->source->package, file);
 }
 
-/* Writes the date of the source to out. In the kernel's banner this date replaces the date of the
+/* Writes the date of the source to `out`. In the kernel's banner this date replaces the date of the
  * build. */
 static int banner_date(const struct build *b, char out[64], struct error *err)
 {
@@ -204,7 +204,7 @@ static void count_line(void *data, const char *line)
 		progress_count(++b->lines, BUILD_LINES);
 }
 
-/* Runs make in the tree. args ends with NULL. */
+/* Runs make in the tree. `args` ends with NULL. */
 static int run_make(struct build *b, const char *const *args, struct error *err)
 {
 	autobuf struct buf tree = BUF_INIT(0);

@@ -35,7 +35,7 @@ static int add_tag(struct listed *l, const char *tag, struct error *err)
 	return buf_printf(&l->text, err, "%s%.100s", l->tags > 1 ? ", " : "", tag);
 }
 
-/* Lists the images of an OCI layout. index is its index.json. */
+/* Lists the images of an OCI layout. `index` is its index.json. */
 static int list_oci(struct listed *l, const json_t *index, struct error *err)
 {
 	const json_t *images = json_object_get(index, "manifests"), *image;
@@ -52,7 +52,7 @@ static int list_oci(struct listed *l, const json_t *index, struct error *err)
 	return 0;
 }
 
-/* Lists the images in an archive of `docker save`. images is its manifest.json. */
+/* Lists the images in an archive of `docker save`. `images` is its manifest.json. */
 static int list_docker(struct listed *l, const json_t *images, struct error *err)
 {
 	const json_t *image, *tag;
@@ -93,8 +93,8 @@ static int list_images(const struct oci_source *source, struct listed *l, struct
 	return docker ? list_docker(l, index, err) : list_oci(l, index, err);
 }
 
-/* Returns true, with err set, if skopeo failed because the source has several images, or lacks the
- * named one. */
+/* Returns true, with `err` set, if skopeo failed because the source has several images, or lacks
+ * the named one. */
 static bool complain_of_choice(const struct oci_source *source, struct error *err)
 {
 	const char *at = strstr(source->ref, source->path);
@@ -216,7 +216,7 @@ static char *fatal_message(const char *text)
 	return out;
 }
 
-/* Appends the message to out, with the user's own name for the image. skopeo was called with
+/* Appends the message to `out`, with the user's own name for the image. skopeo was called with
  * another name, which the user does not know. */
 static int put_ref(const struct oci_source *source, const char *message, struct buf *out,
 		   struct error *err)

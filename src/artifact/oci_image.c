@@ -119,8 +119,8 @@ static int check_stored_size(const json_t *descriptor, const char *what, uint64_
 				   what, actual, said);
 }
 
-/* Reads a JSON document and its digest. *bytes gets the length of the document; bytes may be NULL.
- */
+/* Reads a JSON document and its digest. *bytes gets the length of the document; `bytes` may be
+ * NULL. */
 static json_t *read_oci_document(int dir, const char *name, char sha256[DIGEST_TEXT],
 				 uint64_t *bytes, struct error *err)
 {

@@ -241,7 +241,7 @@ static int follow_link(struct rootfs *fs, const char *target, struct walk *how, 
 }
 
 /* Walks from the directory `at` along path. Sets *out to the directory at its end, or to NULL if
- * there is none. If in_link is true, the path is the target of a link and may contain "..", which
+ * there is none. If `in_link` is true, the path is the target of a link and may contain "..", which
  * never leads above the root. */
 static int walk_to_dir(struct rootfs *fs, struct rootfs_node *at, const char *path, bool in_link,
 		       struct walk *how, struct rootfs_node **out, struct error *err)

@@ -30,7 +30,7 @@ static int answer_digests(const struct artifact_options *opts, json_t *list, con
 	return json_put_string(entry, "sha256", digest, err);
 }
 
-/* Writes the digest of the init in an initrd to out. Writes "-" if no init is found, since the
+/* Writes the digest of the init in an initrd to `out`. Writes "-" if no init is found, since the
  * initrd is compressed or of another kind. Writes "!" if a part of the initrd is missing. */
 static int hash_init(int fd, char out[DIGEST_TEXT], struct error *err)
 {

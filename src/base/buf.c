@@ -65,7 +65,7 @@ uint8_t *buf_reserve(struct buf *b, size_t n, struct error *err)
 		error_errno(err, ENOMEM, "buffer of %zu more bytes", n);
 		return NULL;
 	}
-	/* If there is a block, cap - start is at least len + 1. */
+	/* If there is a block, cap - start is at least `len` + 1. */
 	if (!b->data || b->cap - b->start - b->len - 1 < n)
 		if (make_buf_room(b, b->len + n + 1, err) < 0)
 			return NULL;

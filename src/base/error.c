@@ -112,7 +112,7 @@ static_assert(ARRAY_SIZE(reason_names) == ERROR_REASON_COUNT, "every reason has 
 
 /*
  * Removes an incomplete UTF-8 sequence from the end of a text that was cut, since JSON could not
- * hold it. full is the length that the text would have had: if it is below size, the text was not
+ * hold it. `full` is the length that the text would have had: if it is below size, the text was not
  * cut.
  */
 static void trim_cut_text(char *text, size_t size, size_t full)

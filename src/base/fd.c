@@ -91,8 +91,8 @@ int fd_read_exact(int fd, void *data, size_t len, struct error *err)
 	return 0;
 }
 
-/* If out is full, reads one byte that has no room in out: only the end of the input shows that the
- * whole input fits. */
+/* If out is full, reads one byte that has no room in `out`: only the end of the input shows that
+ * the whole input fits. */
 int fd_read_some(int fd, struct buf *out, struct error *err)
 {
 	size_t room = out->limit ? out->limit - out->len : READ_CHUNK;
@@ -224,7 +224,7 @@ int fd_fill_standard(struct error *err)
 	for (int fd = 0; fd <= 2; fd++) {
 		if (fcntl(fd, F_GETFD) >= 0)
 			continue;
-		/* open() takes the lowest free number, which is fd. It is not O_CLOEXEC, since
+		/* open() takes the lowest free number, which is `fd`. It is not O_CLOEXEC, since
 		 * started programs expect these three descriptors. */
 		if (open("/dev/null", O_RDWR) != fd)
 			return error_errno(err, errno, "/dev/null as descriptor %d", fd);

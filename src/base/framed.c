@@ -117,8 +117,8 @@ void framed_flush(struct framed *f)
 			break;
 		} else if (errno != EINTR) {
 			/* Owners are called only from the loop, so a failed send is reported in the
-			 * next round. If hears_out is set, it is not reported: the owner reads the
-			 * peer's last bytes, and then the end. */
+			 * next round. If `hears_out` is set, it is not reported: the owner reads
+			 * the peer's last bytes, and then the end. */
 			buf_consume(&f->out, f->out.len);
 			if (!f->failure && !f->owner->hears_out)
 				f->failure = loop_add_timer(f->loop, clock_mono_ns(),

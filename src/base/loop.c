@@ -27,8 +27,8 @@ struct loop_watch {
 	struct loop_watch *next_dead;
 	enum loop_kind kind;
 	bool dead;
-	bool polled;	   /* the poller watches fd */
-	bool always_ready; /* fd never blocks, like a regular file, so the poller refuses it */
+	bool polled;	   /* the poller watches `fd` */
+	bool always_ready; /* `fd` never blocks, like a regular file, so the poller refuses it */
 	int fd;		   /* the descriptor of the caller, the pidfd of the process, or the
 			    * descriptor that the loop has made for the signal */
 	uint32_t events;

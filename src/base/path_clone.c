@@ -88,7 +88,7 @@ static int stat_source(int from, struct stat *st, struct error *err)
 	return 0;
 }
 
-/* Copies the data. *spare is as in path_clone_with_room_at(). If spare is NULL, free space is not
+/* Copies the data. *spare is as in path_clone_with_room_at(). If `spare` is NULL, free space is not
  * checked. */
 static int copy_data(int from, const struct stat *st, int to, const uint64_t *spare,
 		     struct error *err)

@@ -126,7 +126,7 @@ static void remove_entry(struct removal *r, int dir, const char *name, int level
 		tree_failed(r, why, name);
 }
 
-/* Empties a directory. Takes over fd. */
+/* Empties a directory. Takes over `fd`. */
 static void empty_dir(struct removal *r, int fd, int level)
 {
 	autodir DIR *d = fdopendir(fd);

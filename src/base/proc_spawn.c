@@ -64,7 +64,7 @@ struct child {
 	const char *program; /* a path */
 	int report;	     /* the write end of the pipe */
 	pid_t parent;
-	int above; /* a descriptor number that is above every `to` and above 2 */
+	int above; /* a descriptor number that is above every `to` and `above` 2 */
 	int *keep; /* room for nfds + 1 descriptors, for place_fds() */
 	const struct spawn_rights *rights;
 };

@@ -262,7 +262,7 @@ void relay_hurry(struct relay *relay, int side)
 	relay->sides[side].hurried = true;
 }
 
-/* Returns whether fd is a TCP socket, by an option that only TCP sockets have. The address of the
+/* Returns whether `fd` is a TCP socket, by an option that only TCP sockets have. The address of the
  * socket is not asked for: the system call filter of a confined process may allow getsockopt() but
  * not getsockname(). */
 static bool is_tcp(int fd)

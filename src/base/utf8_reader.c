@@ -185,7 +185,7 @@ static uint32_t code_of(const uint8_t *c, size_t len)
 	return code;
 }
 
-/* Returns the code of the character at text. Returns 0 at the end of the text (left is 0), and
+/* Returns the code of the character at text. Returns 0 at the end of the text (`left` is 0), and
  * REPLACEMENT for bytes that are no UTF-8. */
 static uint32_t code_at(const uint8_t *text, size_t left)
 {

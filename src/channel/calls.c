@@ -61,7 +61,7 @@ static int queue_resumable(struct calls *calls, uint64_t number, const struct mi
 	return buf_append(&calls->out, buf_bytes(&r->opening), r->opening.len, err);
 }
 
-/* Queues the request of a call. If exec is NULL, the call is for the workload. */
+/* Queues the request of a call. If `exec` is NULL, the call is for the workload. */
 static int queue_request(struct calls *calls, struct agent_call *call,
 			 const struct microagent_exec *exec, enum agent_input input,
 			 struct error *err)

@@ -59,8 +59,8 @@ static int connect_control(int workspace_fd, struct error *err)
 	return fd;
 }
 
-/* Sends a request over fd and waits for the answer. pass is a descriptor that is sent together with
- * the last byte of the request; -1: none. *out becomes the answer, unless out is NULL. */
+/* Sends a request over `fd` and waits for the answer. `pass` is a descriptor that is sent together
+ * with the last byte of the request; -1: none. *out becomes the answer, unless out is NULL. */
 static int ask_over(int fd, const json_t *request, int pass, uint64_t deadline_ns, int cancel,
 		    json_t **out, struct error *err)
 {

@@ -213,8 +213,8 @@ static int dial_set_timer(struct dial *d, uint64_t deadline_ns, loop_timer_fn *f
 	return d->timer ? 0 : -1;
 }
 
-/* Serves the broker's duty of connecting to the guest. data is the descriptor of the workspace. The
- * request contains the port. */
+/* Serves the broker's duty of connecting to the guest. `data` is the descriptor of the workspace.
+ * The request contains the port. */
 static int serve_dial(void *data, const struct broker_message *in, struct broker_message *out,
 		      struct error *err)
 {

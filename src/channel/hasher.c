@@ -106,7 +106,7 @@ static int run_hasher(int fd, enum digest_part part, struct buf *answer, struct 
 }
 
 /* Computes a digest. Hashes another descriptor of the same file, because the virtual machine gets
- * fd afterwards, and the offset of fd must not have moved. */
+ * `fd` afterwards, and the offset of `fd` must not have moved. */
 static int compute(int fd, enum digest_part part, char out[DIGEST_TEXT], struct error *err)
 {
 	autobuf struct buf answer = BUF_INIT(4096);

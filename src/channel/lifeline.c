@@ -82,8 +82,8 @@ int lifeline_open(int *near_end, int *far_end, struct error *err)
 	return 0;
 }
 
-/* Removes fd from the list of near ends. The caller holds the lock. Returns whether fd was in the
- * list. */
+/* Removes `fd` from the list of near ends. The caller holds the lock. Returns whether `fd` was in
+ * the list. */
 static bool forget(int fd)
 {
 	for (size_t i = 0; i < held.count; i++) {
@@ -95,9 +95,9 @@ static bool forget(int fd)
 	return false;
 }
 
-/* Ends a lifeline. If goes_on is true, the machine is told to go on without the lifeline. One lock
- * covers both steps. Otherwise a child that is forked between them would have a copy of a near end
- * that is no longer in the list. */
+/* Ends a lifeline. If `goes_on` is true, the machine is told to go on without the lifeline. One
+ * lock covers both steps. Otherwise a child that is forked between them would have a copy of a near
+ * end that is no longer in the list. */
 static void end_line(int *near_end, bool goes_on)
 {
 	pthread_mutex_lock(&held.lock);

@@ -78,8 +78,8 @@ static int request_fd(const json_t *request, struct error *err)
 
 #define WAIT_MS 200
 
-/* Waits for the first byte of fd, for the end of fd, or for the end of the supervisor. Returns 1 if
- * one of these came, and 0 if wait->cancel or the deadline came first. */
+/* Waits for the first byte of `fd`, for the end of `fd`, or for the end of the supervisor. Returns
+ * 1 if one of these came, and 0 if wait->cancel or the deadline came first. */
 static int wait_answer(int fd, const struct proc *proc, const struct supervisor_wait *wait,
 		       struct error *err)
 {

@@ -95,7 +95,7 @@ int decode_state_dir(struct config_decode *d, struct error *err)
 	return state_dir ? json_put_string(d->out, "stateDir", state_dir, err) : -1;
 }
 
-/* Checks one size of the machine. most is the host's limit; 0: no limit applies. */
+/* Checks one size of the machine. `most` is the host's limit; 0: no limit applies. */
 static int check_machine_size(const char *key, const char *unit, int64_t value, int64_t least,
 			      int64_t most, struct error *err)
 {

@@ -47,7 +47,7 @@ static int decode_publish_host(const json_t *item, const char *path, json_t *out
 }
 
 /* Refuses a host port that another forward has. "0.0.0.0" and "::" listen on every address of their
- * family, so they conflict with all other addresses at the same port. seen maps a family and port
+ * family, so they conflict with all other addresses at the same port. `seen` maps a family and port
  * to the host address of the first forward with them; the function adds what is missing there. */
 static int refuse_overlap(json_t *seen, const json_t *out, const char *path, struct error *err)
 {

@@ -92,8 +92,8 @@ int kind_prefix(const char *id, struct error *err)
 	return error_prefix(err, "%s", name);
 }
 
-/* Writes text into out, with name in the place of each @ and detail in the place of each $. Cuts
- * off a result that is longer than out. */
+/* Writes text into `out`, with name in the place of each @ and detail in the place of each $. Cuts
+ * off a result that is longer than `out`. */
 static void fill_in(const char *text, const char *name, const char *detail, char *out, size_t size)
 {
 	size_t at = 0;

@@ -81,8 +81,8 @@ static int add_repository(struct buf *out, const struct image_name *name, struct
 			  name->path_len, name->path);
 }
 
-/* Adds imageRef and resolvedRef to image. Adds nothing if ref has control characters, because such
- * a text could not be shown. */
+/* Adds imageRef and resolvedRef to image. Adds nothing if `ref` has control characters, because
+ * such a text could not be shown. */
 static int put_image_refs(json_t *image, const char *ref, const char *digest, struct error *err)
 {
 	autobuf struct buf named = BUF_INIT(0), resolved = BUF_INIT(0);

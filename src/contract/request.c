@@ -39,7 +39,7 @@ static int decode_command_name(const json_t *document, enum command *out, struct
 
 /* Decodes a config of which only stateDir is used. The config may have more fields. Their names are
  * checked, but not their values: a kill must not fail because of a detail that the kill does not
- * need. If recorded is true, the fields that each request sets are read too. */
+ * need. If `recorded` is true, the fields that each request sets are read too. */
 static int decode_without_machine(const json_t *json, bool recorded, struct config *out,
 				  struct error *err)
 {
@@ -128,7 +128,7 @@ static int refuse_console_of_session(const struct request *request, struct error
 		"config.console: a session cannot have a shell on its console, because no audit log would record what is done there");
 }
 
-/* Fills all members of out except document. */
+/* Fills all members of `out` except document. */
 static int decode_document(json_t *document, const char *backend, bool recorded,
 			   const struct host_bounds *bounds, struct request *out, struct error *err)
 {

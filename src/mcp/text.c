@@ -11,7 +11,7 @@
 
 #define UNIT_ROOM 16
 
-/* Puts the visible form of the character at p into out, followed by a NUL. Returns the number of
+/* Puts the visible form of the character at p into `out`, followed by a NUL. Returns the number of
  * input bytes that the character has. */
 static size_t text_unit(struct utf8_reader *reader, const uint8_t *p, size_t left,
 			char out[UNIT_ROOM])
@@ -34,7 +34,7 @@ static size_t text_unit(struct utf8_reader *reader, const uint8_t *p, size_t lef
 	return len;
 }
 
-/* Escapes len bytes at p, which follow the bytes that the reader has read before. */
+/* Escapes `len` bytes at p, which follow the bytes that the reader has read before. */
 static int escape_rest(struct utf8_reader *reader, const uint8_t *p, size_t len, struct buf *out,
 		       struct error *err)
 {

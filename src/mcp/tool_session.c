@@ -121,7 +121,7 @@ int tool_session_create(struct mcp_call *call, struct mcp_answer *answer, struct
 
 /* --- session_list, session_status ------------------------------------------------------------ */
 
-/* Returns the sessions that may be used: all of them if name is NULL, else only the session with
+/* Returns the sessions that may be used: all of them if `name` is NULL, else only the session with
  * this name. */
 static json_t *known_sessions(const struct mcp_call *call, const char *name, struct error *err)
 {

@@ -85,10 +85,10 @@ static int scan_part(void *data, const char *part, size_t len, struct error *err
 
 /* --- one write ------------------------------------------------------------------------------- */
 
-/* Writes a line. text is the line, with a newline in front if it ends a torn line. If the line must
- * be synced, it is on the disk before its digest is. Otherwise a loss of power could remove a line
- * whose digest remains, and the crash would look like a forgery. For other lines, the security log
- * may have more lines on the disk; docs/audit.md says how that looks. */
+/* Writes a line. `text` is the line, with a newline in front if it ends a torn line. If the line
+ * must be synced, it is on the disk before its digest is. Otherwise a loss of power could remove a
+ * line whose digest remains, and the crash would look like a forgery. For other lines, the security
+ * log may have more lines on the disk; docs/audit.md says how that looks. */
 static int put_audit(struct audit *audit, const char *text, size_t len,
 		     const struct audit_event *event, enum store_sync sync, struct error *err)
 {

@@ -395,7 +395,7 @@ static bool record_name(const char *file, char name[129])
 typedef int entry_fn(void *list, const char *dir, const char *name, const json_t *record,
 		     struct error *err);
 
-/* Calls fn for every record of a part of the cache. */
+/* Calls `fn` for every record of a part of the cache. */
 static int each_record(enum cache_part part, entry_fn *fn, void *list, struct error *err)
 {
 	autofree char *path = cache_subdir(part, err);

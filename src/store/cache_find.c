@@ -194,9 +194,9 @@ static size_t image_index(const struct cache_images *list, const char *name,
 	return best;
 }
 
-/* Sets the error for a missing entry. what is "kernel" or the like. The subject of the error is the
- * name that the missing entry would have. Without a name, the subject is the machine's architecture
- * if the host has another one. */
+/* Sets the error for a missing entry. `what` is "kernel" or the like. The subject of the error is
+ * the name that the missing entry would have. Without a name, the subject is the machine's
+ * architecture if the host has another one. */
 static int refuse_missing(const char *what, enum cache_part part, enum error_reason reason,
 			  const char *name, enum architecture machine, struct error *err)
 {

@@ -299,8 +299,8 @@ static int publish_entry(const struct taking *t, const struct bundle_entry *e, s
 
 typedef int entry_fn(const struct taking *t, const struct bundle_entry *e, struct error *err);
 
-/* Calls fn for each entry of the wanted architecture, and adds their number to *count. Sets *others
- * to another architecture in the bundle, for example "amd64". */
+/* Calls `fn` for each entry of the wanted architecture, and adds their number to *count. Sets
+ * *others to another architecture in the bundle, for example "amd64". */
 static int each_entry(const struct taking *t, json_t *entries, entry_fn *fn, size_t *count,
 		      const char **others, struct error *err)
 {

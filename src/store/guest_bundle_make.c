@@ -20,7 +20,7 @@ struct making {
 };
 
 /* Copies the cache's file `from` to <part>/<name><suffix> in the bundle, and adds the copy to
- * files. wanted is the recorded digest of the file. */
+ * files. `wanted` is the recorded digest of the file. */
 static int pack_file(struct making *m, const struct bundle_file *file, const char *name,
 		     const char *from, const char *wanted, json_t *files, struct error *err)
 {
@@ -51,7 +51,7 @@ static int pack_file(struct making *m, const struct bundle_file *file, const cha
 	return json_array_append(files, entry) < 0 ? error_errno(err, ENOMEM, "manifest") : 0;
 }
 
-/* Copies the files of an entry. path is the path of the file with the suffix "". */
+/* Copies the files of an entry. `path` is the path of the file with the suffix "". */
 static int pack_files(struct making *m, enum cache_part part, const char *name, const char *path,
 		      const json_t *record, json_t *files, struct error *err)
 {
@@ -150,7 +150,7 @@ typedef int pack_fn(struct making *m, const char *name, enum architecture archit
 		    struct error *err);
 
 /* Packs the entry of this name for each wanted architecture that has such an entry. Fails if no
- * architecture has one. If name is NULL, packs the default of each architecture. */
+ * architecture has one. If `name` is NULL, packs the default of each architecture. */
 static int pack_name(struct making *m, pack_fn *pack, const char *name, enum architecture wanted,
 		     struct error *err)
 {

@@ -34,7 +34,7 @@ struct holders {
 	pid_t first;
 };
 
-/* Returns whether an open file is the reading end of a lease. data is the lease's struct stat. A
+/* Returns whether an open file is the reading end of a lease. `data` is the lease's struct stat. A
  * process without a reading end only looks at the lease, and does not hold it. */
 static int is_that_lease(const struct process_file *file, void *data)
 {

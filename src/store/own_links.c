@@ -42,8 +42,8 @@ static bool others_can_write(int dir, const struct stat *st)
 	       (st->st_mode & S_IWGRP && (!is_own_group || file_has_acl(dir)));
 }
 
-/* Refuses the path because of the stranger. what is the name and its fault, for example "/tmp/a is
- * a link". could is what that user could have done, and next is what to do instead. */
+/* Refuses the path because of the stranger. `what` is the name and its fault, for example "/tmp/a
+ * is a link". `could` is what that user could have done, and next is what to do instead. */
 static int refuse_by_stranger(const struct way *way, const char *what, const char *dir,
 			      const char *could, const char *next, struct error *err)
 {
@@ -104,7 +104,7 @@ static int follow_own(struct way *way, const char *name, own_links_rule *rule, s
 	return error_errno(err, why.errnum, "%s", way->path);
 }
 
-/* Enters the directory of that name. If last is set, the name may not be a link. */
+/* Enters the directory of that name. If `last` is set, the name may not be a link. */
 static int step(struct way *way, const char *name, bool last, struct error *err)
 {
 	int place = file_open_place(way->walk.at, name, O_NOFOLLOW);

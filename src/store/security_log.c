@@ -197,7 +197,7 @@ struct security_answer {
 	struct error error; /* set if the status is -1 */
 };
 
-/* Does one step. text is only for SECURITY_APPEND. */
+/* Does one step. `text` is only for SECURITY_APPEND. */
 static int do_step(struct audit *audit, const struct security_question *question, char *text,
 		   struct error *err)
 {
@@ -545,7 +545,7 @@ static const char *what_is_no_log(int dir, const char *name)
 				      : "it is not a regular file";
 }
 
-/* Reads the log of a day. A file that is no readable log is added to passed_over and is no error,
+/* Reads the log of a day. A file that is no readable log is added to `passed_over` and is no error,
  * so that the other logs are still read. */
 static int read_day(int dir, const char *logs, const char *name, audit_line_fn *fn, void *data,
 		    json_t *passed_over, struct error *err)
@@ -581,8 +581,8 @@ bool security_log_has_day(const char *state_path, const char *day)
 	return false;
 }
 
-/* Calls fn for each line of the security logs. Adds the files that are no readable logs to
- * passed_over, which may be NULL. */
+/* Calls `fn` for each line of the security logs. Adds the files that are no readable logs to
+ * `passed_over`, which may be NULL. */
 static int each_security_line(const char *state_path, audit_line_fn *fn, void *data,
 			      json_t *passed_over, struct error *err)
 {

@@ -21,7 +21,7 @@ int trusted_dir_check_mode(const struct stat *st, const char *path, struct error
 	return 0;
 }
 
-/* Refuses a file because of its owner. what is for example " is a link that", or "". */
+/* Refuses a file because of its owner. `what` is for example " is a link that", or "". */
 static int refuse_owner(const struct stat *st, const char *path, const char *what,
 			struct error *err)
 {

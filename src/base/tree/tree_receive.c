@@ -337,7 +337,7 @@ static void remove_left(const struct receiver *r)
 			remove_if_left(dir, entry->d_name);
 }
 
-/* Locks the root, which was just made and is open as fd. Before that, another receiver may have
+/* Locks the root, which was just made and is open as `fd`. Before that, another receiver may have
  * taken the root for one that was left behind, and may have removed it. Returns false if another
  * receiver holds the lock, or if the root has lost its name. */
 static bool lock_root(const struct receiver *r, int fd)

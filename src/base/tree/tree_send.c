@@ -238,7 +238,7 @@ static int send_entry(struct sender *s, int dir, const char *name, int depth, st
 	return status;
 }
 
-/* Sends a directory. Takes over fd. */
+/* Sends a directory. Takes over `fd`. */
 static int send_dir(struct sender *s, int fd, const struct stat *st, int depth, struct error *err)
 {
 	autodir DIR *dir = fdopendir(fd);

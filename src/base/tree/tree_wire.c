@@ -39,8 +39,8 @@ int tree_error_of(const struct tree_entry *entry, struct error *err)
 	return error_set(err, code, "%s", entry->text);
 }
 
-/* Waits until fd is ready for events. Returns 0 if it is; 1 if duplex and the other side has sent
- * something or has ended; -1 on failure: ERR_TIMEOUT after silence_ms, ERR_UNAVAILABLE if cancel
+/* Waits until `fd` is ready for events. Returns 0 if it is; 1 if duplex and the other side has sent
+ * something or has ended; -1 on failure: ERR_TIMEOUT after `silence_ms`, ERR_UNAVAILABLE if cancel
  * became readable, or the error of poll(). */
 static int wait_line(int fd, int cancel, int silence_ms, short events, bool duplex,
 		     struct error *err)
@@ -227,8 +227,8 @@ static int read_more(struct tree_reader *r, struct error *err)
 	return 0;
 }
 
-/* Returns the next len bytes, which stay valid until the next call, or NULL on failure. The caller
- * makes sure that len bytes fit into the buffer. */
+/* Returns the next `len` bytes, which stay valid until the next call, or NULL on failure. The
+ * caller makes sure that `len` bytes fit into the buffer. */
 static const uint8_t *take_bytes(struct tree_reader *r, size_t len, struct error *err)
 {
 	const uint8_t *at;

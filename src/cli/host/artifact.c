@@ -33,7 +33,7 @@ int artifact_become(struct cli *cli, const char *const *words, struct error *err
 	return error_errno(err, errno, "%s", program);
 }
 
-/* Writes the sha256 digest of the file `path` to out, as the program computes it. If the file
+/* Writes the sha256 digest of the file `path` to `out`, as the program computes it. If the file
  * cannot be read, sets *out to "" and *why to the reason. */
 static int digest(const char *program, const char *path, char out[DIGEST_BYTES + 1],
 		  struct error *why, struct error *err)

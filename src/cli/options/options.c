@@ -67,7 +67,7 @@ static char *find_field(char *text, const char *field)
 	return NULL;
 }
 
-/* Replaces the len bytes at `at` by words. The message is cut if it becomes too long. Returns the
+/* Replaces the `len` bytes at `at` by words. The message is cut if it becomes too long. Returns the
  * place after the words. */
 static char *replace(struct error *err, char *at, size_t len, const char *words)
 {

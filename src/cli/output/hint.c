@@ -165,7 +165,7 @@ struct meaning {
 	const char *word, *meaning;
 };
 
-/* Copies text to out, and replaces each word by its meaning. Text that does not fit is cut. */
+/* Copies text to `out`, and replaces each word by its meaning. Text that does not fit is cut. */
 static void fill_in(const char *text, const struct meaning *words, size_t count, char *out,
 		    size_t room)
 {
@@ -239,8 +239,8 @@ void hint_unlimited(const json_t *entry, char out[HINT_ROOM])
 	}
 }
 
-/* Writes to out which confinement and which limits the machine lacks. Writes "" if it lacks none.
- */
+/* Writes to `out` which confinement and which limits the machine lacks. Writes "" if it lacks
+ * none. */
 static void loose_text(const json_t *entry, char out[HINT_ROOM])
 {
 	const char *cell = "";

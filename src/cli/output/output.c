@@ -93,7 +93,7 @@ static bool can_write(int fd, uint64_t deadline_ns)
 }
 
 /* Returns until when the program waits for the next read of a slow reader, on clock_mono_ns():
- * LIMIT_UNREAD_MS from now, but not before read_by_ns and not after last_ns. */
+ * LIMIT_UNREAD_MS from now, but not before `read_by_ns` and not after `last_ns`. */
 static uint64_t give_up_ns(uint64_t read_by_ns, uint64_t last_ns)
 {
 	uint64_t patient = limit_deadline(LIMIT_UNREAD_MS);

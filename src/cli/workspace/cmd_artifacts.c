@@ -58,7 +58,7 @@ static int list_artifacts(struct cli *cli, struct microagent *agent, const char 
 	return CLI_EXIT_OK;
 }
 
-/* Fetches an output. words has the name of the output and the target on this host. */
+/* Fetches an output. `words` has the name of the output and the target on this host. */
 static int get(struct cli *cli, struct microagent *agent, const char *id, const char *const *words,
 	       int64_t limit, struct progress *progress, struct error *err)
 {

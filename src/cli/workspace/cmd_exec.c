@@ -47,7 +47,7 @@ static int add_term(const struct cli_words *env, const char ***out, char **term,
 	return 0;
 }
 
-/* Runs a command. exec is complete except for the terminal and its TERM variable. */
+/* Runs a command. `exec` is complete except for the terminal and its TERM variable. */
 static int exec_attended(const struct cli *cli, struct microagent *agent, const char *id,
 			 const struct exec_values *v, struct microagent_exec *exec,
 			 struct error *err)

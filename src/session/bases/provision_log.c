@@ -123,7 +123,7 @@ void provision_log_flush(struct provision_log *log)
 /* --- kept ------------------------------------------------------------------------------------ */
 
 /* Moves the log to logs/"base-web-2026-05-10T14-22-00Z.log", with a number before ".log" if that
- * file exists. Writes the new name to out. */
+ * file exists. Writes the new name to `out`. */
 static int move_log(int dir, const char *name, const char *base, const struct state_dir *logs,
 		    char *out, size_t size)
 {

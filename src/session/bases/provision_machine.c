@@ -113,8 +113,8 @@ int provision_boot(struct provisioning *p, struct error *err)
 }
 
 /* Waits a moment for the supervisor's answer: if the machine has died, the answer says why, and
- * this reason replaces err. If no answer comes, the machine lives on without its connection; err
- * stays, and the caller ends the machine. Always returns -1. */
+ * this reason replaces `err`. If no answer comes, the machine lives on without its connection;
+ * `err` stays, and the caller ends the machine. Always returns -1. */
 int provision_explain_lost(struct supervisor_run *supervisor, struct error *err)
 {
 	uint64_t deadline = limit_deadline(LIMIT_LOST_MS);

@@ -27,7 +27,7 @@ static const char *staged_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* Copies a user's file to `name` in dir. If mode is 0, the copy gets the permissions of the file,
+/* Copies a user's file to `name` in dir. If `mode` is 0, the copy gets the permissions of the file,
  * and its owner can read and write the copy. Returns a descriptor of the copy. */
 static int copy_to_stage(const char *path, int dir, const char *name, mode_t mode,
 			 struct error *err)

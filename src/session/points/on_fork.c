@@ -127,8 +127,8 @@ static json_t *noted_words(const struct microagent_exec *command, bool *whole)
 	return json_incref(words);
 }
 
-/* Writes a line about the command to the child's own audit log. result is NULL if the command did
- * not end. why says what was wrong, or is NULL. */
+/* Writes a line about the command to the child's own audit log. `result` is NULL if the command did
+ * not end. `why` says what was wrong, or is NULL. */
 static int note(const struct microagent_session *child, const char *parent,
 		const struct microagent_exec *command, const struct microagent_result *result,
 		const char *why, struct error *err)

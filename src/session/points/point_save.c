@@ -36,7 +36,7 @@ static bool is_quarantined(const struct workspace *ws)
 	return is;
 }
 
-/* Sets err to the reason for which the machine was not saved. The record of the machine's boot
+/* Sets `err` to the reason for which the machine was not saved. The record of the machine's boot
  * shows whether the machine could be saved at all. */
 static int explain_refusal(const struct microagent_session *session, const struct workspace *ws,
 			   struct error *why, struct error *err)
@@ -94,7 +94,7 @@ static int take_saved_file(const struct point *point, const struct workspace *ws
 }
 
 /* Makes a saved file read-only, and returns {"bytes","allocatedBytes","sha256"?} about the file.
- * hashed: the result has the digest. kept: the file is synced first. */
+ * `hashed`: the result has the digest. `kept`: the file is synced first. */
 static json_t *describe_file(const struct point *point, const char *name, bool hashed, bool kept,
 			     struct error *err)
 {

@@ -320,7 +320,7 @@ static bool has_gap(const struct filler *f)
 	       (json_int_t)json_array_size(names) < record.size;
 }
 
-/* Fills the pool as its only filler. lock is -1, or the filler's lock, which this process has
+/* Fills the pool as its only filler. `lock` is -1, or the filler's lock, which this process has
  * already. Closes lock. */
 static int fill_alone(struct filler *f, int lock, struct error *err)
 {

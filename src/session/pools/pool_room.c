@@ -89,7 +89,7 @@ int pool_room(const struct pool *pool, const struct pool_record *record, size_t 
 	return 0;
 }
 
-/* Returns the beginning of an error about the size. If never is set, no pool could have this size
+/* Returns the beginning of an error about the size. If `never` is set, no pool could have this size
  * on this host, and the error names the field. If only the other pools leave no room, the value of
  * the field is not wrong, and the text is empty. */
 static const char *size_field(bool never)

@@ -32,7 +32,7 @@ static int put_timing(json_t *timings, const char *key, double ms, struct error 
 	return ms > 0 ? json_put(timings, key, json_real(ms), err) : 0;
 }
 
-/* Adds to out how the session began. Adds nothing for a session that has not run yet. */
+/* Adds to `out` how the session began. Adds nothing for a session that has not run yet. */
 static int put_boot(const struct microagent_session *session, json_t *out, struct error *err)
 {
 	struct open_workspace existing = {0};

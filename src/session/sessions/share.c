@@ -64,7 +64,7 @@ static int append_share(json_t *shares, json_t *share, struct error *err)
 	return json_array_append_new(shares, share) == 0 ? 0 : error_errno(err, ENOMEM, "share");
 }
 
-/* Returns an array with the one share if count is 1, or an empty array if count is 0. */
+/* Returns an array with the one share if count is 1, or an empty array if `count` is 0. */
 static json_t *shares_json(const struct microagent_session_share *wanted, size_t count,
 			   struct error *err)
 {

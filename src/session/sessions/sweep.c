@@ -206,7 +206,7 @@ static int end_marked(const struct sweep *sweep, const struct state_dir *dir, co
 	return 0;
 }
 
-/* Notes a session whose deletion was interrupted and left no mark. why says why the rest of the
+/* Notes a session whose deletion was interrupted and left no mark. `why` says why the rest of the
  * session could not be removed; NULL: it was removed. */
 static void tell_removed(const char *id, const struct error *why, void *data)
 {

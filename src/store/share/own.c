@@ -30,7 +30,7 @@ static int refuse_within(const struct judge *judge, const char *what, const char
 			 judge->wish->path, what, dir);
 }
 
-/* Applies the rule to an existing directory. what is for example "state directory". */
+/* Applies the rule to an existing directory. `what` is for example "state directory". */
 static int apply_own(const struct judge *judge, const char *dir, const char *what,
 		     struct error *err)
 {
@@ -159,7 +159,7 @@ static int apply_file_mounts(const struct judge *judge, const char *dir, struct 
 		judge->wish->path, dir, row->point);
 }
 
-/* Judges the way of a program, or of a directory with programs. why is for example "which
+/* Judges the way of a program, or of a directory with programs. `why` is for example "which
  * microagent itself runs". */
 static int apply_way(const struct judge *judge, const char *path, const char *why,
 		     struct error *err)

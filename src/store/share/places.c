@@ -136,8 +136,8 @@ int share_rules_system(const struct judge *judge, struct error *err)
 
 /* --- people ---------------------------------------------------------------------------------- */
 
-/* Applies a rule to a named directory. kind is for example "the home directory". If way is set, the
- * way to the directory is judged too. */
+/* Applies a rule to a named directory. `kind` is for example "the home directory". If `way` is set,
+ * the way to the directory is judged too. */
 static int apply_named(const struct judge *judge, const char *kind, const char *path,
 		       enum reach reach, bool way, struct error *err)
 {

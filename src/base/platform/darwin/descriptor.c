@@ -30,7 +30,7 @@
 
 #define CHUNK 65536
 
-int pthread_fchdir_np(int fd); /* fd -1: returns the thread to the process's directory */
+int pthread_fchdir_np(int fd); /* `fd` -1: returns the thread to the process's directory */
 
 static int fail_on(int fd)
 {

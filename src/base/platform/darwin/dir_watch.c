@@ -43,7 +43,7 @@ int dir_watch_open(void)
 	return queue < 0 || fcntl(queue, F_SETFD, FD_CLOEXEC) < 0 ? -1 : steal_fd(&queue);
 }
 
-/* Adds a place to the watch. Takes over fd. */
+/* Adds a place to the watch. Takes over `fd`. */
 static int add_place(const struct place *place, uint32_t fflags)
 {
 	autoclose int fd = place->fd;

@@ -114,7 +114,7 @@ ssize_t file_path(int fd, char *out, size_t size)
 }
 
 /* Opens the file by its path, and only if the path still leads to the same file. /dev/fd/N is not
- * used: the new descriptor would share the offset of fd. */
+ * used: the new descriptor would share the offset of `fd`. */
 int file_reopen(int fd, int flags)
 {
 	char path[PATH_MAX];

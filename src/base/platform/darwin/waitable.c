@@ -176,7 +176,7 @@ int clock_set_fd_open(void)
 	return -1;
 }
 
-/* Reads the tokens in fd. notifyd writes one token each time the clock is set. */
+/* Reads the tokens in `fd`. notifyd writes one token each time the clock is set. */
 int clock_set_fd_take(int fd)
 {
 	int token, any = 0;

@@ -105,9 +105,9 @@ static int look_at_sockets(struct port_look *look, sa_family_t family)
 	return fd < 0 ? -1 : netlink_dump(fd, &request, look_at_socket, look, NULL);
 }
 
-/* Returns whether a process of another user may have the port of fd, at any address. fd is bound
- * and does not listen. Also returns true if the kernel does not list such sockets (before Linux
- * 6.8): the list then lacks fd itself. */
+/* Returns whether a process of another user may have the port of `fd`, at any address. `fd` is
+ * bound and does not listen. Also returns true if the kernel does not list such sockets (before
+ * Linux 6.8): the list then lacks `fd` itself. */
 static bool others_may_have_port(int fd)
 {
 	union {
@@ -133,11 +133,11 @@ static bool others_may_have_port(int fd)
  * ------------------------------------------------------------------------ */
 
 /*
- * Ends the listening of fd, which has SO_REUSEPORT, and removes SO_REUSEADDR from fd. Returns 0, or
- * -1 with errno: EADDRINUSE if another user has or may have a socket at the port.
+ * Ends the listening of `fd`, which has SO_REUSEPORT, and removes SO_REUSEADDR from `fd`. Returns
+ * 0, or -1 with errno: EADDRINUSE if another user has or may have a socket at the port.
  *
  * Another user can have bound a socket to the port before, by SO_REUSEADDR. Such a socket prevents
- * nobody from listening until its user removes SO_REUSEADDR from it. So fd listens once without
+ * nobody from listening until its user removes SO_REUSEADDR from it. So `fd` listens once without
  * SO_REUSEADDR: then listen() fails if there is any such socket. Closed connections of machines do
  * not make it fail, because they have SO_REUSEPORT. Closed connections of other programs
  * (TIME_WAIT) do, although nobody can make a listener of them later. So if listen() fails, the
@@ -212,8 +212,9 @@ static int bind_anywhere(sa_family_t family, struct sockaddr_storage *at, sockle
 	return -1;
 }
 
-/* Tries to bind fd to an address that another socket has. If fd has a port or a connection, bind()
- * fails with EINVAL (__inet_bind() of Linux), else with EADDRINUSE. So fd stays as it is. */
+/* Tries to bind `fd` to an address that another socket has. If `fd` has a port or a connection,
+ * bind() fails with EINVAL (__inet_bind() of Linux), else with EADDRINUSE. So `fd` stays as it
+ * is. */
 bool descriptor_has_port(int fd)
 {
 	struct sockaddr_storage taken = {0};
@@ -323,9 +324,9 @@ int descriptor_guard_port(int fd, int *guard)
 
 /* Listens, although the kernel may have forgotten that this user shares the port. The kernel
  * forgets it when another user binds the port at another address. Then the remains of other
- * programs' connections prevent fd from listening. A second socket of this user at the same address
- * reminds the kernel. If the other user binds again before listen(), this is tried again, at most
- * REMINDERS times. Returns 0, or -1 with errno. */
+ * programs' connections prevent `fd` from listening. A second socket of this user at the same
+ * address reminds the kernel. If the other user binds again before listen(), this is tried again,
+ * at most REMINDERS times. Returns 0, or -1 with errno. */
 static int listen_beside(int fd)
 {
 	struct sockaddr_storage held = {0};

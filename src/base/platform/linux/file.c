@@ -121,7 +121,7 @@ int file_unlock_dir(int dirfd, const char *name, mode_t mode, bool same_disk)
 
 /* --- a file that nobody writes to ------------------------------------------------------------- */
 
-/* Returns whether the file system of fd is one where each change of a file breaks a lease. On a
+/* Returns whether the file system of `fd` is one where each change of a file breaks a lease. On a
  * network's file system, one of a user's program, or an overlay, files can change while a lease
  * holds. */
 static bool has_one_way_in(int fd)

@@ -173,7 +173,7 @@ static void find_sentence(const struct netlink_reply *reply, struct netlink_byte
 	(void)netlink_attribute(rest, NLMSGERR_ATTR_MSG, out);
 }
 
-/* Returns 0 if the kernel has done the request. Else returns -1; err gets the errno and the
+/* Returns 0 if the kernel has done the request. Else returns -1; `err` gets the errno and the
  * sentence of the kernel, or ERR_IO if the reply is too short. */
 static int take_verdict(const struct netlink_reply *reply, struct error *err)
 {

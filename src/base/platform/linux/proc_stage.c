@@ -39,7 +39,7 @@ static int write_owner(pid_t pid, const void *data, struct error *err)
 
 /* --- in the parent ---------------------------------------------------------------------------- */
 
-/* Returns whether everybody may read the file and, unless read_only, write to it. */
+/* Returns whether everybody may read the file and, unless `read_only`, write to it. */
 static bool is_open_to_all(const struct stat *st, bool read_only)
 {
 	mode_t wanted = read_only ? S_IROTH : S_IROTH | S_IWOTH;

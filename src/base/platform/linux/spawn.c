@@ -74,8 +74,8 @@ int spawn_explain_stage(const struct proc_stage *stage, size_t n, int errnum, st
 
 /* --- in the child ----------------------------------------------------------------------------- */
 
-/* Forks. If for_parent, the parent of the new process is the parent of this process. Only programs
- * without threads may use that. */
+/* Forks. If `for_parent`, the parent of the new process is the parent of this process. Only
+ * programs without threads may use that. */
 pid_t spawn_fork(bool for_parent)
 {
 	return for_parent ? (pid_t)syscall(SYS_clone, CLONE_PARENT | SIGCHLD, NULL, NULL, NULL, 0)
@@ -83,7 +83,7 @@ pid_t spawn_fork(bool for_parent)
 }
 
 /*
- * Mounts the directory at bind_at, in a new mount namespace. A descriptor from before cannot be
+ * Mounts the directory at `bind_at`, in a new mount namespace. A descriptor from before cannot be
  * mounted in the new namespace, since it belongs to a mount of the old one. The working directory
  * can be mounted, since the kernel moves it to the new namespace. So the caller has made the
  * directory its working directory.

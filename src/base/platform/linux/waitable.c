@@ -77,8 +77,8 @@ int any_fd_add(int any, int fd)
 	return epoll_ctl(any, EPOLL_CTL_ADD, fd, &event) < 0 && errno != EEXIST ? -1 : 0;
 }
 
-/* Sets a timer far in the future. The kernel cancels it when the wall clock is set, which makes fd
- * readable. */
+/* Sets a timer far in the future. The kernel cancels it when the wall clock is set, which makes
+ * `fd` readable. */
 static int arm_far_timer(int fd)
 {
 	const struct itimerspec far = {.it_value.tv_sec = INT32_MAX};

@@ -89,7 +89,7 @@ int share_each_home(share_path_fn *fn, void *data, struct error *err)
 	return 0;
 }
 
-/* Calls fn once for each file. The lines about the pieces of one file follow each other. */
+/* Calls `fn` once for each file. The lines about the pieces of one file follow each other. */
 int share_each_loaded(share_path_fn *fn, void *data, struct error *err)
 {
 	autofile FILE *maps = fopen("/proc/thread-self/maps", "re");
