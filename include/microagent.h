@@ -10,8 +10,8 @@
  * Errors. A function that can fail has `struct error *err` as its last parameter
  * (<microagent/error.h>; NULL is allowed). Such a function returns 0 or a value on success, and -1
  * or NULL on failure. Outputs are untouched on failure. The code of an error is stable. The reason
- * of an error is stable too, and says more exactly what is wrong. The subject of an error names the
- * thing that the reason is about. The message is for people, and only states what is wrong: the
+ * of an error is stable too, and describes the fault more exactly. The subject of an error names
+ * the thing that the reason is about. The message is for people, and only describes the fault: the
  * calling program knows what can be done about it. The codes:
  *   ERR_INVALID      an argument is wrong (a name, an option, a file that is no image)
  *   ERR_NOT_FOUND    the workspace, kernel, image or program does not exist
@@ -115,8 +115,8 @@ struct microagent_rates {
 	int64_t net_bytes;	      /* of each direction of the network; only for "nat" */
 };
 
-/* What a machine on nat may reach on the internet, by name. If a member of this struct is set, the
- * machine reaches nothing else, except what microagent_machine.allow opens. */
+/* The hosts on the internet that a machine on nat may reach, by name. If a member of this struct is
+ * set, the machine reaches nothing else, except what microagent_machine.allow opens. */
 struct microagent_egress {
 	/* Words as microagent_check_egress() checks them, NULL-terminated. NULL: this member is not
 	 * set. A list without a word is set, and opens nothing. */
@@ -183,8 +183,8 @@ struct microagent_machine {
 	struct microagent_rates rates;
 };
 
-/* What a workspace is made of. Zero and NULL are the defaults, so start from {0}. Strings are
- * borrowed for the call. */
+/* The parts of which a workspace is made. Zero and NULL are the defaults, so start from {0}.
+ * Strings are borrowed for the call. */
 struct microagent_spec {
 	struct microagent_machine machine;
 	const char *image;	    /* name in the cache, or a path with a '/' to a raw ext4 file */
@@ -255,11 +255,11 @@ int microagent_quarantine(struct microagent *agent, const char *name, json_t **r
 /* Ends the machine at once. */
 int microagent_kill(struct microagent *agent, const char *name, json_t **response,
 		    struct error *err);
-/* Sets how much of its memory a running guest may have, in MiB. The host gets back what the guest
- * gives up. The response is {"ok","balloon":{"memoryMiB","actualMiB"}}: the memory that the machine
- * was booted with, and the memory that it has when the function returns. "actualMiB" may be more
- * than was asked for, because a guest gives up only what it can spare. ERR_INVALID if out of range,
- * ERR_CONFLICT if the workspace is not running. */
+/* Sets how much of its memory a running guest may have, in MiB. The host gets back the memory that
+ * the guest gives up. The response is {"ok","balloon":{"memoryMiB","actualMiB"}}: the memory that
+ * the machine was booted with, and the memory that it has when the function returns. "actualMiB"
+ * may be more than was asked for, because a guest gives up only what it can spare. ERR_INVALID if
+ * out of range, ERR_CONFLICT if the workspace is not running. */
 int microagent_balloon(struct microagent *agent, const char *name, int64_t mib, json_t **response,
 		       struct error *err);
 /* Removes a workspace that has no living process, with its disk. Succeeds if the workspace is
@@ -273,7 +273,7 @@ json_t *microagent_list(struct microagent *agent, struct error *err);
 /* Returns the network of a workspace as prepared:
  * {"workspace","state","backend","network":{"mode","allow","portForwards"}}. While the workspace
  * runs there is also "runtime":{"mode","ip","subnet","gateway","dns","routes"}, as far as the host
- * knows these, with a "detail" if there is something to explain. ERR_NOT_FOUND for an absent
+ * knows these, with a "detail" if an explanation is needed. ERR_NOT_FOUND for an absent
  * workspace. */
 json_t *microagent_network(struct microagent *agent, const char *name, struct error *err);
 /* The kinds of change to a network, and the word that each of them takes. */
@@ -436,8 +436,8 @@ struct microagent_copy {
 	uint64_t limit_bytes;
 	/* A descriptor of a directory of the host, or 0. host_path is then resolved as if this
 	 * directory were the root: neither ".." nor a symbolic link leads out of the directory,
-	 * even if somebody changes the directory meanwhile. ERR_IO if the host's system cannot
-	 * promise that. 0: host_path is any path. */
+	 * even if another program changes the directory during the copy. ERR_IO if the host's
+	 * system cannot promise that. 0: host_path is any path. */
 	int within;
 	/* For a copy out of the guest: the descriptor of a regular file of the host that is open
 	 * for writing, or 0. With it host_path must be NULL, and path must be a regular file of the

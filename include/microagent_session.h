@@ -42,8 +42,8 @@ enum microagent_base_line {
 
 #define MICROAGENT_IPSW_LATEST "latest"
 
-/* What a base is made of. Zero and NULL are the defaults, so start from {0}. Strings are borrowed
- * for the call. */
+/* The parts and the machine of which a base is made. Zero and NULL are the defaults, so start from
+ * {0}. Strings are borrowed for the call. */
 struct microagent_base_spec {
 	const char *image; /* name in the cache, or a path with a '/' to a raw ext4 file; NULL:
 			    * busybox */
@@ -150,8 +150,8 @@ int microagent_base_delete(struct microagent *agent, const char *word, struct er
 
 /* --- sessions -------------------------------------------------------------------------------- */
 
-/* What a session is like. Zero and NULL are the defaults, so start from {0}. Strings are borrowed
- * for the call. */
+/* The properties of a new session. Zero and NULL are the defaults, so start from {0}. Strings are
+ * borrowed for the call. */
 struct microagent_session_spec {
 	const char *base; /* required */
 	struct microagent_machine machine;
@@ -173,7 +173,7 @@ struct microagent_session_spec {
 				 * disk, but at most 16 GiB */
 	/* The times after which the session is destroyed without a command. `lifetime_seconds`
 	 * counts from the making of the session, whether the session runs or not. `idle_seconds`
-	 * counts from the last moment at which a command ran in the session or anybody had a
+	 * counts from the last moment at which a command ran in the session or a program had a
 	 * connection to it. 0: no such time. A session that is in quarantine at that time stays. */
 	int64_t lifetime_seconds, idle_seconds;
 	/* The session is also destroyed when its handle is closed, or when this process ends in any
@@ -214,8 +214,8 @@ int microagent_session_check_shares(const struct microagent_session *session, st
 /* Does only the last part of microagent_session_boot(), for a session that microagent_start()
  * started: gives its machine again the directories that an earlier machine of the session was given
  * while it ran, if there are any. If this fails, the machine goes on without these directories, and
- * the audit log gets a line share.missing for each. What the guest then writes at their places is
- * lost with the machine. */
+ * the audit log gets a line share.missing for each. Files that the guest then writes at the places
+ * of these directories are lost with the machine. */
 int microagent_session_share_again(struct microagent_session *session, struct error *err);
 /* Clones and boots a session, or claims a session of a pool. A session is claimed if the base has a
  * pool (microagent_pool_set()) whose sessions are as spec asks; the claimed session is then given
@@ -314,8 +314,8 @@ struct microagent_session_share {
 	/* A directory that holds keys, or the home directory, may be shared too. The guest can then
 	 * read all of it, and the audit log of the session gets a warning. */
 	bool anyway;
-	/* What the guest caches of the directory: "auto", "always" (the guest does not see what
-	 * this host changes) or "none"; NULL: "auto". */
+	/* How the guest caches the directory: "auto", "always" (the guest does not see what this
+	 * host changes) or "none"; NULL: "auto". */
 	const char *cache;
 	/* For how many seconds the guest keeps names and attributes, from 1 to 86400. 0: the
 	 * default of `cache`, which for "auto" is one second. */
@@ -348,7 +348,7 @@ int microagent_session_change_network(struct microagent_session *session,
  * its commands. An event says so, the audit log has a CRITICAL line, and requests to the session
  * fail with ERR_UNAVAILABLE. The session goes on only when its quota is raised; a paused session
  * can be destroyed. While the session runs, its quota can only be raised. The quota can never be
- * less than what the disk has grown to. *disk (may be NULL) is {"quotaBytes","grownBytes"}, a new
+ * less than the growth of the disk. *disk (may be NULL) is {"quotaBytes","grownBytes"}, a new
  * reference. ERR_INVALID if no quota can have this size. ERR_CONFLICT if the quota is too small for
  * this session, or if the session is neither running nor at rest.
  */
@@ -360,13 +360,13 @@ int microagent_session_set_quota(struct microagent_session *session, int64_t mib
 /*
  * A machine that was restored (from a template, a fork or a snapshot) can be saved with all that
  * runs in it. While it is saved, the machine stands still for a moment ("pauseMs"). ERR_CONFLICT
- * says what is in the way: the machine was booted, does not run, is paused, quarantined, being
- * saved, or has a directory of the host. A new machine that goes on from the saved one has an
- * identity of its own (name, host name, the host keys of its sshd, the randomness of its kernel),
- * no connections and no share. But its processes have the memory of the saved machine, also keys
- * and the state of a random number generator (OpenSSL, Python's random). The processes go on a
- * moment before the kernel has its new randomness. A command can change keys and generators in each
- * new machine: see on_fork.
+ * says why the machine cannot be saved: the machine was booted, does not run, is paused,
+ * quarantined, being saved, or has a directory of the host. A new machine that goes on from the
+ * saved one has an identity of its own (name, host name, the host keys of its sshd, the randomness
+ * of its kernel), no connections and no share. But its processes have the memory of the saved
+ * machine, also keys and the state of a random number generator (OpenSSL, Python's random). The
+ * processes go on a moment before the kernel has its new randomness. A command can change keys and
+ * generators in each new machine: see on_fork.
  */
 
 /* How a session is forked. Start from {0}. */
@@ -432,9 +432,9 @@ int microagent_session_snapshot_delete(struct microagent_session *session, const
  * another process destroys the session just now, or has just claimed it from its pool. ERR_CONFLICT
  * (REASON_SESSION_QUARANTINED) also if the session is in quarantine; then it stays as it is. */
 int microagent_session_destroy(struct microagent_session *session, struct error *err);
-/* Destroys a session by its name. Also destroys what a killed call has left of a session, and a
- * session in quarantine: a caller that names a session wants it gone. ERR_NOT_FOUND if there is no
- * session of that name; ERR_CONFLICT also if a directory of that name is no session. */
+/* Destroys a session by its name. Also destroys the files that a killed call has left of a session,
+ * and a session in quarantine: a caller that names a session wants it gone. ERR_NOT_FOUND if there
+ * is no session of that name; ERR_CONFLICT also if a directory of that name is no session. */
 int microagent_session_destroy_named(struct microagent *agent, const char *word, struct error *err);
 /* Frees the handle. An owned session is destroyed; any other session goes on. Accepts NULL. No
  * other call may be using the handle. */
@@ -465,8 +465,9 @@ json_t *microagent_session_list(struct microagent *agent, struct error *err);
  * state ("adopted"), or says why it cannot be removed ("left"). Returns
  * {"removed":[{"name","why"}],"adopted":[{"name","why"}],"left"?:[{"name","why"}]}. A name is the
  * name of a session, or "pool/BASE". In "removed" a name may also be the directory of a base that
- * was in the making, or a part of a session or base that stays: "SESSION/FILE", "BASE/.warming".
- * What a living process is making, and a directory that is no session, are not touched. */
+ * was in the making, or a part of a session or base that stays: "SESSION/FILE", "BASE/.warming". A
+ * session or base that a living process is making, and a directory that is no session, are not
+ * touched. */
 json_t *microagent_session_gc(struct microagent *agent, struct error *err);
 /* Removes the archives of sessions that were destroyed more than `seconds` seconds ago:
  * {"removed":[{"name","why"}],"left"?:[{"name","why"}]}. "left" has the archives that could not be

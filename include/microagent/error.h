@@ -9,7 +9,7 @@ enum error_code {
 	ERR_NONE = 0,
 	ERR_INVALID,	 /* the request or an argument is wrong; repeating it is useless */
 	ERR_NOT_FOUND,	 /* the named thing does not exist */
-	ERR_CONFLICT,	 /* not allowed in the present state, or differs from what is recorded */
+	ERR_CONFLICT,	 /* not allowed in the present state, or differs from the record */
 	ERR_UNSUPPORTED, /* this backend or host can never do what was asked */
 	ERR_UNAVAILABLE, /* cannot be done now; retrying may help (a supervisor exits with 75) */
 	ERR_TIMEOUT,	 /* a deadline passed; retrying may help (a supervisor exits with 75) */
@@ -19,10 +19,10 @@ enum error_code {
 	ERROR_CODE_COUNT
 };
 
-/* Reasons. An error has a reason if somebody can do something about it: the reason says exactly
- * what went wrong. A front end adds the next step that the front end knows for this reason. The
- * names ("no-workspace") are stable: JSON has them as `errorReason`. New reasons are added before
- * ERROR_REASON_COUNT. */
+/* Reasons. An error has a reason if the user or the calling program can mend the fault: the reason
+ * says exactly what went wrong. A front end adds the next step that the front end knows for this
+ * reason. The names ("no-workspace") are stable: JSON has them as `errorReason`. New reasons are
+ * added before ERROR_REASON_COUNT. */
 enum error_reason {
 	REASON_NONE = 0,
 	/* About a workspace. The subject is its name, if nothing else is said. */
@@ -36,10 +36,10 @@ enum error_reason {
 				 * request */
 	REASON_WORKSPACE_QUARANTINED,
 	REASON_WORKSPACE_DAMAGED,
-	REASON_NOT_AS_PREPARED,	  /* a file that the machine boots differs from what prepare
-				   * recorded */
-	REASON_GUEST_OLD,	  /* the guest's agent is of a version that cannot do what was
-				   * asked */
+	REASON_NOT_AS_PREPARED,	  /* a file that the machine boots differs from the record of
+				   * prepare */
+	REASON_GUEST_OLD,	  /* the guest's agent is of a version that cannot do the
+				   * requested work */
 	REASON_NO_SUCH_OUTPUT,	  /* the workspace declares no output of that name */
 	REASON_ROOT_IN_MEMORY,	  /* the root of the guest is memory: no disk can be read */
 	REASON_ROOT_READ_ONLY,	  /* the image may not be written; subject: the path of the image */
@@ -88,7 +88,7 @@ enum error_reason {
 	REASON_KERNEL_MISSING, /* the kernel that a workspace was prepared with */
 	REASON_NO_INITRD,
 	REASON_INITRD_MISSING, /* the initrd that a workspace was prepared with */
-	REASON_INITRD_OLD,     /* the agent in the initrd cannot do what was asked */
+	REASON_INITRD_OLD,     /* the agent in the initrd cannot do the requested work */
 	REASON_INITRD_OTHER,   /* the agent in the initrd is of another build than this library */
 	REASON_NO_IMAGE,
 	REASON_NOT_AN_IMAGE,
@@ -133,7 +133,7 @@ enum error_reason {
 struct error {
 	enum error_code code;
 	int errnum;	/* errno if a system call failed, else 0 */
-	char msg[1024]; /* a sentence for people that says what is wrong */
+	char msg[1024]; /* a sentence for people that describes the fault */
 	enum error_reason reason;
 	char subject[256]; /* the name or path that reason is about; "" if there is none, or if it
 			    * is longer than this array */

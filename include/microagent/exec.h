@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A command in a guest: what is run, where its streams lead, and how the command ended. All parts
- * of the library use these structs as they are. <microagent.h> includes this file.
+ * A command in a guest: its program and arguments, the targets of its streams, and its end. All
+ * parts of the library use these structs as they are. <microagent.h> includes this file.
  */
 #ifndef MICROAGENT_EXEC_H
 #define MICROAGENT_EXEC_H
@@ -49,14 +49,14 @@ struct microagent_exec {
 	 * program begins. N may be "unlimited". "soft" or "hard" may be absent. Borrowed; NULL: no
 	 * limits. If the guest refuses a limit, the result is exit code 125 with a start_error. */
 	json_t *rlimits;
-	/* If set, the command runs on a terminal of the guest, and what it writes to stderr comes
-	 * out of microagent_streams.out. NULL: the command runs on pipes. */
+	/* If set, the command runs on a terminal of the guest, and its stderr comes out of
+	 * microagent_streams.out too. NULL: the command runs on pipes. */
 	const struct microagent_terminal *terminal;
 };
 
 /* Signals that are passed on to the command. */
 struct microagent_signals {
-	int fd; /* a descriptor (a signalfd, a pipe) that is readable when next() has something to
+	int fd; /* a descriptor (a signalfd, a pipe) that is readable when next() has a signal to
 		 * return */
 	/* Reads what is readable in `fd`. Returns the number (1..64) of a signal for the command, 0
 	 * for nothing, or MICROAGENT_SIGNAL_END to end the command as `cancel` does. */
@@ -151,7 +151,7 @@ struct microagent_result {
 			 * ended by signal n */
 	int signal;	/* the signal that ended the command; 0: none */
 	bool timed_out; /* a time limit of the guest or of the host ended the command */
-	bool cancelled; /* `cancel` was thrown, or `output` returned something other than 0 */
+	bool cancelled; /* `cancel` was thrown, or `output` returned another value than 0 */
 	bool killed;	/* the agent or this library killed the command, because it timed out or was
 			 * cancelled */
 	int64_t elapsed_ms;    /* time from the start of the command to its end, in the guest */

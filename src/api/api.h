@@ -94,8 +94,8 @@ struct creation {
  * nothing is left. The caller calls creation_free(). */
 int creation_begin(const struct microagent *agent, const char *name,
 		   const struct microagent_spec *spec, struct creation *out, struct error *err);
-/* Makes an empty <stateDir>/<name>. On failure nothing is left. Does not remove what other makers
- * left unfinished; creation_begin() does. */
+/* Makes an empty <stateDir>/<name>. On failure nothing is left. Does not remove the unfinished
+ * directories of other makers; creation_begin() does. */
 int creation_empty(const struct microagent *agent, const char *name, struct creation *out,
 		   struct error *err);
 /* Opens an image and checks that it can be copied: it must be ext4, and no running machine may

@@ -90,7 +90,7 @@ int spec_architecture(const char *name, enum architecture *out, struct error *er
 }
 
 /* Sets the error for a name that is taken. The error says whether the name belongs to a workspace,
- * which the user may delete, or to something that this program must not touch. */
+ * which the user may delete, or to a file that this program must not touch. */
 static int explain_taken(const char *name, const struct creation *made, struct error *err)
 {
 	char path[NAME_ROOM + 32];
@@ -354,8 +354,8 @@ json_t *creation_config(const struct microagent *agent, const struct creation *m
 	    json_put_optional(config, "stateDir", agent->state_path, err) < 0 ||
 	    spec_architecture(machine->architecture, &architecture, err) < 0)
 		return NULL;
-	/* Every supervisor knows the host's own architecture, so the config names only another one.
-	 */
+	/* Every supervisor knows the host's own architecture, so the config names an architecture
+	 * only if it is another than the host's. */
 	if (architecture != architecture_of_host() &&
 	    json_put_string(config, "architecture", architecture_name(architecture), err) < 0)
 		return NULL;

@@ -11,7 +11,7 @@
 
 enum verdict { VERDICT_OK, VERDICT_DEGRADED, VERDICT_FAILED, VERDICT_COUNT };
 
-/* What a check has found. */
+/* The result of a check. */
 struct finding {
 	enum verdict verdict;
 	char detail[768];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Makes config.network.egress, which says what a machine on nat may reach by name, from the words
- * and the lists of words that people write. */
+/* Makes config.network.egress, which says which hosts a machine on nat may reach by name, from the
+ * words and the lists of words that people write. */
 #ifndef API_EGRESS_H
 #define API_EGRESS_H
 

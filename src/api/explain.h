@@ -20,7 +20,7 @@ void explain_nobody_listens(const struct workspace *ws, struct error *why);
 int explain_lost(const struct workspace *ws, struct error *err);
 /* Checks whether a guest does not answer because its machine is paused. Returns 0 if *err may be
  * about a guest that does not answer, but whose machine is not paused. Returns -1 in two cases: the
- * machine is paused, and *err now says so; or *err is about something else, and is unchanged. */
+ * machine is paused, and *err now says so; or *err is about another fault, and is unchanged. */
 int explain_paused(const struct workspace *ws, struct error *err);
 /* Adds REASON_GUEST_SILENT, with the workspace as its subject, to an ERR_TIMEOUT that has no reason
  * yet. Changes no other error. Returns -1. */

@@ -32,8 +32,8 @@ static json_t *prepared(const struct workspace *ws, struct error *err)
 	return steal_ptr(&block);
 }
 
-/* Puts the addresses of the running machine as "runtime". The detail is no address, so it is put
- * beside "runtime". */
+/* Puts the addresses of the running machine as "runtime". The detail is no address, so it becomes a
+ * member of the same object as "runtime", and not a member of "runtime". */
 static int put_runtime(const struct workspace *ws, json_t *out, struct error *err)
 {
 	json_auto_t *runtime = workspace_read(ws, "runtime.json", err);

@@ -58,7 +58,7 @@ int reader_hold(struct reader *reader, const struct open_workspace *existing, st
 	uint64_t deadline = limit_deadline(LIMIT_ENDING_MS);
 	auto_lease struct lease lease = LEASE_NONE;
 
-	/* The machine of an earlier reader may still be ending. If something else holds the lease,
+	/* The machine of an earlier reader may still be ending. If another process holds the lease,
 	 * lease_take() reports it. */
 	(void)lease_wait_free(&existing->ws, deadline, NULL);
 	if (lease_take(&existing->ws, &lease, err) < 0)

@@ -7,7 +7,7 @@
  * The reader is a workspace of its own, <workspace>/reader, in the directory of the workspace whose
  * disk it reads. The reader ends with this process. While the reader has the disk of a workspace at
  * rest, the lease of this workspace is also the reader's lease (one file, two names). So nobody can
- * start or delete this workspace while anything of the reader lives.
+ * start or delete this workspace while a process of the reader lives.
  */
 #ifndef API_READER_H
 #define API_READER_H

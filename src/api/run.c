@@ -44,8 +44,8 @@ static int run_cancel_fd(const struct run *run)
 	return run->streams->signals ? run->streams->signals->fd : run->streams->cancel;
 }
 
-/* Waits for the supervisor. Returns 1 if the supervisor has sent something, 0 if the caller
- * cancels, -1 with an error. */
+/* Waits for the supervisor. Returns 1 if the supervisor has sent bytes, 0 if the caller cancels, -1
+ * with an error. */
 static int run_wait_event(const struct run *run, struct error *err)
 {
 	for (;;) {

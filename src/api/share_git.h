@@ -15,7 +15,7 @@
 
 /* The directory that the guest needs in addition to a shared directory, so that git works. The
  * members are NULL if the shared directory is no worktree, if git does not work on the host either,
- * or if .git leads to something in the shared directory. */
+ * or if .git leads to a directory within the shared directory. */
 struct share_git {
 	char *common; /* path of the common directory on the host; malloc'd */
 	char *place;  /* path at which the guest must have the common directory; malloc'd */

@@ -30,7 +30,7 @@ int transfer_output(const struct transfer *transfer, const char *path, const cha
  * guest. If `path` is a directory, the copy gets the name `name` in this directory. */
 int transfer_in(const struct transfer *transfer, const char *from, const char *path,
 		const char *name, struct error *err);
-/* Appends what the helper answers to the verb "list" or "stat" to entries, an array as in
+/* Appends the helper's answer to the verb "list" or "stat" to `entries`, an array as in
  * microagent_list_files(). */
 int transfer_listing(const struct transfer *transfer, const char *verb, const char *path,
 		     json_t *entries, struct error *err);

@@ -9,7 +9,7 @@
  * The marks are files in one place, .locks/.making/<id>. Each mark is made before its directory. So
  * finding the abandoned marks takes the same time however many workspaces there are. A second mark,
  * a file in the directory itself, says that the directory may be removed. This mark is needed
- * because the first mark may also belong to a maker that found its name taken by something else. A
+ * because the first mark may also belong to a maker that found its name taken by another file. A
  * directory without the second mark is never touched unless it is empty.
  */
 #include <errno.h>

@@ -149,7 +149,7 @@ int microagent_delete(struct microagent *agent, const char *name, json_t **respo
 	if (why.code == ERR_CONFLICT && why.reason != REASON_WORKSPACE_ALIVE) {
 		struct open_workspace existing = {0};
 
-		/* The supervisor has refused the command because something of the workspace lives.
+		/* The supervisor has refused the command because a process of the workspace lives.
 		 * Another conflict already has a good message. */
 		if (open_workspace_named(agent, name, &existing, NULL) == 0) {
 			if (lease_is_held(&existing.ws))

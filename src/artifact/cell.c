@@ -73,7 +73,7 @@ static const char *const trust_files[] = {"policy.json", "registries.conf", "reg
 					  "registries.d"};
 
 /* The system files for a tool that has the network. Only the directories with certificates are
- * listed, since some directories beside them contain keys. */
+ * listed, since other directories in the same place contain keys. */
 static const char *const network_files[] = {
 	"/etc/resolv.conf",	    "/etc/hosts",
 	"/etc/host.conf",	    "/etc/gai.conf",

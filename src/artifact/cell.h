@@ -11,7 +11,7 @@
 
 #include "artifact/tool.h"
 
-/* What a tool has in its cell. */
+/* The things that a tool has in its cell. */
 struct tool_cell {
 	/* The tool may read the user's settings for registries. If it also has the network, it may
 	 * read the user's logins too. If it has no network, and root runs this program, it may read

@@ -34,9 +34,9 @@ int deb_open(const char *file, struct deb *out, struct error *err);
 /*
  * Unpacks the regular files whose names begin with an entry of `names`, a NULL-terminated list,
  * into the directory. Names are relative to the package's root or to its /usr, because some
- * releases have files in /usr that others have in the root: "boot/vmlinuz-", "lib/modules/".
- * ERR_INVALID for a file that is in the package twice, and for a name that leads out of the
- * directory.
+ * releases of Debian have files in /usr that other releases have in the root: "boot/vmlinuz-",
+ * "lib/modules/". ERR_INVALID for a file that is in the package twice, and for a name that leads
+ * out of the directory.
  *
  * The function first copies the package to a file in the directory that has no name, compares the
  * digest of the copy with deb->sha256, and unpacks the copy. So the unpacked files are those of

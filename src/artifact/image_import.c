@@ -109,7 +109,7 @@ static uint64_t max_bytes(const struct import *import)
 }
 
 /* Returns how many bytes skopeo may store. This includes the layers of an archive, which skopeo
- * unpacks beside the stored layers. */
+ * unpacks in addition to the stored layers. */
 static uint64_t fetch_room(const struct import *import)
 {
 	uint64_t unpacked = rootfs_most_unpacked(max_bytes(import));

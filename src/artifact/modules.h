@@ -28,8 +28,8 @@ const char *const *guest_modules(enum architecture architecture);
 /*
  * Puts modules in the order of loading: each module comes after all modules on which it depends.
  * `dep` is the text of modules.dep. `builtin` is the text of modules.builtin; a module that is
- * listed in `builtin` needs no loading. A name that neither text has is ERR_NOT_FOUND. The function
- * is pure.
+ * listed in `builtin` needs no loading. ERR_NOT_FOUND if a name is in none of the two texts. The
+ * function is pure.
  */
 int modules_resolve(const char *dep, const char *builtin, const char *const *names,
 		    struct module_list *out, struct error *err);

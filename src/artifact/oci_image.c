@@ -322,7 +322,7 @@ static int take_manifest(int dir, const json_t *manifest, struct oci_image *imag
 	if (json_get_object(manifest, "", "config", JSON_REQUIRED, config_descriptor, err) < 0 ||
 	    json_get_array(manifest, "", "layers", JSON_REQUIRED, &layers, err) < 0)
 		return -1;
-	/* Other programs could read such a document as an index, which means something else
+	/* Other programs could read such a document as an index, which would have another meaning
 	 * (CVE-2021-41190). */
 	if (json_object_get(manifest, "manifests"))
 		return error_set(err, ERR_INVALID, "it has both \"manifests\" and \"layers\"");

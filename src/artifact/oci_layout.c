@@ -35,7 +35,7 @@ struct copy {
 	uint64_t room, left;
 };
 
-/* Copies an open file. What is checked here is also what is copied, since an open file cannot be
+/* Copies an open file. The checked file is also the copied file, since an open file cannot be
  * replaced. */
 static int copy_opened(int from, const char *name, const char *shown, struct copy *copy,
 		       struct error *err)

@@ -23,9 +23,9 @@ struct oci_manifests {
 	size_t count;
 };
 
-/* Stores the digests of the manifests in `text`. `text` is what the source has for the name of the
- * image: a manifest, or an index. Of an index only the manifests count that are for linux on that
- * architecture, or that name no platform. */
+/* Stores the digests of the manifests in `text`. `text` is the document that the source has for the
+ * name of the image: a manifest, or an index. Of an index only the manifests count that are for
+ * linux on that architecture, or that name no platform. */
 int oci_manifests_read(const struct buf *text, enum architecture architecture,
 		       struct oci_manifests *out, struct error *err);
 bool oci_manifests_have(const struct oci_manifests *list, const char *sha256);

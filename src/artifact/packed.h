@@ -2,7 +2,8 @@
 /*
  * Reads foreign bytes, which may be compressed, with libarchive. The caller says how many bytes are
  * read, from the position of a descriptor on. Only those kinds of compression are allowed that
- * libarchive unpacks by itself: for others it would run a program of PATH (archive_read_filter(3)).
+ * libarchive unpacks by itself: for each other kind it would run a program of PATH
+ * (archive_read_filter(3)).
  */
 #ifndef ARTIFACT_PACKED_H
 #define ARTIFACT_PACKED_H

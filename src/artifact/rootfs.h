@@ -76,8 +76,8 @@ void rootfs_next_layer(struct rootfs *fs);
 /* Returns how many bytes the layers of an image may unpack to, if the files of the image may have
  * `bytes` bytes. */
 uint64_t rootfs_most_unpacked(uint64_t bytes);
-/* Returns the bound on what all layers together unpack to. Bytes that are dropped or replaced count
- * too. */
+/* Returns the bound on the unpacked bytes of all layers together. Bytes that are dropped or
+ * replaced count too. */
 struct tar_bound *rootfs_unpacked(struct rootfs *fs);
 /* Returns the counter that tar_digest() of the next layer takes as `behind`. */
 uint64_t *rootfs_bytes_behind(struct rootfs *fs);

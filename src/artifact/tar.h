@@ -8,8 +8,9 @@
 #include "base/buf.h"
 #include "base/error.h"
 
-/* A bound on the bytes that one archive, or several together, unpack to. All bytes count: contents,
- * headers, and what is behind the end. So the bound also limits the time that reading takes. */
+/* A bound on the unpacked bytes of one archive, or of several archives together. All bytes count:
+ * contents, headers, and the bytes behind the end. So the bound also limits the time that reading
+ * takes. */
 struct tar_bound {
 	uint64_t most;
 	uint64_t unpacked; /* bytes so far, at most `most` */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the host and the agent of a guest must agree on: the ports, and the binary frames of
- * streaming mode. A frame (base/frame.h) whose first byte is '{' is JSON. Any other frame begins
- * with
+ * The definitions on which the host and the agent of a guest must agree: the ports, and the binary
+ * frames of streaming mode. A frame (base/frame.h) whose first byte is '{' is JSON. Any other frame
+ * begins with
  *
  *   type (1 byte), request number (8 bytes, big-endian), raw bytes up to the frame's end
  *
@@ -36,8 +36,8 @@
 /* The vsock port PUBLISH_PORT_FIRST + P of the guest stands for its published TCP port P. */
 #define PUBLISH_PORT_FIRST 65536u
 
-/* The directory of a guest in which containers find what the host shares with them. Only machines
- * of microagent-oci have it. */
+/* The directory of a guest in which containers find the files that the host shares with them. Only
+ * machines of microagent-oci have it. */
 #define CONTAINERS_MOUNTPOINT "/run/microagent-containers"
 
 /* The beginning of each line that init writes on the serial console. */

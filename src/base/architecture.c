@@ -43,7 +43,8 @@ enum architecture architecture_from_word(const char *word)
 }
 
 /* ELF by its specification (System V ABI, "ELF Header"): class 2 is 64-bit, data 1 is
- * little-endian, as both architectures are. A program with the other byte order is for neither. */
+ * little-endian, as both architectures are. A program with the other byte order is for none of the
+ * two architectures. */
 #define ELF_HEADER 64
 #define ELF_CLASS 4
 #define ELF_DATA 5

@@ -26,7 +26,8 @@ enum architecture architecture_of_host(void);
  * table. Else ERR_UNSUPPORTED; the message has the kernel's name for the architecture. */
 int architecture_check_host(struct error *err);
 
-#define KERNEL_HEAD 576 /* bytes at the start of a kernel that show what it is */
+/* The number of bytes at the start of a file that show whether the file is a kernel. */
+#define KERNEL_HEAD 576
 
 /* Return whether a file is a bzImage, which holds its kernel compressed. The first function takes
  * the first `len` bytes of the file, the second one its path. */

@@ -4,7 +4,7 @@
  * rights because it parses data that may be hostile. The broker is forked from the asker while the
  * asker is still trusted, so the broker knows all that the asker knew at that time. From then on
  * the broker carries out a few fixed duties when the asker asks it to. An attacker may have taken
- * over the asker. So each duty checks the question against what the broker itself knows, and
+ * over the asker. So each duty checks the question against the knowledge of the broker itself, and
  * against the descriptors that come with the question.
  *
  * The two processes end together. The asker is the broker's parent, and the death of the asker
@@ -51,7 +51,7 @@ struct broker_row {
 struct broker_spec {
 	const struct broker_row *rows; /* must stay valid until the broker ends */
 	size_t count;
-	const int *keep; /* descriptors that the broker needs; it closes all others */
+	const int *keep; /* descriptors that the broker needs; it closes all other descriptors */
 	size_t nkeep;
 	void (*begin)(void *data); /* is called in the broker before it serves; NULL: not called */
 	void *data;

@@ -27,9 +27,9 @@ bool addresses_add_text(struct addresses *list, const char *text, uint16_t port)
 socklen_t address_length(const struct sockaddr_storage *address);
 
 /*
- * A function that takes the result of an attempt to reach something. `fd` is a connected
- * non-blocking socket, which this function then owns; or -1, and *why says why nothing was reached.
- * The function is called once, from the loop, and never from within the call that began the
+ * A function that takes the result of an attempt to make a connection. `fd` is a connected
+ * non-blocking socket, which this function then owns; or -1, and *why says why no connection was
+ * made. The function is called once, from the loop, and never from within the call that began the
  * attempt. The attempt has been freed by then.
  */
 typedef void reached_fn(void *data, int fd, const struct error *why);

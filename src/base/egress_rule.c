@@ -36,7 +36,8 @@ static size_t fold_label(char *at)
 }
 
 /* Reads labels with dots between them, and converts them to lower case in place. *last becomes the
- * beginning of the last label. Returns false if the name has anything else. */
+ * beginning of the last label. Returns false if the name has a character that is neither in a label
+ * nor a dot. */
 static bool fold_labels(char *name, const char **last)
 {
 	for (char *at = name;;) {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A stream on the loop, with a queue for each direction. The stream is a socket, or something else
- * that carries a stream (struct framed_carrier). The messages in the stream are frames, lines or
- * whatever its owner makes of the bytes. Both ends of the guest's control stream and the
- * connections of the agent are such streams. An owner puts bytes into `out` and calls
- * framed_flush(). Bytes that arrive are in `in`.
+ * A stream on the loop, with a queue for each direction. The stream is a socket, or a carrier
+ * (struct framed_carrier). The messages in the stream are frames, lines or another form that the
+ * owner gives to the bytes. Both ends of the guest's control stream and the connections of the
+ * agent are such streams. An owner puts bytes into `out` and calls framed_flush(). Bytes that
+ * arrive are in `in`.
  *
  * A peer may close one direction (it sends no more, but still reads the answers) or both (it is
- * gone). epoll reports both in the same way for a vsock socket, so an empty send finds out which of
- * the two has happened. The functions of the owner are called only from the loop.
+ * gone). For a vsock socket, epoll reports these two events in the same way, so an empty send finds
+ * out which of the two has happened. The functions of the owner are called only from the loop.
  */
 #ifndef BASE_FRAMED_H
 #define BASE_FRAMED_H
@@ -35,9 +35,9 @@ struct framed_owner {
 	bool hears_out;
 };
 
-/* The functions of something that carries a stream and is no socket. send() and receive() return
- * the same values, and set errno in the same way, as the calls on a non-blocking socket. A send of
- * no bytes fails if the peer takes no more. */
+/* The functions of a carrier: a module that carries a stream and is no socket. send() and receive()
+ * return the same values, and set errno in the same way, as the calls on a non-blocking socket. A
+ * send of no bytes fails if the peer takes no more. */
 struct framed_carrier {
 	ssize_t (*send)(void *stream, const void *data, size_t len);
 	ssize_t (*receive)(void *stream, void *data, size_t len);
@@ -79,7 +79,7 @@ void *framed_release(struct framed *framed);
 /* Closes the sending direction. */
 void framed_end_sending(struct framed *framed);
 void framed_close(struct framed *framed); /* closes at once; accepts a closed one */
-/* Sends what the socket takes now; the rest is sent later from the loop. */
+/* Sends as many bytes of `out` as the socket takes now. The loop sends the rest later. */
 void framed_flush(struct framed *framed);
 /* Queues bytes and flushes. Bytes that can be sent at once are not copied. */
 int framed_send_bytes(struct framed *framed, const void *data, size_t len, struct error *err);

@@ -28,7 +28,7 @@ void log_keep_last(struct log *log, int dir, const char *name);
 /* Writes "2026-05-02T00:00:00.000Z text\n". Characters that must not reach a terminal
  * (print_safe.h) become '?'. */
 void log_line(struct log *log, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* Writes a line like log_line(), about something that a guest can cause. At most 10 such lines are
+/* Writes a line like log_line(), about an event that a guest can cause. At most 10 such lines are
  * written in a second; the number of dropped lines is written later. */
 void log_limited(struct log *log, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 

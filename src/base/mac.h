@@ -9,7 +9,7 @@
 #define MAC_BYTES 6
 #define MAC_TEXT 18 /* with its NUL */
 
-/* Reads "52:54:00:12:34:56". Returns false for any other text, also if something is before or
+/* Reads "52:54:00:12:34:56". Returns false for any other text, also if a character is before or
  * behind the address. */
 bool mac_parse(const char *text, uint8_t out[MAC_BYTES]);
 

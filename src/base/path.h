@@ -58,8 +58,8 @@ enum path_sync { PATH_NO_SYNC, PATH_SYNC };
 int path_replace_file_at(int dirfd, const char *name, const void *data, size_t len, mode_t mode,
 			 enum path_sync sync, struct error *err);
 /* Removes dirfd/name and everything below it. Never follows a link and never enters another file
- * system. Succeeds if the name is missing. If something cannot be removed, all the rest is removed,
- * and the call fails. */
+ * system. Succeeds if the name is missing. If a file cannot be removed, all other files are
+ * removed, and the call fails. */
 int path_remove_tree_at(int dirfd, const char *name, struct error *err);
 /* Copies the data of a regular file into an empty file: by reflink if the file system supports
  * that, else byte by byte, and holes stay holes. *method becomes "reflink" or "copy"; `method` may

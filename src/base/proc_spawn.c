@@ -64,7 +64,7 @@ struct child {
 	const char *program; /* a path */
 	int report;	     /* the write end of the pipe */
 	pid_t parent;
-	int above; /* a descriptor number that is above every `to` and `above` 2 */
+	int above; /* a descriptor number that is above every `to` and above 2 */
 	int *keep; /* room for nfds + 1 descriptors, for place_fds() */
 	const struct spawn_rights *rights;
 };
@@ -112,8 +112,8 @@ static int place_fds(struct child *c)
 	return 0;
 }
 
-/* Returns argv or envp in the type that exec() wants, which has fewer consts. exec() changes
- * neither of them. */
+/* Returns argv or envp in the type that exec() wants, which has fewer consts. exec() changes no
+ * word of argv or envp. */
 static char *const *exec_vector(const char *const *v)
 {
 	return (char *const *)(uintptr_t)v;

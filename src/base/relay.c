@@ -7,8 +7,8 @@
  *   ended   if its source sends no more, or is not read any more
  *   closed  if its target was told this, or takes no more
  *
- * The connection is over when both ways are closed. A side that takes no more may have sent
- * something before, which is still delivered: a server may answer and close before it has read all.
+ * The connection is over when both ways are closed. A side that takes no more bytes may have sent
+ * bytes before. These are still delivered: a server may answer and close before it has read all.
  */
 #include "base/relay.h"
 

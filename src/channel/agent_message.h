@@ -22,7 +22,7 @@
 /* The exit code of a command that a time limit ended, as in timeout(1). */
 #define AGENT_TIMED_OUT 124
 
-/* What the connection carries to the command. */
+/* The input that the connection carries to the command. */
 enum agent_input {
 	AGENT_INPUT_NONE,  /* nothing: the command's stdin is /dev/null */
 	AGENT_INPUT_STDIN, /* frames of stdin */

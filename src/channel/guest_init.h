@@ -14,8 +14,8 @@ enum guest_init {
 };
 
 /*
- * Compares the microagent-init of this installation with what is recorded of the microagent-init in
- * the initrd of a kernel of the cache. For a kernel of the user, whose initrd the user has made,
+ * Compares the microagent-init of this installation with the record of the microagent-init in the
+ * initrd of a kernel of the cache. For a kernel of the user, whose initrd the user has made,
  * nothing is recorded. If the result is GUEST_INIT_UNKNOWN, *why says why. A caller does not
  * replace an initrd that differs, unless the user asks for it. A workspace that was prepared with
  * the old initrd would not start any more. And two installations with one cache would replace each

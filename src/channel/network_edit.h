@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Applies a change to config.network, for a machine that runs. The live supervisor applies the
- * change to its record. The command that asks for the change applies it as well, so that it knows
- * what the record will be (store/record_digest.h).
+ * change to its record. The command that asks for the change applies it as well, so that the
+ * command knows the record that will be written (store/record_digest.h).
  *
  * The request is {"change": "allow" or "deny", "rule": ...}, or {"change": "publish" or
  * "unpublish", "forward": ...}.

@@ -141,8 +141,8 @@ static int write_item(struct pump *p, struct error *err)
 
 /* Returns the time until which the pump waits for a reader that takes nothing. A reader has any
  * amount of time until the command is to end: by its timeout, by a cancel, or by a signal that asks
- * for the end. Such a signal does not count for a program with readers of its own, which may use it
- * for something else. */
+ * for the end. Such a signal does not count for a program with readers of its own, which may use
+ * the signal for another purpose. */
 static uint64_t reader_by_ns(const struct pump *p)
 {
 	uint64_t patient = p->taken_ns + limit_get(LIMIT_UNREAD_MS) * NS_PER_MS;
@@ -362,7 +362,7 @@ static void set_overdue(struct pump *p, uint64_t now)
 		p->overdue_ns = UINT64_MAX;
 }
 
-/* Waits until something can be done, but not beyond the next deadline. */
+/* Waits until one of the descriptors is ready, but not beyond the next deadline. */
 static int wait_slots(struct pump *p, struct pollfd slots[SLOT_COUNT], struct error *err)
 {
 	uint64_t now = clock_mono_ns(), until = p->deadline_ns;

@@ -35,7 +35,7 @@ struct shared_connection *shared_connection_new(int dirfd, struct error *err);
 void shared_connection_free(struct shared_connection *shared); /* ends the commands that run;
 								* accepts NULL */
 /* Returns whether another request can be made on the connection. If it has no request now, first
- * reads what has arrived on it. */
+ * reads the bytes that have arrived. */
 bool shared_connection_is_usable(struct shared_connection *shared);
 /* Returns whether the connection is as good as a new one: usable, and with nothing left to send. */
 bool shared_connection_is_clean(struct shared_connection *shared);

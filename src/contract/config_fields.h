@@ -26,7 +26,7 @@ enum config_kind {
 	CONFIG_OWN,    /* several members, which the row's function `bind` fills */
 };
 
-/* What a field means for a machine whose memory is saved or restored (base warm, fork). */
+/* Tells whether a machine with the field can be saved or restored (base warm, fork). */
 enum config_saved {
 	SAVED_EITHER,  /* the field does not matter */
 	SAVED_WITH,    /* only a machine that has the field can be saved */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Disks, shared directories, input bundles and declared outputs. Everything that is mounted shares
- * one set of mountpoints, so that no entry of any kind can hide another one.
+ * one set of mountpoints, so that no entry of any kind can hide another entry.
  */
 #include <errno.h>
 #include <string.h>
@@ -104,8 +104,8 @@ static int decode_share_path(const json_t *item, const char *path, json_t *out, 
 }
 
 /* Decodes cache, timeoutSeconds and locks. The canonical form has only the fields that differ from
- * their defaults. A program that takes a lock expects to read what others wrote before. So a guest
- * with locks caches nothing, unless the config says otherwise. */
+ * their defaults. A program that takes a lock expects to read the data that other programs wrote
+ * before. So a guest with locks caches nothing, unless the config says otherwise. */
 static int decode_caching(const json_t *item, const char *path, json_t *out, struct error *err)
 {
 	size_t cache = SHARE_CACHE_AUTO;

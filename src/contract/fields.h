@@ -42,15 +42,15 @@ extern const char *const mediation_keys[];
  * number of functions that a PCI slot has. */
 #define PLUGS_MAX 8
 
-/* What a backend was tested on. */
+/* One of the systems on which a backend was tested. */
 struct contract_trial {
 	bool real;	  /* the test ran on the VMM itself, and not on a stand-in for it */
 	const char *what; /* NULL ends a list */
 };
 
-/* What the library must know of a backend before it asks the supervisor of the backend. There is a
- * row for every backend of the contract, whether it is on this host or not; a NULL name is at the
- * end. */
+/* The facts about a backend that the library must know before it asks the supervisor of the
+ * backend. There is a row for every backend of the contract, whether it is on this host or not; a
+ * NULL name is at the end. */
 struct contract_backend {
 	const char *name;
 	const char *system; /* the operating system on which the backend runs */

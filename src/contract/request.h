@@ -37,9 +37,9 @@ extern const char *const confinement_names[2];
 #define CONFINEMENT_UNFILTERED "unfiltered"
 extern const char *const network_mode_names[3];
 
-/* What the guest caches of a shared directory. "auto": names and attributes for a second, and the
- * contents of a file until it is opened again. "always": everything; the guest then does not see
- * changes that other programs make. "none": nothing. */
+/* The modes in which a guest caches a shared directory. "auto": names and attributes for a second,
+ * and the contents of a file until it is opened again. "always": everything; the guest then does
+ * not see changes that other programs make. "none": nothing. */
 enum share_cache { SHARE_CACHE_AUTO, SHARE_CACHE_ALWAYS, SHARE_CACHE_NONE };
 extern const char *const share_cache_names[3];
 /* How a shared directory is served. */
@@ -51,7 +51,7 @@ struct share_terms {
 };
 #define SHARE_TIMEOUT_MAX 86400
 
-/* The limits of what the whole machine may transfer in a second; 0: no limit. */
+/* The limits of the bytes and operations that a machine may transfer in a second; 0: no limit. */
 struct machine_rates {
 	int64_t disk_bytes, disk_ops; /* of all its writable disks together */
 	int64_t net_bytes;	      /* of each direction of the network */

@@ -40,7 +40,7 @@ enum command {
 	COMMAND_COUNT
 };
 
-/* What the request of a command must contain: nothing, config.stateDir, or a full config. */
+/* The parts that the request of a command must contain: none, config.stateDir, or a full config. */
 enum command_input { INPUT_NONE, INPUT_STATE_DIR, INPUT_FULL_CONFIG };
 /* The blocks (members) that a response can have. */
 enum response_block {
@@ -66,7 +66,7 @@ struct command_row {
 extern const struct command_row command_table[COMMAND_COUNT];
 extern const char *const state_names[STATE_COUNT];
 
-/* What the contract says about a state. */
+/* The facts about a state that the contract has. */
 struct state_facts {
 	bool runtime_may_continue; /* a process of the machine may still live */
 	const char *meaning;

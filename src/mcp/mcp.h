@@ -27,8 +27,8 @@
  *
  * Three parties are not trusted. A malformed line of the client is answered, and never ends the
  * server. The model behind the client can ask only for what the schemas of the tools contain, and
- * these contain only what the person allows (tools.h). What a guest says is data: it is escaped,
- * cut, and marked as data (text.h).
+ * these contain only what the person allows (tools.h). The output of a guest is data: it is
+ * escaped, cut, and marked as data (text.h).
  */
 #ifndef MCP_MCP_H
 #define MCP_MCP_H
@@ -40,8 +40,8 @@
 #include "base/error.h"
 #include "microagent.h"
 
-/* What the person who starts the server allows. Zero and NULL are the defaults; lists end with
- * NULL. */
+/* The things that the person who starts the server allows. Zero and NULL are the defaults; lists
+ * end with NULL. */
 struct mcp_options {
 	const char *state_dir, *backend; /* as for microagent_open() and microagent_use_backend() */
 	const char *const *tools;	 /* names of the tools that are offered; NULL: all tools

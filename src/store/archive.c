@@ -103,8 +103,8 @@ static int keep_in_archive(const struct workspace *ws, int to, const char *name,
 /* ---- the archive
  * --------------------------------------------------------------------------------- */
 
-/* Returns whether two logs are equal. If both are longer than a log can be, only the lengths are
- * compared. */
+/* Returns whether two logs are equal. If both are longer than audit_most_bytes(), only the lengths
+ * are compared. */
 static bool same_bytes(int a, int b)
 {
 	char one[4096], other[sizeof(one)];

@@ -153,10 +153,10 @@ int security_log_note(const char *state_path, const char *session, const struct 
 		      struct error *err);
 /*
  * Checks whether the open security log is still the file at the path of today's security log.
- * Checks also whether the file still has what it had at the last check or write of this process,
- * including lines of other processes. Stores the finding in security_tampering. Later lines are
- * written to the file at the path, which is made if it is missing. If it cannot be made, later
- * lines are written to the old file and count as lines without a digest. Each write of a line
+ * Checks also whether the file still has the bytes that it had at the last check or write of this
+ * process, including lines of other processes. Stores the finding in security_tampering. Later
+ * lines are written to the file at the path, which is made if it is missing. If it cannot be made,
+ * later lines are written to the old file and count as lines without a digest. Each write of a line
  * begins with this check.
  */
 void security_log_look(struct audit *audit);

@@ -106,7 +106,7 @@ struct cache_images {
  * no home. */
 char *cache_dir(struct error *err);
 /* Opens the cache's root. If the root does not exist, it is made with `create`, and without
- * `create` the error is ERR_NOT_FOUND. ERR_DENIED: other users could change what is in the root
+ * `create` the error is ERR_NOT_FOUND. ERR_DENIED: other users could change the files in the root
  * (own_dirs.h). */
 int cache_open(bool create, struct error *err);
 enum cache_part { CACHE_KERNELS, CACHE_IMAGES, CACHE_INITRDS };

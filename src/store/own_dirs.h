@@ -37,7 +37,7 @@ void own_dirs_look_only(void);
 bool own_dirs_are_looked_at_only(void);
 
 /* Checks a part of a state directory or cache. ERR_DENIED: the part does not belong to the user, or
- * others can write to it. */
+ * other users can write to it. */
 int own_dir_check(int fd, const char *path, enum own_dir kind, struct error *err);
 
 /* Marks and lists `dirfd` as a directory of that kind. Does nothing for a directory that lies in a

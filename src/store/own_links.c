@@ -17,7 +17,7 @@
 /* The first directory on a path that another user may change. */
 struct stranger {
 	char *dir;     /* its path; NULL: there was no such directory */
-	bool owns;     /* another user owns the directory; else others can write to it */
+	bool owns;     /* another user owns the directory; else other users can write to it */
 	unsigned user; /* the owner of the directory */
 };
 
@@ -181,8 +181,8 @@ int own_links_dir(const char *path, struct error *err)
 /* --- files ----------------------------------------------------------------------------------- */
 
 /* Refuses a file with a second name if another user may have made that name. Users can do this if
- * the system lets them make hard links to files of others (fs.protected_hardlinks). In /tmp a user
- * can put such a name in the place of a file of another user. */
+ * the system lets them make hard links to files of other users (fs.protected_hardlinks). In /tmp a
+ * user can put such a name in the place of a file of another user. */
 static int check_names(const struct way *way, int fd, struct error *err)
 {
 	const struct stranger *stranger = &way->stranger;

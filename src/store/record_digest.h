@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Digests that protect workspace.json and session.json, the records that decide what a machine is
- * given. A live supervisor that was taken over can write all files of the workspace. So the digest
- * of what a command recorded lies beside the command lock (<stateDir>/.locks/), where the live
- * supervisor cannot write. A program that gives a machine something because of such a record
- * compares the record with its digest first.
+ * Digests that protect workspace.json and session.json, the records that decide which disks,
+ * directories and rights a machine gets. A live supervisor that was taken over can write all files
+ * of the workspace. So the digest of the value that a command recorded lies beside the command lock
+ * (<stateDir>/.locks/), where the live supervisor cannot write. A program that gives a machine a
+ * disk, a directory or another right because of such a record first compares the record with its
+ * digest.
  *
  * Two digests are accepted while a record is being replaced. The writer first announces the digest
  * of the next record, then writes the record, then settles on it: from then on only its digest is

@@ -103,7 +103,7 @@ bool spot_is_reached(const struct spot *spot, const struct spot *rule, enum reac
 	return true;
 }
 
-/* Returns whether a mount below the directory shows something that the rule reaches. */
+/* Returns whether a mount below the directory shows a directory to which the rule applies. */
 static bool is_spot_mounted(const struct mount_row *row, const struct spot *rule, enum reach reach)
 {
 	if (row->device != rule->device)

@@ -54,7 +54,7 @@ bool spot_is_reached(const struct spot *spot, const struct spot *rule, enum reac
  * call, and the function keeps its position in *at. */
 const struct mount_row *spot_next_below(const struct spot *spot, const struct mountinfo *mounts,
 					size_t *at);
-/* Returns a mount below the directory `spot` that shows something to which a rule about the
+/* Returns a mount below the directory `spot` that shows a directory to which a rule about the
  * directory `rule` applies; NULL if there is none. */
 const struct mount_row *spot_mounted_below(const struct spot *spot, const struct mountinfo *mounts,
 					   const struct spot *rule, enum reach reach);

@@ -23,7 +23,7 @@ struct state_dir {
 };
 /*
  * Opens <path>. With `create` a missing directory is made (0700); without `create` it gives
- * ERR_NOT_FOUND. ERR_DENIED: the directory belongs to another user, or its group or others can
+ * ERR_NOT_FOUND. ERR_DENIED: the directory belongs to another user, or its group or other users can
  * write in it. ERR_INVALID: the file is no directory. With `create`, or if the directory already is
  * a state directory, it is marked, and guests are kept out of it from here on (own_dirs.h). Any
  * other directory is left unchanged.
@@ -151,10 +151,10 @@ int lease_watch(const struct workspace *ws);
  * lease can close it, and the result is false then. */
 bool lease_is_had_by(int watch, pid_t pid);
 /* Returns whether a process belongs to the workspace: it has the lease that lease_watch() returned,
- * or descends from a process that has it. bwrap is such a descendant, since it closes what it
- * inherits. runtime.json is no proof that a process belongs to the workspace: a live supervisor
- * that was taken over can write any process of the host into it. The caller holds a handle of the
- * process, so that its number is not reused. */
+ * or descends from a process that has it. bwrap is such a descendant, since it closes all
+ * descriptors that it inherits. runtime.json is no proof that a process belongs to the workspace: a
+ * live supervisor that was taken over can write any process of the host into it. The caller holds a
+ * handle of the process, so that its number is not reused. */
 bool lease_covers(int watch, pid_t pid);
 /* Waits like lease_wait_free(), but for the lease that lease_watch() returned. */
 int lease_wait_over(const struct workspace *ws, int watch, uint64_t deadline_ns, struct error *err);

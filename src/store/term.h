@@ -36,8 +36,8 @@ static inline bool term_is_given(const struct term *term)
 int term_put(const struct term *term, json_t *record, struct error *err);
 /* Reads the end from session.json. *out is all 0 if the workspace is no session, or has no end. */
 int term_read(const struct workspace *ws, struct term *out, struct error *err);
-/* Writes the end into session.json. quota_write() says which lock the caller holds, and what the
- * errors are. */
+/* Writes the end into session.json. quota_write() says which lock the caller holds, and which
+ * errors are possible. */
 int term_write(const struct workspace *ws, const struct term *term, struct error *err);
 
 /* Returns whether the end of a running session has come. */

@@ -3,7 +3,7 @@
  * Removal that may be killed. The directory is first moved into the trash, by one rename to
  * .locks/.gone/<id>, so that a directory under its own name is never half removed. A killed removal
  * leaves a rest in the trash. The rest is removed when a directory of the same name is removed, or
- * when anything new is made in the state directory.
+ * when a new file is made in the state directory.
  */
 #include <dirent.h>
 #include <errno.h>

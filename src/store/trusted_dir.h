@@ -15,17 +15,17 @@
 /*
  * Opens the directory at `path`, name by name from the directory `from` (-1: "/"). Returns a
  * descriptor for reading. ERR_DENIED: a directory on the way, or `from`, belongs to neither the
- * user nor root; others can write in such a directory, and it is not sticky; or a link belongs to
- * neither the user nor root. After success only the user and root can change where path leads, so
- * the caller may use path again. With `create` missing directories are made (0700). The last
+ * user nor root; other users can write in such a directory, and it is not sticky; or a link belongs
+ * to neither the user nor root. After success only the user and root can change where path leads,
+ * so the caller may use path again. With `create` missing directories are made (0700). The last
  * directory of the path is not checked: the caller checks it.
  */
 int trusted_dir_open(int from, const char *path, bool create, struct error *err);
 
-/* Checks the mode of a file. ERR_DENIED: its group or others can write to it. */
+/* Checks the mode of a file. ERR_DENIED: its group or other users can write to the file. */
 int trusted_dir_check_mode(const struct stat *st, const char *path, struct error *err);
-/* Checks a directory. ERR_DENIED: it belongs to another user, or its group or others can write in
- * it. */
+/* Checks a directory. ERR_DENIED: it belongs to another user, or its group or other users can write
+ * in the directory. */
 int trusted_dir_check_own(int fd, const char *path, struct error *err);
 
 #endif

@@ -92,8 +92,8 @@ bool walk_trusts_link(int dir, const struct stat *link)
 
 	if (is_ours_or_roots(link))
 		return true;
-	/* In a directory where others can write, even in a sticky one, any user may have made a
-	 * link whose owner has no name. */
+	/* In a directory where other users can write, even in a sticky one, any user may have made
+	 * a link whose owner has no name. */
 	return fstat(dir, &st) == 0 && st.st_uid == link->st_uid &&
 	       !(st.st_mode & (S_IWGRP | S_IWOTH)) && dir_is_nameless_roots(dir, &st);
 }

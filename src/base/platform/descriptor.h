@@ -3,8 +3,8 @@
  * The system's calls that make or change descriptors, for fd.c and sock.c, and for other modules if
  * fd.c and sock.c do not have the function that they need. All new descriptors are O_CLOEXEC, from
  * their first moment on if the system can do that. On systems where a property of a socket prevents
- * SIGPIPE, sockets have this property (on others MSG_NOSIGNAL is used). Functions return -1 with
- * errno on failure.
+ * SIGPIPE, sockets have this property (on other systems MSG_NOSIGNAL is used). Functions return -1
+ * with errno on failure.
  */
 #ifndef BASE_PLATFORM_DESCRIPTOR_H
 #define BASE_PLATFORM_DESCRIPTOR_H

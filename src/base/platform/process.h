@@ -87,8 +87,8 @@ struct process_file {
  * On Linux also with a file that was removed, if its path ended so before. If `fn` returns another
  * value than 0, stops and returns that value; else returns 0. Files with other names are not
  * examined, because a call for a file on a dead network disk could hang. On Linux name may be NULL:
- * then `fn` gets every file that has a name, but only with what the system knows without a question
- * to a network.
+ * then `fn` gets every file that has a name, but only with the facts that the system knows without
+ * a question to a network.
  */
 typedef int process_file_fn(const struct process_file *file, void *data);
 int process_each_file(pid_t pid, const char *name, process_file_fn *fn, void *data);

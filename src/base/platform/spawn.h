@@ -24,8 +24,8 @@ int spawn_explain_stage(const struct proc_stage *stage, size_t n, int errnum, st
 /* Forks. `for_parent`: the child becomes a child of this process's parent. */
 pid_t spawn_fork(bool for_parent);
 enum spawn_step { SPAWN_USERNS, SPAWN_BIND, SPAWN_STAGE };
-/* Enters the namespaces of the spec and makes its mounts. On failure *step says what has failed,
- * and for SPAWN_STAGE *item says which item of the stage. */
+/* Enters the namespaces of the spec and makes its mounts. On failure *step says which step has
+ * failed, and for SPAWN_STAGE *item says which item of the stage. */
 int spawn_enter(const struct proc_spec *spec, enum spawn_step *step, size_t *item);
 int spawn_change_user(const struct proc_spec *spec);
 /* Makes the kernel kill this process when parent ends. If `parent` has ended already, ends this

@@ -62,10 +62,10 @@ struct tree_line {
 	 * entry below the root; 0: no limit. */
 	uint64_t limit;
 	/* For tree_receive(): TREE_MAKER hex digits that are the same for all receivers under one
-	 * kernel, and that are a part of their temporary names. A receiver first removes what a
-	 * killed receiver of the same maker has left in the directory. Whether a receiver lives is
-	 * seen by its lock, and the locks of another kernel may not be visible: so only names with
-	 * the same maker are removed. NULL: nothing is removed. */
+	 * kernel, and that are a part of their temporary names. A receiver first removes the
+	 * temporary files that a killed receiver of the same maker has left in the directory.
+	 * Whether a receiver lives is seen by its lock, and the locks of another kernel may not be
+	 * visible: so only names with the same maker are removed. NULL: nothing is removed. */
 	const char *maker;
 	/* Is called often, with the number of bytes of files' contents so far and the present path.
 	 * May be NULL. */
@@ -102,9 +102,9 @@ void tree_target_close(struct tree_target *target);
 
 /*
  * Receives a stream to its end and puts the result at the target. Until all of it is there, it has
- * no name, or a temporary name: so others see the whole result or nothing. A directory can only be
- * received under a new name. The user of this process becomes the owner; of the mode only the
- * permissions are used. On failure nothing is left behind.
+ * no name, or a temporary name: so other processes see the whole result or nothing. A directory can
+ * only be received under a new name. The user of this process becomes the owner; of the mode only
+ * the permissions are used. On failure nothing is left behind.
  *
  * `links_within` is the absolute path of the copied tree, as the sender sees it. Links that lead
  * out of the tree are left out, and absolute links that stay in the tree are made relative. NULL:

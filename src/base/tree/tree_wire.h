@@ -59,8 +59,8 @@ struct tree_writer {
 	int fd;
 	int cancel;	/* as in struct tree_line */
 	int silence_ms; /* as in struct tree_line */
-	bool duplex;	/* the other side may send something */
-	bool spoken;	/* the other side has sent something, so nothing more is sent to it */
+	bool duplex;	/* the other side may send bytes */
+	bool spoken;	/* the other side has sent bytes, so nothing more is sent to it */
 	size_t len;
 	uint8_t bytes[TREE_BUFFER];
 };

@@ -6,7 +6,7 @@
 #include "cli/cli.h"
 #include "microagent.h"
 
-/* The values of the options that say, by names, what a machine on nat may reach. */
+/* The values of the options that name the hosts which a machine on nat may reach. */
 struct guest_egress {
 	struct cli_words names, from;
 	const char *sni;

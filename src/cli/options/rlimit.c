@@ -10,8 +10,8 @@
 
 #define UNLIMITED "unlimited"
 
-/* Returns the first `len` bytes of text as JSON: a number or "unlimited". Returns NULL if the text
- * is neither. */
+/* Returns the first `len` bytes of text as JSON: a number or "unlimited". Returns NULL for any
+ * other text. */
 static json_t *limit_json(const char *text, size_t len)
 {
 	char *end = NULL;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Converts --rlimit NAME=SOFT[:HARD] to the form of microagent_exec.rlimits. NAME is not checked
- * here: only the guest knows the names, and refuses others. */
+ * here: only the guest knows the valid names, and refuses all other names. */
 #ifndef CLI_RLIMIT_H
 #define CLI_RLIMIT_H
 

@@ -15,7 +15,7 @@ enum serial_end {
 };
 
 /* Copies bytes until one of the ends above, and stores it in *end. `escape`: the byte of `in` that
- * detaches, or -1. Sets *heard to true if something came from the console. The end of `in` does not
+ * detaches, or -1. Sets *heard to true if a byte came from the console. The end of `in` does not
  * end the copying. */
 int serial_run(int console, int in, int out, int cancel, int escape, enum serial_end *end,
 	       bool *heard, struct error *err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The parts of `exec`, for `exec` and for the command that runs something in a session. */
+/* The parts of `exec`, for `exec` and for the command that runs a program in a session. */
 #ifndef CLI_EXEC_H
 #define CLI_EXEC_H
 

@@ -53,7 +53,7 @@ void file_set_immutable(int fd, bool on);
 /* Returns whether the spec asks for more than the unchanged image. */
 bool provision_is_asked(const struct microagent_base_spec *spec);
 /*
- * Boots a machine on the disk in the making, does in it what the spec says, and shuts it down.
+ * Boots a machine on the disk in the making, provisions it as the spec says, and shuts it down.
  * Afterwards only BASE_LOG and m->provisioning have traces of the machine. After a failure the log
  * is kept in <state>/logs, and the error names it.
  */

@@ -83,7 +83,7 @@ static void take_script_line(struct provision_log *log, struct buf *rest)
 			tell_provisioner(log, MICROAGENT_BASE_STEP, line + strlen(HEADING));
 		} else {
 			/* Text after a carriage return overwrites the line on a terminal, so only
-			 * the text after the last one is told. */
+			 * the text after the last carriage return is reported. */
 			carriage = strrchr(line, '\r');
 			tell_provisioner(log, MICROAGENT_BASE_OUTPUT,
 					 carriage ? carriage + 1 : line);

@@ -83,7 +83,7 @@ int macos_clone(const struct base *base, const struct workspace *ws, const char 
 int macos_identify(const struct microagent *agent, const struct workspace *ws, struct error *err);
 /* Puts "macos", with the paths of the files in that directory, into a config. */
 int macos_put_config(const char *directory, json_t *config, struct error *err);
-/* Checks a session of a macOS base before anything is cloned. ERR_UNSUPPORTED: `agent` cannot run
+/* Checks a session of a macOS base before a file is cloned. ERR_UNSUPPORTED: `agent` cannot run
  * macOS guests. ERR_INVALID: the machine is smaller than the base's macOS needs. Does nothing for
  * other bases. */
 int macos_check_session(const struct microagent *agent, const struct base *base, int64_t memory_mib,

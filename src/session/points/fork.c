@@ -33,7 +33,7 @@ struct fork {
 
 /* --- a child --------------------------------------------------------------------------------- */
 
-/* Writes session.json of a child, without anything that belongs only to the parent. A child gets
+/* Writes session.json of a child, without the members that belong only to the parent. A child gets
  * the parent's lifetime and idle time, counted from when the child is ready. */
 static int write_child_record(const struct fork *fork, struct microagent_session *child,
 			      const struct workspace *ws, struct error *err)

@@ -92,7 +92,7 @@ int pool_finish(const struct microagent *agent, const struct pool *pool, struct 
 	int status = 0;
 	size_t i;
 
-	/* A member that cannot be removed does not stop the removal of the others. */
+	/* A member that cannot be removed does not stop the removal of the other members. */
 	json_array_foreach(names, i, name)
 	{
 		if (pool_finish_one(agent, pool, json_string_value(name),

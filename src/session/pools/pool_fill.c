@@ -243,8 +243,8 @@ static void end_turn(const struct filler *f)
 }
 
 /* Waits for the turn to start a member. Returns 1 if a member may be started now, until end_turn().
- * Returns 0 if something has happened and the filler must check again. Only one filler of all pools
- * has the turn at a time, so two fillers never find the same room. */
+ * Returns 0 if the filler must check again, because a claim or another event came first. Only one
+ * filler of all pools has the turn at a time, so two fillers never find the same room. */
 static int wait_for_turn(struct filler *f, const struct pool_record *record)
 {
 	struct error why = {0};

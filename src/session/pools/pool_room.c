@@ -141,7 +141,7 @@ int pool_check_size(const struct pool_record *record, size_t others, int64_t oth
 /* --- what waiting members have of it --------------------------------------------------------- */
 
 /* The memory that members use is far less than the memory that they were given: nothing runs in
- * them, and memory that they share with others does not count. */
+ * them, and memory that they share with other processes does not count. */
 
 #define MIB (1 << 20)
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The event session.orphaned. An orphan is what a crash, a reboot or a manual change in the state
- * directory has left of a session. */
+/* The event session.orphaned. An orphan is the part of a session that a crash, a reboot or a manual
+ * change in the state directory has left. */
 #ifndef SESSION_ORPHAN_H
 #define SESSION_ORPHAN_H
 

@@ -145,7 +145,7 @@ int session_name_new(char out[SESSION_NAME_ROOM], struct error *err);
 /* Parses the name of a session. The name may end with ".bundle". ERR_INVALID: no session can have
  * that name. */
 int session_name_parse(const char *word, char out[SESSION_NAME_ROOM], struct error *err);
-/* Parses the name of anything that has an audit log: a session, or the machine of a container of
+/* Parses the name of a machine that has an audit log: a session, or the machine of a container of
  * microagent-oci. */
 int session_audited_parse(const char *word, char out[SESSION_NAME_ROOM], struct error *err);
 

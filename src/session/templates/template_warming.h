@@ -18,7 +18,7 @@ struct warming {
 	struct supervisor_run supervisor;
 	struct microagent_cancel cancel;
 	struct provision_log log;
-	json_t *saved; /* the supervisor's report of what it has saved */
+	json_t *saved; /* the supervisor's report about the saved machine */
 };
 
 /* Boots a machine that is like the machine of a session which will be restored from the template.

@@ -25,7 +25,7 @@ struct share_looked {
 };
 void share_looked_free(struct share_looked *looked);
 
-/* What the parts need to judge one shared directory. */
+/* The arguments of the functions that judge one shared directory. */
 struct judge {
 	const struct share_wish *wish;
 	const struct spot *spot; /* the shared directory */

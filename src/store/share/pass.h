@@ -6,7 +6,7 @@
  * lead from that descriptor to the whole host. So the command writes a pass: a file beside the
  * command lock of the workspace. The live supervisor, its VMM and the guest's shares cannot reach
  * that file. Then the command asks the live supervisor for the share, and the broker serves only
- * what the pass names.
+ * the directories that the pass names.
  */
 #ifndef STORE_SHARE_PASS_H
 #define STORE_SHARE_PASS_H

@@ -4,9 +4,9 @@
  * for every command and request that names a directory. They refuse these directories:
  *
  * - The system's own: / /home /usr and the like themselves; /etc and the like with everything below
- *   (places.c has the table); and directories that hold somebody's home.
- * - File systems that the kernel makes up (proc, sysfs and the like), wherever they are mounted.
- * - State directories and caches of microagent, everything in them, and directories that hold them:
+ *   (places.c has the table); and directories that hold the home of a user.
+ * - File systems that the kernel makes up (proc, sysfs and the like), wherever they are mounted. -
+ * State directories and caches of microagent, everything in them, and directories that hold them:
  *   a guest that could write to them would decide for its own supervisor. Those above the shared
  *   directory are found by their markers, those below it by the known paths (own_dirs.h). No tree
  *   is searched.

@@ -266,7 +266,7 @@ static void close_quietly(int fd)
 }
 
 /* Returns a socket that is bound to an address, or -1 with errno. Sockets of the same user with
- * SO_REUSEPORT may have the address too, and so may the remains of anybody's connections. */
+ * SO_REUSEPORT may have the address too, and so may connections that are left of any user. */
 static int bind_beside(const struct sockaddr_storage *address, socklen_t len)
 {
 	const int on = 1;
@@ -293,7 +293,7 @@ static int bind_beside(const struct sockaddr_storage *address, socklen_t len)
  * user, which are other published ports and their guards. It has SO_REUSEADDR until it has
  * listened, since old connections of other programs may still be at the port. While the kernel
  * remembers the guard's own address, it lets the guard listen without a check of other sockets. So
- * the kernel is reminded of the published port's address before the guard excludes others.
+ * the kernel is reminded of the published port's address before the guard excludes other sockets.
  */
 int descriptor_guard_port(int fd, int *guard)
 {
@@ -460,7 +460,7 @@ int descriptor_bind_at(int sock, int dirfd, const char *name)
 		return -1;
 	}
 	/* bind() creates the file with the mode of the socket itself. So there is no moment in
-	 * which others could connect, and the umask of the process stays unchanged. */
+	 * which other users could connect, and the umask of the process stays unchanged. */
 	if (fchmod(sock, S_IRUSR | S_IWUSR) < 0)
 		return -1;
 	name_by_process(dirfd, name, &addr);

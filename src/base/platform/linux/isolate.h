@@ -38,8 +38,8 @@ int isolate_namespaces(bool with_user, struct error *err);
 /* Enters only a new mount namespace. */
 int isolate_mounts(bool with_user, struct error *err);
 /*
- * Makes an empty read-only tmpfs the root. Before it becomes read-only, fill (may be NULL) can put
- * something into it; the tmpfs is the working directory of fill. If fill or a later step fails, the
+ * Makes an empty read-only tmpfs the root. Before it becomes read-only, `fill` (may be NULL) can
+ * put files into it; the tmpfs is the working directory of fill. If fill or a later step fails, the
  * root is the old one again. `name` is the name that mountinfo shows for the tmpfs.
  */
 int isolate_root(const char *name, int (*fill)(void *data, struct error *err), void *data,
@@ -70,8 +70,8 @@ struct isolate_reach {
 };
 /* Uses Landlock. From now on no file or directory outside of reach can be opened, made or changed,
  * no TCP port can be bound or connected to (from Linux 6.7 on), and no other process can be
- * inspected. What is open already stays as it is. Landlock does not restrict readlink(), stat(),
- * and sockets that have a name: the system call filter must restrict them. Must be called after
+ * inspected. Open descriptors stay as they are. Landlock does not restrict readlink(), stat(), and
+ * sockets that have a name: the system call filter must restrict them. Must be called after
  * isolate_capabilities(). ERR_UNAVAILABLE if the kernel has no Landlock. */
 int isolate_landlock(const struct isolate_reach *reach, struct error *err);
 /*

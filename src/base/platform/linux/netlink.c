@@ -225,7 +225,7 @@ int netlink_open(int protocol, struct error *err)
 	if (fd < 0)
 		return error_errno(err, errno, "netlink");
 	/* Asks the kernel to explain an error by a sentence, and to leave out the copy of the
-	 * request. Older kernels can do neither. */
+	 * request. Older kernels support none of these two options. */
 	(void)setsockopt(fd, SOL_NETLINK, NETLINK_EXT_ACK, &on, sizeof(on));
 	(void)setsockopt(fd, SOL_NETLINK, NETLINK_CAP_ACK, &on, sizeof(on));
 	return steal_fd(&fd);

@@ -12,8 +12,8 @@ const char *userns_setting(const char *proc_sys);
 /* Sets ERR_UNAVAILABLE. The message says that this process can make no user namespace, and what the
  * host would have to allow. *why is the error of the attempt. Returns -1. */
 int userns_missing(const struct error *why, struct error *err);
-/* Sets ERR_UNAVAILABLE. The message has what bwrap has said, and what the host would have to allow,
- * if that can be found out. Returns -1. */
+/* Sets ERR_UNAVAILABLE. The message has the text `said`, which bwrap has printed. If the cause can
+ * be found out, the message also says what the host would have to allow. Returns -1. */
 int userns_refused(const char *said, struct error *err);
 
 #endif
