@@ -47,20 +47,22 @@ enum microagent_base_line {
 struct microagent_base_spec {
 	const char *image; /* name in the cache, or a path with a '/' to a raw ext4 file; NULL:
 			    * busybox */
-	/* Instead of image: an image of the OCI or of Docker, as `microagent image import` takes
+	/* Instead of `image`: an image of the OCI or of Docker, as `microagent image import` takes
 	 * it: a layout (a directory), an archive, or the reference of an image in a registry. This
 	 * image is first imported into the cache. */
 	const char *oci;
-	/* Instead of image and kernel, for macOS on a Mac with Apple silicon, by the backend
+	/* Instead of `image` and `kernel`, for macOS on a Mac with Apple silicon, by the backend
 	 * "apple-vf": the restore image from which macOS is installed. This is a path, or an
 	 * address at Apple (https://NAME.cdn-apple.com/...ipsw) from which the restore image is
 	 * fetched, or MICROAGENT_IPSW_LATEST, for the newest restore image that this Mac can run
 	 * according to Apple's catalog. The base keeps the restore image. `size_mib` is the size of
-	 * the disk; 0: 64 GiB. The installed system is booted once before it is sealed, and script
-	 * is run in it as root, by sh -e. `stage` and accelerator cannot be used with ipsw. */
+	 * the disk; 0: 64 GiB. The installed system is booted once before it is sealed, and
+	 * `script` is run in it as root, by sh -e. `stage` and machine.accelerator cannot be used
+	 * with `ipsw`. */
 	const char *ipsw;
-	/* Only with ipsw: a program that is run on this host as `PROGRAM DISK` before the installed
-	 * system is booted, and puts the agent on the disk. NULL: microagent-put-macos-agent. */
+	/* Only with `ipsw`: a program that is run on this host as `PROGRAM DISK` before the
+	 * installed system is booted, and puts the agent on the disk. NULL:
+	 * microagent-put-macos-agent. */
 	const char *put_agent;
 	const char *kernel; /* name in the cache, or a path with a '/'; NULL: the default kernel */
 	/* The machine on which the base is provisioned. Its architecture is the architecture of
@@ -77,8 +79,8 @@ struct microagent_base_spec {
 	const char *script;	  /* path; a script without "#!" is run by sh -e; NULL: none */
 	const char *const *stage; /* paths of files that the script finds in $MICROAGENT_STAGE,
 				   * NULL-terminated; NULL: none */
-	int64_t size_mib;	  /* size of the disk; 0: 1 GiB more than the image (with oci: than
-				   * its contents), but at most 4 GiB */
+	int64_t size_mib;	  /* size of the disk; 0: 1 GiB more than the image (with `oci`:
+				   * than its contents), but at most 4 GiB */
 	int cancel; /* when this descriptor is readable, the work ends with ERR_UNAVAILABLE, and
 		     * no base is made; 0: none */
 	/* Is called when the machine is up. `accelerator` is "kvm" or "tcg". May be NULL. */
@@ -248,7 +250,7 @@ int microagent_session_run(struct microagent_session *session, const struct micr
 			   const struct microagent_run_limits *limits,
 			   struct microagent_result *out, struct error *err);
 /* Runs a line of the shell: `sh -c line` in the guest. `exec` has the other options (env, cwd,
- * user, timeout_seconds). Its command is ignored, and exec may be NULL. */
+ * user, timeout_seconds). Its command is ignored, and `exec` may be NULL. */
 int microagent_session_run_shell(struct microagent_session *session, const char *line,
 				 const struct microagent_exec *exec,
 				 const struct microagent_run_limits *limits,

@@ -135,8 +135,8 @@ struct error {
 	int errnum;	/* errno if a system call failed, else 0 */
 	char msg[1024]; /* a sentence for people that describes the fault */
 	enum error_reason reason;
-	char subject[256]; /* the name or path that reason is about; "" if there is none, or if it
-			    * is longer than this array */
+	char subject[256]; /* the name or path that `reason` is about; "" if there is none, or if
+			    * it is longer than this array */
 };
 
 #endif

@@ -23,7 +23,7 @@ int containers_create(struct microagent *agent, const char *name,
 /* The interfaces of a network namespace that the guest gets as its network cards. */
 struct containers_links {
 	const json_t *document;		/* {"interfaces":[..]}, as in oci/net/netns.h; NULL: none */
-	int taps[CONTAINERS_LINKS_MAX]; /* a tap for each interface of document */
+	int taps[CONTAINERS_LINKS_MAX]; /* a tap for each interface of `document` */
 	size_t ntaps;
 	/* A listening socket that takes connections to any port: such a connection is led to the
 	 * same port of the guest. -1: none. */

@@ -13,7 +13,7 @@
  * NULL if no list has that name. */
 const char *const *egress_list(const char *name);
 
-/* Puts "egress" into network, the network of a config, if any member of egress is set. */
+/* Puts "egress" into `network`, the network of a config, if any member of `egress` is set. */
 int egress_put(json_t *network, const struct microagent_egress *egress, struct error *err);
 
 #endif

@@ -16,9 +16,9 @@ struct pause {
 void pause_begin(struct pause *pause, const struct workspace *ws,
 		 const struct microagent_streams *streams);
 void pause_end(struct pause *pause);
-/* Functions for struct pump_guest; `data` is the struct pause. pause_look() is its is_paused:
- * returns whether the machine is paused, and calls streams->paused if this has changed.
- * pause_watch() is its watch_pauses. */
+/* Functions for the members of struct pump_guest; `data` is the struct pause. pause_look() is for
+ * the member is_paused: it returns whether the machine is paused, and calls streams->paused if this
+ * has changed. pause_watch() is for the member watch_pauses. */
 bool pause_look(void *data);
 int pause_watch(void *data);
 

@@ -11,8 +11,8 @@
 
 struct place {
 	char *disk;	  /* path of the disk on the host */
-	char *base;	  /* path of the raw disk below, if disk is a layer; NULL: `disk` itself
-			   * is raw */
+	char *base;	  /* path of the raw disk below, if `disk` is a layer; NULL: `disk`
+			   * itself is raw */
 	char *mountpoint; /* the disk's mountpoint in the guest */
 	char *within;	  /* the path of the file on the disk, from "/" */
 	bool changes;	  /* the guest can write to the disk */

@@ -268,8 +268,8 @@ static bool is_there(const json_t *shares, const struct share_git *git)
 	return false;
 }
 
-/* Checks that neither of the two directories contains the other one. Otherwise a guest could write to
- * files that the host relies on: it could make the path of the common directory lead to another
+/* Checks that neither of the two directories contains the other one. Otherwise a guest could write
+ * to files that the host relies on: it could make the path of the common directory lead to another
  * directory, or could have written the files by which the host recognizes the common directory. */
 static int check_apart(const struct spot *common, const char *path, const struct mountinfo *mounts,
 		       struct error *err)

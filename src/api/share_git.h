@@ -33,9 +33,9 @@ int share_git_find(const char *dir, const char *mountpoint, struct share_git *ou
 void share_git_free(struct share_git *git);
 #define auto_share_git __attribute__((cleanup(share_git_free)))
 
-/* Appends the missing common directories to shares, an array of {"path", "mountpoint", "mode", ...,
- * "tag"}. A common directory gets the settings of the share whose .git leads to it, but no cache
- * unless that share names one. Fails with ERR_INVALID like share_git_find(), and if a common
+/* Appends the missing common directories to `shares`, an array of {"path", "mountpoint", "mode",
+ * ..., "tag"}. A common directory gets the settings of the share whose .git leads to it, but no
+ * cache unless that share names one. Fails with ERR_INVALID like share_git_find(), and if a common
  * directory holds one of the shares or lies in one. After a failure some directories may have been
  * appended. */
 int share_git_add(json_t *shares, struct error *err);

@@ -29,7 +29,7 @@ int apt_find(const struct apt *apt, const char *package, struct deb *out, struct
 /* Finds the first package that a meta package depends on. */
 int apt_find_dependency(const struct apt *apt, const char *package, struct deb *out,
 			struct error *err);
-/* Downloads the package into dir and sets deb->file. */
+/* Downloads the package into `dir` and sets deb->file. */
 int apt_fetch(const struct apt *apt, struct deb *deb, const char *dir, struct error *err);
 
 #endif

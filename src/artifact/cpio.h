@@ -18,7 +18,7 @@ struct cpio;
 struct cpio *cpio_open(int fd, struct error *err);
 /* Adds a directory. Names are relative: "lib/modules". */
 int cpio_dir(struct cpio *cpio, const char *name, mode_t mode, struct error *err);
-/* Adds a symbolic link to target. */
+/* Adds a symbolic link to `target`. */
 int cpio_link(struct cpio *cpio, const char *name, const char *target, struct error *err);
 /* Adds a regular file with `len` bytes of data. */
 int cpio_bytes(struct cpio *cpio, const char *name, mode_t mode, const void *data, size_t len,

@@ -49,8 +49,8 @@ int deb_unpack(const struct deb *deb, int dir, const char *const *names, struct 
  * reader and tests call it. */
 int deb_unpack_here(int fd, int dir, const char *const *names, struct error *err);
 
-/* Returns the rest of the first line that begins with key. The caller frees it. Returns NULL with
- * ERR_NOT_FOUND if no line begins with key. */
+/* Returns the rest of the first line that begins with `key`. The caller frees it. Returns NULL with
+ * ERR_NOT_FOUND if no line begins with `key`. */
 char *deb_field(const char *text, const char *key, struct error *err);
 /* Returns true if a name is safe as an argument of a program and as a part of a file's name. */
 bool deb_is_plain_name(const char *name);

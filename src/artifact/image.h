@@ -23,7 +23,7 @@ struct image_spec {
 /* Returns true if the cache has an entry of that name which was made from the recipe with that
  * digest, for that architecture. */
 bool image_is_built(const char *name, enum architecture architecture, const char *recipe_sha256);
-/* Makes the file system from the contents of fs, and the entry of the cache. */
+/* Makes the file system from the contents of `fs`, and the entry of the cache. */
 int image_publish(const struct place *place, const struct image_spec *spec, struct rootfs *fs,
 		  const char *recipe_sha256, struct error *err);
 /* Makes the entry of the cache from the file system in IMAGE_FILE of the scratch directory. */

@@ -39,9 +39,9 @@ bool kernel_is_of(const char *name, enum architecture architecture, const char *
 /* Makes the initrd and publishes the entry. */
 int kernel_publish(const struct place *place, const struct kernel_entry *entry, const char *init,
 		   struct error *err);
-/* Rewrites every initrd of that architecture in the cache whose microagent-init differs from init,
- * and unpacks each kernel that is not unpacked yet. Sets *count to the number of initrds unless
- * count is NULL. */
+/* Rewrites every initrd of that architecture in the cache whose microagent-init differs from
+ * `init`, and unpacks each kernel that is not unpacked yet. Sets *count to the number of initrds
+ * unless `count` is NULL. */
 int kernel_refresh_all(const char *init, enum architecture architecture, size_t *count,
 		       struct error *err);
 /* Prints the record of the kernel `name`, with its path, as the answer of a command. `what` says

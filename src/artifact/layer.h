@@ -13,7 +13,7 @@
  * gives up the right to open files. In any other process the functions below call it. */
 int layer_prepare(struct error *err);
 
-/* Puts a layer over fs. Device nodes and sockets are left out. Writes to `diff_id` the SHA-256 of
+/* Puts a layer over `fs`. Device nodes and sockets are left out. Writes to `diff_id` the SHA-256 of
  * the layer's unpacked bytes; the caller compares it with the one in the image's configuration.
  * `done` and `total` are for the progress line: the stored bytes of the layers before this layer,
  * and of all layers. */
@@ -26,8 +26,8 @@ struct layer_bounds {
 	uint64_t bytes; /* most bytes of the files, in whole blocks */
 	uint64_t count; /* most entries */
 };
-/* Unpacks an archive that stands alone into fs. Takes files, directories and links, and leaves out
- * attributes, FIFOs and device nodes. Unlike a layer, such an archive has no names that hide
+/* Unpacks an archive that stands alone into `fs`. Takes files, directories and links, and leaves
+ * out attributes, FIFOs and device nodes. Unlike a layer, such an archive has no names that hide
  * another file. An absolute name is an error. `name`: name of the archive in errors. */
 int layer_unpack(struct rootfs *fs, int fd, const char *name, const struct layer_bounds *bounds,
 		 struct error *err);

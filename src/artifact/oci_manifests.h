@@ -31,7 +31,7 @@ int oci_manifests_read(const struct buf *text, enum architecture architecture,
 bool oci_manifests_have(const struct oci_manifests *list, const char *sha256);
 
 /* Returns -1 with ERR_INVALID if the image's name contains a digest, "NAME@sha256:...", that is not
- * the digest of text. */
+ * the digest of `text`. */
 int oci_manifests_check_name(const char *name, const struct buf *text, struct error *err);
 
 #endif

@@ -39,7 +39,7 @@ void oci_source_free(struct oci_source *source); /* accepts a zeroed one */
 
 /* Prepares the directory dir for skopeo. Makes the directories to which skopeo writes, and gives
  * the source a name that skopeo can parse. If another user could replace the source while skopeo
- * reads it, copies the source into dir. `dir_path`: the path of dir. */
+ * reads it, copies the source into `dir`. `dir_path`: the path of `dir`. */
 int oci_source_prepare(struct oci_source *source, int dir, const char *dir_path, struct error *err);
 /* Gets the manifests that the source has for the image's name. ERR_INVALID if the name contains a
  * digest ("NAME@sha256:...") that is not the digest of the manifest or index that the source has.

@@ -22,7 +22,7 @@ struct reader_work {
 	 * child asks for nothing. */
 	int (*serve)(void *data, const void *asked, size_t len, struct error *err);
 	void *data;
-	int from; /* descriptor of the archive; -1: the archive is in dir */
+	int from; /* descriptor of the archive; -1: the archive is in `dir` */
 	/* The child's working directory. The child may read and write only in and below this
 	 * directory. -1: the child may open no file. */
 	int dir;
@@ -38,8 +38,9 @@ int reader_run(const struct reader_work *work, struct buf *out, struct error *er
  * and reader_run() fails with the error of serve(). */
 int reader_ask(const void *asked, size_t len, struct error *err);
 
-/* Do the work of tar_has(), tar_check_files() and tar_take() in a reader, for the archive at path.
- * `most`: how many bytes a compressed archive may unpack to; ERR_INVALID if it unpacks to more. */
+/* Do the work of tar_has(), tar_check_files() and tar_take() in a reader, for the archive at
+ * `path`. `most`: how many bytes a compressed archive may unpack to; ERR_INVALID if it unpacks to
+ * more. */
 int reader_has(const char *path, uint64_t most, const char *name, struct error *err);
 int reader_check_files(const char *path, uint64_t most, struct error *err);
 int reader_take(const char *path, uint64_t most, const char *name, struct buf *out,

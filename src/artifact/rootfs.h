@@ -32,8 +32,8 @@ struct rootfs_file {
 	gid_t gid;
 	int64_t time;  /* time of the last modification, in seconds */
 	uint32_t nsec; /* the nanoseconds of this time beyond the second */
-	/* The target of a link (S_IFLNK). A regular file (S_IFREG) has its contents in text, in
-	 * from or in data; if none of these is set, it is empty. */
+	/* The target of a link (S_IFLNK). A regular file (S_IFREG) has its contents in `text`, in
+	 * `from` or in `data`; if none of these is set, it is empty. */
 	char *text;
 	char *from;	/* path of a file of the host */
 	uint64_t data;	/* number of a data file; 0: none */
@@ -92,18 +92,18 @@ void rootfs_drop(struct rootfs *fs, struct rootfs_file *file);
  * The functions below take paths as an archive has them: "./usr/bin/", "/usr/bin" and "usr/bin" are
  * the same. A path with ".." in it is ERR_INVALID.
  */
-/* Puts file at path, in place of the file that had this path. If both are directories, the contents
- * of the directory stay. Makes missing directories of the path. Takes over `file`, also on
+/* Puts `file` at `path`, in place of the file that had this path. If both are directories, the
+ * contents of the directory stay. Makes missing directories of the path. Takes over `file`, also on
  * failure. */
 int rootfs_put(struct rootfs *fs, const char *path, struct rootfs_file *file, struct error *err);
-/* Adds another name for target, which must exist and not be a directory. */
+/* Adds another name for `target`, which must exist and not be a directory. */
 int rootfs_link(struct rootfs *fs, const char *path, const char *target, struct error *err);
 /* Makes a directory and all missing directories of the path. */
 int rootfs_make_dir(struct rootfs *fs, const char *path, struct error *err);
-/* Removes the file or directory that lower layers have at path, and all below it. It is no error if
- * they have nothing at path. */
+/* Removes the file or directory that lower layers have at `path`, and all below it. It is no error
+ * if they have nothing at `path`. */
 int rootfs_hide(struct rootfs *fs, const char *path, struct error *err);
-/* Removes all that lower layers have in the directory at path. It is no error if the lower layers
+/* Removes all that lower layers have in the directory at `path`. It is no error if the lower layers
  * have no such directory. */
 int rootfs_hide_below(struct rootfs *fs, const char *path, struct error *err);
 
@@ -116,7 +116,7 @@ int rootfs_add(struct rootfs *fs, const char *path, mode_t mode, uid_t owner, co
 int rootfs_add_copy(struct rootfs *fs, const char *path, mode_t mode, const char *from,
 		    struct error *err);
 
-/* Returns the file at path, or NULL if there is none. */
+/* Returns the file at `path`, or NULL if there is none. */
 const struct rootfs_file *rootfs_find(struct rootfs *fs, const char *path);
 
 /* Returns the size of the contents in bytes. Each file, also a directory, counts in whole blocks of

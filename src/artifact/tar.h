@@ -34,11 +34,11 @@ struct tar_reading {
 };
 
 /* Opens the archive `fd` from its beginning. If the archive is compressed, its unpacked bytes count
- * in bound. A plain archive does not count, since it cannot unpack to more bytes than it has;
+ * in `bound`. A plain archive does not count, since it cannot unpack to more bytes than it has;
  * contents that nobody wants are skipped without being read. */
 int tar_open(struct tar_reading *tar, int fd, struct tar_bound *bound, struct error *err);
 /* Opens the archive in the next `left` bytes of `fd`; UINT64_MAX: all bytes until the end of `fd`.
- * The unpacked bytes count in bound, which must live longer than tar. Reading fails when these
+ * The unpacked bytes count in `bound`, which must live longer than `tar`. Reading fails when these
  * bytes exceed the bound, or after a signal that asks this program to end. */
 int tar_open_bounded(struct tar_reading *tar, int fd, uint64_t left, struct tar_bound *bound,
 		     struct error *err);

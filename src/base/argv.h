@@ -27,7 +27,8 @@ void argv_add(struct argv *argv, const char *word);
 void argv_addf(struct argv *argv, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* Adds all words up to a NULL. */
 void argv_add_list(struct argv *argv, const char *const *words);
-/* Returns the vector, which belongs to argv. Returns NULL with ERR_IO (ENOMEM) if an add failed. */
+/* Returns the vector, which belongs to `argv`. Returns NULL with ERR_IO (ENOMEM) if an add
+ * failed. */
 const char *const *argv_finish(struct argv *argv, struct error *err);
 
 #endif

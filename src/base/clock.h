@@ -13,7 +13,7 @@ uint64_t clock_mono_ns(void); /* stands still while the host sleeps; in unit tes
 			       * virtual clock */
 uint64_t clock_boot_ns(void); /* time since the boot, with the time that the host slept */
 int64_t clock_real_ns(void);  /* CLOCK_REALTIME */
-/* Switches to a virtual monotonic clock that stands at ns; only for unit tests. */
+/* Switches to a virtual monotonic clock that stands at `ns`; only for unit tests. */
 void clock_set_virtual(uint64_t ns);
 /* Returns whether the clock is virtual. No wait may then depend on the passing of time. */
 bool clock_is_virtual(void);

@@ -35,8 +35,8 @@ int command_line_parse(const struct option_row *rows, size_t count, int argc, ch
 /* Prints a line for each option on stdout. */
 void command_line_help(const struct option_row *rows, size_t count);
 
-/* Reads a number from min to max, which consists only of decimal digits. ERR_INVALID for any other
- * text. */
+/* Reads a number from `min` to `max`, which consists only of decimal digits. ERR_INVALID for any
+ * other text. */
 int command_line_number(const char *text, uint64_t min, uint64_t max, uint64_t *out,
 			struct error *err);
 

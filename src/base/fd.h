@@ -51,14 +51,15 @@ bool fd_has_name(int fd, int dirfd, const char *name);
 /* Raises the number of files that this process may have open to `need`, or as far as the system
  * allows. Returns the number that applies from now on. */
 uint64_t fd_raise_limit(uint64_t need);
-/* Closes every descriptor except 0-2 and those in keep, which need not be sorted. */
+/* Closes every descriptor except 0, 1, 2 and the descriptors in `keep`, which need not be
+ * sorted. */
 void fd_close_others(const int *keep, size_t nkeep);
 /* Opens /dev/null as each of the descriptors 0, 1 and 2 that is closed. These descriptors are not
  * O_CLOEXEC. */
 int fd_fill_standard(struct error *err);
 
 /* Send and receive as sendmsg() and recvmsg() do, with descriptors in addition to the bytes. On a
- * receive *nfds is the number of descriptors that fds has room for, and becomes the number that
+ * receive *nfds is the number of descriptors that `fds` has room for, and becomes the number that
  * came. Descriptors for which there is no room are closed. Both return -1 with errno on failure. */
 #define FD_PASS_MAX 8
 ssize_t fd_send_passing(int sock, const void *data, size_t len, const int *fds, size_t nfds,

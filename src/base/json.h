@@ -33,10 +33,11 @@ enum json_need { JSON_OPTIONAL, JSON_REQUIRED };
 
 /*
  * The getters look up obj[key]. `path` is the JSON path of obj itself ("" for the top) and is only
- * used in messages. If the key is missing, and need is JSON_OPTIONAL, *out stays as it was and the
- * result is 0; if need is JSON_REQUIRED, the error is ERR_INVALID "<path>.<key> is required". A
- * value of a wrong type, also null, is ERR_INVALID "<path>.<key> must be a string". A string with a
- * NUL in it, and a number that is not from min to max, are ERR_INVALID too. Results belong to obj.
+ * used in messages. If the key is missing, and `need` is JSON_OPTIONAL, *out stays as it was and
+ * the result is 0; if `need` is JSON_REQUIRED, the error is ERR_INVALID "<path>.<key> is required".
+ * A value of a wrong type, also null, is ERR_INVALID "<path>.<key> must be a string". A string with
+ * a NUL in it, and a number that is not from `min` to `max`, are ERR_INVALID too. Results belong to
+ * `obj`.
  */
 int json_get_string(const json_t *obj, const char *path, const char *key, enum json_need need,
 		    const char **out, struct error *err);
@@ -53,29 +54,29 @@ int json_get_array(const json_t *obj, const char *path, const char *key, enum js
  * their names, and a variable must have a value. Accepts NULL. */
 void json_drop_nulls(json_t *value);
 /* Returns the text of object[key], or `otherwise` if there is no such key or its value is no text.
- * The result belongs to object, which may be NULL. Data from outside are read by the getters above
- * instead, which report errors. */
+ * The result belongs to `object`, which may be NULL. Data from outside are read by the getters
+ * above instead, which report errors. */
 static inline const char *json_text(const json_t *object, const char *key, const char *otherwise)
 {
 	const char *text = json_string_value(json_object_get(object, key));
 
 	return text ? text : otherwise;
 }
-/* Checks that value is an object, and that all of its keys are in the NULL-terminated list. For an
- * unknown key the error is ERR_INVALID "<path>.<key> is not a known field", with a known key that
- * is similar, if there is one. */
+/* Checks that `value` is an object, and that all of its keys are in the NULL-terminated list. For
+ * an unknown key the error is ERR_INVALID "<path>.<key> is not a known field", with a known key
+ * that is similar, if there is one. */
 int json_only_keys(const json_t *value, const char *path, const char *const *keys,
 		   struct error *err);
 
 /* Set a member. ERR_IO (ENOMEM) if there is no memory. json_put() takes over the reference to
- * value, also on failure. json_put_string() fails with ERR_INVALID if the text is not valid
+ * `value`, also on failure. json_put_string() fails with ERR_INVALID if the text is not valid
  * UTF-8. */
 int json_put(json_t *obj, const char *key, json_t *value, struct error *err);
 int json_put_string(json_t *obj, const char *key, const char *value, struct error *err);
-/* Adds an error to obj: "error", "errorCode" and, if there is a reason, "errorReason" and
+/* Adds an error to `obj`: "error", "errorCode" and, if there is a reason, "errorReason" and
  * "errorSubject". */
 int json_put_error(json_t *obj, const struct error *why, struct error *err);
-/* Reads an error that json_put_error() has put into obj. Without an "error" the message is
+/* Reads an error that json_put_error() has put into `obj`. Without an "error" the message is
  * `otherwise`; without a known "errorCode" the code is ERR_INTERNAL. Returns -1, as error_set()
  * does. */
 int json_get_error(const json_t *obj, const char *otherwise, struct error *err);

@@ -62,7 +62,7 @@ static inline void list_remove(struct list_link *link)
 }
 
 #define list_of(pointer, type, member) ((type *)((char *)(pointer)-offsetof(type, member)))
-/* The first member of the list, as a pointer to type; NULL if the list is empty. */
+/* The first member of the list, as a pointer to `type`; NULL if the list is empty. */
 #define list_first(list, type, member) \
 	(list_is_empty(list) ? NULL : list_of((list)->head.next, type, member))
 /* Walks a list. `each` is a variable that points to the present member. The present member may be

@@ -13,7 +13,7 @@
 struct log {
 	int fd;		     /* -1: all lines are dropped */
 	int dir;	     /* borrowed; -1: the old file is not kept */
-	const char *name;    /* borrowed; the name of the file in dir */
+	const char *name;    /* borrowed; the name of the file in `dir` */
 	uint64_t written;    /* bytes in the file so far */
 	uint64_t cap;	     /* largest size of the file in bytes; 0: no limit */
 	uint64_t window_ns;  /* start of the present second */

@@ -49,7 +49,7 @@ int path_open_file(const char *path, struct error *err);
  * /etc/resolv.conf, which may be links. */
 int path_read_file(const char *path, struct buf *out, struct error *err);
 /* Reads a whole regular file into `out`. ERR_INVALID if it is longer than out->limit allows, or if
- * name is a symbolic link. */
+ * `name` is a symbolic link. */
 int path_read_file_at(int dirfd, const char *name, struct buf *out, struct error *err);
 enum path_sync { PATH_NO_SYNC, PATH_SYNC };
 /* Replaces a file, or makes it: writes a temporary file in the same directory, and renames it. So a

@@ -11,8 +11,8 @@
 
 #include "base/error.h"
 
-bool program_is(const char *path); /* returns whether path is a regular file that this process may
-				    * execute */
+bool program_is(const char *path); /* returns whether `path` is a regular file that this process
+				    * may execute */
 /* Returns the absolute path of a program, malloc'd. Returns NULL if the program is not in PATH, or
  * if there is no memory. */
 char *program_in_path(const char *name);

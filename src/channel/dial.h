@@ -30,7 +30,7 @@ int dial_blocking(int dirfd, uint32_t port, struct buf *first, uint64_t deadline
 		  struct error *err);
 
 struct dial;
-/* Dials like dial_blocking(), but on a loop. `dirfd` must stay open until done is called. `first`
+/* Dials like dial_blocking(), but on a loop. `dirfd` must stay open until `done` is called. `first`
  * has at most DIAL_FIRST_MAX bytes, which are all sent. If there is a broker, the broker makes the
  * connection. */
 #define DIAL_FIRST_MAX 16

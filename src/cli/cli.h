@@ -59,7 +59,7 @@ enum cli_option_kind {
 /* Words of the command line. The words are borrowed from argv. The dispatcher frees the array.
  * items[count] is NULL. */
 struct cli_words {
-	const char **items; /* NULL when count is 0 */
+	const char **items; /* NULL when `count` is 0 */
 	size_t count;
 };
 
@@ -151,7 +151,7 @@ int cli_usage_error(struct cli *cli, const struct error *why, struct error *err)
 /*
  * Parses words by the option tables of a command: "--name VALUE", "--name=VALUE", "-f", "-f VALUE".
  * Options that every command has (--json and the like) are accepted too, and their values go into
- * cli. `values` points to values_size zeroed bytes. A failure is the user's error: it names the
+ * `cli`. `values` points to values_size zeroed bytes. A failure is the user's error: it names the
  * word, and a known word that is similar. After a failure the caller has nothing to free. After a
  * success cli_values_free() frees the contents of CLI_OPTION_LIST fields.
  */
@@ -164,7 +164,7 @@ void cli_values_free(const struct cli_command *command, void *values);
 int cli_parse_global(struct cli *cli, const char *const *words, size_t count, size_t *used,
 		     struct error *err);
 
-/* Returns the entry of names (NULL-terminated) that the user has probably meant by word: the
+/* Returns the entry of names (NULL-terminated) that the user has probably meant by `word`: the
  * nearest entry (base/nearest.h), else the only entry that has the same first 3 letters. Returns
  * NULL if there is no such entry. */
 const char *cli_nearest(const char *word, const char *const *names);
@@ -186,8 +186,8 @@ const struct cli_option *cli_option_letter(const struct cli_command *command, ch
 /* A command without words, whose options are those that every command has. These options may come
  * before or after the command word. */
 extern const struct cli_command cli_any_command;
-/* Returns the word with that index in value, a list like "auto|kvm|tcg". The word is *len bytes
- * long. Returns NULL after the last word, and if value is no such list. */
+/* Returns the word with that index in `value`, a list like "auto|kvm|tcg". The word is *len bytes
+ * long. Returns NULL after the last word, and if `value` is no such list. */
 const char *cli_choice_at(const char *value, size_t index, size_t *len);
 bool cli_choice_has(const char *value, const char *text);
 
@@ -244,7 +244,7 @@ void cli_print_error(const struct cli *cli, const struct error *err, FILE *out);
 void cli_warn_error(const struct cli *cli, const char *before, const struct error *err);
 /* Prints "microagent: warning: ...\n" on stderr. */
 void cli_warn(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-/* Returns true if stream is a terminal that may show colours (NO_COLOR unset or empty, TERM not
+/* Returns true if `stream` is a terminal that may show colours (NO_COLOR unset or empty, TERM not
  * "dumb"). */
 bool cli_colour(FILE *stream);
 /* Prints text that comes from a guest or from a foreign file. Control bytes become '?'. */

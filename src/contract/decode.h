@@ -70,7 +70,7 @@ int identity_decode(json_t *json, const char *backend, struct identity *out, str
 
 /*
  * Decodes a text field. ERR_INVALID if the text has control bytes, or if the field is required and
- * the text is empty. *text belongs to object; it is unchanged if an optional field is missing or
+ * the text is empty. *text belongs to `object`; it is unchanged if an optional field is missing or
  * empty.
  */
 int decode_text(const json_t *object, const char *path, const char *key, enum json_need need,
@@ -101,10 +101,11 @@ int decode_unique(json_t *seen, const char *key, const char *path, const char *w
 		  struct error *err);
 
 /* Decodes in[key], an optional array of IPv4 prefixes, each of which must pass the check. Puts the
- * canonical list, without repetitions, into `out` unless it is empty. `path` is the path of in. */
+ * canonical list, without repetitions, into `out` unless it is empty. `path` is the path of
+ * `in`. */
 int decode_prefixes(const struct config_decode *d, const json_t *in, const char *path,
 		    const char *key, prefix_check_fn *check, json_t *out, struct error *err);
-/* Decodes config.network.egress from network. */
+/* Decodes config.network.egress from `network`. */
 int decode_egress(const struct config_decode *d, const json_t *network, enum network_mode mode,
 		  json_t *out, struct error *err);
 
@@ -113,8 +114,8 @@ int decode_egress(const struct config_decode *d, const json_t *network, enum net
 typedef int decode_item_fn(struct config_decode *d, const json_t *item, const char *path,
 			   json_t *seen, json_t *out, struct error *err);
 /* Decodes in[key], an optional array of objects, with `fn` for each object. Puts the canonical list
- * into target, unless the list is empty. `path` is the JSON path of in. `fn` gets the same object
- * `seen` for all entries of the list. */
+ * into `target`, unless the list is empty. `path` is the JSON path of `in`. `fn` gets the same
+ * object `seen` for all entries of the list. */
 int decode_list(struct config_decode *d, const json_t *in, const char *path, const char *key,
 		const char *const *keys, decode_item_fn *fn, json_t *target, struct error *err);
 

@@ -154,7 +154,7 @@ int request_decode(const void *data, size_t len, const char *backend, bool recor
 void request_free(struct request *request); /* accepts a zeroed one */
 
 /* Decodes a recorded config (workspace.json). Unknown fields are ignored, and defaults are filled
- * in. *out does not refer to json. The caller frees *out with config_free(). */
+ * in. *out does not refer to `json`. The caller frees *out with config_free(). */
 int config_from_record(json_t *json, struct config *out, struct error *err);
 void config_free(struct config *config);
 /* Replaces the config of a request by a recorded config, but keeps the fields that each request

@@ -68,7 +68,7 @@ void mcp_calls_cancel(struct mcp_calls *calls, const json_t *id);
 bool mcp_calls_end(struct mcp_calls *calls, uint64_t deadline_ns);
 
 /* Tells the client how far the call has come, if the client asked for progress. Sends nothing
- * within MCP_PROGRESS_MS after the last such message, unless due is set. */
+ * within MCP_PROGRESS_MS after the last such message, unless `due` is set. */
 void call_tell(struct mcp_call *call, bool due, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 

@@ -13,7 +13,7 @@
 
 struct captured_stream {
 	struct buf head;
-	uint8_t *tail; /* a ring with the last bytes; NULL as long as head is not full */
+	uint8_t *tail; /* a ring with the last bytes; NULL as long as `head` is not full */
 	size_t tail_room, tail_at;
 	uint64_t total; /* bytes of the whole stream */
 };

@@ -25,7 +25,7 @@ struct rpc_request {
 	const json_t *id;     /* NULL: the message is a notification */
 	const char *method;   /* NULL: the message is an answer, to which no request was made */
 	const json_t *params; /* an object, possibly empty */
-	const json_t *meta;   /* "_meta" of params; NULL: none */
+	const json_t *meta;   /* "_meta" of `params`; NULL: none */
 };
 
 /* Parses a line. Returns the message. On failure returns NULL with an error, *code is the code for
@@ -37,8 +37,8 @@ json_t *rpc_load(const char *line, size_t len, enum rpc_code *code, json_t **id,
 int rpc_decode(const json_t *message, struct rpc_request *out, enum rpc_code *code,
 	       struct error *err);
 
-/* Return a new message, or NULL if there is no memory. They take over the references of result,
- * data (NULL: none) and params. */
+/* Return a new message, or NULL if there is no memory. They take over the references of `result`,
+ * `data` (NULL: none) and `params`. */
 json_t *rpc_result(const json_t *id, json_t *result);
 json_t *rpc_error(const json_t *id, enum rpc_code code, const char *text, json_t *data);
 json_t *rpc_notification(const char *method, json_t *params);

@@ -39,8 +39,8 @@ struct mcp_server {
 void server_take(struct mcp_server *server, const char *line, size_t len);
 /* Refuses a message that was longer than MCP_LINE_BYTES. */
 void server_refuse_long(struct mcp_server *server);
-/* Sends the answer to a request. Any thread may call it. Takes over the reference of result, which
- * may be NULL if the caller had no memory for it. */
+/* Sends the answer to a request. Any thread may call it. Takes over the reference of `result`,
+ * which may be NULL if the caller had no memory for it. */
 void server_answer(struct mcp_server *server, const json_t *id, json_t *result);
 
 #endif

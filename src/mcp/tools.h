@@ -22,8 +22,8 @@ struct mcp_tool {
 	unsigned needs; /* bits of enum tool_need */
 	bool read_only, destructive, idempotent;
 	bool reaches_out; /* the tool can reach hosts that the network of a machine allows */
-	/* Runs the tool. The arguments match its schema. On failure the contents of answer are not
-	 * sent. */
+	/* Runs the tool. The arguments match its schema. On failure the contents of `answer` are
+	 * not sent. */
 	int (*run)(struct mcp_call *call, struct mcp_answer *answer, struct error *err);
 };
 

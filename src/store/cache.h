@@ -54,10 +54,10 @@ struct cache_kernel {
 	char *vmlinux; /* the unpacked kernel; absolute; NULL: none */
 	char *version; /* NULL if not recorded */
 	/* Recorded digests, in lower-case hexadecimal digits; "" if not recorded. */
-	char sha256[65];	/* digest of the file at path */
-	char initrd_sha256[65]; /* digest of the file at initrd */
+	char sha256[65];	/* digest of the file at `path` */
+	char initrd_sha256[65]; /* digest of the file at `initrd` */
 	char vmlinux_sha256[65];
-	char init_sha256[65];	 /* digest of the microagent-init in initrd */
+	char init_sha256[65];	 /* digest of the microagent-init in `initrd` */
 	char config_sha256[65];	 /* digest of the configuration fragment of a tuned kernel */
 	char package_sha256[65]; /* digest of the Debian package of the kernel or of its source */
 	enum kernel_kind kind;

@@ -26,7 +26,7 @@ struct digest_key {
 /* Makes the key of the file behind `fd` as the file is now. */
 int digest_key(int fd, enum digest_part part, struct digest_key *out, struct error *err);
 bool digest_key_equal(const struct digest_key *a, const struct digest_key *b);
-/* Returns whether text is 64 lower-case hexadecimal digits. Returns false for NULL. */
+/* Returns whether `text` is 64 lower-case hexadecimal digits. Returns false for NULL. */
 bool digest_is_valid(const char *text);
 /* Writes the remembered digest of the key to `out`. Returns false if none is remembered, and leaves
  * out unchanged then. */

@@ -145,7 +145,7 @@ int lease_wait_free(const struct workspace *ws, uint64_t deadline_ns, struct err
  * with an errno if nobody holds the lease (ENOENT, ENXIO), or if the lease cannot be opened. */
 int lease_watch(const struct workspace *ws);
 /* Returns whether the process pid has the lease that lease_watch() returned. Returns false also if
- * this process may not see the open files of pid. A process that has no lease cannot pretend to
+ * this process may not see the open files of `pid`. A process that has no lease cannot pretend to
  * have it, even if it can write to the workspace: on Linux no FIFO except the lease is in the
  * workspace, and nothing that runs in the workspace can make a FIFO. But a process that has the
  * lease can close it, and the result is false then. */
@@ -183,7 +183,7 @@ int quarantine_proof_take_back(const struct workspace *ws, struct error *err);
  * has its full path. */
 json_t *workspace_read(const struct workspace *ws, const char *file, struct error *err);
 /* Sets ERR_IO (REASON_WORKSPACE_DAMAGED) for a caller that finds that the contents of such a file
- * are wrong. The message has the full path and why->msg. `err` may be the same struct as why.
+ * are wrong. The message has the full path and why->msg. `err` may be the same struct as `why`.
  * Returns -1. */
 int workspace_damaged(const struct workspace *ws, const char *file, const struct error *why,
 		      struct error *err);

@@ -21,7 +21,7 @@ int descriptor_pipe(int ends[2]);
  * apart and reports the end of the other side. ENOTSUP if the system does not have this type. */
 int descriptor_socketpair(int type, int ends[2]);
 int descriptor_socket(int family, int type, int protocol, bool nonblock);
-/* Accepts a connection. Stores the address of the other end in peer, unless peer is NULL. */
+/* Accepts a connection. Stores the address of the other end in `peer`, unless `peer` is NULL. */
 int descriptor_accept(int listener, struct sockaddr_storage *peer, bool nonblock);
 /* Binds the new TCP socket `fd` to the port of the address, and holds the port as
  * descriptor_hold_port() does. EADDRINUSE if another program has the port, by a socket that listens

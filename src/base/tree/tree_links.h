@@ -14,8 +14,8 @@ struct tree_links *tree_links_new(void); /* NULL: no memory */
 void tree_links_free(struct tree_links *links);
 /* Returns the path under which the file was sent before; NULL if it is new. */
 const char *tree_links_find(const struct tree_links *links, const struct stat *st);
-/* Remembers that the file was sent as path. If LIMIT_TREE_LINKS files are remembered, does nothing:
- * a further name of the file is then sent as a file of its own. */
+/* Remembers that the file was sent as `path`. If LIMIT_TREE_LINKS files are remembered, does
+ * nothing: a further name of the file is then sent as a file of its own. */
 int tree_links_note(struct tree_links *links, const struct stat *st, const char *path,
 		    struct error *err);
 

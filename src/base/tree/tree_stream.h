@@ -87,7 +87,7 @@ struct tree_target {
 	int dir;	 /* the directory; -1: the target is `file` */
 	int file;	 /* a descriptor to which the contents of a regular file are written */
 	char name[256];	 /* a name in dir that does not exist, or a file to be replaced */
-	bool in_path;	 /* path of tree_target_open() is a directory, and name is in it */
+	bool in_path;	 /* path of tree_target_open() is a directory, and `name` is in it */
 	char *host_path; /* the name of the target in messages; NULL: `name` */
 };
 /*

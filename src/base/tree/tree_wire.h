@@ -68,7 +68,7 @@ struct tree_writer {
 int tree_flush(struct tree_writer *w, struct error *err);
 /* Puts an entry. Only the members must be set that entries of this type need. */
 int tree_put_entry(struct tree_writer *w, const struct tree_entry *entry, struct error *err);
-/* Puts a hole, and adds it to digest. */
+/* Puts a hole, and adds it to `digest`. */
 int tree_put_hole(struct tree_writer *w, uint64_t length, struct tree_digest *digest,
 		  struct error *err);
 int tree_put_file_end(struct tree_writer *w, uint64_t length, const struct tree_digest *digest,
@@ -92,7 +92,7 @@ struct tree_reader {
  * nanoseconds are in range. */
 int tree_get_entry(struct tree_reader *r, struct tree_entry *out, struct error *err);
 /* Reads the head of a chunk. Checks that its kind is known and its length is in range. Adds it to
- * digest, unless it is an 'E' or a 'B'. */
+ * `digest`, unless it is an 'E' or a 'B'. */
 int tree_get_chunk(struct tree_reader *r, struct tree_digest *digest, struct tree_chunk *out,
 		   struct error *err);
 int tree_get_digest(struct tree_reader *r, uint64_t *out, struct error *err);

@@ -64,9 +64,9 @@ void guest_warn(const struct cli *cli, const char *fmt, ...) __attribute__((form
 
 /* Warns if --allow opens many addresses at once. */
 void guest_warn_allow(const struct cli *cli, const char *network, const struct cli_words *allow);
-/* Prints a hint if a directory is a git worktree and git would not work in the guest. `word` and at
- * are as for microagent_git_outside(). `given` has all values of --share. There is no hint if one
- * of these values shares the directory that git lacks. */
+/* Prints a hint if a directory is a git worktree and git would not work in the guest. `word` and
+ * `at` are as for microagent_git_outside(). `given` has all values of --share. There is no hint if
+ * one of these values shares the directory that git lacks. */
 void guest_hint_git(const struct cli *cli, const char *word, const char *at,
 		    const struct cli_words *given);
 /* Warns that a directory is shared although a rule forbids it. */

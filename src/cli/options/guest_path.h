@@ -7,8 +7,8 @@
 
 #include "base/error.h"
 
-/* Splits "NAME:/path" into name and path. Returns false for any other word, which is a path of the
- * host. (A user who names a host's path with a colon in it writes a '/' before the colon.) */
+/* Splits "NAME:/path" into `name` and `path`. Returns false for any other word, which is a path of
+ * the host. (A user who names a host's path with a colon in it writes a '/' before the colon.) */
 bool guest_path_parse(const char *word, char name[64], const char **path);
 
 /* Puts the name of the workspace in front of an error of the guest, which names only the path. An

@@ -39,7 +39,7 @@ struct machine_option {
 };
 extern const struct machine_option machine_options[];
 
-/* Returns the machine that the options ask for. Its texts and lists belong to values. */
+/* Returns the machine that the options ask for. Its texts and lists belong to `values`. */
 struct microagent_machine machine_asked(const struct machine_values *values);
 /* Checks all values except those of --disk and --share. A wrong value is the user's error (exit 2).
  */

@@ -42,8 +42,8 @@ void hint_add_to_detail(const json_t *entry, const char *name, const char *detai
  * them. `entry`: an entry of a list or an answer, about this machine. */
 void hint_unlimited(const json_t *entry, char out[HINT_ROOM]);
 
-/* Returns the command that a hint names, cut out of text; text itself if the hint names none.
- * Changes text. Returns NULL if text is empty. */
+/* Returns the command that a hint names, cut out of `text`; `text` itself if the hint names no
+ * command. Changes `text`. Returns NULL if `text` is empty. */
 const char *hint_command(char *text);
 
 #endif

@@ -26,12 +26,12 @@ int copy_notes_init(struct copy_notes *notes, const struct cli *cli, struct prog
 		    struct error *err);
 #define COPY_LIMIT_HELP \
 	"refuse to copy more than this: bytes, or a number with K, M, G or T behind it"
-/* Makes the options for the library, which borrow notes. `limit`: in bytes, 0 for none. */
+/* Returns options for the library. They borrow `notes`. `limit`: in bytes, 0 for none. */
 struct microagent_copy copy_options(struct copy_notes *notes, const char *user, int64_t limit);
 /* Ends a copy. `status` and `err` are the results of the library. After success prints the files
  * that were left out (with --json {"ok":true,"skipped":[...],"skippedMore"?}), and returns the exit
  * code. After a failure returns -1, or the exit code for the signal that ended the copy. Frees the
- * contents of notes. */
+ * contents of `notes`. */
 int copy_answer(struct copy_notes *notes, int status, struct error *err);
 
 /* Checks that a path of the host is not "-". For other programs "-" is the standard input or

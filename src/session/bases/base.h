@@ -73,7 +73,7 @@ int base_open(const struct microagent *agent, const char *word, enum base_use us
 void base_close(struct base *base); /* accepts BASE_NONE */
 #define auto_base __attribute__((cleanup(base_close)))
 
-/* Returns the newest version of name in dir; 0 if there is none. */
+/* Returns the newest version of the base `name` in `dir`; 0 if there is none. */
 unsigned base_newest(const struct state_dir *dir, const char *name);
 
 /*
@@ -126,7 +126,7 @@ void base_clear_immutable(int dir);
 /* Removes the bundle of a base that was opened to be deleted. */
 int base_remove(const struct microagent *agent, const struct base *base, struct error *err);
 /* Removes bases that were being made or deleted when their processes died. Appends each name to
- * removed, which may be NULL. */
+ * `removed`, which may be NULL. */
 void bases_sweep(const struct microagent *agent, json_t *removed);
 
 /* Reads metadata.json of a bundle. An error names the file. */

@@ -58,8 +58,8 @@ bool provision_is_asked(const struct microagent_base_spec *spec);
  * is kept in <state>/logs, and the error names it.
  */
 int provision(struct making *m, struct error *err);
-/* Waits until the processes of a provisioning that was killed have ended. Must be called before dir
- * is removed. */
+/* Waits until the processes of a provisioning that was killed have ended. Must be called before
+ * `dir` is removed. */
 void provision_wait_gone(const char *dir);
 
 #endif

@@ -134,7 +134,7 @@ bool session_ending_id(const char *mark, char id[SESSION_ID_ROOM]);
 /* --- sweep.c --------------------------------------------------------------------------------- */
 
 /* Removes sessions whose makers died before they were finished, and sessions whose destruction was
- * interrupted. Appends {"name","why"} of each to removed, or to left if the session cannot be
+ * interrupted. Appends {"name","why"} of each to `removed`, or to `left` if the session cannot be
  * removed; both may be NULL. Takes almost no time if there is no such session. */
 void sessions_sweep(const struct microagent *agent, json_t *removed, json_t *left);
 
@@ -201,7 +201,7 @@ int session_start(struct microagent_session *session, struct error *err);
  * one. */
 int session_start_with(struct microagent_session *session, const char *const *options,
 		       struct error *err);
-/* Puts "boot" into entry, which says whether the session's machine was booted or restored when it
+/* Puts "boot" into `entry`, which says whether the session's machine was booted or restored when it
  * last began. Does nothing if this is not known. */
 int session_boot_told(const struct workspace *ws, json_t *entry, struct error *err);
 
@@ -211,7 +211,7 @@ int session_boot_told(const struct workspace *ws, json_t *entry, struct error *e
  * spec. */
 int session_quota_of(const struct base *base, const struct microagent_session_spec *spec,
 		     int64_t *bytes, struct error *err);
-/* Puts "quotaBytes" and "grownBytes" of an existing session into entry, each only if it is
+/* Puts "quotaBytes" and "grownBytes" of an existing session into `entry`, each only if it is
  * known. */
 int session_quota_told(const struct workspace *ws, const json_t *record, json_t *entry,
 		       struct error *err);

@@ -58,7 +58,7 @@ int pool_open_locked(const char *state, const char *base, struct pool *out, stru
 bool pool_try_lock(const struct pool *pool);
 void pool_close(struct pool *pool); /* accepts POOL_NONE */
 #define auto_pool __attribute__((cleanup(pool_close)))
-/* Returns the sorted names of the bases that have pools below state; [] if there are none. */
+/* Returns the sorted names of the bases that have pools below `state`; [] if there are none. */
 json_t *pool_bases(const char *state, struct error *err);
 /* Removes the directory of a pool that has no tokens, unless it has a record, or another process
  * works on it. */

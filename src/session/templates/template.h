@@ -71,7 +71,7 @@ int warming_begin(const struct base *base, struct error *err);
 /* Removes the directory .warming with everything in it. */
 void warming_end(const struct base *base, int warming);
 /* Removes, in every base, the .warming of a process that died. Appends the name of each such base
- * to removed, which may be NULL. */
+ * to `removed`, which may be NULL. */
 void templates_sweep(const struct microagent *agent, json_t *removed);
 
 #endif

@@ -33,8 +33,8 @@ void share_pass_end(int *pass); /* accepts -1 */
 /* Opens (O_PATH) a directory of the pass for a workspace, and sets *terms. `workspace` is the path
  * of the workspace. `number` is the directory's place in the pass, from 0. The directory is checked
  * by the rules again. `base` has the parts of the wish that the pass does not have. ERR_DENIED: the
- * pass has no such directory, or the pass is for reading and base is for writing. ERR_CONFLICT: the
- * path leads to another directory now. The other errors are those of share_open_allowed(). */
+ * pass has no such directory, or the pass is for reading and `base` is for writing. ERR_CONFLICT:
+ * the path leads to another directory now. The other errors are those of share_open_allowed(). */
 int share_pass_redeem(const char *workspace, size_t number, const struct share_wish *base,
 		      struct share_terms *terms, struct error *err);
 

@@ -39,8 +39,8 @@ int isolate_namespaces(bool with_user, struct error *err);
 int isolate_mounts(bool with_user, struct error *err);
 /*
  * Makes an empty read-only tmpfs the root. Before it becomes read-only, `fill` (may be NULL) can
- * put files into it; the tmpfs is the working directory of fill. If fill or a later step fails, the
- * root is the old one again. `name` is the name that mountinfo shows for the tmpfs.
+ * put files into it; the tmpfs is the working directory of `fill`. If `fill` or a later step fails,
+ * the root is the old one again. `name` is the name that mountinfo shows for the tmpfs.
  */
 int isolate_root(const char *name, int (*fill)(void *data, struct error *err), void *data,
 		 struct error *err);

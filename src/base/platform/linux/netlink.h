@@ -34,7 +34,7 @@ void netlink_put(struct netlink_message *message, uint16_t type, const void *dat
 void netlink_put_u32(struct netlink_message *message, uint16_t type, uint32_t value);
 void netlink_put_string(struct netlink_message *message, uint16_t type, const char *text);
 /* Begins a nested attribute: everything that is put until netlink_nest_end() becomes a part of it.
- * Returns the value that netlink_nest_end() takes as nest. */
+ * Returns the value that netlink_nest_end() takes as `nest`. */
 size_t netlink_nest(struct netlink_message *message, uint16_t type);
 void netlink_nest_end(struct netlink_message *message, size_t nest);
 

@@ -45,8 +45,8 @@ struct proc_stage {
  */
 int proc_stage_add(struct proc_stage *stage, int fd, bool read_only, uid_t owner,
 		   struct error *err);
-/* Adds a new node for the character device that is at path. Only owner can use the node. Only root
- * can make such an item. */
+/* Adds a new node for the character device that is at `path`. Only the user `owner` can use the
+ * node. Only root can make such an item. */
 int proc_stage_add_device(struct proc_stage *stage, const char *path, uid_t owner,
 			  struct error *err);
 void proc_stage_free(struct proc_stage *stage);
