@@ -85,15 +85,16 @@ int microagent_check_name(const char *name, struct error *err);
  * wrong. */
 int microagent_check_env(const char *word, struct error *err);
 
-/* Check that `word` is "[HOST:]HOSTPORT:GUESTPORT[/tcp]" (publish), or "PORT=HOST:PORT" (listener);
- * else ERR_INVALID. Neither function checks whether such a port is free. */
+/* Check that `word` is "[HOST:]HOSTPORT:GUESTPORT[/tcp]" (publish), or "PORT=HOST:PORT" (listener).
+ * Otherwise the functions fail with ERR_INVALID. Neither function checks whether such a port is
+ * free. */
 int microagent_check_publish(const char *word, struct error *err);
 int microagent_check_listener(const char *word, struct error *err);
 
 /* Check that `word` is "NAME=PATH:/MOUNTPOINT:ro|rw" (disk), or "DIR[:/PLACE[:OPTION,...]]"
- * (share); else ERR_INVALID. PATH is a raw disk image with an ext4 file system. DIR is a directory
- * of the host, which the guest sees on PLACE, or on /workspace without a PLACE. Neither function
- * looks at the files. */
+ * (share). Otherwise the functions fail with ERR_INVALID. PATH is a raw disk image with an ext4
+ * file system. DIR is a directory of the host, which the guest sees on PLACE, or on /workspace
+ * without a PLACE. Neither function looks at the files. */
 int microagent_check_disk(const char *word, struct error *err);
 int microagent_check_share(const char *word, struct error *err);
 /* Returns the directory that microagent_machine.share_git would share in addition to the directory
@@ -103,8 +104,9 @@ int microagent_check_share(const char *word, struct error *err);
  * which is shared on the path `at`. */
 char *microagent_git_outside(const char *word, const char *at);
 
-/* Check that `word` is "NAME=ARCHIVE:/MOUNTPOINT" (bundle), or "NAME=/PATH" (output); else
- * ERR_INVALID. ARCHIVE is a tar archive. PATH is a file or directory that the guest will write. */
+/* Check that `word` is "NAME=ARCHIVE:/MOUNTPOINT" (bundle), or "NAME=/PATH" (output). Otherwise the
+ * functions fail with ERR_INVALID. ARCHIVE is a tar archive. PATH is a file or directory that the
+ * guest will write. */
 int microagent_check_bundle(const char *word, struct error *err);
 int microagent_check_output(const char *word, struct error *err);
 
@@ -295,7 +297,7 @@ enum microagent_network_change {
 int microagent_change_network(struct microagent *agent, const char *name,
 			      enum microagent_network_change change, const char *word,
 			      json_t **network, struct error *err);
-/* Checks that `word` is valid for the kind of change; else ERR_INVALID. */
+/* Checks that `word` is valid for the kind of change. Otherwise fails with ERR_INVALID. */
 int microagent_check_network_change(enum microagent_network_change change, const char *word,
 				    struct error *err);
 /* Stores in `out` the accelerator of a running workspace: "kvm" or "tcg" ("" if none is recorded).

@@ -97,8 +97,8 @@ struct microagent_base_spec {
 };
 
 /* Makes the next version of the base that `word` names, and seals this version. *base is what
- * microagent_base_show() returns for the new version; a new reference. On failure nothing of the
- * version is left. If provisioning failed, the message names the log,
+ * microagent_base_show() returns for the new version; a new reference. On failure no file of the
+ * new version is left. If provisioning failed, the message names the log,
  * <state>/logs/base-NAME-TIME.log. */
 int microagent_base_create(struct microagent *agent, const char *word,
 			   const struct microagent_base_spec *spec, json_t **base,
@@ -199,7 +199,7 @@ int microagent_session_check_name(const char *word, struct error *err);
  * directory of such machines is .machines below the root of microagent-oci. */
 int microagent_audit_check_name(const char *word, struct error *err);
 /* Clones the disk of a new session and prepares its workspace; nothing runs yet. An owned session
- * counts as in the making until it is booted: nobody else can open it. If its handle is closed
+ * counts as in the making until it is booted: no other process can open it. If its handle is closed
  * before it is booted, or this process ends, the session is removed when the next session is made,
  * or by microagent_session_gc(). */
 int microagent_session_clone_base(struct microagent *agent,
@@ -386,9 +386,9 @@ struct microagent_fork_spec {
  * Makes spec->count new sessions that go on from where this session is. Each child has a copy of
  * this session's disk, the same settings and quota, and a new lifetime. The children do not end
  * with this session. Either all children are made or none: the call fails if a child would have to
- * be booted, or if a child was ended or quarantined meanwhile. A child in quarantine stays, and the
- * error names it. `children` has room for count handles; the caller closes each of them. *told (may
- * be NULL): {"pauseMs","stateBytes","diskBytes"}, a new reference.
+ * be booted, or if a child was ended or quarantined before the call has returned. A child in
+ * quarantine stays, and the error names it. `children` has room for count handles; the caller
+ * closes each of them. *told (may be NULL): {"pauseMs","stateBytes","diskBytes"}, a new reference.
  */
 int microagent_session_fork(struct microagent_session *session,
 			    const struct microagent_fork_spec *spec,
@@ -429,7 +429,7 @@ int microagent_session_snapshot_delete(struct microagent_session *session, const
 
 /* Ends the session's machine, removes all of the session, and verifies that all is gone. The handle
  * stays until microagent_session_close(). Succeeds if the session is gone already. If this process
- * is killed meanwhile, the work is continued when the next session is made, by
+ * is killed during the call, the work is continued when the next session is made, by
  * microagent_session_gc(), or by another call of this function for this session. ERR_CONFLICT if
  * another process destroys the session just now, or has just claimed it from its pool. ERR_CONFLICT
  * (REASON_SESSION_QUARANTINED) also if the session is in quarantine; then it stays as it is. */

@@ -19,7 +19,8 @@ enum superblock_offset {
 #define SB_START 1024
 #define EXT_MAGIC 0xef53u
 #define INCOMPAT_64BIT 0x80u
-#define LOG_BLOCK_SIZE_MAX 6 /* blocks of 64 KiB */
+/* The greatest s_log_block_size in a superblock, which means blocks of 64 KiB. */
+#define LOG_BLOCK_SIZE_MAX 6
 
 static uint32_t superblock_le32(const uint8_t *sb, enum superblock_offset at)
 {

@@ -20,10 +20,10 @@ struct place {
 };
 
 /*
- * Finds the disk of a path. `path` is an absolute path of the guest without "..", else ERR_INVALID.
- * `config` is the recorded config of the workspace. ERR_INVALID also if the path is on a shared
- * directory; the message says where the host has this file. ERR_UNSUPPORTED if the path is on a
- * root in memory. The caller frees *out with place_free().
+ * Finds the disk of a path. `path` is an absolute path of the guest without "..". Otherwise fails
+ * with ERR_INVALID. `config` is the recorded config of the workspace. ERR_INVALID also if the path
+ * is on a shared directory; the message says where the host has this file. ERR_UNSUPPORTED if the
+ * path is on a root in memory. The caller frees *out with place_free().
  */
 int place_find(const struct workspace *ws, const json_t *config, const char *path,
 	       struct place *out, struct error *err);

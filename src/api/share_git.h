@@ -25,8 +25,8 @@ struct share_git {
  * Looks for the common directory of the shared directory `dir`, which the guest has at
  * `mountpoint`. A guest that may write to `dir` could make .git lead to any directory. So .git
  * counts only if it is as `git worktree add` writes it, and if the repository leads back to this
- * very .git. Else ERR_INVALID, if .git leads outside of `dir`. ERR_INVALID also if the place in the
- * guest belongs to the guest's own system.
+ * very .git. Otherwise, if .git leads outside of `dir`, fails with ERR_INVALID. ERR_INVALID also if
+ * the place in the guest belongs to the guest's own system.
  */
 int share_git_find(const char *dir, const char *mountpoint, struct share_git *out,
 		   struct error *err);

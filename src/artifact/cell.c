@@ -43,7 +43,9 @@
 
 #define NULL_DEVICE "/dev/null"
 #define WORK "/microagent"
-#define TEMPORARY "/var/tmp" /* skopeo puts large files here and ignores TMPDIR */
+/* The value is the directory for large files in the cell: skopeo puts them here, and ignores
+ * TMPDIR. */
+#define TEMPORARY "/var/tmp"
 
 static const char *const always[] = {
 	"--unshare-ipc",

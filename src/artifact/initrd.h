@@ -11,7 +11,7 @@
  * Writes an initrd at the position of `fd`: first the segment in the file `modules` (NULL: none),
  * then a segment with /init, and with the empty directories on which /init mounts file systems.
  * `init` is the path of the microagent-init that becomes /init: a static executable of that
- * architecture, else ERR_INVALID.
+ * architecture. Otherwise fails with ERR_INVALID.
  */
 int initrd_write(int fd, const char *init, enum architecture architecture, const char *modules,
 		 struct error *err);

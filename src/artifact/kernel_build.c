@@ -47,7 +47,9 @@ static const struct apt system_apt = {.architecture = ARCHITECTURE_COUNT};
 #define TREE "tree"
 #define TEMPORARY "tmp"
 #define STRIPPED "stripped"
-#define STAMP "unpacked" /* lies beside the tree, where no program of the source can write */
+/* The value is the name of a file beside the source tree. The file shows that the source was
+ * unpacked. No program of the source can write to this place. */
+#define STAMP "unpacked"
 /* How many lines make prints for this configuration. Only the percentage in the progress line
  * depends on this number. */
 #define BUILD_LINES 2100

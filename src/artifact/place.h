@@ -29,7 +29,7 @@ struct place {
 
 /* Opens a place. `what` names the kind of work ("kernel-build"). Waits until no other process has a
  * place with the same `what`, and shows on a terminal that it waits. ERR_UNAVAILABLE if a signal
- * asks this program to end meanwhile. */
+ * asks this program to end during the wait. */
 int place_open(enum cache_part part, const char *what, struct place *out, struct error *err);
 /* Takes a second lock, <cache>/.locks/<name>, for the moment at which the entry changes. Other
  * commands that change entries take this lock too. Returns a descriptor, which the caller

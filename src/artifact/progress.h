@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A line on stderr that says what the program waits for and since when. The line appears when the
- * program has worked for a second, is redrawn at most four times a second, and is cut to the width
- * of the terminal. Nothing is written if stderr is no terminal.
+ * A line on stderr that shows the present work of the program and for how long it has lasted. The
+ * line appears when the program has worked for a second, is redrawn at most four times a second,
+ * and is cut to the width of the terminal. Nothing is written if stderr is no terminal.
  */
 #ifndef ARTIFACT_PROGRESS_H
 #define ARTIFACT_PROGRESS_H

@@ -16,7 +16,9 @@
 
 #include "base/error.h"
 
-#define ROOTFS_PATH_MAX 4000 /* bytes; less than PATH_MAX, so every program takes such a path */
+/* The greatest length of a path in bytes. It is less than PATH_MAX, so every program takes such
+ * a path. */
+#define ROOTFS_PATH_MAX 4000
 
 /* An extended attribute: "security.capability". */
 struct rootfs_xattr {

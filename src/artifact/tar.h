@@ -48,9 +48,10 @@ int tar_open_hashed(struct tar_reading *tar, int fd, struct tar_bound *bound, st
 void tar_close(struct tar_reading *tar); /* accepts a zeroed one */
 #define auto_tar __attribute__((cleanup(tar_close)))
 
-/* Checks that bytes without an entry are an empty archive, else ERR_INVALID. Call it for a tar of
- * tar_open_bounded() when there are no more entries. Two blocks of zeros are the end of an archive,
- * but a disk image may begin with such blocks too. In an empty archive all bytes are zero. */
+/* Checks that bytes without an entry are an empty archive. Otherwise fails with ERR_INVALID. Call
+ * it for a tar of tar_open_bounded() when there are no more entries. Two blocks of zeros are the
+ * end of an archive, but a disk image may begin with such blocks too. In an empty archive all bytes
+ * are zero. */
 int tar_require_archive(struct tar_reading *tar, struct error *err);
 /* Stores the SHA-256 of all unpacked bytes, also of the bytes behind the archive's end. Call it
  * when the archive has no more entries. *behind counts the bytes behind the ends of this and of
@@ -81,7 +82,8 @@ int tar_out_of_memory(struct error *err);
 /* Returns 1 if the archive has a file of that name, 0 if not, -1 with an error. "./" at the
  * beginning of a name in the archive is ignored. */
 int tar_has(struct tar_reading *tar, const char *name, struct error *err);
-/* Checks that the archive contains only files, hard links and directories, else ERR_INVALID. */
+/* Checks that the archive contains only files, hard links and directories. Otherwise fails with
+ * ERR_INVALID. */
 int tar_check_files(struct tar_reading *tar, struct error *err);
 /* Appends the contents of the file of that name to `out`. It is an error if there is no such file,
  * or if its contents exceed the limit of `out`. */

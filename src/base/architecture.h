@@ -23,7 +23,8 @@ enum architecture architecture_from_word(const char *word);
 /* Returns the architecture on which this program runs, as the kernel reports it (uname(2)). */
 enum architecture architecture_of_host(void);
 /* Checks that the host's architecture is amd64 or arm64, so that it may be used as the index of a
- * table. Else ERR_UNSUPPORTED; the message has the kernel's name for the architecture. */
+ * table. Otherwise fails with ERR_UNSUPPORTED; the message has the kernel's name for the
+ * architecture. */
 int architecture_check_host(struct error *err);
 
 /* The number of bytes at the start of a file that show whether the file is a kernel. */

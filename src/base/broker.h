@@ -81,10 +81,10 @@ void broker_cut_ways(void);
  * machine calls it first. */
 int broker_check_ways(struct error *err);
 /* Makes the asker end. A duty calls it. The asker is killed at the deadline (clock_mono_ns()), if
- * it has not ended by then, whatever the broker does meanwhile; the broker ends with it. If the
- * function is called more than once, the earliest deadline holds. */
+ * it has not ended by then, even if the broker is busy with another duty; the broker ends with the
+ * asker. If the function is called more than once, the earliest deadline holds. */
 void broker_end_asker(uint64_t deadline_ns);
-/* Makes the broker take no further question. A duty calls it after which nothing is left to do. */
+/* Makes the broker take no further question. The last duty of the broker calls this function. */
 void broker_take_no_more(void);
 /* Returns whether the process descends from the asker, and is neither the asker nor the broker.
  * Only duties call it. */

@@ -35,7 +35,7 @@ int buf_append(struct buf *b, const void *data, size_t len, struct error *err);
 int buf_printf(struct buf *b, struct error *err, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 /* Returns room for at least n more bytes behind the contents, or NULL with an error. The caller
- * writes to it, and then adds what it has written to the contents by buf_commit(). */
+ * writes to it, and then calls buf_commit(), which adds the written bytes to the contents. */
 uint8_t *buf_reserve(struct buf *b, size_t n, struct error *err);
 void buf_commit(struct buf *b, size_t n);
 /* Drops n bytes (n <= len) from the front. */

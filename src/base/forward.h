@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A forward: a listener that joins each connection it accepts to a new connection to the far side.
- * The owner of the forward says what the far side is and how it is reached.
+ * The owner of the forward gives the functions that reach the far side.
  */
 #ifndef BASE_FORWARD_H
 #define BASE_FORWARD_H

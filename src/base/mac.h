@@ -7,7 +7,8 @@
 #include <stdint.h>
 
 #define MAC_BYTES 6
-#define MAC_TEXT 18 /* with its NUL */
+/* The size of an Ethernet address as text, with its NUL. */
+#define MAC_TEXT 18
 
 /* Reads "52:54:00:12:34:56". Returns false for any other text, also if a character is before or
  * behind the address. */

@@ -7,7 +7,8 @@
 
 #include "base/min.h"
 
-#define LETTERS_MAX 64 /* no name of this project is longer */
+/* The greatest length of a word; no name of this project is longer. */
+#define LETTERS_MAX 64
 #define SLIPS_MAX 2
 
 /* Counts the slips between two words (the Damerau-Levenshtein distance of adjacent exchanges).

@@ -41,7 +41,8 @@ void ways_forget_ended_listener(int fd);
  * which a listener of the given address accepts. */
 typedef size_t ways_open_fn(unsigned long long *inodes, size_t count);
 typedef bool ways_used_fn(const struct sockaddr_storage *listener);
-/* Sets these two functions. Without them nothing is forgotten by the kernel's lists. */
+/* Sets the two functions. Without them, no way is forgotten because the kernel's lists lack its
+ * socket. */
 void ways_forget_by(ways_open_fn *open, ways_used_fn *used);
 
 #endif

@@ -15,7 +15,8 @@
 #include "base/error.h"
 #include "microagent/exec.h"
 
-#define RESUMPTION_ID 32 /* hexadecimal digits */
+/* The number of hexadecimal digits in the id of a resumable exec. */
+#define RESUMPTION_ID 32
 #define RESUMPTION_STREAMS (MICROAGENT_STDERR + 1)
 
 struct resumption {

@@ -21,8 +21,8 @@ void supervisor_program(const char *backend, char out[SUPERVISOR_PROGRAM]);
  * this is set, else what program_find() finds. */
 char *supervisor_find(const char *backend, struct error *err);
 
-/* How a caller waits. "call" and "finish" say which members only supervisor_call() and only
- * supervisor_run_finish() use. */
+/* The way in which a caller waits for a supervisor. "call" marks the members that only
+ * supervisor_call() uses, and "finish" those that only supervisor_run_finish() uses. */
 struct supervisor_wait {
 	void (*fn)(void *data); /* is called about five times a second; may be NULL */
 	void *data;

@@ -9,8 +9,8 @@
 
 /* Returns NULL-terminated words as an array of strings; ERR_INVALID if a word is not UTF-8. */
 json_t *words_json(const char *const *words, struct error *err);
-/* Checks that a word is KEY=VALUE. Else ERR_INVALID; also if KEY is empty, or has a blank or a
- * control byte. */
+/* Checks that a word is KEY=VALUE. Otherwise fails with ERR_INVALID. Also fails if KEY is empty, or
+ * has a blank or a control byte. */
 int words_env_check(const char *word, struct error *err);
 /* Returns NULL-terminated "KEY=VALUE" words (NULL: none) as an object. If two words have the same
  * key, the later one counts. ERR_INVALID names a word that is malformed. */

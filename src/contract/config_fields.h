@@ -68,7 +68,7 @@ struct config_field {
  * written. */
 extern const struct config_field config_fields[];
 
-/* Checks that a config has only fields that exist. Else ERR_INVALID. */
+/* Checks that a config has only fields that exist. Otherwise fails with ERR_INVALID. */
 int config_known_keys(const json_t *in, struct error *err);
 /* Reads one field from d->in, checks it, and puts its canonical form into d->out. */
 int config_field_decode(const struct config_field *field, struct config_decode *d,

@@ -13,7 +13,8 @@
  * LOGIN_NAME_MAX. */
 #define HOSTNAME_BYTES 64
 #define USER_BYTES 256
-#define CWD_BYTES 4096 /* PATH_MAX */
+/* The greatest length of a working directory, which is PATH_MAX of Linux. */
+#define CWD_BYTES 4096
 
 static bool is_plain_string(const json_t *value)
 {

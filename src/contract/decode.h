@@ -55,7 +55,8 @@ int decode_shares(struct config_decode *d, struct error *err);
 int decode_bundles(struct config_decode *d, struct error *err);
 int decode_outputs(struct config_decode *d, struct error *err);
 int decode_image(struct config_decode *d, struct error *err);
-/* Check that a text is valid as config.user, config.cwd and config.hostname. Else ERR_INVALID. */
+/* Check that a text is valid as config.user, config.cwd and config.hostname. Otherwise the
+ * functions fail with ERR_INVALID. */
 int check_user(const char *user, struct error *err);
 int check_cwd(const char *cwd, struct error *err);
 int check_hostname(const char *name, struct error *err);

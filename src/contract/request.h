@@ -181,10 +181,10 @@ struct share_terms share_terms(const json_t *share);
  * second processor would only take its time from the first. */
 int config_settle_cpus(const struct config *config, enum accelerator accelerator,
 		       const struct host_bounds *bounds, struct error *err);
-/* Checks that the two configs are equal. Else ERR_CONFLICT, which names the JSON path of the first
- * field in which they differ. stateDir is not compared, because the record was found in this
- * directory. The number of processors is not compared if `given` does not say how many.
- * Fields that each request sets are not compared. */
+/* Checks that the two configs are equal. Otherwise fails with ERR_CONFLICT, which names the JSON
+ * path of the first field in which they differ. stateDir is not compared, because the record was
+ * found in this directory. The number of processors is not compared if `given` does not say how
+ * many. Fields that each request sets are not compared. */
 int config_compare(const struct config *given, const struct config *recorded, struct error *err);
 
 #endif

@@ -12,7 +12,7 @@
  * logs .locks .microagent-state */
 bool runtime_id_taken(const char *id);
 /* Checks that the id is a safe basename (path_is_safe_basename()) and not used by microagent
- * itself. Else ERR_INVALID. `what` is the word for the id in the message. */
+ * itself. Otherwise fails with ERR_INVALID. `what` is the word for the id in the message. */
 int runtime_id_check(const char *id, const char *what, struct error *err);
 
 #endif

@@ -68,7 +68,8 @@ struct mcp_options {
 	void (*warn)(const char *text);
 };
 
-/* Checks that there is a tool of that name. Else ERR_INVALID, whose message lists the names. */
+/* Checks that there is a tool of that name. Otherwise fails with ERR_INVALID, whose message lists
+ * the names. */
 int mcp_check_tool(const char *name, struct error *err);
 
 /* Serves until `in` ends, nobody reads `out` any more, or the descriptor `ended` is readable. Then

@@ -111,7 +111,8 @@ struct audit {
 
 /* Returns whether the workspace has an audit log: whether it is a session or a sandbox. */
 bool audit_is_kept(const struct workspace *ws);
-bool audit_is_of_sandbox(const struct workspace *ws); /* for a workspace with a log */
+bool audit_is_of_sandbox(const struct workspace *ws); /* returns whether it is a sandbox; only
+						       * for a workspace with an audit log */
 /*
  * Opens the log to append to it, or begins a new log. A session that was started must have a log.
  * If that log is missing, the new log has a CRITICAL `audit.changed` behind its first line. If a
@@ -299,7 +300,8 @@ off_t audit_telemetry_most_bytes(void);
 
 #define ARCHIVE_DIR "archive"
 #define SECURITY_DIR "logs"
-#define SECURITY_LOG "security-" /* a day and ".log" follow */
+/* The value is the beginning of the name of a security log; a day and ".log" follow. */
+#define SECURITY_LOG "security-"
 
 /*
  * Closes the log of a session and makes <state>/archive/<session>/. The archive has the log,

@@ -13,7 +13,8 @@
 #include "base/path.h"
 #include "base/platform/sync.h"
 
-#define RECORD "record.json" /* the record's name in the scratch directory */
+/* The value is the name of the record's file in the scratch directory. */
+#define RECORD "record.json"
 
 static char *with_suffix(const char *name, const char *suffix, struct error *err)
 {

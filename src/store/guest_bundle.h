@@ -23,7 +23,8 @@
 #include "base/architecture.h"
 #include "base/error.h"
 
-#define GUEST_BUNDLE_DIGEST 65 /* with its NUL */
+/* The size of a digest as text, with its NUL. */
+#define GUEST_BUNDLE_DIGEST 65
 
 /* The contents of a new bundle. */
 struct guest_bundle_spec {

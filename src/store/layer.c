@@ -41,7 +41,8 @@ enum {
 	AT_HEADER_LENGTH = 100,
 	HEADER = 104,
 };
-#define MAGIC 0x514649fbu /* "QFI" and 0xfb */
+/* The first four bytes of a qcow2 file: "QFI" and 0xfb. */
+#define MAGIC 0x514649fbu
 #define VERSION 3
 /* This bit is set while a VMM writes. If the VMM was killed, the next VMM repairs the layer by
  * itself. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The system's calls for processes. Other modules use proc.h if it has a function for what they
- * need. A process is held by a descriptor, which is readable when the process has ended. A function
- * that takes this descriptor and the pid acts on this process, and never on another process that
- * has got the same pid later.
+ * The system's calls for processes. Other modules use proc.h if it has the function that they need.
+ * A process is held by a descriptor, which is readable when the process has ended. A function that
+ * takes this descriptor and the pid acts on this process, and never on another process that has got
+ * the same pid later.
  */
 #ifndef BASE_PLATFORM_PROCESS_H
 #define BASE_PLATFORM_PROCESS_H

@@ -13,10 +13,10 @@
 #include "base/error.h"
 #include "base/proc.h"
 
-struct spawn_rights; /* what spawn_prepare() has read for the child; NULL: nothing */
+struct spawn_rights; /* the data that spawn_prepare() has read for the child; NULL: none */
 
-/* Prepares a child. ERR_UNSUPPORTED if this system cannot do what the spec asks for. The caller
- * frees *out with free(). */
+/* Prepares a child. ERR_UNSUPPORTED if this system does not support something that the spec asks
+ * for. The caller frees *out with free(). */
 int spawn_prepare(const struct proc_spec *spec, struct spawn_rights **out, struct error *err);
 /* Sets the error that says which file of the stage cannot be shown, and why. Returns -1. */
 int spawn_explain_stage(const struct proc_stage *stage, size_t n, int errnum, struct error *err);

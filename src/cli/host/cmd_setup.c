@@ -17,7 +17,8 @@
 #include "cli/terminal/signals.h"
 #include "store/cache.h"
 
-#define OWN_IMAGE "default" /* the name that the cache gives to the image of --image */
+/* The value is the name in the cache of the image that --image gives. */
+#define OWN_IMAGE "default"
 #define STEP_WORDS 6
 
 struct setup_values {

@@ -10,7 +10,7 @@
 #include "cli/terminal/terminal.h"
 #include "microagent.h"
 
-/* The options that say what stdin the command has. */
+/* The options that select the stdin of the command. */
 struct attend_input {
 	bool interactive;
 	const char *file;

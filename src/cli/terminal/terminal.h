@@ -16,7 +16,8 @@
 
 #include "base/error.h"
 
-#define TERMINAL_ESCAPE 0x1d /* Ctrl-] */
+/* The byte that the user types to leave the terminal of the guest: Ctrl-]. */
+#define TERMINAL_ESCAPE 0x1d
 
 struct terminal {
 	int fd;	     /* -1: there is no terminal, and terminal_size() gives a default */

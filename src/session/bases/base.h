@@ -45,9 +45,9 @@ struct base_name {
 };
 /* Parses a name like "web-v3" or "web". ERR_INVALID: `word` is no such name. */
 int base_name_parse(const char *word, struct base_name *out, struct error *err);
-/* Checks that word names one version of a base, as "web-v3" does; else ERR_INVALID. A word that
- * passes is a single component of a path, and neither "." nor "..", so it leads to no other
- * directory. */
+/* Checks that word names one version of a base, as "web-v3" does. Otherwise fails with ERR_INVALID.
+ * A word that passes is a single component of a path, and neither "." nor "..", so it leads to no
+ * other directory. */
 int base_version_check(const char *word, struct error *err);
 /* Parses the file name of a bundle, "web-v3.bundle". Returns false if `file` is no such name. */
 bool base_name_of_bundle(const char *file, struct base_name *out);

@@ -19,7 +19,9 @@
 #include "store/share/pass.h"
 #include "store/share/rules.h"
 
-#define TAG "workspace" /* the tag of the first share; the tags of other shares add a number */
+/* The value is the virtio-fs tag of the first share. The tags of further shares have a number
+ * behind it. */
+#define TAG "workspace"
 #define TAG_ROOM 32
 #define MOUNTPOINT "/workspace"
 

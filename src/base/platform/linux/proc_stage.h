@@ -17,7 +17,8 @@
 
 #define PROC_STAGE "/sys"
 #define PROC_STAGE_MAX 32
-#define PROC_STAGE_NAME 16 /* "/sys/31" */
+/* Room for the name of an item, like "/sys/31", with its NUL. */
+#define PROC_STAGE_NAME 16
 
 struct proc_stage_item {
 	char *path; /* the path of the file when it was added; NULL: the item is a device node that

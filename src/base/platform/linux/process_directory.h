@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The directory of a process in /proc, whose files say what the process does and has. */
+/* The directory of a process in /proc. Its files show the state and the descriptors of the
+ * process. */
 #ifndef BASE_PLATFORM_LINUX_PROCESS_DIRECTORY_H
 #define BASE_PLATFORM_LINUX_PROCESS_DIRECTORY_H
 
