@@ -261,7 +261,7 @@ int microagent_kill(struct microagent *agent, const char *name, json_t **respons
  * the guest gives up. The response is {"ok","balloon":{"memoryMiB","actualMiB"}}: the memory that
  * the machine was booted with, and the memory that it has when the function returns. "actualMiB"
  * may be more than was asked for, because a guest gives up only what it can spare. ERR_INVALID if
- * out of range, ERR_CONFLICT if the workspace is not running. */
+ * `mib` is out of range, ERR_CONFLICT if the workspace is not running. */
 int microagent_balloon(struct microagent *agent, const char *name, int64_t mib, json_t **response,
 		       struct error *err);
 /* Removes a workspace that has no living process, with its disk. Succeeds if the workspace is

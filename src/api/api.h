@@ -116,14 +116,14 @@ int spec_architecture(const char *name, enum architecture *out, struct error *er
 /* Returns the full config of the workspace, for prepare and run, as a new reference. */
 json_t *creation_config(const struct microagent *agent, const struct creation *made,
 			const struct microagent_spec *spec, struct error *err);
-/* channels.c. */
+/* The next two functions are in channels.c. */
 /* Returns an element of portForwards for the word that microagent_check_publish() accepts, as a new
  * reference. */
 json_t *channels_forward(const char *word, struct error *err);
 /* Adds portForwards to the network of the config, and mediation and vsockListeners to the
  * config. */
 int channels_put(json_t *config, const struct microagent_machine *machine, struct error *err);
-/* attach.c. */
+/* The next functions, up to attach_put(), are in attach.c. */
 /* Puts an array into target[key]. Each element is the result of convert() for one word and the
  * index of this word. Puts nothing if `words` is NULL or has no word. */
 typedef json_t *word_json_fn(const char *word, size_t index, struct error *err);
@@ -159,13 +159,13 @@ void creation_free(struct creation *made); /* accepts CREATION_NONE */
  * holds as long as this descriptor is open. ERR_CONFLICT: another process is making <dir>/<id>
  * now. */
 int unfinished_mark(const struct state_dir *dir, const char *id, struct error *err);
-/* Removes the mark. A mark that stays looks like the mark of a killed maker when its descriptor is
- * closed. */
+/* Removes the first mark of <dir>/<id>. If the mark is not removed before its descriptor is closed,
+ * it looks like the mark of a killed maker. */
 int unfinished_unmark(const struct state_dir *dir, const char *id, struct error *err);
-/* Sets the second mark, a file in the directory. This mark says that the maker of the first mark
- * has made the directory, so that it may be removed when the maker has died. */
+/* Sets the second mark, a file in the directory of the workspace. This mark says that the maker of
+ * the first mark has made the directory, so that it may be removed when the maker has died. */
 int unfinished_own(const struct workspace *ws, struct error *err);
-/* Removes the second mark. */
+/* Removes the second mark, the file in the directory. */
 void unfinished_disown(const struct workspace *ws);
 /* Calls `fn` for each mark whose maker has died. The lock of the mark is held while `fn` works. The
  * mark is removed if `fn` returns 0. */

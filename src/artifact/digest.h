@@ -14,7 +14,8 @@
  * hashes all that can be read until its end. */
 int digest_fd(int fd, char out[DIGEST_TEXT], struct error *err);
 int digest_file(const char *path, char out[DIGEST_TEXT], struct error *err);
-/* Hashes size bytes of a regular file from the offset `at` on, or fewer if the file ends before. */
+/* Hashes `size` bytes of a regular file from the offset `at` on, or fewer if the file ends
+ * before. */
 int digest_range(int fd, uint64_t at, uint64_t size, char out[DIGEST_TEXT], struct error *err);
 int digest_bytes(const void *data, size_t len, char out[DIGEST_TEXT], struct error *err);
 

@@ -31,7 +31,8 @@ struct rootfs {
 	struct rootfs_bounds bounds;
 };
 
-/* Counts bytes that are kept in memory. ERR_INVALID if there are then more than bounds.text. */
+/* Counts bytes that are kept in memory. ERR_INVALID if more than bounds.text bytes are then
+ * kept. */
 int rootfs_take_text(struct rootfs *fs, uint64_t bytes, struct error *err);
 /* Counts a file, when it gets its first name. The file counts until its last name is gone.
  * ERR_INVALID if bounds.text is exceeded. */

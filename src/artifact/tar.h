@@ -59,7 +59,8 @@ int tar_require_archive(struct tar_reading *tar, struct error *err);
  * would exceed LIMIT_LAYER_TAIL_BYTES. */
 int tar_digest(struct tar_reading *tar, uint64_t *behind, char out[DIGEST_TEXT], struct error *err);
 
-/* The bounds on the files that are taken from an archive, and how many there are so far. */
+/* The bounds on the files that are taken from an archive, and the number and size of the files that
+ * were taken so far. */
 struct tar_files {
 	uint64_t most_bytes, most_count;
 	uint64_t bytes, count; /* so far; each file counts in whole blocks */

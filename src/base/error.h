@@ -3,10 +3,10 @@
  * Errors. Every function that can fail has `struct error *err` as its last parameter and returns 0
  * or -1 (or NULL). On failure such a function leaves its outputs untouched. It never logs and never
  * exits. Callers put context in front of a message with error_prefix(). A message only states what
- * is wrong. What a person may do next depends on the front end, which knows it from the reason of
- * the error. Only a program's main() prints. A struct error belongs to the caller. It needs no
- * memory of its own, so there is nothing to free, and an error can be told even when no memory is
- * left.
+ * is wrong. What a person may do next depends on the front end, which finds the next step by the
+ * reason of the error. Only a program's main() prints. A struct error belongs to the caller. The
+ * struct points to no memory of its own, so nothing has to be freed, and an error can be reported
+ * even when no memory is left.
  */
 #ifndef BASE_ERROR_H
 #define BASE_ERROR_H

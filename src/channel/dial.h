@@ -22,10 +22,10 @@ const char *dial_way(int dirfd, uint32_t port);
 
 /* Returns a connected blocking stream to a port of the guest, through <dirfd>/<dial_way()>. The
  * bytes in `first` (NULL: none) are for the guest. They are sent together with the CONNECT, in one
- * write, and are removed from `first` as far as the socket took them. The guest gets them when it
- * has accepted the connection, and never if it refuses. ERR_NOT_FOUND if there is no such socket,
- * ERR_UNAVAILABLE if nobody listens on the socket or the guest refuses, ERR_TIMEOUT at the
- * deadline. */
+ * write, and are removed from `first` as far as the socket took them. The guest gets these bytes
+ * when it has accepted the connection, and never if it refuses the connection. ERR_NOT_FOUND if
+ * there is no such socket, ERR_UNAVAILABLE if no process listens on the socket or the guest
+ * refuses, ERR_TIMEOUT at the deadline. */
 int dial_blocking(int dirfd, uint32_t port, struct buf *first, uint64_t deadline_ns,
 		  struct error *err);
 

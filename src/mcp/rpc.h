@@ -20,7 +20,7 @@ enum rpc_code {
 	RPC_VERSION = -32022	  /* the requested version of the protocol is not supported */
 };
 
-/* The parts of a request. They belong to the message. */
+/* The parts of a message of the client. They belong to the JSON value of the message. */
 struct rpc_request {
 	const json_t *id;     /* NULL: the message is a notification */
 	const char *method;   /* NULL: the message is an answer, to which no request was made */

@@ -30,7 +30,8 @@
 
 #define AUDIT_LOG "audit.log"
 /* The record of a sandbox: a workspace that is no session and has an audit log too. The record is
- * {"id": the container that the workspace was made for, "root": the --root of microagent-oci}. */
+ * {"id": the id of the container for which the workspace was made, "root": the value of --root of
+ * microagent-oci}. */
 #define SANDBOX_RECORD "sandbox.json"
 
 /* The file with the telemetry that the guest has sent. It lies beside the audit log, and the log
@@ -148,8 +149,7 @@ int audit_finish(struct audit *audit, struct error *err);
  * of `audit`. */
 int security_log_aside(struct audit *audit, const struct audit_event *event, struct error *err);
 /* Writes an event to the security log for a session without an audit log. `state_path` is the path
- * of the session's state directory. The line is of the same form as a line of
- * security_log_aside(). */
+ * of the session's state directory. The line has the form of a line of security_log_aside(). */
 int security_log_note(const char *state_path, const char *session, const struct audit_event *event,
 		      struct error *err);
 /*
@@ -240,7 +240,8 @@ struct audit_heads {
 	 * if it is written several times; 2: different digests. */
 	uint8_t *known;
 	size_t count, room;
-	/* Events of which only the number was written, and only to the security logs. */
+	/* The number of events that were not written one by one: only their number was written, and
+	 * only to the security logs. */
 	uint64_t lost;
 	bool archive_removed; /* a user removed the archive on purpose */
 	/* The files that have the name of a security log, but are no security log or cannot be

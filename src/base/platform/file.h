@@ -78,9 +78,9 @@ int file_give_name(int fd, int dirfd, const char *name);
  */
 int file_make_clone(int from, int dirfd, const char *name, bool *cloned, int *why);
 /* Returns true if files on the file system of `fd` can never share blocks, by the kind of the file
- * system. False means that only an attempt shows it. Attempts on such file systems should be
- * avoided: each makes and removes a file, and when ext4 makes the next file, it skips each inode
- * that was freed in the last seconds, one by one. */
+ * system. False means that only an attempt shows it. The function exists to avoid attempts on file
+ * systems without shared blocks. Each attempt makes and removes a file. When ext4 then makes the
+ * next file, it skips, one by one, each inode that was freed in the last seconds. */
 bool file_never_clones(int fd);
 /* Tries to clone a file in the directory. Returns 1 if clones share blocks, 0 if they are copies,
  * -1 with errno on failure. */

@@ -11,8 +11,8 @@ struct capture {
 	bool truncated[2];
 };
 
-/* Adds output to the struct capture that data points to, which must be zeroed before the first
- * call. The function is a microagent_sink.take. */
+/* Adds output to the struct capture to which `data` points. The struct must be zeroed before the
+ * first call. The function is for the member `take` of struct microagent_sink. */
 void capture_take(void *data, bool is_stderr, const void *bytes, size_t len);
 void capture_free(struct capture *capture);
 /* Prints the object. `code`: the exit code of this program. `read_by_ns` and the result are as for

@@ -34,8 +34,8 @@ void signals_close(struct signals *signals);
 /* Discards pending signals, and gives the signals their default effect again. A command calls it
  * before it prints output that may have to wait for its reader for ever. */
 void signals_give_back(struct signals *signals);
-/* Returns the next signal. `data` points to a struct signals. The function is a
- * microagent_signals.next. */
+/* Returns the next signal. `data` points to a struct signals. The function is for the member `next`
+ * of struct microagent_signals. */
 int signals_next(void *data);
 /* Returns true if a signal waits to be read. */
 bool signals_have_come(const struct signals *signals);

@@ -21,7 +21,8 @@ struct provision_stage {
 };
 
 /* Copies the script and the files. ERR_INVALID: a file is no regular file, or two files have the
- * same name. The message names that file, or the second of the two. */
+ * same name. The message names the file that is no regular file, or the second file of the same
+ * name. */
 int provision_stage_copy(int dir, const struct microagent_base_spec *spec,
 			 struct provision_stage *out, struct error *err);
 void provision_stage_free(struct provision_stage *stage); /* accepts a zeroed one */

@@ -41,7 +41,8 @@ struct microagent_session {
 	_Atomic double boot_ms;
 	/* The session ends with this handle, also while it is being made. */
 	bool owned;
-	/* A pipe: while the session is made or owned, it ends with this pipe; -1: none. */
+	/* The near end of the session's lifeline, while the session is being made or is owned: the
+	 * session ends when this end is closed; -1: none. */
 	int lifeline;
 	/* The descriptor of the mark that the session is unfinished (api/unfinished.c); -1: this
 	 * process has no such mark. */

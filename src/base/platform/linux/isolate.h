@@ -27,8 +27,8 @@ struct isolate_identity {
 /* Take the value of an option that names the user or the group (base/command_line.h). */
 int option_uid(void *field, const char *value, struct error *err);
 int option_gid(void *field, const char *value, struct error *err);
-/* Changes to this user and group, without further groups, and empties the bounding set of
- * capabilities. */
+/* Changes this process to the user and group of `who`, without further groups, and empties the
+ * bounding set of capabilities. */
 int isolate_become(const struct isolate_identity *who, struct error *err);
 
 /* Enters new mount, net, ipc and uts namespaces. `with_user`: first enters a new user namespace, in

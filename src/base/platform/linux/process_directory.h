@@ -21,8 +21,9 @@
 int process_directory(pid_t pid, int pidfd, struct error *err);
 /* Returns whether the process that the pidfd stands for has ended, reaped or not. */
 bool process_has_ended(int pidfd);
-/* Opens a directory below such a descriptor, like "task" or "fd", so that it can be listed. Returns
- * NULL with errno; ESRCH or ENOENT if the process was reaped. */
+/* Opens a directory, like "task" or "fd", below the descriptor `directory` of process_directory(),
+ * so that the caller can list it. Returns NULL with errno; ESRCH or ENOENT if the process was
+ * reaped. */
 DIR *process_list(int directory, const char *name);
 
 #endif
