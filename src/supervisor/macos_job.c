@@ -53,7 +53,9 @@ static int read_job(struct buf *line, struct error *err)
 		if (n < 0)
 			return error_errno(err, errno, "the job");
 		if (n == 0)
-			return error_set(err, ERR_INVALID, "the job must be a line of JSON");
+			return error_set(
+				err, ERR_INVALID,
+				"stdin ended before a whole job came: the job must be one line of JSON");
 		if (buf_append(line, &byte, 1, err) < 0)
 			return error_prefix(err, "the job");
 	}
@@ -108,7 +110,8 @@ static int get_path(const json_t *job, const char *key, const char **out, struct
 {
 	if (json_get_string(job, "job", key, JSON_REQUIRED, out, err) < 0)
 		return -1;
-	return **out == '/' ? 0 : error_set(err, ERR_INVALID, "job.%s must be absolute", key);
+	return **out == '/' ? 0
+			    : error_set(err, ERR_INVALID, "job.%s must be an absolute path", key);
 }
 
 static int do_install(const struct backend *backend, const json_t *job, struct error *err)
@@ -180,7 +183,10 @@ static int do_job(const struct backend *backend, struct error *err)
 		return do_identify(backend, job, err);
 	if (!strcmp(what, MACOS_JOB_LATEST))
 		return do_latest(backend, job, err);
-	return error_set(err, ERR_INVALID, "the job \"%.64s\" is not known", what);
+	return error_set(
+		err, ERR_INVALID,
+		"the supervisor does not know the job \"%.64s\": this is a bug, or the program that asked is of another version of microagent",
+		what);
 }
 
 int macos_job_main(const struct backend *backend)

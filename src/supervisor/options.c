@@ -20,7 +20,10 @@ static int take_open_fd(void *field, const char *value, struct error *err)
 	if (command_line_number(value, STDERR_FILENO + 1, 1 << 20, &fd, err) < 0)
 		return -1;
 	if (fcntl((int)fd, F_GETFD) < 0)
-		return error_set(err, ERR_INVALID, "descriptor %d is not open", (int)fd);
+		return error_set(
+			err, ERR_INVALID,
+			"descriptor %d is not open: the program that starts the supervisor must hand it over",
+			(int)fd);
 	if (fd_cloexec((int)fd, true, err) < 0)
 		return -1;
 	*(int *)field = (int)fd;

@@ -130,7 +130,9 @@ static int answer_caller(const struct backend *backend, enum command command,
 	document = status == 0 ? response_build(command, response)
 			       : response_failure(backend->name, response->event, failure);
 	if (!document) {
-		error_set(&err, ERR_INTERNAL, "the answer could not be made");
+		error_set(
+			&err, ERR_INTERNAL,
+			"the supervisor could not make its answer: this is a bug of microagent, or memory is short");
 		document = response_failure(backend->name, NULL, &err);
 	}
 	if (!document || print_document(document, &err) < 0) {

@@ -92,7 +92,7 @@ def test_machines_go_on_when_another_version_is_installed(versions):
         control.connect(str(host.state / "box" / "control.sock"))
         control.sendall(b'{"command":"of-the-next"}\n')
         refused = json.loads(control.makefile().readline())["error"]
-    assert refused == f"of-the-next is not a request of control.sock: the machine was started by microagent {VERSION}"
+    assert refused == f"the live supervisor of this machine does not know the request of-the-next: stop the machine and start it again, because it was started by another version, microagent {VERSION}"
     host("session", "share", session, shared[1], check=0)
     host("session", "exec", session, "--", "sh", "-c", "echo given >/workspace/file", check=0)
     assert [(path / "file").read_text() for path in shared] == ["kept\n", "given\n"]

@@ -411,7 +411,7 @@ def test_a_record_of_more_companions_than_there_are(host, stranger):
     record, facts = started(host)
     record.write_text(json.dumps(dict(facts, companions=[stranger.named] * 25000)))
     said = host("quarantine", "w", check=1).stderr
-    assert "quarantine failed and the machine was killed: runtime.json has 25000 companions, which is too many" in said, said
+    assert "quarantine failed and the machine was killed: runtime.json in the workspace is damaged: it names 25000 companions, more than a machine has" in said, said
     check_gone(host, facts)
     host("start", "w", check=0)
     facts = json.loads(record.read_text())

@@ -222,7 +222,8 @@ static void an_agent_that_hangs_up(void **state)
 	signals = take_answer(fd);
 	assert_true(is_ready(signals, "guestReady"));
 	assert_false(is_ready(signals, "shellReady"));
-	assert_text(signals, "shellReady", "error", "the agent closed the connection");
+	assert_text(signals, "shellReady", "error",
+		    "the guest's agent closed the connection without an answer");
 	json_decref(signals);
 	fd = ask(stage);
 	answer_probe(stage);
@@ -247,7 +248,8 @@ static void an_agent_that_never_answers(void **state)
 	clock_set_virtual(BEGUN + most);
 	rounds(stage);
 	signals = take_answer(fd);
-	assert_text(signals, "shellReady", "error", "the agent does not answer");
+	assert_text(signals, "shellReady", "error",
+		    "the guest's agent accepted a connection, but did not answer in time");
 	close(probe);
 }
 

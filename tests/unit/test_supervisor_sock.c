@@ -42,7 +42,7 @@ static void requests(void **state)
 		{"{\"action\":\"a\"}\n", "{\"ok\":true,\"echo\":\"a\"}\n", 1},
 		{"{\"action\":\"a\"}\n{\"action\":\"b\"}\n", "{\"ok\":true,\"echo\":\"a\"}\n", 1},
 		{"[]\n",
-		 "{\"ok\":false,\"error\":\"the request is not a JSON object\","
+		 "{\"ok\":false,\"error\":\"the request to the live supervisor is not a JSON object: send one object in one line\","
 		 "\"errorCode\":\"invalid\"}\n",
 		 0},
 	};

@@ -301,8 +301,8 @@ def test_an_installer_that_dies(mac):
 
 
 @pytest.mark.parametrize("job,words", [
-    (b"", "the job must be a line of JSON"), (b"{\n", "the job: "), (b"[]\n", "the job: "), (b'{"job":"x"}\n', 'the job "x" is not known'),
-    (b'{"job":"identify"}\n', "job.directory is required"), (b'{"job":"identify","directory":"x"}\n', "job.directory must be absolute"),
+    (b"", "stdin ended before a whole job came: the job must be one line of JSON"), (b"{\n", "the job: "), (b"[]\n", "the job: "), (b'{"job":"x"}\n', 'the supervisor does not know the job "x": this is a bug, or the program that asked is of another version of microagent'),
+    (b'{"job":"identify"}\n', "job.directory is required"), (b'{"job":"identify","directory":"x"}\n', "job.directory must be an absolute path"),
     (b'{"job":"identify","directory":"/tmp","x":1}\n', "job.x is not a known field"),
     (b'{"job":"install","restoreImage":"/x","directory":"/tmp"}\n', "job.diskBytes is required"),
     (b'{"job":"install","restoreImage":"/x","directory":"/tmp","diskBytes":1}\n', "job.diskBytes must be"),

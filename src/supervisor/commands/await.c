@@ -213,7 +213,8 @@ static int wait_and_conclude(struct await *await, enum accelerator accelerator,
 			     struct response *response, struct error *err)
 {
 	if (await_follow(await, start_deadline(await, accelerator), err) < 0)
-		return error_prefix(err, "the live supervisor does not report");
+		return error_prefix(err,
+				    "the live supervisor has not reported how the machine starts");
 	if (!await->final && !await->quarantined && (is_run(await) || !await->ready) &&
 	    mend(await, err) < 0)
 		return -1;

@@ -105,8 +105,9 @@ static int put_files(json_t *object, const struct backend *backend, struct error
 	const char *files = "open";
 
 	if (backend->in_process)
-		error_set(&why, ERR_UNSUPPORTED,
-			  "the machine runs in its supervisor's process, which keeps its rights");
+		error_set(
+			&why, ERR_UNSUPPORTED,
+			"the supervisor cannot give up its access to files, because the machine runs in its process and needs them");
 	else
 		files = host_files(&why);
 	if (json_put_string(object, "files", files, err) < 0)

@@ -74,7 +74,10 @@ static int check_not_deleted(const struct boot_files *files, struct error *err)
 
 	if (fd < 0 || fstat(fd, &st) < 0 || st.st_nlink > 0 || access(path, F_OK) == 0)
 		return 0;
-	return error_set(err, ERR_CONFLICT, "%s was deleted meanwhile", path);
+	return error_set(
+		err, ERR_CONFLICT,
+		"%s was deleted while the workspace was being prepared: put it back, or name another disk",
+		path);
 }
 
 static int prepare_record(struct record *record, struct boot_files *files,

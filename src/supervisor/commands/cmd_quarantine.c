@@ -78,8 +78,10 @@ static void conclude_failure(struct record *record, struct error *why, struct re
 		}
 		kill = !ended;
 		if (kill)
-			error_set(why, ERR_IO, "its machine was still running after this error: %s",
-				  said.msg);
+			error_set(
+				why, ERR_IO,
+				"its machine was still running after this error: %s",
+				said.msg);
 	}
 	if (kill) {
 		leftover_kill_supervisor(&record->ws);
@@ -171,8 +173,9 @@ static int quarantine_live(struct record *record, struct response *response, str
 			event = record->event;
 		response->event = json_incref(event);
 		return event ? 0
-			     : error_set(err, ERR_INTERNAL,
-					 "the live supervisor's answer has no event");
+			     : error_set(
+				       err, ERR_INTERNAL,
+				       "the live supervisor's answer to the quarantine has no event: this is a bug of microagent");
 	}
 	conclude_failure(record, &why, response);
 	*err = why;

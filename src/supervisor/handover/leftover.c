@@ -119,9 +119,10 @@ int leftover_hold_companions(const struct workspace *ws, struct leftover_compani
 	if (!runtime || !runtime_is_of(ws, runtime))
 		return 0;
 	if (json_array_size(companions) > COMPANIONS_MAX)
-		return error_set(err, ERR_TIMEOUT,
-				 "runtime.json has %zu companions, which is too many",
-				 json_array_size(companions));
+		return error_set(
+			err, ERR_TIMEOUT,
+			"runtime.json in the workspace is damaged: it names %zu companions, more than a machine has",
+			json_array_size(companions));
 	held.at = calloc(json_array_size(companions) + 1, sizeof(*held.at));
 	if (!held.at)
 		return error_errno(err, ENOMEM, "companions");

@@ -80,7 +80,7 @@ static int take_report_line(struct buf *in, json_t **line, struct error *err)
 		return 0;
 	value = json_load_strict(bytes, len, err);
 	if (!value)
-		return error_prefix(err, "the live supervisor's report");
+		return error_prefix(err, "the live supervisor's report is not valid JSON");
 	buf_consume(in, len + 1);
 	*line = value;
 	return 1;
@@ -141,7 +141,7 @@ enum report_got report_next(struct report_reader *reader, uint64_t deadline_ns, 
 		if (n == 0)
 			return REPORT_ENDED;
 		if (n < 0 && errno != EINTR && errno != EAGAIN) {
-			error_errno(err, errno, "the live supervisor's report");
+			error_errno(err, errno, "the live supervisor's report cannot be read");
 			return REPORT_NONE;
 		}
 		if (n > 0)

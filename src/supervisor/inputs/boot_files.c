@@ -161,7 +161,7 @@ static void find_init(struct boot_files *files)
 		error_prefix(err, "initrd %s", path);
 		error_reason(err, REASON_INITRD_DAMAGED, path);
 	} else {
-		error_prefix(err, "the microagent-init in %s", path);
+		error_prefix(err, "the microagent-init in %s cannot be read", path);
 	}
 }
 

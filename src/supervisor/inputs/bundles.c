@@ -82,7 +82,10 @@ static int take_error(const struct buf *answer, int code, struct error *err)
 	if (code == 0)
 		return 0;
 	if (!json_text(document, "error", NULL) || !json_text(document, "errorCode", NULL))
-		return error_set(err, ERR_IO, "microagent-artifact ended with code %d", code);
+		return error_set(
+			err, ERR_IO,
+			"the bundle was not unpacked, because microagent-artifact ended with code %d and did not say why: this is a bug of microagent, or the program was ended from outside",
+			code);
 	return json_get_error(document, NULL, err);
 }
 
@@ -113,7 +116,9 @@ static int run_builder(const char *path, int archive, int to, struct error *err)
 	if (status < 0)
 		return -1;
 	if (lseek(said, 0, SEEK_SET) < 0 || fd_read_to_end(said, &answer, err) < 0)
-		return error_set(err, ERR_IO, "microagent-artifact gave no answer");
+		return error_set(
+			err, ERR_IO,
+			"the bundle was not unpacked, because the answer of microagent-artifact cannot be read");
 	return take_error(&answer, code, err);
 }
 
@@ -227,7 +232,9 @@ int bundles_place(const struct config *config, const struct bundle_list *list,
 		char name[BUNDLE_FILE_NAME];
 
 		if (i >= list->count)
-			return error_set(err, ERR_INTERNAL, "a bundle was not built");
+			return error_set(
+				err, ERR_INTERNAL,
+				"a bundle of the config was not unpacked, and no error was noted: this is a bug of microagent");
 		bundle_file_name(bundle, name);
 		if (file_give_name(list->items[i].fd, ws->fd, name) < 0)
 			return error_errno(err, errno, "%s", name);
@@ -280,7 +287,9 @@ int bundles_attach(const struct config *config, struct bundle_list *list, struct
 		char serial[VM_SERIAL_SIZE];
 
 		if (!bundle || bundle->error.code) {
-			error_set(err, ERR_INTERNAL, "a bundle was not opened");
+			error_set(
+				err, ERR_INTERNAL,
+				"a bundle of the config was not opened, and no error was noted: this is a bug of microagent");
 			if (bundle && err)
 				*err = bundle->error;
 			return error_prefix(err, "config.bundles[%zu]", i);

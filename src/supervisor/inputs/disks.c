@@ -48,7 +48,10 @@ int disks_add(struct disk_list *list, const char *serial, const char *name, cons
 	free(disk.mountpoint);
 	close(fd);
 	return len >= (int)sizeof(disk.serial)
-		       ? error_set(err, ERR_INTERNAL, "the serial %s is too long", serial)
+		       ? error_set(
+				 err, ERR_INTERNAL,
+				 "the serial \"%s\" of a disk is too long: this is a bug of microagent",
+				 serial)
 		       : error_errno(err, ENOMEM, "disk %s", name);
 }
 
@@ -111,7 +114,10 @@ static int refuse_twice(const struct disk_list *list, int rootfs_fd, int fd, boo
 			const char *path, struct error *err)
 {
 	if (is_same_file(rootfs_fd, fd))
-		return error_set(err, ERR_INVALID, "%s is the root disk (config.rootfsPath)", path);
+		return error_set(
+			err, ERR_INVALID,
+			"%s is the root disk already (config.rootfsPath): leave it out of config.disks",
+			path);
 	for (size_t i = 0; i < list->count; i++)
 		if ((!read_only || !list->items[i].read_only) &&
 		    is_same_file(list->items[i].fd, fd))

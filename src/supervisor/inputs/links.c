@@ -25,11 +25,16 @@ int links_read(const struct options *options, json_t **out, struct error *err)
 		return -1;
 	count = ticket_link_count(links);
 	if (count > VM_LINKS_MAX)
-		return error_set(err, ERR_INVALID,
-				 "--links-fd: there are more than %d network cards", VM_LINKS_MAX);
+		return error_set(
+			err, ERR_INVALID,
+			"--links-fd names more than %d network cards, which is the most that a machine has",
+			VM_LINKS_MAX);
 	for (size_t i = 0; i < count; i++)
 		if (options->taps_fd < 0 || fd_cloexec(options->taps_fd + (int)i, true, err) < 0)
-			return error_set(err, ERR_INVALID, "--taps-fd: %zu taps are needed", count);
+			return error_set(
+				err, ERR_INVALID,
+				"--taps-fd must be the first of %zu open taps, one for each network card of --links-fd",
+				count);
 	*out = json_incref(links);
 	return 0;
 }

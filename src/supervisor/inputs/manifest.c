@@ -18,12 +18,15 @@ static int bind(json_t *document, struct manifest *out, struct error *err)
 	int64_t format = 0;
 
 	if (!json_is_object(document))
-		return error_set(err, ERR_IO, "not a JSON object");
+		return error_set(err, ERR_IO,
+				 "it is not a JSON object: prepare the workspace again");
 	if (json_get_int(document, "", "format", JSON_REQUIRED, 1, 1000000, &format, err) < 0)
 		return -1;
 	if (format != MANIFEST_FORMAT)
-		return error_set(err, ERR_IO, "format %lld is of a later version of microagent",
-				 (long long)format);
+		return error_set(
+			err, ERR_IO,
+			"its format %lld is of another version of microagent: use that version, or prepare the workspace again",
+			(long long)format);
 	if (json_get_object(document, "", "config", JSON_REQUIRED, &config, err) < 0 ||
 	    json_get_object(document, "", "artifacts", JSON_REQUIRED, &artifacts, err) < 0 ||
 	    config_from_record(config, &manifest.config, err) < 0)
@@ -42,7 +45,8 @@ static int read_manifest(const struct workspace *ws,
 	json_t *document;
 
 	if (ws->fd < 0)
-		return error_set(err, ERR_NOT_FOUND, "the workspace does not exist");
+		return error_set(err, ERR_NOT_FOUND,
+				 "the workspace does not exist: prepare it first");
 	document = read(ws, MANIFEST_FILE, err);
 	if (!document)
 		return -1;

@@ -31,7 +31,9 @@ static int read_last(const json_t *last, struct boot_files *files, struct error 
 	    json_get_string(last, "", "observedAt", JSON_REQUIRED, &when, err) < 0)
 		return -1;
 	if (!digest_is_valid(sha256) || strlen(when) >= CLOCK_TEXT)
-		return error_set(err, ERR_IO, "the digest or its time is malformed");
+		return error_set(
+			err, ERR_IO,
+			"the recorded digest of the root disk, or the time of the digest, is malformed");
 	set_last(files, sha256, when);
 	return 0;
 }

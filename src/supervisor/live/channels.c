@@ -160,7 +160,9 @@ static int add_guard(int port, const struct sockaddr_storage *of, struct error *
 	while (i < ARRAY_SIZE(guards) && guards[i].used)
 		i++;
 	if (i == ARRAY_SIZE(guards))
-		return error_set(err, ERR_CONFLICT, "too many ports are guarded");
+		return error_set(
+			err, ERR_CONFLICT,
+			"the port cannot be guarded, because the broker guards as many ports as it can already: publish fewer ports");
 	if (descriptor_guard_port(port, &guards[i].fd) < 0)
 		return error_errno(err, errno,
 				   "cannot guard the same port of the other address family");
@@ -200,13 +202,17 @@ static int listen_at_its_port(int port, struct error *err)
 	if (read_bound_port(port, &after) == 0 && before && after == before)
 		return 0;
 	(void)shutdown(port, SHUT_RD);
-	return error_set(err, ERR_DENIED, "this port is not published");
+	return error_set(
+		err, ERR_DENIED,
+		"the broker refuses to listen, because this port is not one that the machine publishes: this is a bug, or the live supervisor was taken over");
 }
 
 static int set_port(int port, char to, struct error *err)
 {
 	if (!descriptor_has_port(port))
-		return error_set(err, ERR_DENIED, "this port is not published");
+		return error_set(
+			err, ERR_DENIED,
+			"the broker refuses to listen, because this port is not one that the machine publishes: this is a bug, or the live supervisor was taken over");
 	switch (to) {
 	case PORT_LISTENS:
 		return listen_at_its_port(port, err);
@@ -222,7 +228,9 @@ static int set_port(int port, char to, struct error *err)
 	case PORT_UNGUARDED:
 		return set_guard(port, to == PORT_GUARDED, err);
 	default:
-		return error_set(err, ERR_DENIED, "the request for the port is not known");
+		return error_set(
+			err, ERR_DENIED,
+			"the broker refuses a request about a published port, because the request is of an unknown kind: this is a bug, or the live supervisor was taken over");
 	}
 }
 
@@ -232,7 +240,9 @@ static int serve_port(void *data, const struct broker_message *in, struct broker
 	(void)data;
 	(void)out;
 	if (in->nfds != 1 || in->len != 1)
-		return error_set(err, ERR_DENIED, "the request to listen is malformed");
+		return error_set(
+			err, ERR_DENIED,
+			"the broker refuses a request about a published port, because the request is malformed: this is a bug, or the live supervisor was taken over");
 	if (in->bytes[0] == PORT_LISTENS &&
 	    (broker_check_ways(err) < 0 || ways_note_listener(in->fds[0], err) < 0))
 		return -1;
@@ -674,7 +684,9 @@ static int serve_target(void *data, const struct broker_message *in, struct brok
 		if (c->target && strcmp(target_text(c->target), in->bytes) == 0)
 			return target_serve(c->target, out, err);
 	}
-	return error_set(err, ERR_DENIED, "this target is not declared");
+	return error_set(
+		err, ERR_DENIED,
+		"the broker refuses to look up an address that the config of the machine does not name: this is a bug, or the live supervisor was taken over");
 }
 
 const struct broker_duty target_duty = {serve_target};

@@ -24,7 +24,9 @@ static json_t *words_of(json_t *message, struct error *err)
 	{
 		used += json_string_length(word);
 		if (!json_is_string(word) || i == WORDS_MAX || used > TEXT_MAX) {
-			error_set(err, ERR_INVALID, "exec-started: argv is not a list of strings");
+			error_set(
+				err, ERR_INVALID,
+				"the guest's message \"exec-started\" is malformed: argv is not a list of strings, or is too long; this is a bug, or the guest attacks its host");
 			return NULL;
 		}
 		json_array_append(words, (json_t *)(uintptr_t)word);
@@ -41,7 +43,10 @@ static int take_exec_text(json_t *message, const char *key, json_t *facts, struc
 	if (!text)
 		return 0;
 	if (strlen(text) > 4096)
-		return error_set(err, ERR_INVALID, "exec.%s is too long", key);
+		return error_set(
+			err, ERR_INVALID,
+			"the guest's message about a command is malformed: its member %s is too long; this is a bug, or the guest attacks its host",
+			key);
 	return json_put_string(facts, key, text, err);
 }
 

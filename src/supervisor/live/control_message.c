@@ -71,14 +71,18 @@ json_t *control_decode(const uint8_t *payload, size_t len, enum control_type *ty
 	const char *name = NULL;
 
 	if (!is_plain_message(payload, len)) {
-		error_set(err, ERR_INVALID, "a message has too many members");
+		error_set(
+			err, ERR_INVALID,
+			"a message of the guest has too many members: this is a bug, or the guest attacks its host");
 		return NULL;
 	}
 	message = json_load_strict(payload, len, err);
 	if (!message)
 		return NULL;
 	if (!json_is_object(message)) {
-		error_set(err, ERR_INVALID, "a message is not an object");
+		error_set(
+			err, ERR_INVALID,
+			"a message of the guest is not a JSON object: this is a bug, or the guest attacks its host");
 		return NULL;
 	}
 	if (json_get_string(message, "", "type", JSON_REQUIRED, &name, err) < 0)
@@ -106,7 +110,9 @@ int control_read_hello(const json_t *message, struct control_hello *out, struct 
 	    json_get_bool(message, "hello", "linked", JSON_OPTIONAL, &hello.linked, err) < 0)
 		return -1;
 	if (strlen(hello.version) > 64 || strlen(hello.boot_id) > 64)
-		return error_set(err, ERR_INVALID, "hello: version or bootId is too long");
+		return error_set(
+			err, ERR_INVALID,
+			"the guest's message \"hello\" is malformed: version or bootId is too long; this is a bug, or the guest attacks its host");
 	if (min > CONTROL_PROTOCOL || max < CONTROL_PROTOCOL)
 		return error_set(
 			err, ERR_UNSUPPORTED,
@@ -124,14 +130,19 @@ int control_read_listening(const json_t *message, struct control_listening *out,
 	if (json_get_array(message, "listening", "ports", JSON_OPTIONAL, &list, err) < 0)
 		return -1;
 	if (json_array_size(list) > limit_get(LIMIT_PUBLISHES))
-		return error_set(err, ERR_INVALID, "listening.ports has more than %llu entries",
-				 (unsigned long long)limit_get(LIMIT_PUBLISHES));
+		return error_set(
+			err, ERR_INVALID,
+			"the guest's message \"listening\" is malformed: ports has more than %llu entries; this is a bug, or the guest attacks its host",
+			(unsigned long long)limit_get(LIMIT_PUBLISHES));
 	for (size_t i = 0; i < json_array_size(list); i++) {
 		const json_t *port = json_array_get(list, i);
 		json_int_t number = json_integer_value(port);
 
 		if (!json_is_integer(port) || number < 1 || number > UINT16_MAX)
-			return error_set(err, ERR_INVALID, "listening.ports[%zu] is not a port", i);
+			return error_set(
+				err, ERR_INVALID,
+				"the guest's message \"listening\" is malformed: ports[%zu] is not a number from 1 to 65535; this is a bug, or the guest attacks its host",
+				i);
 		port_set_add(&listening.ports, (uint16_t)number);
 	}
 	listening.told = list != NULL;

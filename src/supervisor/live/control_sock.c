@@ -101,7 +101,9 @@ static void serve_asker(struct control_client *client, size_t len)
 	json_auto_t *answer = NULL;
 
 	if (request && !json_is_object(request))
-		error_set(&err, ERR_INVALID, "the request is not a JSON object");
+		error_set(
+			&err, ERR_INVALID,
+			"the request to the live supervisor is not a JSON object: send one object in one line");
 	answer = err.code ? control_sock_refusal(&err)
 			  : client->server->fn(client->server->data, request, client);
 	if (client->deferred || client->fd < 0)

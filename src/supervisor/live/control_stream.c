@@ -81,7 +81,9 @@ static int on_hello(struct control_stream *stream, const json_t *message, struct
 	struct control_hello hello;
 
 	if (stream->phase != PHASE_HELLO)
-		return error_set(err, ERR_INVALID, "a \"hello\" came at the wrong time");
+		return error_set(
+			err, ERR_INVALID,
+			"the guest sent the message \"hello\" at the wrong time: this is a bug, or the guest attacks its host");
 	if (control_read_hello(message, &hello, err) < 0)
 		return -1;
 	stream->phase = PHASE_CONFIGURED;
@@ -100,7 +102,10 @@ static int on_answer(struct control_stream *stream, bool *due, const json_t *mes
 	const char *why = NULL;
 
 	if (!*due)
-		return error_set(err, ERR_INVALID, "a \"%s\" came at the wrong time", name);
+		return error_set(
+			err, ERR_INVALID,
+			"the guest sent the message \"%s\" at the wrong time: this is a bug, or the guest attacks its host",
+			name);
 	if (json_get_string(message, name, "error", JSON_OPTIONAL, &why, err) < 0)
 		return -1;
 	*due = false;
@@ -113,7 +118,9 @@ static int on_listening(struct control_stream *stream, const json_t *message, st
 	struct control_listening listening;
 
 	if (stream->phase == PHASE_HELLO)
-		return error_set(err, ERR_INVALID, "a \"listening\" came at the wrong time");
+		return error_set(
+			err, ERR_INVALID,
+			"the guest sent the message \"listening\" at the wrong time: this is a bug, or the guest attacks its host");
 	if (control_read_listening(message, &listening, err) < 0)
 		return -1;
 	if (stream->events.listening)
@@ -134,13 +141,17 @@ static int take_message(struct control_stream *stream, const uint8_t *payload, s
 		return on_hello(stream, message, err);
 	case CONTROL_READY:
 		if (stream->phase != PHASE_CONFIGURED)
-			return error_set(err, ERR_INVALID, "a \"ready\" came at the wrong time");
+			return error_set(
+				err, ERR_INVALID,
+				"the guest sent the message \"ready\" at the wrong time: this is a bug, or the guest attacks its host");
 		stream->phase = PHASE_READY;
 		stream->events.ready(stream->events.data);
 		return 0;
 	case CONTROL_RESULT:
 		if (stream->phase != PHASE_READY || !stream->workload)
-			return error_set(err, ERR_INVALID, "a \"result\" came at the wrong time");
+			return error_set(
+				err, ERR_INVALID,
+				"the guest sent the message \"result\" at the wrong time: this is a bug, or the guest attacks its host");
 		stream->phase = PHASE_DONE;
 		return stream->events.result(stream->events.data, message, err);
 	case CONTROL_EXEC_STARTED:
@@ -149,7 +160,9 @@ static int take_message(struct control_stream *stream, const uint8_t *payload, s
 	case CONTROL_TELEMETRY:
 	case CONTROL_TELEMETRY_STATUS:
 		if (!control_stream_is_ready(stream))
-			return error_set(err, ERR_INVALID, "a report came at the wrong time");
+			return error_set(
+				err, ERR_INVALID,
+				"the guest sent a report before it was ready: this is a bug, or the guest attacks its host");
 		return stream->events.said
 			       ? stream->events.said(stream->events.data, type, message, err)
 			       : 0;
@@ -169,7 +182,9 @@ static int take_message(struct control_stream *stream, const uint8_t *payload, s
 				 "settled", err);
 	case CONTROL_ENDING:
 		if (stream->phase == PHASE_HELLO)
-			return error_set(err, ERR_INVALID, "an \"ending\" came at the wrong time");
+			return error_set(
+				err, ERR_INVALID,
+				"the guest sent the message \"ending\" at the wrong time: this is a bug, or the guest attacks its host");
 		if (stream->events.ending)
 			stream->events.ending(stream->events.data);
 		return 0;
@@ -315,9 +330,13 @@ void control_stream_power_off(struct control_stream *stream)
 int control_stream_mount(struct control_stream *stream, const json_t *shares, struct error *err)
 {
 	if (!control_stream_is_ready(stream))
-		return error_set(err, ERR_CONFLICT, "the guest is not ready");
+		return error_set(
+			err, ERR_CONFLICT,
+			"the guest is not ready yet, or has ended: try again when the machine is ready");
 	if (stream->mounting)
-		return error_set(err, ERR_CONFLICT, "the guest is mounting already");
+		return error_set(
+			err, ERR_CONFLICT,
+			"the guest is mounting other directories: try again when it has done so");
 	if (control_post(stream, control_mount(shares, err), err) < 0)
 		return -1;
 	stream->mounting = true;
@@ -327,12 +346,15 @@ int control_stream_mount(struct control_stream *stream, const json_t *shares, st
 int control_stream_publish(struct control_stream *stream, const json_t *forward, struct error *err)
 {
 	if (!control_stream_is_ready(stream))
-		return error_set(err, ERR_CONFLICT, "the guest is not ready");
+		return error_set(
+			err, ERR_CONFLICT,
+			"the guest is not ready yet, or has ended: try again when the machine is ready");
 	/* An earlier question was given up, and the guest may still answer it. That answer would be
 	 * taken for the answer to this question. */
 	if (stream->publishing)
-		return error_set(err, ERR_UNAVAILABLE,
-				 "the guest has not answered the request for an earlier port yet");
+		return error_set(
+			err, ERR_UNAVAILABLE,
+			"the guest has not answered the request for an earlier port yet: try again in a few seconds");
 	if (control_post(stream, control_publish(forward, err), err) < 0)
 		return -1;
 	stream->publishing = true;
@@ -352,7 +374,9 @@ void control_stream_unpublish(struct control_stream *stream, const json_t *forwa
 int control_stream_quiesce(struct control_stream *stream, bool goes_on, struct error *err)
 {
 	if (!control_stream_is_ready(stream))
-		return error_set(err, ERR_CONFLICT, "the guest is not ready");
+		return error_set(
+			err, ERR_CONFLICT,
+			"the guest is not ready yet, or has ended: try again when the machine is ready");
 	/* An earlier question was given up, and its answer has not come yet. That answer also
 	 * counts as the answer to this question. */
 	if (stream->quiescing)
@@ -375,7 +399,9 @@ void control_stream_go_on(struct control_stream *stream)
 int control_stream_settle(struct control_stream *stream, struct error *err)
 {
 	if (!control_stream_is_ready(stream))
-		return error_set(err, ERR_CONFLICT, "the guest is not ready");
+		return error_set(
+			err, ERR_CONFLICT,
+			"the guest is not ready yet, or has ended: try again when the machine is ready");
 	if (control_post(stream, control_settle(err), err) < 0)
 		return -1;
 	stream->settling = true;

@@ -140,7 +140,9 @@ static int add_containers(const struct live *live, struct config *config, struct
 	if (!ticket_has(&live->ticket, LIVE_CONTAINERS))
 		return 0;
 	if (json_array_size(config->shares) > 0)
-		return error_set(err, ERR_INVALID, "a machine for containers has no other share");
+		return error_set(
+			err, ERR_INVALID,
+			"config.shares must be empty for a machine that runs containers, because its one shared directory is that of the containers: leave config.shares out");
 	/* The guest keeps what it has read of a file until the file's time changes. It asks for
 	 * that time at most once a second, since the programs of an image are executed again and
 	 * again. */

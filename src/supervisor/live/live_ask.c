@@ -58,7 +58,9 @@ static int ask_power(struct live *live, const json_t *request, struct control_cl
 		live_end(live, actions[i].intent, NULL);
 		return 0;
 	}
-	return error_set(err, ERR_INVALID, "action must be halt, stop or kill");
+	return error_set(
+		err, ERR_INVALID,
+		"the live supervisor refuses the request, because its action is not halt, stop or kill: ask for one of these three");
 }
 
 /* Does a request. Returns 0 if it is done, or if the answer is deferred; -1 with an error. */
@@ -90,7 +92,7 @@ static int act_on_request(struct live *live, const json_t *request, struct contr
 			return requests[i].fn(live, request, client, err);
 	return error_set(
 		err, ERR_UNSUPPORTED,
-		"%.32s is not a request of control.sock: the machine was started by microagent " MICROAGENT_VERSION,
+		"the live supervisor of this machine does not know the request %.32s: stop the machine and start it again, because it was started by another version, microagent " MICROAGENT_VERSION,
 		command);
 }
 

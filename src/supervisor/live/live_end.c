@@ -74,14 +74,18 @@ static void kill_vm(struct live *live)
 		return;
 	}
 	if (live->pause.why)
-		error_set(&why, ERR_UNAVAILABLE, "the machine is paused");
+		error_set(
+			&why, ERR_UNAVAILABLE,
+			"the guest cannot be asked for its last reports, because the machine is paused");
 	else
 		live->settling = control_stream_settle(live->control, &why) == 0;
 	if (live->settling) {
 		set_end_timer(live, LIMIT_SETTLE_MS, on_settle_timer);
 		if (live->end_timer)
 			return;
-		error_set(&why, ERR_IO, "a timer for it could not be made");
+		error_set(
+			&why, ERR_IO,
+			"the guest's last reports cannot be awaited, because no timer could be made");
 	}
 	live_observe_untold(live, why.msg);
 	kill_now(live);
@@ -228,7 +232,9 @@ static int serve_remove(void *data, const struct broker_message *in, struct brok
 	 * from the record. */
 	if (!live->ticket.remove &&
 	    (term_read(&live->ws, &live->term.term, err) < 0 || !term_is_over(&live->term.term)))
-		return error_set(err, ERR_DENIED, "the workspace is to be kept");
+		return error_set(
+			err, ERR_DENIED,
+			"the broker refuses to remove the workspace, because the workspace is to be kept after the machine's end");
 	/* The broker does not believe the supervisor that the machine has ended: it ends all
 	 * processes of the machine itself. */
 	if (live->backend->end_all(live->vm, err) < 0)

@@ -179,11 +179,14 @@ static int apply_publish(struct live *live, const json_t *before, const json_t *
 	struct error why = {0};
 
 	if (port < 0)
-		return error_set(err, ERR_INVALID, "no socket came with the request");
+		return error_set(
+			err, ERR_INVALID,
+			"the port cannot be published, because no socket came with the request: this is a bug of the program that asked");
 	if (channels_hold(port, &why) < 0 && why.errnum != ENOTSUP)
-		return error_set(err, ERR_INVALID,
-				 "the socket that came with the request does not hold a port: %s",
-				 why.msg);
+		return error_set(
+			err, ERR_INVALID,
+			"the port cannot be published, because the socket that came with the request does not hold a port: %s; this is a bug of the program that asked",
+			why.msg);
 	if (channels_publish(live->channels, forward, steal_fd(&port), err) < 0)
 		return -1;
 	if (control_stream_publish(live->control, forward, err) == 0)
@@ -335,7 +338,8 @@ void live_network_cut(struct live *live, const char *how)
 
 	if (!live->change.of)
 		return;
-	error_set(&why, ERR_CONFLICT, "it %s before the change was done", how);
+	error_set(&why, ERR_CONFLICT,
+		  "its network was not changed, because it %s before the change was done", how);
 	answer_change(live, &why);
 }
 
@@ -347,7 +351,9 @@ static int may_change(const struct live *live, struct error *err)
 	if (live->state != STATE_RUNNING || live->outcome.intent != INTENT_NONE)
 		return error_set(err, ERR_CONFLICT, "it is ending or not yet running");
 	if (live->change.of)
-		return error_set(err, ERR_UNAVAILABLE, "its network is being changed already");
+		return error_set(
+			err, ERR_UNAVAILABLE,
+			"its network is just being changed by another request: try again when that is done");
 	return 0;
 }
 
@@ -400,8 +406,10 @@ int live_network(struct live *live, const json_t *request, struct control_client
 		if (strcmp(changes[i]->name, name) == 0)
 			of = changes[i];
 	if (!of)
-		return error_set(err, ERR_INTERNAL, "the change %s of a network is not known",
-				 name);
+		return error_set(
+			err, ERR_INTERNAL,
+			"the live supervisor does not know the change \"%s\" of a network: this is a bug, or the program that asked is of a newer version",
+			name);
 	if (may_change(live, err) < 0 || begin_change(live, of, request, client, err) < 0)
 		return -1;
 	if (!of->waits) {

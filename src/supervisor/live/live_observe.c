@@ -129,7 +129,9 @@ static void begin_watches(struct live *live, const struct config *config)
 
 	can_see(live, "exec", true, NULL);
 	if (config->network_mode == NETWORK_BRIDGED)
-		error_set(&why, ERR_UNSUPPORTED, "microagent does not filter a bridged network");
+		error_set(
+			&why, ERR_UNSUPPORTED,
+			"connections are not reported, because microagent does not filter a bridged network");
 	can_see(live, "network", config->network_mode != NETWORK_BRIDGED, &why);
 	observe->pressure = watch_pressure_new(live->loop, on_memory_pressure, live, &why);
 	can_see(live, "memory-pressure", observe->pressure != NULL, &why);
@@ -208,13 +210,15 @@ static void can_see_vmm(struct live *live, bool watched, struct error *why)
 	if (live->backend->in_process) {
 		error_set(
 			why, ERR_UNSUPPORTED,
-			"the machine runs in its supervisor's process, which cannot watch itself");
+			"the virtual machine monitor is not watched, because it is the live supervisor's own process, which cannot watch itself");
 		watched = false;
 	}
 	can_see(live, "vmm", watched, why);
 	if (!live->backend->binds_vsock)
 		return;
-	error_set(why, ERR_UNSUPPORTED, "the VMM opens a socket for each connection to the guest");
+	error_set(
+		why, ERR_UNSUPPORTED,
+		"sockets of the virtual machine monitor are not watched, because it opens one for each connection to the guest");
 	can_see(live, "vmm-sockets", false, why);
 }
 

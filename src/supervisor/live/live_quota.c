@@ -283,7 +283,9 @@ static int may_set_quota(const struct live *live, uint64_t bytes, struct error *
 	    live->outcome.intent != INTENT_NONE)
 		return error_set(err, ERR_CONFLICT, "it is ending or not yet running");
 	if (live->quota.client)
-		return error_set(err, ERR_CONFLICT, "its quota is being set by another request");
+		return error_set(
+			err, ERR_CONFLICT,
+			"its quota is just being set by another request: try again when that is done");
 	return 0;
 }
 

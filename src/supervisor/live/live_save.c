@@ -208,7 +208,9 @@ static void on_quiesce_timer(struct loop *loop, void *data)
 
 	(void)loop;
 	live->save_timer = NULL;
-	error_set(&why, ERR_TIMEOUT, "the guest did not get ready to be saved in time");
+	error_set(
+		&why, ERR_TIMEOUT,
+		"the machine was not saved, because its guest did not get ready for it in time: try again when the guest has less to do");
 	refuse_save(live, &why);
 }
 
@@ -225,7 +227,10 @@ void live_quiesced(struct live *live, const char *why)
 	}
 	loop_remove(steal_ptr(&live->save_timer));
 	if (why)
-		error_set(&err, ERR_IO, "the guest cannot be saved now: %.200s", why);
+		error_set(
+			&err, ERR_IO,
+			"the machine was not saved, because its guest could not get ready for it: %.200s",
+			why);
 	else
 		state = make_saved_file(live, forking ? TEMPLATE_FORK_STATE : TEMPLATE_SAVED_STATE,
 					&err);

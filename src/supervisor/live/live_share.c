@@ -74,8 +74,10 @@ static void on_share_timer(struct loop *loop, void *data)
 
 	(void)loop;
 	live->share.timer = NULL;
-	error_set(&why, ERR_TIMEOUT, "the guest has not mounted the directory within %llu ms",
-		  (unsigned long long)limit_get(LIMIT_SHARE_MS));
+	error_set(
+		&why, ERR_TIMEOUT,
+		"the directory was not shared, because the guest has not mounted it within %llu ms: try again when the guest has less to do",
+		(unsigned long long)limit_get(LIMIT_SHARE_MS));
 	take_share_back(live, &why);
 }
 
@@ -131,7 +133,8 @@ void live_share_cut(struct live *live, const char *how)
 
 	if (!live->share.client)
 		return;
-	error_set(&why, ERR_CONFLICT, "it %s before it got the directory", how);
+	error_set(&why, ERR_CONFLICT,
+		  "it got no directory, because it %s before the guest had mounted it", how);
 	finish_share(live, &why);
 }
 

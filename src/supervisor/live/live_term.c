@@ -198,7 +198,9 @@ int live_term_set(struct live *live, const json_t *request, struct control_clien
 	if (!live->audit)
 		return kind_error(live->ws.id, ERR_UNSUPPORTED, err, "is not a session");
 	if (!may_be_over(live) || term_is_given(&live->term.term))
-		return error_set(err, ERR_CONFLICT, "it is not running, or its end is already set");
+		return error_set(
+			err, ERR_CONFLICT,
+			"the end of the session cannot be set, because the session is not running, or its end is set already");
 	if (begin_term(live, &term, err) < 0)
 		return -1;
 	use_ends(live);
@@ -223,8 +225,9 @@ int live_term_hold(struct live *live, const json_t *request, struct control_clie
 	if (!live->audit)
 		return kind_error(live->ws.id, ERR_UNSUPPORTED, err, "is not a session");
 	if (!may_be_over(live) || live->term.held)
-		return error_set(err, ERR_CONFLICT,
-				 "it is not running, or another process holds it");
+		return error_set(
+			err, ERR_CONFLICT,
+			"the session cannot be bound to the process that asked, because it is not running, or another process holds it already");
 	live->term.held = true;
 	control_sock_keep(client, on_holder_gone, live);
 	return 0;

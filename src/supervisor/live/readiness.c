@@ -164,7 +164,9 @@ int readiness_ask(struct readiness *readiness, const char *ready_at, struct targ
 	struct readiness *r = readiness;
 
 	if (r->waiting_count == CONTROL_SOCK_CLIENTS)
-		return error_set(err, ERR_INTERNAL, "too many clients ask for the readiness");
+		return error_set(
+			err, ERR_INTERNAL,
+			"too many programs wait for the machine to be ready: try again when some of them have ended");
 	snprintf(r->ready_at, sizeof(r->ready_at), "%s", ready_at ? ready_at : "");
 	r->mediation = mediation;
 	control_sock_defer(client);
@@ -182,7 +184,8 @@ void readiness_sever(struct readiness *readiness)
 	if (!readiness->attempt)
 		return;
 	target_give_up(steal_ptr(&readiness->attempt));
-	error_set(&err, ERR_UNAVAILABLE, "the channel is severed");
+	error_set(&err, ERR_UNAVAILABLE,
+		  "the service of the host cannot be reached, because the machine is cut off");
 	record_probe(readiness, &readiness->target, "", &err);
 }
 

@@ -23,7 +23,10 @@ static int get_time(const json_t *message, const char *key, const char **out, st
 		return -1;
 	len = strlen(text);
 	if (len < 20 || len > 40 || strspn(text, "0123456789-:.TZ") != len || text[len - 1] != 'Z')
-		return error_set(err, ERR_INVALID, "result.%s is not an RFC 3339 time in UTC", key);
+		return error_set(
+			err, ERR_INVALID,
+			"the guest's message \"result\" is malformed: %s is not a time in UTC like 2026-01-31T12:00:00Z; this is a bug, or the guest attacks its host",
+			key);
 	*out = text;
 	return 0;
 }

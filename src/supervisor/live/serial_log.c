@@ -24,7 +24,10 @@ int serial_log_open(struct serial_log *log, int dirfd, const char *name, uint64_
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return error_errno(err, errno, "%s", name);
 	if (!S_ISREG(st.st_mode))
-		return error_set(err, ERR_IO, "%s is not a regular file", name);
+		return error_set(
+			err, ERR_IO,
+			"%s in the workspace is not a regular file, so the serial console cannot be written to it: remove it, and start the machine again",
+			name);
 	*log = (struct serial_log){
 		.size = (uint64_t)st.st_size, .boot = (uint64_t)st.st_size, .cap = cap_bytes};
 	log->fd = steal_fd(&fd);

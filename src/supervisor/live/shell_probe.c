@@ -58,7 +58,8 @@ static void on_agent_answer(struct loop *loop, int fd, uint32_t events, void *da
 	if (n > 0 && !memchr(bytes, '\n', (size_t)n))
 		return;
 	if (n <= 0)
-		error_set(&err, ERR_UNAVAILABLE, "the agent closed the connection");
+		error_set(&err, ERR_UNAVAILABLE,
+			  "the guest's agent closed the connection without an answer");
 	finish_probe(probe, n > 0 ? NULL : &err);
 }
 
@@ -69,7 +70,8 @@ static void on_probe_late(struct loop *loop, void *data)
 
 	(void)loop;
 	probe->timer = NULL;
-	error_set(&err, ERR_TIMEOUT, "the agent does not answer");
+	error_set(&err, ERR_TIMEOUT,
+		  "the guest's agent accepted a connection, but did not answer in time");
 	finish_probe(probe, &err);
 }
 

@@ -129,7 +129,8 @@ static void on_lookup_late(struct loop *loop, void *data)
 
 	(void)loop;
 	target->late = NULL;
-	error_set(&err, ERR_TIMEOUT, "looking up its name takes too long");
+	error_set(&err, ERR_TIMEOUT,
+		  "its name was not looked up in time: look at the name servers of this host");
 	resolved(target, &err);
 }
 
@@ -150,7 +151,9 @@ static void on_getent_output(struct loop *loop, int fd, uint32_t events, void *d
 	}
 	read_getent(target);
 	if (target->list.count == 0)
-		error_set(&err, ERR_NOT_FOUND, "its name has no address");
+		error_set(
+			&err, ERR_NOT_FOUND,
+			"its name has no address: correct the name, or look at the name servers of this host");
 	resolved(target, target->list.count == 0 ? &err : NULL);
 }
 
@@ -199,7 +202,9 @@ static int ask_getent(const struct target *target, struct proc *lookup, int *ans
 	struct broker_message in = {.len = strlen(target->text)}, out;
 
 	if (in.len > BROKER_BYTES)
-		return error_set(err, ERR_INVALID, "its name is too long");
+		return error_set(
+			err, ERR_INVALID,
+			"its name is too long to be looked up: give a shorter name, or an address");
 	memcpy(in.bytes, target->text, in.len);
 	if (broker_ask(&target_duty, &in, &out, err) < 0)
 		return -1;

@@ -26,10 +26,14 @@ int telemetry_check(const json_t *message, struct error *err)
 	    json_get_int(own, "telemetry", "lost", JSON_OPTIONAL, 0, UINT32_MAX, &lost, err) < 0)
 		return -1;
 	if (json_array_size(records) > TELEMETRY_RECORDS)
-		return error_set(err, ERR_INVALID, "telemetry.records has more than %d entries",
-				 TELEMETRY_RECORDS);
+		return error_set(
+			err, ERR_INVALID,
+			"the guest's message \"telemetry\" is malformed: records has more than %d entries; this is a bug, or the guest attacks its host",
+			TELEMETRY_RECORDS);
 	json_array_foreach(records, i, record) if (!json_is_object(record)) return error_set(
-		err, ERR_INVALID, "telemetry.records[%zu] is not an object", i);
+		err, ERR_INVALID,
+		"the guest's message \"telemetry\" is malformed: records[%zu] is not an object; this is a bug, or the guest attacks its host",
+		i);
 	return 0;
 }
 
@@ -53,7 +57,9 @@ json_t *telemetry_read_status(const json_t *message, bool *whole, struct error *
 	if (json_get_string(own, "telemetry-status", "detail", JSON_OPTIONAL, &detail, err) < 0)
 		return NULL;
 	if (detail && strlen(detail) > 512) {
-		error_set(err, ERR_INVALID, "telemetry-status.detail is too long");
+		error_set(
+			err, ERR_INVALID,
+			"the guest's message \"telemetry-status\" is malformed: detail is too long; this is a bug, or the guest attacks its host");
 		return NULL;
 	}
 	if (detail && json_put_string(facts, "detail", detail, err) < 0)
@@ -94,11 +100,16 @@ static int begin_telemetry_file(struct telemetry_log *log, struct error *err)
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return error_errno(err, errno, TELEMETRY_LOG);
 	if (!S_ISREG(st.st_mode))
-		return error_set(err, ERR_IO, TELEMETRY_LOG " is not a regular file");
+		return error_set(
+			err, ERR_IO,
+			TELEMETRY_LOG
+			" is not a regular file, so nothing can be recorded in it: something else than microagent has put it there");
 	if (st.st_size > audit_telemetry_most_bytes())
-		return error_set(err, ERR_IO,
-				 TELEMETRY_LOG " has %lld bytes: something else has written to it",
-				 (long long)st.st_size);
+		return error_set(
+			err, ERR_IO,
+			TELEMETRY_LOG
+			" has %lld bytes, more than microagent writes: something else has written to it, so nothing more is recorded in it",
+			(long long)st.st_size);
 	if (hash_what_is_there(log, fd, err) < 0)
 		return -1;
 	log->fd = steal_fd(&fd);

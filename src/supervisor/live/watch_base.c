@@ -25,7 +25,9 @@ static int serve_look(void *data, const struct broker_message *in, struct broker
 
 	(void)in;
 	if (!watch || !watch->path)
-		return error_set(err, ERR_DENIED, "this machine has no base");
+		return error_set(
+			err, ERR_DENIED,
+			"the broker refuses to look at the base, because this machine has no base: this is a bug, or the live supervisor was taken over");
 	if (look_at_name(watch->path, &now, err) < 0)
 		return -1;
 	memcpy(out->bytes, &now, sizeof(now));

@@ -36,11 +36,16 @@ static int open_group(const char *path, struct error *err)
 	autoclose int dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
 	if (dir < 0 && errno == ENOENT)
-		return error_set(err, ERR_NOT_FOUND, "%s does not exist", path);
+		return error_set(
+			err, ERR_NOT_FOUND,
+			"the cgroup %s does not exist: make it, or name another in config.cgroup",
+			path);
 	if (dir < 0 || fstatfs(dir, &fs) < 0)
 		return error_errno(err, errno, "%s", path);
 	if (fs.f_type != CGROUP2_SUPER_MAGIC)
-		return error_set(err, ERR_INVALID, "%s is not a cgroup of version 2", path);
+		return error_set(err, ERR_INVALID,
+				 "%s is not a cgroup of version 2: name one in config.cgroup",
+				 path);
 	return steal_fd(&dir);
 }
 
@@ -317,14 +322,17 @@ static int check_processes(int dir, const char *path, const struct cgroup_owner 
 	if (path_read_file_at(dir, "cgroup.stat", &stat, err) < 0)
 		return error_prefix(err, "%s", path);
 	if (!strstr(buf_string(&stat), "nr_descendants 0\n"))
-		return error_set(err, ERR_DENIED, "%s contains other groups", path);
+		return error_set(
+			err, ERR_DENIED,
+			"%s is not removed, because it contains other groups: remove those first",
+			path);
 	while (fscanf(procs, "%15s", number) == 1) {
 		pid_t pid = (pid_t)strtol(number, NULL, 10);
 
 		if (!owner->may_kill(pid, owner->data))
 			return error_set(
 				err, ERR_DENIED,
-				"%s contains process %d, which is not a process of the workspace",
+				"%s is not removed, because it contains process %d, which is not a process of the workspace: move that process to another cgroup",
 				path, (int)pid);
 	}
 	return 0;
@@ -347,7 +355,8 @@ static int empty(int dir, const char *path, const struct cgroup_owner *owner, ui
 		return error_prefix(err, "%s", path);
 	while (!is_group_empty(events))
 		if (fd_wait(events, POLLPRI, deadline_ns, err) < 0)
-			return error_prefix(err, "%s: its processes did not end", path);
+			return error_prefix(
+				err, "%s is not removed, because its processes did not end", path);
 	return 0;
 }
 
@@ -380,8 +389,10 @@ int cgroup_remove(const char *path, const struct cgroup_owner *owner, uint64_t d
 		  struct error *err)
 {
 	if (!is_group_of(path, owner->id))
-		return error_set(err, ERR_INVALID, "%s is not a cgroup of the workspace \"%s\"",
-				 path, owner->id);
+		return error_set(
+			err, ERR_INVALID,
+			"%s is not removed, because it is not a cgroup of the workspace \"%s\": the record of the machine is damaged",
+			path, owner->id);
 	return remove_group(path, owner, deadline_ns, err);
 }
 

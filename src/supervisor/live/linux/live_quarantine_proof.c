@@ -80,8 +80,10 @@ static int add_socket(struct sockets *sockets, int fds, const char *name, struct
 	if (strncmp(target, "socket:[", 8) != 0)
 		return 0;
 	if (sockets->count == SOCKETS_MAX)
-		return error_set(err, ERR_IO, "the live supervisor has more than %d sockets",
-				 SOCKETS_MAX);
+		return error_set(
+			err, ERR_IO,
+			"it cannot be proven that the machine is cut off, because the live supervisor has more than %d sockets",
+			SOCKETS_MAX);
 	sockets->inodes[sockets->count++] = strtoull(target + 8, NULL, 10);
 	return 0;
 }
@@ -132,7 +134,11 @@ static int count_lines(const char *path, line_fn *fn, void *data, struct error *
 		count += fn(line, data);
 	failed = ferror(list);
 	fclose(list);
-	return failed ? error_set(err, ERR_IO, "%s cannot be read", path) : count;
+	return failed ? error_set(
+				err, ERR_IO,
+				"%s cannot be read, so it cannot be proven that the machine is cut off",
+				path)
+		      : count;
 }
 
 static int count_internet_lines(line_fn *fn, void *data, struct error *err)
@@ -476,8 +482,10 @@ int live_prove_quarantine(void *data, struct error *err)
 		(void)pidfd_send_signal(supervisor.pidfd, SIGCONT, NULL, 0);
 	proc_let_go(&supervisor);
 	if (ways > 0) {
-		error_set(err, ERR_TIMEOUT,
-			  "%d connections that the live supervisor had are still open", ways);
+		error_set(
+			err, ERR_TIMEOUT,
+			"%d connections that the live supervisor had are still open, so the machine is not cut off",
+			ways);
 		return 1;
 	}
 	return ways < 0 ? -1 : quarantine_proof_give(live->proof_fd, err);

@@ -159,8 +159,9 @@ static int serve_openings(void *data, const struct broker_message *in, struct br
 	const struct watch_opens *watch = data;
 
 	if (!watch || in->len)
-		return error_set(err, ERR_DENIED,
-				 "only the openings of this machine's files are reported");
+		return error_set(
+			err, ERR_DENIED,
+			"the broker refuses a request about openings of files, because it is malformed or the machine's files are not watched: this is a bug, or the live supervisor was taken over");
 	out->len = read_openings(watch->fd, openings) * sizeof(openings[0]);
 	memcpy(out->bytes, openings, out->len);
 	return 0;

@@ -165,7 +165,9 @@ static int serve_vmm(void *data, const struct broker_message *in, struct broker_
 	json_auto_t *found = NULL;
 
 	if (in->len != sizeof(question))
-		return error_set(err, ERR_INVALID, "the question about the VMM is malformed");
+		return error_set(
+			err, ERR_INVALID,
+			"the broker refuses a question about the virtual machine monitor, because the question is malformed: this is a bug, or the live supervisor was taken over");
 	memcpy(&question, in->bytes, sizeof(question));
 	if (question.expect)
 		return watch_vmm_expect(watch, &watch->vmm, err);
@@ -195,7 +197,9 @@ static json_t *ask_what_is_new(struct watch_vmm *watch, struct error *err)
 	if (ask_vmm(false, watch->allowed, &out, err) < 0)
 		return NULL;
 	if (out.len < front) {
-		error_set(err, ERR_INTERNAL, "the broker's answer is too short");
+		error_set(
+			err, ERR_INTERNAL,
+			"the broker's answer about the virtual machine monitor is too short: this is a bug of microagent");
 		return NULL;
 	}
 	memcpy(&watch->allowed, out.bytes, front);
