@@ -475,7 +475,7 @@ def test_another_program_of_that_name_is_asked_anew(standin):
 
 
 def test_no_firecracker_at_all(fc):
-    assert "is not that of a Firecracker" in fc.refused("check", fc.host.config(), env={"MICROAGENT_FIRECRACKER": "/bin/true"})
+    assert "is not that of Firecracker: name the program of a release of Firecracker" in fc.refused("check", fc.host.config(), env={"MICROAGENT_FIRECRACKER": "/bin/true"})
 
 
 def test_the_real_one_without_kvm(fc):

@@ -30,7 +30,7 @@ CALLS = ("PUT /logger", "PUT /metrics", "PUT /machine-config", "PUT /boot-source
 FAULTS = {
     "refuse": "Firecracker refused {}: refused because a test wants it (status 400)",
     "500": "Firecracker refused {}: refused because a test wants it (status 500)",
-    "garbage": "Firecracker's API: {}: the status line is malformed",
+    "garbage": "Firecracker's API: {}: the status line of Firecracker's answer is malformed: this is a bug, or Firecracker was taken over",
     "half": "Firecracker's API: {}: its answer ends in the middle",
     "hang": "Firecracker's API: {}: no answer within 300 ms",
     "close": "Firecracker closed its API without an answer to {}",
@@ -151,7 +151,7 @@ def test_a_balloon_of_which_nothing_is_said(standin):
 @pytest.mark.parametrize("call", ("PATCH /balloon", "GET /balloon/statistics"))
 @pytest.mark.parametrize("fault,words,detail", [
     ("hang", "Firecracker's API: {}: no answer within 1000 ms", None),
-    ("garbage", "Firecracker's API: {}: the status line is malformed", None),
+    ("garbage", "Firecracker's API: {}: the status line of Firecracker's answer is malformed: this is a bug, or Firecracker was taken over", None),
     ("close", "Firecracker closed its API without an answer to {}", None),
     ("die", "Firecracker closed its API without an answer to {}", "Firecracker died by signal 9"),
 ])

@@ -158,8 +158,8 @@ def knows_passrights():
 
 
 @pytest.mark.parametrize("name, error", [
-    ("silent", "the boot deadline passed"), ("noise", "QEMU's monitor: "), ("long", "a message is longer than 1048576 bytes"),
-    ("deep", "a message is longer than 1048576 bytes"), ("flood", "the boot deadline passed"),
+    ("silent", "the boot deadline passed"), ("noise", "QEMU's monitor: "), ("long", "a message of QEMU is longer than 1048576 bytes: this is a bug, or QEMU was taken over"),
+    ("deep", "a message of QEMU is longer than 1048576 bytes: this is a bug, or QEMU was taken over"), ("flood", "the boot deadline passed"),
     ("answers", "the boot deadline passed"), ("stranger", "the boot deadline passed")])
 def test_a_monitor_that_lies(host, name, error):
     limits = dict.fromkeys(("BOOT_TCG_MS", "FIRMWARE_MS", "BOOT_KVM_MS"), 1500) if "deadline" in error else {}

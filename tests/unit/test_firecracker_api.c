@@ -165,14 +165,16 @@ static void garbage_ends_it(void **state)
 {
 	call(*state, "/vsock");
 	say(*state, "220 mail.example.org ESMTP\r\n");
-	expect_broken(*state, "PUT /vsock: the status line is malformed");
+	expect_broken(
+		*state,
+		"PUT /vsock: the status line of Firecracker's answer is malformed: this is a bug, or Firecracker was taken over");
 }
 
 static void no_json_ends_it(void **state)
 {
 	call(*state, "/vsock");
 	say(*state, "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\n{a}");
-	expect_broken(*state, "PUT /vsock: its answer is not JSON");
+	expect_broken(*state, "PUT /vsock: Firecracker's answer is not valid JSON");
 }
 
 static void half_an_answer_ends_it(void **state)
@@ -223,7 +225,9 @@ static void words_that_nobody_asked_for_end_it(void **state)
 
 	say(f, NO_CONTENT);
 	assert_int_equal(f->closed, 1);
-	assert_non_null(strstr(f->closed_why.msg, "it sent data without a call"));
+	assert_non_null(strstr(
+		f->closed_why.msg,
+		"Firecracker sent data although no call waits for an answer: this is a bug, or Firecracker was taken over"));
 }
 
 static void its_end_between_two_calls_is_none_of_its_faults(void **state)

@@ -261,7 +261,9 @@ static void a_bwrap_that_fails_is_an_error(void **state)
 
 		assert_ok(cell_spawn(&spec, &cell, &err));
 		assert_int_equal(cell_release(&cell, &err), -1);
-		assert_string_equal(err.msg, "bwrap could not make a cell");
+		assert_string_equal(
+			err.msg,
+			"bwrap could not make a cell: its own message is on stderr, or in supervisor.log of the workspace");
 		cell_end(&cell);
 		assert_int_equal(open_descriptors(), before);
 	}

@@ -101,10 +101,14 @@ static void answer_call(struct api *a, const json_t *body, const struct error *w
 static void tell_silence(const struct api *a, struct error *why)
 {
 	if (a->count)
-		error_set(why, ERR_IO, "Firecracker closed its API without an answer to %s",
-			  a->calls[a->first].name);
+		error_set(
+			why, ERR_IO,
+			"Firecracker closed its API without an answer to %s: supervisor.log in the workspace has what it said",
+			a->calls[a->first].name);
 	else
-		error_set(why, ERR_IO, "Firecracker closed its API");
+		error_set(
+			why, ERR_IO,
+			"Firecracker closed its API: supervisor.log in the workspace has what it said");
 }
 
 /* Closes the connection, and gives each call without an answer an error. `why` is NULL if
@@ -166,7 +170,7 @@ static int send_call(struct api *a, struct error *err)
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0 && errno != EAGAIN)
-			return error_set(err, ERR_IO, "the call cannot be sent: %s",
+			return error_set(err, ERR_IO, "the call cannot be sent to Firecracker: %s",
 					 strerror(errno));
 		if (n < 0)
 			break;
@@ -195,10 +199,13 @@ int api_call(struct api *a, const char *method, const char *path, json_t *body, 
 	struct call call = {.fn = fn, .data = data};
 
 	if (a->closed || a->freed)
-		return error_set(err, ERR_IO, "Firecracker's API is closed");
+		return error_set(
+			err, ERR_IO,
+			"Firecracker cannot be asked, because its API is closed: the machine is ending");
 	if (a->count == CALLS_MAX)
-		return error_set(err, ERR_CONFLICT,
-				 "too many calls to Firecracker wait for an answer");
+		return error_set(
+			err, ERR_CONFLICT,
+			"Firecracker cannot be asked, because too many calls wait for its answer: try again in a few seconds");
 	snprintf(call.name, sizeof(call.name), "%.8s %.80s", method, path);
 	autofree char *json = owned ? json_line(owned, err) : NULL;
 	if (owned && !json)
@@ -231,16 +238,20 @@ static int take_answer(struct api *a, struct error *err)
 	if (a->in.len == 0)
 		return 0;
 	if (a->count == 0)
-		return error_set(err, ERR_IO, "it sent data without a call");
+		return error_set(
+			err, ERR_IO,
+			"Firecracker sent data although no call waits for an answer: this is a bug, or Firecracker was taken over");
 	whole = http_take(buf_bytes(&a->in), a->in.len, limit_get(LIMIT_API_BODY_BYTES), &r, err);
 	if (whole <= 0)
 		return whole;
 	if (a->sent < strlen(a->calls[a->first].text))
-		return error_set(err, ERR_IO, "it answered before the call was sent");
+		return error_set(
+			err, ERR_IO,
+			"Firecracker answered a call before the call was sent: this is a bug, or Firecracker was taken over");
 	if (r.body_len > 0) {
 		body = json_load_strict((const uint8_t *)r.body, r.body_len, err);
 		if (!body)
-			return error_prefix(err, "its answer is not JSON");
+			return error_prefix(err, "Firecracker's answer is not valid JSON");
 	}
 	buf_consume(&a->in, r.used);
 	if (r.status < 200 || r.status > 299) {

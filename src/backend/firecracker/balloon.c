@@ -96,13 +96,17 @@ int fc_balloon(struct vm *vm, int64_t mib, vm_balloon_fn *fn, void *data, struct
 	struct firecracker *fc = fc_of(vm);
 
 	if (fc->balloon.fn)
-		return error_set(err, ERR_CONFLICT, "the balloon is being set by another request");
+		return error_set(
+			err, ERR_CONFLICT,
+			"the balloon is just being set by another request: try again when that is done");
 	if (mib > fc->memory_mib)
 		return error_set(err, ERR_INVALID,
 				 "the machine has only %lld MiB, and cannot have %lld",
 				 (long long)fc->memory_mib, (long long)mib);
 	if (!fc->api)
-		return error_set(err, ERR_CONFLICT, "Firecracker cannot take a command now");
+		return error_set(
+			err, ERR_CONFLICT,
+			"Firecracker cannot take a command now: try again when the machine is running");
 	fc->balloon = (struct fc_balloon){.wanted_mib = mib,
 					  .actual_mib = fc->memory_mib,
 					  .deadline_ns = limit_deadline(LIMIT_BALLOON_MS),

@@ -130,8 +130,9 @@ int fc_version_parse(const char *text, struct fc_version *out, struct error *err
 	/* NOLINTNEXTLINE(cert-err34-c): few digits each */
 	if (sscanf(text, "Firecracker v%4d.%4d.%4d", &v.major, &v.minor, &v.patch) < 2 ||
 	    v.major < 0 || v.minor < 0 || v.patch < 0)
-		return error_set(err, ERR_UNAVAILABLE,
-				 "its answer to --version is not that of a Firecracker");
+		return error_set(
+			err, ERR_UNAVAILABLE,
+			"its answer to --version is not that of Firecracker: name the program of a release of Firecracker");
 	snprintf(v.text, sizeof(v.text), "%.*s", (int)strcspn(text + front, " \n"), text + front);
 	while (line && *line == '\n')
 		line++;

@@ -83,18 +83,24 @@ static int read_header(struct head *h, const char *line, size_t len, struct erro
 	const char *end = line + len;
 
 	if (name == 0 || memchr(line, ' ', name))
-		return error_set(err, ERR_IO, "a header is malformed");
+		return error_set(
+			err, ERR_IO,
+			"a header of Firecracker's answer is malformed: this is a bug, or Firecracker was taken over");
 	while (value < end && *value == ' ')
 		value++;
 	while (end > value && end[-1] == ' ')
 		end--;
 	if (name_is(line, name, "Transfer-Encoding"))
-		return error_set(err, ERR_IO, "the answer has an encoding that is not known");
+		return error_set(
+			err, ERR_IO,
+			"Firecracker's answer has an encoding that microagent does not know: this is a bug, or Firecracker was taken over");
 	if (!name_is(line, name, "Content-Length"))
 		return 0;
 	if (h->content_length != LENGTH_NONE ||
 	    !read_length(value, (size_t)(end - value), &h->content_length))
-		return error_set(err, ERR_IO, "the content length is malformed");
+		return error_set(
+			err, ERR_IO,
+			"the content length of Firecracker's answer is malformed: this is a bug, or Firecracker was taken over");
 	return 0;
 }
 
@@ -104,11 +110,17 @@ static int read_head(struct head *h, int *status, struct error *err)
 	size_t len;
 
 	if (!next_line(h, &line, &len) || !read_status(line, len, status))
-		return error_set(err, ERR_IO, "the status line is malformed");
+		return error_set(
+			err, ERR_IO,
+			"the status line of Firecracker's answer is malformed: this is a bug, or Firecracker was taken over");
 	while (next_line(h, &line, &len))
 		if (read_header(h, line, len, err) < 0)
 			return -1;
-	return h->at == h->end ? 0 : error_set(err, ERR_IO, "a header is malformed");
+	return h->at == h->end
+		       ? 0
+		       : error_set(
+				 err, ERR_IO,
+				 "a header of Firecracker's answer is malformed: this is a bug, or Firecracker was taken over");
 }
 
 int http_take(const uint8_t *bytes, size_t len, size_t body_max, struct http_response *out,
@@ -123,17 +135,28 @@ int http_take(const uint8_t *bytes, size_t len, size_t body_max, struct http_res
 	/* If the first bytes do not begin a status line, more bytes are not awaited. */
 	if (memcmp(text, status_front,
 		   len < sizeof(status_front) - 1 ? len : sizeof(status_front) - 1) != 0)
-		return error_set(err, ERR_IO, "the status line is malformed");
+		return error_set(
+			err, ERR_IO,
+			"the status line of Firecracker's answer is malformed: this is a bug, or Firecracker was taken over");
 	if (!end)
-		return len >= HTTP_HEAD_MAX ? error_set(err, ERR_IO, "the headers have no end") : 0;
+		return len >= HTTP_HEAD_MAX
+			       ? error_set(
+					 err, ERR_IO,
+					 "the headers of Firecracker's answer have no end: this is a bug, or Firecracker was taken over")
+			       : 0;
 	head.end = end + 2;
 	if (read_head(&head, &status, err) < 0)
 		return -1;
 	size_t body = head.content_length == LENGTH_NONE ? 0 : head.content_length;
 	if (status == 204 && body)
-		return error_set(err, ERR_IO, "there is a body where none is allowed");
+		return error_set(
+			err, ERR_IO,
+			"Firecracker's answer has a body although its status allows none: this is a bug, or Firecracker was taken over");
 	if (body > body_max)
-		return error_set(err, ERR_IO, "the body has %zu bytes, which is too long", body);
+		return error_set(
+			err, ERR_IO,
+			"the body of Firecracker's answer has %zu bytes, more than microagent takes: this is a bug, or Firecracker was taken over",
+			body);
 	size_t used = (size_t)(end - text) + 4 + body;
 	if (len < used)
 		return 0;

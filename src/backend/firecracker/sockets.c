@@ -107,7 +107,10 @@ static int open_socket_name(const struct vm *vm, const char *name, char link[32]
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return error_errno(err, errno, "%s", name);
 	if (!S_ISSOCK(st.st_mode))
-		return error_set(err, ERR_IO, "%s is not a socket", name);
+		return error_set(
+			err, ERR_IO,
+			"%s in the workspace is not a socket: Firecracker was taken over, or another program has replaced the socket",
+			name);
 	snprintf(link, 32, "/proc/self/fd/%d", fd);
 	return steal_fd(&fd);
 }
@@ -127,8 +130,9 @@ static int connect_to_api(struct vm *vm, struct error *err)
 	/* A connection is refused if Firecracker has bound the socket, and does not listen yet. */
 	if (connect(fd, (struct sockaddr *)&addr, sizeof(addr)) < 0)
 		return errno == ECONNREFUSED || errno == EAGAIN
-			       ? error_set(err, ERR_NOT_FOUND,
-					   "Firecracker does not listen on its API yet")
+			       ? error_set(
+					 err, ERR_NOT_FOUND,
+					 "Firecracker does not yet listen on the socket of its API")
 			       : error_errno(err, errno, FC_API_NAME);
 	autoclose int run = openat(vm->workspace_fd, VM_RUN_DIR, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (unlinkat(run, FC_API_NAME, 0) < 0)
@@ -197,8 +201,9 @@ static int serve_socket(void *data, const struct broker_message *in, struct brok
 	struct vm *vm = data;
 
 	if (in->len != 1)
-		return error_set(err, ERR_INVALID,
-				 "the request for a socket of the VMM is malformed");
+		return error_set(
+			err, ERR_INVALID,
+			"the broker refuses a request for a socket of the virtual machine monitor, because the request is malformed: this is a bug, or the live supervisor was taken over");
 	if (broker_check_ways(err) < 0)
 		return -1;
 	if (in->bytes[0] == ASK_FOR_VSOCK)
@@ -208,7 +213,9 @@ static int serve_socket(void *data, const struct broker_message *in, struct brok
 	/* Only one connection is given out: the process that asks must not choose which connection
 	 * a quarantine spares. */
 	if (fc_of(vm)->connected)
-		return error_set(err, ERR_CONFLICT, "the API already has a connection");
+		return error_set(
+			err, ERR_CONFLICT,
+			"the broker gives out only one connection to Firecracker's API, and it has done so: this is a bug, or the live supervisor was taken over");
 	int fd = connect_to_api(vm, err);
 	if (fd < 0)
 		return -1;
@@ -233,7 +240,8 @@ int fc_run_connect(struct firecracker *fc, struct error *err)
 
 	/* The broker is not asked before the API exists. */
 	if (fstatat(fc->vm.workspace_fd, VM_RUN_DIR "/" FC_API_NAME, &st, AT_SYMLINK_NOFOLLOW) < 0)
-		return error_set(err, ERR_NOT_FOUND, "Firecracker's API does not exist yet");
+		return error_set(err, ERR_NOT_FOUND,
+				 "Firecracker has not yet made the socket of its API");
 	if (!broker_is_asked())
 		return connect_to_api(&fc->vm, err);
 	if (ask_for_socket(ASK_FOR_API, &out, err) < 0)

@@ -81,8 +81,10 @@ static int list_cell_files(struct cell_parts *p, const struct vm_boot *boot, int
 			   struct error *err)
 {
 	if (boot->disk_count > FC_DISKS_MAX)
-		return error_set(err, ERR_INVALID, "at most %d disks can be attached",
-				 FC_DISKS_MAX);
+		return error_set(
+			err, ERR_INVALID,
+			"a Firecracker machine has room for %d disks, with the root disk and all bundles, and the config has more: leave some out",
+			FC_DISKS_MAX);
 	if (rootfs >= 0)
 		add_disk(p, "rootfs", rootfs, false);
 	for (size_t i = 0; i < boot->disk_count; i++)

@@ -130,8 +130,10 @@ static void on_connect_look(struct loop *loop, void *data)
 		return;
 	loop_remove(steal_ptr(&fc->connect_timer));
 	if (err.code == ERR_NOT_FOUND)
-		error_set(&err, ERR_TIMEOUT, "Firecracker did not open its API within %llu ms",
-			  (unsigned long long)limit_get(LIMIT_API_START_MS));
+		error_set(
+			&err, ERR_TIMEOUT,
+			"Firecracker did not open its API within %llu ms: supervisor.log in the workspace has what it said",
+			(unsigned long long)limit_get(LIMIT_API_START_MS));
 	else
 		error_prefix(&err, "Firecracker's API");
 	fc_fail(fc, &err);
@@ -153,7 +155,9 @@ static int call_api(struct firecracker *fc, const char *method, const char *path
 	if (fc->api)
 		return api_call(fc->api, method, path, body, fn, fc, err);
 	json_decref(body);
-	return error_set(err, ERR_CONFLICT, "Firecracker cannot take a command now");
+	return error_set(
+		err, ERR_CONFLICT,
+		"Firecracker cannot take a command now: try again when the machine is running");
 }
 
 static void on_told(void *data, const json_t *body, const struct error *why)
@@ -176,11 +180,12 @@ static void on_told(void *data, const json_t *body, const struct error *why)
 int fc_power_button(struct vm *vm, struct error *err)
 {
 	if (!vm)
-		return error_set(err, ERR_NOT_FOUND, "there is no VM to switch off");
+		return error_set(err, ERR_NOT_FOUND, "no machine runs that could be switched off");
 	if (!backend_has_power_button(&backend_firecracker, fc_of(vm)->architecture))
-		return error_set(err, ERR_UNSUPPORTED,
-				 "Firecracker cannot press a power button of a machine of %s",
-				 architecture_name(fc_of(vm)->architecture));
+		return error_set(
+			err, ERR_UNSUPPORTED,
+			"Firecracker has no power button for machines of %s, so the guest cannot be asked to switch itself off",
+			architecture_name(fc_of(vm)->architecture));
 	return call_api(fc_of(vm), "PUT", "/actions",
 			json_pack("{s:s}", "action_type", "SendCtrlAltDel"), on_told, err);
 }
@@ -216,7 +221,9 @@ int fc_pause(struct vm *vm, vm_done_fn *fn, void *data, struct error *err)
 	struct firecracker *fc = fc_of(vm);
 
 	if (fc->pausing.fn)
-		return error_set(err, ERR_CONFLICT, "the machine is already being paused");
+		return error_set(
+			err, ERR_CONFLICT,
+			"the machine is just being paused by another request: try again when that is done");
 	fc->pausing = (struct fc_waiting){fn, data};
 	if (call_api(fc, "PATCH", "/vm", json_pack("{s:s}", "state", "Paused"), on_paused, err) ==
 	    0)

@@ -186,8 +186,10 @@ static int take_unreachable(struct unreachable *u, const char *path, struct erro
 		return error_errno(err, errno, "%s", path);
 	if (u->spec.nfiles == ARRAY_SIZE(u->files)) {
 		close(fd);
-		return error_set(err, ERR_INVALID, "a machine takes at most %zu files",
-				 ARRAY_SIZE(u->files));
+		return error_set(
+			err, ERR_INVALID,
+			"the cell has room for %zu files of the host, and the machine needs more: leave out some disks or bundles",
+			ARRAY_SIZE(u->files));
 	}
 	u->files[u->spec.nfiles++] = (struct cell_file){fd, path, true};
 	return 1;
@@ -233,7 +235,9 @@ static int start_bwrap(const struct cell_spec *spec, struct cell *cell, struct e
 	if (!argv)
 		return -1;
 	if (spec->nfds + spec->ndata + 3 > ARRAY_SIZE(fds))
-		return error_set(err, ERR_INTERNAL, "the cell has too many descriptors");
+		return error_set(
+			err, ERR_INTERNAL,
+			"the cell was to get more descriptors than it has room for: this is a bug of microagent");
 	/* This process keeps its ends in *cell, and the child gets the others. The hold "pipe" is a
 	 * socket, so that a closed other end causes no SIGPIPE. */
 	if (fd_pipe(ends, err) < 0)
@@ -315,7 +319,9 @@ static int read_info(int fd, pid_t *pid, struct error *err)
 		if (n < 0 && errno != EINTR)
 			return error_errno(err, errno, "bwrap's answer");
 		if (n == 0)
-			return error_set(err, ERR_IO, "bwrap could not make a cell");
+			return error_set(
+				err, ERR_IO,
+				"bwrap could not make a cell: its own message is on stderr, or in supervisor.log of the workspace");
 		buf_commit(&text, n > 0 ? (size_t)n : 0);
 	}
 	json_auto_t *doc = json_load_strict(buf_bytes(&text), text.len, err);
@@ -338,7 +344,9 @@ int cell_await(struct cell *cell, struct error *err)
 	 * failed and was reaped, another process may have the pid, and has another parent. */
 	autoclose int pidfd = pidfd_open(pid, 0);
 	if (pidfd < 0 || process_parent(pid) != cell->monitor.pid)
-		return error_set(err, ERR_IO, "bwrap could not make a cell");
+		return error_set(
+			err, ERR_IO,
+			"bwrap could not make a cell: its own message is on stderr, or in supervisor.log of the workspace");
 	cell->pid = pid;
 	cell->pidfd = steal_fd(&pidfd);
 	close(steal_fd(&cell->info_fd));

@@ -68,7 +68,9 @@ int cell_proc_remove(const struct proc *program, struct error *err)
 	close(steal_fd(&report));
 	rc = fd_wait(heard, POLLIN, limit_deadline(LIMIT_CELL_MS), err);
 	if (rc == 0 && read(heard, &errnum, sizeof(errnum)) != (ssize_t)sizeof(errnum))
-		rc = error_set(err, ERR_IO, "the cell's /proc: the child that removes it died");
+		rc = error_set(
+			err, ERR_IO,
+			"the cell's /proc was not removed, because the process that removes it died: try again, and report a bug if it happens again");
 	else if (rc == 0 && errnum)
 		rc = error_errno(err, errnum, "the cell's /proc cannot be removed");
 	kill(pid, SIGKILL);

@@ -201,7 +201,9 @@ static int hear_tap(int heard, struct cell_tap *out, struct error *err)
 	for (size_t i = 0; i < nfds; i++)
 		close(fds[i]);
 	if (n != sizeof(r) || (unsigned)r.step >= STEP_DONE)
-		return error_set(err, ERR_IO, "network: the child that makes a tap died");
+		return error_set(
+			err, ERR_IO,
+			"the machine's network card was not made, because the process that makes it died: try again, and report a bug if it happens again");
 	return error_errno(err, r.errnum, "network: %s", step_text[r.step]);
 }
 

@@ -29,7 +29,10 @@ static int read_children(int tasks, const char *thread, char text[CHILDREN_TEXT]
 	if (n < 0 && errno != ENOENT && errno != ESRCH)
 		return error_errno(err, errno, "%s", path);
 	if (n == CHILDREN_TEXT - 1)
-		return error_set(err, ERR_IO, "%s is too long", path);
+		return error_set(
+			err, ERR_IO,
+			"the list of child processes in %s is too long to be read: the virtual machine monitor or a companion has started too many processes",
+			path);
 	text[n < 0 ? 0 : n] = '\0';
 	return 0;
 }
@@ -57,8 +60,10 @@ static int add_one(struct descendants *all, pid_t pid, pid_t top, struct error *
 	if (pid == all->spared[0] || pid == all->spared[1])
 		return 0;
 	if (all->count == DESCENDANTS_MAX)
-		return error_set(err, ERR_IO, "the companions have more than %d processes",
-				 DESCENDANTS_MAX);
+		return error_set(
+			err, ERR_IO,
+			"the virtual machine monitor and its companions have more than %d processes: one of them has a bug, or was taken over",
+			DESCENDANTS_MAX);
 	fd = (int)syscall(SYS_pidfd_open, pid, 0);
 	if (fd < 0 && errno != ESRCH)
 		return error_errno(err, errno, "process %d", (int)pid);

@@ -85,7 +85,10 @@ static int loop_vm_open(int kvm_fd, struct loop_vm *vm, struct error *err)
 	if (version < 0)
 		return kvm_failed("API version", err);
 	if (version != 12)
-		return error_set(err, ERR_IO, "API version %d instead of 12", version);
+		return error_set(
+			err, ERR_IO,
+			"KVM of this kernel has the API version %d, and microagent knows only version 12",
+			version);
 	vm->vm = ioctl(kvm_fd, KVM_CREATE_VM, 0);
 	if (vm->vm < 0)
 		return kvm_failed("making a VM", err);

@@ -128,12 +128,16 @@ static int amd64_check(int vcpu, const struct kvm_run *run, struct error *err)
 	struct kvm_regs regs;
 
 	if (run->exit_reason != KVM_EXIT_HLT)
-		return error_set(err, ERR_IO, "64-bit code ended with exit reason %u",
-				 run->exit_reason);
+		return error_set(
+			err, ERR_IO,
+			"KVM cannot run machines here: a trial of 64-bit code ended with KVM's exit reason %u in place of a halt",
+			run->exit_reason);
 	if (ioctl(vcpu, KVM_GET_REGS, &regs) < 0)
 		return amd64_failed("reading registers", err);
 	if (regs.rax != KVM_LOOP_MARK || regs.rcx != 0)
-		return error_set(err, ERR_IO, "64-bit code gave a wrong result");
+		return error_set(
+			err, ERR_IO,
+			"KVM cannot run machines here: a trial of 64-bit code gave a wrong result");
 	return 0;
 }
 

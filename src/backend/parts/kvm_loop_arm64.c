@@ -93,13 +93,17 @@ static int arm64_check(int vcpu, const struct kvm_run *run, struct error *err)
 
 	if (run->exit_reason != KVM_EXIT_MMIO || !run->mmio.is_write ||
 	    run->mmio.phys_addr != GUEST_BYTES || run->mmio.len != sizeof(mark))
-		return error_set(err, ERR_IO, "64-bit code ended with exit reason %u",
-				 run->exit_reason);
+		return error_set(
+			err, ERR_IO,
+			"KVM cannot run machines here: a trial of 64-bit code ended with KVM's exit reason %u",
+			run->exit_reason);
 	if (get_register(vcpu, CORE_REGISTER(regs.regs[0]), &left) < 0)
 		return arm64_failed("reading registers", err);
 	memcpy(&mark, run->mmio.data, sizeof(mark));
 	if (mark != KVM_LOOP_MARK || left != 0)
-		return error_set(err, ERR_IO, "64-bit code gave a wrong result");
+		return error_set(
+			err, ERR_IO,
+			"KVM cannot run machines here: a trial of 64-bit code gave a wrong result");
 	return 0;
 }
 

@@ -24,7 +24,9 @@ char *program_true(struct error *err)
 	char *found = program_in_path("true");
 
 	if (!found)
-		error_set(err, ERR_NOT_FOUND, "true(1) is not in PATH");
+		error_set(
+			err, ERR_NOT_FOUND,
+			"the program true is not in PATH, and microagent tries with it whether cells work: install the package coreutils");
 	return found;
 }
 

@@ -30,18 +30,27 @@ static int check_bridge(const char *bridge, struct error *err)
 	struct ifreq request = {0};
 
 	if (strlen(bridge) >= IFNAMSIZ)
-		return error_set(err, ERR_INVALID,
-				 FIELD ": \"%.64s\" is not the name of an interface", bridge);
+		return error_set(
+			err, ERR_INVALID,
+			FIELD
+			": \"%.64s\" cannot be the name of an interface: give the name of a bridge of this host",
+			bridge);
 	memcpy(request.ifr_name, bridge, strlen(bridge));
 	if (fd < 0)
 		return error_errno(err, errno, FIELD);
 	if (ioctl(fd, SIOCGIFINDEX, &request) < 0)
-		return error_set(err, ERR_NOT_FOUND, FIELD ": this host has no interface %s",
-				 bridge);
+		return error_set(
+			err, ERR_NOT_FOUND,
+			FIELD
+			": this host has no interface %s: give the name of a bridge of this host",
+			bridge);
 	request.ifr_data = (void *)&driver;
 	if (ioctl(fd, SIOCETHTOOL, &request) < 0 || strcmp(driver.driver, "bridge") != 0)
-		return error_set(err, ERR_INVALID, FIELD ": the interface %s is not a bridge",
-				 bridge);
+		return error_set(
+			err, ERR_INVALID,
+			FIELD
+			": the interface %s is not a bridge: give the name of a bridge of this host",
+			bridge);
 	return 0;
 }
 

@@ -71,8 +71,10 @@ static int find_kind(const char *path, enum virtiofsd_kind *out, struct error *e
 		return -1;
 	text = buf_string(&answer);
 	if (read_version(text, out) < 0)
-		return error_set(err, ERR_UNAVAILABLE,
-				 "the answer of %s to --version is not that of a virtiofsd", path);
+		return error_set(
+			err, ERR_UNAVAILABLE,
+			"the answer of %s to --version is not that of virtiofsd: name another program, or install virtiofsd again",
+			path);
 	snprintf(facts.share_program, sizeof(facts.share_program), "%s", thing);
 	snprintf(facts.share_said, sizeof(facts.share_said), "%.*s", (int)strcspn(text, "\n"),
 		 text);

@@ -97,7 +97,9 @@ int vm_keep(struct vm *vm, int vmm_end, struct error *err)
 	struct stat st;
 
 	if (vm->kept_count == VM_KEPT_MAX)
-		return error_set(err, ERR_INTERNAL, "the VMM has too many channels");
+		return error_set(
+			err, ERR_INTERNAL,
+			"the virtual machine monitor was to get more channels than it has room for: this is a bug of microagent");
 	if (fstat(vmm_end, &st) < 0)
 		return error_errno(err, errno, "socket pair");
 	vm->kept[vm->kept_count++] = st.st_ino;
@@ -145,7 +147,9 @@ static int serve_proc(void *data, const struct broker_message *in, struct broker
 
 	(void)in, (void)out;
 	if (vm->proc_removed)
-		return error_set(err, ERR_DENIED, "the /proc of the VMM was already removed");
+		return error_set(
+			err, ERR_DENIED,
+			"the broker refuses to remove the /proc of the virtual machine monitor, because it has done so already: this is a bug, or the live supervisor was taken over");
 	vm->proc_removed = true; /* one try only: the request comes before the guest runs */
 	return cell_proc_remove(&(struct proc){vm->cell.pid, vm->cell.pidfd}, err);
 }

@@ -68,7 +68,10 @@ int vm_freeze(const struct vm *vm, struct descendants *below, struct error *err)
 	if (status == 0)
 		status = descendants_add(&again, &vmm, err);
 	if (status == 0 && again.count > below->count)
-		status = error_set(err, ERR_TIMEOUT, "%s still starts processes", vm->kind->name);
+		status = error_set(
+			err, ERR_TIMEOUT,
+			"it cannot be proven that the machine is cut off, because %s started processes while it was being stopped",
+			vm->kind->name);
 	descendants_close(&again);
 	if (status < 0)
 		vm_thaw(vm, below);
@@ -294,8 +297,10 @@ static int count_held_of_all(const struct vm *vm, const struct descendants *belo
 	if (count_switches(vm, below, &behind, err) < 0)
 		return -1;
 	if (behind != before)
-		return error_set(err, ERR_TIMEOUT, "%s was not stopped while it was examined",
-				 vm->kind->name);
+		return error_set(
+			err, ERR_TIMEOUT,
+			"it cannot be proven that the machine is cut off, because %s ran while it was examined",
+			vm->kind->name);
 	return count;
 }
 
@@ -317,7 +322,9 @@ int vm_held(const struct vm *vm, struct error *err)
 		error_copy(err, &why);
 		return why.code == ERR_TIMEOUT ? 1 : -1;
 	}
-	error_set(err, ERR_TIMEOUT, "%s still holds %d sockets beside its monitor and its consoles",
-		  vm->kind->name, count);
+	error_set(
+		err, ERR_TIMEOUT,
+		"the machine is not cut off yet, because %s still holds %d sockets, not counting those of its monitor and its consoles",
+		vm->kind->name, count);
 	return 1;
 }

@@ -79,8 +79,9 @@ static int tell_addresses(const struct vm *vm, const struct host_routes *routes)
 int vm_net_egress(struct vm *vm, bool allow, const char *rule, struct error *err)
 {
 	if (!vm->net.netgate_watch)
-		return error_set(err, ERR_CONFLICT,
-				 "nothing filters the machine's network any more");
+		return error_set(
+			err, ERR_CONFLICT,
+			"the machine's list of names cannot be changed, because the process that filters its network has ended: stop the machine and start it again");
 	if (tell_netgate(vm, allow ? 'a' : 'd', rule, strlen(rule)) < 0)
 		return error_errno(err, errno, "the network filter cannot be changed");
 	return 0;
@@ -385,8 +386,9 @@ static int start_nat(struct vm *vm, const struct vm_boot *boot, int card_end,
 	if (start_netgate(vm, boot, card_end, gate_end, theirs, err) < 0)
 		return -1;
 	if (tell_addresses(vm, routes) < 0)
-		return error_set(err, ERR_IO,
-				 "nat: the filter cannot be given the host's addresses");
+		return error_set(
+			err, ERR_IO,
+			"the machine's network was not made, because the process that filters it does not take the host's addresses: supervisor.log in the workspace has what it said");
 	vm->net.netgate_watch =
 		loop_add_fd(vm->loop, vm->net.netgate_fd, LOOP_IN, on_netgate_line, vm, err);
 	if (!vm->net.netgate_watch)

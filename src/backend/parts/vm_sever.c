@@ -44,8 +44,10 @@ static int take_run_dir(const struct vm *vm, struct error *err)
 	steal_fd(&run);
 	for (size_t i = 0; (errno = 0, entry = readdir(dir)); i++) {
 		if (i == limit_get(LIMIT_SEVER_NAMES))
-			return error_set(err, ERR_IO, "%s has made more than %zu files in %s",
-					 vm->kind->name, i, VM_RUN_DIR);
+			return error_set(
+				err, ERR_IO,
+				"%s has made more than %zu files in %s of the workspace: it has a bug, or was taken over",
+				vm->kind->name, i, VM_RUN_DIR);
 		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0 &&
 		    unlinkat(dirfd(dir), entry->d_name, 0) < 0)
 			return error_errno(err, errno, "%s/%s", VM_RUN_DIR, entry->d_name);
@@ -118,7 +120,9 @@ static int cut(struct vm *vm, struct error *err)
 static int count_left(const struct vm *vm, struct error *err)
 {
 	if (!descendants_gone(&vm->severed)) {
-		error_set(err, ERR_TIMEOUT, "a process of a companion did not end");
+		error_set(
+			err, ERR_TIMEOUT,
+			"a process of the machine's companions did not end although it was killed");
 		return 1;
 	}
 	return vm_held(vm, err);
@@ -141,13 +145,18 @@ static int kill_started_since(const struct vm *vm, struct error *err)
  * Returns the same values as count_left(). */
 static int count_left_of_both(const struct vm *vm, struct error *err)
 {
-	int left = vm->cut ? count_left(vm, err)
-			   : error_set(err, ERR_INVALID, "the machine was not cut off");
+	int left =
+		vm->cut ? count_left(vm, err)
+			: error_set(
+				  err, ERR_INVALID,
+				  "the broker is asked whether the machine is cut off, but it was never told to cut it off: this is a bug, or the live supervisor was taken over");
 
 	if (left == 0 && broker_asker()) {
 		left = kill_started_since(vm, err);
 		if (left > 0)
-			error_set(err, ERR_TIMEOUT, "the live supervisor has started a process");
+			error_set(
+				err, ERR_TIMEOUT,
+				"the live supervisor has started a process since the machine was cut off: this is a bug, or the live supervisor was taken over");
 	}
 	return left == 0 && vm->events.cut_off ? vm->events.cut_off(vm->events.data, err) : left;
 }
@@ -164,7 +173,9 @@ static int serve_sever(void *data, const struct broker_message *in, struct broke
 	int count;
 
 	if (in->len != 1)
-		return error_set(err, ERR_INVALID, "the request is not a step of a quarantine");
+		return error_set(
+			err, ERR_INVALID,
+			"the broker refuses a request, because it is not a step of a quarantine: this is a bug, or the live supervisor was taken over");
 	if (in->bytes[0] == ASK_TO_CUT)
 		return vm->cut ? 0 : cut(vm, err);
 	count = count_left_of_both(vm, &left);
@@ -202,13 +213,17 @@ int vm_end_all(struct vm *vm, struct error *err)
 	struct error why = {0};
 
 	if (vm->quarantined)
-		return error_set(err, ERR_CONFLICT, "the machine was quarantined, so it is kept");
+		return error_set(
+			err, ERR_CONFLICT,
+			"the broker refuses to end the machine, because the machine is quarantined and so is kept");
 	broker_cut_ways();
 	while (!kill_all_below(vm, broker_asker(), &why)) {
 		if (why.code)
 			return error_copy(err, &why);
 		if (clock_mono_ns() > deadline)
-			return error_set(err, ERR_TIMEOUT, "processes of the machine did not end");
+			return error_set(
+				err, ERR_TIMEOUT,
+				"processes of the machine did not end in time although they were killed");
 		nanosleep(&moment, NULL);
 	}
 	return 0;
@@ -262,7 +277,7 @@ static int count_unsevered(const struct vm *vm, struct error *err)
 	for (const struct companion *c = vm->companions.first; c; c = c->next) {
 		if (c->gone)
 			continue;
-		error_set(err, ERR_TIMEOUT, "%s did not end", c->name);
+		error_set(err, ERR_TIMEOUT, "%s did not end although it was killed", c->name);
 		return 1;
 	}
 	if (!broker_is_asked())
@@ -297,7 +312,9 @@ static void on_sever_look(struct loop *loop, void *data)
 int vm_sever(struct vm *vm, struct error *err)
 {
 	if (vm->severing || vm->killing || !vm_is_alive(vm))
-		return error_set(err, ERR_CONFLICT, "the VM is ending or severed already");
+		return error_set(
+			err, ERR_CONFLICT,
+			"the machine cannot be cut off, because it is ending, or is cut off already");
 	vm->sever_timer = loop_add_interval(vm->loop, limit_get(LIMIT_SEVER_LOOK_MS) * NS_PER_MS,
 					    on_sever_look, vm, err);
 	if (!vm->sever_timer)

@@ -213,7 +213,9 @@ static int read_asked(const struct broker_message *in, bool *read_only, size_t *
 	bool known = in->bytes[0] == MODE_WRITABLE || in->bytes[0] == MODE_READ_ONLY;
 
 	if (in->nfds != 1 || in->len != 2 || !known || *digit < '0' || *digit >= '0' + PLUGS_MAX)
-		return error_set(err, ERR_INVALID, "the request for a directory is malformed");
+		return error_set(
+			err, ERR_INVALID,
+			"the broker refuses a request to share a directory, because the request is malformed: this is a bug, or the live supervisor was taken over");
 	*read_only = in->bytes[0] == MODE_READ_ONLY;
 	*number = (size_t)(*digit - '0');
 	return 0;
@@ -230,7 +232,9 @@ static int serve_share(void *data, const struct broker_message *in, struct broke
 	size_t number = 0;
 
 	if (!vm->pluggable)
-		return error_set(err, ERR_CONFLICT, "the machine cannot be given a directory");
+		return error_set(
+			err, ERR_CONFLICT,
+			"the machine cannot be given a directory while it runs, because it was started without a place for one (config.hotplug)");
 	if (broker_check_ways(err) < 0 || read_asked(in, &share.read_only, &number, err) < 0)
 		return -1;
 	autoclose int dir = open_given(vm, number, share.read_only, &share.terms, err);

@@ -102,7 +102,9 @@ int qemu_balloon(struct vm *vm, int64_t mib, vm_balloon_fn *fn, void *data, stru
 		return error_reason(err, REASON_SESSION_RESTORED, "");
 	}
 	if (qemu->balloon.fn)
-		return error_set(err, ERR_CONFLICT, "the balloon is being set by another request");
+		return error_set(
+			err, ERR_CONFLICT,
+			"the balloon is just being set by another request: try again when that is done");
 	if (mib > qemu->memory_mib)
 		return error_set(err, ERR_INVALID,
 				 "the machine has only %lld MiB, and cannot have %lld",

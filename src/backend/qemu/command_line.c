@@ -353,8 +353,9 @@ int command_line_build(const struct machine *m, struct argv *argv, struct error 
 		machine_row_find(m->architecture, m->accelerator, m->purpose);
 
 	if (!row)
-		return error_set(err, ERR_UNSUPPORTED,
-				 "QEMU has no machine for this architecture and accelerator");
+		return error_set(
+			err, ERR_UNSUPPORTED,
+			"QEMU has no machine for this architecture with this accelerator: choose the accelerator tcg, or leave it out");
 	add_identity(argv, m);
 	add_machine(argv, m, row);
 	add_channels(argv, m, row);

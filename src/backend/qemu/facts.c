@@ -83,8 +83,9 @@ int qemu_save_facts(const struct config *config, enum accelerator accelerator, j
 		    struct error *err)
 {
 	if (config->architecture != ARCHITECTURE_AMD64)
-		return error_set(err, ERR_UNSUPPORTED,
-				 "machines of this architecture cannot be saved");
+		return error_set(
+			err, ERR_UNSUPPORTED,
+			"machines of this architecture cannot be saved, only those of amd64");
 	return put_vmm(config, facts, err) < 0 ||
 			       put_machine_line(config, accelerator, facts, err) < 0 ||
 			       put_processor(accelerator, facts, err) < 0

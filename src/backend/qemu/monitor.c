@@ -282,7 +282,7 @@ int qemu_power_button(struct vm *vm, struct error *err)
 	enum architecture machine;
 
 	if (!vm)
-		return error_set(err, ERR_NOT_FOUND, "there is no VM to switch off");
+		return error_set(err, ERR_NOT_FOUND, "no machine runs that could be switched off");
 	machine = qemu_of(vm)->architecture;
 	return qmp_send(qemu_of(vm)->qmp, commands[machine], power_arguments(machine),
 			on_monitor_answer, qemu_of(vm), err);

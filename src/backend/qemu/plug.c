@@ -185,7 +185,9 @@ static void on_unplug_timer(struct loop *loop, void *data)
 
 	(void)loop;
 	qemu->plug.timer = NULL;
-	error_set(&why, ERR_TIMEOUT, "the guest does not release the device");
+	error_set(
+		&why, ERR_TIMEOUT,
+		"the directory was not taken away, because the guest has not let go of its device in time: a program in the guest may still use the directory");
 	end_servers(qemu);
 	tell_plugged(qemu, qemu->plug.why.code ? &qemu->plug.why : &why);
 }
@@ -225,7 +227,8 @@ static void attach_next(struct qemu *qemu);
 static bool is_cut(const struct qemu *qemu, struct error *why)
 {
 	if (qemu->vm.severing)
-		error_set(why, ERR_CONFLICT, "the VM is severed");
+		error_set(why, ERR_CONFLICT,
+			  "the directory was not shared, because the machine is cut off");
 	return qemu->vm.severing;
 }
 
@@ -241,7 +244,9 @@ static bool has_failed(const struct qemu *qemu, const struct error *why, struct 
 	if (why)
 		*out = *why;
 	else if (is_gone)
-		error_set(out, ERR_IO, "virtiofsd ended by itself");
+		error_set(
+			out, ERR_IO,
+			"virtiofsd, which serves the directory, has ended by itself: supervisor.log in the workspace has what it said");
 	else
 		return false;
 	for (size_t i = 0; i < qemu->plug.count; i++) {
@@ -342,7 +347,9 @@ static void attach_next(struct qemu *qemu)
 static int may_attach(const struct qemu *qemu, size_t count, struct error *err)
 {
 	if (!qemu->vm.pluggable)
-		return error_set(err, ERR_CONFLICT, "the machine has no spare port");
+		return error_set(
+			err, ERR_CONFLICT,
+			"the machine cannot be given a directory while it runs, because it was started without a place for one (config.hotplug)");
 	if (qemu->ram == RAM_PRIVATE) {
 		error_set(
 			err, ERR_CONFLICT,
@@ -350,13 +357,17 @@ static int may_attach(const struct qemu *qemu, size_t count, struct error *err)
 		return error_reason(err, REASON_SESSION_RESTORED, "");
 	}
 	if (qemu->plug.count)
-		return error_set(err, ERR_CONFLICT, "the machine's spare port is already in use");
+		return error_set(
+			err, ERR_CONFLICT,
+			"the machine cannot be given a directory, because it has got its directories already: they are all given at once");
 	if (count < 1 || count > PLUGS_MAX)
 		return error_set(err, ERR_INVALID,
-				 "the machine's spare port takes at most %d directories",
+				 "the machine can be given from 1 to %d directories, all at once",
 				 PLUGS_MAX);
 	if (qemu->vm.killing || qemu->vm.severing || !vm_is_alive(&qemu->vm))
-		return error_set(err, ERR_CONFLICT, "the VM is ending or severed");
+		return error_set(
+			err, ERR_CONFLICT,
+			"the machine cannot be given a directory, because it is ending or cut off");
 	return 0;
 }
 
@@ -423,8 +434,9 @@ int qemu_share_detach(struct vm *vm, vm_share_fn *fn, void *data, struct error *
 
 	if (qemu->plug.count == 0 || qemu->plug.slots[0].has != SLOT_DEVICE || qemu->plug.leaving ||
 	    !qemu->plug.slots[0].server)
-		return error_set(err, ERR_CONFLICT,
-				 "the machine has no directory that can be taken away");
+		return error_set(
+			err, ERR_CONFLICT,
+			"no directory can be taken away from the machine, because none was given to it while it ran, or it is just being taken away");
 	qemu->plug.fn = fn;
 	qemu->plug.data = data;
 	if (begin_taking_back(qemu, err) == 0)

@@ -114,7 +114,9 @@ static void qmp_shut(struct qmp *q, const struct error *why)
 	q->phase = PHASE_CLOSED;
 	loop_remove(steal_ptr(&q->watch));
 	loop_remove(steal_ptr(&q->greeting_timer));
-	error_set(&gone, ERR_IO, "QEMU's monitor has closed");
+	error_set(
+		&gone, ERR_IO,
+		"QEMU has closed its monitor, so it takes no more commands: supervisor.log in the workspace has what it said");
 	for (size_t i = 0; i < PENDING_MAX; i++)
 		if (q->pending[i].id)
 			answer_pending(&q->pending[i], NULL, why ? why : &gone);
@@ -168,8 +170,9 @@ static int enqueue(struct qmp *q, struct buf *queue, const char *command, json_t
 	while (p < q->pending + PENDING_MAX && p->id)
 		p++;
 	if (p == q->pending + PENDING_MAX)
-		return error_set(err, ERR_UNAVAILABLE,
-				 "too many commands to QEMU's monitor wait for an answer");
+		return error_set(
+			err, ERR_UNAVAILABLE,
+			"QEMU cannot be asked, because too many commands wait for its answer: try again in a few seconds");
 	json_auto_t *doc =
 		json_pack("{s:s, s:I}", "execute", command, "id", (json_int_t)q->next_id);
 	if (!doc || (arguments && json_object_set(doc, "arguments", arguments) < 0))
@@ -196,7 +199,9 @@ int qmp_send(struct qmp *q, const char *command, json_t *arguments, qmp_reply_fn
 	json_auto_t *owned = arguments;
 
 	if (q->phase == PHASE_CLOSED)
-		return error_set(err, ERR_UNAVAILABLE, "QEMU's monitor has closed");
+		return error_set(
+			err, ERR_UNAVAILABLE,
+			"QEMU has closed its monitor, so it takes no more commands: supervisor.log in the workspace has what it said");
 	if (q->phase != PHASE_READY)
 		return enqueue(q, &q->held, command, owned, reply, data, err);
 	if (enqueue(q, &q->out, command, owned, reply, data, err) < 0)
@@ -216,7 +221,9 @@ int qmp_send_fd(struct qmp *q, const char *command, json_t *arguments, int fd, q
 	if (q->phase == PHASE_READY)
 		qmp_flush(q, NULL);
 	if (q->phase != PHASE_READY || q->out.len > 0)
-		return error_set(err, ERR_UNAVAILABLE, "QEMU's monitor is not ready or busy");
+		return error_set(
+			err, ERR_UNAVAILABLE,
+			"QEMU's monitor cannot take a file now, because it is not ready, or is busy: try again in a few seconds");
 	if (enqueue(q, &q->out, command, owned, reply, data, err) < 0)
 		return -1;
 	/* The descriptor goes with the first byte of this command, since no earlier bytes wait. */
@@ -272,9 +279,14 @@ static int qmp_take_answer(struct qmp *q, const json_t *doc, struct error *err)
 	struct error why;
 
 	if (!result && !json_is_object(failure))
-		return error_set(err, ERR_IO, "a message is neither an event nor an answer");
+		return error_set(
+			err, ERR_IO,
+			"a message of QEMU is neither an event nor an answer: this is a bug, or QEMU was taken over");
 	if (!json_is_integer(id) || json_integer_value(id) <= 0)
-		return result ? 0 : error_set(err, ERR_IO, "an error does not name its command");
+		return result ? 0
+			      : error_set(
+					err, ERR_IO,
+					"an error that QEMU reports does not say which command failed: this is a bug, or QEMU was taken over");
 	if (!result) {
 		const char *text = json_text(failure, "desc", NULL);
 		error_set(&why, ERR_IO, "QEMU: %.400s",
@@ -296,10 +308,14 @@ static int qmp_take_line(struct qmp *q, const uint8_t *line, size_t len, struct 
 	if (!doc)
 		return -1;
 	if (!json_is_object(doc))
-		return error_set(err, ERR_IO, "a message is not an object");
+		return error_set(
+			err, ERR_IO,
+			"a message of QEMU is not a JSON object: this is a bug, or QEMU was taken over");
 	if (q->phase == PHASE_GREETING) {
 		if (!json_is_object(json_object_get(doc, "QMP")))
-			return error_set(err, ERR_IO, "the first message is not a greeting");
+			return error_set(
+				err, ERR_IO,
+				"the first message of QEMU is not its greeting: this is a bug, or QEMU was taken over");
 		loop_remove(steal_ptr(&q->greeting_timer));
 		q->phase = PHASE_NEGOTIATE;
 		if (enqueue(q, &q->out, "qmp_capabilities", NULL, on_capabilities, q, err) < 0)
@@ -311,7 +327,9 @@ static int qmp_take_line(struct qmp *q, const uint8_t *line, size_t len, struct 
 		return qmp_take_answer(q, doc, err);
 	const json_t *body = json_object_get(doc, "data");
 	if (!json_is_string(event) || (body && !json_is_object(body)))
-		return error_set(err, ERR_IO, "an event is malformed");
+		return error_set(
+			err, ERR_IO,
+			"an event of QEMU is malformed: this is a bug, or QEMU was taken over");
 	if (q->events.event)
 		q->events.event(q->events.data, json_string_value(event), body);
 	return 0;
@@ -349,7 +367,10 @@ static int qmp_receive(struct qmp *q)
 		room = size ? buf_reserve(&q->in, size, NULL) : NULL;
 	}
 	if (!room) {
-		error_set(&why, ERR_IO, "a message is longer than %zu bytes", q->in.limit);
+		error_set(
+			&why, ERR_IO,
+			"a message of QEMU is longer than %zu bytes: this is a bug, or QEMU was taken over",
+			q->in.limit);
 		shut_with(q, &why);
 		return 0;
 	}
@@ -387,7 +408,7 @@ static void on_no_greeting(struct loop *loop, void *data)
 
 	(void)loop;
 	q->greeting_timer = NULL;
-	error_set(&why, ERR_TIMEOUT, "there was no greeting within %" PRIu64 " ms",
+	error_set(&why, ERR_TIMEOUT, "QEMU has not sent its greeting within %" PRIu64 " ms",
 		  limit_get(LIMIT_QMP_GREETING_MS));
 	qmp_enter(q);
 	shut_with(q, &why);

@@ -70,7 +70,7 @@ static void on_save_timer(struct loop *loop, void *data)
 	(void)qmp_send(qemu->qmp, "migrate_cancel", NULL, NULL, NULL, &ignored);
 	error_set(
 		&why, ERR_TIMEOUT,
-		"the machine's state was not written in time: its guest changes more memory than can be written");
+		"the machine's state was not written in time, because its guest changes more memory than can be written: try again when the guest has less to do");
 	tell_saved(qemu, &why);
 }
 
@@ -87,7 +87,7 @@ static void on_failure(void *data, const json_t *result, const struct error *why
 	struct error saved;
 
 	(void)why;
-	error_set(&saved, ERR_IO, "the machine's state was not saved: %.300s", text);
+	error_set(&saved, ERR_IO, "the machine's state was not saved, and QEMU says: %.300s", text);
 	tell_saved(data, &saved);
 }
 
@@ -169,9 +169,13 @@ int qemu_save(struct vm *vm, int state_fd, vm_saved_fn *fn, void *data, struct e
 	struct loop_watch *timer;
 
 	if (qemu->origin == VM_COLD)
-		return error_set(err, ERR_CONFLICT, "the machine was not made to be saved");
+		return error_set(
+			err, ERR_CONFLICT,
+			"the machine cannot be saved, because it was not started to be saved: only a machine of a template, or one that makes a template, can be");
 	if (qemu->saving.fn)
-		return error_set(err, ERR_CONFLICT, "the machine is being saved");
+		return error_set(
+			err, ERR_CONFLICT,
+			"the machine is being saved by another request: try again when that is done");
 	/* The state of a template does not include the memory: the memory is a file that restored
 	 * machines will share. */
 	qemu->ram_apart = qemu->origin == VM_TEMPLATE;

@@ -96,8 +96,10 @@ static int copy_to_memory(int fd, const char *name, struct error *err)
 		if (n < 0 && errno != EINTR)
 			return error_errno(err, errno, "copy of the %s", name);
 		if (n == 0)
-			return error_set(err, ERR_IO, "the %s became shorter while it was read",
-					 name);
+			return error_set(
+				err, ERR_IO,
+				"the %s became shorter while it was read: another program changes it; try again when that has ended",
+				name);
 	}
 	return steal_fd(&copy);
 }
@@ -269,9 +271,10 @@ int qemu_start(struct qemu *qemu, const struct vm_boot *boot, const struct qemu_
 	if (find_programs(boot->config, &programs, err) < 0)
 		return -1;
 	if (boot->disk_count + ends->share_count + boot->link_count > MACHINE_EXTRAS_MAX)
-		return error_set(err, ERR_INVALID,
-				 "at most %d disks, shares and cards can be attached",
-				 MACHINE_EXTRAS_MAX);
+		return error_set(
+			err, ERR_INVALID,
+			"a machine has room for %d disks, shares and network cards together, and the config has more: leave some out",
+			MACHINE_EXTRAS_MAX);
 	if (!programs.bwrap && boot->origin != VM_RESTORED) {
 		kernel = copy_to_memory(boot->kernel_fd, "kernel", err);
 		initrd = kernel < 0 ? -1 : copy_to_memory(boot->initrd_fd, "initrd", err);
