@@ -56,7 +56,9 @@ static int descriptor_of(const char *option, const char *value, struct error *er
 	long fd = strtol(value, &end, 10);
 
 	if (*end || end == value || fd < 0 || fd > 65535)
-		return error_set(err, ERR_INVALID, "%s %s is not a descriptor", option, value);
+		return error_set(err, ERR_INVALID,
+				 "%s takes the number of an open descriptor, and \"%s\" is none",
+				 option, value);
 	return (int)fd;
 }
 

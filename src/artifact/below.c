@@ -17,7 +17,8 @@ static int open_below(int root, const char *path, int flags, struct error *err)
 	int fd = file_open_within(root, path, flags, FILE_BELOW);
 
 	if (fd < 0 && (errno == ELOOP || errno == EXDEV))
-		return error_set(err, ERR_INVALID, "%s is a link, or it leads out of its tree",
+		return error_set(err, ERR_INVALID,
+				 "%s is not read, because it is a link, or leads out of its tree",
 				 path);
 	return fd < 0 ? error_errno(err, errno, "%s", path) : fd;
 }

@@ -83,8 +83,9 @@ static int make_bundle_disk(void *data, const void *asked, size_t len, struct er
 		memcpy(&b->ext4.size, asked, len);
 	if (len != sizeof(b->ext4.size) ||
 	    b->ext4.size > bundle_size(limit_get(LIMIT_BUNDLE_BYTES) + files * BLOCK, files))
-		return error_set(err, ERR_INTERNAL,
-				 "the reader of archives asked for a wrong size of the disk");
+		return error_set(
+			err, ERR_INTERNAL,
+			"the process that reads the archive asked for a disk of a wrong size: this is a bug, or the archive is made to attack its reader; the bundle is not made");
 	return ext4_make_empty(&b->ext4, file, err);
 }
 

@@ -342,7 +342,9 @@ static int run_in_cell(const struct tool_cell *cell, const char *bwrap, const st
 	struct tool there = *tool;
 
 	if (!program)
-		return error_set(err, ERR_NOT_FOUND, "%s is not in PATH", tool->argv[0]);
+		return error_set(err, ERR_NOT_FOUND,
+				 "the program %s is needed, and is not in PATH: install it",
+				 tool->argv[0]);
 	if (set_work_stage(cell, &stage, err) < 0 ||
 	    tool_calls_filter(cell->network ? TOOL_CALLS_NETWORK : TOOL_CALLS_CELL, &filter, err) <
 		    0)

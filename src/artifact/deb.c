@@ -94,7 +94,9 @@ static int seek_member(int fd, const char *name, uint64_t *size, struct error *e
 	for (int i = 0; i < AR_MEMBERS_MAX && read_whole(fd, header, AR_HEADER, at); i++) {
 		at += AR_HEADER;
 		if (!parse_size(header + AR_SIZE_AT, &bytes))
-			return error_set(err, ERR_INVALID, "one of its members has no size");
+			return error_set(
+				err, ERR_INVALID,
+				"the package is damaged, because one of its members has no size: fetch it again");
 		if (strncmp(header, name, strlen(name)) == 0) {
 			if (lseek(fd, (off_t)at, SEEK_SET) < 0)
 				return error_errno(err, errno, "%s", name);
@@ -255,7 +257,9 @@ static int read_deb(int fd, const char *file, struct deb *deb, struct error *err
 	if (!architecture)
 		return -1;
 	if (!deb_is_plain_name(deb->package) || !deb_is_plain_name(deb->version))
-		return error_set(err, ERR_INVALID, "the package's name or version is malformed");
+		return error_set(
+			err, ERR_INVALID,
+			"the name or version in the package is malformed: it is damaged, or is no package of Debian's");
 	deb->architecture = architecture_from_name(architecture);
 	deb->file = path_absolute(file, err);
 	return deb->file ? 0 : -1;

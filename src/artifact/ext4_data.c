@@ -24,14 +24,18 @@ int ext4_failed(errcode_t code, const char *about, struct error *err)
 	if (code == 0)
 		return 0;
 	if (code == EXT2_ET_BLOCK_ALLOC_FAIL || code == EXT2_ET_INODE_ALLOC_FAIL)
-		return error_set(err, ERR_IO, "the file system is full");
+		return error_set(
+			err, ERR_IO,
+			"the file system that is being made is full: a larger disk has room for it");
 	/* A code below EXT2_ET_BASE is the errno of a system call. Any other code is the library's
 	 * own, and says what is wrong in the file system that this program is writing. */
 	if (code < EXT2_ET_BASE)
 		return error_errno(err, (int)code, "the file system%s%s", *about ? ": " : "",
 				   about);
-	return error_set(err, ERR_IO, "the file system%s%s is damaged (%ld)", *about ? ": " : "",
-			 about, code);
+	return error_set(
+		err, ERR_IO,
+		"the file system that is being made%s%s is damaged (error %ld of libext2fs): this is a bug, or this host's disk has an error",
+		*about ? ": " : "", about, code);
 }
 
 int ext4_blocks_begin(struct ext4_blocks *b, struct ext4_writer *writer, ext2_ino_t number,

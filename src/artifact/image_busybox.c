@@ -119,11 +119,14 @@ static char *find_busybox(struct error *err)
 		return NULL;
 	found = program_in_path(names[0]);
 	if (!found) {
-		error_set(err, ERR_NOT_FOUND, "busybox: `apt-get install busybox-static`");
+		error_set(err, ERR_NOT_FOUND,
+			  "busybox is not installed: `apt-get install busybox-static` installs it");
 		return NULL;
 	}
 	if (elf_require_static(found, architecture_of_host(), err) < 0) {
-		error_prefix(err, "install busybox-static in place of busybox");
+		error_prefix(
+			err,
+			"it cannot run in a guest alone, as it needs libraries: install busybox-static in place of busybox");
 		return NULL;
 	}
 	/* The image needs the regular file, but on some systems the name in PATH is a link. */

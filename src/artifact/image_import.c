@@ -173,7 +173,7 @@ static int apply_layer(const struct oci_image *image, size_t i, struct rootfs *f
 	if (strcmp(diff_id, layer->diff_id) != 0)
 		return error_set(
 			err, ERR_INVALID,
-			"its contents are not those that the configuration names: their digest is sha256:%s, not sha256:%s",
+			"its contents are not those that the image's configuration names, because their digest is sha256:%s, not sha256:%s: fetch the image again, or ask its maker",
 			diff_id, layer->diff_id);
 	/* A file that a later layer needs again is kept. */
 	if (!comes_again(image, i) && unlink(name) < 0)
@@ -225,8 +225,10 @@ static json_t *new_extra(const struct import *import, const struct oci_image *im
 		return NULL;
 	text = json_line(extra, err);
 	if (text && strlen(text) > RECORD_BYTES) {
-		error_set(err, ERR_INVALID, "its command and environment are longer than %d bytes",
-			  RECORD_BYTES);
+		error_set(
+			err, ERR_INVALID,
+			"the image's command and environment are longer than %d bytes together, the most that microagent records: use an image with less",
+			RECORD_BYTES);
 		return NULL;
 	}
 	return text ? json_incref(extra) : NULL;
@@ -273,13 +275,15 @@ static int make_disk(void *data, const void *asked, size_t len, struct error *er
 	if (!file)
 		return -1;
 	if (len != sizeof(shape))
-		return error_set(err, ERR_INTERNAL,
-				 "the reader of archives asked for a wrong size of the disk");
+		return error_set(
+			err, ERR_INTERNAL,
+			"the process that reads the image asked for a disk of a wrong size: this is a bug, or the image is made to attack its reader; it is not imported");
 	memcpy(&shape, asked, sizeof(shape));
 	if (shape.size > max_bytes(import) || (import->size && shape.size != import->size) ||
 	    shape.inodes > inodes_for(shape.size, limit_get(LIMIT_IMAGE_FILES)))
-		return error_set(err, ERR_INTERNAL,
-				 "the reader of archives asked for a wrong size of the disk");
+		return error_set(
+			err, ERR_INTERNAL,
+			"the process that reads the image asked for a disk of a wrong size: this is a bug, or the image is made to attack its reader; it is not imported");
 	u->ext4.size = shape.size;
 	u->ext4.inodes = shape.inodes;
 	u->ext4.journal_mib = journal_for(shape.size);
@@ -328,7 +332,8 @@ static int fetch_and_unpack(const struct import *import, const struct oci_manife
 	if (oci_source_check_manifest(&import->source, image.sha256, err) < 0)
 		return -1;
 	if (!oci_manifests_have(named, image.sha256))
-		return error_set(err, ERR_UNAVAILABLE, "%s has changed while it was fetched", ref);
+		return error_set(err, ERR_UNAVAILABLE,
+				 "%s has changed while it was fetched: try again", ref);
 	return unpack_and_publish(import, &image, err) < 0 ? error_prefix(err, "%s", ref) : 0;
 }
 

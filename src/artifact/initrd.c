@@ -106,7 +106,9 @@ static int publish_initrd(const struct place *place, const char *init, const cha
 	    digest_file(init, after, err) < 0)
 		return -1;
 	if (strcmp(sha256, after) != 0)
-		return error_set(err, ERR_UNAVAILABLE, "%s was replaced meanwhile", init);
+		return error_set(err, ERR_UNAVAILABLE,
+				 "%s was replaced while it was packed into an initrd: try again",
+				 init);
 	return place_publish(place, INITRD_FILE, sha256, ".initrd", err);
 }
 

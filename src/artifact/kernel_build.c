@@ -142,8 +142,10 @@ static int unpack_tree(const struct build *b, int root, const char *path, struct
 		return -1;
 	if (fstatat(b->dir, b->source->package, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
 	    !S_ISDIR(st.st_mode))
-		return error_set(err, ERR_INVALID, "%s has no directory %s", b->source->file,
-				 b->source->package);
+		return error_set(
+			err, ERR_INVALID,
+			"the archive of the kernel's sources, %s, has no directory %s: it is another archive, or is damaged",
+			b->source->file, b->source->package);
 	return path_replace_file_at(b->own, STAMP, "", 0, 0644, PATH_NO_SYNC, err);
 }
 
@@ -307,7 +309,10 @@ static int publish_kernel(const struct build *b, const char *name, const char *c
 	if (release.len > 0 && buf_bytes(&release)[release.len - 1] == '\n')
 		release.len--;
 	if (!deb_is_plain_name(buf_string(&release)))
-		return error_set(err, ERR_INVALID, "%s does not name a release", buf_string(&file));
+		return error_set(
+			err, ERR_INVALID,
+			"%s has no name of a kernel's release: remove the directory of the build, and build again",
+			buf_string(&file));
 	struct kernel_entry entry = {.name = name,
 				     .version = b->source->version,
 				     .kind = KERNEL_TUNED,

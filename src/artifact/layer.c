@@ -41,7 +41,8 @@ static int take_entry_data(const struct taking *t, struct archive_entry *entry,
 	autoclose int fd = -1;
 
 	if (size < 0)
-		return error_set(err, ERR_INVALID, "the size of a file is negative");
+		return error_set(err, ERR_INVALID,
+				 "the archive has a file of a negative size: it is damaged");
 	fd = rootfs_open_data(t->fs, file, (uint64_t)size, err);
 	return fd < 0 ? -1 : tar_copy_data(t->from, fd, size, err);
 }
@@ -106,15 +107,18 @@ static int describe_entry(const struct taking *t, struct archive_entry *entry,
 	const char *target = archive_entry_symlink(entry);
 
 	if (uid < 0 || uid >= UINT32_MAX || gid < 0 || gid >= UINT32_MAX)
-		return error_set(err, ERR_INVALID, "the owner is not a valid user or group");
+		return error_set(
+			err, ERR_INVALID,
+			"the archive has a file whose owner is not a valid user or group: it is damaged");
 	file->uid = (uid_t)uid;
 	file->gid = (gid_t)gid;
 	file->time = clamp(archive_entry_mtime(entry), TIME_MAX);
 	file->nsec = (uint32_t)clamp(archive_entry_mtime_nsec(entry), NSEC_MAX);
 	if (S_ISLNK(file->mode)) {
 		if (!target || !*target || strlen(target) > ROOTFS_PATH_MAX)
-			return error_set(err, ERR_INVALID,
-					 "the target of a link is empty or too long");
+			return error_set(
+				err, ERR_INVALID,
+				"the archive has a link whose target is empty or too long: it is damaged");
 		file->mode = S_IFLNK | 0777; /* a kernel gives this mode to every link */
 		file->text = strdup(target);
 		if (!file->text)
@@ -214,7 +218,8 @@ static int take_all(const struct taking *t, struct error *err)
 			return -1;
 		progress_count((size_t)(t->done + tar_bytes_read(t->from)), (size_t)t->total);
 		if (!name || !*name)
-			return error_set(err, ERR_INVALID, "an entry has no name");
+			return error_set(err, ERR_INVALID,
+					 "the archive has an entry without a name: it is damaged");
 		if ((t->alone ? take_alone(t, entry, name, err)
 			      : take_of_layer(t, entry, name, err)) < 0)
 			return -1;

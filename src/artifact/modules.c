@@ -123,8 +123,10 @@ int modules_resolve(const char *dep, const char *builtin, const char *const *nam
 		if (line)
 			result = add_module_line(&list, line, err);
 		else if (!find_line(builtin, *names, '\n'))
-			result = error_set(err, ERR_NOT_FOUND,
-					   "this kernel does not have the module %s", *names);
+			result = error_set(
+				err, ERR_NOT_FOUND,
+				"this kernel does not have the module %s, which a guest needs: choose a kernel of Debian's, or build one",
+				*names);
 		if (result < 0) {
 			module_list_free(&list);
 			return -1;

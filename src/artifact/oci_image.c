@@ -132,7 +132,9 @@ static json_t *read_oci_document(int dir, const char *name, char sha256[DIGEST_T
 		return NULL;
 	document = json_load_strict(buf_bytes(&text), text.len, err);
 	if (document && !json_is_object(document)) {
-		error_set(err, ERR_INVALID, "it is not a JSON object");
+		error_set(
+			err, ERR_INVALID,
+			"it is not a JSON object, so the image is damaged: fetch or make the image again");
 		return NULL;
 	}
 	if (document && bytes)
@@ -246,9 +248,10 @@ static int check_platform(const json_t *document, enum architecture wanted, stru
 		return error_prefix(err, "configuration");
 	if (strcmp(os, "linux") == 0 && strcmp(architecture, here) == 0)
 		return 0;
-	return error_set(err, ERR_UNSUPPORTED,
-			 "it is an image for %.32s on %.32s, not for linux on %s", os, architecture,
-			 here);
+	return error_set(
+		err, ERR_UNSUPPORTED,
+		"it is an image for %.32s on %.32s, not for linux on %s: name an image for that",
+		os, architecture, here);
 }
 
 static int take_layers(int dir, const json_t *layers, struct oci_image *image, struct error *err)
@@ -257,7 +260,10 @@ static int take_layers(int dir, const json_t *layers, struct oci_image *image, s
 	struct stat st;
 
 	if (count > LAYERS_MAX)
-		return error_set(err, ERR_INVALID, "it has more than %d layers", LAYERS_MAX);
+		return error_set(
+			err, ERR_INVALID,
+			"it has more than %d layers, the most that microagent takes: make one with fewer",
+			LAYERS_MAX);
 	image->layers = calloc(count + 1, sizeof(*image->layers));
 	if (!image->layers)
 		return error_errno(err, ENOMEM, "image");
@@ -325,7 +331,9 @@ static int take_manifest(int dir, const json_t *manifest, struct oci_image *imag
 	/* Other programs could read such a document as an index, which would have another meaning
 	 * (CVE-2021-41190). */
 	if (json_object_get(manifest, "manifests"))
-		return error_set(err, ERR_INVALID, "it has both \"manifests\" and \"layers\"");
+		return error_set(
+			err, ERR_INVALID,
+			"it has both \"manifests\" and \"layers\", so programs could read it as different images: make the image again");
 	if (check_media_type(manifest, "", manifest_types, err) < 0 ||
 	    take_descriptor(*config_descriptor, "config", config_types, image->config_sha256, err) <
 		    0)
@@ -348,8 +356,10 @@ static int read_image(int dir, enum architecture architecture, struct oci_image 
 	if (!config)
 		return error_prefix(err, "configuration");
 	if (strcmp(actual, image->config_sha256) != 0)
-		return error_set(err, ERR_INVALID, "configuration %s is damaged: its digest is %s",
-				 image->config_sha256, actual);
+		return error_set(
+			err, ERR_INVALID,
+			"the image is damaged, because its configuration has the digest sha256:%s by name, but sha256:%s by its contents: fetch or make the image again",
+			image->config_sha256, actual);
 	if (check_stored_size(about, "configuration", bytes, err) < 0 ||
 	    check_platform(config, architecture, err) < 0)
 		return -1;

@@ -95,7 +95,10 @@ static int take_blobs(int dirfd_above, const char *name, const char *within, mod
 		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
 			continue;
 		if ((*left)-- == 0)
-			return error_set(err, ERR_INVALID, "%s has too many files", within);
+			return error_set(
+				err, ERR_INVALID,
+				"%s has more files than the directory of an image may have: give a directory that has only the image",
+				within);
 		if (check_kind(dirfd(dir), within, entry->d_name, kind, err) < 0)
 			return -1;
 		if (kind != S_IFDIR) {

@@ -79,9 +79,10 @@ int packed_support(struct archive *archive, unsigned packings, struct error *err
 {
 	for (size_t i = 0; i < ARRAY_SIZE(filters); i++)
 		if ((packings & filters[i].packing) && filters[i].support(archive) != ARCHIVE_OK)
-			return error_set(err, ERR_UNSUPPORTED,
-					 "this system's libarchive was built without %s",
-					 filters[i].name);
+			return error_set(
+				err, ERR_UNSUPPORTED,
+				"it is compressed in a way that this host cannot read, because libarchive was built without %s: unpack it first, or use one that is packed by gzip",
+				filters[i].name);
 	return 0;
 }
 

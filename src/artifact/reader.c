@@ -203,7 +203,9 @@ static int confine_reader(const struct reader_work *work, pid_t parent, struct e
 	if (isolate_landlock(&reach, &why) < 0 && why.code != ERR_UNAVAILABLE)
 		return error_copy(err, &why);
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent)
-		return error_set(err, ERR_CONFLICT, "the parent has ended");
+		return error_set(
+			err, ERR_CONFLICT,
+			"the process that reads the archive is not needed any more, because the program that started it has ended");
 	return isolate_syscalls(allowed, ARRAY_SIZE(allowed), err);
 }
 
@@ -239,8 +241,9 @@ static int take_failure(const struct note *note, size_t len, struct error *err)
 	struct error told;
 
 	if (len != sizeof(told))
-		return error_set(err, ERR_INTERNAL,
-				 "the reader of archives sent a malformed answer");
+		return error_set(
+			err, ERR_INTERNAL,
+			"the process that reads the archive sent a malformed answer: this is a bug, or the archive is made to attack its reader");
 	memcpy(&told, note->bytes, sizeof(told));
 	told.msg[sizeof(told.msg) - 1] = '\0';
 	error_set(err, error_code_from_name(error_code_name(told.code)), "%s", told.msg);
@@ -257,11 +260,15 @@ static int reader_is_gone(struct proc *child, struct error *err)
 	if (proc_wait(child, UINT64_MAX, &code, err) < 0)
 		return -1;
 	if (code == 128 + SIGSYS)
-		return error_set(err, ERR_INTERNAL,
-				 "the reader of archives made a forbidden system call");
+		return error_set(
+			err, ERR_INTERNAL,
+			"the process that reads the archive made a forbidden system call and was killed: this is a bug, or the archive is made to attack its reader");
 	if (code == OUT_OF_MEMORY)
 		return tar_out_of_memory(err);
-	return error_set(err, ERR_IO, "the reader of archives ended (%d)", code);
+	return error_set(
+		err, ERR_IO,
+		"the process that reads the archive ended without an answer (exit code %d): this is a bug, or the process was killed from outside",
+		code);
 }
 
 /* Handles a message of the reader. Returns 1 if the reader goes on, 0 if it is done, -1 with an
@@ -283,8 +290,9 @@ static int take_note(const struct reader_work *work, int sock, struct proc *chil
 		return buf_append(out, note.bytes, len, err) < 0 ? -1 : 1;
 	if (note.kind == ASKED) {
 		if (!work->serve || len > READER_ASKED_MAX)
-			return error_set(err, ERR_INTERNAL,
-					 "the reader of archives sent a malformed answer");
+			return error_set(
+				err, ERR_INTERNAL,
+				"the process that reads the archive sent a malformed answer: this is a bug, or the archive is made to attack its reader");
 		if (work->serve(work->data, note.bytes, len, err) < 0)
 			return -1;
 		if (send(sock, "", 1, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)

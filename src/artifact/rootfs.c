@@ -253,7 +253,9 @@ static int walk_to_dir(struct rootfs *fs, struct rootfs_node *at, const char *pa
 	while (next_name(&path, name)) {
 		if (strcmp(name, "..") == 0) {
 			if (!in_link)
-				return error_set(err, ERR_INVALID, "the path has \"..\" in it");
+				return error_set(
+					err, ERR_INVALID,
+					"the path has \"..\" in it, and could lead out of the archive");
 			at = at->parent ? at->parent : at;
 			continue;
 		}
@@ -313,7 +315,8 @@ static char *split_path(const char *path, char name[ROOTFS_NAME_MAX + 1], struct
 	}
 	snprintf(name, ROOTFS_NAME_MAX + 1, "%.*s", (int)(end - start), path + start);
 	if (strcmp(name, "..") == 0) {
-		error_set(err, ERR_INVALID, "the path has \"..\" in it");
+		error_set(err, ERR_INVALID,
+			  "the path has \"..\" in it, and could lead out of the archive");
 		return NULL;
 	}
 	char *dir = strndup(path, start);
@@ -344,7 +347,9 @@ static int put_node(struct rootfs *fs, const char *path, struct rootfs_file *fil
 		return -1;
 	there = *name ? child(dir, name) : &fs->root;
 	if (!*name && !S_ISDIR(file->mode))
-		return error_set(err, ERR_INVALID, "the root is not a directory");
+		return error_set(
+			err, ERR_INVALID,
+			"the archive has something else than a directory in the place of the root: it is damaged");
 	if (there && S_ISDIR(there->file->mode) && S_ISDIR(file->mode)) {
 		if (rootfs_count_file(fs, file, err) < 0)
 			return -1;

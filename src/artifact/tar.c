@@ -213,7 +213,8 @@ int tar_digest(struct tar_reading *tar, uint64_t *behind, char out[DIGEST_TEXT],
 int tar_admit(struct tar_files *files, int64_t size, struct error *err)
 {
 	if (size < 0)
-		return error_set(err, ERR_INVALID, "the size of a file is negative");
+		return error_set(err, ERR_INVALID,
+				 "the archive has a file of a negative size: it is damaged");
 	if ((uint64_t)size > files->most_bytes || files->bytes + (uint64_t)size > files->most_bytes)
 		return error_set(err, ERR_INVALID, "it unpacks to more than %" PRIu64 " bytes",
 				 files->most_bytes);
@@ -238,7 +239,9 @@ int tar_copy_data(const struct tar_reading *tar, int fd, int64_t size, struct er
 
 	while ((got = archive_read_data_block(tar->archive, &block, &len, &at)) == ARCHIVE_OK) {
 		if (at < 0 || at > size || (la_int64_t)len > size - at)
-			return error_set(err, ERR_INVALID, "the file has more data than its size");
+			return error_set(
+				err, ERR_INVALID,
+				"the archive has a file with more data than its size says: it is damaged");
 		if (artifact_check_signal(err) < 0 || packed_put(fd, block, len, at, err) < 0)
 			return -1;
 		progress_draw();
@@ -303,7 +306,10 @@ int tar_take(struct tar_reading *tar, const char *name, struct buf *out, struct 
 	int got;
 
 	if (there == 0)
-		return error_set(err, ERR_NOT_FOUND, "it has no %s", name);
+		return error_set(
+			err, ERR_NOT_FOUND,
+			"the archive has no file %s: it is another archive than is needed here",
+			name);
 	if (there < 0)
 		return -1;
 	while ((got = archive_read_data_block(tar->archive, &block, &len, &at)) == ARCHIVE_OK)

@@ -203,9 +203,11 @@ static int check_disk(int dir, struct error *err)
 		spare = SPARE_BYTES;
 	return (uint64_t)disk.f_bavail * disk.f_frsize >= spare
 		       ? 0
-		       : error_set(err, ERR_IO,
-				   "this host's disk is full, except for the last %" PRIu64 " MiB",
-				   spare >> 20);
+		       : error_set(
+				 err, ERR_IO,
+				 "this host's disk is full, not counting a rest that microagent leaves free: make room; the rest is %" PRIu64
+				 " MiB",
+				 spare >> 20);
 }
 
 static int check_room(const struct tool_room *room, struct error *err)
@@ -383,7 +385,9 @@ static int start_tool(struct running *r, struct error *err)
 		program = strchr(name, '/') ? strdup(name) : program_in_path(name);
 		slash = program ? strrchr(program, '/') : NULL;
 		if (!slash)
-			return error_set(err, ERR_NOT_FOUND, "%s is not in PATH", name);
+			return error_set(err, ERR_NOT_FOUND,
+					 "the program %s is needed, and is not in PATH: install it",
+					 name);
 		*slash = '\0';
 		company.writes = r->tool->writes;
 		company.own = *program ? program : "/";
@@ -506,8 +510,10 @@ int tool_run(const struct tool *tool, struct error *err)
 		/* If a program is not in this list, links to it are not checked
 		 * (store/share/own.c). */
 		if (!known_program_find(tool->argv[0]))
-			return error_set(err, ERR_INTERNAL, "%s is not in base/known_programs.c",
-					 tool->argv[0]);
+			return error_set(
+				err, ERR_INTERNAL,
+				"%s is not in microagent's list of programs: this is a bug of microagent",
+				tool->argv[0]);
 		if (tool_require("this", names, err) < 0)
 			return -1;
 	}

@@ -73,7 +73,8 @@ static int tell_packing(struct archive *archive, struct error *err)
 {
 	const char *why = archive_error_string(archive);
 
-	return error_set(err, ERR_UNSUPPORTED, "the kernel in it cannot be unpacked: %.160s",
+	return error_set(err, ERR_UNSUPPORTED,
+			 "the kernel in the bzImage cannot be unpacked: %.160s",
 			 why ? why : "its compression is unknown");
 }
 
@@ -87,17 +88,22 @@ static int write_kernel(struct archive *archive, int out, struct error *err)
 
 	while ((got = archive_read_data_block(archive, &block, &len, &at)) == ARCHIVE_OK) {
 		if (total == 0 && (len < SELFMAG || memcmp(block, ELFMAG, SELFMAG) != 0))
-			return error_set(err, ERR_UNSUPPORTED,
-					 "what is packed in it is not an ELF file");
+			return error_set(
+				err, ERR_UNSUPPORTED,
+				"the kernel in the bzImage is not an ELF file: the bzImage is damaged");
 		if ((int64_t)len > KERNEL_MAX - total)
-			return error_set(err, ERR_INVALID, "what is packed in it is too long");
+			return error_set(
+				err, ERR_INVALID,
+				"the kernel in the bzImage is too long: the bzImage is damaged");
 		if (artifact_check_signal(err) < 0 || packed_put(out, block, len, total, err) < 0)
 			return -1;
 		total += (int64_t)len;
 	}
 	if (got != ARCHIVE_EOF)
 		return tell_packing(archive, err);
-	return total ? 0 : error_set(err, ERR_INVALID, "there is nothing packed in it");
+	return total ? 0
+		     : error_set(err, ERR_INVALID,
+				 "the bzImage has no kernel in it: it is damaged");
 }
 
 /* --- by a reader ----------------------------------------------------------------------------- */
@@ -121,7 +127,8 @@ static int unpack_kernel_file(void *data, struct buf *out, struct error *err)
 	if (to < 0)
 		return error_errno(err, errno, "%s", u->name);
 	if (find_payload(u->kernel, &payload) < 0)
-		return error_set(err, ERR_INVALID, "it is not a bzImage");
+		return error_set(err, ERR_INVALID,
+				 "it is not a bzImage, the packed kernel of a PC: give one");
 	if (lseek(u->kernel, payload.at, SEEK_SET) < 0)
 		return error_errno(err, errno, "read");
 	if (packed_begin(&packed, u->kernel, payload.size, err) == 0) {

@@ -169,7 +169,7 @@ def test_nobody_lives_on_without_limits(group, host):
         assert status == 0 and not Path(broker.facts["cgroup"]).exists(), said
         assert has_ended(broker.vmm)
         status, said, _ = broker.ask("remove")
-        assert status == -1 and "the workspace is to be kept" in said
+        assert status == -1 and "the broker refuses to remove the workspace, because the workspace is to be kept after the machine's end" in said
         wait_until(lambda: has_ended(broker.supervisor) and has_ended(broker.pid), "the supervisor to be killed, and its broker")
     finally:
         broker.socket.close()

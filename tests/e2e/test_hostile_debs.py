@@ -79,7 +79,7 @@ def test_a_package_is_taken_however_it_is_compressed(host, cache, end, pack):
 def test_a_link_in_the_place_of_a_module(host, cache, secret, link):
     """The attack put a file of root into the initrd of every guest of that kernel."""
     path = deb(host.base / "k.deb", boot(), builtin("virtio_pci"), order("virtio_pci"), link(f"./lib/modules/{RELEASE}/kernel/virtio_pci.ko", str(secret)))
-    refused(host, cache, path, of_package(f"modules of kernel {RELEASE}: this kernel does not have the module virtio_pci"), "not-found")
+    refused(host, cache, path, of_package(f"modules of kernel {RELEASE}: this kernel does not have the module virtio_pci, which a guest needs: choose a kernel of Debian's, or build one"), "not-found")
 
 
 @pytest.mark.parametrize("name", ["lib", "lib/modules", f"lib/modules/{RELEASE}", f"usr/lib/modules/{RELEASE}"])
@@ -215,7 +215,7 @@ def test_what_depmod_leaves_leads_nowhere(host, cache, secret):
         (host.base / "tools" / "skopeo").rename(host.base / "tools" / "depmod")
         (secret.parent / "virtio_pci.ko").write_bytes(SECRET)
         answer = host.json("kernel", "install", "--from", deb(host.base / "k.deb", boot(), builtin("virtio_pci")), check=1)
-        assert answer["errorCode"] == "invalid" and answer["error"].endswith("is a link, or it leads out of its tree"), answer
+        assert answer["errorCode"] == "invalid" and answer["error"].endswith("is not read, because it is a link, or leads out of its tree"), answer
         assert_nothing_of_it(cache)
 
 
@@ -375,9 +375,9 @@ def test_a_source_that_is_a_link(host, cache):
     (victim / "Makefile").write_text(f"allnoconfig:\n\ttouch {victim}/ran\n")
     before = tree(victim)
     path = source(host.base / "s.deb", symlink(SOURCE, str(victim)))
-    build_refused(host, cache, path, f"{path} has no directory {SOURCE}", "invalid")
+    build_refused(host, cache, path, f"the archive of the kernel's sources, {path}, has no directory {SOURCE}: it is another archive, or is damaged", "invalid")
     path = source(host.base / "s.deb", directory(SOURCE), symlink(f"{SOURCE}/Makefile", str(victim / "Makefile")))
-    build_refused(host, cache, path, f"{SOURCE}/Makefile is a link, or it leads out of its tree", "invalid")
+    build_refused(host, cache, path, f"{SOURCE}/Makefile is not read, because it is a link, or leads out of its tree", "invalid")
     assert tree(victim) == before
 
 

@@ -31,8 +31,8 @@ def layout_of(path, layers=None, named=None, **kw):
 
 def says(number, layers=None):
     """What is wrong with that layer."""
-    return (f"layer {number} of 2: its contents are not those that the configuration names: their digest is "
-            f"sha256:{sha256((layers or EVIL)[number - 1])}, not sha256:{sha256(GENUINE[number - 1])}")
+    return (f"layer {number} of 2: its contents are not those that the image's configuration names, because their digest is "
+            f"sha256:{sha256((layers or EVIL)[number - 1])}, not sha256:{sha256(GENUINE[number - 1])}: fetch the image again, or ask its maker")
 
 
 def trust(host, address):
@@ -216,4 +216,4 @@ def test_a_digest_is_held_against_skopeo_too(host, cache):
     assert import_of(name, 1) == ("invalid", f"{name}: the image with this name has the digest {instead}")
     stand_in(host, (host.base / "tools" / "skopeo").read_text().replace(str(other.blobs / instead[7:]), str(layout.blobs / digest[7:])))
     for ref in (name, "docker://localhost:1/a/b:1"):
-        assert import_of(ref, 75) == ("unavailable", f"{ref} has changed while it was fetched")
+        assert import_of(ref, 75) == ("unavailable", f"{ref} has changed while it was fetched: try again")

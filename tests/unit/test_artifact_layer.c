@@ -65,7 +65,8 @@ static void no_path_leads_up(void **state)
 	refuses(state, '1', "h", "../f", "\"..\"");
 	refuses(state, '1', "h", "/etc/passwd", "which does not exist");
 	refuses(state, '1', "h", "/", "which does not exist");
-	refuses(state, '2', "l", "", "the target of a link is empty or too long");
+	refuses(state, '2', "l", "",
+		"the archive has a link whose target is empty or too long: it is damaged");
 }
 
 /* Links are resolved in the image. Nothing is above its root. */

@@ -182,7 +182,7 @@ static void a_configuration_is_the_one_of_its_digest(void **state)
 
 	put_config(*state, "{}", digest);
 	refuses_manifest(state, "{\"config\":{\"digest\":\"sha256:" ABSENT "\"},\"layers\":[]}",
-			 "is damaged: its digest is");
+			 "the image is damaged, because its configuration has the digest sha256:");
 }
 
 static void a_manifest_of_other_types_is_refused(void **state)

@@ -150,7 +150,8 @@ static void a_link_to_nothing_is_refused(void **state)
 {
 	static const struct member members[] = {{"l", "", NULL, S_IFLNK | 0777, 0}};
 
-	refused(state, members, 1, "the target of a link is empty or too long");
+	refused(state, members, 1,
+		"the archive has a link whose target is empty or too long: it is damaged");
 }
 
 /* Also if each file replaces the one before, so that nothing of them is left. */

@@ -239,7 +239,9 @@ static void its_end_between_two_calls_is_none_of_its_faults(void **state)
 	settle(f);
 	assert_int_equal(f->closed, 1);
 	assert_true(f->silent);
-	assert_string_equal(f->closed_why.msg, "Firecracker closed its API");
+	assert_string_equal(
+		f->closed_why.msg,
+		"Firecracker closed its API: supervisor.log in the workspace has what it said");
 	assert_int_equal(api_call(f->api, "PUT", "/x", NULL, on_answer, f, &err), -1);
 }
 

@@ -18,7 +18,9 @@ struct hash *hash_new(struct error *err)
 	if (ctx && EVP_DigestInit_ex(ctx, EVP_sha256(), NULL) == 1)
 		return (struct hash *)ctx;
 	EVP_MD_CTX_free(ctx);
-	error_set(err, ERR_INTERNAL, "libcrypto offers no SHA-256");
+	error_set(
+		err, ERR_INTERNAL,
+		"this host's libcrypto offers no SHA-256, so no digest can be made: install the library of OpenSSL again");
 	return NULL;
 }
 

@@ -101,10 +101,8 @@ static void answer_call(struct api *a, const json_t *body, const struct error *w
 static void tell_silence(const struct api *a, struct error *why)
 {
 	if (a->count)
-		error_set(
-			why, ERR_IO,
-			"Firecracker closed its API without an answer to %s: supervisor.log in the workspace has what it said",
-			a->calls[a->first].name);
+		error_set(why, ERR_IO, "Firecracker closed its API without an answer to %s",
+			  a->calls[a->first].name);
 	else
 		error_set(
 			why, ERR_IO,
