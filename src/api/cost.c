@@ -67,9 +67,11 @@ static int take_exec_messages(struct timed_exec *timed, struct error *err)
 			const struct microagent_outcome *exit = &message.exit;
 
 			if (exit->exit_code != 0)
-				return error_set(err, ERR_IO, "the command ended with %d%s%s",
-						 exit->exit_code, *exit->start_error ? ": " : "",
-						 exit->start_error);
+				return error_set(
+					err, ERR_IO,
+					"the command in the guest ended with exit code %d%s%s, so nothing was measured",
+					exit->exit_code, *exit->start_error ? ": " : "",
+					exit->start_error);
 			timed->times.ended_ns = clock_mono_ns() - timed->began_ns;
 			timed->ended = true;
 		}
@@ -91,7 +93,9 @@ static int receive_some(struct timed_exec *timed, struct error *err)
 		return -1;
 	n = recv(timed->fd, room, PIECE, MSG_DONTWAIT);
 	if (n == 0)
-		return error_set(err, ERR_UNAVAILABLE, "the guest has closed the connection");
+		return error_set(
+			err, ERR_UNAVAILABLE,
+			"the guest closed the connection before the command had ended, so nothing was measured");
 	if (n < 0)
 		return errno == EAGAIN || errno == EINTR ? 0
 							 : error_errno(err, errno, "vsock.sock");

@@ -393,7 +393,9 @@ json_t *listing_sorted(const json_t *entries, struct error *err)
 json_t *listing_only(const json_t *entries, struct error *err)
 {
 	if (json_array_size(entries) != 1) {
-		error_set(err, ERR_IO, "bad listing from the guest");
+		error_set(
+			err, ERR_IO,
+			"the guest's list of files is malformed, because it does not have exactly one file: this is a bug, or the guest attacks its host");
 		return NULL;
 	}
 	return json_incref(json_array_get(entries, 0));

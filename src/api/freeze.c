@@ -41,11 +41,15 @@ static int take_notes(const struct call *call, struct error *err)
 		return error_reason(err, REASON_GUEST_OLD, call->transfer->ws->id);
 	}
 	if (lseek(call->notes, 0, SEEK_SET) < 0 || fd_read_to_end(call->notes, &notes, NULL) < 0)
-		return error_set(err, ERR_IO, "the guest's helper failed");
+		return error_set(
+			err, ERR_IO,
+			"the guest did not freeze its file system, and its program for that did not say why");
 	text = buf_string(&notes);
 	line = text ? strchr(text, '\n') : NULL;
 	if (!line || (size_t)(line - text) >= sizeof(code))
-		return error_set(err, ERR_IO, "the guest's helper failed");
+		return error_set(
+			err, ERR_IO,
+			"the guest did not freeze its file system, and its program for that did not say why");
 	memcpy(code, text, (size_t)(line - text));
 	return error_set(err, error_code_from_name(code), "%s", line + 1);
 }

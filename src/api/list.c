@@ -140,7 +140,10 @@ static int fill_list(struct microagent *agent, json_t *list, struct error *err)
 
 		if (!entry || json_array_append_new(list, entry) < 0) {
 			state_dir_close(&dir);
-			return entry ? error_set(err, ERR_IO, "no memory for the list") : -1;
+			return entry ? error_set(
+					       err, ERR_IO,
+					       "the list of workspaces cannot be made, because memory is short")
+				     : -1;
 		}
 	}
 	state_dir_close(&dir);

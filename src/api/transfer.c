@@ -130,8 +130,9 @@ static int call_helper(const struct transfer *transfer, const char *const *comma
 		return explain_unreached(transfer->ws, err);
 	}
 	if (fd_read_exact(fd, &first, 1, err) < 0)
-		return error_set(err, ERR_UNAVAILABLE,
-				 "the guest's program for files does not run now");
+		return error_set(
+			err, ERR_UNAVAILABLE,
+			"the guest's program for files has ended before it copied anything: try again");
 	if (first != FILES_GREETING[0])
 		return hear_agent(transfer, fd, first, deadline, err);
 	return steal_fd(&fd);
@@ -253,8 +254,10 @@ static int check_type(const char *type, struct error *err)
 	for (size_t i = 0; i < ARRAY_SIZE(types); i++)
 		if (strcmp(types[i], type) == 0)
 			return 0;
-	return error_set(err, ERR_IO, "the guest listed a file of the unknown type \"%.32s\"",
-			 type);
+	return error_set(
+		err, ERR_IO,
+		"the guest's list has a file of the unknown type \"%.32s\": this is a bug, or the guest attacks its host",
+		type);
 }
 
 /* Checks nameBase64, which has the exact bytes of a name that is not UTF-8. Without these bytes two
@@ -269,7 +272,9 @@ static int check_exact_name(const char *exact, struct error *err)
 		return error_prefix(err, "nameBase64");
 	if (name.len == 0 || memchr(buf_bytes(&name), '/', name.len) ||
 	    memchr(buf_bytes(&name), '\0', name.len) || utf8_is_whole(buf_bytes(&name), name.len))
-		return error_set(err, ERR_IO, "nameBase64 is not such a name");
+		return error_set(
+			err, ERR_IO,
+			"nameBase64 is not the name of a file that needs base64: this is a bug, or the guest attacks its host");
 	return 0;
 }
 
@@ -314,7 +319,7 @@ static int bad_listing(struct error *err)
 {
 	if (err)
 		err->code = ERR_IO;
-	return error_prefix(err, "bad listing from the guest");
+	return error_prefix(err, "the guest's list of files is malformed");
 }
 
 /* Handles one line of a listing. Returns 0 if the line was an entry, which was added, 1 if it was
@@ -394,6 +399,7 @@ int transfer_listing(const struct transfer *transfer, const char *verb, const ch
 		left -= len;
 	}
 	if (got == 0)
-		return error_set(err, ERR_IO, "the guest's listing ended early");
+		return error_set(err, ERR_IO,
+				 "the guest's list of files ended too early: try again");
 	return explain_denied(transfer, got < 0 ? -1 : 0, err);
 }

@@ -37,8 +37,10 @@ static int as_recorded(struct microagent *agent, const char *const *options, con
 
 	for (size_t i = 0; options && options[i]; i++) {
 		if (i + 1 == SUPERVISOR_OPTIONS_MAX)
-			return error_set(err, ERR_INTERNAL, "more than %d options of a supervisor",
-					 SUPERVISOR_OPTIONS_MAX);
+			return error_set(
+				err, ERR_INTERNAL,
+				"the supervisor was to get more than %d options: this is a bug of microagent",
+				SUPERVISOR_OPTIONS_MAX);
 		all[i + 1] = options[i];
 	}
 	if (open_workspace_named(agent, name, &existing, err) < 0)

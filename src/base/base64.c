@@ -71,8 +71,10 @@ int base64_decode(const char *text, size_t len, struct buf *out, struct error *e
 	uint8_t *room;
 
 	if (len % 4)
-		return error_set(err, ERR_INVALID, "base64: the length %zu is not a multiple of 4",
-				 len);
+		return error_set(
+			err, ERR_INVALID,
+			"it is not valid base64, because its length %zu is not a multiple of 4",
+			len);
 	if (len && text[len - 1] == '=')
 		most -= text[len - 2] == '=' ? 2 : 1;
 	room = buf_reserve(out, most, err);
@@ -81,7 +83,8 @@ int base64_decode(const char *text, size_t len, struct buf *out, struct error *e
 	for (size_t i = 0; i < len; i += 4) {
 		size_t n = decode_group(text + i, i + 4 == len, room + done);
 		if (n == 0)
-			return error_set(err, ERR_INVALID, "base64: byte %zu is not valid", i);
+			return error_set(err, ERR_INVALID,
+					 "it is not valid base64 from byte %zu on", i);
 		done += n;
 	}
 	buf_commit(out, done);

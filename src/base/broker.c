@@ -60,7 +60,10 @@ void broker_cut_ways(void)
 
 int broker_check_ways(struct error *err)
 {
-	return own.ways_are_cut ? error_set(err, ERR_CONFLICT, "the machine is cut off") : 0;
+	return own.ways_are_cut
+		       ? error_set(err, ERR_CONFLICT,
+				   "the machine is cut off, so nothing may reach it any more")
+		       : 0;
 }
 
 /* Handles SIGALRM. This signal comes at the deadline, whatever the broker is doing. */
@@ -140,9 +143,11 @@ static bool serve_next(int sock)
 	out.len = out.nfds = 0;
 	answer.error = (struct error){0};
 	row = question.row < own.count ? &own.rows[question.row] : NULL;
-	answer.status = row ? row->duty->fn(row->data, &in, &out, &answer.error)
-			    : error_set(&answer.error, ERR_INVALID,
-					"the broker does not know this request");
+	answer.status =
+		row ? row->duty->fn(row->data, &in, &out, &answer.error)
+		    : error_set(
+			      &answer.error, ERR_INVALID,
+			      "the broker does not know the request: this is a bug, or the live supervisor was taken over");
 	answer.is_ending = own.deadline_ns != 0;
 	memcpy(answer.bytes, out.bytes, out.len);
 	/* The asker may get descriptors only from the broker. So a socket that the broker hands to
@@ -262,7 +267,9 @@ int broker_ask(const struct broker_duty *duty, const struct broker_message *in,
 	while (row < own.count && own.rows[row].duty != duty)
 		row++;
 	if (row == own.count)
-		return error_set(err, ERR_INTERNAL, "the broker does not have this duty");
+		return error_set(
+			err, ERR_INTERNAL,
+			"the broker does not have the duty that it is asked for: this is a bug of microagent");
 	question.row = row;
 	memcpy(question.bytes, in->bytes, in->len);
 	if (fd_send_passing(own.sock, &question, offsetof(struct question, bytes) + in->len,

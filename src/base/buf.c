@@ -100,7 +100,9 @@ int buf_printf(struct buf *b, struct error *err, const char *fmt, ...)
 	n = vsnprintf(NULL, 0, fmt, args);
 	va_end(args);
 	if (n < 0)
-		return error_set(err, ERR_INTERNAL, "format '%s' cannot be printed", fmt);
+		return error_set(
+			err, ERR_INTERNAL,
+			"a text of the form '%s' cannot be made: this is a bug of microagent", fmt);
 	room = buf_reserve(b, (size_t)n, err);
 	if (!room)
 		return -1;

@@ -105,10 +105,14 @@ static int serve_connection(void *data, const struct broker_message *in, struct 
 	struct sockaddr_storage address;
 
 	if (in->len != sizeof(address))
-		return error_set(err, ERR_INVALID, "the address is malformed");
+		return error_set(
+			err, ERR_INVALID,
+			"the broker refuses to connect, because the address in the request is malformed: this is a bug, or the live supervisor was taken over");
 	memcpy(&address, in->bytes, sizeof(address));
 	if (!is_allowed(data, &address))
-		return error_set(err, ERR_DENIED, "it is not allowed to connect to this port");
+		return error_set(
+			err, ERR_DENIED,
+			"the broker refuses to connect to this port, because the config of the machine does not name it: this is a bug, or the live supervisor was taken over");
 	if (broker_check_ways(err) < 0)
 		return -1;
 	autoclose int fd = open_connection(&address, err);
@@ -218,7 +222,8 @@ static void try_next(struct connecting *c)
 		drop_socket(c);
 	}
 	if (c->why.code == ERR_NONE)
-		error_set(&c->why, ERR_NOT_FOUND, "there is no address to connect to");
+		error_set(&c->why, ERR_NOT_FOUND,
+			  "there is no address to connect to: give one, or a name that has one");
 	finish_connecting(c, -1);
 }
 

@@ -48,7 +48,8 @@ static bool is_header(const char *bytes)
 
 static int ends_too_early(struct error *err)
 {
-	return error_set(err, ERR_INVALID, "it ends in the middle of an entry");
+	return error_set(err, ERR_INVALID,
+			 "it is damaged, because it ends in the middle of an entry");
 }
 
 /* Reads the entry at the offset `at`. Returns 1 if there is an entry, 0 if not, -1 on failure. */
@@ -129,7 +130,7 @@ int cpio_search(cpio_read_fn *read, void *file, const char *name, uint64_t *at, 
 	if (got < 0)
 		return -1;
 	if (!found)
-		return error_set(err, ERR_NOT_FOUND, "there is no %s in it", name);
+		return error_set(err, ERR_NOT_FOUND, "it has no file %s", name);
 	*at = found_at;
 	*size = found_size;
 	return 0;

@@ -85,7 +85,7 @@ int fd_read_exact(int fd, void *data, size_t len, struct error *err)
 		if (n < 0)
 			return error_errno(err, errno, "read");
 		if (n == 0)
-			return error_set(err, ERR_IO, "ended after %zu of %zu bytes", got, len);
+			return error_set(err, ERR_IO, "it ended after %zu of %zu bytes", got, len);
 		got += (size_t)n;
 	}
 	return 0;

@@ -12,10 +12,14 @@ int frame_peek(const struct buf *b, size_t max, const uint8_t **payload, size_t 
 		return 0;
 	size_t n = be32_get(front);
 	if (n == 0)
-		return error_set(err, ERR_INVALID, "a frame has the length 0");
+		return error_set(
+			err, ERR_INVALID,
+			"a frame has the length 0: this is a bug of its sender, or an attack");
 	if (n > max)
-		return error_set(err, ERR_INVALID, "a frame has %zu bytes; at most %zu are allowed",
-				 n, max);
+		return error_set(
+			err, ERR_INVALID,
+			"a frame has %zu bytes, and at most %zu are allowed: this is a bug of its sender, or an attack",
+			n, max);
 	if (b->len - FRAME_HEADER < n)
 		return 0;
 	*payload = front + FRAME_HEADER;

@@ -116,7 +116,9 @@ static char *dump(const json_t *value, size_t flags, struct error *err)
 	char *text = json_dumps(value, flags | JSON_ENCODE_ANY);
 
 	if (!text && !value)
-		error_set(err, ERR_INTERNAL, "no JSON value to write");
+		error_set(
+			err, ERR_INTERNAL,
+			"there is no JSON value to write: this is a bug of microagent, or memory is short");
 	else if (!text)
 		error_errno(err, ENOMEM, "JSON text");
 	return text ? json_escape_text(text, err) : NULL;
@@ -274,7 +276,10 @@ int json_put_string(json_t *obj, const char *key, const char *value, struct erro
 	json_t *text = value ? json_string(value) : NULL;
 
 	if (!value)
-		return error_set(err, ERR_INTERNAL, "no value for the JSON field %s", key);
+		return error_set(
+			err, ERR_INTERNAL,
+			"there is no value for the JSON field %s: this is a bug of microagent, or memory is short",
+			key);
 	/* jansson returns NULL for invalid UTF-8, and also if there is no memory.
 	 * json_string_lossy() tells them apart: it fails only without memory. */
 	if (!text && (text = json_string_lossy(value, strlen(value)))) {

@@ -197,7 +197,9 @@ struct loop_watch *loop_add_interval(struct loop *loop, uint64_t interval_ns, lo
 	struct loop_watch *w;
 
 	if (interval_ns == 0) {
-		error_set(err, ERR_INVALID, "the interval of a timer is 0");
+		error_set(
+			err, ERR_INVALID,
+			"a timer was to have an interval of 0: this is a bug of microagent, or a limit is 0");
 		return NULL;
 	}
 	w = loop_add_timer(loop, clock_mono_ns() + interval_ns, fn, data, err);

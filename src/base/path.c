@@ -25,12 +25,14 @@ char *path_absolute(const char *path, struct error *err)
 	autofree char *joined = NULL;
 
 	if (!*path) {
-		error_set(err, ERR_INVALID, "the path is empty");
+		error_set(err, ERR_INVALID, "the path is empty: give one");
 		return NULL;
 	}
 	if (*path != '/' && !(here = getcwd(NULL, 0))) {
 		if (errno == ENOENT)
-			error_set(err, ERR_NOT_FOUND, "the working directory was removed");
+			error_set(
+				err, ERR_NOT_FOUND,
+				"the working directory of this process was removed: change to another directory");
 		else
 			error_errno(err, errno, "working directory");
 		return NULL;
@@ -50,7 +52,10 @@ char *path_of_executable_dir(struct error *err)
 	}
 	slash = strrchr(exe, '/');
 	if (!slash) {
-		error_set(err, ERR_IO, "the executable has no path: %s", exe);
+		error_set(
+			err, ERR_IO,
+			"it is not known where this program lies, because the kernel names it without a path: %s",
+			exe);
 		return NULL;
 	}
 	slash[slash == exe] = '\0';

@@ -33,7 +33,9 @@ static int copy_by_hand(int from, int to, off_t start, off_t end, struct error *
 		if (n < 0)
 			return error_errno(err, errno, "read");
 		if (n == 0)
-			return error_set(err, ERR_IO, "the source became shorter");
+			return error_set(
+				err, ERR_IO,
+				"the source became shorter while it was copied: another program changes it; try again when that has ended");
 		if (lseek(to, start, SEEK_SET) < 0)
 			return error_errno(err, errno, "seek");
 		if (fd_write_all(to, chunk, (size_t)n, err) < 0)

@@ -23,7 +23,9 @@ static void forget(struct proc *p)
 int proc_wait(struct proc *p, uint64_t deadline_ns, int *code, struct error *err)
 {
 	if (p->pidfd < 0)
-		return error_set(err, ERR_NOT_FOUND, "there is no process to wait for");
+		return error_set(
+			err, ERR_NOT_FOUND,
+			"there is no process to wait for, because it was never started or its end was taken already: this is a bug of microagent");
 	if (fd_wait(p->pidfd, POLLIN, deadline_ns, err) < 0)
 		return error_prefix(err, "process %d", (int)p->pid);
 	if (process_reap(p->pid, p->pidfd, code) < 0)
@@ -69,7 +71,9 @@ static int serve_kill(void *data, const struct broker_message *in, struct broker
 
 	(void)out;
 	if (!pid || (pid != process_of(*orphan) && !broker_knows(pid)))
-		return error_set(err, ERR_DENIED, "this process is not one of the machine");
+		return error_set(
+			err, ERR_DENIED,
+			"the broker refuses, because this process is not one of the machine: this is a bug, or the live supervisor was taken over");
 	return proc_kill(&(struct proc){.pid = pid, .pidfd = in->fds[0]}, err);
 }
 
@@ -90,7 +94,9 @@ int proc_kill(const struct proc *p, struct error *err)
 int proc_signal(const struct proc *p, int signal, struct error *err)
 {
 	if (p->pidfd < 0)
-		return error_set(err, ERR_NOT_FOUND, "there is no process to signal");
+		return error_set(
+			err, ERR_NOT_FOUND,
+			"there is no process to signal, because it was never started or its end was taken already: this is a bug of microagent");
 	if (process_signal(p->pid, p->pidfd, signal) == 0)
 		return 0;
 	if (errno == ESRCH)
@@ -126,7 +132,9 @@ static int serve_start_time(void *data, const struct broker_message *in, struct 
 	(void)data;
 	memcpy(&pid, in->bytes, in->len == sizeof(pid) ? sizeof(pid) : 0);
 	if (pid != getpid() && pid != broker_asker() && !broker_knows(pid))
-		return error_set(err, ERR_DENIED, "this process is not one of the machine");
+		return error_set(
+			err, ERR_DENIED,
+			"the broker refuses, because this process is not one of the machine: this is a bug, or the live supervisor was taken over");
 	if (process_start_time(pid, &ticks, err) < 0)
 		return -1;
 	memcpy(out->bytes, &ticks, sizeof(ticks));

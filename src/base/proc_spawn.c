@@ -206,9 +206,10 @@ static int hear_of_exec(int fd, const struct proc_spec *spec, struct error *err)
 	if (n == 0)
 		return 0;
 	if (n != sizeof(r) || (unsigned)r.step >= STEP_COUNT)
-		return error_set(err, ERR_INTERNAL,
-				 "start %s: the report of the new process is malformed",
-				 spec->argv[0]);
+		return error_set(
+			err, ERR_INTERNAL,
+			"start %s: the report of the new process is malformed: this is a bug of microagent",
+			spec->argv[0]);
 	if (r.step == STEP_CWD)
 		return error_errno(err, r.errnum, "start %s: working directory %s", spec->argv[0],
 				   spec->cwd);
@@ -222,17 +223,21 @@ static int check_proc_spec(const struct proc_spec *spec, int *above, struct erro
 	int highest = 2;
 
 	if (!spec->argv || !spec->argv[0] || !*spec->argv[0])
-		return error_set(err, ERR_INVALID, "there is no program to start");
+		return error_set(err, ERR_INVALID,
+				 "there is no program to start: its name is empty");
 	for (size_t i = 0; i < spec->nfds; i++) {
 		const struct proc_fd *f = &spec->fds[i];
 		if (f->from < 0 || f->to < 0)
-			return error_set(err, ERR_INVALID, "start %s: descriptor %d to %d",
-					 spec->argv[0], f->from, f->to);
+			return error_set(
+				err, ERR_INVALID,
+				"start %s: descriptor %d cannot become descriptor %d, because one of them is negative: this is a bug of microagent",
+				spec->argv[0], f->from, f->to);
 		for (size_t j = 0; j < i; j++)
 			if (spec->fds[j].to == f->to)
-				return error_set(err, ERR_INVALID,
-						 "start %s: two descriptors become %d",
-						 spec->argv[0], f->to);
+				return error_set(
+					err, ERR_INVALID,
+					"start %s: two descriptors were to become descriptor %d: this is a bug of microagent",
+					spec->argv[0], f->to);
 		highest = f->to > highest ? f->to : highest;
 	}
 	*above = highest + 1;

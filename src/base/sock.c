@@ -15,7 +15,10 @@
 static int check_socket_name(const char *name, struct error *err)
 {
 	if (!*name || strchr(name, '/'))
-		return error_set(err, ERR_INVALID, "'%s' cannot name a socket", name);
+		return error_set(
+			err, ERR_INVALID,
+			"'%s' cannot be the name of a socket, because it is empty or has a slash in it",
+			name);
 	return 0;
 }
 
@@ -72,7 +75,10 @@ int sock_connect_at(int dirfd, const char *name, struct error *err)
 		rc = descriptor_connect_at(fd, dirfd, name);
 	while (rc < 0 && errno == EINTR);
 	if (rc < 0 && errno == EAGAIN)
-		return error_set(err, ERR_TIMEOUT, "socket %s: nothing accepts connections", name);
+		return error_set(
+			err, ERR_TIMEOUT,
+			"socket %s: the program that listens there does not accept connections",
+			name);
 	if (rc < 0)
 		return refuse_socket("connect to", name, err);
 	/* On macOS this fails with EINVAL if the peer has gone already. This is no error: the
@@ -107,7 +113,7 @@ int sock_accept(int fd, struct error *err)
 		peer = descriptor_accept(fd, NULL, false);
 	while (peer < 0 && errno == EINTR);
 	if (peer < 0 && (errno == EAGAIN || errno == ECONNABORTED))
-		return error_set(err, ERR_UNAVAILABLE, "no connection is waiting");
+		return error_set(err, ERR_UNAVAILABLE, "no connection waits to be accepted");
 	if (peer < 0)
 		return error_errno(err, errno, "accept");
 	return peer;

@@ -137,8 +137,10 @@ int ways_note_listener(int fd, struct error *err)
 		    is_same_address(&own.listeners[i], &address))
 			return ways_note_connection(fd, err);
 	if (own.listener_count == LISTENERS_MAX)
-		return error_set(err, ERR_CONFLICT, "more than %d ports were published",
-				 LISTENERS_MAX);
+		return error_set(
+			err, ERR_CONFLICT,
+			"no more ports can be published, because this machine has published %d since its start: stop it and start it again",
+			LISTENERS_MAX);
 	own.listeners[own.listener_count++] = address;
 	return ways_note_connection(fd, err);
 }

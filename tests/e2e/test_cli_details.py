@@ -353,7 +353,7 @@ def test_a_working_directory_that_was_removed(vm, tmp_path):
 
     assert said("cp", "vm:/etc/passwd", ".") == "microagent: the directory . was removed\n"
     assert said("cp", "vm:/etc/passwd", "./x") == "microagent: the directory ./x was removed\n"
-    assert said("cp", "x", "vm:/tmp") == "microagent: the working directory was removed\n"
+    assert said("cp", "x", "vm:/tmp") == "microagent: the working directory of this process was removed: change to another directory\n"
 
 
 def test_what_a_running_guest_refuses(vm, tmp_path):

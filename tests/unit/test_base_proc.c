@@ -154,7 +154,7 @@ static void failures_of_exec_are_told(void **state)
 	spawn_fails(&(struct proc_spec){.argv = self, .fds = negative, .nfds = 1}, ERR_INVALID, 0,
 		    "descriptor");
 	spawn_fails(&(struct proc_spec){.argv = self, .fds = twice, .nfds = 2}, ERR_INVALID, 0,
-		    "two descriptors become 3");
+		    "two descriptors were to become descriptor 3: this is a bug of microagent");
 	spawn_fails(&(struct proc_spec){.argv = self, .fds = huge, .nfds = 1}, ERR_IO, EINVAL,
 		    "pass descriptors");
 }
@@ -343,8 +343,10 @@ static void a_filter_holds_from_the_first_instruction(void **state)
 	close(spec.filter);
 	spec.filter = filter_file(NULL);
 	assert_int_equal(proc_spawn(&spec, &p, &err), -1);
-	assert_string_equal(err.msg,
-			    "start " SELF ": the system call filter has a bad length: 0 bytes");
+	assert_string_equal(
+		err.msg,
+		"start " SELF
+		": the system call filter has 0 bytes, which no filter can have: this is a bug of microagent");
 	close(spec.filter);
 }
 

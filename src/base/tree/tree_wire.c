@@ -27,7 +27,9 @@ int tree_count(const struct tree_line *line, uint64_t *counted, uint64_t more, s
 
 int tree_damaged(struct error *err)
 {
-	return error_set(err, ERR_IO, "the stream of files is damaged");
+	return error_set(
+		err, ERR_IO,
+		"the stream of files is damaged: this is a bug, or its sender attacks its receiver");
 }
 
 int tree_error_of(const struct tree_entry *entry, struct error *err)
@@ -67,7 +69,7 @@ static int wait_line(int fd, int cancel, int silence_ms, short events, bool dupl
 static int spoken(struct tree_writer *w, struct error *err)
 {
 	w->spoken = true;
-	return error_set(err, ERR_IO, "the other side has ended the copy");
+	return error_set(err, ERR_IO, "the other side has ended the copy before it was complete");
 }
 
 static int write_all(struct tree_writer *w, struct error *err)
@@ -222,7 +224,9 @@ static int read_more(struct tree_reader *r, struct error *err)
 	if (n < 0)
 		return error_errno(err, errno, "the stream of files");
 	if (n == 0)
-		return error_set(err, ERR_IO, "the stream of files ended early");
+		return error_set(
+			err, ERR_IO,
+			"the stream of files ended before the copy was complete: its sender has ended");
 	r->end += (size_t)n;
 	return 0;
 }

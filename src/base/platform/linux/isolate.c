@@ -167,6 +167,8 @@ int isolate_restore_parent(const struct isolate_parent *kept, struct error *err)
 	if (prctl(PR_SET_PDEATHSIG, kept->signal, 0, 0, 0) < 0)
 		return error_errno(err, errno, "end with the parent");
 	if (getppid() != kept->parent)
-		return error_set(err, ERR_CONFLICT, "the parent has ended");
+		return error_set(
+			err, ERR_CONFLICT,
+			"the process that started this one has ended, so this one is not needed any more");
 	return 0;
 }

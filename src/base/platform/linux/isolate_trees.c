@@ -92,8 +92,11 @@ static int plant_tree(const struct isolate_tree *tree, int clone, struct error *
 	if (mount(NULL, place, NULL, flags, NULL) < 0 || statvfs(place, &fs) < 0)
 		return error_errno(err, errno, "mount %s", tree->path);
 	/* A kernel before 5.10 ignores MS_NOSYMFOLLOW, so the result is checked. */
-	return fs.f_flag & NO_SYMLINKS ? 0
-				       : error_set(err, ERR_UNAVAILABLE, "the kernel is too old");
+	return fs.f_flag & NO_SYMLINKS
+		       ? 0
+		       : error_set(
+				 err, ERR_UNAVAILABLE,
+				 "this kernel cannot mount a directory so that links in it are not followed (Linux 5.10 can)");
 }
 
 static int plant_trees(void *data, struct error *err)
@@ -183,7 +186,8 @@ int isolate_trees_try(const struct isolate_reach *reach, struct error *err)
 	}
 	close(steal_fd(&to));
 	if (pid < 0 || fd_read_exact(from, &why, sizeof(why), NULL) < 0)
-		error_set(&why, ERR_IO, "it cannot be tried");
+		error_set(&why, ERR_IO,
+			  "it cannot be tried, because no process could be started for it");
 	if (pid > 0)
 		waitpid(pid, &status, 0);
 	if (why.code == ERR_NONE)

@@ -181,7 +181,8 @@ static int take_verdict(const struct netlink_reply *reply, struct error *err)
 	int32_t code;
 
 	if (reply->body.len < sizeof(code))
-		return error_set(err, ERR_IO, "the kernel's answer is incomplete");
+		return error_set(err, ERR_IO,
+				 "the kernel's answer by netlink is incomplete: this is a bug");
 	memcpy(&code, reply->body.data, sizeof(code));
 	if (code >= 0)
 		return 0;
@@ -214,7 +215,10 @@ int netlink_take(struct netlink_bytes datagram, uint32_t sequence, netlink_take_
 		if (reply.type >= NLMSG_MIN_TYPE && take && take(data, &reply, err) < 0)
 			return -1;
 	}
-	return datagram.len == 0 ? 1 : error_set(err, ERR_IO, "the kernel's answer is incomplete");
+	return datagram.len == 0
+		       ? 1
+		       : error_set(err, ERR_IO,
+				   "the kernel's answer by netlink is incomplete: this is a bug");
 }
 
 int netlink_open(int protocol, struct error *err)
@@ -239,7 +243,9 @@ static int post_message(int fd, struct netlink_message *message, uint16_t flags,
 	struct nlmsghdr head;
 
 	if (message->overfull || message->len < sizeof(head))
-		return error_set(err, ERR_INTERNAL, "netlink: the request is too long");
+		return error_set(
+			err, ERR_INTERNAL,
+			"the request to the kernel by netlink is too long: this is a bug of microagent");
 	memcpy(&head, message->bytes, sizeof(head));
 	head.nlmsg_len = (uint32_t)message->len;
 	head.nlmsg_flags |= flags;
@@ -272,8 +278,10 @@ static int hear_kernel(int fd, uint32_t sequence, netlink_take_fn *take, void *d
 	if (sender.nl_pid != 0) /* the message is from another process */
 		return 1;
 	if (head.msg_flags & MSG_TRUNC)
-		return error_set(err, ERR_IO, "netlink: a message has more than %d bytes",
-				 DATAGRAM_BYTES);
+		return error_set(
+			err, ERR_IO,
+			"the kernel's answer by netlink has more than %d bytes, more than microagent takes: this is a bug of microagent",
+			DATAGRAM_BYTES);
 	return netlink_take((struct netlink_bytes){bytes, (size_t)n}, sequence, take, data, err);
 }
 

@@ -55,7 +55,10 @@ int proc_stage_add_device(struct proc_stage *stage, const char *path, uid_t owne
 	if (stat(path, &st) < 0)
 		return error_errno(err, errno, "%s", path);
 	if (stage->count == PROC_STAGE_MAX || !S_ISCHR(st.st_mode))
-		return error_set(err, ERR_INTERNAL, "%s: no room, or no device", path);
+		return error_set(
+			err, ERR_INTERNAL,
+			"%s cannot be given to the machine, because it is not a character device, or too many files are given: this is a bug of microagent",
+			path);
 	stage->items[stage->count++] =
 		(struct proc_stage_item){.node = st.st_rdev, .owner = owner, .userns_fd = -1};
 	return 0;
@@ -73,8 +76,10 @@ int proc_stage_add(struct proc_stage *stage, int fd, bool read_only, uid_t owner
 		return error_errno(err, errno, "a file for the machine");
 	path[n] = '\0';
 	if (stage->count == PROC_STAGE_MAX)
-		return error_set(err, ERR_INVALID, "a machine takes at most %d files",
-				 PROC_STAGE_MAX);
+		return error_set(
+			err, ERR_INVALID,
+			"a machine takes at most %d files of the host, and the config has more: leave out some disks or bundles",
+			PROC_STAGE_MAX);
 	if (owner && !S_ISDIR(st.st_mode) && !is_open_to_all(&st, read_only)) {
 		/* The user namespace maps the owner and the group of the file to the number
 		 * `owner`, and nobody else. */

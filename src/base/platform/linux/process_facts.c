@@ -60,7 +60,8 @@ int process_start_time(pid_t pid, uint64_t *began, struct error *err)
 		if ((field = strchr(field, ' ')))
 			field++;
 	if (!field || *field < '0' || *field > '9')
-		return error_set(err, ERR_IO, "%s: it has no start time", path);
+		return error_set(err, ERR_IO, "%s has no start time of the process: this is a bug",
+				 path);
 	*began = strtoull(field, NULL, 10);
 	return 0;
 }
@@ -87,7 +88,8 @@ int process_memory(pid_t pid, struct process_memory *out, struct error *err)
 	}
 	text = buf_string(&rollup);
 	if (!text || !strstr(text, "\nRss:"))
-		return error_set(err, ERR_NOT_FOUND, "%s: it has no memory any more", path);
+		return error_set(err, ERR_NOT_FOUND,
+				 "%s shows no memory, because the process is ending", path);
 	*out = (struct process_memory){
 		.resident = rollup_line(text, "\nRss:"),
 		.proportional = rollup_line(text, "\nPss:"),
@@ -105,7 +107,10 @@ int process_boot_id(char out[37], struct error *err)
 	if (path_read_file_at(AT_FDCWD, path, &id, err) < 0)
 		return -1;
 	if (id.len < 36)
-		return error_set(err, ERR_IO, "%s: it is too short", path);
+		return error_set(
+			err, ERR_IO,
+			"%s is shorter than an id of a boot has to be: /proc is not that of Linux",
+			path);
 	memcpy(out, buf_bytes(&id), 36);
 	out[36] = '\0';
 	return 0;

@@ -66,8 +66,10 @@ int process_stop(const struct proc *process, const char *name, struct error *err
 					 (int)process->pid);
 		if (clock_mono_ns() > deadline) {
 			(void)pidfd_send_signal(pidfd, SIGCONT, NULL, 0);
-			return error_set(err, ERR_TIMEOUT, "a thread of %s does not stand still",
-					 name);
+			return error_set(
+				err, ERR_TIMEOUT,
+				"%s cannot be examined, because a thread of it does not stand still after a signal to stop",
+				name);
 		}
 		nanosleep(&moment, NULL);
 	}
@@ -96,13 +98,16 @@ static int add_switches(int tasks, const char *thread, uint64_t *out, struct err
 	autoclose int fd = openat(tasks, path, O_RDONLY | O_CLOEXEC);
 	n = fd >= 0 ? read(fd, text, sizeof(text) - 1) : -1;
 	if (n < 0)
-		return error_set(err, ERR_TIMEOUT, "a thread has ended meanwhile");
+		return error_set(
+			err, ERR_TIMEOUT,
+			"a process cannot be examined, because a thread of it has ended meanwhile");
 	text[n] = '\0';
 	first = strstr(text, wanted);
 	second = strstr(text, forced);
 	if (!first || !second)
-		return error_set(err, ERR_IO,
-				 "the kernel does not show the context switches of a thread");
+		return error_set(
+			err, ERR_IO,
+			"a process cannot be examined, because the kernel does not show the context switches of its threads");
 	*out += strtoull(first + sizeof(wanted) - 1, NULL, 10) +
 		strtoull(second + sizeof(forced) - 1, NULL, 10);
 	return 0;
@@ -118,8 +123,10 @@ int process_count_switches(const struct proc *process, uint64_t *out, struct err
 	if (own < 0)
 		return -1;
 	if (!dir || !all_stand_still(own))
-		return error_set(err, ERR_TIMEOUT, "process %d does not stand still",
-				 (int)process->pid);
+		return error_set(
+			err, ERR_TIMEOUT,
+			"process %d cannot be examined, because it does not stand still after a signal to stop",
+			(int)process->pid);
 	while ((entry = readdir(dir)))
 		if (*entry->d_name != '.' && add_switches(dirfd(dir), entry->d_name, &sum, err) < 0)
 			return -1;

@@ -38,16 +38,19 @@ int spawn_prepare(const struct proc_spec *spec, struct spawn_rights **out, struc
 		return 0;
 	}
 	if (fstat(spec->filter, &st) < 0)
-		return error_errno(err, errno, "start %s: system call filter", spec->argv[0]);
+		return error_errno(err, errno, "start %s: the system call filter cannot be read",
+				   spec->argv[0]);
 	if (st.st_size == 0 || (size_t)st.st_size > BPF_MAXINSNS * sizeof(*rights->code))
-		return error_set(err, ERR_INTERNAL,
-				 "start %s: the system call filter has a bad length: %lld bytes",
-				 spec->argv[0], (long long)st.st_size);
+		return error_set(
+			err, ERR_INTERNAL,
+			"start %s: the system call filter has %lld bytes, which no filter can have: this is a bug of microagent",
+			spec->argv[0], (long long)st.st_size);
 	rights = malloc(sizeof(*rights) + (size_t)st.st_size);
 	if (!rights)
 		return error_errno(err, ENOMEM, "start %s", spec->argv[0]);
 	if (pread(spec->filter, rights->code, (size_t)st.st_size, 0) != st.st_size)
-		return error_set(err, ERR_IO, "start %s: system call filter", spec->argv[0]);
+		return error_set(err, ERR_IO, "start %s: the system call filter cannot be read",
+				 spec->argv[0]);
 	rights->filter = (struct sock_fprog){
 		.len = (unsigned short)((size_t)st.st_size / sizeof(*rights->code)),
 		.filter = rights->code,

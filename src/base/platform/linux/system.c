@@ -36,7 +36,10 @@ static int read_meminfo(const char *text, const char *key, uint64_t *out, struct
 	const char *found = strstr(text, key);
 
 	if (!found)
-		return error_set(err, ERR_IO, "/proc/meminfo: it has no %s", key);
+		return error_set(
+			err, ERR_IO,
+			"/proc/meminfo has no line %s: this kernel does not show how much memory the host has",
+			key);
 	*out = strtoull(found + strlen(key), NULL, 10) * 1024;
 	return 0;
 }
