@@ -24,8 +24,10 @@ int agent_message_queue(struct buf *out, const json_t *value, struct error *err)
 	if (!text)
 		return -1;
 	if (strlen(text) > limit_get(LIMIT_FRAME_BYTES))
-		return error_set(err, ERR_INVALID, "the request is longer than %llu bytes",
-				 (unsigned long long)limit_get(LIMIT_FRAME_BYTES));
+		return error_set(
+			err, ERR_INVALID,
+			"the request to the guest is longer than %llu bytes, the most that its agent takes: send less in one request",
+			(unsigned long long)limit_get(LIMIT_FRAME_BYTES));
 	return frame_append(out, text, strlen(text), err);
 }
 
@@ -142,7 +144,9 @@ int agent_message_stdin(struct buf *out, uint64_t request, const void *bytes, si
 	uint8_t header[AGENT_DATA_FRONT];
 
 	if (len > AGENT_STDIN_CHUNK)
-		return error_set(err, ERR_INTERNAL, "this is more stdin than one frame can have");
+		return error_set(
+			err, ERR_INTERNAL,
+			"more stdin was to be sent at once than one frame can have: this is a bug of microagent");
 	agent_data_front(header, AGENT_FRAME_STDIN, request, len);
 	if (!buf_reserve(out, sizeof(header) + len, err))
 		return -1;
@@ -192,7 +196,9 @@ static int read_start(const json_t *event, struct agent_message *out, struct err
 	if (json_get_string(event, "", "exec", JSON_OPTIONAL, &exec, err) < 0)
 		return -1;
 	if (strlen(exec) >= sizeof(out->exec))
-		return error_set(err, ERR_IO, "the id of the exec is too long");
+		return error_set(
+			err, ERR_IO,
+			"the guest's answer names an exec by an id that is too long: this is a bug, or the guest attacks its host");
 	snprintf(out->exec, sizeof(out->exec), "%s", exec);
 	return read_offset(event, *exec ? JSON_REQUIRED : JSON_OPTIONAL, out, err);
 }
@@ -275,7 +281,9 @@ int agent_message_peek(const struct buf *in, struct agent_message *out, struct e
 	*out = (struct agent_message){.taken = FRAME_HEADER + len};
 	if (payload[0] >= AGENT_FRAME_STDIN && payload[0] <= AGENT_FRAME_STDERR) {
 		if (len < AGENT_DATA_HEADER || payload[0] == AGENT_FRAME_STDIN)
-			return error_set(err, ERR_IO, "the guest sent a malformed data frame");
+			return error_set(
+				err, ERR_IO,
+				"the guest sent a malformed data frame: this is a bug, or the guest attacks its host");
 		out->request = be64_get(payload + 1);
 		out->kind = payload[0] == AGENT_FRAME_STDOUT ? AGENT_MESSAGE_STDOUT
 							     : AGENT_MESSAGE_STDERR;

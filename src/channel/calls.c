@@ -70,8 +70,10 @@ static int queue_request(struct calls *calls, struct agent_call *call,
 	int status;
 
 	if (calls->count == CALLS_MAX)
-		return error_set(err, ERR_UNAVAILABLE,
-				 "%zu requests are not finished yet, which is the most", CALLS_MAX);
+		return error_set(
+			err, ERR_UNAVAILABLE,
+			"%zu requests to the guest are not finished yet, which is the most: try again when some of them have ended",
+			CALLS_MAX);
 	while (slot_of(calls, number)->number)
 		number++;
 	if (!exec)
@@ -231,9 +233,10 @@ static int output_item(struct calls *calls, const struct calls_slot *slot,
 		       struct error *err)
 {
 	if (!slot->started)
-		return error_set(err, ERR_IO,
-				 "the guest sent output for request %llu, which has not started",
-				 (unsigned long long)message->request);
+		return error_set(
+			err, ERR_IO,
+			"the guest sent output for request %llu, which has not started: this is a bug, or the guest attacks its host",
+			(unsigned long long)message->request);
 	item->kind = CALL_OUTPUT;
 	item->output =
 		message->kind == AGENT_MESSAGE_STDOUT ? MICROAGENT_STDOUT : MICROAGENT_STDERR;
@@ -255,7 +258,7 @@ static int take_stdin_offset(struct calls *calls, struct calls_slot *slot,
 	else if (message->stdin_offset < window->taken || message->stdin_offset > window->sent)
 		return error_set(
 			err, ERR_IO,
-			"bad message from the guest agent: it cannot have taken %llu bytes of stdin",
+			"bad message from the guest agent: it cannot have taken %llu bytes of stdin, because others were sent; this is a bug, or the guest attacks its host",
 			(unsigned long long)message->stdin_offset);
 	else
 		window->taken = message->stdin_offset;
@@ -269,7 +272,7 @@ static int created_item(const struct calls_slot *slot, struct call_item *item, s
 	if (slot->started || !slot->call || !slot->call->contained)
 		return error_set(
 			err, ERR_IO,
-			"bad message from the guest agent: it names a container that was not asked for");
+			"bad message from the guest agent: it names a container that was not asked for; this is a bug, or the guest attacks its host");
 	item->kind = CALL_CREATED;
 	return 1;
 }
@@ -282,8 +285,9 @@ static int start_item(struct calls *calls, struct calls_slot *slot,
 	bool again = slot->started;
 
 	if (again && !r->attaching)
-		return error_set(err, ERR_IO,
-				 "bad message from the guest agent: it reports a second start");
+		return error_set(
+			err, ERR_IO,
+			"bad message from the guest agent: it reports a second start of a command; this is a bug, or the guest attacks its host");
 	/* An agent of another version may not know resumption. Then the call continues as one that
 	 * cannot be resumed. */
 	if (r->on && !message->exec[0] && !r->attaching)
@@ -291,7 +295,7 @@ static int start_item(struct calls *calls, struct calls_slot *slot,
 	if (r->on && strcmp(message->exec, r->exec) != 0)
 		return error_set(
 			err, ERR_IO,
-			"bad message from the guest agent: it reports the start of another exec");
+			"bad message from the guest agent: it reports the start of another command than was asked for; this is a bug, or the guest attacks its host");
 	if (take_stdin_offset(calls, slot, message, err) < 0 ||
 	    (r->on && resumption_start(r, &calls->out, err) < 0))
 		return -1;

@@ -40,8 +40,9 @@ static int control_receive_line(int fd, struct buf *in, uint64_t deadline_ns, in
 			return -1;
 		n = recv(fd, room, READ_CHUNK, MSG_DONTWAIT);
 		if (n == 0 || (n < 0 && errno == ECONNRESET))
-			return error_set(err, ERR_UNAVAILABLE,
-					 "the live supervisor ended without an answer");
+			return error_set(
+				err, ERR_UNAVAILABLE,
+				"the live supervisor ended without an answer: supervisor.log in the workspace may say why");
 		if (n < 0 && errno != EAGAIN && errno != EINTR)
 			return error_errno(err, errno, CONTROL_SOCK_NAME);
 		if (n > 0)

@@ -31,7 +31,9 @@ int dial_answer(const void *bytes, size_t len, struct error *err)
 
 	if (memcmp(bytes, ok, front) != 0 || (end && line <= strlen(ok) + 1) ||
 	    (!end && len >= ANSWER_MAX))
-		return error_set(err, ERR_IO, "vsock.sock did not answer with an OK line");
+		return error_set(
+			err, ERR_IO,
+			"vsock.sock, by which the guest is reached, did not answer with a line that begins with OK: this is a bug, or the process behind it was taken over");
 	return (int)line;
 }
 
@@ -64,7 +66,9 @@ static int dial_take_answer(int fd, uint32_t port, struct answer *answer, struct
 		n = line - (ssize_t)answer->len;
 	/* The n bytes have arrived, because the function has just looked at them. */
 	if (recv(fd, at, (size_t)n, MSG_DONTWAIT) != n)
-		return error_set(err, ERR_IO, "vsock.sock lost a part of its answer");
+		return error_set(
+			err, ERR_IO,
+			"vsock.sock, by which the guest is reached, lost a part of its answer: this is a bug");
 	answer->len += (size_t)n;
 	return line > 0;
 }
@@ -222,7 +226,9 @@ static int serve_dial(void *data, const struct broker_message *in, struct broker
 	uint32_t port;
 
 	if (in->len != sizeof(port))
-		return error_set(err, ERR_INVALID, "a port of the guest must be given");
+		return error_set(
+			err, ERR_INVALID,
+			"the broker refuses to connect to the guest, because the request does not name a port: this is a bug, or the live supervisor was taken over");
 	memcpy(&port, in->bytes, sizeof(port));
 	if (broker_check_ways(err) < 0)
 		return -1;
@@ -242,8 +248,11 @@ static int connect_to_guest(int dirfd, uint32_t port, struct error *err)
 	memcpy(in.bytes, &port, sizeof(port));
 	if (broker_ask(&dial_duty, &in, &out, err) < 0)
 		return -1;
-	return out.nfds == 1 ? out.fds[0]
-			     : error_set(err, ERR_INTERNAL, "the broker sent no connection");
+	return out.nfds == 1
+		       ? out.fds[0]
+		       : error_set(
+				 err, ERR_INTERNAL,
+				 "the broker's answer has no connection to the guest in it: this is a bug of microagent");
 }
 
 static int dial_begin(struct dial *d, struct error *err)

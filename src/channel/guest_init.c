@@ -16,8 +16,10 @@ enum guest_init guest_init_compare(const struct cache_kernel *kernel, struct err
 	char digest[DIGEST_TEXT];
 
 	if (!kernel->cached || !kernel->initrd || !*kernel->init_sha256) {
-		error_set(why, ERR_NOT_FOUND,
-			  "there is no record of what the initrd of %s contains", kernel->name);
+		error_set(
+			why, ERR_NOT_FOUND,
+			"it is not known which guest agent the initrd of %s has, because the cache has no record of it",
+			kernel->name);
 		return GUEST_INIT_UNKNOWN;
 	}
 	/* Finds the microagent-init that would be put into the kernel's initrd today. */

@@ -66,15 +66,19 @@ static int hasher_collect(struct proc *child, int from, struct buf *answer, stru
 	if (got < 0)
 		return error_errno(err, errno, "poll");
 	if (got == 0)
-		return error_set(err, ERR_TIMEOUT, "it was not hashed within %llu ms",
-				 (unsigned long long)limit_get(LIMIT_DIGEST_MS));
+		return error_set(
+			err, ERR_TIMEOUT,
+			"its digest was not made within %llu ms: the file is large, or its disk is slow",
+			(unsigned long long)limit_get(LIMIT_DIGEST_MS));
 	if (!slots[0].revents)
 		return error_set(err, ERR_UNAVAILABLE, "cancelled");
 	if (fd_read_to_end(from, answer, err) < 0 || proc_wait(child, deadline, &code, err) < 0)
 		return -1;
 	if (code != 0)
-		return error_set(err, ERR_IO, "microagent-artifact could not hash it (code %d)",
-				 code);
+		return error_set(
+			err, ERR_IO,
+			"its digest could not be made, because microagent-artifact ended with exit code %d: stderr has its message",
+			code);
 	return 0;
 }
 
@@ -121,13 +125,15 @@ static int compute(int fd, enum digest_part part, char out[DIGEST_TEXT], struct 
 	/* The answer is the digest, followed by a newline or by the name of the file. */
 	memcpy(digest, buf_bytes(&answer), answer.len < 64 ? answer.len : 64);
 	if (part == DIGEST_INIT && strcmp(digest, "!\n") == 0) {
-		error_set(err, ERR_IO, "a part of it is missing at its end");
+		error_set(err, ERR_IO, "it is damaged, because a part is missing at its end");
 		return error_reason(err, REASON_INITRD_DAMAGED, "");
 	}
 	if (part == DIGEST_INIT && strcmp(digest, "-\n") == 0)
 		digest[0] = '\0';
 	else if (!digest_is_valid(digest))
-		return error_set(err, ERR_IO, "microagent-artifact gave no digest");
+		return error_set(
+			err, ERR_IO,
+			"its digest could not be made, because the answer of microagent-artifact is none: this is a bug of microagent");
 	memcpy(out, digest, DIGEST_TEXT);
 	return 0;
 }

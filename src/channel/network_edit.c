@@ -156,7 +156,8 @@ static size_t find_edit(const json_t *request, struct error *err)
 	for (size_t i = 0; i < ARRAY_SIZE(edits); i++)
 		if (strcmp(edits[i].name, name) == 0)
 			return i;
-	error_set(err, ERR_INVALID, "change must be allow, deny, publish or unpublish");
+	error_set(err, ERR_INVALID,
+		  "the change of a network must be allow, deny, publish or unpublish");
 	return ARRAY_SIZE(edits);
 }
 

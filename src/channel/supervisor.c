@@ -71,8 +71,10 @@ static int request_fd(const json_t *request, struct error *err)
 	if (!text)
 		return -1;
 	if (strlen(text) > limit_get(LIMIT_REQUEST_BYTES))
-		return error_set(err, ERR_INVALID, "the request is longer than %llu bytes",
-				 (unsigned long long)limit_get(LIMIT_REQUEST_BYTES));
+		return error_set(
+			err, ERR_INVALID,
+			"the request to the supervisor is longer than %llu bytes, the most that it takes: make the config shorter",
+			(unsigned long long)limit_get(LIMIT_REQUEST_BYTES));
 	return fd_memfd("request", text, strlen(text), err);
 }
 
@@ -145,7 +147,7 @@ static json_t *supervisor_take_answer(int fd, int notes, struct proc *proc, int 
 	int code;
 
 	if (read_to_its_end(fd, proc, &text, err) < 0) {
-		error_prefix(err, "answer of the supervisor");
+		error_prefix(err, "the supervisor's answer cannot be read");
 		return NULL;
 	}
 	if (proc_wait(proc, UINT64_MAX, &code, err) < 0)
@@ -169,7 +171,7 @@ static json_t *supervisor_take_answer(int fd, int notes, struct proc *proc, int 
 	if (!answer) {
 		if (err)
 			err->code = ERR_IO;
-		error_prefix(err, "answer of the supervisor");
+		error_prefix(err, "the supervisor's answer cannot be read");
 		return NULL;
 	}
 	*exit_code = code;
@@ -202,8 +204,10 @@ json_t *supervisor_call(const char *path, const char *const *options, const json
 
 	for (size_t i = 0; options && options[i]; i++) {
 		if (i == SUPERVISOR_OPTIONS_MAX) {
-			error_set(err, ERR_INTERNAL, "more than %d options for a supervisor",
-				  SUPERVISOR_OPTIONS_MAX);
+			error_set(
+				err, ERR_INTERNAL,
+				"the supervisor was to get more than %d options: this is a bug of microagent",
+				SUPERVISOR_OPTIONS_MAX);
 			return NULL;
 		}
 		argv[1 + i] = options[i];
@@ -308,7 +312,7 @@ static int queued_event(struct supervisor_run *run, json_t **event, struct error
 		return 0;
 	value = json_load_strict(bytes, (size_t)(end - bytes), err);
 	if (!value)
-		return error_prefix(err, "event of the supervisor");
+		return error_prefix(err, "the supervisor's event cannot be read");
 	buf_consume(&run->queued, (size_t)(end - bytes) + 1);
 	*event = value;
 	return 1;
@@ -325,13 +329,14 @@ int supervisor_run_event(struct supervisor_run *run, json_t **event, struct erro
 			return got;
 		n = read(run->events, bytes, sizeof(bytes));
 		if (n == 0)
-			return error_set(err, ERR_UNAVAILABLE, "the supervisor has ended");
+			return error_set(err, ERR_UNAVAILABLE,
+					 "the supervisor has ended, so no more events come");
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)
 			return errno == EAGAIN ? 0 : error_errno(err, errno, "events");
 		if (buf_append(&run->queued, bytes, (size_t)n, err) < 0)
-			return error_prefix(err, "event of the supervisor");
+			return error_prefix(err, "the supervisor's event cannot be read");
 	}
 }
 

@@ -416,12 +416,12 @@ def test_what_a_command_in_it_may_do_with_devices(made):
 
 
 @pytest.mark.parametrize("wrong,why", [
-    ({"id": "../a"}, "is not the id of a container"), ({"namespaces": ["user"]}, 'the namespace "user" is not known'), ({"join": {"ipc": "nobody"}}, "no container nobody"),
+    ({"id": "../a"}, 'cannot be the id of a container: give letters, digits, "-", "_", "+" and "."'), ({"namespaces": ["user"]}, "the guest's agent does not know the namespace \"user\""), ({"join": {"ipc": "nobody"}}, "no container nobody"),
     ({"root": "/c/nothing"}, "root of the container"), ({"mounts": [{"destination": "/x", "type": "nofs"}]}, "cannot mount nofs on /x"),
     ({"mounts": [{"destination": "/x", "source": "/c/none", "flags": BIND}]}, "source of /x"), ({"sysctl": {"kernel.nothing": "1"}}, "sysctl kernel.nothing"),
     ({"cgroup": {"../x": "1"}}, "container.cgroup"), ({"cgroup": {"memory.max": "lots"}}, "limit memory.max"), ({"root": 5}, "container.root"),
-    ({"devices": [{"allow": 1}]}, "container.devices[0].allow"), ({"devices": [{"allow": True, "type": "x"}]}, "is not a rule for devices"),
-    ({"devices": [{"allow": True, "access": "rx"}]}, "is not a rule for devices"), ({"devices": [{"allow": True}] * 257}, "more than 256 rules"),
+    ({"devices": [{"allow": 1}]}, "container.devices[0].allow"), ({"devices": [{"allow": True, "type": "x"}]}, "is not a rule for devices: its type must be a, b or c, and its access must have only the letters r, w and m"),
+    ({"devices": [{"allow": True, "access": "rx"}]}, "is not a rule for devices: its type must be a, b or c, and its access must have only the letters r, w and m"), ({"devices": [{"allow": True}] * 257}, "more than 256 rules"),
     ({"overlay": 1}, "container.overlay"), ({"root": "/proc", "overlay": True}, "the root of the container"),
 ])
 def test_refusals(made, wrong, why):

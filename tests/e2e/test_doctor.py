@@ -155,7 +155,7 @@ def test_an_initrd_of_which_a_part_is_missing(host):
     whole = initrd.read_bytes()
     os.truncate(initrd, len(whole) // 2)
     hint = "`microagent kernel refresh` makes the initrds of the cache again"
-    all_say(host, f"{initrd}: a part of it is missing at its end", hint)
+    all_say(host, f"{initrd}: it is damaged, because a part is missing at its end", hint)
     assert host.json("create", "w", *SMALL, check=1)["errorReason"] == "initrd-damaged"
     found = row(host, "kernel", check=1)
     assert (found["status"], found["remedy"]) == ("failed", "microagent kernel refresh") and str(initrd) in found["detail"]
@@ -233,7 +233,7 @@ def test_what_cannot_be_compared_is_told(host, other_agent):
     record.write_text(json.dumps(text))
     told = found()
     assert told["status"] == "degraded" and f"not known for kernels of {'amd64, arm64' if architecture == 'arm64' else 'arm64, amd64'}: " in told["detail"]
-    assert f"there is no record of what the initrd of {name} contains" in told["detail"]
+    assert f"it is not known which guest agent the initrd of {name} has, because the cache has no record of it" in told["detail"]
 
 
 def test_without_a_kernel_there_is_no_agent(host):

@@ -305,7 +305,7 @@ def test_too_long_line(vm):
                 hostile.say(b"A" * (1 << 20))
     with Client(vm) as hostile:
         hostile.say(b'{"op":"write","payload":{"data":"' + b"A" * (24 << 20))
-        assert json.loads(hostile.line()) == {"error": "decode envelope: longer than 25165824 bytes"}
+        assert json.loads(hostile.line()) == {"error": "decode envelope: the line is longer than 25165824 bytes, the most that the agent takes"}
     with Client(vm) as after:
         status = after.sh("for p in /proc/[0-9]*; do grep -qx microagent $p/comm 2>/dev/null &&"
                           " cat $p/status; done; true")

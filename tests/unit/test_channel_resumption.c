@@ -293,11 +293,14 @@ static void test_lies_about_the_start(void **state)
 		const char *exec, *because;
 		int64_t offset;
 	} lies[] = {
-		{"other", "start of another exec", 0},
+		{"other",
+		 "it reports the start of another command than was asked for; this is a bug, or the guest attacks its host",
+		 0},
 		{"known", "cannot have taken 3 bytes", 3},
 		{"known", "stdinOffset", -3},
 		{"a-name-that-is-longer-than-any-id-of-an-exec-may-be-in-this-protocol",
-		 "the id of the exec is too long", 0},
+		 "the guest's answer names an exec by an id that is too long: this is a bug, or the guest attacks its host",
+		 0},
 	};
 
 	(void)state;

@@ -105,8 +105,8 @@ static void test_no_answer(void **state)
 		{"echo 'it burns' >&2; exit 3\n", "exit code 3 and no answer: it burns"},
 		{"kill -9 $$\n", "exit code 137"},
 		{"exit 0\n", "no answer"},
-		{"echo '{'\n", "answer of the supervisor"},
-		{"echo '{} {}'\n", "answer of the supervisor"},
+		{"echo '{'\n", "the supervisor's answer cannot be read"},
+		{"echo '{} {}'\n", "the supervisor's answer cannot be read"},
 	};
 	struct rig *rig = *state;
 

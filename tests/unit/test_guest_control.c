@@ -188,8 +188,9 @@ static void second_client(void **state)
 	second = dial(f);
 	send_message(second, "{\"event\":\"attach\",\"request\":1,\"exec\":\"workload\"}");
 	refused = read_message(second);
-	assert_string_equal(json_string_value(json_object_get(refused, "error")),
-			    "the workload has a client already");
+	assert_string_equal(
+		json_string_value(json_object_get(refused, "error")),
+		"another client is attached to the command of the guest's config already");
 }
 
 static void workload_that_cannot_start_under_a_client(void **state)

@@ -298,7 +298,7 @@ static void ids(void **state)
 			 "\"cmd\":[\"true\"]}");
 	s = read_streamed(fd, 2);
 	assert_string_equal(json_string_value(json_object_get(s.exit, "startError")),
-			    "exec \"x\" exists already");
+			    "there is an exec \"x\" already: choose another id");
 	streamed_free(&s);
 	send_message(fd, "{\"event\":\"release\",\"request\":1}");
 	ask(fd, "\"resume\":60,\"exec\":\"x\",\"cmd\":[\"no-such-program\"]");
@@ -442,8 +442,9 @@ static void as_many_as_there_may_be(void **state)
 	other = dial(*state); /* not before: one that asks for nothing is ended */
 	ask(other, "\"resume\":60,\"cmd\":[\"true\"]");
 	s = read_streamed(other, 1);
-	assert_string_equal(json_string_value(json_object_get(s.exit, "startError")),
-			    "there are 256 resumable execs already");
+	assert_string_equal(
+		json_string_value(json_object_get(s.exit, "startError")),
+		"there are 256 execs that can be resumed, which is the most: release some of them first");
 	streamed_free(&s);
 }
 

@@ -320,7 +320,7 @@ static void attach_without_a_workload(void **state)
 	message = read_message(fd);
 	assert_string_equal(json_string_value(json_object_get(message, "event")), "error");
 	assert_string_equal(json_string_value(json_object_get(message, "error")),
-			    "there is no workload");
+			    "the guest has no command of its config that could be attached to");
 }
 
 /* A thousand connections are held, and each is served. */

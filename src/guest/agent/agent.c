@@ -159,12 +159,17 @@ static int check_config(const struct agent *agent, const struct guest_config *co
 			struct error *err)
 {
 	if (agent->configured && !agent->back)
-		return error_set(err, ERR_CONFLICT, "the guest already has a config");
+		return error_set(
+			err, ERR_CONFLICT,
+			"the guest already has a config for this boot, and takes no second one: this is a bug of microagent on the host");
 	if (agent->back && !config->renews)
-		return error_set(err, ERR_INVALID,
-				 "a config for a restored machine must have \"renew\"");
+		return error_set(
+			err, ERR_INVALID,
+			"the guest refuses the config, because a config for a restored machine must have \"renew\": this is a bug of microagent on the host");
 	if (config->has_command && agent->server.workload.job)
-		return error_set(err, ERR_CONFLICT, "the earlier command is still running");
+		return error_set(
+			err, ERR_CONFLICT,
+			"the guest refuses the config, because it has a command and the earlier one still runs: this is a bug of microagent on the host");
 	return 0;
 }
 
@@ -205,7 +210,9 @@ static void take_mount(struct agent *agent, json_t *doc)
 	struct error err = {0};
 
 	if (agent->apply)
-		error_set(&err, ERR_CONFLICT, "the guest is mounting something else");
+		error_set(
+			&err, ERR_CONFLICT,
+			"the guest is still mounting an earlier directory: try again when that is done");
 	else
 		agent->apply = apply_start(agent->loop, agent->machine->attach, doc,
 					   on_share_mounted, agent, &err);
@@ -266,7 +273,9 @@ static int take_control(void *data, const uint8_t *payload, size_t len, struct e
 	if (!doc)
 		return -1;
 	if (!json_is_object(doc))
-		return error_set(err, ERR_INVALID, "a message is not an object");
+		return error_set(
+			err, ERR_INVALID,
+			"the host's message to the guest is not a JSON object: this is a bug of microagent on the host");
 	if (config_message_kind(doc, &kind, &realtime_ns, err) < 0)
 		return -1;
 	if (realtime_ns > 0)

@@ -39,8 +39,10 @@ int config_message_kind(json_t *doc, enum host_message *kind, int64_t *realtime_
 		if (json_get_string(doc, "", "action", JSON_OPTIONAL, &action, err) < 0)
 			return -1;
 		if (strcmp(action, "off") != 0)
-			return error_set(err, ERR_UNSUPPORTED, "power: unknown action \"%.32s\"",
-					 action);
+			return error_set(
+				err, ERR_UNSUPPORTED,
+				"the guest does not know the action \"%.32s\" of the host's message \"power\": this is a bug, or the host is of another version",
+				action);
 	} else {
 		*kind = HOST_UNKNOWN; /* from a newer host */
 	}
@@ -71,12 +73,16 @@ static int decode_renew(json_t *doc, struct guest_config *out, struct error *err
 		return -1;
 	if (!is_id(renew->boot_id, 36, "0123456789abcdef-") ||
 	    !is_id(renew->machine_id, 32, "0123456789abcdef"))
-		return error_set(err, ERR_INVALID, "renew: the ids are not valid");
+		return error_set(
+			err, ERR_INVALID,
+			"the guest refuses the config, because the ids in \"renew\" are not valid: this is a bug of microagent on the host");
 	if (base64_decode(entropy, strlen(entropy), &bytes, err) < 0)
 		return error_prefix(err, "renew.entropy");
 	if (bytes.len != RENEW_ENTROPY)
-		return error_set(err, ERR_INVALID, "renew.entropy must have %d bytes",
-				 RENEW_ENTROPY);
+		return error_set(
+			err, ERR_INVALID,
+			"the guest refuses the config, because renew.entropy must have %d bytes: this is a bug of microagent on the host",
+			RENEW_ENTROPY);
 	memcpy(renew->entropy, buf_bytes(&bytes), RENEW_ENTROPY);
 	return 0;
 }

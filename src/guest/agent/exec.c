@@ -78,8 +78,9 @@ int exec_hand_over(struct exec_context *context, const struct request *request, 
 	};
 
 	if (strcmp(request->argv[0], ROLE_FILES) != 0 || request->terminal)
-		return error_set(err, ERR_INVALID,
-				 "a connection can be handed over only to " ROLE_FILES);
+		return error_set(
+			err, ERR_INVALID,
+			"a connection can be handed over only to the agent's own program, " ROLE_FILES);
 	return exec_job(context, request, &spec, context->env, NULL, NULL, err) ? 0 : -1;
 }
 
@@ -96,7 +97,8 @@ struct job *exec_file(struct exec_context *context, const struct request *reques
 	};
 
 	if (!request->problem[0] && context->program_fd < 0) {
-		error_set(err, ERR_UNSUPPORTED, "files are not available here");
+		error_set(err, ERR_UNSUPPORTED,
+			  "the agent cannot copy files, because it cannot start its own program");
 		return NULL;
 	}
 	return exec_job(context, request, &spec, NULL, owner, data, err);

@@ -57,7 +57,9 @@ static int hand_connection_over(struct conn *conn, const struct request *request
 	if (request->problem[0])
 		return error_set(err, ERR_INVALID, "%s", request->problem);
 	if (conn->ncalls > 0 || conn->wire.out.len > 0)
-		return error_set(err, ERR_CONFLICT, "the connection still has other requests");
+		return error_set(
+			err, ERR_CONFLICT,
+			"the connection cannot be handed over, because other requests on it have not ended: make a connection for this request alone");
 	if (conn->wire.stream)
 		return hand_stream_over(conn, request, err);
 	/* The command needs a blocking socket. This flag holds for the agent too, since both
@@ -76,12 +78,15 @@ static int begin_request(struct conn *conn, struct request *request, struct erro
 {
 	conn_asked(conn);
 	if (request->number && find_call(conn, request->number))
-		return error_set(err, ERR_CONFLICT, "request %llu is already running",
-				 (unsigned long long)request->number);
+		return error_set(
+			err, ERR_CONFLICT,
+			"request %llu is already running: give each request on a connection another number",
+			(unsigned long long)request->number);
 	if (conn->ncalls >= limit_get(LIMIT_AGENT_REQUESTS))
-		return error_set(err, ERR_INVALID,
-				 "there are more than %llu requests on one connection",
-				 (unsigned long long)limit_get(LIMIT_AGENT_REQUESTS));
+		return error_set(
+			err, ERR_INVALID,
+			"there are more than %llu requests on one connection: wait until some have ended, or make another connection",
+			(unsigned long long)limit_get(LIMIT_AGENT_REQUESTS));
 	if (request->kind == REQUEST_ATTACH || request->stream)
 		conn->streaming = true;
 	if (request->kind == REQUEST_ATTACH && strcmp(request->exec, EXEC_WORKLOAD) == 0)
@@ -128,7 +133,9 @@ static int take_frame(void *data, const uint8_t *payload, size_t len, struct err
 	if (payload[0] == '{')
 		return take_json_frame(turn, payload, len, err);
 	if (payload[0] != AGENT_FRAME_STDIN || len < AGENT_DATA_HEADER)
-		return error_set(err, ERR_INVALID, "a frame is neither JSON nor stdin");
+		return error_set(
+			err, ERR_INVALID,
+			"a frame of the client is neither JSON nor stdin: its first byte must be '{' or that of stdin");
 	call = find_call(turn->conn, be64_get(payload + 1));
 	if (call)
 		return call_take_stdin(call, payload + AGENT_DATA_HEADER, len - AGENT_DATA_HEADER,

@@ -233,10 +233,14 @@ static int may_start(const struct resumables *all, const struct request *request
 	if (request->problem[0])
 		return error_set(err, ERR_INVALID, "%s", request->problem);
 	if (request->exec && find_resumable(all, request->exec))
-		return error_set(err, ERR_CONFLICT, "exec \"%s\" exists already", request->exec);
+		return error_set(err, ERR_CONFLICT,
+				 "there is an exec \"%s\" already: choose another id",
+				 request->exec);
 	if (all->count >= limit_get(LIMIT_RESUMABLE_EXECS))
-		return error_set(err, ERR_UNAVAILABLE, "there are %zu resumable execs already",
-				 all->count);
+		return error_set(
+			err, ERR_UNAVAILABLE,
+			"there are %zu execs that can be resumed, which is the most: release some of them first",
+			all->count);
 	return 0;
 }
 
@@ -291,7 +295,9 @@ static void displace(struct resumable *r)
 	uint64_t number = call->number;
 	struct error why = {0};
 
-	error_set(&why, ERR_CONFLICT, "another client has attached to exec \"%s\"", r->id);
+	error_set(&why, ERR_CONFLICT,
+		  "another client has attached to exec \"%s\", so this one gets no more of it",
+		  r->id);
 	resumable_detach(r);
 	call_forget(call);
 	conn_say(conn, answer_detached(number, &why, NULL));
@@ -317,8 +323,9 @@ static int resumable_event(struct call *call, const struct request *request, str
 		return call_event(call, request, err);
 	for (int i = 0; i < JOB_STREAMS; i++)
 		if (request->offsets[i] > r->sent[i])
-			return error_set(err, ERR_INVALID,
-					 "output was acknowledged before it was sent");
+			return error_set(
+				err, ERR_INVALID,
+				"the client acknowledged output before it was sent: this is a bug of the client");
 	for (int i = 0; i < JOB_STREAMS; i++)
 		ring_forget(&r->ring[i], request->offsets[i]);
 	if (r->job)
@@ -388,7 +395,10 @@ int resumable_attach(struct resumables *all, struct conn *conn, const struct req
 	struct call *call;
 
 	if (!r)
-		error_set(&why, ERR_NOT_FOUND, "there is no exec \"%s\"", request->exec);
+		error_set(
+			&why, ERR_NOT_FOUND,
+			"there is no exec \"%s\": it never existed, was released, or its grace time is over",
+			request->exec);
 	if (!r || check_offsets(r, request, &why) < 0) {
 		conn_say(conn, answer_detached(request->number, &why, NULL));
 		return 0;

@@ -50,7 +50,7 @@ int stdin_window_put(struct stdin_window *window, struct job *job, const void *b
 	if (len > waiting->limit - waiting->len)
 		return error_set(
 			err, ERR_INVALID,
-			"more than %zu bytes of stdin were sent that the command has not read",
+			"more than %zu bytes of stdin were sent that the command has not read: this is a bug of the client, which must wait for \"taken\"",
 			waiting->limit);
 	/* Most commands read at once, so that no byte is kept. */
 	given = waiting->len == 0 ? give_to_job(window, job, bytes, len) : 0;

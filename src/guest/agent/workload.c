@@ -161,11 +161,17 @@ static const struct call_kind client_kind = {
 static int can_attach(const struct workload *w, struct error *err)
 {
 	if (w->state == WORKLOAD_NONE)
-		return error_set(err, ERR_CONFLICT, "there is no workload");
+		return error_set(
+			err, ERR_CONFLICT,
+			"the guest has no command of its config that could be attached to");
 	if (w->state == WORKLOAD_HELD || w->state == WORKLOAD_OVER)
-		return error_set(err, ERR_CONFLICT, "the workload has ended");
+		return error_set(
+			err, ERR_CONFLICT,
+			"the command of the guest's config has ended, so nothing can attach to it");
 	if (w->client)
-		return error_set(err, ERR_CONFLICT, "the workload has a client already");
+		return error_set(
+			err, ERR_CONFLICT,
+			"another client is attached to the command of the guest's config already");
 	return 0;
 }
 

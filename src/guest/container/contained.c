@@ -150,7 +150,9 @@ static int get_process(json_t *request, struct contained_process *out, struct er
 	if (filter && base64_decode(filter, strlen(filter), &out->seccomp, err) < 0)
 		return error_prefix(err, "process.seccomp");
 	if (out->seccomp.len % 8 != 0)
-		return error_set(err, ERR_INVALID, "process.seccomp is not a filter");
+		return error_set(
+			err, ERR_INVALID,
+			"process.seccomp is not a filter of system calls, because its length is not a multiple of 8 bytes");
 	return 0;
 }
 
@@ -163,7 +165,10 @@ static int check_contained_id(const char *id, const char *path, struct error *er
 	size_t len = strlen(id);
 
 	if (len == 0 || len > CONTAINER_ID_MAX || id[0] == '.' || strspn(id, letters) < len)
-		return error_set(err, ERR_INVALID, "%s is not the id of a container", path);
+		return error_set(
+			err, ERR_INVALID,
+			"%s cannot be the id of a container: give letters, digits, \"-\", \"_\", \"+\" and \".\"",
+			path);
 	return 0;
 }
 
@@ -181,7 +186,8 @@ static int get_namespaces(json_t *from, struct contained_plan *out, struct error
 			at++;
 		if (at == ARRAY_SIZE(namespaces))
 			return error_set(err, ERR_INVALID,
-					 "the namespace \"%.64s\" is not known here", names[i]);
+					 "the guest's agent does not know the namespace \"%.64s\"",
+					 names[i]);
 		out->namespaces |= namespaces[at].flag;
 	}
 	return 0;
@@ -269,7 +275,10 @@ static int get_device(json_t *from, const char *path, struct device_rule *out, s
 	    json_get_string(from, path, "access", JSON_OPTIONAL, &access, err) < 0)
 		return -1;
 	if (strlen(type) != 1 || !strchr("abc", *type) || access[strspn(access, "rwm")])
-		return error_set(err, ERR_INVALID, "%s is not a rule for devices", path);
+		return error_set(
+			err, ERR_INVALID,
+			"%s is not a rule for devices: its type must be a, b or c, and its access must have only the letters r, w and m",
+			path);
 	out->kind = *type == 'b' ? BPF_DEVCG_DEV_BLOCK : *type == 'c' ? BPF_DEVCG_DEV_CHAR : 0;
 	out->major = (int)major;
 	out->minor = (int)minor;

@@ -75,8 +75,9 @@ static int await_frozen(int group, bool frozen, struct error *err)
 		if (n < 0 || strstr(text, wanted))
 			return n < 0 ? error_errno(err, errno, "cgroup.events") : 0;
 		if (poll(&change, 1, (int)limit_get(LIMIT_CANCEL_MS)) == 0)
-			return error_set(err, ERR_TIMEOUT,
-					 "some processes of the container did not stop");
+			return error_set(
+				err, ERR_TIMEOUT,
+				"some processes of the container did not stand still or go on in time");
 	}
 }
 
@@ -154,7 +155,7 @@ static int signal_all(int group, char **words, struct error *err)
 	int number = words[0] ? (int)strtol(words[0], NULL, 10) : 0;
 
 	if (number < 1 || number > 64)
-		return error_set(err, ERR_INVALID, "this signal is not known");
+		return error_set(err, ERR_INVALID, "the signal must be a number from 1 to 64");
 	return each_process(group, signal_one, &number, err);
 }
 
@@ -256,7 +257,9 @@ static int control(char **words, struct error *err)
 	for (size_t i = 0; i < ARRAY_SIZE(controls); i++)
 		if (strcmp(words[0], controls[i].word) == 0)
 			return controls[i].run(group, words + 2, err);
-	return error_set(err, ERR_INVALID, "the command %.100s is not known", words[0]);
+	return error_set(err, ERR_INVALID,
+			 "the guest's agent does not know the command %.100s for a container",
+			 words[0]);
 }
 
 int role_container(int argc, char **argv)

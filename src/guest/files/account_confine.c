@@ -90,7 +90,10 @@ static int set_open(size_t i, const char *path, struct error *err)
 
 	return n > 0 && (size_t)n < sizeof(walk.open[i])
 		       ? 0
-		       : error_set(err, ERR_INVALID, "%.200s is too long", path);
+		       : error_set(
+				 err, ERR_INVALID,
+				 "the path %.200s is too long for the guest's program that edits accounts",
+				 path);
 }
 
 int account_confine(char **words, struct error *err)

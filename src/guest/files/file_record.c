@@ -15,8 +15,8 @@ int file_record_put(struct buf *to, const char *name, const struct stat *st, str
 	uint8_t head[NAME_LENGTH + NUMBERS];
 
 	if (len == 0 || len > UINT16_MAX)
-		return error_set(err, ERR_INVALID, "the length of the name is not valid: %zu bytes",
-				 len);
+		return error_set(err, ERR_INVALID,
+				 "a file has a name of %zu bytes, which cannot be listed", len);
 	head[0] = (uint8_t)(len >> 8);
 	head[1] = (uint8_t)len;
 	be64_put(head + 2, (uint64_t)st->st_size);

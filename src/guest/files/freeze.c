@@ -113,7 +113,10 @@ int freeze_until_told(char **words, struct error *err)
 	what = hear_byte(told);
 	if (what != KEEPER_FROZEN) {
 		close(tell);
-		return error_set(err, ERR_IO, "the file system of %s cannot be frozen", words[0]);
+		return error_set(
+			err, ERR_IO,
+			"the file system of %s cannot be frozen, so it is not copied: stop the workspace and copy it then",
+			words[0]);
 	}
 	(void)fd_write_all(STDOUT_FILENO, "frozen\n", 7, NULL);
 	do

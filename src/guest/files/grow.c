@@ -32,7 +32,9 @@ static int device_bytes(dev_t device, uint64_t *bytes, struct error *err)
 	file = fopen(path, "re");
 	if (!file || !fgets(text, sizeof(text), file) ||
 	    (sectors = strtoull(text, &end, 10)) == 0 || *end != '\n')
-		return error_set(err, ERR_UNSUPPORTED, "the size of the disk cannot be read");
+		return error_set(
+			err, ERR_UNSUPPORTED,
+			"the file system is not made larger, because the guest's kernel does not show the size of the disk");
 	*bytes = sectors * SECTOR;
 	return 0;
 }

@@ -94,7 +94,9 @@ int acpi_parse_group(const void *reply, size_t len, struct error *err)
 	uint16_t type;
 
 	if (!open_message(reply, len, &type, &attrs) || type == NLMSG_ERROR)
-		return error_set(err, ERR_NOT_FOUND, "the kernel does not report ACPI events");
+		return error_set(
+			err, ERR_NOT_FOUND,
+			"the guest's kernel does not report ACPI events, so the host cannot press a power button");
 	while (next_attr(&attrs, &a)) {
 		if (a.type != CTRL_ATTR_MCAST_GROUPS)
 			continue;
@@ -103,7 +105,9 @@ int acpi_parse_group(const void *reply, size_t len, struct error *err)
 			if (read_group((struct attrs){group.data, group.len}, &number))
 				return (int)number;
 	}
-	return error_set(err, ERR_NOT_FOUND, "the kernel does not report ACPI events");
+	return error_set(
+		err, ERR_NOT_FOUND,
+		"the guest's kernel does not report ACPI events, so the host cannot press a power button");
 }
 
 bool acpi_parse_button(const void *message, size_t len)

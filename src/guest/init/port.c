@@ -57,6 +57,7 @@ int port_open(struct error *err)
 		return -1;
 	while ((fd = try_ports()) < 0)
 		if (uevent_wait(events, deadline, err) < 0)
-			return error_prefix(err, "the port to the host");
+			return error_prefix(
+				err, "the port by which the guest reaches its host did not appear");
 	return fd;
 }

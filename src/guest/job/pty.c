@@ -25,7 +25,10 @@ int pty_open(const char *ptmx, uint16_t rows, uint16_t columns, uid_t owner, str
 	if (master < 0)
 		return error_errno(err, errno, "cannot open a terminal (%s)", ptmx);
 	if (fstat(master, &st) < 0 || !S_ISCHR(st.st_mode) || st.st_rdev != PTMX)
-		return error_set(err, ERR_INVALID, "%s is not a terminal multiplexer", ptmx);
+		return error_set(
+			err, ERR_INVALID,
+			"no terminal can be opened, because %s is not the kernel's device that makes terminals",
+			ptmx);
 	if (ioctl(master, TIOCSPTLCK, &unlocked) < 0)
 		return error_errno(err, errno, "cannot unlock a terminal");
 	/* Opens the terminal through the master and not by a name, so that the image's /dev/pts

@@ -123,7 +123,8 @@ int dhcp_read(const uint8_t *bytes, size_t len, uint32_t transaction, const uint
 	if (len < HEADER || bytes[0] != 2 || bytes[1] != 1 || bytes[2] != 6 ||
 	    memcmp(bytes + 4, &transaction, 4) != 0 || memcmp(bytes + 28, mac, 6) != 0 ||
 	    memcmp(bytes + 236, cookie, 4) != 0)
-		return error_set(err, ERR_INVALID, "there was no answer to the DHCP request");
+		return error_set(err, ERR_INVALID,
+				 "a packet is not an answer to the guest's DHCP request");
 	memcpy(&answer.network.address, bytes + 16, 4);
 	at = bytes + HEADER;
 	while (at < end && *at != OPTION_END) {
@@ -132,16 +133,20 @@ int dhcp_read(const uint8_t *bytes, size_t len, uint32_t transaction, const uint
 			continue;
 		}
 		if (end - at < 2 || end - at - 2 < at[1])
-			return error_set(err, ERR_INVALID,
-					 "an option of a DHCP answer reaches past its end");
+			return error_set(
+				err, ERR_INVALID,
+				"a DHCP answer is malformed: an option reaches past its end");
 		read_option(at[0], at + 2, at[1], &answer);
 		at += 2 + at[1];
 	}
 	if (answer.kind != DHCP_OFFER && answer.kind != DHCP_ACK && answer.kind != DHCP_NAK)
-		return error_set(err, ERR_INVALID, "the kind of a DHCP answer is not known");
+		return error_set(
+			err, ERR_INVALID,
+			"a DHCP answer is malformed: it is neither an offer nor an acknowledgement nor a refusal");
 	if (answer.kind != DHCP_NAK &&
 	    (!answer.network.address.s_addr || !is_mask(answer.network.netmask)))
-		return error_set(err, ERR_INVALID, "a DHCP answer has no address or no netmask");
+		return error_set(err, ERR_INVALID,
+				 "a DHCP answer is malformed: it has no address or no netmask");
 	*out = answer;
 	return 0;
 }
@@ -220,10 +225,14 @@ static int dhcp_step(struct exchange *x, enum dhcp_kind kind, const struct dhcp_
 			if (out->kind == wanted)
 				return 0;
 			if (out->kind == DHCP_NAK && kind == DHCP_REQUEST)
-				return error_set(err, ERR_DENIED, "the server took its offer back");
+				return error_set(
+					err, ERR_DENIED,
+					"the DHCP server of the network offered an address and then refused it");
 		}
 	}
-	return error_set(err, ERR_TIMEOUT, "no server has answered");
+	return error_set(
+		err, ERR_TIMEOUT,
+		"no DHCP server of the network has answered: the guest's card has no address");
 }
 
 int dhcp_ask(const char *interface, struct network *out, struct error *err)

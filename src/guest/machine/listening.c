@@ -32,7 +32,9 @@ static int take_socket(void *data, const struct netlink_reply *reply, struct err
 	struct inet_diag_msg socket;
 
 	if (!netlink_head(reply->body, &socket, sizeof(socket), &attributes))
-		return error_set(err, ERR_IO, "the kernel's answer is incomplete");
+		return error_set(
+			err, ERR_IO,
+			"the guest's kernel gave an incomplete answer about the ports that programs listen on");
 	port_set_add(data, ntohs(socket.id.idiag_sport));
 	return 0;
 }

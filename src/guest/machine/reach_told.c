@@ -51,7 +51,9 @@ static void on_port_bytes(struct loop *loop, int fd, uint32_t events, void *data
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
 	if (n <= 0) {
-		error_set(&err, ERR_IO, "a connection ended before it sent its port");
+		error_set(
+			&err, ERR_IO,
+			"the host closed a connection before it sent the port that the connection is for: this is a bug, or the host is ending the machine");
 		settle_told(t, -1, &err);
 		return;
 	}
@@ -73,7 +75,9 @@ static void on_port_late(struct loop *loop, void *data)
 
 	(void)loop;
 	t->timer = NULL;
-	error_set(&err, ERR_TIMEOUT, "a connection did not send its port");
+	error_set(
+		&err, ERR_TIMEOUT,
+		"the host did not send in time the port that a connection is for: this is a bug, or the host is busy");
 	settle_told(t, -1, &err);
 }
 

@@ -146,7 +146,9 @@ static int kaudit_request(struct kaudit_link *link, const char *what, unsigned t
 		memcpy(&answer, text, sizeof(answer));
 		return answer.error ? error_errno(err, -answer.error, "audit: %s", what) : 0;
 	}
-	return error_set(err, ERR_UNSUPPORTED, "audit: %s: the kernel does not answer", what);
+	return error_set(
+		err, ERR_UNSUPPORTED,
+		"audit: %s: the guest's kernel does not answer, so nothing is traced by it", what);
 }
 
 static int kaudit_set_status(struct kaudit_link *link, const char *what, struct audit_status status,
@@ -270,7 +272,8 @@ int kaudit_link_open(struct kaudit_link *link, struct error *err)
 	*link = (struct kaudit_link){
 		.fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_AUDIT)};
 	if (link->fd < 0)
-		return error_set(err, ERR_UNSUPPORTED, "this kernel has no audit: %s",
+		return error_set(err, ERR_UNSUPPORTED,
+				 "the guest's kernel has no audit, so nothing is traced by it: %s",
 				 strerror(errno));
 	if (setsockopt(link->fd, SOL_SOCKET, SO_RCVBUFFORCE, &room, sizeof(room)) < 0 ||
 	    kaudit_begin(link, err) < 0) {
