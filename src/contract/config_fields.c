@@ -185,7 +185,8 @@ int config_field_decode(const struct config_field *field, struct config_decode *
 	case CONFIG_OWN:
 		break;
 	}
-	return error_set(err, ERR_INTERNAL, "config.%s: its row has no function", field->key);
+	return error_set(err, ERR_INTERNAL, "config.%s cannot be read: this is a bug of microagent",
+			 field->key);
 }
 
 /* Fills the members without checking the values: a canonical document has been checked, so each

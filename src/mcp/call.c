@@ -121,11 +121,14 @@ static int enter_call(struct mcp_calls *calls, struct mcp_call *call, struct err
 	has_thread = calls->threads < 2 * most;
 	status = has_thread;
 	if (call_with_id(calls, call->id))
-		status = error_set(err, ERR_INVALID, "a call with that id is not finished yet");
+		status = error_set(
+			err, ERR_INVALID,
+			"a call with the same id is not finished yet: give each call another id");
 	else if (calls->under_way >= most)
-		status = error_set(err, ERR_UNAVAILABLE,
-				   "busy: %u calls are not finished yet, which is the most",
-				   calls->under_way);
+		status = error_set(
+			err, ERR_UNAVAILABLE,
+			"busy: %u calls are not finished yet, which is the most: try again when some of them have ended",
+			calls->under_way);
 	if (status >= 0) {
 		list_add(has_thread ? &calls->running : &calls->waiting, &call->link);
 		calls->under_way++;

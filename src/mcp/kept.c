@@ -208,7 +208,9 @@ json_t *kept_read(struct mcp_kept *kept, const char *uri, size_t limit, struct e
 	const struct kept_output *output;
 	json_t *contents = NULL;
 
-	error_set(err, ERR_NOT_FOUND, "there is no resource %.200s", uri);
+	error_set(err, ERR_NOT_FOUND,
+		  "there is no resource %.200s: it was never made, or was dropped for newer ones",
+		  uri);
 	if (uri[name] && parse_range(uri + name + 1, &range, err) < 0)
 		return NULL;
 	pthread_mutex_lock(&kept->lock);

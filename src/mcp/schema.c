@@ -80,6 +80,9 @@ json_t *schema_whole(const json_t *definitions, const char *name, struct error *
 	json_t *whole = other && schema ? with_all(in, schema, 0) : NULL;
 
 	if (!whole)
-		error_set(err, ERR_INTERNAL, "the schema %s", name);
+		error_set(
+			err, ERR_INTERNAL,
+			"the schema \"%s\" cannot be made: this is a bug of microagent, or memory is short",
+			name);
 	return whole;
 }

@@ -164,7 +164,9 @@ static char **variables_of(const struct mcp_call *call, struct error *err)
 	json_object_foreach(env, name, value)
 	{
 		if (strchr(name, '=')) {
-			error_set(err, ERR_INVALID, "env: a name has \"=\" in it");
+			error_set(
+				err, ERR_INVALID,
+				"env: the name of a variable has \"=\" in it, which no name can have");
 			goto failed;
 		}
 		if (asprintf(&variables[count], "%s=%s", name, json_string_value(value)) < 0) {

@@ -49,8 +49,10 @@ static int check_socket(int fd, int wanted, const char *name, struct error *err)
 	socklen_t len = sizeof(type);
 
 	if (getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &len) < 0 || type != wanted)
-		return error_set(err, ERR_INVALID, "%s %d is not the right kind of socket", name,
-				 fd);
+		return error_set(
+			err, ERR_INVALID,
+			"%s takes a socket of another kind than descriptor %d is: this is a bug of the program that starts microagent-netgate",
+			name, fd);
 	return 0;
 }
 
@@ -61,8 +63,10 @@ static int take_sockets(const struct settings *s, struct error *err)
 	fd_close_others(keep, ARRAY_SIZE(keep));
 	if (s->bridge_fd >= 0) {
 		if (!packet_is(s->vm_fd))
-			return error_set(err, ERR_INVALID, "--vm-fd %d is not a packet socket",
-					 s->vm_fd);
+			return error_set(
+				err, ERR_INVALID,
+				"--vm-fd takes a packet socket together with --bridge-fd, and descriptor %d is none: this is a bug of the program that starts microagent-netgate",
+				s->vm_fd);
 		widen(s->vm_fd);
 		return 0;
 	}
@@ -90,7 +94,9 @@ static int run_netgate(const struct settings *s, struct error *err)
 	if (take_sockets(s, err) < 0)
 		return -1;
 	if (getrandom(&gate.flows.seed, sizeof(gate.flows.seed), 0) < 0)
-		return error_set(err, ERR_IO, "cannot get random bytes");
+		return error_set(
+			err, ERR_IO,
+			"the kernel gives no random bytes, without which names cannot be asked for");
 	gate_init(&gate, s->vm_fd, s->passt_fd, s->supervisor_fd, s->bytes_per_second);
 	malloc_trim(0);
 	if (confine(&s->identity, s->unconfined, &no_namespaces, err) < 0)

@@ -71,7 +71,8 @@ static int add_egress_name(void *field, const char *value, struct error *err)
 	if (egress_rule_parse(value, &rule, err) < 0)
 		return -1;
 	if (names_add(&s->egress->names, &rule) < 0)
-		return error_set(err, ERR_INVALID, "there are more than %d names",
+		return error_set(err, ERR_INVALID,
+				 "more than %d names are given by --egress, which is the most",
 				 EGRESS_NAMES_MAX);
 	return set_by_name(s, NULL, err);
 }
@@ -191,7 +192,9 @@ int settings_parse(struct settings *s, int argc, char **argv, struct error *err)
 	if (s->help || s->version)
 		return 0;
 	if (s->bridge_fd >= 0 && s->vm_fd < 0)
-		return error_set(err, ERR_INVALID, "--bridge-fd needs --vm-fd; see --help");
+		return error_set(
+			err, ERR_INVALID,
+			"--bridge-fd needs --vm-fd, the other side to which frames are carried; see --help");
 	/* With a bridge nothing is filtered, so options for the filter are refused. */
 	if (s->bridge_fd >= 0 &&
 	    (s->passt_fd >= 0 || s->supervisor_fd >= 0 || s->bytes_per_second || s->screen->guest ||

@@ -71,7 +71,8 @@ static int whole_size(int fd, off_t most, off_t *out, struct error *err)
 	if (status < 0)
 		return error_errno(err, errno, "log");
 	if (!S_ISREG(st.st_mode))
-		return error_set(err, ERR_INVALID, "not a regular file");
+		return error_set(err, ERR_INVALID,
+				 "it is not a regular file, so it is no log of microagent's");
 	if (st.st_size > most)
 		return error_set(
 			err, ERR_IO,

@@ -222,7 +222,8 @@ int cache_kernel_find(const char *text, enum architecture machine, struct cache_
 	int result = 0;
 
 	if (text && !*text)
-		return error_set(err, ERR_INVALID, "the name of the kernel is empty");
+		return error_set(err, ERR_INVALID,
+				 "the name of the kernel is empty: give one, or leave it out");
 	if (cache_kernels(&list, err) < 0)
 		return -1;
 	i = text && strchr(text, '/') ? list.count : kernel_index(&list, text, machine);
@@ -276,7 +277,8 @@ int cache_image_find(const char *text, enum architecture machine, struct cache_i
 	size_t i;
 
 	if (text && !*text)
-		return error_set(err, ERR_INVALID, "the name of the image is empty");
+		return error_set(err, ERR_INVALID,
+				 "the name of the image is empty: give one, or leave it out");
 	if (cache_images(&list, err) < 0)
 		return -1;
 	i = image_index(&list, text, machine);

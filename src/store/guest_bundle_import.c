@@ -46,7 +46,9 @@ static int decode_part(const char *text, enum cache_part *out, struct error *err
 			*out = (enum cache_part)i;
 			return 0;
 		}
-	return error_set(err, ERR_INVALID, "its part is unknown");
+	return error_set(
+		err, ERR_INVALID,
+		"it is of a part of the cache that this version of microagent does not know");
 }
 
 /* Checks that the name is allowed in the cache: for its architecture, and not the name of a file

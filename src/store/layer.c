@@ -115,9 +115,10 @@ int layer_write(int fd, uint64_t size, struct error *err)
 	uint8_t header[HEADER] = {0}, block[8];
 
 	if (size == 0 || clusters > CLUSTERS_MAX)
-		return error_set(err, ERR_UNSUPPORTED,
-				 "a layer cannot be made for a disk of %llu bytes",
-				 (unsigned long long)size);
+		return error_set(
+			err, ERR_UNSUPPORTED,
+			"a layer cannot be made for a disk of %llu bytes: the disk is empty or too large",
+			(unsigned long long)size);
 	be32_put(header + AT_MAGIC, MAGIC);
 	be32_put(header + AT_VERSION, VERSION);
 	be32_put(header + AT_CLUSTER_BITS, CLUSTER_BITS);

@@ -95,8 +95,10 @@ bool lease_is_damaged(const struct workspace *ws, struct error *why)
 
 	if (ws->fd < 0 || !lease_place(ws, place))
 		return false;
-	error_set(why, ERR_IO, "%s/%s is damaged: a lease cannot be a file of this type",
-		  ws->dir->path, place);
+	error_set(
+		why, ERR_IO,
+		"%s/%s is damaged, because it is of another type than the lease of a workspace: something else than microagent has put it there",
+		ws->dir->path, place);
 	(void)workspace_give_damaged(ws, why);
 	return true;
 }

@@ -108,7 +108,10 @@ static int open_day(struct audit *audit, const char *day, bool make, struct erro
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return error_errno(err, errno, "%s/%s", audit->logs, name);
 	if (!S_ISREG(st.st_mode))
-		return error_set(err, ERR_CONFLICT, "%s/%s is not a file", audit->logs, name);
+		return error_set(
+			err, ERR_CONFLICT,
+			"%s/%s is not a regular file, so nothing can be written to it: move it away",
+			audit->logs, name);
 	cleanup_close(&audit->security_fd);
 	audit->security_fd = steal_fd(&fd);
 	remember_end(audit, make ? 0 : st.st_size);
@@ -176,9 +179,10 @@ static int append_text(struct audit *audit, char *text, enum store_sync sync, st
 				   audit->security_day);
 	/* The new file could not be opened. The line is at least in the old file. */
 	if (audit->security_away)
-		return error_set(err, ERR_UNAVAILABLE,
-				 "%s/security-%s.log is not in its place any more", audit->logs,
-				 audit->security_day);
+		return error_set(
+			err, ERR_UNAVAILABLE,
+			"%s/security-%s.log was removed or replaced by something else than microagent: put it back if you have it",
+			audit->logs, audit->security_day);
 	return sync == STORE_SYNC ? sync_day(audit, err) : 0;
 }
 
@@ -210,7 +214,9 @@ static int do_step(struct audit *audit, const struct security_question *question
 	case SECURITY_SYNC:
 		return sync_day(audit, err);
 	}
-	return error_set(err, ERR_INVALID, "there is no such step of the security log");
+	return error_set(
+		err, ERR_INVALID,
+		"the broker refuses a request about the security log, because the request is of an unknown kind: this is a bug, or the live supervisor was taken over");
 }
 
 /* Returns whether only commands and the broker itself may write the event. These events end a
@@ -256,9 +262,10 @@ static char *checked_line(const struct audit *audit, const char *text, size_t le
 		return NULL;
 	if (strcmp(session, audit->session) == 0 && !is_for_commands(event) && is_one_line(line))
 		return steal_ptr(&line);
-	error_set(err, ERR_DENIED,
-		  "%s may not write this line to the security log: \"%.64s\" of \"%.128s\"",
-		  audit->session, event, session);
+	error_set(
+		err, ERR_DENIED,
+		"the broker refuses to write a line for session %s to the security log, because a supervisor may not write this event, or it is about another session: event \"%.64s\" of session \"%.128s\"",
+		audit->session, event, session);
 	return NULL;
 }
 
@@ -271,8 +278,9 @@ static int serve_step(void *data, const struct broker_message *in, struct broker
 	autofree char *text = NULL;
 
 	if (in->len < sizeof(question))
-		return error_set(err, ERR_INVALID,
-				 "the question about the security log is too short");
+		return error_set(
+			err, ERR_INVALID,
+			"the broker refuses a request about the security log, because the request is too short: this is a bug, or the live supervisor was taken over");
 	memcpy(&question, in->bytes, sizeof(question));
 	if (question.step == SECURITY_APPEND) {
 		text = checked_line(audit, in->bytes + sizeof(question), in->len - sizeof(question),
@@ -298,14 +306,18 @@ static int ask_step(struct audit *audit, const struct security_question *questio
 	struct security_answer answer;
 
 	if (in.len > BROKER_BYTES)
-		return error_set(err, ERR_INVALID, "the line is too long for the security log");
+		return error_set(
+			err, ERR_INVALID,
+			"a line was to be written to the security log that is longer than the broker takes: this is a bug of microagent");
 	memcpy(in.bytes, question, sizeof(*question));
 	if (text)
 		memcpy(in.bytes + sizeof(*question), text, len);
 	if (broker_ask(&security_log_duty, &in, &out, err) < 0)
 		return -1;
 	if (out.len != sizeof(answer))
-		return error_set(err, ERR_INTERNAL, "the broker's answer about the security log");
+		return error_set(
+			err, ERR_INTERNAL,
+			"the broker's answer about the security log has a wrong length: this is a bug of microagent");
 	memcpy(&answer, out.bytes, sizeof(answer));
 	if (answer.found != AUDIT_UNTOUCHED)
 		audit->security_tampering = answer.found;

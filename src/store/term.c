@@ -61,7 +61,12 @@ static int take_term(json_t *record, struct term *out, struct error *err)
 	    json_get_string(record, "", ENDS, JSON_OPTIONAL, &ends, err) < 0)
 		return -1;
 	out->ends_ns = ends ? clock_of_rfc3339(ends) : 0;
-	return out->ends_ns < 0 ? error_set(err, ERR_INVALID, ENDS " is not a time") : 0;
+	return out->ends_ns < 0
+		       ? error_set(
+				 err, ERR_INVALID,
+				 ENDS
+				 " of the session's record is not a time in UTC like 2026-01-31T12:00:00Z")
+		       : 0;
 }
 
 int term_read(const struct workspace *ws, struct term *out, struct error *err)

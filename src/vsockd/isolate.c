@@ -53,7 +53,10 @@ static int detach_socket(const char *path, struct error *err)
 	if (fstat(fd, &st) < 0)
 		return error_errno(err, errno, "%s", path);
 	if (!S_ISSOCK(st.st_mode))
-		return error_set(err, ERR_INVALID, "%s is not a socket", path);
+		return error_set(
+			err, ERR_INVALID,
+			"%s is not a socket, so no connection of the guest could be led to it: name one that a program listens on",
+			path);
 	return steal_fd(&fd);
 }
 

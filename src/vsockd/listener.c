@@ -67,7 +67,9 @@ int listener_check(int fd, bool listens, struct error *err)
 	    getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &accepts, &size) < 0)
 		return error_errno(err, errno, "inherited descriptor");
 	if (type != SOCK_STREAM || !accepts == listens)
-		return error_set(err, ERR_INVALID, "not a %s stream socket",
-				 listens ? "listening" : "connected");
+		return error_set(
+			err, ERR_INVALID,
+			"the inherited descriptor is not a %s stream socket: this is a bug of the program that starts microagent-vsockd",
+			listens ? "listening" : "connected");
 	return fd_cloexec(fd, true, err) < 0 || fd_nonblock(fd, true, err) < 0 ? -1 : 0;
 }

@@ -22,25 +22,30 @@ static int check_region(const struct memory_region *r, unsigned i, struct error 
 {
 	if (bad_range(r->guest, r->size) || bad_range(r->user, r->size) ||
 	    bad_range(r->offset, r->size) || r->offset + r->size > INT64_MAX)
-		return error_set(err, ERR_INVALID,
-				 "memory region %u is empty or wraps around its address space", i);
+		return error_set(
+			err, ERR_INVALID,
+			"QEMU's table of the guest's memory is wrong: region %u is empty or wraps around its address space; this is a bug, or QEMU was taken over",
+			i);
 	return 0;
 }
 
 static int check_table(const struct memory_region *r, unsigned n, struct error *err)
 {
 	if (n > MEMORY_REGIONS)
-		return error_set(err, ERR_INVALID,
-				 "there are %u memory regions, and at most %d are possible", n,
-				 MEMORY_REGIONS);
+		return error_set(
+			err, ERR_INVALID,
+			"QEMU's table of the guest's memory has %u regions, and at most %d are possible: this is a bug, or QEMU was taken over",
+			n, MEMORY_REGIONS);
 	for (unsigned i = 0; i < n; i++) {
 		if (check_region(&r[i], i, err) < 0)
 			return -1;
 		for (unsigned k = 0; k < i; k++)
 			if (overlap(r[i].guest, r[i].size, r[k].guest, r[k].size) ||
 			    overlap(r[i].user, r[i].size, r[k].user, r[k].size))
-				return error_set(err, ERR_INVALID,
-						 "memory regions %u and %u overlap", k, i);
+				return error_set(
+					err, ERR_INVALID,
+					"QEMU's table of the guest's memory is wrong: regions %u and %u overlap; this is a bug, or QEMU was taken over",
+					k, i);
 	}
 	return 0;
 }
@@ -60,7 +65,9 @@ static int map_region(const struct memory_region *r, int fd, uint8_t **map, stru
 		return error_errno(err, errno, "descriptor of guest memory");
 	/* An access after the end would raise SIGBUS. */
 	if (st.st_size < 0 || (uint64_t)st.st_size < length)
-		return error_set(err, ERR_INVALID, "guest memory is larger than its descriptor");
+		return error_set(
+			err, ERR_INVALID,
+			"QEMU's table of the guest's memory is wrong: a region is larger than its file; this is a bug, or QEMU was taken over");
 	p = mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
 	if (p == MAP_FAILED)
 		return error_errno(err, errno, "map guest memory");

@@ -33,12 +33,18 @@ static int add_host_port(void *field, const char *value, struct error *err)
 	if (command_line_number(digits, 0, CORE_PORT_FIRST - 1, &port, err) < 0)
 		return -1;
 	if (o->nports == limit_get(LIMIT_VSOCK_HOST_PORTS))
-		return error_set(err, ERR_INVALID, "there are more than %u ports", o->nports);
+		return error_set(err, ERR_INVALID,
+				 "more than %u ports are given by --host-port, which is the most",
+				 o->nports);
 	for (unsigned i = 0; i < o->nports; i++)
 		if (o->ports[i].port == port)
-			return error_set(err, ERR_INVALID, "port %s is listed twice", digits);
+			return error_set(err, ERR_INVALID,
+					 "port %s is given twice by --host-port: leave one out",
+					 digits);
 	if (equals && !equals[1])
-		return error_set(err, ERR_INVALID, "port %s has an empty path", digits);
+		return error_set(err, ERR_INVALID,
+				 "port %s of --host-port has an empty path: write PORT=PATH",
+				 digits);
 	if (equals && !(o->targets[o->nports] = path_absolute(equals + 1, err)))
 		return -1;
 	o->ports[o->nports++].port = (uint32_t)port;

@@ -10,7 +10,7 @@ int ring_set_num(struct ring *ring, uint32_t num, struct error *err)
 	if (!num || num > RING_MAX || (num & (num - 1)))
 		return error_set(
 			err, ERR_INVALID,
-			"the queue has %u descriptors; their number must be a power of two up to %d",
+			"QEMU gave a queue of the vsock device %u descriptors, and their number must be a power of two up to %d: this is a bug, or QEMU was taken over",
 			num, RING_MAX);
 	ring->num = num;
 	return 0;
@@ -19,7 +19,10 @@ int ring_set_num(struct ring *ring, uint32_t num, struct error *err)
 int ring_set_base(struct ring *ring, uint32_t base, struct error *err)
 {
 	if (base > UINT16_MAX)
-		return error_set(err, ERR_INVALID, "queue index %u is above 65535", base);
+		return error_set(
+			err, ERR_INVALID,
+			"QEMU gave a queue of the vsock device the index %u, and the highest is 65535: this is a bug, or QEMU was taken over",
+			base);
 	ring->taken = ring->given = ring->offered = (uint16_t)base;
 	return 0;
 }
@@ -45,7 +48,7 @@ int ring_map(struct ring *ring, const struct memory *memory, struct error *err)
 	if (!num || !ring->addressed || !desc || !avail || !used)
 		return error_set(
 			err, ERR_INVALID,
-			"a queue was started that does not lie completely in guest memory");
+			"a queue of the vsock device does not lie completely in the guest's memory: this is a bug, or the guest or QEMU was taken over");
 	ring->desc = desc;
 	ring->avail = avail;
 	ring->used = used;

@@ -38,12 +38,15 @@ int stream_table_init(struct stream_table *t, unsigned capacity, uint32_t buffer
 	size_t buckets = 16;
 
 	if (!capacity || capacity > STREAM_TABLE_MAX)
-		return error_set(err, ERR_INVALID, "there are %u streams; 1 to %d are possible",
-				 capacity, STREAM_TABLE_MAX);
+		return error_set(
+			err, ERR_INVALID,
+			"%u connections of the guest were to be possible at once, and 1 to %d can be: this is a bug, or a limit is wrong",
+			capacity, STREAM_TABLE_MAX);
 	if (!buffer_bytes || (buffer_bytes & (buffer_bytes - 1)))
-		return error_set(err, ERR_INVALID,
-				 "the credit of a stream, %u bytes, is not a power of two",
-				 buffer_bytes);
+		return error_set(
+			err, ERR_INVALID,
+			"a connection of the guest was to have a buffer of %u bytes, which is not a power of two: this is a bug, or a limit is wrong",
+			buffer_bytes);
 	while (buckets < capacity)
 		buckets *= 2;
 	fresh.bucket_mask = (unsigned)buckets - 1;

@@ -109,8 +109,10 @@ static int set_features(struct device *device, struct vhost_message *m, struct v
 
 	(void)reply;
 	if (features & ~FEATURES)
-		return error_set(err, ERR_UNSUPPORTED, "features 0x%llx were not offered",
-				 (unsigned long long)(features & ~FEATURES));
+		return error_set(
+			err, ERR_UNSUPPORTED,
+			"QEMU turned on features of the vsock device that were not offered (0x%llx): this is a bug, or QEMU was taken over",
+			(unsigned long long)(features & ~FEATURES));
 	device->features = features;
 	/* Without this bit there is no SET_VRING_ENABLE. */
 	for (unsigned i = 0; i < QUEUE_COUNT && !(features & PROTOCOL_BIT); i++)
@@ -126,8 +128,10 @@ static int set_protocol_features(struct device *device, struct vhost_message *m,
 
 	(void)reply;
 	if (features & ~PROTOCOL_FEATURES)
-		return error_set(err, ERR_UNSUPPORTED, "protocol features 0x%llx were not offered",
-				 (unsigned long long)(features & ~PROTOCOL_FEATURES));
+		return error_set(
+			err, ERR_UNSUPPORTED,
+			"QEMU turned on features of the vhost-user protocol that were not offered (0x%llx): this is a bug, or QEMU was taken over",
+			(unsigned long long)(features & ~PROTOCOL_FEATURES));
 	device->protocol_features = features;
 	return 0;
 }
@@ -158,9 +162,10 @@ static int set_mem_table(struct device *device, struct vhost_message *m, struct 
 
 	(void)reply;
 	if (n > MEMORY_REGIONS || n != m->nfds || m->size != 8 + n * sizeof(regions[0]))
-		return error_set(err, ERR_INVALID,
-				 "a memory table of %u regions with %u descriptors in %u bytes", n,
-				 m->nfds, m->size);
+		return error_set(
+			err, ERR_INVALID,
+			"QEMU's table of the guest's memory is malformed: it has %u regions with %u descriptors in %u bytes; this is a bug, or QEMU was taken over",
+			n, m->nfds, m->size);
 	memcpy(regions, m->payload + 8, n * sizeof(regions[0]));
 	if (memory_set(&device->memory, regions, m->fds, n, err) < 0)
 		return -1;
@@ -268,8 +273,10 @@ static int get_config(struct device *device, struct vhost_message *m, struct vho
 	uint64_t space = htole64(device->guest_cid);
 
 	if (size != m->size - CONFIG_HEADER || size > CONFIG_SPACE || offset > CONFIG_SPACE - size)
-		return error_set(err, ERR_INVALID, "config space %u+%u, of %d bytes", offset, size,
-				 CONFIG_SPACE);
+		return error_set(
+			err, ERR_INVALID,
+			"QEMU asked for a part of the vsock device's config that does not exist (from byte %u, %u bytes, of %d): this is a bug, or QEMU was taken over",
+			offset, size, CONFIG_SPACE);
 	memcpy(m->payload + CONFIG_HEADER, (const uint8_t *)&space + offset, size);
 	put_reply(reply, m->request, m->payload, m->size);
 	return 0;
@@ -370,11 +377,15 @@ int vhost_user_header(const uint8_t raw[VHOST_HEADER], struct vhost_message *mes
 
 	memcpy(header, raw, sizeof(header));
 	if ((header[1] & FLAG_VERSION_MASK) != FLAG_VERSION || header[1] & FLAG_REPLY)
-		return error_set(err, ERR_INVALID, "vhost-user message %u has the flags 0x%x",
-				 header[0], header[1]);
+		return error_set(
+			err, ERR_INVALID,
+			"QEMU's vhost-user message %u has wrong flags (0x%x): this is a bug, or QEMU was taken over",
+			header[0], header[1]);
 	if (header[2] > VHOST_PAYLOAD)
-		return error_set(err, ERR_INVALID, "vhost-user message %u has %u bytes", header[0],
-				 header[2]);
+		return error_set(
+			err, ERR_INVALID,
+			"QEMU's vhost-user message %u is too long (%u bytes): this is a bug, or QEMU was taken over",
+			header[0], header[2]);
 	message->request = header[0];
 	message->flags = header[1];
 	message->size = header[2];
@@ -393,14 +404,26 @@ static int check_message(const struct device *device, const struct request_row *
 	uint32_t queue;
 
 	if (m->size < row->min || m->size > row->max)
-		return error_set(err, ERR_INVALID, "%u bytes of payload", m->size);
+		return error_set(
+			err, ERR_INVALID,
+			"QEMU's message has a wrong length (%u bytes): this is a bug, or QEMU was taken over",
+			m->size);
 	queue = row->queue ? message_queue(row, m) : QUEUE_EVENT;
 	if (queue >= QUEUES_MENTIONED)
-		return error_set(err, ERR_INVALID, "there is no queue %u", queue);
+		return error_set(
+			err, ERR_INVALID,
+			"QEMU's message is about queue %u, which the vsock device does not have: this is a bug, or QEMU was taken over",
+			queue);
 	if (row->stopped && queue != QUEUE_EVENT && device->rings[queue].kicked)
-		return error_set(err, ERR_CONFLICT, "queue %u is running", queue);
+		return error_set(
+			err, ERR_CONFLICT,
+			"QEMU's message would change queue %u while it runs: this is a bug, or QEMU was taken over",
+			queue);
 	if (row->fd_for_queue && m->nfds != (get64(m, 0) & VRING_NO_FD ? 0 : 1))
-		return error_set(err, ERR_INVALID, "%u descriptors", m->nfds);
+		return error_set(
+			err, ERR_INVALID,
+			"QEMU's message came with a wrong number of descriptors (%u): this is a bug, or QEMU was taken over",
+			m->nfds);
 	return 0;
 }
 
@@ -412,8 +435,10 @@ static int dispatch_message(struct device *device, struct vhost_message *m,
 
 	*replies = row->replies;
 	if (!row->name)
-		return error_set(err, ERR_UNSUPPORTED, "vhost-user message %u is not known",
-				 m->request);
+		return error_set(
+			err, ERR_UNSUPPORTED,
+			"microagent-vsockd does not know QEMU's vhost-user message %u: this version of QEMU is too new, or was taken over",
+			m->request);
 	if (check_message(device, row, m, err) < 0)
 		return error_prefix(err, "vhost-user %s", row->name);
 	if (!row->fn) {

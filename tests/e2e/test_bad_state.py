@@ -115,7 +115,7 @@ def test_a_damaged_lease_is_named_and_deleted(host, name, how):
     for command in ("prepare", "start", "run", "halt", "stop", "kill", "quarantine"):
         code, answer, _ = host.supervisor(request(command, config if command in ("prepare", "start", "run") else sparse(host)))
         assert (code, answer["errorCode"]) == (1, "io"), (command, answer)
-        assert answer["error"] == f"{lease} is damaged: a lease cannot be a file of this type", (command, answer)
+        assert answer["error"] == f"{lease} is damaged, because it is of another type than the lease of a workspace: something else than microagent has put it there", (command, answer)
         assert (answer["errorReason"], answer["errorSubject"]) == ("workspace-damaged", "agent-1"), (command, answer)
         assert snapshot(directory) == before, command
     for command, body in (("check", config), ("inspect", sparse(host))):

@@ -206,7 +206,7 @@ def drop(key):
 WRONG = {
     "format": (lambda m: m.update(format=2), "format"),
     "entries": (lambda m: m.pop("entries"), "entries"),
-    "part": (lambda m: entry(m, "kernels").update(part="../x"), "its part is unknown"),
+    "part": (lambda m: entry(m, "kernels").update(part="../x"), "it is of a part of the cache that this version of microagent does not know"),
     "record": (drop("record"), "record"),
     "files": (drop("files"), "files"),
     "a name that leads out": (lambda m: entry(m, "kernels")["record"].update(name="../../x"), "cannot be the name of an entry"),

@@ -211,11 +211,13 @@ static void test_kept(void **state)
 			"only offset=BYTES and limit=BYTES may follow the \"?\"");
 	assert_not_kept(&kept, "microagent://run/1/stdout?offset=-1", ERR_INVALID,
 			"offset and limit must be numbers of bytes");
-	assert_not_kept(&kept, "microagent://run/1/std", ERR_NOT_FOUND,
-			"there is no resource microagent://run/1/std");
+	assert_not_kept(
+		&kept, "microagent://run/1/std", ERR_NOT_FOUND,
+		"there is no resource microagent://run/1/std: it was never made, or was dropped for newer ones");
 	kept_drop(&kept, "s");
-	assert_not_kept(&kept, "microagent://session/s/exec/1/stdout", ERR_NOT_FOUND,
-			"there is no resource microagent://session/s/exec/1/stdout");
+	assert_not_kept(
+		&kept, "microagent://session/s/exec/1/stdout", ERR_NOT_FOUND,
+		"there is no resource microagent://session/s/exec/1/stdout: it was never made, or was dropped for newer ones");
 	json_auto_t *list = kept_list(&kept);
 	assert_int_equal(json_array_size(list), 1);
 	mcp_kept_free(&kept);

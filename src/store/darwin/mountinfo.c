@@ -73,7 +73,10 @@ const struct mount_row *mountinfo_of(const struct mountinfo *mounts, int fd, str
 	for (size_t i = 0; i < mounts->count; i++)
 		if (mounts->rows[i].id == (unsigned)fs.f_fsid.val[0])
 			return &mounts->rows[i];
-	error_set(err, ERR_IO, "the list of mounts has no mount on %s", fs.f_mntonname);
+	error_set(
+		err, ERR_IO,
+		"it is not known on which mount the file lies, because the list of mounts has none on %s: the mount was removed meanwhile",
+		fs.f_mntonname);
 	return NULL;
 }
 

@@ -67,7 +67,10 @@ int flock_until(int fd, int operation, uint64_t deadline_ns, const char *what, s
 	if (errno != EWOULDBLOCK)
 		return error_errno(err, errno, "lock %s", what);
 	if (waited == 0)
-		return error_set(err, ERR_IO, "lock %s: the wait for it was interrupted", what);
+		return error_set(
+			err, ERR_IO,
+			"the lock of %s was not taken, because a signal ended the wait for it",
+			what);
 	error_copy(err, &wait_error);
 	return error_prefix(err, "%s is in use", what);
 }

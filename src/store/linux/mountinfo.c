@@ -136,13 +136,19 @@ const struct mount_row *mountinfo_of(const struct mountinfo *mounts, int fd, str
 			id = (unsigned)strtoul(line + strlen(MNT_ID), NULL, 10);
 	}
 	if (!found) {
-		error_set(err, ERR_IO, "%s has no line for this mount", path);
+		error_set(
+			err, ERR_IO,
+			"it is not known on which mount the file lies, because %s has no line about it",
+			path);
 		return NULL;
 	}
 	for (size_t i = 0; i < mounts->count; i++)
 		if (mounts->rows[i].id == id)
 			return &mounts->rows[i];
-	error_set(err, ERR_IO, "/proc/thread-self/mountinfo has no line for mount %u", id);
+	error_set(
+		err, ERR_IO,
+		"it is not known on which mount the file lies, because /proc/thread-self/mountinfo has no line for mount %u: the mount was removed meanwhile",
+		id);
 	return NULL;
 }
 
