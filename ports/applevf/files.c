@@ -35,7 +35,9 @@ char *file_name(int fd, struct error *err)
 		return NULL;
 	}
 	if (own.st_dev != there.st_dev || own.st_ino != there.st_ino) {
-		error_set(err, ERR_CONFLICT, "%.300s was replaced while it was looked at", name);
+		error_set(err, ERR_CONFLICT,
+			  "%.300s was replaced by another file while it was looked at: try again",
+			  name);
 		return NULL;
 	}
 	/* The framework would get no name for this file at all, and use the current directory
@@ -43,7 +45,7 @@ char *file_name(int fd, struct error *err)
 	if (!utf8_is_whole(name, strlen(name))) {
 		error_set(
 			err, ERR_INVALID,
-			"the framework takes no name that is not UTF-8, as that of an open file is");
+			"Virtualization.framework takes only names in UTF-8, and that of this file is not: rename the file");
 		return NULL;
 	}
 	char *copy = strdup(name);
@@ -63,7 +65,7 @@ char *file_copy(int fd, int workspace_fd, const char *name, struct error *err)
 		(void)unlinkat(dir, name, 0);
 	if (path_clone_with_room_at(fd, dir, name, 0600, limit_get(LIMIT_STATE_FREE_BYTES), err) <
 	    0) {
-		error_prefix(err, "a copy of it as %s", name);
+		error_prefix(err, "the file cannot be copied as %s", name);
 		return NULL;
 	}
 	autoclose int copy = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);

@@ -161,7 +161,9 @@ static void on_letter_resumed(struct vm *vm, const struct letter *letter)
 int applevf_pause(struct vm *vm, vm_done_fn *fn, void *data, struct error *err)
 {
 	if (vm->pausing.fn)
-		return error_set(err, ERR_CONFLICT, "the machine is being paused already");
+		return error_set(
+			err, ERR_CONFLICT,
+			"the machine is just being paused by another request: try again when that is done");
 	if (vm->ending)
 		return error_set(err, ERR_CONFLICT, "the machine has ended");
 	vm->pausing.fn = fn;
@@ -181,7 +183,9 @@ static void on_letter_paused(struct vm *vm, const struct letter *letter)
 int applevf_balloon(struct vm *vm, int64_t mib, vm_balloon_fn *fn, void *data, struct error *err)
 {
 	if (vm->balloon.fn)
-		return error_set(err, ERR_CONFLICT, "the balloon is being set by another request");
+		return error_set(
+			err, ERR_CONFLICT,
+			"the balloon is just being set by another request: try again when that is done");
 	if (mib > vm->memory_mib)
 		return error_set(err, ERR_INVALID,
 				 "the machine has only %lld MiB, and cannot have %lld",

@@ -16,15 +16,19 @@ static void on_sever_timer(struct loop *loop, void *data)
 
 	(void)loop;
 	vm->sever_timer = NULL;
-	error_set(&why, ERR_TIMEOUT, "Virtualization.framework has not answered within %llu ms",
-		  (unsigned long long)limit_get(LIMIT_SEVER_MS));
+	error_set(
+		&why, ERR_TIMEOUT,
+		"it cannot be proven that the machine is cut off, because Virtualization.framework has not answered within %llu ms",
+		(unsigned long long)limit_get(LIMIT_SEVER_MS));
 	vm->events.severed(vm->events.data, NULL, &why);
 }
 
 int applevf_sever(struct vm *vm, struct error *err)
 {
 	if (vm->severing || vm->ending)
-		return error_set(err, ERR_CONFLICT, "the machine is in quarantine or has ended");
+		return error_set(
+			err, ERR_CONFLICT,
+			"the machine cannot be cut off, because it is quarantined already or has ended");
 	vm->sever_timer =
 		loop_add_timer(vm->loop, limit_deadline(LIMIT_SEVER_MS), on_sever_timer, vm, err);
 	if (!vm->sever_timer)

@@ -45,9 +45,13 @@ static char *find_given(const struct vm *vm, bool read_only, struct error *err)
 static int may_take_share(const struct vm *vm, const struct vm_share *share, struct error *err)
 {
 	if (!vm->pluggable || vm->severing || vm->ending)
-		return error_set(err, ERR_CONFLICT, "the machine cannot be given a directory");
+		return error_set(
+			err, ERR_CONFLICT,
+			"the machine cannot be given a directory, because it was made without a device that waits for one, or is ending or cut off");
 	if (vm->plugged || vm->sharing.fn)
-		return error_set(err, ERR_CONFLICT, "the machine has its directory already");
+		return error_set(
+			err, ERR_CONFLICT,
+			"the machine cannot be given a directory, because it has its directory already: make another machine for it");
 	if (strcmp(share->tag, PLAN_SPARE_TAG) != 0)
 		return error_set(
 			err, ERR_UNSUPPORTED,
@@ -64,7 +68,7 @@ int applevf_share_attach(struct vm *vm, const struct vm_share *shares, size_t co
 	if (count != 1)
 		return error_set(
 			err, ERR_UNSUPPORTED,
-			"one device of the machine waits for a directory, and there are %zu",
+			"the machine can be given one directory while it runs, and %zu are given: give one that holds them all",
 			count);
 	if (may_take_share(vm, shares, err) < 0)
 		return -1;
@@ -80,8 +84,9 @@ int applevf_share_attach(struct vm *vm, const struct vm_share *shares, size_t co
 int applevf_share_detach(struct vm *vm, vm_share_fn *fn, void *data, struct error *err)
 {
 	if (!vm->plugged || vm->sharing.fn || vm->ending)
-		return error_set(err, ERR_CONFLICT,
-				 "the machine has no directory that can be taken away");
+		return error_set(
+			err, ERR_CONFLICT,
+			"no directory can be taken away from the machine, because it has none that was given while it ran");
 	vm->sharing.fn = fn;
 	vm->sharing.data = data;
 	vz_share(vm->vz, NULL, false);

@@ -101,9 +101,10 @@ static int refuse_others(json_t *from, struct error *err)
 
 		if (value && !json_is_null(value) && !json_is_false(value) &&
 		    !(json_is_integer(value) && json_integer_value(value) == 0))
-			return error_set(err, ERR_UNSUPPORTED,
-					 "%s: the agent of macOS guests does not have this",
-					 keys[i]);
+			return error_set(
+				err, ERR_UNSUPPORTED,
+				"the agent of macOS guests does not support \"%s\": leave it out",
+				keys[i]);
 	}
 	return 0;
 }
@@ -134,7 +135,7 @@ static int read_envelope(struct mac_request *r, json_t **refusal, struct error *
 	int result;
 
 	if (!json_is_object(r->doc))
-		return error_set(err, ERR_INVALID, "an envelope must be an object");
+		return error_set(err, ERR_INVALID, "an envelope must be a JSON object");
 	if (json_get_string(r->doc, "", "op", JSON_REQUIRED, &op, err) < 0)
 		return -1;
 	if (strcmp(op, "exec") != 0 && strcmp(op, "copyout") != 0) {

@@ -324,7 +324,7 @@ def test_a_directory_whose_name_is_no_text(vf):
     config = vf.host.config(shares=[{"tag": "t", "path": str(vf.host.base / "text/below"), "mountpoint": "/mnt", "mode": "rw"}])
     vf.do("prepare", config)
     why = vf.refused("start", config)
-    assert "the framework takes no name that is not UTF-8" in why, why
+    assert "Virtualization.framework takes only names in UTF-8, and that of this file is not: rename the file" in why, why
     vf.nothing_is_left()
 
 

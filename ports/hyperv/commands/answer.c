@@ -57,8 +57,11 @@ static int hear_agent_line(SOCKET agent, uint64_t deadline_ns, struct error *err
 		if (memchr(bytes, '\n', (size_t)n))
 			return 0;
 	}
-	return n == 0 ? error_set(err, ERR_UNAVAILABLE, "the agent closed the connection")
-		      : error_set(err, ERR_TIMEOUT, "the agent does not answer");
+	return n == 0 ? error_set(err, ERR_UNAVAILABLE,
+				  "the guest's agent closed the connection without an answer")
+		      : error_set(
+				err, ERR_TIMEOUT,
+				"the guest's agent accepted a connection, but did not answer in time");
 }
 
 static int ask_hvsocket_agent(const struct guid *vm, struct error *err)

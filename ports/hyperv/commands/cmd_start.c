@@ -101,7 +101,9 @@ static int keeper_failure(const struct buf *line, struct error *err)
 	json_auto_t *told = line->len ? json_load_strict(buf_bytes(line), line->len, NULL) : NULL;
 
 	return told ? json_get_error(told, "the live supervisor failed", err)
-		    : error_set(err, ERR_IO, "the live supervisor died");
+		    : error_set(
+			      err, ERR_IO,
+			      "the live supervisor died and did not say why: this is a bug, or it was ended from outside");
 }
 
 static int leave_keeper(struct start *start, struct error *err)

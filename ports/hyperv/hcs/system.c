@@ -227,7 +227,9 @@ int hcs_system_runtime_id(struct hcs_system *system, struct guid *out, struct er
 	json_auto_t *properties = loaded;
 	if (guid_parse(json_text(properties, "RuntimeId", ""), out))
 		return 0;
-	return error_set(err, ERR_IO, "HCS tells no RuntimeId of the machine");
+	return error_set(
+		err, ERR_IO,
+		"the machine cannot be reached by sockets, because HCS does not tell its RuntimeId: this is a bug of Windows");
 }
 
 int hcs_grant_access(const char *id, const char *path, struct error *err)

@@ -42,7 +42,9 @@ static int take_hello(struct guest *guest, json_t *message, struct error *err)
 	struct control_hello hello;
 
 	if (guest->stage != GUEST_NEW)
-		return error_set(err, ERR_INVALID, "a \"hello\" came for the second time");
+		return error_set(
+			err, ERR_INVALID,
+			"the guest sent the message \"hello\" for the second time: this is a bug, or the guest attacks its host");
 	if (control_read_hello(message, &hello, err) < 0 || control_stamp(guest->config, err) < 0 ||
 	    send_message(guest->stream, guest->config, err) < 0)
 		return -1;
@@ -54,7 +56,9 @@ static int take_hello(struct guest *guest, json_t *message, struct error *err)
 static int take_ready(struct guest *guest, struct error *err)
 {
 	if (guest->stage != GUEST_CONFIGURED)
-		return error_set(err, ERR_INVALID, "a \"ready\" came at the wrong time");
+		return error_set(
+			err, ERR_INVALID,
+			"the guest sent the message \"ready\" at the wrong time: this is a bug, or the guest attacks its host");
 	guest->stage = GUEST_READY;
 	inbox_post(guest->inbox, NOTICE_READY, NULL, NULL);
 	return 0;
@@ -63,7 +67,9 @@ static int take_ready(struct guest *guest, struct error *err)
 static int take_guest_result(struct guest *guest, json_t *message, struct error *err)
 {
 	if (guest->stage != GUEST_READY || !guest->workload)
-		return error_set(err, ERR_INVALID, "a result that nobody expects");
+		return error_set(
+			err, ERR_INVALID,
+			"the guest sent the message \"result\" at the wrong time: this is a bug, or the guest attacks its host");
 	guest->stage = GUEST_DONE;
 	inbox_post(guest->inbox, NOTICE_RESULT, json_incref(message), NULL);
 	return 0;
@@ -89,7 +95,9 @@ static int take_guest_message(struct guest *guest, const uint8_t *payload, size_
 	if (!message)
 		return -1;
 	if (guest->stage == GUEST_NEW && type != CONTROL_HELLO)
-		return error_set(err, ERR_INVALID, "the first message is not a \"hello\"");
+		return error_set(
+			err, ERR_INVALID,
+			"the guest's first message is not \"hello\": this is a bug, or the guest attacks its host");
 	switch (type) {
 	case CONTROL_HELLO:
 		return take_hello(guest, message, err);

@@ -23,7 +23,7 @@ static int check_record_is_ours(const struct record *record, struct error *err)
 	if (strcmp(name, record->id) != 0)
 		return error_set(
 			err, ERR_CONFLICT,
-			"the directory of the workspace %s is another's, %.128s: Windows does not tell the two names apart",
+			"there is no workspace %s, but there is a workspace %.128s, and Windows does not tell the two names apart: name that one, or choose another name",
 			record->id, name);
 	if (strcmp(whose, HYPERV_BACKEND) == 0)
 		return 0;

@@ -200,7 +200,7 @@ def test_names_that_windows_does_not_tell_apart(vm):
     before = vm.file("workspace.json").read_bytes()
     for command in ("check", "prepare", "start", "run", "inspect", "stop", "kill", "delete"):
         code, text = vm.refused(command, "AGENT-1")
-        assert code == "conflict" and text.startswith("the directory of the workspace AGENT-1 is another's, agent-1"), text
+        assert code == "conflict" and text.startswith("there is no workspace AGENT-1, but there is a workspace agent-1, and Windows does not tell the two names apart: name that one, or choose another name"), text
     assert vm.file("workspace.json").read_bytes() == before
     assert os.listdir(vm.state / ".locks") == ["agent-1"]
 
@@ -267,4 +267,4 @@ def test_agent_that_dribbles(vm):
     fake = Dribbler()
     told = vm.ok("inspect", env={"MICROAGENT_STANDIN_HCS_PORT": str(fake.listener.getsockname()[1]), "MICROAGENT_TEST_LIMIT_SHELL_PROBE_MS": "1000"})
     fake.listener.close()
-    assert told["readiness"]["shellReady"]["error"] == "the agent does not answer"
+    assert told["readiness"]["shellReady"]["error"] == "the guest's agent accepted a connection, but did not answer in time"

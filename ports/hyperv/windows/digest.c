@@ -13,8 +13,10 @@
 
 static int nt_error(NTSTATUS status, const char *what, struct error *err)
 {
-	return error_set(err, ERR_IO, "%s: bcrypt.dll answers 0x%08lx", what,
-			 (unsigned long)status);
+	return error_set(
+		err, ERR_IO,
+		"%s: Windows' bcrypt.dll fails with the status 0x%08lx, so no digest can be made",
+		what, (unsigned long)status);
 }
 
 int digest_begin(struct digest *digest, struct error *err)

@@ -69,7 +69,11 @@ int file_read_at(HANDLE file, uint64_t at, void *to, size_t len, struct error *e
 
 	if (!ReadFile(file, to, (DWORD)len, &n, &place))
 		return windows_error(err, GetLastError(), "read");
-	return n == len ? 0 : error_set(err, ERR_IO, "read: the file is shorter than it was");
+	return n == len
+		       ? 0
+		       : error_set(
+				 err, ERR_IO,
+				 "it became shorter while it was read: another program changes it");
 }
 
 int file_read(const char *path, struct buf *out, struct error *err)
