@@ -29,8 +29,10 @@ static int add_slices(struct buf *out, const char *slice, struct error *err)
 	size_t len = strlen(slice);
 
 	if (len < 6 || strcmp(slice + len - 6, ".slice") != 0 || strchr(slice, '/'))
-		return error_set(err, ERR_INVALID, "linux.cgroupsPath: %.64s is not a slice",
-				 slice);
+		return error_set(
+			err, ERR_INVALID,
+			"linux.cgroupsPath: %.64s is not the name of a slice of systemd, which ends in .slice and has no slash",
+			slice);
 	if (strcmp(slice, "-.slice") == 0)
 		return 0;
 	for (size_t i = 1; i <= len - 6; i++)

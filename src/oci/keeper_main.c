@@ -48,9 +48,10 @@ static int take_links(struct keeper *k, struct containers_links *links, struct e
 	if (netns->nlinks == 0)
 		return 0;
 	if (netns->nlinks > CONTAINERS_LINKS_MAX)
-		return error_set(err, ERR_UNSUPPORTED,
-				 "the network namespace has %zu links, and a machine takes %d",
-				 netns->nlinks, CONTAINERS_LINKS_MAX);
+		return error_set(
+			err, ERR_UNSUPPORTED,
+			"the container's network namespace has %zu links, and a machine takes at most %d: remove some",
+			netns->nlinks, CONTAINERS_LINKS_MAX);
 	k->links = netns_document(netns, err);
 	if (!k->links || netns_taps_make(netns, false, &k->taps, err) < 0)
 		return -1;
@@ -130,7 +131,7 @@ static void take_client(struct keeper *k)
 	    microagent_quarantine(k->agent, k->machine, NULL, &why) == 0)
 		k->quarantined = true;
 	if (word == STANDIN_ASK && !k->quarantined)
-		error_set(&why, ERR_CONFLICT, "the machine is not quarantined");
+		error_set(&why, ERR_CONFLICT, "the container's machine is not quarantined");
 	handed_answer(client, why.code ? &why : NULL);
 }
 

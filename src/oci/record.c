@@ -293,7 +293,8 @@ static int hold_recorded(const struct record *record, const char *key, const cha
 	struct proc held = PROC_NONE;
 
 	if (pid <= 0)
-		return error_set(err, ERR_NOT_FOUND, "there is no process");
+		return error_set(err, ERR_NOT_FOUND,
+				 "the container has no process yet, or none any more");
 	if (proc_hold(pid, &held, err) < 0)
 		return -1;
 	if (recorded_process(record, key, time) != pid) {
@@ -367,7 +368,7 @@ int record_machine_name(const struct oci *oci, const char *id, char out[MACHINE_
 
 	if (!gmtime_r(&seconds, &utc) || utc.tm_year + 1900 > 9999 ||
 	    !strftime(when, sizeof(when), "%Y-%m-%dT%H-%M-%SZ", &utc))
-		return error_set(err, ERR_IO, "the host's clock has no date");
+		return error_set(err, ERR_IO, "the host's clock cannot be read as a date: set it");
 	hash_now(oci, id, now, hex);
 	snprintf(out, MACHINE_NAME, RECORD_MACHINE "%.20s-%.8s" BUNDLE_SUFFIX, when, hex);
 	return 0;

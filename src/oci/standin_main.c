@@ -121,7 +121,7 @@ static int next_item(struct self *self, struct call_item *item, struct error *er
 	if (got != 0)
 		return got;
 	if (c->ended)
-		return error_set(err, ERR_UNAVAILABLE, "the machine has ended");
+		return error_set(err, ERR_UNAVAILABLE, "the machine of the container has ended");
 	return connection_receive(c, err) < 0 ? -1 : calls_next(&c->calls, item, err);
 }
 

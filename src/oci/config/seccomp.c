@@ -328,7 +328,10 @@ static int export_filter(scmp_filter_ctx filter, struct buf *program, struct err
 	if (!room)
 		return -1;
 	if (pread(fd, room, (size_t)size, 0) != size)
-		return error_set(err, ERR_IO, PLACE ": the compiled filter is incomplete");
+		return error_set(
+			err, ERR_IO,
+			PLACE
+			": the filter that libseccomp has compiled cannot be read to its end");
 	buf_commit(program, (size_t)size);
 	return 0;
 }
@@ -346,7 +349,8 @@ int oci_seccomp_compile(const json_t *seccomp, struct buf *program, unsigned *fl
 		return -1;
 	filter = seccomp_init(standard);
 	if (!filter)
-		return error_set(err, ERR_IO, PLACE ": libseccomp cannot make a filter");
+		return error_set(err, ERR_IO,
+				 PLACE ": libseccomp cannot make a filter: memory may be short");
 	if (add_architectures(filter, seccomp, err) < 0 ||
 	    add_rules(filter, seccomp, standard, err) < 0 ||
 	    put_newer_calls(seccomp, standard, &made, err) < 0 ||

@@ -225,9 +225,10 @@ int netns_settle(struct netns *netns, struct error *err)
 		if (link->naddresses == 0)
 			continue;
 		if (!link->ethernet)
-			return error_set(err, ERR_UNSUPPORTED,
-					 "%s is not an Ethernet link, but a machine's card is one",
-					 link->name);
+			return error_set(
+				err, ERR_UNSUPPORTED,
+				"the link %s of the container's network namespace is not an Ethernet link, and a machine can have no other: use a network plugin that makes Ethernet links",
+				link->name);
 		if (kept != i)
 			netns->links[kept] = *link;
 		kept++;

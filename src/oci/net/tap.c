@@ -74,7 +74,9 @@ static int add_qdisc(int fd, unsigned index, struct error *err)
 	if (netlink_request(fd, &message, err) == 0)
 		return 0;
 	if (err && err->errnum == EEXIST)
-		return error_set(err, ERR_CONFLICT, "another program has already made one");
+		return error_set(
+			err, ERR_CONFLICT,
+			"another program has already made an ingress qdisc on this link: remove it (tc qdisc del dev LINK ingress)");
 	return -1;
 }
 
@@ -289,7 +291,9 @@ int netns_taps_remove(struct netns_taps *taps, struct error *err)
 		if (index && remove_qdisc(fd, index, &why) < 0 && why.errnum != ENOENT &&
 		    why.errnum != EINVAL && why.errnum != ENODEV) {
 			error_copy(err, &why);
-			rc = error_prefix(err, "network: %s: the link's ingress qdisc", tap->link);
+			rc = error_prefix(
+				err, "network: the ingress qdisc of the link %s cannot be removed",
+				tap->link);
 		}
 		if (tap->fd >= 0)
 			close(steal_fd(&tap->fd));
