@@ -164,7 +164,9 @@ int image_open(const struct cache_image *image, struct error *err)
 	autoclose int fd = own_links_file(path, O_RDONLY, NULL, &why);
 
 	if (fd < 0 && why.errnum == ENOENT && image->cached) {
-		error_set(err, ERR_NOT_FOUND, "image %s: its file %s is gone", image->name, path);
+		error_set(err, ERR_NOT_FOUND,
+			  "image %s cannot be used, because its file %s is gone", image->name,
+			  path);
 		return error_reason(err, REASON_IMAGE_GONE, image->name);
 	}
 	if (fd < 0)

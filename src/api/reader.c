@@ -163,5 +163,6 @@ int reader_boot(struct reader *reader, const json_t *config, const struct reader
 		error_reason(err, err->reason, name);
 	}
 	explain_missing_file(reader->of->id, err);
-	return error_prefix(err, "the machine that reads the disk");
+	return error_prefix(
+		err, "the disk cannot be read, because the machine that reads it has failed");
 }

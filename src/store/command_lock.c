@@ -46,7 +46,10 @@ static int lock_file(const struct state_dir *dir, const char *file, const char *
 		if (fd_has_name(fd, locks, file))
 			return steal_fd(&fd);
 		if (clock_mono_ns() >= deadline_ns)
-			return error_set(err, ERR_TIMEOUT, "%s is in use", what);
+			return error_set(
+				err, ERR_TIMEOUT,
+				"%s is used by another command: try again when that has ended",
+				what);
 	}
 }
 
@@ -78,7 +81,7 @@ int workspace_lock_opened(const struct workspace *ws, uint64_t deadline_ns, stru
 	if (faccessat(ws->dir->fd, ws->id, F_OK, AT_SYMLINK_NOFOLLOW) < 0 && errno == ENOENT)
 		workspace_lock_remove(ws->dir, ws->id);
 	kind_name(ws->id, what);
-	return error_set(err, ERR_NOT_FOUND, "%s has just been removed", what);
+	return error_set(err, ERR_NOT_FOUND, "%s was just removed by another command", what);
 }
 
 void workspace_lock_remove(const struct state_dir *dir, const char *id)

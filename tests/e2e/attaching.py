@@ -46,14 +46,14 @@ def given(path, status, read_only=False):
 
 def check_passes(host, name, work):
     """A directory is shared by a pass that a command has written, and by the rules, whoever asks for it."""
-    none, found = "no command is sharing a directory with it", os.stat(work)
+    none, found = "the broker refuses to share a directory, because no command is sharing one with this machine: this is a bug, or the live supervisor was taken over", os.stat(work)
     assert attach(host, name, work) == none
     assert attach(host, name, work, given(work, found)[:-1]) == none
     assert attach(host, name, work, given(work, found), is_held=False) == none  # its command has died
     # To be read alone, and the word of who asks, who may have been taken over, is another.
-    assert attach(host, name, work, given(work, found, read_only=True)) == f"{work} was shared read-only"
+    assert attach(host, name, work, given(work, found, read_only=True)) == f"the broker refuses to share {work} writable, because it was shared read-only: this is a bug, or the live supervisor was taken over"
     assert "nothing in /etc is ever shared" in attach(host, name, work, given("/etc", os.stat("/etc")))
-    assert attach(host, name, work, given(work, os.stat("/"))) == f"{work} was replaced by another directory"
+    assert attach(host, name, work, given(work, os.stat("/"))) == f"{work} is not shared, because it was replaced by another directory meanwhile: try again"
     file = work / "file"
     file.touch()
     os.chown(file, host.uid, host.uid)

@@ -303,7 +303,7 @@ def test_clone_and_files_for_what_does_not_run(host):
         disk.seek(4096)
         disk.write(os.urandom(1 << 20))
     text = refused(host, "cp", "w:/etc/passwd", host.base / "never")
-    assert "the machine that reads the disk" in text and "ext4" in text
+    assert "the disk cannot be read, because the machine that reads it has failed: " in text and "ext4" in text
     assert no_reader(host) and not host.processes() and not (host.base / "never").exists()
     host("delete", "w", check=0)
 

@@ -31,7 +31,8 @@ static void assert_refused(const char *word, enum error_code code, const char *w
 static void no_more_than_was_given(void **state)
 {
 	static char name[] = "broker";
-	static const char none[] = "no command is sharing a directory with it";
+	static const char none[] =
+		"the broker refuses to share a directory, because no command is sharing one with this machine: this is a bug, or the live supervisor was taken over";
 	static const char *const no_words[] = {"", "r", "w", "x0", "r8", "r-", "r00", "rw"};
 	static const struct broker_row rows[] = {{&vm_share_duty, &vm, "shares"}};
 	const struct broker_spec spec = {.rows = rows, .count = ARRAY_SIZE(rows), .data = name};
@@ -68,17 +69,25 @@ static void no_more_than_was_given(void **state)
 	assert_true(pass >= 0);
 	assert_int_equal(share_pass_give(&ws, &row, 1, &err), -1);
 	assert_int_equal(err.code, ERR_CONFLICT);
-	assert_string_equal(err.msg, "another command is sharing a directory with it");
-	assert_refused("w0", ERR_DENIED, "/dir was shared read-only");
+	assert_string_equal(
+		err.msg,
+		"another command is just sharing a directory with it: try again when that has ended");
+	assert_refused(
+		"w0", ERR_DENIED,
+		"the broker refuses to share /dir writable, because it was shared read-only: this is a bug, or the live supervisor was taken over");
 	assert_refused("r1", ERR_DENIED, none); /* of one there is no second */
 	assert_ok(renameat(scratch->fd, "dir", scratch->fd, "other"));
 	assert_ok(mkdirat(scratch->fd, "dir", 0700));
-	assert_refused("r0", ERR_CONFLICT, "/dir was replaced by another directory");
+	assert_refused(
+		"r0", ERR_CONFLICT,
+		"/dir is not shared, because it was replaced by another directory meanwhile: try again");
 	/* Its command was killed. */
 	close(pass);
 	assert_refused("r0", ERR_DENIED, none);
 	pass = share_pass_give(&ws, &row, 1, &err);
-	assert_refused("w0", ERR_DENIED, "/dir was shared read-only");
+	assert_refused(
+		"w0", ERR_DENIED,
+		"the broker refuses to share /dir writable, because it was shared read-only: this is a bug, or the live supervisor was taken over");
 	int opened = share_pass_redeem(label, 0, &wish, &given, &err);
 	assert_true(opened >= 0);
 	close(opened);

@@ -254,7 +254,10 @@ static int set_value(struct parser *p, const struct cli_option *option, void *ba
 	void *field;
 
 	if (!base)
-		return error_set(err, ERR_INTERNAL, "no room for --%s", option->name);
+		return error_set(
+			err, ERR_INTERNAL,
+			"the command has no place for the value of --%s: this is a bug of microagent",
+			option->name);
 	field = (char *)base + option->offset;
 	switch (option->kind) {
 	case CLI_OPTION_FLAG:
@@ -273,7 +276,8 @@ static int set_value(struct parser *p, const struct cli_option *option, void *ba
 	case CLI_OPTION_LIST:
 		return words_add(field, value, err);
 	}
-	return error_set(err, ERR_INTERNAL, "option --%s has no kind", option->name);
+	return error_set(err, ERR_INTERNAL, "option --%s has no kind: this is a bug of microagent",
+			 option->name);
 }
 
 /* Gets the option's value: the text after "=", or the next word. */

@@ -42,7 +42,10 @@ static int check_file(const json_t *metadata, const char *section, const char *k
 	    json_get_string(object, section, "sha256", JSON_REQUIRED, &sha256, err) < 0)
 		return -1;
 	if (!digest_is_valid(sha256))
-		return error_set(err, ERR_INVALID, "%s.sha256 is not a digest", section);
+		return error_set(
+			err, ERR_INVALID,
+			"its record is damaged, because %s.sha256 is not a digest of 64 digits of 0-9 and a-f",
+			section);
 	return 0;
 }
 
@@ -57,9 +60,10 @@ static int check_shape(const json_t *metadata, struct error *err)
 	if (json_get_int(metadata, "", "format", JSON_REQUIRED, 1, INT32_MAX, &format, err) < 0)
 		return -1;
 	if (format > BASE_FORMAT_MACOS)
-		return error_set(err, ERR_UNSUPPORTED,
-				 "its format, %lld, is from a newer version of microagent",
-				 (long long)format);
+		return error_set(
+			err, ERR_UNSUPPORTED,
+			"its format, %lld, is from a newer version of microagent: use that version",
+			(long long)format);
 	if (json_get_string(metadata, "", "name", JSON_REQUIRED, &name, err) < 0 ||
 	    json_get_int(metadata, "", "version", JSON_REQUIRED, 1, INT32_MAX, &version, err) < 0 ||
 	    json_get_object(metadata, "", "env", JSON_OPTIONAL, &env, err) < 0 ||

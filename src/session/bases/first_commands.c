@@ -23,8 +23,9 @@ int first_commands_try(struct microagent *agent, const char *name, struct error 
 
 		status = guest ? microagent_guest_run(guest, &exec, &limits, &result, err) : -1;
 		if (status == 0 && result.timed_out)
-			status = error_set(err, ERR_TIMEOUT,
-					   "its first command did not end in time");
+			status = error_set(
+				err, ERR_TIMEOUT,
+				"its first command did not end in time, so it is not handed out: look at what the command waits for");
 		microagent_result_free(&result);
 		microagent_guest_close(guest);
 	}

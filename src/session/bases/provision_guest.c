@@ -158,7 +158,8 @@ int provision_run_in_macos(struct provisioning *p, struct error *err)
 	if (dir < 0 || path_read_file_at(dir, STAGE_SCRIPT, &text, err) < 0)
 		return error_prefix(err, "%s", json_text(p->stage.script, "name", "script"));
 	if (memchr(buf_bytes(&text), '\0', text.len))
-		return error_set(err, ERR_INVALID, "%s has a NUL in it",
+		return error_set(err, ERR_INVALID,
+				 "the script %s has a NUL byte in it, which no script can have",
 				 json_text(p->stage.script, "name", NULL));
 	command[3] = buf_string(&text);
 	return run_in_guest(p, &exec, err);

@@ -66,7 +66,9 @@ static char *find_agent_script(const struct microagent_base_spec *spec, struct e
 		return NULL;
 	}
 	if (!S_ISREG(st.st_mode)) {
-		error_set(err, ERR_INVALID, "%s is not a program", path);
+		error_set(err, ERR_INVALID,
+			  "%s, which is named as the agent of macOS guests, is not a program",
+			  path);
 		return NULL;
 	}
 	return steal_ptr(&path);
@@ -140,8 +142,9 @@ int macos_base_fetch(struct making *m, struct error *err)
 		if (macos_job_run(m, job, on_latest_event, &m->fetched_from, err) < 0)
 			return -1;
 		if (!m->fetched_from)
-			return error_set(err, ERR_IO,
-					 "the supervisor gave no address of a restore image");
+			return error_set(
+				err, ERR_IO,
+				"the supervisor ended without the address of a restore image that it was asked for: this is a bug of microagent");
 	}
 	/* The address that the framework tells is checked like an address of the user's: only
 	 * Apple's hosts are allowed. */
@@ -226,9 +229,11 @@ static int install(struct making *m, struct error *err)
 	say_doing(m, "looking at the restore image");
 	if (macos_job_run(m, job, on_install_event, m, err) < 0)
 		return -1;
-	return m->macos ? 0
-			: error_set(err, ERR_IO,
-				    "the supervisor gave no facts about the restore image");
+	return m->macos
+		       ? 0
+		       : error_set(
+				 err, ERR_IO,
+				 "the supervisor ended without the facts about the restore image that it was asked for: this is a bug of microagent");
 }
 
 /* --- the agent -------------------------------------------------------------------------------- */

@@ -31,7 +31,9 @@ int on_fork_check(const struct microagent_exec *command, struct error *err)
 	if (!command)
 		return 0;
 	if (!command->command || !command->command[0])
-		return error_set(err, ERR_INVALID, "the command of a fork is empty");
+		return error_set(
+			err, ERR_INVALID,
+			"the command to be run in each fork is empty: its first word names a program");
 	if (command->terminal || command->resume_seconds)
 		return error_set(
 			err, ERR_INVALID,

@@ -217,7 +217,7 @@ int point_is_there(const struct workspace *ws, const char *name, struct error *e
 	char subject[sizeof(err->subject)];
 
 	snprintf(subject, sizeof(subject), "%.*s %s", (int)kind_name_length(ws->id), ws->id, name);
-	error_set(err, ERR_CONFLICT, "there is a snapshot \"%s\" already", name);
+	error_set(err, ERR_CONFLICT, "there is a snapshot \"%s\" of this session already", name);
 	return error_reason(err, REASON_SNAPSHOT_EXISTS, subject);
 }
 
@@ -246,7 +246,10 @@ static int check_point_file(const json_t *record, const char *key, struct error 
 		return -1;
 	return digest_is_valid(json_text(file, "sha256", NULL))
 		       ? 0
-		       : error_set(err, ERR_INVALID, "%s.sha256 is not a digest", key);
+		       : error_set(
+				 err, ERR_INVALID,
+				 "its record is damaged, because %s.sha256 is not a digest of 64 digits of 0-9 and a-f",
+				 key);
 }
 
 static int read_point_record(struct point *point, struct error *err)
@@ -291,7 +294,10 @@ int point_open(const struct workspace *ws, const char *name, enum point_use use,
 		return errno == ENOENT ? no_such_point(ws, name, err)
 				       : error_errno(err, errno, "snapshot %s", name);
 	if (flock(point.fd, LOCK_SH | LOCK_NB) < 0)
-		return error_set(err, ERR_CONFLICT, "snapshot %s is being deleted just now", name);
+		return error_set(
+			err, ERR_CONFLICT,
+			"snapshot %s is being deleted by another command: choose another one",
+			name);
 	if (asprintf(&point.path, "%s/%s/" POINTS_DIR "/%s", ws->dir->path, ws->id, name) < 0) {
 		point.path = NULL;
 		return error_errno(err, ENOMEM, "snapshot");
@@ -310,7 +316,10 @@ int point_remove(struct point *point, struct error *err)
 	char gone[sizeof(GONE) + POINT_NAME_MAX + 1];
 
 	if (flock(point->fd, LOCK_EX | LOCK_NB) < 0)
-		return error_set(err, ERR_CONFLICT, "snapshot %s is in use just now", point->name);
+		return error_set(
+			err, ERR_CONFLICT,
+			"snapshot %s is just being used by another command: try again when that has ended",
+			point->name);
 	snprintf(gone, sizeof(gone), GONE "%s", point->name);
 	if (path_remove_tree_at(point->points, gone, err) < 0)
 		return -1;

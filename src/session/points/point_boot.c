@@ -29,8 +29,10 @@ static json_t *read_boot(const struct microagent_session *session, struct error 
 	boot = json_object_get(runtime, "boot");
 	if (json_is_object(boot))
 		return json_incref(boot);
-	error_set(err, ERR_IO, "session %s: its supervisor does not say how it began",
-		  session->name);
+	error_set(
+		err, ERR_IO,
+		"it is not known whether session %s was booted or restored, because the record of its supervisor does not say so: the record is damaged",
+		session->name);
 	return NULL;
 }
 
@@ -93,7 +95,9 @@ int point_note(const struct workspace *ws, const char *what, const char *name, j
 			return point_note_at_rest(ws, what, name, more, err);
 		/* The live supervisor is not reached, although the lease is held: the machine has
 		 * been started meanwhile, or has not quite ended. */
-		error_set(&why, ERR_CONFLICT, "it is ending or not yet running");
+		error_set(
+			&why, ERR_CONFLICT,
+			"it cannot be reached, because it is ending or not yet running: try again when it is running");
 	}
 	return error_copy(err, &why);
 }

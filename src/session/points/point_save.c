@@ -109,8 +109,10 @@ static json_t *describe_file(const struct point *point, const char *name, bool h
 		return NULL;
 	}
 	if (!S_ISREG(st.st_mode)) {
-		error_set(err, ERR_IO, "%s/%s: what the live supervisor saved is not a file",
-			  point->path, name);
+		error_set(
+			err, ERR_IO,
+			"%s/%s is not a regular file, although the live supervisor says that it saved it: this is a bug, or the supervisor was taken over",
+			point->path, name);
 		return NULL;
 	}
 	if (fchmod(fd, 0400) < 0 || (kept && file_sync(fd) < 0) || fstat(fd, &st) < 0) {

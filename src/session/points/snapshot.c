@@ -105,7 +105,8 @@ static int replace_disk(const struct workspace *ws, const struct point *copy, co
 	if (lock < 0)
 		return -1;
 	if (lease_is_held(ws))
-		return error_set(err, ERR_CONFLICT, "it was started again meanwhile");
+		return error_set(err, ERR_CONFLICT,
+				 "it was started again by another command meanwhile: try again");
 	/* The session may have been put into quarantine meanwhile. */
 	if (refuse_quarantined(ws, err) < 0 ||
 	    point_note_at_rest(ws, "restored", name, NULL, err) < 0)

@@ -28,7 +28,9 @@ static int decode_pool(const json_t *json, struct pool_record *out, struct error
 	    microagent_check_backend(backend, err) < 0)
 		return -1;
 	if (strlen(network) >= sizeof(record.network))
-		return error_set(err, ERR_INVALID, "network is not a known mode");
+		return error_set(
+			err, ERR_INVALID,
+			"its record is damaged, because its network is none that microagent knows");
 	snprintf(record.network, sizeof(record.network), "%s", network);
 	snprintf(record.backend, sizeof(record.backend), "%s", backend);
 	*out = record;

@@ -51,7 +51,8 @@ int pool_filler_lock(const struct pool *pool, struct error *err)
 	if (fcntl(fd, F_OFD_SETLK, &lock) < 0) {
 		if (errno != EAGAIN && errno != EACCES)
 			return error_errno(err, errno, "%s/" POOL_LOCK, pool->dir.path);
-		return error_set(err, ERR_CONFLICT, "the pool of %s is being filled already",
+		return error_set(err, ERR_CONFLICT,
+				 "the pool of %s is being filled by another process already",
 				 pool->base);
 	}
 	return steal_fd(&fd);
@@ -81,8 +82,10 @@ static int spawn_filler(const struct microagent *agent, const struct pool *pool,
 	/* The started program continues in the background and leaves this process no child. */
 	if (proc_wait(&child, UINT64_MAX, &code, err) < 0)
 		return -1;
-	return code ? error_set(err, ERR_IO, "the process that fills pool %s did not start",
-				pool->base)
+	return code ? error_set(
+			      err, ERR_IO,
+			      "the process that fills the pool of %s did not start: stderr or filler.log of the pool may say why",
+			      pool->base)
 		    : 0;
 }
 
@@ -137,8 +140,9 @@ int pool_filler_end(const struct pool *pool, struct error *err)
 			status = fd_wait(holder.pidfd, POLLIN, deadline, err);
 			proc_let_go(&holder);
 			if (status < 0)
-				return error_prefix(err, "the process that fills pool %s",
-						    pool->base);
+				return error_prefix(
+					err, "the process that fills the pool of %s has not ended",
+					pool->base);
 			/* A killed filler that its parent does not reap would be found again and
 			 * again, so only the lock counts. */
 			if (!pool_has_filler(pool))
@@ -148,7 +152,7 @@ int pool_filler_end(const struct pool *pool, struct error *err)
 		} else if (clock_mono_ns() > deadline) {
 			return error_set(
 				err, ERR_TIMEOUT,
-				"the process that fills pool %s was not found: it may run in another container",
+				"the pool of %s is being filled by a process that was not found: it may run in another container, and must be ended there",
 				pool->base);
 		} else {
 			nanosleep(&moment, NULL); /* the filler has its lock and is about to sign */

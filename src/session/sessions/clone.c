@@ -250,7 +250,8 @@ static int fill_bundle(struct microagent_session *session, const struct base *ba
 				     : clone_linux(session, base, files, spec, made, &method,
 						   &layer_over, &origin, err);
 	if (status < 0)
-		return error_prefix(err, "session of base %s", base->name.full);
+		return error_prefix(err, "the disk of a session of base %s cannot be made",
+				    base->name.full);
 	whole = make_session_config(session, base, spec, made, layer_over, err);
 	if (!whole ||
 	    write_record(session, base, &made->ws, source, method, &origin, &term, whole, err) <

@@ -56,8 +56,10 @@ static int verify_gone(const struct microagent_session *session, struct error *e
 	state_dir_close(&dir);
 	if (!is)
 		return rest ? 1 : 0;
-	return error_set(err, ERR_IO, "session %s is still there after it was removed",
-			 session->name);
+	return error_set(
+		err, ERR_IO,
+		"session %s is still there after it was removed: another program may have made its directory again; try again",
+		session->name);
 }
 
 #define REMOVE_ATTEMPTS 4
@@ -181,9 +183,10 @@ static int end_token(const struct microagent_session *session, struct error *err
 	    pool_end(&pool, session->name, NULL) != 0 ||
 	    !pool_has(&pool, POOL_CLAIMED, session->name))
 		return 0;
-	return error_set(err, ERR_CONFLICT,
-			 "session %s has just been claimed from its pool by another command",
-			 session->name);
+	return error_set(
+		err, ERR_CONFLICT,
+		"session %s has just been claimed from its pool by another command, and is that command's now",
+		session->name);
 }
 
 int session_remove(struct microagent_session *session, struct error *err)

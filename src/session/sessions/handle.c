@@ -211,9 +211,10 @@ static int refuse_unfinished(const struct microagent_session *session,
 		return 0;
 	switch (unfinished_of(&existing->dir, session->id)) {
 	case UNFINISHED_UNDER_WAY:
-		return error_set(err, ERR_CONFLICT,
-				 "session %s is being made by another command just now",
-				 session->name);
+		return error_set(
+			err, ERR_CONFLICT,
+			"session %s is being made by another command just now: try again when that has ended",
+			session->name);
 	case UNFINISHED_BROKE_OFF:
 		error_set(err, ERR_CONFLICT, "session %s is " SESSION_UNFINISHED, session->name);
 		return error_reason(err, REASON_SESSION_UNFINISHED, session->name);

@@ -103,7 +103,8 @@ static int record_quota(const struct workspace *ws, int64_t bytes, json_t **answ
 	if (!session || quota_read(ws, &before, err) < 0)
 		return -1;
 	if (find_grown(ws, session, &grown) && (uint64_t)bytes < grown)
-		return error_set(err, ERR_CONFLICT, "its disk has grown to %llu MiB already",
+		return error_set(err, ERR_CONFLICT,
+				 "its disk has grown to %llu MiB already: give it a larger quota",
 				 (unsigned long long)(grown + MIB - 1) / MIB);
 	if (quota_write(ws, (uint64_t)bytes, err) < 0)
 		return -1;
@@ -152,7 +153,9 @@ static int set_in(const struct open_workspace *existing, int64_t bytes, json_t *
 			return record_quota(&existing->ws, bytes, answer, err);
 		/* The live supervisor is not reached, although the lease is held: the session has
 		 * been started meanwhile, or has not quite ended. */
-		error_set(&why, ERR_CONFLICT, "it is ending or not yet running");
+		error_set(
+			&why, ERR_CONFLICT,
+			"it cannot be reached, because it is ending or not yet running: try again when it is running");
 	}
 	return error_copy(err, &why);
 }

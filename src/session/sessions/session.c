@@ -147,7 +147,8 @@ static int open_base_of(struct microagent *agent, const struct microagent_sessio
 			struct base *base, struct error *err)
 {
 	if (!spec->base)
-		return error_set(err, ERR_INVALID, "a session needs a base");
+		return error_set(err, ERR_INVALID,
+				 "a session needs a base of which it is cloned: name one");
 	if (base_open(agent, spec->base, BASE_SHARED, base, err) < 0)
 		return -1;
 	sessions_sweep(agent, NULL, NULL);

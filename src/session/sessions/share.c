@@ -352,7 +352,8 @@ int microagent_session_give_shares(struct microagent_session *session,
 	if (!shares)
 		return -1;
 	if (json_array_size(shares) == 0)
-		return error_set(err, ERR_INVALID, "session %s: no directory is given",
+		return error_set(err, ERR_INVALID,
+				 "no directory is given that could be shared with session %s",
 				 session->name);
 	return give_shares(session, shares, told, err);
 }

@@ -37,7 +37,10 @@ static int check_part(const json_t *record, const char *name, struct error *err)
 		return -1;
 	return digest_is_valid(sha256)
 		       ? 0
-		       : error_set(err, ERR_INVALID, "%s.sha256 is not a digest", name);
+		       : error_set(
+				 err, ERR_INVALID,
+				 "its record is damaged, because %s.sha256 is not a digest of 64 digits of 0-9 and a-f",
+				 name);
 }
 
 static int check_template(const json_t *record, struct error *err)

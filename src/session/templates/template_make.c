@@ -163,11 +163,12 @@ static int judge_warm(const struct warming *w, const char *command,
 		return error_set(err, ERR_INVALID, "\"%s\" cannot be run in the base: %s", command,
 				 result->start_error);
 	if (result->timed_out)
-		return error_set(err, ERR_TIMEOUT, "\"%s\" did not end within %llu s", command,
-				 (unsigned long long)limit_get(LIMIT_PROVISION_MS) / 1000);
-	return result->exit_code == 0 ? 0
-				      : error_set(err, ERR_IO, "\"%s\" ended with exit code %d",
-						  command, result->exit_code);
+		return error_set(err, ERR_TIMEOUT, "the command \"%s\" did not end within %llu s",
+				 command, (unsigned long long)limit_get(LIMIT_PROVISION_MS) / 1000);
+	return result->exit_code == 0
+		       ? 0
+		       : error_set(err, ERR_IO, "the command \"%s\" ended with exit code %d",
+				   command, result->exit_code);
 }
 
 static int run_warm(struct warming *w, const char *const *words, struct error *err)
@@ -219,7 +220,9 @@ static int ask_save(struct warming *w, const struct workspace *ws, struct error 
 		return -1;
 	w->saved = json_incref(json_object_get(answer, "save"));
 	if (!json_is_object(json_object_get(w->saved, "facts")))
-		return error_set(err, ERR_IO, "the supervisor does not say what it has saved");
+		return error_set(
+			err, ERR_IO,
+			"the supervisor's answer does not say what it has saved: this is a bug of microagent");
 	return 0;
 }
 

@@ -38,8 +38,9 @@ static int take_warming(int bundle, int *out, struct error *err)
 		return errno == ENOENT ? 0 : error_errno(err, errno, TEMPLATE_WARMING);
 	if (flock(fd, LOCK_EX | LOCK_NB) < 0)
 		return errno == EWOULDBLOCK
-			       ? error_set(err, ERR_CONFLICT,
-					   "another command is making or removing its template")
+			       ? error_set(
+					 err, ERR_CONFLICT,
+					 "another command is making or removing its template: try again when that has ended")
 			       : error_errno(err, errno, TEMPLATE_WARMING);
 	if (fstat(fd, &st) < 0)
 		return error_errno(err, errno, TEMPLATE_WARMING);

@@ -60,7 +60,9 @@ static int open_pass(const struct workspace *ws, struct error *err)
 		return steal_fd(&fd);
 	if (errno != EWOULDBLOCK)
 		return error_errno(err, errno, "%s", name);
-	return error_set(err, ERR_CONFLICT, "another command is sharing a directory with it");
+	return error_set(
+		err, ERR_CONFLICT,
+		"another command is just sharing a directory with it: try again when that has ended");
 }
 
 int share_pass_give(const struct workspace *ws, const struct share_pass_row *rows, size_t count,
@@ -130,17 +132,24 @@ int share_pass_redeem(const char *workspace, size_t number, const struct share_w
 	if (!pass ||
 	    json_unpack(pass, "{s:s, s:I, s:I, s:b, s:b}", "path", &wish.path, "device", &device,
 			"inode", &inode, "readOnly", &read_only, "anyway", &anyway) < 0)
-		return error_set(err, ERR_DENIED, "no command is sharing a directory with it");
+		return error_set(
+			err, ERR_DENIED,
+			"the broker refuses to share a directory, because no command is sharing one with this machine: this is a bug, or the live supervisor was taken over");
 	if (read_only && !wish.read_only)
-		return error_set(err, ERR_DENIED, "%s was shared read-only", wish.path);
+		return error_set(
+			err, ERR_DENIED,
+			"the broker refuses to share %s writable, because it was shared read-only: this is a bug, or the live supervisor was taken over",
+			wish.path);
 	wish.anyway = anyway;
 	autoclose int dir = share_open_allowed(&wish, err);
 	if (dir < 0)
 		return -1;
 	if (fstat(dir, &st) < 0 || (json_int_t)st.st_dev != device ||
 	    (json_int_t)st.st_ino != inode)
-		return error_set(err, ERR_CONFLICT, "%s was replaced by another directory",
-				 wish.path);
+		return error_set(
+			err, ERR_CONFLICT,
+			"%s is not shared, because it was replaced by another directory meanwhile: try again",
+			wish.path);
 	*terms = share_terms(pass);
 	return steal_fd(&dir);
 }
