@@ -129,7 +129,8 @@ static void on_letter_stopped(struct vm *vm, const struct letter *letter)
 int applevf_power_button(struct vm *vm, struct error *err)
 {
 	if (vm->ending)
-		return error_set(err, ERR_CONFLICT, "the machine has ended");
+		return error_set(err, ERR_CONFLICT,
+				 "the machine has ended, so nothing can be asked of it");
 	vz_press_power(vm->vz);
 	return 0;
 }
@@ -145,7 +146,8 @@ static void on_letter_power(struct vm *vm, const struct letter *letter)
 int applevf_resume(struct vm *vm, struct error *err)
 {
 	if (vm->ending)
-		return error_set(err, ERR_CONFLICT, "the machine has ended");
+		return error_set(err, ERR_CONFLICT,
+				 "the machine has ended, so nothing can be asked of it");
 	vz_resume(vm->vz);
 	return 0;
 }
@@ -165,7 +167,8 @@ int applevf_pause(struct vm *vm, vm_done_fn *fn, void *data, struct error *err)
 			err, ERR_CONFLICT,
 			"the machine is just being paused by another request: try again when that is done");
 	if (vm->ending)
-		return error_set(err, ERR_CONFLICT, "the machine has ended");
+		return error_set(err, ERR_CONFLICT,
+				 "the machine has ended, so nothing can be asked of it");
 	vm->pausing.fn = fn;
 	vm->pausing.data = data;
 	vz_pause(vm->vz);
@@ -191,7 +194,8 @@ int applevf_balloon(struct vm *vm, int64_t mib, vm_balloon_fn *fn, void *data, s
 				 "the machine has only %lld MiB, and cannot have %lld",
 				 (long long)vm->memory_mib, (long long)mib);
 	if (vm->ending)
-		return error_set(err, ERR_CONFLICT, "the machine has ended");
+		return error_set(err, ERR_CONFLICT,
+				 "the machine has ended, so nothing can be asked of it");
 	vm->balloon.fn = fn;
 	vm->balloon.data = data;
 	vz_set_memory(vm->vz, mib);

@@ -73,7 +73,9 @@ static int receive_message(const struct transfer *transfer, int fd, struct buf *
 			return -1;
 		n = recv(fd, bytes, sizeof(bytes), MSG_DONTWAIT);
 		if (n <= 0)
-			return error_set(err, ERR_IO, "the connection to the guest was lost");
+			return error_set(
+				err, ERR_IO,
+				"the connection to the guest was lost before the copy was complete: the machine may have ended");
 		if (buf_append(in, bytes, (size_t)n, err) < 0)
 			return -1;
 	}
@@ -126,7 +128,7 @@ static int call_helper(const struct transfer *transfer, const char *const *comma
 	if (wait_for_word(transfer, fd, deadline, err) < 0) {
 		if (explain_paused(transfer->ws, err) < 0)
 			return -1;
-		error_prefix(err, "the guest's program for files");
+		error_prefix(err, "the guest's program for files has not answered");
 		return explain_unreached(transfer->ws, err);
 	}
 	if (fd_read_exact(fd, &first, 1, err) < 0)
@@ -388,7 +390,8 @@ int transfer_listing(const struct transfer *transfer, const char *verb, const ch
 	if (fd < 0)
 		return -1;
 	if (read_all(fd, cancel_of(transfer), &text, err) < 0)
-		return error_prefix(err, "the listing of %.300s", path);
+		return error_prefix(err, "the guest's list of the files in %.300s cannot be read",
+				    path);
 	at = (const char *)buf_bytes(&text);
 	left = text.len;
 	while (got == 0 && left > 0 && (newline = memchr(at, '\n', left))) {

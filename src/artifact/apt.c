@@ -92,7 +92,7 @@ static int fetch_lists(struct apt *apt, const char *dir, struct error *err)
 		return -1;
 	if (run_apt(apt, update, NULL, NULL, err) == 0)
 		return 0;
-	error_prefix(err, "lists of packages for %s", name);
+	error_prefix(err, "the lists of packages for %s cannot be fetched", name);
 	return err && err->code == ERR_IO ? error_reason(err, REASON_NO_PACKAGE, "") : -1;
 }
 
@@ -178,7 +178,10 @@ static char *fetched_file(const char *dir, struct error *err)
 		if (len > 4 && strcmp(entry->d_name + len - 4, ".deb") == 0)
 			return path_join(dir, entry->d_name, err);
 	}
-	error_set(err, ERR_IO, "apt-get download left no package in %s", dir);
+	error_set(
+		err, ERR_IO,
+		"apt-get download ended without an error, but left no package in %s: this is a bug of microagent or apt",
+		dir);
 	return NULL;
 }
 

@@ -30,7 +30,10 @@ static int cpio_failed(const struct cpio *cpio, const char *name, struct error *
 
 	if (errnum > 0)
 		return error_errno(err, errnum, "initramfs entry %s", name);
-	return error_set(err, ERR_IO, "initramfs entry %s cannot be written", name);
+	return error_set(
+		err, ERR_IO,
+		"the file %s cannot be put into the initrd, because its name or its data is too long",
+		name);
 }
 
 struct cpio *cpio_open(int fd, struct error *err)
@@ -121,7 +124,10 @@ int cpio_file(struct cpio *cpio, const char *name, mode_t mode, int fd, struct e
 		if (n < 0)
 			return error_errno(err, errno, "%s", name);
 		if (n == 0)
-			return error_set(err, ERR_IO, "%s became shorter while it was read", name);
+			return error_set(
+				err, ERR_IO,
+				"%s became shorter while it was read: another program changes it; try again when that has ended",
+				name);
 		if (body(cpio, name, block, (size_t)n, err) < 0)
 			return -1;
 		left -= n;

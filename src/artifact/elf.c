@@ -26,16 +26,26 @@ int elf_require_static(const char *path, enum architecture architecture, struct 
 	if (read_at(fd, &head, sizeof(head), 0) < 0 || memcmp(head.e_ident, ELFMAG, SELFMAG) != 0 ||
 	    head.e_ident[EI_CLASS] != ELFCLASS64 || head.e_phentsize != sizeof(segment) ||
 	    head.e_phnum > MAX_SEGMENTS)
-		return error_set(err, ERR_INVALID, "%s is not a 64-bit ELF program", path);
+		return error_set(
+			err, ERR_INVALID,
+			"%s is not a 64-bit ELF program, and a guest runs no other: name one",
+			path);
 	if (architecture_of_program(&head, sizeof(head)) != architecture)
-		return error_set(err, ERR_INVALID, "%s is not a program for %s", path,
+		return error_set(err, ERR_INVALID,
+				 "%s is not a program for %s: name one for that architecture", path,
 				 architecture_name(architecture));
 	for (unsigned i = 0; i < head.e_phnum; i++) {
 		if (head.e_phoff > INT64_MAX ||
 		    read_at(fd, &segment, sizeof(segment), head.e_phoff + i * sizeof(segment)) < 0)
-			return error_set(err, ERR_INVALID, "%s is a truncated ELF program", path);
+			return error_set(
+				err, ERR_INVALID,
+				"%s is a damaged ELF program, because it is shorter than its headers say: build or copy it again",
+				path);
 		if (segment.p_type == PT_INTERP)
-			return error_set(err, ERR_INVALID, "%s is not a static program", path);
+			return error_set(
+				err, ERR_INVALID,
+				"%s is not a static program, and the initrd has no libraries for it: link it with -static",
+				path);
 	}
 	return 0;
 }

@@ -213,8 +213,10 @@ static int copy_data_file(struct ext4_blocks *b, const struct rootfs_file *file,
 		if (n < 0)
 			return error_errno(err, errno, "%s", file->from ? file->from : "read");
 		if ((size_t)n < len)
-			return error_set(err, ERR_IO, "%s became shorter while it was read",
-					 file->from ? file->from : "it");
+			return error_set(
+				err, ERR_IO,
+				"%s became shorter while it was read: another program changes it; try again when that has ended",
+				file->from ? file->from : "it");
 		if (put_chunk(b, at / b->writer->fs->blocksize, len, err) < 0 ||
 		    artifact_check_signal(err) < 0)
 			return -1;

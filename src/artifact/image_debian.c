@@ -86,7 +86,9 @@ static int add_argument(struct arguments *a, struct error *err, const char *fmt,
 	if (n < 0)
 		text = NULL;
 	if (n < 0 || a->count + 2 > ARRAY_SIZE(a->argv) || a->texts_used == ARRAY_SIZE(a->texts)) {
-		return error_set(err, ERR_INTERNAL, "too many arguments for mmdebstrap");
+		return error_set(
+			err, ERR_INTERNAL,
+			"mmdebstrap was to get more arguments than there is room for: this is a bug of microagent");
 	}
 	if (buf_append(&a->texts[a->texts_used], text, (size_t)n, err) < 0)
 		return -1;

@@ -66,7 +66,10 @@ int image_link_twin(const struct place *place, const struct image_spec *spec,
 	    strcmp(json_text(record, "architecture", "amd64"),
 		   architecture_name(spec->architecture)) != 0 ||
 	    !json_equal(record, again))
-		return error_set(err, ERR_UNAVAILABLE, "image %s is being replaced", twin);
+		return error_set(
+			err, ERR_UNAVAILABLE,
+			"image %s is just being replaced by another command: try again when that has ended",
+			twin);
 	if (json_put_string(record, "name", name, err) < 0 ||
 	    json_get_object(record, "", "source", JSON_REQUIRED, &source, err) < 0 ||
 	    json_put_string(source, "ref", ref, err) < 0 || place_withdraw(place, name, err) < 0 ||

@@ -79,7 +79,9 @@ static char *unpacked_release(int root, struct error *err)
 			error_errno(err, ENOMEM, "boot");
 		return release;
 	}
-	error_set(err, ERR_INVALID, "the package has no file boot/vmlinuz-*");
+	error_set(
+		err, ERR_INVALID,
+		"the package has no file boot/vmlinuz-*, so it is not the package of a kernel: give a package like linux-image-6.1.0-1-amd64");
 	return NULL;
 }
 
@@ -206,12 +208,15 @@ static int install_given_deb(const struct artifact_options *opts, enum architect
 	if (deb_open(opts->from, &deb, err) < 0)
 		return -1;
 	if (deb.architecture == ARCHITECTURE_COUNT)
-		return error_set(err, ERR_UNSUPPORTED,
-				 "%s is a package for neither amd64 nor arm64", opts->from);
+		return error_set(
+			err, ERR_UNSUPPORTED,
+			"%s is a package for neither amd64 nor arm64, and no machine could boot it: give another",
+			opts->from);
 	if (asked != ARCHITECTURE_COUNT && asked != deb.architecture)
-		return error_set(err, ERR_UNSUPPORTED, "%s is a package for %s, not for %s",
-				 opts->from, architecture_name(deb.architecture),
-				 architecture_name(asked));
+		return error_set(
+			err, ERR_UNSUPPORTED,
+			"%s is a package for %s, not for %s: give one for that, or another architecture",
+			opts->from, architecture_name(deb.architecture), architecture_name(asked));
 	if (place_open(CACHE_KERNELS, "kernel-debian", &place, err) < 0)
 		return -1;
 	return install_deb(opts, &place, NULL, &deb, err);

@@ -73,7 +73,7 @@ static int take_xattrs(struct archive_entry *entry, struct rootfs_file *file, st
 		if (strlen(name) > XATTR_NAME_BYTES)
 			return error_set(
 				err, ERR_INVALID,
-				"the name of an extended attribute is longer than %d bytes",
+				"the archive has a file with an extended attribute whose name is longer than %d bytes",
 				XATTR_NAME_BYTES);
 		all += strlen(name) + len;
 		if (all > XATTR_BYTES)
@@ -200,8 +200,10 @@ static int take_alone(const struct taking *t, struct archive_entry *entry, const
 	if (!first && !is_file_type(archive_entry_filetype(entry)))
 		return 0;
 	if (name[0] == '/' || (first && first[0] == '/'))
-		return error_set(err, ERR_INVALID, "\"%.300s\" is an absolute path",
-				 name[0] == '/' ? name : first);
+		return error_set(
+			err, ERR_INVALID,
+			"the archive has the absolute path \"%.300s\", which could lead out of it: make the archive with relative paths",
+			name[0] == '/' ? name : first);
 	return first ? rootfs_link(t->fs, name, first, err) : take_file(t, entry, name, err);
 }
 

@@ -229,7 +229,9 @@ struct walk {
 static int follow_link(struct rootfs *fs, const char *target, struct walk *how, struct error *err)
 {
 	if (++how->links > LINKS_MAX)
-		return error_set(err, ERR_INVALID, "the path has too many links to directories");
+		return error_set(
+			err, ERR_INVALID,
+			"the path leads through too many links to directories, perhaps in a circle");
 	fs->followed += strlen(target);
 	return fs->followed > FOLLOWED_MAX
 		       ? error_set(

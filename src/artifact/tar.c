@@ -291,8 +291,10 @@ int tar_check_files(struct tar_reading *tar, struct error *err)
 		/* Other readers, such as skopeo, take these contents as the next entry. That entry
 		 * would not have been checked here. */
 		if (archive_entry_hardlink(entry) && archive_entry_size(entry) > 0)
-			return error_set(err, ERR_INVALID, "%.300s is a link, but has contents",
-					 there ? there : "an entry");
+			return error_set(
+				err, ERR_INVALID,
+				"the archive's entry %.300s is a link, but has contents, which readers of archives understand in different ways: make the archive again",
+				there ? there : "an entry");
 	}
 	return got == ARCHIVE_EOF ? 0 : tar_failed(tar, err);
 }

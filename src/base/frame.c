@@ -32,8 +32,10 @@ int frame_append(struct buf *b, const void *payload, size_t len, struct error *e
 	uint8_t *room;
 
 	if (len == 0 || len > FRAME_MAX)
-		return error_set(err, ERR_INVALID, "a frame has %zu bytes; 1 to %u are allowed",
-				 len, FRAME_MAX);
+		return error_set(
+			err, ERR_INVALID,
+			"a frame was to be sent with %zu bytes, and 1 to %u are allowed: this is a bug of microagent",
+			len, FRAME_MAX);
 	room = buf_reserve(b, FRAME_HEADER + len, err);
 	if (!room)
 		return -1;

@@ -25,7 +25,9 @@ static int check_socket_name(const char *name, struct error *err)
 static int refuse_socket(const char *what, const char *name, struct error *err)
 {
 	if (errno == ENAMETOOLONG)
-		return error_set(err, ERR_INVALID, "socket name '%s' is too long", name);
+		return error_set(err, ERR_INVALID,
+				 "the name '%s' is too long for a socket: choose a shorter path",
+				 name);
 	return error_errno(err, errno, "%s socket %s", what, name);
 }
 

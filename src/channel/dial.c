@@ -55,8 +55,10 @@ static int dial_take_answer(int fd, uint32_t port, struct answer *answer, struct
 		return 0;
 	/* A peer that closes the connection without reading our bytes resets it. */
 	if (n == 0 || (n < 0 && errno == ECONNRESET))
-		return error_set(err, ERR_UNAVAILABLE,
-				 "the guest refuses connections to its port %u", port);
+		return error_set(
+			err, ERR_UNAVAILABLE,
+			"the guest refuses connections to its port %u: no program of the guest listens there",
+			port);
 	if (n < 0)
 		return error_errno(err, errno, "vsock.sock");
 	line = dial_answer(answer->bytes, answer->len + (size_t)n, err);
@@ -140,7 +142,7 @@ int dial_blocking(int dirfd, uint32_t port, struct buf *first, uint64_t deadline
 	/* The VMM or vsockd ended after it had accepted the connection. */
 	if (err && (err->errnum == EPIPE || err->errnum == ECONNRESET))
 		err->code = ERR_UNAVAILABLE;
-	return error_prefix(err, "cannot reach the guest");
+	return error_prefix(err, "the guest cannot be reached");
 }
 
 /* --- on a loop ------------------------------------------------------------------------------- */

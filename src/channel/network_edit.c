@@ -98,9 +98,10 @@ static int edit_publish(json_t *network, const json_t *request, struct error *er
 	if (json_get_object(request, "", "forward", JSON_REQUIRED, &forward, err) < 0)
 		return -1;
 	if (json_array_size(list) >= limit_get(LIMIT_PUBLISHES))
-		return error_set(err, ERR_CONFLICT,
-				 "%zu ports of it are published, which is the most",
-				 json_array_size(list));
+		return error_set(
+			err, ERR_CONFLICT,
+			"%zu ports of it are published, which is the most: take one back first",
+			json_array_size(list));
 	return json_array_append(list, forward) < 0 ? error_errno(err, ENOMEM, "portForwards") : 0;
 }
 

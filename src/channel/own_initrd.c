@@ -42,8 +42,10 @@ static int look(struct own_initrd *own, enum architecture architecture, struct e
 	if (n < 0)
 		return error_errno(err, errno, "%s", own->init);
 	if (architecture_of_program(head, (size_t)n) != architecture)
-		return error_set(err, ERR_INVALID, "%s is not a program for %s", own->init,
-				 architecture_name(architecture));
+		return error_set(
+			err, ERR_INVALID,
+			"%s is not a program for %s, so no initrd can be made of it: install microagent again",
+			own->init, architecture_name(architecture));
 	own->path = cache_initrd_find(own->init_sha256, &why);
 	return own->path || why.code == ERR_NOT_FOUND ? 0 : error_copy(err, &why);
 }

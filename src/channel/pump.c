@@ -383,9 +383,10 @@ static int wait_slots(struct pump *p, struct pollfd slots[SLOT_COUNT], struct er
 	until = min_u64(until, min_u64(reader_by_ns(p), next_look_ns(p)));
 	if (!p->has_item && now >= p->overdue_ns && !p->cancelled) {
 		if (!p->was_started)
-			return error_set(err, ERR_TIMEOUT,
-					 "the guest agent has not answered within %llu ms",
-					 (unsigned long long)p->patience_ms);
+			return error_set(
+				err, ERR_TIMEOUT,
+				"the guest agent has not answered within %llu ms: the guest is busy, paused, or hangs",
+				(unsigned long long)p->patience_ms);
 		return error_set(
 			err, ERR_TIMEOUT,
 			"the guest agent has not reported the end of the command, whose timeout of %lld s has passed",

@@ -175,7 +175,8 @@ int tool_session_status(struct mcp_call *call, struct mcp_answer *answer, struct
 	if (!known)
 		return -1;
 	if (!told)
-		return error_set(err, ERR_NOT_FOUND, "session %s does not exist any more",
+		return error_set(err, ERR_NOT_FOUND,
+				 "session %s does not exist any more: it was destroyed",
 				 call_text(call, "session"));
 	return answer_structured(answer, json_incref(told), err) < 0
 		       ? -1

@@ -85,7 +85,8 @@ static int add_egress_prefix(void *field, const char *value, struct error *err)
 	if (prefix_parse(value, &prefix) < 0)
 		return error_set(err, ERR_INVALID, "'%s' is not an IPv4 prefix", value);
 	if (!prefixes_add_egress(&s->screen->prefixes, prefix))
-		return error_set(err, ERR_INVALID, "there are more than %d prefixes",
+		return error_set(err, ERR_INVALID,
+				 "more than %d prefixes are given, which is the most",
 				 EGRESS_PREFIXES_MAX);
 	return set_by_name(s, NULL, err);
 }
@@ -123,7 +124,8 @@ static int add_allow(void *field, const char *value, struct error *err)
 	    (slash && command_line_number(slash + 1, 0, 32, &bits, err) < 0))
 		return -1;
 	if (p->nallow == PREFIXES_ALLOW_MAX)
-		return error_set(err, ERR_INVALID, "there are more than %d prefixes",
+		return error_set(err, ERR_INVALID,
+				 "more than %d prefixes are given, which is the most",
 				 PREFIXES_ALLOW_MAX);
 	p->allow[p->nallow++] = (struct prefix){parsed, (uint32_t)bits};
 	return 0;

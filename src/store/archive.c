@@ -216,5 +216,5 @@ int audit_archive(const struct workspace *ws, struct error *err)
 			return 0;
 	}
 	error_copy(err, &why);
-	return error_prefix(err, "archive of workspace \"%s\"", ws->id);
+	return error_prefix(err, "workspace \"%s\" cannot be put away into its archive", ws->id);
 }

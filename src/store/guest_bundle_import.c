@@ -171,14 +171,16 @@ static int check_copy(const struct taking *t, int fd, const struct bundle_file *
 	if (json_integer_value(json_object_get(said, "sizeBytes")) != (json_int_t)st.st_size)
 		return error_set(err, ERR_INVALID, "its size is not the one in the manifest");
 	if (e->part == CACHE_IMAGES && json_integer_value(size) != (json_int_t)st.st_size)
-		return error_set(err, ERR_INVALID, "its size is not the one in its record");
+		return error_set(err, ERR_INVALID,
+				 "it is damaged, because its size is not the one in its record");
 	if (bundle_hash(fd, t->watch, json_text(said, "file", ""), sha, err) < 0)
 		return -1;
 	if (strcmp(sha, json_text(said, "sha256", "")) != 0)
 		return error_set(err, ERR_INVALID,
 				 "it is damaged: its digest is not the one in the manifest");
 	if (strcmp(sha, json_text(e->record, file->digest, "")) != 0)
-		return error_set(err, ERR_INVALID, "its digest is not the one in its record");
+		return error_set(err, ERR_INVALID,
+				 "it is damaged, because its digest is not the one in its record");
 	return e->part == CACHE_KERNELS && !*file->suffix ? check_kernel_file(fd, e, err) : 0;
 }
 

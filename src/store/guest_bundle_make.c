@@ -63,9 +63,10 @@ static int pack_files(struct making *m, enum cache_part part, const char *name, 
 		if (file->part != part || (!wanted && !file->required))
 			continue;
 		if (!wanted)
-			return error_set(err, ERR_INVALID,
-					 "the cache's record of %s has no digest of %s%s", name,
-					 name, file->suffix);
+			return error_set(
+				err, ERR_INVALID,
+				"the cache's record of %s has no digest of %s%s: build or install it again",
+				name, name, file->suffix);
 		if (buf_printf(&from, err, "%s%s", path, file->suffix) < 0 ||
 		    pack_file(m, file, name, buf_string(&from), wanted, files, err) < 0)
 			return -1;

@@ -120,7 +120,10 @@ int lease_busy(const struct workspace *ws, int lease, struct error *err)
 	if (fstat(lease, &holders.lease) == 0)
 		(void)process_each(add_holder, &holders, NULL);
 	if (!holders.first)
-		return error_set(err, ERR_CONFLICT, "workspace \"%s\" has a process alive", ws->id);
+		return error_set(
+			err, ERR_CONFLICT,
+			"workspace \"%s\" has a process alive, which could not be found: it may run in another container; let it end first",
+			ws->id);
 	used = strlen(holders.text);
 	if (holders.count > NAMED_MAX)
 		snprintf(holders.text + used, sizeof(holders.text) - used, " and %d more",

@@ -111,7 +111,8 @@ char *state_dir_default(const char *option, struct error *err)
 	if (path && *path)
 		return path_absolute(path, err);
 	if (option) {
-		error_set(err, ERR_INVALID, "the name of the state directory is empty");
+		error_set(err, ERR_INVALID,
+			  "the name of the state directory is empty: give one, or leave it out");
 		return NULL;
 	}
 	home = home_dir();

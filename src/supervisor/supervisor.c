@@ -190,7 +190,8 @@ static int serve_request(const struct backend *backend, const struct options *op
 	if (fd_read_to_end(STDIN_FILENO, &document, &err) < 0)
 		status = error_prefix(&err, "request");
 	else if (document.len == 0)
-		status = error_set(&err, ERR_INVALID, "the request is empty");
+		status = error_set(&err, ERR_INVALID,
+				   "the request is empty: one JSON object is expected on stdin");
 	else
 		status = request_decode(buf_bytes(&document), document.len, backend->name,
 					options->recorded, &bounds, &request, &err);

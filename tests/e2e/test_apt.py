@@ -39,7 +39,7 @@ def test_archives_that_are_not_reached_are_told_as_such(host, cache):
         assert child.returncode == 1, (out, err)
         answer = json.loads(out)
         assert (answer["errorCode"], answer["errorReason"]) == ("io", "no-package")
-        assert "lists of packages for arm64: apt-get failed" in answer["error"] and "E: Some index files failed to download" in answer["error"]
+        assert "the lists of packages for arm64 cannot be fetched: apt-get failed" in answer["error"] and "E: Some index files failed to download" in answer["error"]
         assert answer.get("hint") == (TAKES_A_FILE if words[0] == "kernel" else None) and "--from" not in answer["error"]
     test_kernel_image.assert_nothing_half(cache)
 

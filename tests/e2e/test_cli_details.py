@@ -351,8 +351,8 @@ def test_a_working_directory_that_was_removed(vm, tmp_path):
         assert done.returncode == 1 and not gone.exists()
         return done.stderr
 
-    assert said("cp", "vm:/etc/passwd", ".") == "microagent: the directory . was removed\n"
-    assert said("cp", "vm:/etc/passwd", "./x") == "microagent: the directory ./x was removed\n"
+    assert said("cp", "vm:/etc/passwd", ".") == "microagent: the directory . was removed while files were copied into it: make it again, and copy again\n"
+    assert said("cp", "vm:/etc/passwd", "./x") == "microagent: the directory ./x was removed while files were copied into it: make it again, and copy again\n"
     assert said("cp", "x", "vm:/tmp") == "microagent: the working directory of this process was removed: change to another directory\n"
 
 

@@ -397,7 +397,7 @@ WRONG = (
     (("--egress", "pypi.org", "--network", "isolated"), "--egress needs --network nat, and --network is \"isolated\": an isolated guest"),
     (("--egress", "pypi.org", "--network", "bridged", "--network-interface", "br0"), "nothing is filtered on a bridge"),
     (("--egress-sni", "maybe", "--egress", "pypi.org"), '--egress-sni must be required or off, and is "maybe"'),
-    (("--egress-sni", "off"), "--egress-sni needs --egress or --egress-from"),
+    (("--egress-sni", "off"), "--egress-sni checks names, and so needs --egress or --egress-from, which give the names"),
 )
 
 

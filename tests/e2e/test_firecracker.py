@@ -211,7 +211,7 @@ def test_a_disk_is_not_copied_to_where_it_has_no_room(fc):
     try:
         fc.do("prepare", config)
         said = fc.host("ls", "w:/etc").stderr
-        assert "cannot copy the disk that is to be read: copy to looked-at: no room: " in said, said
+        assert "the disk that is to be read cannot be copied: copy to looked-at: no room: " in said, said
         assert [path.name for path in fc.workspace.iterdir() if path.name in ("vmm", "looked-at")] == []
         fc.do("delete")
     finally:

@@ -95,7 +95,7 @@ def test_no_answer_to_the_dial(vm):
         done = vm("exec", "vm", "--", "true", check=125, env=hasty)
         copied = vm("cp", "vm:/etc/passwd", vm.base / "copied", check=75, env=hasty)
     next_step = "microagent: hint: `microagent status vm` shows its state, `microagent kill vm` ends it at once\n"
-    assert done.stderr == f'microagent: workspace "vm": cannot reach the guest: the deadline passed\n{next_step}', done.stderr
+    assert done.stderr == f'microagent: workspace "vm": the guest cannot be reached: the deadline passed\n{next_step}', done.stderr
     assert copied.stderr.endswith(next_step) and not (vm.base / "copied").exists(), copied.stderr
 
 

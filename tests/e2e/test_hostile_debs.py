@@ -103,7 +103,7 @@ def test_a_link_in_the_place_of_the_kernel(host, cache):
     victim = host.base / "victim"
     victim.mkdir()
     (victim / f"vmlinuz-{RELEASE}").write_bytes(hostile_debs.kernel() + SECRET)
-    said = of_package("the package has no file boot/vmlinuz-*")
+    said = of_package("the package has no file boot/vmlinuz-*, so it is not the package of a kernel: give a package like linux-image-6.1.0-1-amd64")
     for entry in (symlink("boot", str(victim)), symlink(f"boot/vmlinuz-{RELEASE}", str(victim / f"vmlinuz-{RELEASE}")),
                   hardlink(f"boot/vmlinuz-{RELEASE}", str(victim / f"vmlinuz-{RELEASE}")), file(f"boot/vmlinuz-{RELEASE}", kind=tarfile.FIFOTYPE)):
         refused(host, cache, deb(host.base / "k.deb", entry, builtin()), said)

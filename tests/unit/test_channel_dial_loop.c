@@ -223,7 +223,9 @@ static void a_refusal(void **state)
 	assert_int_equal(stage->calls, 1);
 	assert_int_equal(stage->fd, -1);
 	assert_code(stage->why, ERR_UNAVAILABLE);
-	assert_string_equal(stage->why.msg, "the guest refuses connections to its port 2222");
+	assert_string_equal(
+		stage->why.msg,
+		"the guest refuses connections to its port 2222: no program of the guest listens there");
 }
 
 static void no_ok_line(void **state)

@@ -175,7 +175,7 @@ static int await_ready(const struct start *start, struct error *err)
 		return 0;
 	if (got == 1)
 		return keeper_failure(&line, err);
-	return error_set(err, ERR_CONFLICT, "workspace %s ended before it was ready",
+	return error_set(err, ERR_CONFLICT, "the machine of workspace %s ended before it was ready",
 			 start->record.id);
 }
 

@@ -328,8 +328,10 @@ static int confirm_start(struct keeper *keeper, struct error *err)
 	store_unlock(&record->store);
 	if (record->state == STATE_STARTING && now && strcmp(now, keeper->system_id) == 0)
 		return 0;
-	return error_set(err, ERR_CONFLICT, "workspace %s is not being started any more",
-			 record->id);
+	return error_set(
+		err, ERR_CONFLICT,
+		"workspace %s is not being started any more, because another command has ended it meanwhile",
+		record->id);
 }
 
 int keeper_keep(struct keeper *keeper, void (*ready)(void *data), void *data, struct error *err)

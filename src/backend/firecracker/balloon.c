@@ -100,9 +100,10 @@ int fc_balloon(struct vm *vm, int64_t mib, vm_balloon_fn *fn, void *data, struct
 			err, ERR_CONFLICT,
 			"the balloon is just being set by another request: try again when that is done");
 	if (mib > fc->memory_mib)
-		return error_set(err, ERR_INVALID,
-				 "the machine has only %lld MiB, and cannot have %lld",
-				 (long long)fc->memory_mib, (long long)mib);
+		return error_set(
+			err, ERR_INVALID,
+			"the machine was made with %lld MiB of memory, and cannot have %lld: give it at most what it was made with",
+			(long long)fc->memory_mib, (long long)mib);
 	if (!fc->api)
 		return error_set(
 			err, ERR_CONFLICT,

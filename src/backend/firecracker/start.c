@@ -111,7 +111,7 @@ static int copy_looked_at(const struct vm_boot *boot, int run, struct error *err
 {
 	if (path_clone_with_room_at(boot->rootfs_fd, run, LOOKED_AT, 0600,
 				    limit_get(LIMIT_STATE_FREE_BYTES), err) < 0)
-		return error_prefix(err, "cannot copy the disk that is to be read");
+		return error_prefix(err, "the disk that is to be read cannot be copied");
 	int fd = openat(run, LOOKED_AT, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
 	return fd < 0 ? error_errno(err, errno, LOOKED_AT) : fd;
 }

@@ -106,9 +106,10 @@ int qemu_balloon(struct vm *vm, int64_t mib, vm_balloon_fn *fn, void *data, stru
 			err, ERR_CONFLICT,
 			"the balloon is just being set by another request: try again when that is done");
 	if (mib > qemu->memory_mib)
-		return error_set(err, ERR_INVALID,
-				 "the machine has only %lld MiB, and cannot have %lld",
-				 (long long)qemu->memory_mib, (long long)mib);
+		return error_set(
+			err, ERR_INVALID,
+			"the machine was made with %lld MiB of memory, and cannot have %lld: give it at most what it was made with",
+			(long long)qemu->memory_mib, (long long)mib);
 	arguments = json_pack("{s:I}", "value", (json_int_t)mib * MIB);
 	if (!arguments)
 		return error_set(err, ERR_IO, "out of memory");

@@ -74,7 +74,10 @@ int tree_target_open(int root_fd, const char *path, bool confined, const char *n
 	if (fstat(dir, &st) < 0)
 		return error_errno(err, errno, "%.300s", path);
 	if (!st.st_nlink)
-		return error_set(err, ERR_NOT_FOUND, "the directory %.300s was removed", path);
+		return error_set(
+			err, ERR_NOT_FOUND,
+			"the directory %.300s was removed while files were copied into it: make it again, and copy again",
+			path);
 	target = (struct tree_target){.dir = dir, .in_path = name == name_within};
 	if (set_target_name(&target, name, err) < 0)
 		return -1;

@@ -82,7 +82,7 @@ static int split_tools(struct cli *cli, const struct cli_words *given, char **te
 			return cli_usage(cli, err, "--tools: %s", why.msg);
 		(*words)[count++] = word;
 	}
-	return count ? 0 : cli_usage(cli, err, "--tools names no tool");
+	return count ? 0 : cli_usage(cli, err, "--tools names no tool: give at least one");
 }
 
 /* Checks the images when the program starts. An unknown image is a mistake of the user who starts

@@ -19,7 +19,9 @@ int guest_check_egress(struct cli *cli, const struct guest_egress *given, struct
 	const char *sni = given->sni;
 
 	if (sni && !given->names.count && !given->from.count && !given->dry_run)
-		return cli_usage(cli, err, "--egress-sni needs --egress or --egress-from");
+		return cli_usage(
+			cli, err,
+			"--egress-sni checks names, and so needs --egress or --egress-from, which give the names");
 	if (guest_check_words(cli, "--egress", &given->names, microagent_check_egress, err) < 0)
 		return -1;
 	return guest_check_words(cli, "--egress-from", &given->from, microagent_check_egress_list,

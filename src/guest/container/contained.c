@@ -323,8 +323,10 @@ static int get_table(json_t *from, const char *key, json_t **out, struct error *
 	json_object_foreach(table, name, value)
 	{
 		if (!json_is_string(value) || strchr(name, '/') || strstr(name, ".."))
-			return error_set(err, ERR_INVALID, "container.%s.%.64s is not valid", key,
-					 name);
+			return error_set(
+				err, ERR_INVALID,
+				"container.%s.%.64s is not the name of a file of a cgroup with its value: this is a bug, or the client is wrong",
+				key, name);
 	}
 	*out = table;
 	return 0;

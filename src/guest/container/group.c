@@ -62,7 +62,9 @@ static int open_container_group(int commands, const char *id)
 int group_make(int commands, const char *id, const struct contained_plan *plan, struct error *err)
 {
 	if (commands < 0)
-		return error_set(err, ERR_UNSUPPORTED, "this kernel has no cgroup v2");
+		return error_set(
+			err, ERR_UNSUPPORTED,
+			"the guest's kernel has no cgroups of version 2, and so can run no containers: choose another kernel");
 	autoclose int group = open_container_group(commands, id);
 	if (group < 0)
 		return error_errno(err, errno, "cgroup of container %s", id);

@@ -53,9 +53,10 @@ char *account_lines_add(const char *text, const struct account_line *line, struc
 		next = at + end + (text[at + end] == '\n');
 		if (field_is(text + at, end, 0, line->name)) {
 			if (*id && !field_is(text + at, end, 2, id)) {
-				error_set(err, ERR_CONFLICT,
-					  "\"%s\" there has a number other than %s", line->name,
-					  id);
+				error_set(
+					err, ERR_CONFLICT,
+					"\"%s\" is in that file already, with a number other than %s",
+					line->name, id);
 				return NULL;
 			}
 			return strdup(text);

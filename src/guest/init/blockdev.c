@@ -128,8 +128,10 @@ int blockdev_find(const char *sys, const char *serial, uint64_t deadline_ns,
 		if (uevent_wait(events, deadline_ns, &why) == 0)
 			continue;
 		if (why.code == ERR_TIMEOUT)
-			return error_set(err, ERR_NOT_FOUND, "no disk has the serial \"%s\"",
-					 serial);
+			return error_set(
+				err, ERR_NOT_FOUND,
+				"no disk of the machine has the serial \"%s\" that its config names: this is a bug, or the guest's kernel lacks the driver",
+				serial);
 		return error_set(err, why.code, "%.500s", why.msg);
 	}
 }

@@ -106,7 +106,7 @@ static int rename_card(const struct fixed_card *card, const char *name, struct e
 
 	begin_card_change(&message, card, 0, IFF_UP);
 	if (netlink_request(card->fd, &message, err) < 0)
-		return error_prefix(err, "%s: cannot take the card down", card->path);
+		return error_prefix(err, "%s: the network card cannot be taken down", card->path);
 	begin_card_change(&message, card, 0, 0);
 	netlink_put_string(&message, IFLA_IFNAME, name);
 	if (netlink_request(card->fd, &message, err) < 0)
@@ -131,9 +131,11 @@ static int find_fixed_card(struct fixed_card *card, struct error *err)
 		return refuse_value(card->path, "name", "not the name of an interface", err);
 	netlink_begin(&message, RTM_GETLINK, 0, &all, sizeof(all));
 	if (netlink_dump(card->fd, &message, look_at_link, &search, err) < 0)
-		return error_prefix(err, "%s: cannot list the cards", card->path);
+		return error_prefix(err, "%s: the guest's network cards cannot be listed",
+				    card->path);
 	if (!search.index)
-		return error_set(err, ERR_NOT_FOUND, "%s: no card has this MAC address",
+		return error_set(err, ERR_NOT_FOUND,
+				 "%s: no network card of the machine has this MAC address",
 				 card->path);
 	card->index = search.index;
 	memcpy(card->name, name, strlen(name) + 1);
@@ -156,7 +158,8 @@ static int raise_card(const struct fixed_card *card, struct error *err)
 	if (mtu)
 		netlink_put_u32(&message, IFLA_MTU, mtu);
 	if (netlink_request(card->fd, &message, err) < 0)
-		return error_prefix(err, "%s: cannot bring up the card with an MTU of %u",
+		return error_prefix(err,
+				    "%s: the network card cannot be brought up with an MTU of %u",
 				    card->path, mtu);
 	return 0;
 }
@@ -173,8 +176,10 @@ static int add_card_address(const struct fixed_card *card, json_t *item, const c
 	struct ip ip;
 
 	if (!text || !ip_parse_prefix(text, &ip, &bits))
-		return error_set(err, ERR_INVALID, "%s is not an address with a prefix length",
-				 path);
+		return error_set(
+			err, ERR_INVALID,
+			"%s is not an address with the length of its prefix, like 10.0.0.2/24",
+			path);
 	bool link_local4 = ip.family == AF_INET && ip.bytes[0] == 169 && ip.bytes[1] == 254;
 	const struct ifaddrmsg head = {.ifa_family = ip.family,
 				       .ifa_prefixlen = (uint8_t)bits,

@@ -146,8 +146,10 @@ static int refuse_route(const struct netns_route *route, const char *what, struc
 	char to[IP_TEXT];
 
 	ip_format_prefix(&route->to, route->bits, to);
-	return error_set(err, ERR_UNSUPPORTED,
-			 "the route to %s has %s, which a machine cannot be given", to, what);
+	return error_set(
+		err, ERR_UNSUPPORTED,
+		"the route to %s has %s, which a machine cannot be given: make the container's network without it",
+		to, what);
 }
 
 static int take_netns_route(struct netns *netns, struct netlink_bytes body, struct error *err)

@@ -229,7 +229,7 @@ int base_open(const struct microagent *agent, const char *word, enum base_use us
 		if (errno != EWOULDBLOCK)
 			return error_errno(err, errno, "%s", base.path);
 		return error_set(err, ERR_CONFLICT,
-				 use == BASE_SHARED ? "base %s is being deleted"
+				 use == BASE_SHARED ? "base %s is being deleted by another command"
 						    : "a session is being made of base %s just now",
 				 base.name.full);
 	}

@@ -240,7 +240,7 @@ static int copy_base_disk(const struct making *m, struct error *err)
 	else if (provision_is_asked(m->spec) && !m->image.source && had < ROOM_MOST_BYTES)
 		size = had + ROOM_BYTES < ROOM_MOST_BYTES ? had + ROOM_BYTES : ROOM_MOST_BYTES;
 	if (clone_with_digest(image, m->fd, BASE_DISK, NULL, err) < 0)
-		return error_prefix(err, "cannot copy image %s", m->image.path);
+		return error_prefix(err, "image %s cannot be copied", m->image.path);
 	if (size <= had)
 		return 0;
 	disk = openat(m->fd, BASE_DISK, O_WRONLY | O_NOFOLLOW | O_CLOEXEC);

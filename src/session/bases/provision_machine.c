@@ -149,6 +149,8 @@ int provision_shut_down(struct provisioning *p, struct error *err)
 	if (state && strcmp(state, state_names[STATE_STOPPED]) == 0 &&
 	    (!detail || !strstr(detail, "unclean")))
 		return 0;
-	return error_set(err, ERR_IO, "the machine did not switch off in order (%s: %s)",
-			 state ? state : "no state", detail ? detail : "no detail");
+	return error_set(
+		err, ERR_IO,
+		"the base is not made, because its machine did not switch off in order (%s: %s)",
+		state ? state : "no state", detail ? detail : "no detail");
 }

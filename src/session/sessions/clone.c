@@ -34,7 +34,9 @@ static int reflink(int from, int dir, const char *name, struct error *err)
 	autoclose int to = -1;
 
 	if (file_never_clones(dir))
-		return error_set(err, ERR_UNSUPPORTED, "this file system has no reflinks");
+		return error_set(
+			err, ERR_UNSUPPORTED,
+			"this file system has no reflinks, so a disk cannot be cloned at once");
 	to = file_make_clone(from, dir, name, &cloned, &why);
 	if (to < 0)
 		return error_errno(err, errno, "%s", name);
@@ -42,7 +44,9 @@ static int reflink(int from, int dir, const char *name, struct error *err)
 		return 0;
 	unlinkat(dir, name, 0);
 	if (why == ENOTSUP || why == ENOTTY || why == EXDEV || why == EINVAL)
-		return error_set(err, ERR_UNSUPPORTED, "this file system has no reflinks");
+		return error_set(
+			err, ERR_UNSUPPORTED,
+			"this file system has no reflinks, so a disk cannot be cloned at once");
 	return error_errno(err, why, "%s", name);
 }
 

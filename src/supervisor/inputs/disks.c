@@ -123,8 +123,8 @@ static int refuse_twice(const struct disk_list *list, int rootfs_fd, int fd, boo
 		    is_same_file(list->items[i].fd, fd))
 			return error_set(
 				err, ERR_INVALID,
-				"%s is also the disk \"%s\", and one of the two is writable", path,
-				list->items[i].name);
+				"%s is also the disk \"%s\", and one of the two is writable: attach it once, or both times with mode \"ro\"",
+				path, list->items[i].name);
 	return 0;
 }
 

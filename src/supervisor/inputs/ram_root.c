@@ -77,8 +77,9 @@ static int append_initramfs(int to, int from, struct error *err)
 		if (n < 0 && errno != EINTR)
 			return error_errno(err, errno, "initial RAM disk");
 		if (n == 0)
-			return error_set(err, ERR_IO,
-					 "the initial RAM disk became shorter while it was read");
+			return error_set(
+				err, ERR_IO,
+				"the initrd became shorter while it was read: another program changes it; try again when that has ended");
 	}
 	return 0;
 }

@@ -286,7 +286,7 @@ static void finish_change(struct live *live)
 			tell_changes(live, live->change.before, live->change.after);
 		error_prefix(
 			&why,
-			of->undo ? "its change cannot be recorded"
+			of->undo ? "its change cannot be recorded, so it was undone"
 				 : "it was changed, but the next start will not have the change");
 		answer_change(live, &why);
 		return;
