@@ -55,13 +55,17 @@ int ext4_check(int fd, const char *path, struct error *err)
 	if (fstat(fd, &st) < 0)
 		return error_errno(err, errno, "%s", path);
 	if (!S_ISREG(st.st_mode))
-		return error_set(err, ERR_INVALID, "%s is not a regular file", path);
+		return error_set(err, ERR_INVALID,
+				 "%s is not a regular file: give the file of a disk", path);
 	n = pread(fd, sb, sizeof(sb), SB_START);
 	if (n < 0)
 		return error_errno(err, errno, "%s", path);
 	claimed = n == (ssize_t)sizeof(sb) ? claimed_size(sb) : 0;
 	if (claimed == 0) {
-		error_set(err, ERR_INVALID, "%s is not a raw ext4 file system", path);
+		error_set(
+			err, ERR_INVALID,
+			"%s is not a raw ext4 file system: give a disk that mke2fs -t ext4 or microagent has made",
+			path);
 		return error_reason(err, REASON_NOT_AN_IMAGE, path);
 	}
 	if (claimed > (uint64_t)st.st_size)

@@ -335,7 +335,10 @@ static json_t *common_share(json_t *share, const struct share_git *git, size_t n
 	    json_put_string(own, "mountpoint", git->place, err) < 0)
 		return NULL;
 	if (json_put_string(own, "path", git->common, NULL) < 0) {
-		error_set(err, ERR_INVALID, "%s: a path must be UTF-8", git->common);
+		error_set(
+			err, ERR_INVALID,
+			"%s is not UTF-8, and only paths in UTF-8 can be shared: rename the directory",
+			git->common);
 		return NULL;
 	}
 	return json_incref(own);

@@ -33,7 +33,8 @@ int below_open(int root, const char *path, struct error *err)
 	if (fstat(fd, &st) < 0)
 		return error_errno(err, errno, "%s", path);
 	if (!S_ISREG(st.st_mode))
-		return error_set(err, ERR_INVALID, "%s is not a regular file", path);
+		return error_set(err, ERR_INVALID, "%s is not a regular file, so it is not read",
+				 path);
 	return steal_fd(&fd);
 }
 

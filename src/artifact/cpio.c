@@ -116,7 +116,10 @@ int cpio_file(struct cpio *cpio, const char *name, mode_t mode, int fd, struct e
 	if (fstat(fd, &st) < 0)
 		return error_errno(err, errno, "%s", name);
 	if (!S_ISREG(st.st_mode))
-		return error_set(err, ERR_INVALID, "%s is not a regular file", name);
+		return error_set(
+			err, ERR_INVALID,
+			"%s is not a regular file, so it cannot be put into an initrd: give a file",
+			name);
 	if (header(cpio, name, S_IFREG | mode, st.st_size, NULL, err) < 0)
 		return -1;
 	for (left = st.st_size; left > 0;) {

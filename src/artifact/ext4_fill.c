@@ -69,9 +69,10 @@ static int take_inode(struct ext4_writer *w, struct rootfs_node *node, struct er
 		return 0;
 	}
 	if (file->names > NAMES_MAX)
-		return error_set(err, ERR_UNSUPPORTED,
-				 "\"%.300s\" is a file with more than %d names", node->name,
-				 NAMES_MAX);
+		return error_set(
+			err, ERR_UNSUPPORTED,
+			"\"%.300s\" is a file with more than %d names, which is the most that an ext4 file system can have",
+			node->name, NAMES_MAX);
 	/* The search for a free inode begins at the group of the last allocated inode, since all
 	 * inodes before are in use. */
 	code = ext2fs_new_inode(w->fs, w->last_inode, 0, NULL, &number);

@@ -41,7 +41,10 @@ static int check_kernel(int fd, const char *path, enum architecture architecture
 	if (fstat(fd, &st) < 0)
 		return error_errno(err, errno, "%s", path);
 	if (!S_ISREG(st.st_mode))
-		return error_set(err, ERR_INVALID, "%s is not a regular file", path);
+		return error_set(
+			err, ERR_INVALID,
+			"%s is not a regular file: give the file of a kernel or of a package",
+			path);
 	if (architecture_read_kernel(fd, &is_kernel, &own, err) < 0)
 		return error_prefix(err, "%s", path);
 	if (!is_kernel)

@@ -73,7 +73,10 @@ int publish_bind(const json_t *forward, struct error *err)
 
 	publish_name(forward, name);
 	if (!addresses_add_text(&list, host_of(forward), forward_port(forward, "hostPort")))
-		return error_set(err, ERR_INVALID, "cannot publish %s: no address", name);
+		return error_set(
+			err, ERR_INVALID,
+			"cannot publish %s: its host is not an IP address: give an address of this host",
+			name);
 	fd = bind_published(&list.at[0]);
 	if (fd >= 0)
 		return fd;

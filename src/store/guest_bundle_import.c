@@ -149,7 +149,7 @@ static int check_kernel_file(int fd, const struct bundle_entry *e, struct error 
 	if (architecture_read_kernel(fd, &is_kernel, &own, err) < 0)
 		return -1;
 	if (!is_kernel)
-		return error_set(err, ERR_INVALID, "it is not a kernel");
+		return error_set(err, ERR_INVALID, "it is named as a kernel, but is none");
 	if (own != ARCHITECTURE_COUNT && own != e->architecture)
 		return error_set(err, ERR_UNSUPPORTED,
 				 "it is a kernel for %s, but the manifest says %s",
@@ -219,8 +219,10 @@ static int take_files(const struct taking *t, const struct bundle_entry *e, stru
 			return -1;
 		json_t *said = find_file(e, buf_string(&path));
 		if (!said && (file->required || json_text(e->record, file->digest, NULL)))
-			return error_set(err, ERR_INVALID, "%s: the manifest has no %s", t->dir,
-					 buf_string(&path));
+			return error_set(
+				err, ERR_INVALID,
+				"%s is not a whole guest bundle, because its manifest has no %s",
+				t->dir, buf_string(&path));
 		if (said && copy_and_check(t, buf_string(&path), file, e, said, err) < 0)
 			return -1;
 	}

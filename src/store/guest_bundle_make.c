@@ -42,8 +42,10 @@ static int pack_file(struct making *m, const struct bundle_file *file, const cha
 	if (bundle_hash(copy, m->watch, buf_string(&to), sha, err) < 0)
 		return error_prefix(err, "%s/%s", m->dir, buf_string(&to));
 	if (strcmp(sha, wanted) != 0)
-		return error_set(err, ERR_INVALID, "%s differs from the cache's record of it",
-				 from);
+		return error_set(
+			err, ERR_INVALID,
+			"%s differs from the cache's record of it, so it is damaged: build or install it again",
+			from);
 	if (json_put_string(entry, "file", buf_string(&to), err) < 0 ||
 	    json_put(entry, "sizeBytes", json_integer(st.st_size), err) < 0 ||
 	    json_put_string(entry, "sha256", sha, err) < 0)

@@ -143,7 +143,7 @@ def check_what_cannot_be_limited(guest, config):
     said = refusal_of(guest, {**config, "cgroup": "/sys/fs/cgroup/busy"}, busy)
     assert said.startswith("config.cgroup: /sys/fs/cgroup/busy contains processes"), said
     said = refusal_of(guest, {**config, "cgroupLimits": "required"}, "umount /sys/fs/cgroup")
-    assert said == "config.cgroupLimits: no cgroup file system of version 2 is mounted here", said
+    assert said == "config.cgroupLimits: no cgroup file system of version 2 is mounted here, so the limits of a machine cannot be set: boot the host with cgroups of version 2", said
 
 
 def test_a_machine_is_limited_where_that_can_be(guest):

@@ -218,7 +218,7 @@ WRONG = {
     "a length of the record": (lambda m: entry(m, "images")["record"].update(sizeBytes=1), "its size is not the one in its record"),
     "a record without a kind": (lambda m: entry(m, "kernels")["record"].pop("kind"), "kind"),
     "a record without an initrd's digest": (lambda m: entry(m, "kernels")["record"].pop("initrdSha256"), "its digest is not the one in its record"),
-    "no initrd": (lambda m: entry(m, "kernels").update(files=entry(m, "kernels")["files"][:1]), "the manifest has no"),
+    "no initrd": (lambda m: entry(m, "kernels").update(files=entry(m, "kernels")["files"][:1]), "is not a whole guest bundle, because its manifest has no"),
     "an entry twice": (lambda m: m["entries"].append(entry(m, "kernels")), "File exists"),
 }
 

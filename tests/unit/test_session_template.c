@@ -171,8 +171,9 @@ static void one_that_cannot_be_restored_is_none(void **state)
 	const struct microagent_warm_spec spec = {.said = damage_state, .data = rig};
 
 	for (int before = 0; before < 2; before++) {
-		assert_fails(microagent_base_warm(rig->agent, "web", &spec, NULL, &err), ERR_IO,
-			     "a machine could not be restored from the new template");
+		assert_fails(
+			microagent_base_warm(rig->agent, "web", &spec, NULL, &err), ERR_IO,
+			"the template is not kept, because no machine could be restored from it");
 		assert_false(is_there(at(rig, BUNDLE "/.warming")));
 		assert_int_equal(is_there(at(rig, BUNDLE "/template/template.json")), before);
 		if (!before)

@@ -28,9 +28,10 @@ static int copy_to_stdout(const char *path, struct error *err)
 	if (!S_ISREG(st.st_mode))
 		return error_set(err, ERR_INVALID, "%.300s: not a regular file", path);
 	if ((uint64_t)st.st_size > limit)
-		return error_set(err, ERR_INVALID,
-				 "%.300s: %lld bytes long; copyout returns at most %llu", path,
-				 (long long)st.st_size, (unsigned long long)limit);
+		return error_set(
+			err, ERR_INVALID,
+			"%.300s has %lld bytes, and copyout returns at most %llu: fetch the file by a command's stdout",
+			path, (long long)st.st_size, (unsigned long long)limit);
 	/* A file of /proc can be longer than stat() says. The agent, which reads stdout, has a
 	 * limit for this. */
 	for (;;) {

@@ -71,8 +71,10 @@ static int write_from_stdin(const char *path, unsigned long long size, struct er
 	if (close(steal_fd(&fd)) < 0)
 		return error_errno(err, errno, "%.300s", path);
 	if (done != size)
-		return error_set(err, ERR_IO, "%.300s: %llu of %llu bytes arrived", path, done,
-				 size);
+		return error_set(
+			err, ERR_IO,
+			"%.300s was not written, because only %llu of its %llu bytes arrived", path,
+			done, size);
 	return 0;
 }
 

@@ -56,8 +56,10 @@ int base_version_check(const char *word, struct error *err)
 		return -1;
 	return name.version && strcmp(name.full, word) == 0
 		       ? 0
-		       : error_set(err, ERR_INVALID,
-				   "\"%.128s\" is not the name of one version of a base", word);
+		       : error_set(
+				 err, ERR_INVALID,
+				 "\"%.128s\" is not the name of one version of a base, which ends in -vN: name one",
+				 word);
 }
 
 int microagent_base_check_name(const char *word, struct error *err)

@@ -45,7 +45,8 @@ static int copy_to_stage(const char *path, int dir, const char *name, mode_t mod
 				 "%s is a directory: pack it into a tar archive and stage that",
 				 path);
 	if (!S_ISREG(st.st_mode))
-		return error_set(err, ERR_INVALID, "%s is not a regular file", path);
+		return error_set(err, ERR_INVALID, "%s is not a regular file: give a file to stage",
+				 path);
 	if (path_clone_file_at(from, dir, name, mode ? mode : (st.st_mode & 0777) | 0600, NULL,
 			       err) < 0)
 		return error_prefix(err, "%s", path);
@@ -81,11 +82,14 @@ static int stage_file(const char *path, int dir, struct provision_stage *stage, 
 	struct stat st;
 
 	if (!path_is_safe_basename(name))
-		return error_set(err, ERR_INVALID, "\"%s\" cannot be the name of a staged file",
+		return error_set(err, ERR_INVALID,
+				 "\"%s\" cannot be the name of a staged file: rename the file",
 				 path);
 	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0)
-		return error_set(err, ERR_INVALID, "%s: another file called %s is staged already",
-				 path, name);
+		return error_set(
+			err, ERR_INVALID,
+			"%s cannot be staged, because another file called %s is staged already: rename one of them",
+			path, name);
 	copy = copy_to_stage(path, dir, name, 0, err);
 	entry = copy < 0 ? NULL : record_staged(name, copy, err);
 	if (!entry)

@@ -372,7 +372,9 @@ int microagent_pool_fill(struct microagent *agent, const char *word, int lock_fd
 	if (base_name_parse(word, &name, err) < 0)
 		return -1;
 	if (!name.version) {
-		error_set(err, ERR_INVALID, "%s is not one version of a base", name.name);
+		error_set(err, ERR_INVALID,
+			  "%s is not one version of a base, whose name ends in -vN: name one",
+			  name.name);
 		return error_reason(err, REASON_POOL_VERSIONLESS, name.name);
 	}
 	if (pool_open(agent->state_path, name.full, &f.pool, &why) < 0) {

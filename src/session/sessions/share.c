@@ -55,7 +55,10 @@ static json_t *session_share_json(const struct microagent_session_share *wanted,
 			  "timeoutSeconds",
 			  wanted->timeout_seconds ? json_integer(wanted->timeout_seconds) : NULL);
 	if (!share)
-		error_set(err, ERR_INVALID, "%s: a path must be UTF-8", path);
+		error_set(
+			err, ERR_INVALID,
+			"%s is not UTF-8, and only paths in UTF-8 can be shared: rename the directory",
+			path);
 	return share;
 }
 

@@ -52,7 +52,9 @@ static int check_template(const json_t *record, struct error *err)
 	if (json_get_int(record, "", "format", JSON_REQUIRED, 1, INT32_MAX, &format, err) < 0)
 		return -1;
 	if (format != TEMPLATE_FORMAT)
-		return error_set(err, ERR_UNSUPPORTED, "it is from another version of microagent");
+		return error_set(
+			err, ERR_UNSUPPORTED,
+			"it is from another version of microagent, so it must be made again");
 	if (json_get_string(record, "", "createdAt", JSON_REQUIRED, &created, err) < 0 ||
 	    json_get_object(record, "", "facts", JSON_REQUIRED, &facts, err) < 0 ||
 	    json_get_int(record, "", "memoryMiB", JSON_REQUIRED, 1, INT32_MAX, &memory, err) < 0 ||

@@ -54,8 +54,10 @@ static int check_restored(const struct warming *w, struct error *err)
 	boot = json_object_get(runtime, "boot");
 	if (strcmp(json_text(boot, "how", ""), "restored") == 0)
 		return 0;
-	return error_set(err, ERR_IO, "a machine could not be restored from the new template: %s",
-			 json_text(boot, "why", "its supervisor does not say why"));
+	return error_set(
+		err, ERR_IO,
+		"the template is not kept, because no machine could be restored from it: %s",
+		json_text(boot, "why", "its supervisor does not say why"));
 }
 
 int template_try(struct warming *w, struct error *err)

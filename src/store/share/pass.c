@@ -39,7 +39,10 @@ static json_t *pass_row(const struct share_pass_row *row, struct error *err)
 			 share_cache_names[row->terms.cache], "timeoutSeconds",
 			 (json_int_t)row->terms.timeout_seconds, "locks", row->terms.locks);
 	if (!pass)
-		error_set(err, ERR_INVALID, "%s: a path must be UTF-8", wish->path);
+		error_set(
+			err, ERR_INVALID,
+			"%s is not UTF-8, and only paths in UTF-8 can be shared: rename the directory",
+			wish->path);
 	return pass;
 }
 

@@ -212,7 +212,8 @@ static int end_and_conclude(struct record *record, enum command command, struct 
 	}
 	record_unlock(record);
 	if (await_end(record, command, &held, &forced, err) < 0)
-		return error_prefix(err, "processes of the workspace are still alive");
+		return error_prefix(
+			err, "processes of the workspace are still alive, and did not end in time");
 	return conclude_end(record, wanted_state(command), true, forced, response, err);
 }
 

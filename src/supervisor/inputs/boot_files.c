@@ -77,7 +77,9 @@ static int check_regular(int given, const char *path, struct error *err)
 	if (fstat(fd, &st) < 0)
 		return error_errno(err, errno, "%s", path);
 	if (!S_ISREG(st.st_mode))
-		return error_set(err, ERR_INVALID, "%s is not a regular file", path);
+		return error_set(
+			err, ERR_INVALID,
+			"%s is not a regular file: name a file that a machine can boot from", path);
 	if (st.st_size == 0)
 		return error_set(err, ERR_INVALID, "%s is empty", path);
 	return steal_fd(&fd);

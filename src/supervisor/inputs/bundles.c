@@ -53,7 +53,8 @@ static int open_archive(const json_t *bundle, struct error *err)
 	if (fstat(fd, &st) < 0)
 		return error_errno(err, errno, "%s", path);
 	if (!S_ISREG(st.st_mode))
-		return error_set(err, ERR_INVALID, "%s is not a regular file", path);
+		return error_set(err, ERR_INVALID, "%s is not a regular file: give an archive",
+				 path);
 	return steal_fd(&fd);
 }
 

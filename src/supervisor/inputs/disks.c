@@ -86,7 +86,8 @@ static int open_disk_file(const char *path, bool read_only, bool direct, enum di
 			"%s is a directory, and a disk is a file: config.shares mounts directories",
 			path);
 	if (!S_ISREG(st.st_mode))
-		return error_set(err, ERR_INVALID, "%s is not a regular file", path);
+		return error_set(err, ERR_INVALID,
+				 "%s is not a regular file: give the file of a disk", path);
 	if (st.st_size == 0)
 		return error_set(err, ERR_INVALID, "%s is empty", path);
 	if (!read_only && refuse_read_only_disk(path, &st, err) < 0)

@@ -61,7 +61,10 @@ static int open_audit_log(const struct workspace *ws, struct audit *log, struct 
 		return -1;
 	if (!log->closed && !log->destroyed)
 		return 0;
-	error_set(err, ERR_CONFLICT, "the session is being destroyed: its " AUDIT_LOG " is closed");
+	error_set(
+		err, ERR_CONFLICT,
+		"nothing more can be recorded, because the session is being destroyed: its " AUDIT_LOG
+		" is closed");
 	error_reason(err, REASON_SESSION_ENDING, log->session);
 	audit_release(log);
 	return -1;

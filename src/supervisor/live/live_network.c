@@ -349,7 +349,8 @@ static int may_change(const struct live *live, struct error *err)
 		return error_set(err, ERR_CONFLICT,
 				 "it is quarantined: its network cannot be changed any more");
 	if (live->state != STATE_RUNNING || live->outcome.intent != INTENT_NONE)
-		return error_set(err, ERR_CONFLICT, "it is ending or not yet running");
+		return error_set(err, ERR_CONFLICT,
+				 "it is ending or not yet running: try again when it is running");
 	if (live->change.of)
 		return error_set(
 			err, ERR_UNAVAILABLE,

@@ -281,7 +281,8 @@ static int may_set_quota(const struct live *live, uint64_t bytes, struct error *
 			live_quota_text(live).text);
 	if ((live->state != STATE_RUNNING && live->state != STATE_QUARANTINED) ||
 	    live->outcome.intent != INTENT_NONE)
-		return error_set(err, ERR_CONFLICT, "it is ending or not yet running");
+		return error_set(err, ERR_CONFLICT,
+				 "it is ending or not yet running: try again when it is running");
 	if (live->quota.client)
 		return error_set(
 			err, ERR_CONFLICT,

@@ -158,7 +158,8 @@ static int may_share(const struct live *live, struct error *err)
 		return error_reason(err, REASON_SESSION_WITHOUT_PORT, "");
 	}
 	if (live->state != STATE_RUNNING || live->outcome.intent != INTENT_NONE)
-		return error_set(err, ERR_CONFLICT, "it is ending or not yet running");
+		return error_set(err, ERR_CONFLICT,
+				 "it is ending or not yet running: try again when it is running");
 	return 0;
 }
 

@@ -175,6 +175,8 @@ char *cgroup_find(struct error *err)
 		if (cgroup_own(own) && !strstr(own, "/.."))
 			return cgroup_find_below(tops[i], own, managed, err);
 	}
-	error_set(err, ERR_UNAVAILABLE, "no cgroup file system of version 2 is mounted here");
+	error_set(
+		err, ERR_UNAVAILABLE,
+		"no cgroup file system of version 2 is mounted here, so the limits of a machine cannot be set: boot the host with cgroups of version 2");
 	return NULL;
 }
