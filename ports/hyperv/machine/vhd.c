@@ -145,7 +145,8 @@ int vhd_check(const uint8_t footer[VHD_FOOTER], uint64_t file_bytes, uint64_t *b
 	uint64_t size = be64_get(footer + AT_CURRENT_SIZE);
 	if (size != file_bytes - VHD_FOOTER || size % VHD_SECTOR)
 		return error_set(err, ERR_INVALID,
-				 "its footer speaks of %" PRIu64 " bytes, and there are %" PRIu64,
+				 "it is a damaged virtual hard disk: its footer speaks of %" PRIu64
+				 " bytes, and there are %" PRIu64,
 				 size, file_bytes - VHD_FOOTER);
 	*bytes = size;
 	return 0;
