@@ -304,7 +304,10 @@ static int check_all_apart(const json_t *shares, const char *common, struct erro
 		return -1;
 	status = spot_find(common, &mounts, &spot, err);
 	if (status == 0)
-		status = error_set(err, ERR_NOT_FOUND, "%.200s does not exist any more", common);
+		status = error_set(
+			err, ERR_NOT_FOUND,
+			"%.200s was removed while it was looked at, so its repository is not shared",
+			common);
 	for (i = 0; status > 0 && (share = json_array_get(shares, i)); i++)
 		if (check_apart(&spot, json_text(share, "path", ""), &mounts, err) < 0)
 			status = -1;

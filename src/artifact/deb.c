@@ -172,7 +172,9 @@ static int unpack_file(struct unpacking_deb *u, struct archive_entry *entry, con
 	autoclose int fd = -1;
 
 	if (strlen(path) >= PATH_BYTES || !stays_below(path))
-		return error_set(err, ERR_INVALID, "the path leads out of the package");
+		return error_set(
+			err, ERR_INVALID,
+			"the path leads out of the package, or is too long: the package is damaged, or is made to attack its reader");
 	if (tar_admit(&u->files, size, err) < 0)
 		return -1;
 	for (const char *slash = strchr(path, '/'); slash; slash = strchr(slash + 1, '/')) {
@@ -182,7 +184,9 @@ static int unpack_file(struct unpacking_deb *u, struct archive_entry *entry, con
 	}
 	fd = openat(u->dir, path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
 	if (fd < 0 && (errno == EEXIST || errno == ENOTDIR))
-		return error_set(err, ERR_INVALID, "the package has another file in its place");
+		return error_set(
+			err, ERR_INVALID,
+			"the package has another file in its place, so it is damaged, or is made to attack its reader");
 	if (fd < 0)
 		return error_errno(err, errno, "unpacking");
 	return tar_copy_data(u->tar, fd, size, err);

@@ -154,8 +154,10 @@ static int hide(struct rootfs *fs, const char *name, const char *base, struct er
 	if (strncmp(hidden, HIDE, strlen(HIDE)) == 0)
 		return 0; /* the file is only for the tool that made the layer */
 	if (!*hidden || strcmp(hidden, ".") == 0 || strcmp(hidden, "..") == 0)
-		return error_set(err, ERR_INVALID,
-				 "\"%.300s\" marks a deleted file, but names none", name);
+		return error_set(
+			err, ERR_INVALID,
+			"the layer is malformed, because its entry \"%.300s\" marks a deleted file, but names none",
+			name);
 	if (asprintf(&path, "%.*s%s", (int)(base - name), name, hidden) < 0) {
 		path = NULL;
 		return error_errno(err, ENOMEM, "image");
@@ -177,8 +179,10 @@ static int take_of_layer(const struct taking *t, struct archive_entry *entry, co
 	slash = slash ? slash + 1 : name;
 	if (strncmp(slash, HIDE, strlen(HIDE)) == 0) {
 		if (archive_entry_size(entry) > 0)
-			return error_set(err, ERR_INVALID,
-					 "\"%.300s\" marks a deleted file, but has contents", name);
+			return error_set(
+				err, ERR_INVALID,
+				"the layer is malformed, because its entry \"%.300s\" marks a deleted file, but has contents",
+				name);
 		return hide(t->fs, name, slash, err);
 	}
 	if (first)

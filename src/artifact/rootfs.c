@@ -272,8 +272,10 @@ static int walk_to_dir(struct rootfs *fs, struct rootfs_node *at, const char *pa
 			return -1;
 		if (S_ISLNK(next->file->mode)) {
 			if (fs->bounds.straight)
-				return error_set(err, ERR_INVALID,
-						 "\"%s\" in its path is a symbolic link", name);
+				return error_set(
+					err, ERR_INVALID,
+					"\"%s\" in its path is a symbolic link, and the archive may write nothing through links",
+					name);
 			const char *target = next->file->text;
 
 			if (follow_link(fs, target, how, err) < 0 ||

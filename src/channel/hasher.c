@@ -133,7 +133,7 @@ static int compute(int fd, enum digest_part part, char out[DIGEST_TEXT], struct 
 	else if (!digest_is_valid(digest))
 		return error_set(
 			err, ERR_IO,
-			"its digest could not be made, because the answer of microagent-artifact is none: this is a bug of microagent");
+			"its digest could not be made, because microagent-artifact answered with something else: this is a bug of microagent");
 	memcpy(out, digest, DIGEST_TEXT);
 	return 0;
 }

@@ -281,9 +281,13 @@ int audit_append(struct audit *audit, const struct audit_event *event, enum stor
 	if (catch_up(audit, err) < 0)
 		return -1;
 	if (audit->closed || (audit->destroyed && strcmp(event->event, AUDIT_EVENT_CLOSED) != 0))
-		return error_set(err, ERR_CONFLICT, AUDIT_LOG " of %s is closed", audit->session);
+		return error_set(err, ERR_CONFLICT,
+				 AUDIT_LOG " of %s is closed, so nothing more is written to it",
+				 audit->session);
 	if (!audit->last_words && audit->end >= (off_t)limit_get(LIMIT_AUDIT_FILE_BYTES))
-		return error_set(err, ERR_UNAVAILABLE, AUDIT_LOG " of %s is full", audit->session);
+		return error_set(err, ERR_UNAVAILABLE,
+				 AUDIT_LOG " of %s is full, so nothing more is written to it",
+				 audit->session);
 	if (!at.real_ns)
 		at.real_ns = clock_real_ns(); /* the clock is read once, for both logs */
 	text = audit_line_text(audit, &at, audit->head, audit->lines + 1, &len, err);

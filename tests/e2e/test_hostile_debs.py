@@ -110,9 +110,9 @@ def test_a_link_in_the_place_of_the_kernel(host, cache):
 
 
 @pytest.mark.parametrize("entries,said", [
-    ([file("./lib/modules/../../../outside", b"x")], '"./lib/modules/../../../outside": the path leads out of the package'),
-    ([boot(), file(f"usr/boot/vmlinuz-{RELEASE}", b"x")], f'"usr/boot/vmlinuz-{RELEASE}": the package has another file in its place'),
-    ([boot(), file(f"boot/vmlinuz-{RELEASE}/below", b"x")], f'"boot/vmlinuz-{RELEASE}/below": the package has another file in its place'),
+    ([file("./lib/modules/../../../outside", b"x")], '"./lib/modules/../../../outside": the path leads out of the package, or is too long: the package is damaged, or is made to attack its reader'),
+    ([boot(), file(f"usr/boot/vmlinuz-{RELEASE}", b"x")], f'"usr/boot/vmlinuz-{RELEASE}": the package has another file in its place, so it is damaged, or is made to attack its reader'),
+    ([boot(), file(f"boot/vmlinuz-{RELEASE}/below", b"x")], f'"boot/vmlinuz-{RELEASE}/below": the package has another file in its place, so it is damaged, or is made to attack its reader'),
 ])
 def test_names_that_lead_elsewhere(host, cache, entries, said):
     path = deb(host.base / "k.deb", *entries)

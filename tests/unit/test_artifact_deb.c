@@ -203,19 +203,23 @@ static void refuses_file(void **state, const char *first, const char *name, cons
 
 static void names_that_lead_elsewhere_are_refused(void **state)
 {
-	static const char elsewhere[] = "the path leads out of the package";
+	static const char elsewhere[] =
+		"the path leads out of the package, or is too long: the package is damaged, or is made to attack its reader";
 
 	refuses_file(state, NULL, "lib/modules/../../../outside", elsewhere);
 	refuses_file(state, NULL, "lib/modules/..", elsewhere);
 	refuses_file(state, NULL, "lib/modules/./x", elsewhere);
 	refuses_file(state, NULL, "lib/modules//x", elsewhere);
 	refuses_file(state, NULL, "boot/vmlinuz-/../../x", elsewhere);
-	refuses_file(state, "./boot/vmlinuz-1", "usr/boot/vmlinuz-1",
-		     "the package has another file in its place");
-	refuses_file(state, "lib/modules/f", "lib/modules/f/g",
-		     "the package has another file in its place");
-	refuses_file(state, "lib/modules/d/g", "lib/modules/d",
-		     "the package has another file in its place");
+	refuses_file(
+		state, "./boot/vmlinuz-1", "usr/boot/vmlinuz-1",
+		"the package has another file in its place, so it is damaged, or is made to attack its reader");
+	refuses_file(
+		state, "lib/modules/f", "lib/modules/f/g",
+		"the package has another file in its place, so it is damaged, or is made to attack its reader");
+	refuses_file(
+		state, "lib/modules/d/g", "lib/modules/d",
+		"the package has another file in its place, so it is damaged, or is made to attack its reader");
 }
 
 static void refuses_bounds(void **state, enum limit limit, uint64_t most, const char *said)

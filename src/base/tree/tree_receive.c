@@ -162,8 +162,10 @@ static int receive_data(struct receiver *r, int to, struct error *err)
 	if (chunk.length != at)
 		return tree_damaged(err);
 	if (digest != tree_digest_end(r->digest))
-		return error_set(err, ERR_IO,
-				 "%.300s: its digest differs from the one that was sent", shown(r));
+		return error_set(
+			err, ERR_IO,
+			"%.300s was changed on its way, because its digest differs from the one that was sent: copy it again",
+			shown(r));
 	return holes && ftruncate(to, (off_t)at) < 0 ? receive_failed(r, err) : 0;
 }
 

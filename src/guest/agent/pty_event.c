@@ -20,7 +20,7 @@ static int decode_pty_event(const json_t *doc, struct pty_event *out, struct err
 	int64_t rows = 0, columns = 0;
 
 	if (!json_is_object(doc))
-		return error_set(err, ERR_INVALID, "an event must be an object");
+		return error_set(err, ERR_INVALID, "an event of the client must be a JSON object");
 	if (!json_object_get(doc, "event") && json_object_get(doc, "op")) {
 		out->kind = PTY_EVENT_ENVELOPE;
 		return 0;

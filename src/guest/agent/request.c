@@ -304,7 +304,8 @@ static int decode_request(const void *text, size_t len,
 		return -1;
 	if (!json_is_object(request.doc)) {
 		request_free(&request);
-		return error_set(err, ERR_INVALID, "a request must be an object");
+		return error_set(err, ERR_INVALID,
+				 "a request to the guest's agent must be a JSON object");
 	}
 	json_drop_nulls(request.doc);
 	if (form(&request, err) < 0) {

@@ -93,7 +93,8 @@ static int get_groups(json_t *from, struct contained_process *out, struct error 
 		json_int_t number = json_integer_value(item);
 
 		if (!json_is_integer(item) || number < 0 || number >= UINT32_MAX)
-			return error_set(err, ERR_INVALID, "process.groups[%zu] must be an id", i);
+			return error_set(err, ERR_INVALID,
+					 "process.groups[%zu] must be the number of a group", i);
 		out->groups[out->ngroups++] = (uint32_t)number;
 	}
 	return 0;

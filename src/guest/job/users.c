@@ -177,7 +177,10 @@ static int resolve_spec(const char *etc, const char *spec, struct user *out, str
 	struct user found = {0};
 
 	if (len == 0 || len >= sizeof(name))
-		return error_set(err, ERR_INVALID, "\"%.64s\" is not a user", spec);
+		return error_set(
+			err, ERR_INVALID,
+			"\"%.64s\" is not a user: give a name, a number, or both a user and a group as USER:GROUP",
+			spec);
 	memcpy(name, spec, len);
 	name[len] = '\0';
 	if (resolve_user(etc, name, &found, err) < 0)

@@ -164,7 +164,10 @@ static int take_image(const struct making *m, struct error *err)
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return error_errno(err, errno, "restore image %s", path);
 	if (!S_ISREG(st.st_mode) || st.st_size == 0)
-		return error_set(err, ERR_INVALID, "restore image %s is empty or not a file", path);
+		return error_set(
+			err, ERR_INVALID,
+			"restore image %s is empty or not a file: give the .ipsw file of a restore image",
+			path);
 	if (m->fetched && linkat(AT_FDCWD, path, m->fd, BASE_IPSW, 0) == 0)
 		return 0;
 	return path_clone_with_room_at(fd, m->fd, BASE_IPSW, 0600, 0, err) < 0

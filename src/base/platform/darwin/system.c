@@ -38,7 +38,10 @@ int memory_of_host(uint64_t *total, uint64_t *available, struct error *err)
 
 	mach_port_deallocate(mach_task_self(), host);
 	if (rc != KERN_SUCCESS)
-		return error_set(err, ERR_IO, "memory of the host: Mach error %d", rc);
+		return error_set(
+			err, ERR_IO,
+			"the memory of the host is not known, because macOS answers with the Mach error %d",
+			rc);
 	if (sysctlbyname("hw.memsize", &all, &size, NULL, 0) < 0)
 		return error_errno(err, errno, "hw.memsize");
 	*total = all;
