@@ -304,10 +304,11 @@ void vz_set_memory(struct vz *vz, int64_t mib)
 
 	  [balloon setTargetVirtualMachineMemorySize:bytes];
 	  if ([balloon targetVirtualMachineMemorySize] != bytes)
-		  error_set(&letter.why, ERR_INVALID,
-			    "the balloon was not set, because Virtualization.framework has made %llu MiB of the %lld that were asked for",
-			    (unsigned long long)([balloon targetVirtualMachineMemorySize] >> 20),
-			    (long long)mib);
+		  error_set(
+			  &letter.why, ERR_INVALID,
+			  "the balloon was not set, because Virtualization.framework has made %llu MiB of the %lld that were asked for",
+			  (unsigned long long)([balloon targetVirtualMachineMemorySize] >> 20),
+			  (long long)mib);
 	  (void)post_send(self->post, &letter);
 	});
 }
@@ -331,8 +332,9 @@ void vz_share(struct vz *vz, const char *path, bool read_only)
 		  if (!self->severed)
 			  [device setShare:share];
 		  if (!device || [device share] != share)
-			  error_set(&letter.why, ERR_CONFLICT,
-				    "the directory was not shared or taken away, because the machine is cut off, or its device does not take the change");
+			  error_set(
+				  &letter.why, ERR_CONFLICT,
+				  "the directory was not shared or taken away, because the machine is cut off, or its device does not take the change");
 		  (void)post_send(self->post, &letter);
 		});
 	}

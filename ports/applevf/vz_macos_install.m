@@ -341,7 +341,9 @@ int vz_macos_latest(char url[MACOS_URL_SIZE], struct error *err)
 				snprintf(url, MACOS_URL_SIZE, "%s", text);
 				status = 0;
 			} else if (image) {
-				error_set(err, ERR_IO, "Apple's catalog names no address of a restore image: give a restore image as a file");
+				error_set(
+					err, ERR_IO,
+					"Apple's catalog names no address of a restore image: give a restore image as a file");
 			}
 			[image release];
 		} @catch (NSException *exception) {

@@ -36,7 +36,10 @@ static void take_connection(MicroagentMachine *self, VZVirtioSocketConnection *c
 	cleanup_close(&letter.fd);
 	[connection close];
 	if (connection)
-		error_set(&letter.why, ERR_UNAVAILABLE, "%s: the connection cannot be taken, because the machine is cut off or ending", what);
+		error_set(
+			&letter.why, ERR_UNAVAILABLE,
+			"%s: the connection cannot be taken, because the machine is cut off or ending",
+			what);
 	else
 		vz_tell_error(&letter.why, what, error);
 	letter.fd = -1;

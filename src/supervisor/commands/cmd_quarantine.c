@@ -78,10 +78,8 @@ static void conclude_failure(struct record *record, struct error *why, struct re
 		}
 		kill = !ended;
 		if (kill)
-			error_set(
-				why, ERR_IO,
-				"its machine was still running after this error: %s",
-				said.msg);
+			error_set(why, ERR_IO, "its machine was still running after this error: %s",
+				  said.msg);
 	}
 	if (kill) {
 		leftover_kill_supervisor(&record->ws);
