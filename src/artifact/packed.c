@@ -81,7 +81,7 @@ int packed_support(struct archive *archive, unsigned packings, struct error *err
 		if ((packings & filters[i].packing) && filters[i].support(archive) != ARCHIVE_OK)
 			return error_set(
 				err, ERR_UNSUPPORTED,
-				"it is compressed in a way that this host cannot read, because libarchive was built without %s: unpack it first, or use one that is packed by gzip",
+				"this host cannot read packed archives, because its libarchive was built without %s: install a libarchive that has it, as Debian's package libarchive13 does",
 				filters[i].name);
 	return 0;
 }
