@@ -81,6 +81,8 @@
 	X(QUIESCE_MS, 30000, "ms", "time for a guest to get ready to be saved")                    \
 	X(STAND_STILL_MS, 250, "ms",                                                               \
 	  "time for a guest's commands to stand still before it is saved")                         \
+	X(REST_MS, 180000, "ms",                                                                   \
+	  "time after which a guest's commands go on although no host said that a save is over")   \
 	X(SAVE_PAUSE_MS, 100, "ms", "longest pause of a machine at the end of its save")           \
 	X(ON_FORK_MS, 60000, "ms",                                                                 \
 	  "time for the command of --on-fork in each fork, if no other time is given")             \

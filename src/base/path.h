@@ -65,6 +65,11 @@ int path_remove_tree_at(int dirfd, const char *name, struct error *err);
  * that, else byte by byte, and holes stay holes. *method becomes "reflink" or "copy"; `method` may
  * be NULL. */
 int path_clone_data(int from_fd, int to_fd, const char **method, struct error *err);
+/* Copies a part of the data like path_clone_data(), for a caller that must not be held up by a large
+ * file. Call it with *at = 0 first, and again with the *at that it leaves, as long as it returns 0.
+ * Returns 1 if everything is copied, or -1 on error. Each call copies 16 MiB at most. The source
+ * must not change meanwhile. */
+int path_clone_part(int from_fd, int to_fd, int64_t *at, struct error *err);
 /* Copies a file like path_clone_data(), to the new file dirfd/name with the given mode. Fails if
  * dirfd/name exists. */
 int path_clone_file_at(int from_fd, int dirfd, const char *name, mode_t mode, const char **method,

@@ -17,6 +17,8 @@
 #include "base/platform/file.h"
 
 #define COPY_CHUNK ((off_t)1 << 20)
+/* The most bytes that path_clone_part() copies at a time. */
+#define PART ((off_t)16 << 20)
 
 /* Copies one span by reads and writes, if copy_file_range() cannot copy it. */
 static int copy_by_hand(int from, int to, off_t start, off_t end, struct error *err)
@@ -62,22 +64,34 @@ static int copy_span(int from, int to, off_t start, off_t end, struct error *err
 	return 0;
 }
 
+/* Copies data from the offset *at on, at most `most` bytes, and moves *at behind them. *at becomes
+ * `size` when nothing is left. */
+static int copy_part(int from, int to, off_t size, off_t most, off_t *at, struct error *err)
+{
+	off_t data = lseek(from, *at, SEEK_DATA);
+	off_t hole = data < 0 ? -1 : lseek(from, data, SEEK_HOLE);
+	off_t end = hole < 0 || hole > size ? size : hole;
+
+	if (data < 0 && errno == ENXIO) {
+		*at = size; /* only a hole is left */
+		return 0;
+	}
+	/* A file system that cannot tell holes from data has only data. */
+	if (data < 0)
+		data = *at;
+	if (end - data > most)
+		end = data + most;
+	if (copy_span(from, to, data, end, err) < 0)
+		return -1;
+	*at = end;
+	return 0;
+}
+
 static int clone_by_copy(int from, int to, off_t size, struct error *err)
 {
-	off_t at = 0;
-
-	while (at < size) {
-		off_t data = lseek(from, at, SEEK_DATA);
-		if (data < 0 && errno == ENXIO)
-			return 0; /* only a hole is left */
-		if (data < 0)
-			return copy_span(from, to, at, size, err);
-		off_t hole = lseek(from, data, SEEK_HOLE);
-		off_t end = hole < 0 || hole > size ? size : hole;
-		if (copy_span(from, to, data, end, err) < 0)
+	for (off_t at = 0; at < size;)
+		if (copy_part(from, to, size, size, &at, err) < 0)
 			return -1;
-		at = end;
-	}
 	return 0;
 }
 
@@ -134,6 +148,28 @@ int path_clone_data(int from_fd, int to_fd, const char **method, struct error *e
 		return -1;
 	tell_method(method, cloned);
 	return 0;
+}
+
+int path_clone_part(int from_fd, int to_fd, int64_t *at, struct error *err)
+{
+	off_t next = *at, position = lseek(from_fd, 0, SEEK_CUR);
+	struct stat st;
+	int got = 0;
+
+	if (stat_source(from_fd, &st, err) < 0)
+		return -1;
+	if (*at == 0 && file_clone_into(from_fd, to_fd) == 0)
+		return 1;
+	if (*at == 0 && ftruncate(to_fd, st.st_size) < 0)
+		return error_errno(err, errno, "size");
+	if (next < st.st_size)
+		got = copy_part(from_fd, to_fd, st.st_size, PART, &next, err);
+	if (position >= 0)
+		lseek(from_fd, position, SEEK_SET);
+	if (got < 0)
+		return -1;
+	*at = next;
+	return next >= st.st_size;
 }
 
 static int clone_file(int from_fd, int dirfd, const char *name, mode_t mode, const uint64_t *spare,

@@ -116,6 +116,23 @@ def test_a_paused_one(web):
     assert len(web.json("session", "fork", name)["sessions"]) == 1
 
 
+def test_a_quarantine_during_a_save(web):
+    """A quarantined machine is not copied, and goes on, also if a save had begun."""
+    name = create(web)
+    # It beats until the end, so that the console shows whether commands go on.
+    run(web, name, "(i=0; while sleep 0.2; do i=$((i + 1)); echo beat $i > /dev/console; done) > /dev/null 2>&1 &", user="root")
+    saving = web.popen("session", "snapshot", name, "first")
+    wait_until(lambda: points(web, name), "the save to begin")
+    wait_until(lambda: (bundle(web, name) / "fork.state").exists() or saving.poll() is not None, "the state")
+    web("quarantine", name, check=0)
+    out, err = saving.communicate()
+    if saving.returncode:
+        assert b"was quarantined before it was saved" in err or b"is quarantined" in err, err
+        assert not list(bundle(web, name).glob("fork.*"))
+    record = web.json("status", name)
+    assert record["event"]["state"] == "quarantined", record
+
+
 def test_one_with_a_directory_of_the_host(web):
     given = web.base / "given"
     given.mkdir(exist_ok=True)

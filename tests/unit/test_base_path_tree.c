@@ -219,6 +219,35 @@ static void clone_keeps_data_and_holes(void **state)
 	assert_memory_equal(buf_bytes(&a), buf_bytes(&b), a.len);
 }
 
+/* A large file is copied in parts, between which the caller does its other work. */
+static void a_clone_in_parts(void **state)
+{
+	const struct scratch *s = *state;
+	const size_t size = (40 << 20) + 5, hole = 20 << 20;
+	autofree uint8_t *data = calloc(1, size);
+	autobuf struct buf copied = BUF_INIT(0);
+	struct error err;
+	int64_t at = 0;
+	int parts = 1, got;
+
+	memset(data, 7, hole);
+	memset(data + size - 5, 8, 5);
+	/* A file in memory, so that no reflink makes the copy at once. */
+	autoclose int from = fd_memfd("x", data, hole, &err);
+	assert_int_equal(pwrite(from, data + size - 5, 5, (off_t)size - 5), 5);
+	assert_int_equal(lseek(from, 17, SEEK_SET), 17);
+	autoclose int to = openat(s->fd, "copy", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	while ((got = path_clone_part(from, to, &at, &err)) == 0)
+		parts++;
+	assert_int_equal(got, 1);
+	assert_true(parts >= 3);
+	assert_int_equal(at, size);
+	assert_int_equal(lseek(from, 0, SEEK_CUR), 17);
+	assert_ok(path_read_file_at(s->fd, "copy", &copied, &err));
+	assert_int_equal(copied.len, size);
+	assert_memory_equal(buf_bytes(&copied), data, size);
+}
+
 /* Across file systems neither reflink nor (before Linux 5.3) copy_file_range() is possible. */
 static void clone_from_memory(void **state)
 {
@@ -274,6 +303,7 @@ int main(void)
 		WITH_SCRATCH(mounts_are_not_entered),
 		WITH_SCRATCH(clone_keeps_data_and_holes),
 		WITH_SCRATCH(clone_from_memory),
+		WITH_SCRATCH(a_clone_in_parts),
 		WITH_SCRATCH(clone_failures_leave_nothing),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,6 +2,8 @@
 /* Tests the agent of a machine that is saved, and comes back as another one. */
 #include "guest_client.h"
 
+#include "base/limits.h"
+
 #define CONFIG "{\"type\":\"config\",\"format\":1"
 /* 64 bytes, the first of which is not 0. */
 #define ENTROPY                                                      \
@@ -259,6 +261,32 @@ static void commands_go_on_when_the_machine_is_renewed(void **state)
 	streamed_free(&s);
 }
 
+/* A quarantine has cut the way to the host, for example. */
+static void commands_go_on_although_no_host_says_so(void **state)
+{
+	struct fixture *f = *state;
+	autoclose int cat = -1;
+	struct streamed s = {0};
+
+	need_cgroups(f);
+	expect_ready(f, ",\"audit\":true");
+	cat = begin_cat(f, &s);
+	expect_saved_while_it_runs(f);
+	send_message(cat, "{\"event\":\"stdin-close\",\"request\":1}");
+	while (!take_streamed(cat, 1, &s))
+		;
+	assert_int_equal(number_of(s.exit, "exitCode"), 0);
+	streamed_free(&s);
+}
+
+static int start_with_a_short_rest(void **state)
+{
+	limit_set(LIMIT_REST_MS, 2000);
+	int status = start(state);
+	limit_set(LIMIT_REST_MS, 180000);
+	return status;
+}
+
 static void commands_of_a_machine_that_ends_go_on(void **state)
 {
 	struct fixture *f = *state;
@@ -449,6 +477,8 @@ int main(int argc, char **argv)
 		saved_test(an_ordinary_machine_is_not_saved),
 		saved_test(commands_stand_still_until_the_save_is_over),
 		saved_test(commands_go_on_when_the_machine_is_renewed),
+		cmocka_unit_test_setup_teardown(commands_go_on_although_no_host_says_so,
+						start_with_a_short_rest, guest_end),
 		saved_test(commands_of_a_machine_that_ends_go_on),
 		saved_test(the_tracer_goes_on),
 		saved_test(the_tracer_may_not_be_wanted_any_more),

@@ -186,7 +186,7 @@ static int take_config(struct agent *agent, json_t *doc, struct error *err)
 		return -1;
 	}
 	/* The commands go on only now, when the kernel's random numbers are this machine's own. */
-	cgroup_thaw(&agent->server.context.jobs.cgroups);
+	agent_thaw(agent);
 	config_free(&agent->config);
 	agent->config = config;
 	agent->configured = true;
@@ -283,7 +283,7 @@ static int take_control(void *data, const uint8_t *payload, size_t len, struct e
 	if (kind == HOST_CONFIG && take_config(agent, doc, err) < 0)
 		return -1;
 	if (kind == HOST_TIME)
-		cgroup_thaw(&agent->server.context.jobs.cgroups); /* a save is over */
+		agent_thaw(agent); /* a save is over */
 	if (kind == HOST_MOUNT)
 		take_mount(agent, doc);
 	if (kind == HOST_PUBLISH)
@@ -389,8 +389,7 @@ void agent_stop(struct agent *agent)
 	if (agent->stopping)
 		return;
 	agent->stopping = true;
-	cgroup_thaw(
-		&agent->server.context.jobs.cgroups); /* a frozen process cannot end by itself */
+	agent_thaw(agent); /* a frozen process cannot end by itself */
 	if (agent->configured)
 		agent_say(agent, answer_ending(NULL));
 	server_stop_listening(&agent->server);
@@ -431,6 +430,7 @@ void agent_settle(struct agent *agent)
 void agent_free(struct agent *agent)
 {
 	loop_remove(agent->deadline);
+	loop_remove(agent->rest_timer);
 	apply_free(agent->apply);
 	telemetry_free(&agent->telemetry);
 	watched_ports_free(&agent->ports);

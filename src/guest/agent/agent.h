@@ -68,6 +68,7 @@ struct agent {
 			 */
 	bool farewell;	/* all commands have ended, and only the last messages must be sent */
 	struct loop_watch *deadline;
+	struct loop_watch *rest_timer; /* ends the rest of frozen commands, see saved.c */
 	bool done;
 };
 

@@ -12,5 +12,7 @@ void agent_say(struct agent *agent, char *text);
  * If `goes_on` is true, this machine goes on after the save, and a machine that is restored from
  * the save is another machine. */
 void agent_quiesce(struct agent *agent, bool goes_on);
+/* Lets the processes go on that agent_quiesce() has frozen. Does nothing if none are frozen. */
+void agent_thaw(struct agent *agent);
 
 #endif

@@ -14,15 +14,43 @@
  * The agent freezes all processes of commands before it sends `quiesced`. In a restored machine the
  * processes go on when the kernel has random numbers of this machine's own. In the machine that was
  * saved they go on at the next message with the time. The host sends this message when the save is
- * over, whether or not the save has succeeded.
+ * over, whether or not the save has succeeded. If no such message comes, they go on after the limit
+ * REST_MS. A machine that is restored is back long before that time of its own clock has passed.
  */
 #include <malloc.h>
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/limits.h"
 #include "guest/agent/agent_parts.h"
 #include "guest/agent/answer.h"
 #include "guest/agent/apply.h"
+
+/* Lets the processes of a machine go on that was not restored, and whose host does not say that the
+ * save is over: a quarantine may have cut the way to the host. */
+static void on_rest_timer(struct loop *loop, void *data)
+{
+	struct agent *agent = data;
+
+	(void)loop;
+	agent->rest_timer = NULL;
+	if (!agent->back)
+		agent_thaw(agent);
+}
+
+static void agent_freeze(struct agent *agent)
+{
+	cgroup_freeze(&agent->server.context.jobs.cgroups);
+	loop_remove(agent->rest_timer);
+	agent->rest_timer = loop_add_timer(agent->loop, limit_deadline(LIMIT_REST_MS),
+					   on_rest_timer, agent, NULL);
+}
+
+void agent_thaw(struct agent *agent)
+{
+	loop_remove(steal_ptr(&agent->rest_timer));
+	cgroup_thaw(&agent->server.context.jobs.cgroups);
+}
 
 static const char *what_goes_on(const struct agent *agent)
 {
@@ -38,7 +66,7 @@ static void settle_quiesce(struct agent *agent, const char *why)
 	if (!why) {
 		conns_end(&agent->server.conns);
 		malloc_trim(0);
-		cgroup_freeze(&agent->server.context.jobs.cgroups);
+		agent_freeze(agent);
 	}
 	agent_say(agent, answer_quiesced(why, NULL));
 }
@@ -74,7 +102,7 @@ void agent_quiesce(struct agent *agent, bool goes_on)
 
 	if (goes_on) {
 		agent->config.template = true;
-		cgroup_freeze(&agent->server.context.jobs.cgroups);
+		agent_freeze(agent);
 		agent_say(agent, answer_quiesced(NULL, NULL));
 		return;
 	}

@@ -108,6 +108,8 @@ void cgroup_tree_open(struct cgroup_tree *tree, const char *mount)
 		close(steal_fd(&tree->dirfd)); /* session_kill() is used before Linux 5.14 */
 		return;
 	}
+	/* An agent that ended during a save has left the tree frozen. */
+	write_digit(tree->dirfd, "cgroup.freeze", "0");
 	cgroup_kill_all(tree);
 	end_leftovers(tree);
 	if (make_cgroup(tree, &tree->spares[0]))

@@ -415,6 +415,7 @@ int live_main(const struct backend *backend, char *argv0, const char *label)
 {
 	struct live live = {.backend = backend,
 			    .time.fd = -1,
+			    .copy.fd = -1,
 			    .state = STATE_STARTING,
 			    .serial.fd = -1,
 			    .cgroup = CGROUP_NONE,

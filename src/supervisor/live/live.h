@@ -171,6 +171,14 @@ struct live {
 	struct control_client *balloon_client;	  /* the client that waits for a balloon request */
 	struct control_client *save_client;	  /* the client that waits for a save */
 	bool saving, forking; /* a save or a fork is under way; saving stays set after a save */
+	uint64_t rested_ns;   /* since when the guest's commands stand still for a save */
+	/* The copy of the disk that a fork makes while the machine stands still. */
+	struct {
+		int fd;			  /* the copy; -1: no copy is being made */
+		int64_t at;		  /* everything before this offset is copied */
+		uint64_t stopped_ns;	  /* when the machine was stopped, on clock_mono_ns() */
+		struct loop_watch *timer; /* copies the next part */
+	} copy;
 	struct live_share share;
 	struct live_change change;
 	struct live_quota quota;

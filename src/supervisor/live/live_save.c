@@ -63,6 +63,12 @@ static bool is_disk_full(const struct live *live)
 	return code == ENOSPC || code == EDQUOT;
 }
 
+static void drop_copy(struct live *live)
+{
+	loop_remove(steal_ptr(&live->copy.timer));
+	cleanup_close(&live->copy.fd);
+}
+
 static void refuse_save(struct live *live, const struct error *error)
 {
 	const char *reason = strerror(ENOSPC);
@@ -86,6 +92,9 @@ void live_save_cut(struct live *live, const char *how)
 {
 	struct error why;
 
+	/* A machine that goes on does so after the next part of the copy, see on_copy_timer(). */
+	if (live->over)
+		drop_copy(live);
 	if (!live->save_client)
 		return;
 	kind_error(live->ws.id, ERR_CONFLICT, &why, "%s before it was saved", how);
@@ -126,18 +135,17 @@ static json_t *keep_memory(struct live *live, struct error *err)
 			 (json_int_t)file_bytes(live, TEMPLATE_SAVED_STATE));
 }
 
-/* Copies the layer, by reflink if the file system can. The layer's file is as long as it may
- * become, with a hole at its end. To hash such a copy would mean to read the whole hole, so the
- * copy is cut where the layer ends. */
-static int copy_grown_layer(const struct live *live, struct error *err)
+/* Cuts the copy of the disk where the layer ends. QEMU's file is as long as it may grow. Hashing
+ * such a copy would mean reading the whole hole. */
+static int cut_copy(const struct live *live, struct error *err)
 {
-	autoclose int file = make_saved_file(live, TEMPLATE_FORK_DISK, err);
 	uint64_t end = 0;
 
-	if (file < 0 || path_clone_data(LIVE_ROOTFS, file, NULL, err) < 0 ||
-	    layer_end(file, &end, err) < 0)
+	if (layer_end(live->copy.fd, &end, err) < 0)
 		return -1;
-	return ftruncate(file, (off_t)end) < 0 ? error_errno(err, errno, TEMPLATE_FORK_DISK) : 0;
+	return ftruncate(live->copy.fd, (off_t)end) < 0
+		       ? error_errno(err, errno, TEMPLATE_FORK_DISK)
+		       : 0;
 }
 
 static json_t *keep_disk(struct live *live, struct error *err)
@@ -145,7 +153,7 @@ static json_t *keep_disk(struct live *live, struct error *err)
 	json_auto_t *facts = NULL;
 	json_t *network, *mode, *mac;
 
-	if (copy_grown_layer(live, err) < 0)
+	if (cut_copy(live, err) < 0)
 		return NULL;
 	/* A machine that is restored from this save has the network card that is named here, or
 	 * none. */
@@ -177,19 +185,20 @@ static void on_saved(void *data, uint64_t stopped_ns, const struct error *why)
 		refuse_save(live, why ? why : &err);
 }
 
-static void on_forked(void *data, uint64_t stopped_ns, const struct error *why)
+/* Lets the machine go on, whatever the result of the save, unless its end was asked for meanwhile.
+ * why: the reason why the fork failed; NULL: the disk is copied. */
+static void end_fork(struct live *live, const struct error *why)
 {
-	struct live *live = data;
+	uint64_t stopped_ns = live->copy.stopped_ns;
 	struct error err = {0}, resume = {0};
 	json_auto_t *saved = why ? NULL : keep_disk(live, &err);
 	json_auto_t *answer = NULL;
 	double pause_ms;
 
-	/* The machine goes on, whatever the result of the save, unless its end was asked for
-	 * meanwhile. */
+	drop_copy(live);
 	if (live_resume_saved(live, stopped_ns, &resume) < 0)
 		live_fail(live, resume.code, resume.msg);
-	pause_ms = (double)(clock_mono_ns() - stopped_ns) / (double)NS_PER_MS;
+	pause_ms = (double)(clock_mono_ns() - live->rested_ns) / (double)NS_PER_MS;
 	if (saved && json_put(saved, "pauseMs", json_real(pause_ms), &err) == 0)
 		answer = json_pack("{s:b, s:O}", "ok", 1, "fork", saved);
 	if (!answer) {
@@ -199,6 +208,47 @@ static void on_forked(void *data, uint64_t stopped_ns, const struct error *why)
 	log_line(&live->log, "saved; it stood still for %.1f ms", pause_ms);
 	live->saving = live->forking = false;
 	answer_save(live, answer);
+}
+
+/* Copies the next part of the disk, by reflink if the file system can. The disk can be large, so
+ * requests are answered between the parts: a quarantine must not wait for a copy that the guest has
+ * made long. */
+static void on_copy_timer(struct loop *loop, void *data)
+{
+	struct live *live = data;
+	struct error err = {0};
+	int got;
+
+	live->copy.timer = NULL;
+	/* The save was cut off, so nobody needs the copy. */
+	if (!live->save_client) {
+		error_set(&err, ERR_CONFLICT, "the save was cut off");
+		end_fork(live, &err);
+		return;
+	}
+	got = path_clone_part(LIVE_ROOTFS, live->copy.fd, &live->copy.at, &err);
+	if (got == 0)
+		live->copy.timer = loop_add_timer(loop, clock_mono_ns(), on_copy_timer, live, &err);
+	if (!live->copy.timer)
+		end_fork(live, got > 0 ? NULL : &err);
+}
+
+static void on_forked(void *data, uint64_t stopped_ns, const struct error *why)
+{
+	struct live *live = data;
+	struct error err = {0};
+
+	live->copy.stopped_ns = stopped_ns;
+	if (!why && live->save_client)
+		live->copy.fd = make_saved_file(live, TEMPLATE_FORK_DISK, &err);
+	else
+		error_set(&err, ERR_CONFLICT, "the save was cut off");
+	if (live->copy.fd < 0) {
+		end_fork(live, why ? why : &err);
+		return;
+	}
+	live->copy.at = 0;
+	on_copy_timer(live->loop, live);
 }
 
 static void on_quiesce_timer(struct loop *loop, void *data)
@@ -226,6 +276,7 @@ void live_quiesced(struct live *live, const char *why)
 		return;
 	}
 	loop_remove(steal_ptr(&live->save_timer));
+	live->rested_ns = clock_mono_ns();
 	if (why)
 		error_set(
 			&err, ERR_IO,
