@@ -29,6 +29,9 @@
 #include "base/utf8.h"
 
 #define HELPER "microagent-files"
+/* The longest line of a listing, in bytes. The longest true line has a name of 255 characters, its
+ * base64, and the target of a link, which has 4,096 bytes. JSON escapes a byte by at most 6. */
+#define LISTING_LINE_MAX 32768u
 
 /* --- a connection of the helper's own -------------------------------------------------------- */
 
@@ -324,11 +327,24 @@ static int bad_listing(struct error *err)
 	return error_prefix(err, "the guest's list of files is malformed");
 }
 
+/* Parses one line of a listing. A line that no file can have is refused before it is parsed, since
+ * parsed JSON can need 80 times the bytes of its text. */
+static json_t *load_listing_line(const char *text, size_t len, struct error *err)
+{
+	if (len <= LISTING_LINE_MAX)
+		return json_load_strict(text, len, err);
+	error_set(
+		err, ERR_INVALID,
+		"a line has %zu bytes, and that of a file has at most %u: this is a bug, or the guest attacks its host",
+		len, LISTING_LINE_MAX);
+	return NULL;
+}
+
 /* Handles one line of a listing. Returns 0 if the line was an entry, which was added, 1 if it was
  * the last line, -1 on error. */
 static int take_listing_line(const char *text, size_t len, json_t *entries, struct error *err)
 {
-	json_auto_t *line = json_load_strict(text, len, err);
+	json_auto_t *line = load_listing_line(text, len, err);
 	const char *why = NULL, *code = NULL;
 	json_t *entry;
 	bool end = false;
@@ -398,6 +414,11 @@ int transfer_listing(const struct transfer *transfer, const char *verb, const ch
 		size_t len = (size_t)(newline - at) + 1;
 
 		got = take_listing_line(at, len, entries, err);
+		if (got == 0 && json_array_size(entries) > limit_get(LIMIT_LIST_ENTRIES))
+			got = error_set(
+				err, ERR_INVALID,
+				"the guest's list of the files in %.300s cannot be read: more than the limit of %llu entries",
+				path, (unsigned long long)limit_get(LIMIT_LIST_ENTRIES));
 		at += len;
 		left -= len;
 	}

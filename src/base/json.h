@@ -23,6 +23,11 @@ json_t *json_load_strict(const void *data, size_t len, struct error *err);
  * for callers that read every string by json_get_string(): that function refuses the NUL, and its
  * error names the field instead of a line and a column. */
 json_t *json_load_nul(const void *data, size_t len, struct error *err);
+/* Parses JSON of a sender that is not trusted, like json_load_strict(). First counts the objects,
+ * arrays and commas, and refuses more than `most` of them with ERR_INVALID. Jansson needs about 80
+ * times the bytes of a text like "[{},{},{}]". So a bound on the bytes alone does not bound the
+ * memory. */
+json_t *json_load_plain(const void *data, size_t len, size_t most, struct error *err);
 /* Returns the value on one line, without a trailing newline; malloc'd. Key order is insertion
  * order. */
 char *json_line(const json_t *value, struct error *err);

@@ -6,6 +6,7 @@ import json
 import re
 import select
 import struct
+import sys
 from pathlib import Path
 
 import pytest
@@ -188,6 +189,34 @@ def test_floods_cost_no_memory(vm, resume):
         assert child[0].wait(timeout=120) == 5, child[0].stderr.read()
     child[0].stderr.close()
     assert all(peak <= peaks["little"] + growth.SLACK_KIB for peak in peaks.values()), peaks
+
+
+# Runs a command, and prints the most memory that it had, in KiB. A child of pytest itself would begin with pytest's peak.
+METER = """import resource, subprocess, sys
+code = subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL).returncode
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
+sys.exit(code)"""
+
+
+ENTRY = {"name": "", "type": "file", "mode": 0, "size": 0, "mtime": 0, "mtimeNs": 0, "uid": 0, "gid": 0, "links": 0}
+
+
+@pytest.mark.parametrize("head, piece, count, tail, error", [
+    (b'{"end":true,"x":[', b"{},", 10 << 20, b"{}]}\n", "the guest's list of files is malformed: a line has 31457302 bytes, and that of a file has at most 32768"),
+    (b"", json.dumps(ENTRY, separators=(",", ":")).encode() + b"\n", 340_000, b"",
+     "the guest's list of the files in /tmp cannot be read: more than the limit of 100000 entries"),
+], ids=["one line", "entries"])
+def test_a_listing_costs_little_memory(vm, monkeypatch, head, piece, count, tail, error):
+    """Both listings are shorter than the 32 MiB that a client reads. The one line would need 2.5 GB when it is parsed."""
+    def serve(stream):
+        stream.recv(4096)
+        stream.sendall(b"+" + head + piece * count + tail)
+
+    monkeypatch.setattr(vm, "wrap", [sys.executable, "-c", METER])
+    with StandIn(vm.state / "vm", serve):
+        done = vm("ls", "vm:/tmp")
+    assert done.returncode == 1 and error in done.stderr, done
+    assert int(done.stdout) < 200 << 10, done.stdout
 
 
 # ---- resumable execs ----------------------------------------------------------------------------

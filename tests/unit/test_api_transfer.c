@@ -119,6 +119,68 @@ static void listings(void **state)
 	}
 }
 
+static void assert_listing_ends_with(const struct scratch *s, const struct buf *answer,
+				     const char *why)
+{
+	struct error err;
+	size_t count;
+
+	assert_int_equal(list(s, (const char *)buf_bytes(answer), answer->len, &count, &err), -1);
+	if (!strstr(err.msg, why))
+		fail_msg("'%s' does not say '%s'", err.msg, why);
+}
+
+/* The line is small for its guest, and would need 80 times its bytes when it is parsed. */
+static void a_line_that_no_file_has(void **state)
+{
+	autobuf struct buf answer = BUF_INIT(0);
+	struct error err;
+
+	assert_ok(buf_printf(&answer, &err, "+{\"end\":true,\"x\":[{}"));
+	while (answer.len < 40000)
+		assert_ok(buf_printf(&answer, &err, ",{}"));
+	assert_ok(buf_printf(&answer, &err, "]}\n"));
+	assert_listing_ends_with(*state, &answer, "a line has 40003 bytes, and that of a file has");
+}
+
+/* Each byte of the name and of the target is escaped by 6 bytes. */
+static void the_longest_line_that_a_file_has(void **state)
+{
+	autobuf struct buf answer = BUF_INIT(0);
+	struct error err;
+	size_t count;
+
+	assert_ok(buf_printf(&answer, &err, "+{\"name\":\""));
+	for (int i = 0; i < 255; i++)
+		assert_ok(buf_printf(&answer, &err, "\\ufffd"));
+	assert_ok(buf_printf(&answer, &err, "\",\"nameBase64\":\""));
+	for (int i = 0; i < 255 / 3; i++)
+		assert_ok(buf_printf(&answer, &err, "////"));
+	assert_ok(buf_printf(&answer, &err, "\",\"target\":\""));
+	for (int i = 0; i < 4096; i++)
+		assert_ok(buf_printf(&answer, &err, "\\u0001"));
+	assert_ok(buf_printf(&answer, &err,
+			     "\",\"type\":\"link\",\"mode\":511,\"size\":4096,"
+			     "\"mtime\":-9223372036854775808,\"mtimeNs\":999999999,"
+			     "\"uid\":4294967295,\"gid\":4294967295,"
+			     "\"links\":9223372036854775807}\n" END));
+	assert_int_equal(list(*state, (const char *)buf_bytes(&answer), answer.len, &count, &err),
+			 0);
+	assert_int_equal(count, 1);
+}
+
+static void more_entries_than_are_listed(void **state)
+{
+	autobuf struct buf answer = BUF_INIT(0);
+	struct error err;
+
+	limit_set(LIMIT_LIST_ENTRIES, 3);
+	assert_ok(buf_printf(&answer, &err, "+" ENTRY("file", "1") ENTRY("file", "2")));
+	assert_ok(buf_printf(&answer, &err, ENTRY("file", "3") ENTRY("file", "4") END));
+	assert_listing_ends_with(*state, &answer, "more than the limit of 3 entries");
+	limit_reset(LIMIT_LIST_ENTRIES);
+}
+
 /* Makes a frame of the agent: its refusal, or the answer of an agent that does not know
  * handOver. */
 static void the_agent_itself_speaks(void **state)
@@ -218,9 +280,15 @@ static void a_copy_out_has_one_target(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		scratch_test(listings),	       scratch_test(the_agent_itself_speaks),
-		scratch_test(nothing_is_said), scratch_test(a_cancel_while_nothing_is_said),
-		scratch_test(copies),	       cmocka_unit_test(a_copy_out_has_one_target),
+		scratch_test(listings),
+		scratch_test(a_line_that_no_file_has),
+		scratch_test(the_longest_line_that_a_file_has),
+		scratch_test(more_entries_than_are_listed),
+		scratch_test(the_agent_itself_speaks),
+		scratch_test(nothing_is_said),
+		scratch_test(a_cancel_while_nothing_is_said),
+		scratch_test(copies),
+		cmocka_unit_test(a_copy_out_has_one_target),
 	};
 
 	return cmocka_run_group_tests_name("files of a guest", tests, NULL, NULL);

@@ -136,6 +136,24 @@ static void depth_counts_real_brackets(void **state)
 	assert_int_equal(json_array_size(value), 102);
 }
 
+/* Brackets and commas in strings do not count. The text is refused before it is parsed. */
+static void a_plain_document_has_few_members(void **state)
+{
+	static const char text[] = "[{},{\"a\":\"[{,\\\"\"},[1,2]]";
+	struct error err = {0};
+
+	(void)state;
+	json_auto_t *value = json_load_plain(TEXT(text), 7, &err);
+	assert_int_equal(json_array_size(value), 3);
+	assert_null(json_load_plain(TEXT(text), 6, &err));
+	assert_code(err, ERR_INVALID);
+	assert_non_null(strstr(err.msg, "too many members, more than 6"));
+	assert_null(json_load_plain(TEXT("[,,,] no JSON"), 2, &err));
+	assert_non_null(strstr(err.msg, "too many members"));
+	assert_null(json_load_plain(TEXT("[\"a\" no JSON"), 2, &err));
+	assert_null(strstr(err.msg, "too many members"));
+}
+
 static void writes_lines_and_indented(void **state)
 {
 	struct error err;
@@ -343,6 +361,7 @@ int main(void)
 		cmocka_unit_test(position_is_told),
 		cmocka_unit_test(depth_64_is_the_last),
 		cmocka_unit_test(depth_counts_real_brackets),
+		cmocka_unit_test(a_plain_document_has_few_members),
 		cmocka_unit_test(writes_lines_and_indented),
 		cmocka_unit_test(getters_take_the_right_type),
 		cmocka_unit_test(getters_name_what_is_wrong),
