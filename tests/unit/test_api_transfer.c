@@ -254,7 +254,7 @@ static void a_cancel_while_nothing_is_said(void **state)
 	assert_int_equal(transfer_out(&transfer, "/f", "/f", &target, &err), -1);
 	end_guest(&guest);
 	assert_code(err, ERR_UNAVAILABLE);
-	assert_string_equal(err.msg, "the guest's program for files: cancelled");
+	assert_string_equal(err.msg, "the guest's program for files has not answered: cancelled");
 	close(ends[0]);
 	close(ends[1]);
 	limit_reset(LIMIT_FILES_MS);

@@ -451,7 +451,7 @@ static void a_guest_that_says_it_too_early(void **state)
 	say(stage, "{\"type\":\"exec-started\",\"exec\":1,\"argv\":[\"a\"]}");
 	assert_int_equal(stage->said, 0);
 	assert_int_equal(stage->losses, 1);
-	assert_non_null(strstr(stage->why, "at the wrong time"));
+	assert_non_null(strstr(stage->why, "a report before it was ready"));
 }
 
 static void the_second_connection_is_refused(void **state)
