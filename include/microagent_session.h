@@ -361,7 +361,7 @@ int microagent_session_set_quota(struct microagent_session *session, int64_t mib
 
 /*
  * A machine that was restored (from a template, a fork or a snapshot) can be saved with all that
- * runs in it. While it is saved, the machine stands still for a moment ("pauseMs"). ERR_CONFLICT
+ * runs in it. While the machine is saved, its commands stand still ("pauseMs"). ERR_CONFLICT
  * says why the machine cannot be saved: the machine was booted, does not run, is paused,
  * quarantined, being saved, or has a directory of the host. A new machine that goes on from the
  * saved one has an identity of its own (name, host name, the host keys of its sshd, the randomness
