@@ -270,8 +270,9 @@ static void what_cannot_be_handed_on(void **state)
 	netlink_put(&m, RTA_MULTIPATH, NULL, 0);
 	set_length(&m);
 	assert_int_equal(take_message(netns, &m, &err), -1);
-	assert_string_equal(err.msg, "the route to 10.2.0.0/24 has several next hops, which a "
-				     "machine cannot be given");
+	assert_string_equal(
+		err.msg,
+		"the route to 10.2.0.0/24 has several next hops, which a machine cannot be given: make the container's network without it");
 	make_route(&m, 2);
 	netlink_put(&m, RTA_ENCAP, NULL, 0);
 	set_length(&m);
@@ -281,7 +282,9 @@ static void what_cannot_be_handed_on(void **state)
 	assert_ok(take_message(netns, &m, &err));
 	netns->links[0].ethernet = false;
 	assert_int_equal(netns_settle(netns, &err), -1);
-	assert_non_null(strstr(err.msg, "eth0 is not an Ethernet link"));
+	assert_non_null(strstr(
+		err.msg,
+		"the link eth0 of the container's network namespace is not an Ethernet link"));
 }
 
 static void an_interrupted_dump(void **state)

@@ -383,7 +383,7 @@ static void all_or_none(struct line line)
 	autofree struct netns *netns = netns_read(&err);
 	REQUIRE(netns && netns->nlinks == 2);
 	REQUIRE(netns_taps_make(netns, false, &taps, &err) < 0);
-	REQUIRE(strstr(err.msg, "network: the ingress qdisc of the link net1 cannot be removed: "));
+	REQUIRE(strstr(err.msg, "network: net1: the link's ingress qdisc: "));
 	REQUIRE(if_nametoindex("ma0") == 0 && if_nametoindex("ma1") == 0);
 	run("test -z \"$(tc qdisc show dev eth0 ingress)\"");
 }

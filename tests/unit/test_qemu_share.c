@@ -74,7 +74,7 @@ static void no_more_than_was_given(void **state)
 		"another command is just sharing a directory with it: try again when that has ended");
 	assert_refused(
 		"w0", ERR_DENIED,
-		"the broker refuses to share /dir writable, because it was shared read-only: this is a bug, or the live supervisor was taken over");
+		"/dir writable, because it was shared read-only: this is a bug, or the live supervisor was taken over");
 	assert_refused("r1", ERR_DENIED, none); /* of one there is no second */
 	assert_ok(renameat(scratch->fd, "dir", scratch->fd, "other"));
 	assert_ok(mkdirat(scratch->fd, "dir", 0700));
@@ -87,7 +87,7 @@ static void no_more_than_was_given(void **state)
 	pass = share_pass_give(&ws, &row, 1, &err);
 	assert_refused(
 		"w0", ERR_DENIED,
-		"the broker refuses to share /dir writable, because it was shared read-only: this is a bug, or the live supervisor was taken over");
+		"/dir writable, because it was shared read-only: this is a bug, or the live supervisor was taken over");
 	int opened = share_pass_redeem(label, 0, &wish, &given, &err);
 	assert_true(opened >= 0);
 	close(opened);
