@@ -23,6 +23,7 @@ struct passage {
 struct forward {
 	struct loop *loop;
 	struct forward_spec spec;
+	struct list_link among; /* the link in the list of spec.bound */
 	struct loop_watch *watch;
 	struct loop_watch *again; /* set while there is no descriptor for another connection */
 	bool open;
@@ -30,11 +31,39 @@ struct forward {
 	struct list passages;
 };
 
+static bool has_room(const struct forward *f)
+{
+	const struct forward_bound *bound = f->spec.bound;
+
+	return f->count < f->spec.most && (!bound || bound->count < bound->most);
+}
+
 static int listen_if_room(struct forward *f, struct error *err)
 {
-	bool room = f->open && !f->again && (f->spec.refuse || f->count < f->spec.most);
+	bool listens = f->open && !f->again && (f->spec.refuse || has_room(f));
 
-	return loop_set_events(f->watch, room ? LOOP_IN : 0, err);
+	return loop_set_events(f->watch, listens ? LOOP_IN : 0, err);
+}
+
+/* Lets all forwards of a bound listen, or wait if the bound is reached. */
+static void listen_within(const struct forward_bound *bound)
+{
+	struct forward *f;
+
+	list_each (f, &bound->forwards, among)
+		(void)listen_if_room(f, NULL);
+}
+
+/* Counts a connection that has come (1) or gone (-1). */
+static void count_passage(struct forward *f, int change)
+{
+	struct forward_bound *bound = f->spec.bound;
+
+	f->count += (unsigned)change;
+	if (!bound)
+		return;
+	bound->count += (unsigned)change;
+	listen_within(bound);
 }
 
 static void drop_passage(struct passage *p)
@@ -47,7 +76,7 @@ static void drop_passage(struct passage *p)
 	if (p->fd >= 0)
 		close(p->fd);
 	list_remove(&p->link);
-	f->count--;
+	count_passage(f, -1);
 	free(p);
 }
 
@@ -97,7 +126,7 @@ static void admit(struct forward *f, int fd)
 	}
 	*p = (struct passage){.forward = f, .fd = fd};
 	list_add_first(&f->passages, &p->link);
-	f->count++;
+	count_passage(f, 1);
 	p->attempt = f->spec.reach(f->spec.data, fd, on_reached, p, &err);
 	if (p->attempt)
 		return;
@@ -118,18 +147,29 @@ static void on_listener(struct loop *loop, int fd, uint32_t events, void *data)
 {
 	struct forward *f = data;
 	struct sockaddr_storage peer = {0};
-	int accepted = descriptor_accept(fd, &peer, true);
+	int accepted;
 
 	(void)events;
+	/* Another forward of the same bound may have taken the last place in this round of the
+	 * loop. */
+	if (!f->spec.refuse && !has_room(f))
+		return;
+	accepted = descriptor_accept(fd, &peer, true);
 	if (accepted < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOMEM))
 		f->again = loop_add_timer(loop, limit_deadline(LIMIT_ACCEPT_AGAIN_MS), on_again, f,
 					  NULL);
-	if (accepted >= 0 &&
-	    (f->count >= f->spec.most || (f->spec.admits && !f->spec.admits(&peer))))
+	if (accepted >= 0 && (!has_room(f) || (f->spec.admits && !f->spec.admits(&peer))))
 		close(accepted);
 	else if (accepted >= 0)
 		admit(f, accepted);
 	(void)listen_if_room(f, NULL);
+}
+
+void forward_bound_init(struct forward_bound *bound, unsigned most)
+{
+	bound->most = most;
+	bound->count = 0;
+	list_init(&bound->forwards);
 }
 
 struct forward *forward_new(struct loop *loop, const struct forward_spec *spec, struct error *err)
@@ -149,6 +189,8 @@ struct forward *forward_new(struct loop *loop, const struct forward_spec *spec, 
 		forward_free(f);
 		return NULL;
 	}
+	if (spec->bound)
+		list_add(&spec->bound->forwards, &f->among);
 	return f;
 }
 
@@ -175,8 +217,10 @@ void forward_free(struct forward *forward)
 
 	if (!forward)
 		return;
+	forward->open = false;
 	list_each (passage, &forward->passages, link)
 		drop_passage(passage);
+	list_remove(&forward->among);
 	loop_remove(forward->watch);
 	loop_remove(forward->again);
 	close(forward->spec.listen_fd);

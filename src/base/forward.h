@@ -11,14 +11,24 @@
 
 #include "base/connecting.h"
 #include "base/error.h"
+#include "base/list.h"
 #include "base/loop.h"
 
 struct forward;
 
+/* A bound for the connections of several forwards together. It must stay where it is for as long as
+ * one of these forwards exists. */
+struct forward_bound {
+	unsigned most;	/* the largest number of connections that may be open at once */
+	unsigned count; /* the number of present connections */
+	struct list forwards;
+};
+
 struct forward_spec {
 	int listen_fd; /* non-blocking; the forward takes it over, also on failure */
 	unsigned most; /* the largest number of connections that may be open at once */
-	bool refuse;   /* further connections are closed at once; if false, they wait to be
+	struct forward_bound *bound; /* a bound for this forward and others; NULL: none */
+	bool refuse; /* further connections are closed at once; if false, they wait to be
 			* accepted */
 	/* Returns whether a peer may connect. NULL: all peers may. */
 	bool (*admits)(const struct sockaddr_storage *peer);
@@ -32,6 +42,8 @@ struct forward_spec {
 	void *data;
 };
 
+/* Makes a bound for forwards that are made later. */
+void forward_bound_init(struct forward_bound *bound, unsigned most);
 /* Makes a forward. It accepts no connection before forward_open(). After forward_shut() it accepts
  * no further connection, but the connections that it has go on. */
 struct forward *forward_new(struct loop *loop, const struct forward_spec *spec, struct error *err);

@@ -267,6 +267,8 @@
 	  "time between a guest's looks if its kernel does not report changes")                    \
 	X(PUBLISH_CONNECTIONS, 256, "connections",                                                 \
 	  "connections to one published port that are open at once; more wait")                    \
+	X(PUBLISH_CONNECTIONS_ALL, 768, "connections",                                             \
+	  "connections to all published ports of a machine; more wait")                            \
 	X(LISTENER_CONNECTIONS, 128, "connections",                                                \
 	  "connections of a guest to one listener or mediation; more are closed")                  \
 	X(ACCEPT_AGAIN_MS, 100, "ms", "wait before the next accept when no descriptor is free")    \

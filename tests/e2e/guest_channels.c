@@ -9,6 +9,7 @@
  *       s  "<8 digits>": so many MiB, then the end   h  holds still   r  answers "no" and closes
  *       w  as d, but reads nothing before there is a file /tmp/go, and says it on stdout too, for a
  *          client that has gone
+ *   guest_channels idle ADDRESS PORT... listens at each of the ports and never accepts
  */
 #include <sys/socket.h>
 
@@ -135,7 +136,8 @@ static void serve_one(int fd)
 	}
 }
 
-static int serve(const char *address, unsigned short port)
+/* Returns a listener, or -1 after a message. */
+static int listen_at(const char *address, unsigned short port)
 {
 	struct sockaddr_in v4 = {.sin_family = AF_INET, .sin_port = htons(port)};
 	struct sockaddr_in6 v6 = {.sin6_family = AF_INET6, .sin6_port = htons(port)};
@@ -148,10 +150,34 @@ static int serve(const char *address, unsigned short port)
 		   : bind(fd, (struct sockaddr *)&v6, sizeof(v6))) < 0 ||
 	    listen(fd, 512) < 0) {
 		perror(address);
-		return 1;
+		return -1;
 	}
+	return fd;
+}
+
+static void say_listening(void)
+{
 	printf("listening\n");
 	fflush(stdout);
+}
+
+static int idle(const char *address, char *const *ports)
+{
+	for (; *ports; ports++)
+		if (listen_at(address, (unsigned short)atoi(*ports)) < 0)
+			return 1;
+	say_listening();
+	for (;;)
+		pause();
+}
+
+static int serve(const char *address, unsigned short port)
+{
+	int fd = listen_at(address, port);
+
+	if (fd < 0)
+		return 1;
+	say_listening();
 	signal(SIGCHLD, SIG_IGN);
 	for (;;) {
 		int peer = accept(fd, NULL, NULL);
@@ -171,5 +197,7 @@ int main(int argc, char **argv)
 		return dial((unsigned)strtoul(argv[2], NULL, 10));
 	if (argc == 4 && strcmp(argv[1], "serve") == 0)
 		return serve(argv[2], (unsigned short)atoi(argv[3]));
+	if (argc >= 4 && strcmp(argv[1], "idle") == 0)
+		return idle(argv[2], argv + 3);
 	return 2;
 }

@@ -19,6 +19,7 @@ from test_mediation import free_port, install_guest_program
 SMALL = ("--memory", 256, "--cpus", 1)
 NOBODY, V4, V6 = 7999, 8080, 8086
 MOST = 256  # connections at once to one port
+MOST_ALL = 768  # connections at once to all ports of a machine
 
 
 def connect(port, host="127.0.0.1"):
@@ -479,6 +480,42 @@ def test_mediation_by_the_command_line(host):
                                    "target": "127.0.0.1:9", "failClosed": True}
     assert "optional, port 2048 to 127.0.0.1:9" in host("status", "w").stdout
     host("delete", "w", check=0)
+
+
+# --- more connections than there are places ---------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def crowd(host, count, most):
+    """Starts the machine w. Each of `count` of its ports gets `most` connections, and no server accepts one. Yields the ports."""
+    ports = {free_port(): V4 + i for i in range(count)}
+    host("create", "w", *SMALL, *(word for port, inside in ports.items() for word in ("-p", f"{port}:{inside}")), check=0)
+    host("start", "w", check=0)
+    install_guest_program(host, "w")
+    server = host.popen("exec", "w", "--", "/tmp/gc", "idle", "127.0.0.1", *ports.values())
+    assert server.stdout.readline() == b"listening\n"
+    with contextlib.ExitStack() as open_streams:
+        for port in ports:
+            await_server(port)  # by the first connection: the machine does not learn that its client has gone
+            for _ in range(most - 1):
+                open_streams.enter_context(connect(port))
+        yield ports
+    host("kill", "w", check=0)
+    server.communicate()
+    host("delete", "w", check=0)
+
+
+def waiting(ports):
+    return sum(map(unaccepted, ports))
+
+
+def test_connections_leave_room_for_clients_of_the_agent(host):
+    """All streams of a machine share one table. Connections to four ports alone could fill it."""
+    with crowd(host, 4, MOST) as ports:
+        wait_until(lambda: waiting(ports) <= 4 * MOST - MOST_ALL, "the connections to be accepted")
+        for _ in range(3):
+            assert host("exec", "w", "--", "echo", "there", check=0).stdout == "there\n"
+        assert waiting(ports) == 4 * MOST - MOST_ALL
 
 
 # --- of a machine that runs ------------------------------------------------------------------------------

@@ -15,9 +15,11 @@
 struct fixture {
 	struct loop *loop;
 	struct forward *forward;
+	struct forward *other; /* has the same bound as `forward`; NULL: there is none */
+	struct forward_bound bound;
 	struct addresses far;
 	int server; /* where the far side listens */
-	uint16_t port;
+	uint16_t port, other_port;
 	int failures;
 };
 
@@ -53,7 +55,7 @@ static void *reach(void *data, int fd, reached_fn *done, void *done_data, struct
 
 	/* The connection that has come: its target, and its sender. */
 	assert_int_equal(getsockname(fd, (struct sockaddr *)&at, &len), 0);
-	assert_int_equal(ntohs(at.sin_port), f->port);
+	assert_true(ntohs(at.sin_port) == f->port || ntohs(at.sin_port) == f->other_port);
 	assert_int_equal(getpeername(fd, (struct sockaddr *)&at, &len), 0);
 	return connecting_new(f->loop, &f->far, clock_mono_ns() + 10 * NS_PER_S, done, done_data,
 			      err);
@@ -80,12 +82,13 @@ static bool admits(const struct sockaddr_storage *peer)
 	return !denied;
 }
 
-static void make(struct fixture *f, unsigned most, bool refuse)
+static struct forward *make_one(struct fixture *f, uint16_t *port, unsigned most, bool refuse)
 {
 	struct error err = {0};
 	const struct forward_spec spec = {
-		.listen_fd = listen_at_loopback(SOCK_NONBLOCK, &f->port),
+		.listen_fd = listen_at_loopback(SOCK_NONBLOCK, port),
 		.most = most,
+		.bound = f->bound.most ? &f->bound : NULL,
 		.refuse = refuse,
 		.admits = admits,
 		.reach = reach,
@@ -94,9 +97,24 @@ static void make(struct fixture *f, unsigned most, bool refuse)
 		.data = f,
 	};
 
-	f->forward = forward_new(f->loop, &spec, &err);
-	assert_non_null(f->forward);
-	assert_ok(forward_open(f->forward, &err));
+	struct forward *made = forward_new(f->loop, &spec, &err);
+
+	assert_non_null(made);
+	assert_ok(forward_open(made, &err));
+	return made;
+}
+
+static void make(struct fixture *f, unsigned most, bool refuse)
+{
+	f->forward = make_one(f, &f->port, most, refuse);
+}
+
+/* Makes two forwards, each for two connections, which may have `all` connections together. */
+static void make_two(struct fixture *f, unsigned all, bool refuse)
+{
+	forward_bound_init(&f->bound, all);
+	make(f, 2, refuse);
+	f->other = make_one(f, &f->other_port, 2, refuse);
 }
 
 static int setup(void **state)
@@ -117,6 +135,7 @@ static int teardown(void **state)
 	struct fixture *f = *state;
 
 	forward_free(f->forward);
+	forward_free(f->other);
 	loop_free(f->loop);
 	close(f->server);
 	free(f);
@@ -236,6 +255,67 @@ static void above_the_limit_connections_are_refused(void **state)
 	assert_true(server >= 0 && lives(first));
 }
 
+static void above_a_common_bound_connections_wait(void **state)
+{
+	struct fixture *f = *state;
+
+	make_two(f, 3, false);
+	autoclose int first = call(f->port), second = call(f->port);
+	autoclose int first_server = answer(f), second_server = answer(f);
+	autoclose int third = call(f->other_port);
+	autoclose int third_server = answer(f);
+	assert_true(third_server >= 0);
+	autoclose int fourth = call(f->other_port);
+	assert_int_equal(answer(f), -1);
+	assert_true(lives(fourth));
+	assert_int_equal(f->bound.count, 3);
+	close(steal_fd(&first));
+	close(steal_fd(&first_server));
+	autoclose int fourth_server = answer(f);
+	assert_true(fourth_server >= 0 && second_server >= 0);
+}
+
+/* Both listeners are reported in one round of the loop. */
+static void the_last_place_of_a_common_bound_is_taken_once(void **state)
+{
+	struct fixture *f = *state;
+
+	make_two(f, 1, false);
+	autoclose int one = call(f->port), two = call(f->other_port);
+	autoclose int server = answer(f);
+	assert_int_equal(answer(f), -1);
+	assert_true(server >= 0 && lives(one) && lives(two));
+	assert_int_equal(f->bound.count, 1);
+}
+
+static void above_a_common_bound_connections_are_refused(void **state)
+{
+	struct fixture *f = *state;
+
+	make_two(f, 1, true);
+	autoclose int first = call(f->port);
+	autoclose int server = answer(f);
+	autoclose int second = call(f->other_port);
+	turn(f);
+	assert_false(lives(second));
+	assert_true(server >= 0 && lives(first));
+}
+
+static void freeing_a_forward_gives_back_its_places(void **state)
+{
+	struct fixture *f = *state;
+
+	make_two(f, 1, false);
+	autoclose int first = call(f->port);
+	autoclose int server = answer(f);
+	autoclose int second = call(f->other_port);
+	assert_int_equal(answer(f), -1);
+	forward_free(steal_ptr(&f->forward));
+	autoclose int second_server = answer(f);
+	assert_true(server >= 0 && second_server >= 0);
+	assert_false(lives(first));
+}
+
 static void freeing_it_ends_everything(void **state)
 {
 	struct fixture *f = *state;
@@ -279,6 +359,10 @@ int main(void)
 		TEST(who_may_not_connect_is_closed),
 		TEST(above_the_limit_connections_wait),
 		TEST(above_the_limit_connections_are_refused),
+		TEST(above_a_common_bound_connections_wait),
+		TEST(the_last_place_of_a_common_bound_is_taken_once),
+		TEST(above_a_common_bound_connections_are_refused),
+		TEST(freeing_a_forward_gives_back_its_places),
 		TEST(freeing_it_ends_everything),
 		TEST(addresses_are_told_apart),
 	};

@@ -54,6 +54,9 @@ struct channels {
 	int workspace_fd;
 	struct log *log;
 	struct list list;
+	/* The bound of all connections that lead into the guest. All streams of a machine share
+	 * VSOCK_STREAMS, and some of them must be left for clients of the agent. */
+	struct forward_bound inwards;
 	struct target *mediation; /* the target of one of the channels; NULL: none */
 	uint32_t *host_ports;
 	size_t host_port_count;
@@ -309,6 +312,7 @@ static int lead_inwards(struct channel *c, int listener, struct error *err)
 	const struct forward_spec spec = {
 		.listen_fd = listener,
 		.most = (unsigned)limit_get(LIMIT_PUBLISH_CONNECTIONS),
+		.bound = &c->all->inwards,
 		.reach = reach_guest,
 		.give_up = give_up_guest,
 		.failed = on_failed,
@@ -640,6 +644,8 @@ struct channels *channels_new(struct loop *loop, int workspace_fd, const struct 
 	if (all) {
 		*all = (struct channels){.loop = loop, .workspace_fd = workspace_fd, .log = log};
 		list_init(&all->list);
+		forward_bound_init(&all->inwards,
+				   (unsigned)limit_get(LIMIT_PUBLISH_CONNECTIONS_ALL));
 		all->host_ports = calloc(most, sizeof(*all->host_ports));
 	}
 	if (!all || !all->host_ports) {
