@@ -232,6 +232,11 @@ int fd_fill_standard(struct error *err)
 	return 0;
 }
 
+bool fd_is_lacking(int errnum)
+{
+	return errnum == EMFILE || errnum == ENFILE || errnum == ENOMEM || errnum == ENOBUFS;
+}
+
 uint64_t fd_raise_limit(uint64_t need)
 {
 	struct rlimit before, raised;

@@ -51,6 +51,10 @@ bool fd_has_name(int fd, int dirfd, const char *name);
 /* Raises the number of files that this process may have open to `need`, or as far as the system
  * allows. Returns the number that applies from now on. */
 uint64_t fd_raise_limit(uint64_t need);
+/* Returns whether the error number says that the process or the host has no descriptor, or no
+ * memory for one. If accept() fails so, the connection still waits. A loop that goes on watching
+ * the listener would then never rest. */
+bool fd_is_lacking(int errnum);
 /* Closes every descriptor except 0, 1, 2 and the descriptors in `keep`, which need not be
  * sorted. */
 void fd_close_others(const int *keep, size_t nkeep);

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/fd.h"
 #include "base/limits.h"
 #include "base/list.h"
 #include "base/platform/descriptor.h"
@@ -155,7 +156,7 @@ static void on_listener(struct loop *loop, int fd, uint32_t events, void *data)
 	if (!f->spec.refuse && !has_room(f))
 		return;
 	accepted = descriptor_accept(fd, &peer, true);
-	if (accepted < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOMEM))
+	if (accepted < 0 && fd_is_lacking(errno))
 		f->again = loop_add_timer(loop, limit_deadline(LIMIT_ACCEPT_AGAIN_MS), on_again, f,
 					  NULL);
 	if (accepted >= 0 && (!has_room(f) || (f->spec.admits && !f->spec.admits(&peer))))

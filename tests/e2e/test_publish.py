@@ -20,6 +20,7 @@ SMALL = ("--memory", 256, "--cpus", 1)
 NOBODY, V4, V6 = 7999, 8080, 8086
 MOST = 256  # connections at once to one port
 MOST_ALL = 768  # connections at once to all ports of a machine
+FILES_KEPT = 256  # descriptors of a supervisor that connections to published ports may not take
 
 
 def connect(port, host="127.0.0.1"):
@@ -516,6 +517,34 @@ def test_connections_leave_room_for_clients_of_the_agent(host):
         for _ in range(3):
             assert host("exec", "w", "--", "echo", "there", check=0).stdout == "there\n"
         assert waiting(ports) == 4 * MOST - MOST_ALL
+
+
+# Each connection takes two descriptors of the supervisor. With one of two such numbers the last connection takes the last descriptor.
+@pytest.mark.parametrize("files", [1023, 1024])
+def test_connections_leave_descriptors_for_the_supervisor(host, files):
+    """A host may allow fewer open files than the connections need that the limits allow."""
+    few = (files - FILES_KEPT) // 2
+    host.wrap = ["prlimit", f"--nofile={files}"]
+    with crowd(host, 3, MOST) as ports:
+        wait_until(lambda: waiting(ports) <= 3 * MOST - few, "the connections to be accepted")
+        assert host.json("status", "w")["event"]["state"] == "running"
+        assert host("exec", "w", "--", "echo", "there", check=0).stdout == "there\n"
+        assert waiting(ports) == 3 * MOST - few
+        host("quarantine", "w", check=0)
+        assert host.json("status", "w")["event"]["state"] == "quarantined"
+
+
+@pytest.mark.parametrize("files", [63, 64])
+def test_a_supervisor_without_a_free_descriptor_is_heard(host, files):
+    """With so few files the supervisor's own ones leave too little for the connections."""
+    host.wrap = ["prlimit", f"--nofile={files}"]
+    with crowd(host, 1, 60):
+        own = f"/proc/{json.loads((host.state / 'w/runtime.json').read_text())['supervisorPid']}/fd"
+        host.wrap = []
+        wait_until(lambda: len(os.listdir(own)) >= files - 1, "the connections to be accepted")
+        assert host("exec", "w", "--", "echo", "there", check=0).stdout == "there\n"
+        host("quarantine", "w", check=0)
+        assert host.json("status", "w")["event"]["state"] == "quarantined"
 
 
 # --- of a machine that runs ------------------------------------------------------------------------------

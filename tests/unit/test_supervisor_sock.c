@@ -109,6 +109,45 @@ static void silent_clients(void **state)
 	limit_reset(LIMIT_CONTROL_REQUEST_MS);
 }
 
+static void expect_answer(int fd)
+{
+	char text[64] = "";
+
+	assert_true(recv(fd, text, sizeof(text) - 1, MSG_DONTWAIT) > 0);
+	assert_string_equal(text, "{\"ok\":true,\"echo\":\"x\"}\n");
+}
+
+/* The clients are served one after the other. While a client keeps its connection, the next one
+ * waits, and the loop rests. */
+static void clients_when_no_descriptor_is_left(void **state)
+{
+	struct stage *stage = *state;
+	int count = 0, fds[3];
+	struct control_sock *server;
+	struct error err = {0};
+	struct few_files few;
+
+	limit_set(LIMIT_ACCEPT_AGAIN_MS, 10);
+	server = open_sock(stage, &count);
+	for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
+		fds[i] = dial(stage);
+	take_all_descriptors(&few);
+	for (int round = 0; round < 10; round++) /* the first client is accepted, the second not */
+		assert_true(loop_once(stage->loop, 0, &err) >= 0);
+	assert_int_equal(loop_once(stage->loop, 0, &err), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(fds); i++) {
+		assert_int_equal(send(fds[i], "{\"action\":\"x\"}\n", 15, 0), 15);
+		while (count <= (int)i)
+			assert_true(loop_once(stage->loop, -1, &err) >= 0);
+		expect_answer(fds[i]);
+	}
+	give_back_descriptors(&few);
+	for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
+		close(fds[i]);
+	control_sock_free(server);
+	limit_reset(LIMIT_ACCEPT_AGAIN_MS);
+}
+
 static void nobody_there(void **state)
 {
 	const struct identity caller = {.request_id = "req-1", .role = "workload"};
@@ -130,9 +169,8 @@ static void nobody_there(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		stage_test(requests),
-		stage_test(a_request_without_end),
-		stage_test(silent_clients),
+		stage_test(requests),	    stage_test(a_request_without_end),
+		stage_test(silent_clients), stage_test(clients_when_no_descriptor_is_left),
 		stage_test(nobody_there),
 	};
 

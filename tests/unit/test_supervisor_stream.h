@@ -7,6 +7,7 @@
 #include "test_base.h"
 
 #include <errno.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 
 #include "base/buf.h"
@@ -40,6 +41,34 @@ static inline void settle_down(struct stage *stage)
 		made = loop_once(stage->loop, 0, &err);
 	while (made > 0);
 	assert_int_equal(made, 0);
+}
+
+/* What take_all_descriptors() has taken and changed. */
+struct few_files {
+	struct rlimit before;
+	int taken[64];
+	size_t count;
+};
+
+/* Takes every descriptor that the process may still open, after it has lowered their number. */
+static inline void take_all_descriptors(struct few_files *few)
+{
+	struct rlimit now;
+
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &few->before), 0);
+	now = (struct rlimit){ARRAY_SIZE(few->taken), few->before.rlim_max};
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &now), 0);
+	few->count = 0;
+	while ((few->taken[few->count] = dup(STDIN_FILENO)) >= 0)
+		few->count++;
+	assert_int_equal(errno, EMFILE);
+}
+
+static inline void give_back_descriptors(struct few_files *few)
+{
+	while (few->count > 0)
+		close(few->taken[--few->count]);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &few->before), 0);
 }
 
 static inline int stage_make(void **state)

@@ -25,6 +25,9 @@
  * limit of a shell is 1024. The number is enough for all connections that the limits allow to some
  * ports, and far below what a host allows. */
 #define FILES 8192u
+/* The number of these descriptors that connections into the guest may not take. They are for
+ * listeners, logs, clients of control.sock, and connections from the guest. */
+#define FILES_KEPT 256u
 #define CHANNEL_NAME (PUBLISH_NAME + 16)
 #define NAME_FRONT "publish " /* the text before publish_name() */
 /* The most published ports. The number is the default of LIMIT_PUBLISHES; only tests change this
@@ -323,6 +326,21 @@ static int lead_inwards(struct channel *c, int listener, struct error *err)
 	return c->forward ? 0 : -1;
 }
 
+/* Raises the limit of open files. If the system allows few files, bounds the connections into the
+ * guest more tightly, so that descriptors are left for the rest of the live supervisor. */
+static void allow_connections(struct channels *all)
+{
+	uint64_t most = limit_get(LIMIT_PUBLISH_CONNECTIONS_ALL), files = fd_raise_limit(FILES);
+	uint64_t room = files > 2 * FILES_KEPT ? (files - FILES_KEPT) / 2 : files / 4;
+
+	if (room < most && room != all->inwards.most)
+		log_line(all->log,
+			 "the limit of %" PRIu64 " open files allows %" PRIu64
+			 " connections to published ports at once",
+			 files, room);
+	all->inwards.most = (unsigned)(room < most ? room : most);
+}
+
 static void name_published(const json_t *forward, char out[CHANNEL_NAME])
 {
 	char name[PUBLISH_NAME];
@@ -514,7 +532,7 @@ int channels_publish(struct channels *all, const json_t *forward, int port, stru
 
 	if (!c)
 		return -1;
-	(void)fd_raise_limit(FILES);
+	allow_connections(all);
 	if (guard(c, err) == 0 && follow_server(c, err) == 0)
 		return 0;
 	drop_channel(c);
@@ -702,7 +720,7 @@ int channels_open(struct channels *channels, struct error *err)
 	struct channel *c;
 
 	if (!list_is_empty(&channels->list))
-		(void)fd_raise_limit(FILES);
+		allow_connections(channels);
 	channels->ready = true;
 	list_each (c, &channels->list, link) {
 		int status =

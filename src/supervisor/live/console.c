@@ -20,6 +20,7 @@ struct console {
 	struct log *log;
 	int listen_fd, fd; /* `fd` is -1 if there is no client */
 	struct loop_watch *listen_watch, *watch;
+	struct loop_watch *again; /* set while there is no descriptor for a client */
 	console_input_fn *input;
 	void *data;
 	struct buf out;	       /* bytes for the client */
@@ -121,6 +122,28 @@ static void on_console_client(struct loop *loop, int fd, uint32_t events, void *
 		set_events(console);
 }
 
+static void on_accept_again(struct loop *loop, void *data)
+{
+	struct console *console = data;
+	struct error err;
+
+	(void)loop;
+	console->again = NULL;
+	if (loop_set_events(console->listen_watch, LOOP_IN, &err) < 0)
+		log_line(console->log, "console: %s", err.msg);
+}
+
+/* Accepts no client for LIMIT_ACCEPT_AGAIN_MS, because there is no descriptor for one. */
+static void accept_later(struct console *console)
+{
+	struct error err;
+
+	console->again = loop_add_timer(console->loop, limit_deadline(LIMIT_ACCEPT_AGAIN_MS),
+					on_accept_again, console, &err);
+	if (!console->again || loop_set_events(console->listen_watch, 0, &err) < 0)
+		log_limited(console->log, "console: %s", err.msg);
+}
+
 static void on_console_listener(struct loop *loop, int fd, uint32_t events, void *data)
 {
 	struct console *console = data;
@@ -128,6 +151,8 @@ static void on_console_listener(struct loop *loop, int fd, uint32_t events, void
 	autoclose int peer = sock_accept(fd, &err);
 
 	(void)events;
+	if (peer < 0 && fd_is_lacking(err.errnum))
+		accept_later(console);
 	if (peer < 0 || console->fd >= 0)
 		return; /* another client is connected: the new one is closed */
 	console->watch = loop_add_fd(loop, peer, LOOP_IN, on_console_client, console, &err);
@@ -200,6 +225,7 @@ void console_free(struct console *console)
 	/* The listener is closed first. A client that loses its connection and connects again is
 	 * then refused, and so learns that the console has gone. With an open listener the console
 	 * would seem to belong to another client. */
+	loop_remove(console->again);
 	loop_remove(console->listen_watch);
 	close(console->listen_fd);
 	drop_console_client(console);

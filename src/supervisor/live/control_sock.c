@@ -2,6 +2,7 @@
 #include "supervisor/live/control_sock.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,14 +35,26 @@ struct control_sock {
 	struct loop *loop;
 	struct log *log;
 	int listen_fd;
+	/* A descriptor that is closed when a client comes and the process has no other. So a
+	 * machine can be ended or put into quarantine also then. -1: it was closed. */
+	int spare;
 	struct loop_watch *watch;
+	struct loop_watch *again; /* set while there is no descriptor for a client */
 	control_sock_fn *fn;
 	void *data;
 	struct control_client clients[CLIENTS_MAX];
 };
 
-/* Listens for clients. While every place is taken, no client is accepted: the kernel's queue holds
- * the next ones. */
+/* Makes the spare descriptor, if the process has a free one. The standard input is duplicated,
+ * because a confined live supervisor may not open /dev/null. */
+static void keep_spare(struct control_sock *server)
+{
+	if (server->spare < 0)
+		server->spare = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0);
+}
+
+/* Listens for clients. While every place is taken, or there is no descriptor, no client is
+ * accepted: the kernel's queue holds the next ones. */
 static void listen_for_askers(struct control_sock *server)
 {
 	bool room = false;
@@ -49,7 +62,7 @@ static void listen_for_askers(struct control_sock *server)
 
 	for (size_t i = 0; i < CLIENTS_MAX; i++)
 		room = room || server->clients[i].fd < 0;
-	if (loop_set_events(server->watch, room ? LOOP_IN : 0, &err) < 0)
+	if (loop_set_events(server->watch, room && !server->again ? LOOP_IN : 0, &err) < 0)
 		log_line(server->log, "control.sock: %s", err.msg);
 }
 
@@ -69,6 +82,7 @@ static void drop_asker(struct control_client *client)
 static void end_client(struct control_client *client)
 {
 	drop_asker(client);
+	keep_spare(client->server);
 	listen_for_askers(client->server);
 }
 
@@ -222,13 +236,52 @@ static int admit_asker(struct control_sock *server, struct control_client *clien
 	return -1;
 }
 
+static void on_accept_again(struct loop *loop, void *data)
+{
+	struct control_sock *server = data;
+
+	(void)loop;
+	server->again = NULL;
+	keep_spare(server);
+	listen_for_askers(server);
+}
+
+/* Accepts no client for LIMIT_ACCEPT_AGAIN_MS, because there is no descriptor for one. */
+static void accept_later(struct control_sock *server)
+{
+	struct error err;
+
+	server->again = loop_add_timer(server->loop, limit_deadline(LIMIT_ACCEPT_AGAIN_MS),
+				       on_accept_again, server, &err);
+	if (!server->again)
+		log_limited(server->log, "control.sock: %s", err.msg);
+	listen_for_askers(server);
+}
+
+/* Accepts a client, for which the spare descriptor is given if there is no other. Returns -1 if no
+ * client can be accepted now. */
+static int accept_asker(struct control_sock *server)
+{
+	struct error err = {0};
+	int peer = sock_accept(server->listen_fd, &err);
+
+	if (peer < 0 && fd_is_lacking(err.errnum) && server->spare >= 0) {
+		close(steal_fd(&server->spare));
+		peer = sock_accept(server->listen_fd, &err);
+	}
+	if (peer < 0 && fd_is_lacking(err.errnum))
+		accept_later(server);
+	return peer;
+}
+
 static void on_asker_listener(struct loop *loop, int fd, uint32_t events, void *data)
 {
 	struct control_sock *server = data;
 	struct error err = {0};
-	int peer = sock_accept(fd, &err);
+	int peer = accept_asker(server);
 
 	(void)loop;
+	(void)fd;
 	(void)events;
 	if (peer < 0)
 		return;
@@ -256,6 +309,8 @@ struct control_sock *control_sock_new(struct loop *loop, int listen_fd, control_
 	server->loop = loop;
 	server->log = log;
 	server->listen_fd = listen_fd;
+	server->spare = -1;
+	keep_spare(server);
 	server->fn = fn;
 	server->data = data;
 	for (size_t i = 0; i < CLIENTS_MAX; i++)
@@ -275,6 +330,8 @@ void control_sock_free(struct control_sock *server)
 	for (size_t i = 0; i < CLIENTS_MAX; i++)
 		drop_asker(&server->clients[i]);
 	loop_remove(server->watch);
+	loop_remove(server->again);
+	cleanup_close(&server->spare);
 	close(server->listen_fd);
 	free(server);
 }
