@@ -128,7 +128,7 @@ def test_create_warm(host):
     said = host("base", "create", "web", "--run", "true", check=2).stderr
     assert "--run needs --warm" in said
     failed = host("base", "create", "web", "--warm", "--run", "exit 3", check=1).stderr
-    assert "base web-v2 is made, but its template is not: " in failed and '"sh -c exit 3" ended with exit code 3' in failed, failed
+    assert "base web-v2 is made, but its template is not: " in failed and 'the command "sh -c exit 3" ended with exit code 3' in failed, failed
     assert "template" not in host.json("base", "show", "web-v2")
     for name in ("web-v1", "web-v2"):
         host("base", "delete", name, check=0)
@@ -136,7 +136,7 @@ def test_create_warm(host):
 
 def test_a_warm_up_that_fails(cold):
     failed = cold(*WARM, "--run", "echo so far; exit 7", check=1).stderr
-    assert 'no template was made: "sh -c echo so far; exit 7" ended with exit code 7; the log is ' in failed, failed
+    assert 'no template was made: the command "sh -c echo so far; exit 7" ended with exit code 7; the log is ' in failed, failed
     log = failed.split("the log is ")[1].split()[0]
     with open(log, encoding="utf-8") as file:
         assert "so far" in file.read().splitlines()

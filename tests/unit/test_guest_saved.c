@@ -175,15 +175,18 @@ static void need_cgroups(const struct fixture *f)
 	skip();
 }
 
-/* Checks whether the processes of the agent's commands are frozen. */
+/* Waits until the kernel reports the line about the processes of the agent's commands. A process
+ * needs a moment to stand still, to go on, or to die. */
 static void expect_frozen(const struct fixture *f, const char *line)
 {
 	char path[128], text[128] = "";
-	autoclose int fd = -1;
+	struct pollfd changed = {.events = POLLPRI};
 
 	snprintf(path, sizeof(path), "%s/microagent/cgroup.events", f->cgroup);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	assert_true(read(fd, text, sizeof(text) - 1) > 0);
+	autoclose int fd = open(path, O_RDONLY | O_CLOEXEC);
+	changed.fd = fd;
+	while (pread(fd, text, sizeof(text) - 1, 0) > 0 && !strstr(text, line))
+		assert_int_equal(poll(&changed, 1, 10000), 1);
 	assert_non_null(strstr(text, line));
 }
 
