@@ -263,7 +263,7 @@ static int read_deb(int fd, const char *file, struct deb *deb, struct error *err
 	if (!deb_is_plain_name(deb->package) || !deb_is_plain_name(deb->version))
 		return error_set(
 			err, ERR_INVALID,
-			"the name or version in the package is malformed: it is damaged, or is no package of Debian's");
+			"the package's name or version is malformed, so the package is damaged or not from Debian: fetch it again");
 	deb->architecture = architecture_from_name(architecture);
 	deb->file = path_absolute(file, err);
 	return deb->file ? 0 : -1;

@@ -216,11 +216,15 @@ int tar_admit(struct tar_files *files, int64_t size, struct error *err)
 		return error_set(err, ERR_INVALID,
 				 "the archive has a file of a negative size: it is damaged");
 	if ((uint64_t)size > files->most_bytes || files->bytes + (uint64_t)size > files->most_bytes)
-		return error_set(err, ERR_INVALID, "it unpacks to more than %" PRIu64 " bytes",
-				 files->most_bytes);
+		return error_set(
+			err, ERR_INVALID,
+			"the files of the archive would take more than %llu bytes on a disk, which is the most that microagent unpacks: give an archive with less in it",
+			(unsigned long long)files->most_bytes);
 	if (++files->count > files->most_count)
-		return error_set(err, ERR_INVALID, "it has more than %" PRIu64 " files",
-				 files->most_count);
+		return error_set(
+			err, ERR_INVALID,
+			"the archive has more than %llu files, which is the most that microagent unpacks: give an archive with fewer files",
+			(unsigned long long)files->most_count);
 	files->bytes += ((uint64_t)size + BLOCK - 1) / BLOCK * BLOCK;
 	return 0;
 }

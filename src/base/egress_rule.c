@@ -79,7 +79,7 @@ static int take_name(const char *text, size_t len, struct egress_rule *rule, str
 	if (!fold_labels(rule->name + (wild ? 2 : 0), &last))
 		return error_set(
 			err, ERR_INVALID,
-			"'%s' is not a host name: it must be labels of letters, digits, - and _, with dots between them; only the front may be *.",
+			"'%s' is not a host name: give labels of letters, digits, - and _ with dots between them. A name may begin with \"*.\", as in *.example.org",
 			text);
 	if (strspn(last, "0123456789") == strlen(last))
 		return error_set(err, ERR_INVALID, "'%s' is an address, not a host name", text);

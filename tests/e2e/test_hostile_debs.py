@@ -129,7 +129,11 @@ def test_a_release_is_a_plain_name(host, cache, release):
 
 def test_what_it_unpacks_to_is_bounded(host, cache):
     path = deb(host.base / "k.deb", boot(), builtin(), *(file(f"lib/modules/{RELEASE}/{i}", bytes(1 << 20)) for i in range(8)), pack=gzip.compress, end=".gz")
-    for limit, value, said in (("BYTES", 4 << 20, "it unpacks to more than 4194304 bytes"), ("FILES", 4, "it has more than 4 files")):
+    most = "which is the most that microagent unpacks: give an archive with"
+    for limit, value, said in (
+        ("BYTES", 4 << 20, f"the files of the archive would take more than 4194304 bytes on a disk, {most} less in it"),
+        ("FILES", 4, f"the archive has more than 4 files, {most} fewer files"),
+    ):
         host.env[f"MICROAGENT_TEST_LIMIT_PACKAGE_{limit}"] = str(value)
         answer = host.json("kernel", "install", "--from", path, check=1)
         assert answer["errorCode"] == "invalid" and answer["error"].endswith(said), answer

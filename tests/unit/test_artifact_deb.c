@@ -244,9 +244,10 @@ static void refuses_bounds(void **state, enum limit limit, uint64_t most, const 
 
 static void how_much_it_unpacks_to_is_bounded(void **state)
 {
-	refuses_bounds(state, LIMIT_PACKAGE_BYTES, 4096, "it unpacks to more than 4096 bytes");
-	refuses_bounds(state, LIMIT_PACKAGE_BYTES, 9, "it unpacks to more than 9 bytes");
-	refuses_bounds(state, LIMIT_PACKAGE_FILES, 1, "it has more than 1 files");
+	refuses_bounds(state, LIMIT_PACKAGE_BYTES, 4096,
+		       "would take more than 4096 bytes on a disk");
+	refuses_bounds(state, LIMIT_PACKAGE_BYTES, 9, "would take more than 9 bytes on a disk");
+	refuses_bounds(state, LIMIT_PACKAGE_FILES, 1, "the archive has more than 1 files");
 }
 
 /* libarchive reads special headers until another one comes, and tells of none. */

@@ -78,9 +78,8 @@ struct wrong {
 	const char *text, *why;
 };
 
-#define NO_NAME                                                                                   \
-	"' is not a host name: it must be labels of letters, digits, - and _, with dots between " \
-	"them; only the front may be *."
+#define NO_NAME \
+	"' is not a host name: give labels of letters, digits, - and _ with dots between them. A name may begin with \"*.\", as in *.example.org"
 #define NO_PORTS "': after the name there must be ports from 1 to 65535, with commas between them"
 
 static void what_is_wrong_is_said(void **state)

@@ -22,7 +22,7 @@ int accelerator_tsc_khz(uint32_t *khz, struct error *err)
 	if (!host.tsc_khz)
 		return error_set(
 			err, ERR_UNSUPPORTED,
-			"this processor's time-stamp counter cannot be measured, and a guest under TCG needs its frequency");
+			"the frequency of this processor's time-stamp counter cannot be measured, and an emulated machine (TCG) needs it: only machines with KVM can run on this host");
 	*khz = host.tsc_khz;
 	return 0;
 }

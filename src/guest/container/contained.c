@@ -326,7 +326,7 @@ static int get_table(json_t *from, const char *key, json_t **out, struct error *
 		if (!json_is_string(value) || strchr(name, '/') || strstr(name, ".."))
 			return error_set(
 				err, ERR_INVALID,
-				"container.%s.%.64s is not the name of a file of a cgroup with its value: this is a bug, or the client is wrong",
+				"container.%s.%.64s: the name must have no / and no .. in it, and the value must be a string: this is a bug, or the client is wrong",
 				key, name);
 	}
 	*out = table;

@@ -136,8 +136,10 @@ static int resolve_user(const char *etc, const char *name, struct user *out, str
 	if (text && find_user(text, name, numeric ? &uid : NULL, out))
 		return 0;
 	if (!numeric && strcmp(name, "root") != 0)
-		return error_set(err, ERR_NOT_FOUND, "user \"%s\" is not in the guest's %s/passwd",
-				 name, etc);
+		return error_set(
+			err, ERR_NOT_FOUND,
+			"user \"%s\" is not in the guest's %s/passwd: give a user that is there, or a number",
+			name, etc);
 	*out = (struct user){.uid = uid, .gid = uid, .home = "/", .shell = "/bin/sh"};
 	if (uid == USER_DEFAULT_UID)
 		snprintf(out->name, sizeof(out->name), USER_DEFAULT_NAME);
@@ -165,8 +167,10 @@ static int resolve_group(const char *etc, const char *name, gid_t *out, struct e
 			return 0;
 		}
 	}
-	return error_set(err, ERR_NOT_FOUND, "group \"%s\" is not in the guest's %s/group", name,
-			 etc);
+	return error_set(
+		err, ERR_NOT_FOUND,
+		"group \"%s\" is not in the guest's %s/group: give a group that is there, or a number",
+		name, etc);
 }
 
 static int resolve_spec(const char *etc, const char *spec, struct user *out, struct error *err)

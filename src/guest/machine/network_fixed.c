@@ -99,14 +99,17 @@ static void begin_card_change(struct netlink_message *message, const struct fixe
 	netlink_begin(message, RTM_NEWLINK, 0, &head, sizeof(head));
 }
 
-/* Renames a card. Takes the card down first, since the kernel requires this. */
+/* Renames a card. Switches the card off first, since the kernel requires this. */
 static int rename_card(const struct fixed_card *card, const char *name, struct error *err)
 {
 	struct netlink_message message;
 
 	begin_card_change(&message, card, 0, IFF_UP);
 	if (netlink_request(card->fd, &message, err) < 0)
-		return error_prefix(err, "%s: the network card cannot be taken down", card->path);
+		return error_prefix(
+			err,
+			"%s: the network card cannot be switched off, which the kernel requires before it is renamed",
+			card->path);
 	begin_card_change(&message, card, 0, 0);
 	netlink_put_string(&message, IFLA_IFNAME, name);
 	if (netlink_request(card->fd, &message, err) < 0)
