@@ -9,7 +9,8 @@ enum error_code {
 	ERR_NONE = 0,
 	ERR_INVALID,	 /* the request or an argument is wrong; repeating it is useless */
 	ERR_NOT_FOUND,	 /* the named thing does not exist */
-	ERR_CONFLICT,	 /* not allowed in the present state, or differs from the record */
+	ERR_CONFLICT,	 /* the request is not allowed in the present state, or does not agree with
+			  * the record */
 	ERR_UNSUPPORTED, /* this backend or host can never do what was asked */
 	ERR_UNAVAILABLE, /* cannot be done now; retrying may help (a supervisor exits with 75) */
 	ERR_TIMEOUT,	 /* a deadline passed; retrying may help (a supervisor exits with 75) */

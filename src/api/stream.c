@@ -24,8 +24,9 @@ int stream_run(const struct workspace *ws, struct connection *connection, struct
 	       struct error *err)
 {
 	const struct microagent_terminal *terminal = call->exec ? call->exec->terminal : NULL;
-	/* A call that can be resumed is requested only after the connection has been made: if the
-	 * dial fails, no command must have been started. */
+	/* A call that can be resumed is sent only after the dial has succeeded. So if the dial
+	 * fails, the command has surely not been started. Other calls are sent together with the
+	 * dial (`first`). */
 	struct buf *first = calls_can_resume(&connection->calls) ? NULL : &connection->calls.out;
 	struct pause pause;
 	const struct pump_guest guest = {.dial = redial,

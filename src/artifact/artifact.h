@@ -17,23 +17,43 @@
 
 /* The values of a command's options; NULL or false for an option that was not given. */
 struct artifact_options {
-	bool json;	     /* one JSON document on stdout instead of text */
-	bool upgrade;	     /* look for a newer version even if the cache has a kernel of this
-			      * kind */
-	bool rebuild;	     /* build even if the cache has the result already */
-	bool plan;	     /* kernel-install: only say what would be fetched */
-	bool for_pvm;	     /* kernel-install: the kernel is built for a PVM (pvm.h) */
-	bool unconfined;     /* run skopeo, or the tools for a package, in no cell */
-	const char *fd;	     /* sha256: the descriptor to read; bundle-build: the one to write */
-	const char *from_fd; /* bundle-build: a descriptor on which `from` is open */
-	const char *out;     /* initrd: the file to write; default: a file in the cache */
-	const char *init;    /* microagent-init; default: beside the executable */
-	const char *modules; /* initrd: a file with the modules; kernel-install: a directory
-			      * lib/modules/VERSION */
-	const char *from;    /* a file that is used instead of Debian's package */
-	const char *name;    /* the name of a custom kernel */
-	const char *size;    /* image-import: MiB */
-	/* architecture of the machines; default: that of this host, or that of the given file */
+	/* all commands: print one JSON document on stdout instead of text */
+	bool json;
+	/* kernel-install, kernel-build: look for a newer version even if the cache has a kernel of
+	 * this kind */
+	bool upgrade;
+	/* kernel-install, kernel-build, image-build, image-import: make the result even if the
+	 * cache has it already */
+	bool rebuild;
+	/* kernel-install: only say what would be fetched */
+	bool plan;
+	/* kernel-install: the kernel is built for a PVM (pvm.h) */
+	bool for_pvm;
+	/* run these tools in no cell: depmod (kernel-install), the tools that build the kernel
+	 * (kernel-build), skopeo (image-import) */
+	bool unconfined;
+	/* sha256, init-sha256: the number of the descriptor to read; bundle-build: the number of
+	 * the descriptor to write to */
+	const char *fd;
+	/* bundle-build: the number of a descriptor on which `from` is open */
+	const char *from_fd;
+	/* initrd: the file to write; default: a file in the cache */
+	const char *out;
+	/* initrd, kernel-install, kernel-build, kernel-refresh: the file microagent-init; default:
+	 * the file beside the executable */
+	const char *init;
+	/* initrd: a file with the part of the initramfs that has the modules */
+	const char *modules;
+	/* kernel-install, kernel-build: a file that is used instead of Debian's package;
+	 * bundle-build: the archive */
+	const char *from;
+	/* kernel-install: the name that a kernel file gets in the cache */
+	const char *name;
+	/* image-import: the size of the disk in MiB */
+	const char *size;
+	/* initrd, kernel-install, kernel-build, image-build, image-import, image-remove: the
+	 * architecture of the machines; default: that of this host, or with kernel-install that of
+	 * the file `from` */
 	const char *arch;
 	char *const *words; /* the remaining words of the command line */
 	size_t word_count;

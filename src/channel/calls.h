@@ -25,8 +25,9 @@
  * call was abandoned. */
 struct agent_call {
 	const struct microagent_exec *exec; /* borrowed; NULL: the workload of the run config */
-	const json_t *contained;	    /* as for agent_message_exec(); set before the call
-					     * begins */
+	const json_t *contained;	    /* for a command in a container: an object with
+					     * "container" and "process"; else NULL; borrowed, and
+					     * set before the call begins */
 	int64_t timeout_seconds;	    /* the guest ends the command after this time; 0: no
 					     * limit */
 	uint64_t number;

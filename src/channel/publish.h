@@ -10,8 +10,8 @@
 #include "base/error.h"
 
 /* The vsock port that stands for any TCP port of the guest: a program that connects to this vsock
- * port first sends the TCP port in two bytes. (It would stand for TCP port 0, which nobody
- * publishes.) */
+ * port first sends the TCP port in two bytes. PUBLISH_PORT_FIRST + P stands for TCP port P. So the
+ * number PUBLISH_PORT_FIRST itself is free, since nobody publishes TCP port 0. */
 #define PUBLISH_PORT_ANY PUBLISH_PORT_FIRST
 
 /* Returns the vsock port for an entry of config.network.portForwards in canonical form. */

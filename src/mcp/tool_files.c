@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The tools that write and list files of a session, and copy them from and to the person's
- * directory. */
+/* The tools that write and list files of a session's guest, and copy files between the guest and
+ * the host's directory that --files names. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>

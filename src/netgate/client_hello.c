@@ -23,7 +23,8 @@ static bool take_part(struct bytes *from, size_t len, struct bytes *taken)
 	return true;
 }
 
-/* Takes a part that has its length in front, which has length_bytes bytes (one or two). */
+/* Takes a part off the front. The part's length stands before the part, as a number of length_bytes
+ * bytes (1 or 2). Returns false if there are fewer bytes. */
 static bool take_vector(struct bytes *from, size_t length_bytes, struct bytes *taken)
 {
 	struct bytes length;

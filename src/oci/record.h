@@ -96,7 +96,7 @@ char *record_machines(const struct oci *oci, struct error *err);
 char *record_share(const struct oci *oci, const char *machine, struct error *err);
 
 /* Writes a new name for a machine, in the form of a session's name: "sandbox-", the present time
- * and 8 digits. No name is ever used twice. */
+ * in UTC, "-", 8 hexadecimal digits, and ".bundle". No name is ever used twice. */
 #define MACHINE_NAME 48
 int record_machine_name(const struct oci *oci, const char *id, char out[MACHINE_NAME],
 			struct error *err);

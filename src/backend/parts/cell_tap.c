@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Makes the tap in a child process. The child enters the cell's user and network namespaces, and
- * hands two sockets back. A process that has made a user namespace has all rights in this
- * namespace. The host's kernel must send nothing to the guest over the tap, so the namespace has no
- * IPv6, and the tap has no address.
+ * Makes the tap in a child process, and gets two sockets from the child. The child enters the
+ * cell's user namespace, since the child then has the rights to make a tap in the cell's network
+ * namespace. If this process is root, the child has these rights already, and enters only the
+ * network namespace.
+ *
+ * The host's kernel must send nothing to the guest over the tap. So IPv6 is switched off in the
+ * network namespace, and the tap has no address.
  */
 #include "backend/parts/cell_tap.h"
 

@@ -11,7 +11,7 @@
 #include "base/limits.h"
 
 struct tree_links {
-	void *tree; /* struct name, in the form that tsearch() keeps */
+	void *tree; /* the root of a tree of struct name, made by tsearch(); NULL: empty */
 	uint64_t count;
 };
 

@@ -122,8 +122,9 @@ static void conn_settle(struct conn *conn)
 		list_each (call, &conn->calls, link) {
 			if (call->kind->input_ended)
 				call->kind->input_ended(call);
-			/* If there was no memory for a call's message, the connection and its calls
-			 * have ended. */
+			/* input_ended() may send a message. If there is no memory for the message,
+			 * input_ended() ends the connection with all its calls, and the list must
+			 * not be read further. */
 			if (conn->dead)
 				return;
 		}

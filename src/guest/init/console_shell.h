@@ -22,7 +22,8 @@ struct console_shell {
 void console_shell_start(struct console_shell *shell);
 /* Notes that the process `pid` has been reaped. The process may be the shell or any other. */
 void console_shell_reaped(struct console_shell *shell, pid_t pid);
-/* Ends the shell because the machine ends: a shell on a terminal ignores SIGTERM. */
+/* Ends the shell when the machine ends. Sends SIGHUP, since a shell on a terminal ignores
+ * SIGTERM. */
 void console_shell_end(struct console_shell *shell);
 
 #endif

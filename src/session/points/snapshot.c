@@ -47,8 +47,8 @@ static int require_quota(const struct point *point, const struct workspace *ws, 
 	quota = json_integer_value(json_object_get(record, "quotaBytes"));
 	if (fstatat(point->fd, POINT_DISK, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return error_errno(err, errno, "%s/" POINT_DISK, point->path);
-	/* The copy counts twice: once for itself, and once for the session's own disk, which has
-	 * grown by as much. */
+	/* The copy has as many bytes as the session's layer has now. This number counts twice: once
+	 * for the copy itself, and once for the layer, which the session keeps. */
 	bytes = points_bytes(ws) + 2 * (int64_t)st.st_blocks * 512;
 	if (!quota || bytes <= quota)
 		return 0;

@@ -25,8 +25,8 @@
 #include "store/audit.h"
 #include "store/record_digest.h"
 
-/* Makes a reflink. ERR_UNSUPPORTED: the file system has no reflinks, or the two files are on
- * different file systems. */
+/* Makes the file `name` in dir, a reflink of the file `from`. ERR_UNSUPPORTED: the file system has
+ * no reflinks, or the two files would be on different file systems. The caller then copies. */
 static int reflink(int from, int dir, const char *name, struct error *err)
 {
 	bool cloned = false;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Serial queues. A queue is a list of blocks and a thread that takes them in turn. The main queue
- * has no thread: dispatch_main() takes its blocks, on the main thread. All threads that are made
- * here have every signal blocked, so that the process takes its signals as before.
+ * The serial queues of the stand-in. A queue has a list of blocks, and a thread that runs the
+ * blocks one after another. The main queue has no thread of its own: dispatch_main() runs its
+ * blocks on the main thread. All signals are blocked in the threads that this file makes, so only
+ * the other threads of the process get signals.
  */
 #import "dispatch.h"
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The keeper: the process that has the machine, as com.apple.Virtualization.VirtualMachine has it
- * on a Mac. The keeper starts QEMU and its companions, which die with the keeper by
- * PR_SET_PDEATHSIG. For that signal the parent is a thread, so the keeper has only one thread. The
- * keeper moves the bytes of the serial port. It ends all its processes when the process that asked
- * for the machine has ended or has closed the lifeline.
+ * on a Mac. The keeper starts QEMU and its companions, and each of them gets SIGKILL when the
+ * keeper ends (PR_SET_PDEATHSIG). The kernel sends this signal as soon as the thread that started
+ * the process ends, even if the keeper goes on. So the keeper has only one thread. The keeper moves
+ * the bytes of the serial port. The keeper ends all its processes when the process that asked for
+ * the machine has ended or has closed the lifeline.
  */
 #pragma once
 
