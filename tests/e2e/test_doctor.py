@@ -91,7 +91,7 @@ def test_an_image_whose_file_is_gone(host):
     (cache / "kernels").symlink_to(kernels)
     shutil.copy(record, cache / "images")
     host.env["MICROAGENT_CACHE_DIR"] = str(cache)
-    said = f"image busybox: its file {cache}/images/busybox.ext4 is gone"
+    said = f"image busybox cannot be used, because its file {cache}/images/busybox.ext4 is gone"
     todo = "build or import it again, or `microagent image remove busybox`"
     found = row(host, "image", check=1)
     assert (found["status"], found["detail"], found["remedy"]) == ("failed", said, "microagent image remove NAME")
