@@ -121,6 +121,8 @@ def test_a_quarantine_during_a_save(web):
     name = create(web)
     # It beats until the end, so that the console shows whether commands go on.
     run(web, name, "(i=0; while sleep 0.2; do i=$((i + 1)); echo beat $i > /dev/console; done) > /dev/null 2>&1 &", user="root")
+    # An earlier fork has had a copy of the disk, whose descriptor another file may have now.
+    assert len(web.json("session", "fork", name)["sessions"]) == 1
     saving = web.popen("session", "snapshot", name, "first")
     wait_until(lambda: points(web, name), "the save to begin")
     wait_until(lambda: (bundle(web, name) / "fork.state").exists() or saving.poll() is not None, "the state")
@@ -131,6 +133,22 @@ def test_a_quarantine_during_a_save(web):
         assert not list(bundle(web, name).glob("fork.*"))
     record = web.json("status", name)
     assert record["event"]["state"] == "quarantined", record
+
+
+def test_a_halt_during_a_save(web):
+    """A machine that is saved while it ends could not be started from the save. So either it is saved before, or not at all."""
+    name = create(web)
+    assert len(web.json("session", "fork", name)["sessions"]) == 1
+    saving = web.popen("session", "fork", name)
+    wait_until(lambda: points(web, name), "the save to begin")
+    ended = web("halt", name)
+    out, err = saving.communicate()
+    assert ended.returncode == 0, ended.stderr
+    if saving.returncode == 0:
+        assert run(web, out.decode().split()[0], "echo up") == "up\n"
+    else:
+        assert b"ended before it was saved" in err or b"is ending or not yet running" in err or b"another command" in err, err
+    assert web.json("status", name)["event"]["state"] == "halted"
 
 
 def test_one_with_a_directory_of_the_host(web):

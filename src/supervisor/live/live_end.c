@@ -154,6 +154,8 @@ void live_end(struct live *live, enum intent intent, const struct error *cause)
 	live->outcome.intent = now;
 	if ((now == INTENT_HALT || now == INTENT_STOP) && live->state != STATE_STOPPING)
 		live_record(live, STATE_STOPPING, NULL);
+	/* A machine that is saved while it ends could not be started from the save. */
+	live_save_cut(live, "ended");
 	/* If a workload is done and its caller has gone, the outcome stays as it is. But the VM is
 	 * killed, since no process waits for a clean end any more. The VM is also killed after a
 	 * workload whose workspace is removed. */

@@ -66,7 +66,8 @@ static bool is_disk_full(const struct live *live)
 static void drop_copy(struct live *live)
 {
 	loop_remove(steal_ptr(&live->copy.timer));
-	cleanup_close(&live->copy.fd);
+	if (live->copy.fd >= 0)
+		close(steal_fd(&live->copy.fd));
 }
 
 static void refuse_save(struct live *live, const struct error *error)
@@ -185,8 +186,9 @@ static void on_saved(void *data, uint64_t stopped_ns, const struct error *why)
 		refuse_save(live, why ? why : &err);
 }
 
-/* Lets the machine go on, whatever the result of the save, unless its end was asked for meanwhile.
- * why: the reason why the fork failed; NULL: the disk is copied. */
+/* Ends a fork, and lets the machine go on, whatever the result of the save. A machine that is paused
+ * goes on at the end of its pause. `why` is the reason why the fork failed; NULL: the disk is
+ * copied. */
 static void end_fork(struct live *live, const struct error *why)
 {
 	uint64_t stopped_ns = live->copy.stopped_ns;
@@ -239,16 +241,21 @@ static void on_forked(void *data, uint64_t stopped_ns, const struct error *why)
 	struct error err = {0};
 
 	live->copy.stopped_ns = stopped_ns;
-	if (!why && live->save_client)
-		live->copy.fd = make_saved_file(live, TEMPLATE_FORK_DISK, &err);
-	else
-		error_set(&err, ERR_CONFLICT, "the save was cut off");
-	if (live->copy.fd < 0) {
-		end_fork(live, why ? why : &err);
-		return;
-	}
 	live->copy.at = 0;
-	on_copy_timer(live->loop, live);
+	if (why)
+		error_copy(&err, why);
+	else if (!live->save_client)
+		error_set(&err, ERR_CONFLICT, "the save was cut off");
+	else if (live->pause.why)
+		/* The end of the pause would let the machine write to the disk that is copied. */
+		kind_error(live->ws.id, ERR_UNAVAILABLE, &err,
+			   "was paused while it was saved: it cannot be saved until it runs again");
+	else
+		live->copy.fd = make_saved_file(live, TEMPLATE_FORK_DISK, &err);
+	if (live->copy.fd >= 0)
+		on_copy_timer(live->loop, live);
+	else
+		end_fork(live, &err);
 }
 
 static void on_quiesce_timer(struct loop *loop, void *data)

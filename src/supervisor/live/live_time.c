@@ -165,7 +165,7 @@ int live_resume_saved(struct live *live, uint64_t stopped_ns, struct error *err)
 {
 	uint64_t stood = stopped_ns ? clock_mono_ns() - stopped_ns : 0;
 
-	if (live_time_resume(live, clock_boot_ns() - stood, err) < 0)
+	if (!live->pause.why && live_time_resume(live, clock_boot_ns() - stood, err) < 0)
 		return -1;
 	control_stream_go_on(live->control);
 	return 0;
