@@ -338,7 +338,7 @@ def test_a_session_goes_back(web):
     assert kept["name"] == "first" and kept["stateBytes"] > 1 << 20 and kept["pauseMs"] > 0
     schema_check.validate("point", json.loads((bundle(web, name) / "points" / "first" / "template.json").read_text()))
     assert web.json("session", "snapshots", name)["snapshots"] == [kept]
-    refused(web, name, f'there is a snapshot "first" already\nmicroagent: hint: choose another name, or '
+    refused(web, name, f'there is a snapshot "first" of this session already\nmicroagent: hint: choose another name, or '
             f"`microagent session snapshot-delete {name} first` first\n", "snapshot", name, "first")
     assert web.json("session", "snapshots", name)["snapshots"] == [kept] and points(web, name) == ["first"]
     run(web, name, "echo second > /home/agent/file; killall nc; sync")
