@@ -74,9 +74,7 @@ static void kill_vm(struct live *live)
 		return;
 	}
 	if (live->pause.why)
-		error_set(
-			&why, ERR_UNAVAILABLE,
-			"the guest cannot be asked for its last reports, because the machine is paused");
+		error_set(&why, ERR_UNAVAILABLE, "the machine is paused");
 	else
 		live->settling = control_stream_settle(live->control, &why) == 0;
 	if (live->settling) {
