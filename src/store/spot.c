@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/fd.h"
 #include "base/path.h"
 #include "base/platform/file.h"
 
@@ -50,7 +51,7 @@ int spot_find(const char *path, const struct mountinfo *mounts, struct spot *out
 
 	*out = (struct spot)SPOT_NONE;
 	/* Without this check a rule would not hold while this process has no descriptor left. */
-	if (fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOMEM))
+	if (fd < 0 && fd_is_lacking(errno))
 		return error_errno(err, errno, "%s", path);
 	if (fd < 0)
 		return 0;

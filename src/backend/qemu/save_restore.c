@@ -9,9 +9,8 @@
  *
  * For any other machine the state includes the memory. Under KVM the machine runs during the save,
  * although its commands are frozen (guest/agent/saved.c), and pages that it changes are written
- * again. The machine stands still when the rest can be
- * written in the time of a short pause. An emulated machine stands still during the whole save. The
- * reason is a fault of QEMU before version 9: an emulated machine that runs during a save writes to
+ * again. The machine stands still when the rest can be written in the time of a short pause. An
+ * emulated machine stands still during the whole save. The reason is a fault of QEMU before version 9: an emulated machine that runs during a save writes to
  * pages without marking them as changed, and a machine that is restored from such a state has old
  * contents in a part of its memory. The state of an emulated machine says that the machine stood
  * still, so a restored machine is told to go on.

@@ -25,7 +25,7 @@ int descriptor_socket(int family, int type, int protocol, bool nonblock);
 int descriptor_accept(int listener, struct sockaddr_storage *peer, bool nonblock);
 /* Binds the new TCP socket `fd` to the port of the address, and holds the port as
  * descriptor_hold_port() does. EADDRINUSE if another program has the port, by a socket that listens
- * or is only bound. What is left of earlier connections of the port does no harm, unless the system
+ * or is only bound. Earlier connections of the port that have not ended wholly do no harm, unless the system
  * cannot tell a remaining connection from a socket of another user. Linux before 6.8 shows only
  * sockets that have SO_REUSEPORT, and the connections of such a socket have SO_REUSEPORT too. */
 int descriptor_bind_port(int fd, const struct sockaddr *address, socklen_t len);
