@@ -55,8 +55,10 @@ json_t *control_decode(const uint8_t *payload, size_t len, enum control_type *ty
 	const char *name = NULL;
 
 	message = json_load_plain(payload, len, STRUCTURE_MAX, err);
-	if (!message)
+	if (!message) {
+		error_prefix(err, "a message of the guest");
 		return NULL;
+	}
 	if (!json_is_object(message)) {
 		error_set(
 			err, ERR_INVALID,

@@ -327,12 +327,19 @@ void control_stream_power_off(struct control_stream *stream)
 		break_off(stream, &err);
 }
 
+static int require_ready(const struct control_stream *stream, struct error *err)
+{
+	if (control_stream_is_ready(stream))
+		return 0;
+	return error_set(
+		err, ERR_CONFLICT,
+		"the guest is not ready yet, or has ended: try again when the machine is ready");
+}
+
 int control_stream_mount(struct control_stream *stream, const json_t *shares, struct error *err)
 {
-	if (!control_stream_is_ready(stream))
-		return error_set(
-			err, ERR_CONFLICT,
-			"the guest is not ready yet, or has ended: try again when the machine is ready");
+	if (require_ready(stream, err) < 0)
+		return -1;
 	if (stream->mounting)
 		return error_set(
 			err, ERR_CONFLICT,
@@ -345,10 +352,8 @@ int control_stream_mount(struct control_stream *stream, const json_t *shares, st
 
 int control_stream_publish(struct control_stream *stream, const json_t *forward, struct error *err)
 {
-	if (!control_stream_is_ready(stream))
-		return error_set(
-			err, ERR_CONFLICT,
-			"the guest is not ready yet, or has ended: try again when the machine is ready");
+	if (require_ready(stream, err) < 0)
+		return -1;
 	/* An earlier question was given up, and the guest may still answer it. That answer would be
 	 * taken for the answer to this question. */
 	if (stream->publishing)
@@ -373,10 +378,8 @@ void control_stream_unpublish(struct control_stream *stream, const json_t *forwa
 
 int control_stream_quiesce(struct control_stream *stream, bool goes_on, struct error *err)
 {
-	if (!control_stream_is_ready(stream))
-		return error_set(
-			err, ERR_CONFLICT,
-			"the guest is not ready yet, or has ended: try again when the machine is ready");
+	if (require_ready(stream, err) < 0)
+		return -1;
 	/* An earlier question was given up, and its answer has not come yet. That answer also
 	 * counts as the answer to this question. */
 	if (stream->quiescing)
@@ -399,9 +402,7 @@ void control_stream_go_on(struct control_stream *stream)
 int control_stream_settle(struct control_stream *stream, struct error *err)
 {
 	if (!control_stream_is_ready(stream))
-		return error_set(
-			err, ERR_CONFLICT,
-			"the guest is not ready yet, or has ended: try again when the machine is ready");
+		return error_set(err, ERR_CONFLICT, "the guest is not ready yet, or has ended");
 	if (control_post(stream, control_settle(err), err) < 0)
 		return -1;
 	stream->settling = true;
