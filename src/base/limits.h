@@ -128,6 +128,9 @@
 	X(TREE_LINKS, 65536, "files",                                                              \
 	  "files with several names that stay one file in a copied tree")                          \
 	X(LISTING_BYTES, 33554432, "bytes", "longest listing of a directory of a guest")           \
+	X(AUTORUN_FILES, 1000, "files", "changed autorun files that are listed of a share")        \
+	X(AUTORUN_ENTRIES, 2000000, "entries",                                                     \
+	  "names of a share that are searched for autorun files")                                  \
 	X(PROVISION_MS, 7200000, "ms", "time for the script that provisions a base")               \
 	X(PROVISION_MEMORY_MIB, 1024, "MiB", "least memory of the machine that provisions a base") \
 	X(PROVISION_LOG_BYTES, 16777216, "bytes",                                                  \

@@ -1,0 +1,388 @@
+/* SPDX-License-Identifier: MIT */
+#include "store/share/autorun.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <fnmatch.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/limits.h"
+#include "base/platform/file.h"
+
+/* What makes the program read the file. */
+enum occasion {
+	/* The directory of the file is entered, listed by git, or opened in an editor. Such a file
+	 * counts wherever it is. */
+	OCCASION_LOOK,
+	/* A person starts a command in the directory of the file, for example `make`. Nobody does
+	 * that in a directory of installed packages, so there such a file does not count. */
+	OCCASION_COMMAND,
+};
+
+struct autorun_rule {
+	/* A pattern as for fnmatch() for the last names of the path. If it ends with a slash and
+	 * two stars, it stands for everything below a directory of that name. */
+	const char *pattern;
+	const char *by;
+	enum occasion occasion;
+};
+
+#define GIT_RUNS "git runs commands that it names"
+#define GIT_FOLLOWS "git takes the repository that it names"
+#define AGENTS_OBEY "coding agents obey it"
+#define EDITORS_RUN "editors run tasks and programs that it names"
+#define NPM_RUNS "npm runs commands that it names"
+
+/* Files of a git repository, by their paths in it (gitrepository-layout(5), git-config(1)). */
+static const struct autorun_rule of_repository[] = {
+	{"config", GIT_RUNS, OCCASION_LOOK},
+	{"config.worktree", GIT_RUNS, OCCASION_LOOK},
+	{"hooks/*", "git runs it", OCCASION_LOOK},
+	{"info/attributes", "git filters the files that it names", OCCASION_LOOK},
+	{"commondir", GIT_FOLLOWS, OCCASION_LOOK},
+	{"rebase-merge/git-rebase-todo", "git rebase --continue runs its exec lines",
+	 OCCASION_LOOK},
+};
+
+static const struct autorun_rule of_tree[] = {
+	{".git", GIT_FOLLOWS, OCCASION_LOOK},
+	{".gitattributes", "git filters the files that it names", OCCASION_LOOK},
+	{".gitmodules", "git fetches the repositories that it names", OCCASION_LOOK},
+	{".envrc", "direnv runs it", OCCASION_LOOK},
+	{".tool-versions", "asdf and mise install the programs that it names", OCCASION_LOOK},
+	{".mise.toml", "mise runs commands that it names", OCCASION_LOOK},
+	{"mise.toml", "mise runs commands that it names", OCCASION_LOOK},
+	{".vscode/**", EDITORS_RUN, OCCASION_LOOK},
+	{"*.code-workspace", EDITORS_RUN, OCCASION_LOOK},
+	{".idea/**", EDITORS_RUN, OCCASION_LOOK},
+	{".zed/**", EDITORS_RUN, OCCASION_LOOK},
+	{".devcontainer/**", "editors make a container by it", OCCASION_LOOK},
+	{".devcontainer.json", "editors make a container by it", OCCASION_LOOK},
+	{".dir-locals.el", "Emacs obeys it", OCCASION_LOOK},
+	{".exrc", "vi runs it", OCCASION_LOOK},
+	{".nvim.lua", "Neovim runs it", OCCASION_LOOK},
+	{".eslintrc.*", "editors run it by eslint", OCCASION_LOOK},
+	{"eslint.config.*", "editors run it by eslint", OCCASION_LOOK},
+	{".prettierrc.*", "editors run it by prettier", OCCASION_LOOK},
+	{"prettier.config.*", "editors run it by prettier", OCCASION_LOOK},
+	{".claude/**", AGENTS_OBEY, OCCASION_LOOK},
+	{".codex/**", AGENTS_OBEY, OCCASION_LOOK},
+	{".gemini/**", AGENTS_OBEY, OCCASION_LOOK},
+	{".cursor/**", AGENTS_OBEY, OCCASION_LOOK},
+	{".mcp.json", "coding agents run the programs that it names", OCCASION_LOOK},
+	{"CLAUDE.md", AGENTS_OBEY, OCCASION_LOOK},
+	{"AGENTS.md", AGENTS_OBEY, OCCASION_LOOK},
+	{"GEMINI.md", AGENTS_OBEY, OCCASION_LOOK},
+	{".gdbinit", "gdb runs it", OCCASION_COMMAND},
+	{".husky/**", "git runs it, if husky is set up", OCCASION_COMMAND},
+	{".githooks/**", "git runs it, if its config says so", OCCASION_COMMAND},
+	{".pre-commit-config.yaml", "pre-commit runs commands that it names", OCCASION_COMMAND},
+	{"lefthook.yml", "lefthook runs commands that it names", OCCASION_COMMAND},
+	{".npmrc", "npm obeys it", OCCASION_COMMAND},
+	{".yarnrc", "yarn runs the program that it names", OCCASION_COMMAND},
+	{".yarnrc.yml", "yarn runs the program that it names", OCCASION_COMMAND},
+	{".pnpmfile.cjs", "pnpm runs it", OCCASION_COMMAND},
+	{"package.json", NPM_RUNS, OCCASION_COMMAND},
+	{"Makefile", "make runs it", OCCASION_COMMAND},
+	{"makefile", "make runs it", OCCASION_COMMAND},
+	{"GNUmakefile", "make runs it", OCCASION_COMMAND},
+	{"*.mk", "make runs it", OCCASION_COMMAND},
+	{"[Jj]ustfile", "just runs it", OCCASION_COMMAND},
+	{"Taskfile.y*ml", "task runs it", OCCASION_COMMAND},
+	{"Rakefile", "rake runs it", OCCASION_COMMAND},
+	{"Gemfile", "bundle runs it", OCCASION_COMMAND},
+	{"CMakeLists.txt", "cmake runs it", OCCASION_COMMAND},
+	{"meson.build", "meson runs it", OCCASION_COMMAND},
+	{".bazelrc", "bazel obeys it", OCCASION_COMMAND},
+	{"build.gradle*", "gradle runs it", OCCASION_COMMAND},
+	{"settings.gradle*", "gradle runs it", OCCASION_COMMAND},
+	{"gradlew", "people run it in the place of gradle", OCCASION_COMMAND},
+	{"mvnw", "people run it in the place of mvn", OCCASION_COMMAND},
+	{".mvn/**", "mvn obeys it", OCCASION_COMMAND},
+	{"pom.xml", "mvn runs the plugins that it names", OCCASION_COMMAND},
+	{"build.rs", "cargo runs it", OCCASION_COMMAND},
+	{".cargo/**", "cargo runs the programs that it names", OCCASION_COMMAND},
+	{"Cargo.toml", "cargo builds and runs what it names", OCCASION_COMMAND},
+	{"rust-toolchain*", "cargo installs the programs that it names", OCCASION_COMMAND},
+	{"setup.py", "pip runs it", OCCASION_COMMAND},
+	{"setup.cfg", "pip obeys it", OCCASION_COMMAND},
+	{"pyproject.toml", "pip runs the program that it names", OCCASION_COMMAND},
+	{"conftest.py", "pytest runs it", OCCASION_COMMAND},
+	{"noxfile.py", "nox runs it", OCCASION_COMMAND},
+	{"tox.ini", "tox runs commands that it names", OCCASION_COMMAND},
+	{".github/**", "the workflows of GitHub run by it", OCCASION_COMMAND},
+	{".gitlab-ci.yml", "the pipelines of GitLab run by it", OCCASION_COMMAND},
+	{".circleci/**", "the pipelines of CircleCI run by it", OCCASION_COMMAND},
+	{".travis.yml", "the pipelines of Travis run by it", OCCASION_COMMAND},
+	{"azure-pipelines.yml", "the pipelines of Azure run by it", OCCASION_COMMAND},
+	{"Jenkinsfile", "the pipelines of Jenkins run by it", OCCASION_COMMAND},
+	{"Dockerfile*", "docker build runs it", OCCASION_COMMAND},
+	{"*compose*.y*ml", "docker compose runs what it names", OCCASION_COMMAND},
+	{"Vagrantfile", "vagrant runs it", OCCASION_COMMAND},
+};
+
+/* Directories of installed packages. */
+static const char *const of_packages[] = {"node_modules", ".venv", "venv", "vendor", "target"};
+
+#define NESTED "git runs commands that the config of this nested repository names"
+
+struct search {
+	int64_t since_ns;
+	dev_t device;
+	uint64_t entries;
+	struct autorun_found *found;
+	struct error *err;
+};
+
+/* Where a directory of the search is. */
+struct stand {
+	const char *path; /* its path below the searched directory; "" for that one */
+	/* Its path below the directory that git takes for the nearest repository, for example
+	 * "hooks"; "" for that directory. NULL: no directory above it is such a repository. A
+	 * checkout is not a repository in this sense, its directory .git is. */
+	const char *within;
+	unsigned level;
+	bool in_packages; /* it is a directory of installed packages, or lies in one */
+	bool in_git;	  /* it is a directory .git, or lies in one */
+};
+
+static bool is_changed(const struct search *search, const struct stat *st)
+{
+	struct timespec changed = file_changed(st);
+
+	return changed.tv_sec * (int64_t)NS_PER_S + changed.tv_nsec >= search->since_ns;
+}
+
+/* Returns whether the pattern stands for the path, or for the last names of the path. */
+static bool is_match(const char *pattern, const char *path)
+{
+	size_t len = strlen(pattern);
+	bool all_below = len > 3 && strcmp(pattern + len - 3, "/**") == 0;
+	const char *slash;
+
+	for (const char *at = path;; at = slash + 1) {
+		if (all_below ? strncmp(at, pattern, len - 2) == 0
+			      : fnmatch(pattern, at, FNM_PATHNAME) == 0)
+			return true;
+		slash = strchr(at, '/');
+		if (!slash)
+			return false;
+	}
+}
+
+/* Returns the rule that a file comes under; NULL if there is none. */
+static const struct autorun_rule *rule_of(const struct stand *dir, const char *path,
+					  const char *within)
+{
+	for (size_t i = 0; within && i < ARRAY_SIZE(of_repository); i++)
+		if (fnmatch(of_repository[i].pattern, within, FNM_PATHNAME) == 0)
+			return &of_repository[i];
+	for (size_t i = 0; i < ARRAY_SIZE(of_tree); i++)
+		if (!((dir->in_packages || dir->in_git) &&
+		      of_tree[i].occasion == OCCASION_COMMAND) &&
+		    is_match(of_tree[i].pattern, path))
+			return &of_tree[i];
+	return NULL;
+}
+
+static int note(const struct search *search, const char *path, const char *by)
+{
+	struct autorun_found *found = search->found;
+	json_t *file;
+
+	if (json_array_size(found->files) >= limit_get(LIMIT_AUTORUN_FILES)) {
+		found->more = true;
+		return 0;
+	}
+	file = json_pack("{s:o, s:s}", "path", json_string_lossy(path, strlen(path)), "by", by);
+	return json_array_append_new(found->files, file) < 0
+		       ? error_errno(search->err, ENOMEM, "autorun file")
+		       : 0;
+}
+
+static bool has_name(int fd, const char *name)
+{
+	struct stat st;
+
+	return fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+/* Returns whether git takes the directory for a repository: a directory .git, a bare repository
+ * (which may have any name), or the directory of a worktree or submodule below a directory .git. */
+static bool is_repository(int fd, const char *name)
+{
+	return strcmp(name, ".git") == 0 ||
+	       (has_name(fd, "HEAD") &&
+		(has_name(fd, "commondir") || (has_name(fd, "objects") && has_name(fd, "refs"))));
+}
+
+static bool is_of_packages(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(of_packages); i++)
+		if (strcmp(of_packages[i], name) == 0)
+			return true;
+	return false;
+}
+
+static char *below(const char *path, const char *name, struct error *err)
+{
+	autobuf struct buf text = BUF_INIT(PATH_MAX + NAME_MAX + 2);
+
+	if (buf_printf(&text, err, "%s%s%s", path, *path ? "/" : "", name) < 0)
+		return NULL;
+	return buf_steal_string(&text, err);
+}
+
+static int search_dir(struct search *search, const struct stand *stand, int fd);
+
+/* Searches a directory below the searched one. A directory that cannot be entered, or that vanishes
+ * at this moment, is left out. */
+static int search_below(struct search *search, const struct stand *parent, int at, const char *name,
+			const char *path, const char *within)
+{
+	struct stand stand = {.path = path,
+			      .within = within,
+			      .level = parent->level + 1,
+			      .in_packages = parent->in_packages || is_of_packages(name),
+			      .in_git = parent->in_git || strcmp(name, ".git") == 0};
+	struct stat st;
+	int fd;
+
+	if (stand.level > AUTORUN_LEVELS) {
+		search->found->incomplete = true;
+		return 0;
+	}
+	fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	if (fd < 0 || fstat(fd, &st) < 0 || st.st_dev != search->device) {
+		if (fd < 0 && errno != ENOENT)
+			search->found->incomplete = true;
+		if (fd >= 0)
+			close(fd);
+		return 0;
+	}
+	if (is_repository(fd, name))
+		stand.within = "";
+	if (strcmp(name, ".git") == 0 && parent->level > 0 && is_changed(search, &st) &&
+	    note(search, path, NESTED) < 0) {
+		close(fd);
+		return -1;
+	}
+	return search_dir(search, &stand, fd);
+}
+
+static int search_entry(struct search *search, const struct stand *dir, int fd,
+			const struct dirent *entry)
+{
+	const char *name = entry->d_name;
+	autofree char *path = below(dir->path, name, search->err);
+	autofree char *within = dir->within ? below(dir->within, name, search->err) : NULL;
+	const struct autorun_rule *rule;
+	struct stat st;
+
+	if (!path || (dir->within && !within))
+		return -1;
+	if (entry->d_type == DT_DIR ||
+	    (entry->d_type == DT_UNKNOWN && fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	     S_ISDIR(st.st_mode))) {
+		/* The objects of a checkout's repository are many, and no program runs them. */
+		if (within && dir->in_git && strcmp(within, "objects") == 0)
+			return 0;
+		return search_below(search, dir, fd, name, path, within);
+	}
+	rule = rule_of(dir, path, within);
+	/* git does not run its own examples of hooks. */
+	if (!rule || (within && fnmatch("hooks/*.sample", within, 0) == 0) ||
+	    fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !is_changed(search, &st))
+		return 0;
+	return note(search, path, rule->by);
+}
+
+/* Returns the next entry of a directory. Returns NULL with errno 0 if there is none. */
+static const struct dirent *next_entry(DIR *stream)
+{
+	errno = 0;
+	return readdir(stream);
+}
+
+/* Searches a directory, and closes its descriptor. */
+static int search_dir(struct search *search, const struct stand *stand, int fd)
+{
+	const struct dirent *entry;
+	DIR *stream = fdopendir(fd);
+	int status = 0;
+
+	if (!stream) {
+		close(fd);
+		search->found->incomplete = true;
+		return 0;
+	}
+	while (status == 0 && (entry = next_entry(stream))) {
+		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+			continue;
+		if (++search->entries > limit_get(LIMIT_AUTORUN_ENTRIES)) {
+			search->found->incomplete = true;
+			break;
+		}
+		status = search_entry(search, stand, fd, entry);
+	}
+	if (!entry && errno != 0)
+		search->found->incomplete = true;
+	closedir(stream);
+	return status;
+}
+
+static int compare_paths(const void *a, const void *b)
+{
+	return strcmp(json_text(*(json_t *const *)a, "path", ""),
+		      json_text(*(json_t *const *)b, "path", ""));
+}
+
+static int sort_by_path(json_t *files, struct error *err)
+{
+	size_t count = json_array_size(files);
+	autofree json_t **sorted = calloc(count + 1, sizeof(json_t *));
+
+	if (!sorted)
+		return error_errno(err, ENOMEM, "autorun files");
+	for (size_t i = 0; i < count; i++)
+		sorted[i] = json_incref(json_array_get(files, i));
+	qsort(sorted, count, sizeof(json_t *), compare_paths);
+	for (size_t i = 0; i < count; i++)
+		json_array_set_new(files, i, sorted[i]);
+	return 0;
+}
+
+int autorun_find(int dir, int64_t since_ns, struct autorun_found *out, struct error *err)
+{
+	json_auto_t *files = json_array();
+	struct autorun_found found = {.files = files};
+	struct search search = {.since_ns = since_ns, .found = &found, .err = err};
+	struct stand top = {.path = ""};
+	struct stat st;
+	int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (fd < 0 || fstat(fd, &st) < 0 || !files) {
+		int why = files ? errno : ENOMEM;
+
+		if (fd >= 0)
+			close(fd);
+		return error_errno(err, why, "shared directory");
+	}
+	search.device = st.st_dev;
+	top.within = is_repository(fd, "") ? "" : NULL;
+	if (search_dir(&search, &top, fd) < 0 || sort_by_path(files, err) < 0)
+		return -1;
+	*out = found;
+	json_incref(files);
+	return 0;
+}
