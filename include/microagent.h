@@ -497,6 +497,28 @@ json_t *microagent_guest_list(struct microagent_guest *guest, const char *path, 
 			      const struct microagent_run_limits *limits, struct error *err);
 json_t *microagent_guest_stat(struct microagent_guest *guest, const char *path, const char *user,
 			      const struct microagent_run_limits *limits, struct error *err);
+/*
+ * Finds the autorun files that changed in a directory which a guest could write to. An autorun file
+ * is one that a program of the host runs or obeys by itself, or when a usual command is started in
+ * the directory: .git/config, hooks of git, .envrc, .vscode, package.json, Makefile and the like.
+ *
+ * microagent_autorun_files() searches the directory that `share` names, a word as for
+ * microagent_check_share(), for changes since `since_ns` (CLOCK_REALTIME, in nanoseconds since
+ * 1970). microagent_shared_changes() searches each writable directory of a workspace or session,
+ * running or stopped, for changes since it was made. A directory that was taken away from a session
+ * is not searched.
+ *
+ * They store {"shares":[{"path","since","files":[{"path","by"}],"more"?,"incomplete"?,"error"?}]}.
+ * "files" is sorted by path, relative to the directory; "by" says which program runs or obeys the
+ * file. "more": there are more than 1,000 such files. "incomplete": a part of the directory could
+ * not be searched. "error": the text that says why the directory was not searched. A share that is
+ * read-only is left out. A file that was only moved together with its directory, or removed, is not
+ * found.
+ */
+int microagent_autorun_files(const char *share, int64_t since_ns, json_t **changes,
+			     struct error *err);
+int microagent_shared_changes(struct microagent *agent, const char *name, json_t **changes,
+			      struct error *err);
 /* Stores the declared bundles and outputs: {"ingress":[...],"egress":[...]}. */
 int microagent_artifacts(struct microagent *agent, const char *name, json_t **artifacts,
 			 struct error *err);
