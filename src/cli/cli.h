@@ -134,8 +134,8 @@ extern const struct cli_command cli_connect, cli_halt, cli_quarantine, cli_inspe
 extern const struct cli_command cli_run, cli_create, cli_start, cli_status, cli_exec, cli_stop,
 	cli_kill, cli_delete, cli_list, cli_logs, cli_doctor, cli_host, cli_kernel, cli_image,
 	cli_version, cli_help, cli_contract, cli_balloon, cli_network, cli_cp, cli_artifacts,
-	cli_ls, cli_clone, cli_base, cli_session, cli_audit, cli_audit_telemetry, cli_pool,
-	cli_guest_bundle, cli_perf, cli_mcp, cli_setup;
+	cli_changes, cli_ls, cli_clone, cli_base, cli_session, cli_audit, cli_audit_telemetry,
+	cli_pool, cli_guest_bundle, cli_perf, cli_mcp, cli_setup;
 
 /* The table of all commands, in the order of `help`. The last entry is NULL. */
 extern const struct cli_command *const cli_commands[];

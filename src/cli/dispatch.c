@@ -28,6 +28,7 @@ const struct cli_command *const cli_commands[] = {
 	&cli_list,
 	&cli_status,
 	&cli_artifacts,
+	&cli_changes,
 	&cli_inspect,
 	&cli_result,
 	&cli_network,

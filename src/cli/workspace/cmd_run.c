@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* run: makes a machine for one command. */
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "cli/options/guest.h"
 #include "cli/session/run_base.h"
 #include "cli/terminal/attend.h"
+#include "cli/workspace/changes.h"
 
 struct run_values {
 	struct guest_values guest; /* must be the first member, since guest_options has offsets
@@ -120,6 +122,7 @@ static int run_run(struct cli *cli, const void *values, const struct cli_words *
 {
 	autoprogress struct progress progress = PROGRESS_INIT;
 	const struct run_values *v = values;
+	int64_t begun_ns = clock_real_ns();
 	auto_env struct env_list env = {0};
 	struct microagent_spec spec;
 	struct microagent *agent;
@@ -127,8 +130,11 @@ static int run_run(struct cli *cli, const void *values, const struct cli_words *
 
 	if (check_run(cli, v, args, &env, err) < 0)
 		return -1;
-	if (v->base.base)
-		return run_base_run(cli, &v->base, &v->guest, &v->input, &env, args, err);
+	if (v->base.base) {
+		code = run_base_run(cli, &v->base, &v->guest, &v->input, &env, args, err);
+		changes_warn(cli, &v->guest, begun_ns);
+		return code;
+	}
 	agent = guest_open(cli, &progress, err);
 	if (!agent)
 		return -1;
@@ -137,6 +143,7 @@ static int run_run(struct cli *cli, const void *values, const struct cli_words *
 	progress_start(&progress, "booting a machine");
 	spec = guest_spec(&v->guest, &env, args->count ? args->items : NULL);
 	code = run_attended(cli, agent, v, &spec, &progress, err);
+	changes_warn(cli, &v->guest, begun_ns);
 	microagent_close(agent);
 	return code;
 }
