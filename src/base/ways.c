@@ -17,13 +17,13 @@ static struct {
 	struct sockaddr_storage listeners[LISTENERS_MAX];
 	size_t listener_count;
 	ways_open_fn *open_fn;
-	ways_used_fn *used_fn;
+	ways_accepted_fn *accepted_fn;
 } own;
 
-void ways_forget_by(ways_open_fn *open, ways_used_fn *used)
+void ways_forget_by(ways_open_fn *open, ways_accepted_fn *accepted)
 {
 	own.open_fn = open;
-	own.used_fn = used;
+	own.accepted_fn = accepted;
 }
 
 /* Makes room for one more inode. Forgets the sockets that are closed. If at least half of the array
@@ -46,16 +46,21 @@ static int make_room(struct error *err)
 	return 0;
 }
 
+int ways_note_inode(unsigned long long inode, struct error *err)
+{
+	if (own.count == own.room && make_room(err) < 0)
+		return -1;
+	own.inodes[own.count++] = inode;
+	return 0;
+}
+
 int ways_note_connection(int fd, struct error *err)
 {
 	struct stat st;
 
 	if (fstat(fd, &st) < 0)
 		return error_errno(err, errno, "a way out");
-	if (own.count == own.room && make_room(err) < 0)
-		return -1;
-	own.inodes[own.count++] = (unsigned long long)st.st_ino;
-	return 0;
+	return ways_note_inode((unsigned long long)st.st_ino, err);
 }
 
 bool ways_has(unsigned long long inode)
@@ -107,7 +112,7 @@ bool ways_has_listener_at(const struct sockaddr_storage *local)
 	return false;
 }
 
-void ways_forget_listener_at(const struct sockaddr_storage *local)
+static void forget_listener_at(const struct sockaddr_storage *local)
 {
 	for (size_t i = 0; i < own.listener_count;)
 		if (way_accepts_at(&own.listeners[i], local))
@@ -120,9 +125,11 @@ void ways_forget_ended_listener(int fd)
 {
 	struct sockaddr_storage at = {0};
 	socklen_t len = sizeof(at);
+	struct error ignored;
 
-	if (own.used_fn && getsockname(fd, (struct sockaddr *)&at, &len) == 0 && !own.used_fn(&at))
-		ways_forget_listener_at(&at);
+	if (own.accepted_fn && getsockname(fd, (struct sockaddr *)&at, &len) == 0 &&
+	    own.accepted_fn(&at, &ignored) == 0)
+		forget_listener_at(&at);
 }
 
 int ways_note_listener(int fd, struct error *err)

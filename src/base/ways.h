@@ -18,6 +18,8 @@
 /* Remembers a connection, or a listener with the address at which it accepts. */
 int ways_note_connection(int fd, struct error *err);
 int ways_note_listener(int fd, struct error *err);
+/* Remembers the socket with that inode as a connection. */
+int ways_note_inode(unsigned long long inode, struct error *err);
 
 /* Returns whether the socket with that inode was remembered. */
 bool ways_has(unsigned long long inode);
@@ -27,22 +29,19 @@ bool way_accepts_at(const struct sockaddr_storage *listener, const struct sockad
 /* Returns whether a remembered listener accepts at the address. */
 bool ways_has_listener_at(const struct sockaddr_storage *local);
 
-/* Forgets the listeners that accept at the address. The caller knows that another program of the
- * host has the port now. */
-void ways_forget_listener_at(const struct sockaddr_storage *local);
-/* Forgets the listeners at the address of the socket `fd`, which does not listen any more. Does so
- * only if the kernel lists no socket at this address: then no connection that these listeners
- * accepted is left, and a later connection at this address belongs to another program. */
+/* Forgets the listeners at the address of the socket `fd`, which does not listen any more. First
+ * remembers each connection that they have accepted and that is still open. So a later connection
+ * at this address belongs to another program. If the connections cannot be remembered, the
+ * listeners stay remembered. */
 void ways_forget_ended_listener(int fd);
 
 /* Functions that read the kernel's lists of sockets. A ways_open_fn moves those inodes whose
  * sockets are open to the beginning of the array, in their order, and returns their number. It is
- * called when the array is full. A ways_used_fn returns whether there is a socket at any address at
- * which a listener of the given address accepts. */
+ * called when the array is full. A ways_accepted_fn calls ways_note_inode() for each open connection
+ * at an address at which a listener of the given address accepts. */
 typedef size_t ways_open_fn(unsigned long long *inodes, size_t count);
-typedef bool ways_used_fn(const struct sockaddr_storage *listener);
-/* Sets the two functions. Without them, no way is forgotten because the kernel's lists lack its
- * socket. */
-void ways_forget_by(ways_open_fn *open, ways_used_fn *used);
+typedef int ways_accepted_fn(const struct sockaddr_storage *listener, struct error *err);
+/* Sets the two functions. Without them, nothing is ever forgotten. */
+void ways_forget_by(ways_open_fn *open, ways_accepted_fn *accepted);
 
 #endif

@@ -253,6 +253,41 @@ def test_a_port_that_is_another_programs_now(host):
     host("delete", "w", check=0)
 
 
+@pytest.mark.parametrize("listener", (None, 0, 12345), ids=("nobody", "same-user", "another-user"))
+def test_no_proof_while_a_connection_of_an_ended_port_is_hidden(host, listener):
+    """A process holds a connection of a published port for the supervisor. Then the port is not published any more, and
+    another program listens on it. The connection still belongs to the machine."""
+    port = free_port()
+    host("create", "w", "--memory", 256, "--cpus", 1, "--network", "nat", "-p", f"{port}:8080", check=0)
+    host("start", "w", check=0)
+    server = host.popen("exec", "w", "--", "nc", "-ll", "-p", "8080", "-e", "cat")
+    await_server(port)
+    supervisor = json.loads((host.state / "w" / "runtime.json").read_text())["supervisorPid"]
+    rows = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
+    inode, = [row[9] for row in rows if row[1] == f"0100007F:{port:04X}" and row[3] == "0A"]
+    os.kill(supervisor, signal.SIGSTOP)
+    try:
+        with socket.socket(fileno=copy_of(supervisor, sockets_of(supervisor)[f"socket:[{inode}]"])) as theirs:
+            client = socket.create_connection(("127.0.0.1", port))
+            theirs.setblocking(True)
+            hidden = theirs.accept()[0]
+    finally:
+        os.kill(supervisor, signal.SIGCONT)
+    host("network", "unpublish", "w", str(port), check=0)
+    with contextlib.ExitStack() as stack:
+        if listener is not None:
+            code = "import os, socket, sys; os.setuid(int(sys.argv[2])); it = socket.create_server(('127.0.0.1', int(sys.argv[1]))); print('listens', flush=True); sys.stdin.read()"
+            other = stack.enter_context(subprocess.Popen([sys.executable, "-c", code, str(port), str(listener)], stdin=subprocess.PIPE, stdout=subprocess.PIPE))
+            assert other.stdout.readline() == b"listens\n"
+        done = host("quarantine", "w", check=1)
+        assert "quarantine failed and the machine was killed: 1 connections that the live supervisor had are still open" in done.stderr, done.stderr
+        assert not is_proven(host)
+    client.close()
+    hidden.close()
+    server.communicate()
+    host("delete", "w", check=0)
+
+
 @pytest.mark.parametrize("uid", (0, 12345))
 def test_a_port_that_is_another_programs_client_now(host, uid):
     """A client, which does not listen, is bound to the port. This happens by chance, since the kernel gives such ports

@@ -194,31 +194,15 @@ static bool read_internet_line(const char *line, struct internet_socket *out)
 	return true;
 }
 
-/* Forgets the listeners at a port if another program listens on the port now. A port that is not
- * published any more can be used by another program, whose connections do not belong to this
- * machine. Neither the machine nor its supervisor can make a listener that the broker does not
- * know. Returns false always. */
-static bool forget_port_of_others(const char *line, void *data)
-{
-	struct internet_socket socket;
-	unsigned state;
-
-	(void)data;
-	if (sscanf(line, "%*s %*s %*s %2X", &state) == 1 && state == LISTENING &&
-	    read_internet_line(line, &socket) && !ways_has(socket.inode))
-		ways_forget_listener_at(&socket.local);
-	return false;
-}
-
 /* Returns whether a socket with this user id belongs to another user of the host, and so does not
  * count. Otherwise a user of the host could bind a socket to a port that was published, and no
  * quarantine could be proven. The sockets of the machine's processes belong to the user of the
  * supervisor, of its broker or of a cell. The user ids of cells are no accounts of people
  * (cell_id(), subuid(5)): they are not below ACCOUNTS_END. */
 #define ACCOUNTS_END 65534u
-static bool is_of_another_user(const struct sockets *supervisors, unsigned uid)
+static bool is_of_another_user(unsigned supervisors_uid, unsigned uid)
 {
-	return uid < ACCOUNTS_END && uid != supervisors->uid && uid != geteuid();
+	return uid < ACCOUNTS_END && uid != supervisors_uid && uid != geteuid();
 }
 
 static bool is_listed_way(const char *line, void *data)
@@ -230,7 +214,7 @@ static bool is_listed_way(const char *line, void *data)
 		return false;
 	return ways_has(socket.inode) || has_socket(supervisors, socket.inode) ||
 	       (ways_has_listener_at(&socket.local) &&
-		!is_of_another_user(supervisors, socket.uid));
+		!is_of_another_user(supervisors->uid, socket.uid));
 }
 
 /* --- the workspace's own sockets ------------------------------------------------------------------ */
@@ -412,28 +396,59 @@ static size_t keep_open(unsigned long long *inodes, size_t count)
 	return ways.open;
 }
 
-static bool is_at_listener(const char *line, void *data)
-{
-	const struct sockaddr_storage *listener = data;
-	struct internet_socket socket;
+/* A listener that has ended, and what is needed to tell its connections from those of others. */
+struct ended_listener {
+	const struct sockaddr_storage *at;
+	unsigned supervisors_uid;
+	bool failed; /* a connection could not be noted */
+};
 
-	return read_internet_line(line, &socket) && way_accepts_at(listener, &socket.local);
+/* Notes a connection at the address of the listener, unless it is noted already. Returns false
+ * always. */
+static bool note_accepted(const char *line, void *data)
+{
+	struct ended_listener *ended = data;
+	struct internet_socket socket;
+	struct error ignored;
+	unsigned state;
+
+	if (sscanf(line, "%*s %*s %*s %2X", &state) == 1 && state != LISTENING &&
+	    read_internet_line(line, &socket) && way_accepts_at(ended->at, &socket.local) &&
+	    !is_of_another_user(ended->supervisors_uid, socket.uid) && !ways_has(socket.inode) &&
+	    ways_note_inode(socket.inode, &ignored) < 0)
+		ended->failed = true;
+	return false;
 }
 
-static bool is_used(const struct sockaddr_storage *listener)
+/* Notes the connections that a listener has accepted and that are still open. The supervisor may
+ * hold one of them, or may have hidden it. */
+static int note_all_accepted(const struct sockaddr_storage *listener, struct error *err)
 {
-	struct error ignored;
+	struct ended_listener ended = {.at = listener};
+	struct proc supervisor;
+	struct stat st;
+	int own, status;
 
+	if (proc_hold(broker_asker(), &supervisor, err) < 0)
+		return -1;
+	own = process_directory(supervisor.pid, supervisor.pidfd, err);
+	status = own < 0	       ? -1
+		 : fstat(own, &st) < 0 ? error_errno(err, errno, "live supervisor")
+				       : 0;
+	cleanup_close(&own);
+	proc_let_go(&supervisor);
+	if (status < 0)
+		return -1;
+	ended.supervisors_uid = st.st_uid;
 	for (int i = 0; i < LISTS_READ; i++)
-		if (count_internet_lines(is_at_listener, (void *)(uintptr_t)listener, &ignored) !=
-		    0)
-			return true;
-	return false;
+		if (count_internet_lines(note_accepted, &ended, err) < 0)
+			return -1;
+	return ended.failed ? error_errno(err, ENOMEM, "connections of a published port") : 0;
 }
 
 void live_quarantine_prepare(void)
 {
-	ways_forget_by(keep_open, is_used);
+	ways_forget_by(keep_open, note_all_accepted);
 }
 
 /* --- the look ----------------------------------------------------------------------------------- */
@@ -446,8 +461,6 @@ static int count_ways_out(const struct proc *supervisor, struct error *err)
 	int internet = 0, own = 0;
 
 	if (list_sockets(supervisor, &sockets, err) < 0)
-		return -1;
-	if (count_internet_lines(forget_port_of_others, NULL, err) < 0)
 		return -1;
 	for (int i = 0; i < LISTS_READ && internet + own == 0; i++) {
 		internet = count_internet_lines(is_listed_way, &sockets, err);
