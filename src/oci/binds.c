@@ -29,9 +29,11 @@ int binds_open(const char *share, struct error *err)
 	return 0;
 }
 
-/* Clones the mounts at source. The clone becomes a slave of those mounts, or apart from them. Then
- * the clone becomes the head of a peer group of its own, which the machine's virtiofsd follows. The
- * attributes are set in this last step, when no mount can get into a clone that is apart. */
+/* Clones the mounts at `source`. A clone gets later mounts from the source (MS_SLAVE), unless it
+ * must stay apart (MS_PRIVATE). Afterwards the clone becomes shared (MS_SHARED), so that the
+ * machine's virtiofsd gets its later mounts. Only this last step sets nosuid, nodev and read-only:
+ * nothing can be mounted in a clone that is private any more, so no mount in it lacks these
+ * attributes. */
 static int clone_source(int source, const struct bind_options *options, struct error *err)
 {
 	bool apart = options->kind == BIND_VOLUME_APART || options->read_only;
@@ -97,8 +99,8 @@ void binds_remove(const char *share, const char *guest)
 			    sizeof(mounted))
 			continue;
 		(void)umount2(mounted, MNT_DETACH | UMOUNT_NOFOLLOW);
-		/* Removes only empty directories, never their contents: if the unmounting has
-		 * failed, the contents are the engine's. */
+		/* Removes only empty directories. If a clone could not be unmounted, the directory
+		 * still shows the engine's files, which must stay. */
 		if (unlinkat(dirfd(dir), entry->d_name, AT_REMOVEDIR) < 0 && errno == ENOTDIR)
 			(void)unlinkat(dirfd(dir), entry->d_name, 0);
 	}

@@ -79,7 +79,7 @@ int cmd_start(const struct oci *oci, char **words, struct error *err)
 	return record_open(oci, *words, &record, err) < 0 ? -1 : start_container(&record, err);
 }
 
-/* Removes the container. Returns 0 also if another command has removed it already. */
+/* Removes the container. Returns 0 if it was removed, by this process or by another command. */
 static int clear_away(struct record *record, struct error *err)
 {
 	struct error why = {0};

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The command exec, which runs a command in a running container by a further stand-in. */
+/* The command exec, which runs a further command in a running container. It starts one more
+ * stand-in, for that command. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -92,8 +93,8 @@ static json_t *user_of(const char *word, struct error *err)
 			 : json_pack("{s:I}", "uid", (json_int_t)uid);
 }
 
-/* Returns the member `key` of the object, as a borrowed reference. If there is no such member, puts
- * `otherwise` there, whose reference it takes over. */
+/* Returns the member `key` of the object, as a borrowed reference. If there is no such member,
+ * first sets it to `otherwise`. The function takes over the reference to `otherwise`. */
 static json_t *member_of(json_t *object, const char *key, json_t *otherwise)
 {
 	if (json_object_get(object, key))
@@ -103,8 +104,8 @@ static json_t *member_of(json_t *object, const char *key, json_t *otherwise)
 	return json_object_get(object, key);
 }
 
-/* Returns a copy of the container's process, with the changes that the command line asks for. The
- * caller releases it. */
+/* Returns a copy of the process in the container's config, with the changes that the command line
+ * asks for. The caller releases the copy. */
 static json_t *process_of(const struct record *record, char **args, const struct wish *wish,
 			  struct error *err)
 {
@@ -133,8 +134,8 @@ static json_t *process_of(const struct record *record, char **args, const struct
 	user = wish->user ? user_of(wish->user, err) : NULL;
 	if (wish->user && !user)
 		return NULL;
-	/* Takes all that the command line does not name (the group, further groups, umask) from the
-	 * container. */
+	/* Changes only the ids that --user names. The container's other values (further groups,
+	 * umask, and the group if only a UID is given) stay. */
 	if (user)
 		json_object_update_new(member_of(process, "user", json_object()), user);
 	for (size_t set = 0; set < ARRAY_SIZE(sets) && wish->capabilities.count; set++) {
@@ -147,8 +148,8 @@ static json_t *process_of(const struct record *record, char **args, const struct
 	return json_incref(process);
 }
 
-/* Opens the container's network namespace for the command's stand-in. A program that looks at the
- * stand-in then sees the container's network. */
+/* Returns a descriptor of the container's network namespace, which the command's stand-in will
+ * join. A program that looks at the stand-in then sees the container's network. */
 static int open_container_network(const struct record *record, struct error *err)
 {
 	const pid_t pid = record_pid(record);
@@ -157,8 +158,8 @@ static int open_container_network(const struct record *record, struct error *err
 	snprintf(path, sizeof(path), "/proc/%d/ns/net", (int)pid);
 	autoclose int fd = open(path, O_RDONLY | O_CLOEXEC);
 
-	/* Checks the pid once more: it may have passed to another process before the file was
-	 * opened. */
+	/* Checks the pid a second time. The container may have ended before the file was opened,
+	 * and the pid may belong to another process now. */
 	if (fd < 0 || record_pid(record) != pid)
 		return error_set(err, ERR_CONFLICT, "container not running");
 	return steal_fd(&fd);

@@ -12,7 +12,7 @@
 #define TABLE_MAX 65536u
 
 /* Returns the document that features.md of the runtime specification describes. The caller releases
- * it. */
+ * the document. */
 static json_t *features(void)
 {
 	json_t *options = json_array(), *capabilities = json_array();

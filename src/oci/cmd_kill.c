@@ -27,7 +27,8 @@
 #include "oci/trail.h"
 #include "store/store.h"
 
-/* Parses "9", "KILL", "SIGKILL" or "RTMIN+3". Returns 0 for an unknown signal. */
+/* Parses "9", "KILL", "SIGKILL" or "RTMIN+3". Returns the number of the signal; 0 if the signal is
+ * unknown. */
 static int signal_number(const char *word)
 {
 	uint64_t number = 0;
@@ -70,8 +71,8 @@ static int send_signal(const struct record *record, int number, bool all, struct
 	char text[16];
 
 	if (status == OCI_STOPPED || status == OCI_CREATING)
-		/* With --all, a container that has ended is no error: the caller only wants that no
-		 * process is left. */
+		/* With --all it is no error that the container has ended: the caller only wants
+		 * that no process is left. */
 		return all ? 0 : error_set(err, ERR_CONFLICT, "container not running");
 	if (number == SIGKILL)
 		return kill_standin(record, err);
@@ -131,9 +132,10 @@ static int end_standin(const struct record *record, struct error *err)
 	return status;
 }
 
-/* Waits until no process of the machine lives. now: kills the keeper first; otherwise the keeper
- * gets LIMIT_KILL_MS to end by itself. Does not wait for the end of the keeper: it stays in the
- * kernel's table until the process that has adopted the stand-in has reaped it. */
+/* Waits until no process of the machine lives. If `now` is true, kills the keeper first. Otherwise
+ * the keeper gets LIMIT_KILL_MS to end by itself, and is killed after that time. The function does
+ * not wait until the keeper is reaped: that is the work of the process that has adopted the
+ * stand-in. */
 static int end_kept_machine(const struct record *record, bool now, struct error *err)
 {
 	autofree char *machines = record_machines(record->oci, err);
@@ -161,7 +163,7 @@ static int end_kept_machine(const struct record *record, bool now, struct error 
 	return status;
 }
 
-/* Removes the machine and its workspace, and the oldest archives. */
+/* Removes the machine with its workspace. Then removes the oldest archives of audit logs. */
 static int remove_machine(const struct record *record, struct error *err)
 {
 	autofree char *machines = record_machines(record->oci, err);
@@ -185,8 +187,7 @@ int remove_container(struct record *record, struct error *err)
 	bool owns = json_is_true(json_object_get(state, "owns"));
 	autofree char *share = machine ? record_share(record->oci, machine, err) : NULL;
 
-	/* In quarantine the keeper only waits until it is killed, so it gets no time to end by
-	 * itself. */
+	/* The keeper of a machine in quarantine does not end by itself, so it is killed at once. */
 	if (owns &&
 	    end_kept_machine(record, standin_ask(record->dir, STANDIN_ASK, NULL) == 0, err) < 0)
 		return -1;

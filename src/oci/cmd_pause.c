@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The commands pause, resume, ps, update and events, which ask the guest. */
+/* The commands pause, resume, ps, update and events. They ask programs in the guest. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -63,7 +63,8 @@ static int print_process_table(const struct record *record, struct error *err)
 		       (long long)json_integer_value(json_object_get(process, "uid")),
 		       (long long)json_integer_value(json_object_get(process, "pid")),
 		       (long long)json_integer_value(json_object_get(process, "ppid")));
-		/* print_safe() is needed, since a process may give itself any name. */
+		/* Calls print_safe(), since a process may choose any name, also one with control
+		 * characters. */
 		print_safe(stdout, json_text(process, "command", "?"));
 		putchar('\n');
 	}
@@ -218,8 +219,8 @@ static json_int_t figure(const char *text, const char *name)
 	return 0;
 }
 
-/* Returns a number of figure(), which is in microseconds, in nanoseconds. The product may overflow,
- * since the guest can write any number. */
+/* Returns a time of figure() in nanoseconds, converted from microseconds. The product may wrap
+ * around, since the guest can write any number. */
 static json_int_t figure_ns(const char *text, const char *name)
 {
 	uint64_t ns = (uint64_t)figure(text, name) * 1000;
@@ -227,7 +228,8 @@ static json_int_t figure_ns(const char *text, const char *name)
 	return (json_int_t)ns;
 }
 
-/* Returns the number in the text of the file `name`; 0 for "max" or if there is no such file. */
+/* Returns the number in the text of the member `name`, a file of the cgroup. Returns 0 if the text
+ * is "max" or if there is no such member. */
 static json_int_t number_of(const json_t *files, const char *name)
 {
 	return strtoll(json_text(files, name, "0"), NULL, 10);

@@ -82,7 +82,7 @@ int cmd_list(const struct oci *oci, char **words, struct error *err)
 	{
 		autorecord struct record record = RECORD_NONE;
 
-		/* Skips a container that was removed since. */
+		/* Skips a container that another command has removed after record_list(). */
 		if (record_open(oci, json_string_value(id), &record, NULL) < 0)
 			continue;
 		json_auto_t *state = container_state(&record);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Implements the protocol of runc (runc's docs/terminals.md): one message with the master as
- * SCM_RIGHTS and the terminal's name as bytes. */
+/* Implements runc's protocol for terminals (docs/terminals.md in runc). One message has the
+ * terminal's master as SCM_RIGHTS, and the terminal's name as its bytes. */
 #include "oci/console.h"
 
 #include <errno.h>
@@ -36,7 +36,7 @@ int console_open(const char *socket_path, uint16_t rows, uint16_t columns, struc
 	autoclose int terminal = ioctl(master, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC);
 	if (terminal < 0 || tcgetattr(terminal, &raw) < 0)
 		return error_errno(err, errno, "terminal");
-	/* The terminal is raw, since the guest's terminal does the line editing. */
+	/* Sets the terminal to raw mode, since the guest's terminal does the line editing. */
 	cfmakeraw(&raw);
 	if (tcsetattr(terminal, TCSANOW, &raw) < 0 ||
 	    (rows && columns && ioctl(master, TIOCSWINSZ, &size) < 0))

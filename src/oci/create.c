@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The command create. Its steps are, in this order: to read the config, and refuse it before
- * anything is made; to make the record, under its lock; to start the keeper and the stand-in, which
- * wait; to put both into cgroups and run the hooks, which need the stand-in's pid; to let the
- * keeper make the machine; to let the stand-in make the container; and to write the pid file.
+ * The command create. It does these steps in this order. It reads the config, and refuses it before
+ * anything is made. It makes the record and locks it. It starts the keeper and the stand-in, which
+ * wait. It puts both into cgroups, and runs the hooks, which need the stand-in's pid. It lets the
+ * keeper make the machine. It lets the stand-in make the container. At the end it writes the pid
+ * file.
  *
- * If annotations of the Kubernetes parts of containerd or CRI-O say that a container belongs to a
- * pod, the container is made in the machine of the pod's first container.
+ * If the config has the annotations by which containerd or CRI-O mark a container of a pod, the
+ * container is made in the machine of the pod's first container.
  */
 #include "oci/create.h"
 
@@ -39,15 +40,17 @@ struct create {
 	const struct oci *oci;
 	const struct create_options *options;
 	struct record record;
-	json_t *document; /* the document to which config belongs */
+	json_t *document; /* the document that owns the strings of config */
 	struct oci_config config;
-	char *bundle;	       /* the absolute path */
-	struct record sandbox; /* the pod's first container; .dir -1: this one, or no pod */
+	char *bundle; /* the bundle's absolute path */
+	/* the record of the pod's first container; .dir is -1 if that is this container, or without
+	 * a pod */
+	struct record sandbox;
 	char machine[MACHINE_NAME], guest[GUEST_NAME];
 	char *share;
 	json_t *ticket, *boot, *groups;
 	struct standin standin, keeper;
-	bool hooked; /* the hooks are being run, or were run */
+	bool hooked; /* true once the first hook was begun */
 };
 
 int write_pid_file(const char *path, pid_t pid, struct error *err)
@@ -138,7 +141,7 @@ static int put_process(json_t *state, const char *pid, const char *time,
 		       : 0;
 }
 
-/* Writes the state. From then on the state exists even if this process is killed. */
+/* Writes the file of the state. The state stays on the disk even if this process is killed. */
 static int write_state(struct create *c, struct error *err)
 {
 	json_t *state = new_state(c, err);
@@ -216,10 +219,10 @@ static int write_ticket(struct create *c, struct error *err)
 
 /* --- the stand-in ---------------------------------------------------------------------------- */
 
-/* Sets spec->network to a descriptor of the network namespace that the config names by a path, or
- * to -1. Sets spec->own_network to whether the config asks for a new one. Must be called before
- * this process enters another namespace: there /proc, to which the path often leads, may show other
- * processes. */
+/* Sets spec->network to a descriptor of the network namespace whose path the config has; to -1 if
+ * it has no path. Sets spec->own_network to true if the config asks for a new network namespace.
+ * Must be called before this process enters another namespace: there a path below /proc could lead
+ * to another process. */
 static int open_network(const struct create *c, struct standin_spec *spec, struct error *err)
 {
 	const struct oci_namespace *network =
@@ -233,9 +236,9 @@ static int open_network(const struct create *c, struct standin_spec *spec, struc
 	autoclose int fd = open(network->path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0 || fstat(fd, &named) < 0 || stat("/proc/self/ns/net", &own) < 0)
 		return error_errno(err, errno, "linux.namespaces: %.200s", network->path);
-	/* Refuses a path that names the host's own network, as Docker's configs may: the guest
+	/* Refuses the host's own network, which Docker's configs may name by its path: the guest
 	 * would get the frames that are sent to the host's links. The network of process 1 is the
-	 * host's even if the engine has a network of its own. */
+	 * host's network, also if the engine runs in another one. */
 	if ((named.st_dev == own.st_dev && named.st_ino == own.st_ino) ||
 	    (stat("/proc/1/ns/net", &first) == 0 && named.st_dev == first.st_dev &&
 	     named.st_ino == first.st_ino))
@@ -271,8 +274,8 @@ static int start_standin(struct create *c, struct error *err)
 			return -1;
 		fds[0] = fds[1] = fds[2] = console;
 	}
-	/* Joins the keeper's network. A container of a pod, which has no keeper, joins the network
-	 * that its config names. */
+	/* If there is a keeper, the stand-in joins the keeper's network. A later container of a pod
+	 * has no keeper, and joins the network that its config names. */
 	if (c->keeper.pidfd < 0 && open_network(c, &spec, err) < 0)
 		return -1;
 	int status = standin_start(&spec, &c->standin, err);
@@ -310,7 +313,8 @@ static int make_steps(struct create *c, struct error *err)
 		group = NULL;
 	if (find_machine(c, err) < 0)
 		return -1;
-	/* Records the groups before they are made, since this process may be killed in between. */
+	/* Records the cgroups before they are made, since this process may be killed while it makes
+	 * them. */
 	if ((group && group_missing(group, c->groups, err) < 0) || write_state(c, err) < 0 ||
 	    group_make(c->groups, err) < 0)
 		return -1;

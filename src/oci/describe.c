@@ -22,7 +22,7 @@
 #include "oci/config/fields.h"
 #include "oci/config/seccomp.h"
 
-/* The guest's shared memory, which all containers of a pod have in common. */
+/* The path of the guest's shared memory. All containers of a pod share this memory. */
 #define GUEST_SHM "/dev/shm"
 #define FILTER_BYTES 32768
 
@@ -111,9 +111,9 @@ static int put_group_limit(json_t *limits, const char *file, int64_t value, stru
 	return json_put_string(limits, file, text, err);
 }
 
-/* Puts the limit of swap. The functions put_swap() and put_cpu() convert limits of cgroup v1 to
- * those of cgroup v2, as runc does: in v1 the limit of swap includes the memory, and CPU shares
- * have another scale. */
+/* Puts the limit of swap. put_swap() and put_cpu() convert limits of cgroup v1 to those of cgroup
+ * v2, as runc does. In v1 the limit of swap includes the memory, and CPU shares have another
+ * scale. */
 static int put_swap(json_t *limits, const struct oci_resources *r, struct error *err)
 {
 	if (r->memory_swap == OCI_UNSAID || r->memory_swap == 0)
@@ -184,7 +184,8 @@ static json_t *new_mount(const struct oci_mount *from, const char *type, const c
 			 (json_int_t)from->propagation, "data", from->data);
 }
 
-/* Returns a mount of a file system that the guest's kernel makes. The caller releases it. */
+/* Returns the description of a mount whose file system the guest's kernel makes. The caller
+ * releases it. */
 static json_t *kernel_mount(const struct oci_mount *from)
 {
 	const char *type = from->type ? from->type : "none";
@@ -193,15 +194,15 @@ static json_t *kernel_mount(const struct oci_mount *from)
 		struct oci_mount plain = *from;
 		char nothing[] = "";
 
-		plain.data = nothing; /* drops the options of v1's hierarchies */
+		plain.data = nothing; /* drops the options, which name hierarchies of cgroup v1 */
 		return new_mount(&plain, "cgroup2", "cgroup");
 	}
 	return new_mount(from, type, from->source ? from->source : type);
 }
 
-/* Returns a mount of shared memory of the guest, in place of the host's: the processes of the guest
- * could not share the host's memory. The containers of a pod get the same memory. The caller
- * releases it. */
+/* Returns the description of a mount of the guest's shared memory. It replaces a mount of the
+ * host's shared memory, which processes of the guest cannot share. The containers of a pod get the
+ * same shared memory. The caller releases the result. */
 static json_t *shm_mount(const struct describe *d, const struct oci_mount *from)
 {
 	struct oci_mount plain = *from;
@@ -229,9 +230,10 @@ static char *absolute_in(const char *bundle, const char *path, struct error *err
 	return whole;
 }
 
-/* Refuses a source on a file system of the host's kernel, such as proc, also if a link leads there.
- * The rules for configs check only names. If such a file system is mounted below the source, now or
- * later, virtiofsd hides it from the guest. */
+/* Refuses a source that is on a file system of the host's kernel, such as proc. The source is open
+ * as `fd`, so links to such a file system are refused too; the rules for configs see only names. If
+ * such a file system is mounted below the source, now or later, virtiofsd hides it from the
+ * guest. */
 static int refuse_kernels_own(int fd, const char *field, struct error *err)
 {
 	struct stat st, dev, top;
@@ -253,8 +255,8 @@ static int refuse_kernels_own(int fd, const char *field, struct error *err)
 						: "leave the mount out");
 }
 
-/* Opens and checks the source of a mount. The source is opened only once, so that no other one can
- * be mounted than the one that was checked. */
+/* Opens the source of a mount and checks the descriptor. The descriptor is used for the mount too.
+ * So what is mounted is what was checked, even if the name leads to another file by then. */
 static int open_source(const struct describe *d, size_t number, struct error *err)
 {
 	const struct oci_mount *from = &d->config->mounts[number];
@@ -318,7 +320,7 @@ static int put_mounts(json_t *container, const struct describe *d, struct error 
 
 /* --- namespaces ------------------------------------------------------------------------------ */
 
-/* Returns true if path is "/proc/<pid>/ns/<type>" of the pod's first container. */
+/* Returns true if `path` is "/proc/<pid>/ns/<type>", with the pid of the pod's first container. */
 static bool is_of_sandbox(const struct describe *d, const char *type, const char *path)
 {
 	char expected[64];
@@ -333,8 +335,8 @@ static int put_namespaces(json_t *container, const struct describe *d, struct er
 {
 	static const enum oci_namespace_type types[] = {OCI_NAMESPACE_PID, OCI_NAMESPACE_IPC,
 							OCI_NAMESPACE_UTS};
-	/* The container always has a cgroup namespace of its own, so that it sees no cgroups of the
-	 * guest. */
+	/* Gives the container its own cgroup namespace in any case, so that it does not see the
+	 * guest's other cgroups. */
 	json_auto_t *own = json_pack("[s, s]", "mount", "cgroup");
 	json_auto_t *join = json_object();
 
@@ -392,8 +394,8 @@ static int put_names(json_t *container, const struct oci_config *config, struct 
 {
 	const struct oci_namespace *uts = oci_config_namespace(config, OCI_NAMESPACE_UTS);
 
-	/* If the container joins the UTS namespace of another container, it has that container's
-	 * names. */
+	/* Puts no names if the container joins the UTS namespace of another container, since it
+	 * then has that container's names. */
 	if (!uts || uts->path)
 		return 0;
 	if (config->hostname && *config->hostname &&

@@ -52,7 +52,7 @@ static int take_flag_text(const struct flag *flag, const char *value, struct err
 	}
 }
 
-/* Takes the option at **words with its value, and moves *words behind them. */
+/* Parses the option at **words and its value, and moves *words behind them. */
 static int take_one_flag(const struct flag *flags, size_t count, char ***words, struct error *err)
 {
 	const char *word = **words, *name = word + 1 + (word[1] == '-');
@@ -82,7 +82,8 @@ static int take_one_flag(const struct flag *flags, size_t count, char ***words, 
 	return take_flag_text(flag, value, err);
 }
 
-/* Takes options until a word is no option. Sets *ended if the word "--" has ended the options. */
+/* Parses options up to the first word that is not an option. Sets *ended to true if the word "--"
+ * has ended the options. */
 static int take_flags(const struct flag *flags, size_t count, char ***words, bool *ended,
 		      struct error *err)
 {

@@ -22,8 +22,8 @@
 
 #define PATH_BYTES 4096u
 
-/* Appends the directories of a slice: "a-b.slice" lies in "a.slice", since each dash stands for a
- * directory (systemd.slice(5)). */
+/* Appends the directories of a slice. Each dash in the name stands for a directory, so "a-b.slice"
+ * is in "a.slice" (systemd.slice(5)). */
 static int add_slices(struct buf *out, const char *slice, struct error *err)
 {
 	size_t len = strlen(slice);
@@ -63,8 +63,8 @@ char *group_path(const char *path, struct error *err)
 	return buf_steal_string(&out, err);
 }
 
-/* Copies a value from the parent directory. A new cpuset of cgroup v1 has no values, and accepts no
- * process before it has some. */
+/* Copies the file of a new cpuset from the parent directory. In cgroup v1 a new cpuset has no CPUs
+ * and no memory nodes, and accepts no process before it has some. */
 static void inherit_cpuset(const char *dir, const char *file)
 {
 	char from[PATH_MAX], to[PATH_MAX], text[512];
@@ -128,7 +128,8 @@ static int each_hierarchy(const char *path, hierarchy_fn *act, void *arg, struct
 		const struct mount_row *row = &mounts.rows[i];
 		bool is = strcmp(row->type, "cgroup") == 0 || strcmp(row->type, "cgroup2") == 0;
 
-		/* Skips a mount that shows only a part of a hierarchy, as in a container. */
+		/* Skips a mount that shows only a part of a hierarchy, as mounts in containers
+		 * do. */
 		if (is && strcmp(row->root, "/") == 0 && access(row->point, W_OK) == 0 &&
 		    act(row->point, spread, arg, err) < 0)
 			return -1;
@@ -165,10 +166,11 @@ int group_enter(const char *path, pid_t pid, struct error *err)
 	return each_hierarchy(path, enter_hierarchy, &pid, err);
 }
 
-/* Waits for the processes that the group lists, until the deadline. Returns false if the group
- * lists none. A process that ends closes its files, and so releases its machine's lease, before it
- * is removed from its cgroup. The kernel does not list a process that waits for the last process of
- * its pid namespace, or of which only threads are left. */
+/* Waits until the processes that the group lists have ended, or until the deadline. Returns false
+ * if the group lists no process. The wait is needed, since a process closes its files, and so
+ * releases its machine's lease, before it leaves its cgroup. Two kinds of processes are not listed:
+ * one that waits for the last process of its pid namespace, and one whose first thread has
+ * ended. */
 static bool await_listed(const char *group, uint64_t deadline)
 {
 	char path[PATH_MAX];
@@ -190,7 +192,8 @@ static bool await_listed(const char *group, uint64_t deadline)
 	return any;
 }
 
-/* Returns true if the group has groups below it, which another program must have made. */
+/* Returns true if the cgroup has child cgroups, which another program must have made, or if it does
+ * not exist. */
 static bool has_groups(const char *group)
 {
 	struct stat st;
@@ -206,8 +209,8 @@ void group_leave(const json_t *made)
 	for (size_t i = json_array_size(made); i > 0; i--) {
 		const char *path = json_string_value(json_array_get(made, i - 1));
 
-		/* Waits by repeated tries, since not every hierarchy reports that a group has
-		 * become empty. */
+		/* Tries repeatedly, since not every hierarchy reports when a cgroup becomes
+		 * empty. */
 		while (path && rmdir(path) < 0 && errno == EBUSY && !has_groups(path) &&
 		       clock_mono_ns() < deadline)
 			if (!await_listed(path, deadline))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The host's cgroups of a container. They have the container's stand-in and, if the container has
- * its own machine, all processes of that machine. They are used through their files, in every
- * hierarchy that the host has. */
+/* Functions for a container's cgroups on the host. These cgroups contain the container's stand-in.
+ * If the container has its own machine, they also contain all processes of that machine. The
+ * functions use the files of cgroups, in every hierarchy that the host has. */
 #ifndef OCI_GROUP_H
 #define OCI_GROUP_H
 
@@ -11,18 +11,20 @@
 
 #include "base/error.h"
 
-/* Adds to `missing`, for each hierarchy, the directories of `path` that do not exist, outer
- * directories first. `path` is a result of group_path(). The caller records the list before it
- * calls group_make(), since the process that makes the directories may be killed. */
+/* Adds to `missing` the directories that group_make() must make for the cgroup `path`, in each
+ * hierarchy, parents first. `path` is a result of group_path(). The caller writes the list to the
+ * record before it calls group_make(). So the directories can be removed even if that process is
+ * killed. */
 int group_missing(const char *path, json_t *missing, struct error *err);
 int group_make(const json_t *missing, struct error *err);
-/* Puts the process into `path` in each hierarchy. */
+/* Moves the process `pid` into the cgroup `path`, in each hierarchy. */
 int group_enter(const char *path, pid_t pid, struct error *err);
-/* Removes the directories that group_make() has made, the last one first. A directory that is not
- * empty is kept. */
+/* Removes the directories that group_make() has made, in reverse order. Keeps a directory that is
+ * not empty. */
 void group_leave(const json_t *made);
-/* Returns the path of the cgroup that a cgroupsPath means: "/a.slice/a-b.slice/docker-ID.scope" for
- * "a-b.slice:docker:ID", and any other path as it is. The caller frees the result. */
+/* Returns the path of the cgroup that a config's cgroupsPath means. In the form of systemd,
+ * "a-b.slice:docker:ID" means "/a.slice/a-b.slice/docker-ID.scope". Any other path is returned
+ * unchanged. The caller frees the result. */
 char *group_path(const char *path, struct error *err);
 
 #endif

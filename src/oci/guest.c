@@ -11,11 +11,12 @@
 
 #define WORDS_MAX 64
 #define PATIENCE_MS 20000
-/* The most objects, arrays and commas in an answer. The longest true answer lists processes. A Linux
- * kernel has 32,768 of them unless it has many processors, and each counts as 5. */
+/* The most objects, arrays and commas in an answer, together. The longest answer of an honest guest
+ * is a list of processes. A Linux kernel has at most 32,768 processes unless it has many
+ * processors, and each process counts as 5. */
 #define STRUCTURE_MAX 163840
 
-/* Takes the document that microagent-container has printed. */
+/* Decodes the document that microagent-container has printed. */
 static int take_document(const struct microagent_result *result, json_t **out, struct error *err)
 {
 	json_t *document =

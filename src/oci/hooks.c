@@ -16,9 +16,9 @@
 
 #define NOTES_SHOWN 300
 
-/* Starts a hook with posix_spawn(), which executes hook->path, whatever args[0] is. The hook of
- * dockerd depends on its own args[0]. No descriptor needs to be closed, since all descriptors of
- * this process are close-on-exec. */
+/* Starts a hook with posix_spawn(). The program is hook->path even if args[0] differs: dockerd's
+ * hook depends on its args[0]. No descriptor has to be closed, since all descriptors of this
+ * process are close-on-exec. */
 static int spawn_hook(const struct oci_hook *hook, int in, int notes, struct proc *out,
 		      struct error *err)
 {
@@ -34,8 +34,8 @@ static int spawn_hook(const struct oci_hook *hook, int in, int notes, struct pro
 
 	if (why)
 		return error_errno(err, why, "hook %.300s", hook->path);
-	/* Gives the hook no ignored or blocked signals. A shell could not undo an ignored
-	 * signal. */
+	/* Starts the hook with no signal blocked and SIGPIPE not ignored. A hook that is a shell
+	 * could not undo an ignored signal. */
 	sigemptyset(&none);
 	sigemptyset(&ours);
 	sigaddset(&ours, SIGPIPE);

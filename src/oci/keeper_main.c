@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The main function of a keeper. The keeper makes the machine, and then waits for the end of the
- * stand-in that it was started for. If the machine is in quarantine, the keeper stays also after
- * that end, since the machine is evidence. The keeper then ends when another process kills it, as
- * the command delete does.
+ * The main function of a keeper. The keeper makes the machine, and waits until its stand-in ends.
+ * Then the keeper ends the machine, and itself. In quarantine the machine is evidence, so the
+ * keeper goes on after the stand-in has ended. It goes on until another process kills it, as the
+ * command delete does.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -27,18 +27,19 @@
 
 struct keeper {
 	struct handed handed;
-	const char *machine; /* the machine's name */
+	const char *machine; /* the name of the machine's workspace */
 	struct microagent *agent;
-	json_t *links; /* the document about the links; NULL: there are none */
+	/* the document of netns_document(), for the guest; NULL: there are no links */
+	json_t *links;
 	struct netns_taps taps;
 	struct netns_loopback loopback;
-	int listener; /* the listener of machine.sock */
-	int children; /* a signalfd for SIGCHLD */
+	int listener; /* the listening socket machine.sock */
+	int children; /* a signalfd that becomes readable at SIGCHLD */
 	bool quarantined;
 };
 
-/* Takes over the links that CNI or Docker has made in this process's network namespace: the frames
- * that are sent to the links go to taps, and from there to the guest. */
+/* Takes over the links that CNI or Docker has made in this process's network namespace. The frames
+ * that come to the links then go to taps, and from the taps to the guest. */
 static int take_links(struct keeper *k, struct containers_links *links, struct error *err)
 {
 	autofree struct netns *netns = netns_read(err);
@@ -77,8 +78,8 @@ static int boot_machine(struct keeper *k, struct error *err)
 	autoclose int share = open(json_text(boot, "share", ""), O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (share < 0)
 		return error_errno(err, errno, "directory of the containers");
-	/* Without the loopback everything else works, so a failure is only a warning: a kernel may
-	 * be too old, or a host may not allow BPF. */
+	/* Logs a failure only as a warning, since everything but port-forward works without the
+	 * loopback. A kernel may be too old, or a host may not allow BPF. */
 	if (netns_loopback_open(&k->loopback, &why) < 0)
 		oci_log(&k->handed.oci, "warning", "port-forward does not work: %s", why.msg);
 	links.loopback = k->loopback.listener;
@@ -87,7 +88,8 @@ static int boot_machine(struct keeper *k, struct error *err)
 			      json_object_get(boot, "sandbox"), err) < 0 ||
 	    containers_start(k->agent, k->machine, share, &links, k->handed.pid, err) < 0)
 		return -1;
-	/* Closes this process's copies: the VMM has its own, and the taps must end with the VMM. */
+	/* Closes this process's copies of the descriptors. The VMM has its own copies, and the taps
+	 * must end when the VMM ends. */
 	for (size_t i = 0; i < k->taps.ntaps; i++)
 		close(steal_fd(&k->taps.taps[i].fd));
 	if (k->loopback.listener >= 0)
@@ -123,8 +125,8 @@ static void take_client(struct keeper *k)
 	struct error why = {0};
 	char word = 0;
 
-	/* Waits for the client's word without a limit: the client is root like this process, and
-	 * sends its word at once. */
+	/* Waits for the client's word without a time limit. The client is root like this process,
+	 * and sends its word at once. */
 	if (client < 0 || recv(client, &word, 1, 0) != 1)
 		return;
 	if (word == STANDIN_QUARANTINE &&
@@ -153,8 +155,8 @@ static void keep(struct keeper *k)
 			take_client(k);
 		if (!slots[2].revents)
 			continue;
-		/* Reaps the processes that this process has adopted as PID 1 of its namespace. One
-		 * of them is the live supervisor. */
+		/* Reaps processes whose parents have ended. This process is PID 1 of its namespace,
+		 * so it is their parent now. One of them is the live supervisor. */
 		while (read(k->children, &info, sizeof(info)) > 0)
 			;
 		while (waitpid(-1, NULL, WNOHANG) > 0)
@@ -175,15 +177,15 @@ int keeper_main(void)
 	k.machine = json_text(k.handed.ticket, "machine", "");
 	k.agent = microagent_open(json_text(k.handed.ticket, "machines", ""), &err);
 	if (!k.agent || open_sockets(&k, &err) < 0 || boot_machine(&k, &err) < 0) {
-		/* Removes the taps before the failure is reported, since the receiver of the report
-		 * kills this process. */
+		/* Removes the taps first: the process that gets the report kills this process. */
 		(void)netns_taps_remove(&k.taps, &ignored);
 		handed_report(&err);
-		return 1; /* the kernel ends all processes of the machine with this one */
+		return 1; /* when this process ends, the kernel ends all processes of the machine */
 	}
 	handed_report(NULL);
 	keep(&k);
 	(void)microagent_kill(k.agent, k.machine, NULL, &ignored);
-	(void)netns_taps_remove(&k.taps, &ignored); /* the namespace may outlive this process */
+	/* the network namespace may outlive this process */
+	(void)netns_taps_remove(&k.taps, &ignored);
 	return 0;
 }

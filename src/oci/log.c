@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Writes the log of the runtime. Engines read the last line of the level "error", and know some
- * texts of such lines: podman and Docker return 127 and 126 for `exec: "X": executable file not
- * found in $PATH` and `permission denied`; containerd looks for "container does not exist" and
+ * Writes the log of the runtime. Engines read the last line of the level "error", and recognise
+ * some texts in it. For `exec: "X": executable file not found in $PATH`, podman and Docker exit
+ * with 127; for `permission denied`, with 126. containerd looks for "container does not exist" and
  * "container not running".
  */
 #include <fcntl.h>

@@ -13,8 +13,8 @@
 #define MIB (INT64_C(1) << 20)
 #define MEMORY_USUAL 512
 #define MEMORY_LEAST 128
-/* How many MiB the guest's kernel and agent need besides the container; and the most CPUs of a
- * machine. */
+/* MEMORY_OURS: how many MiB the guest's kernel and agent need, besides the memory of the container.
+ * CPUS_MOST: the most CPUs of a machine. */
 #define MEMORY_OURS 64
 #define CPUS_MOST 64
 
@@ -57,9 +57,8 @@ static int get_annotated(const struct oci_config *config, const char *name, int6
 	return 0;
 }
 
-/* Returns the number in an annotation; 0 if there is no such annotation, or its text is no number.
- * With such annotations an engine tells the sandbox of a pod, for example, the sum of the memory of
- * the pod's containers. */
+/* Returns the number in an annotation of an engine, such as the memory that all containers of a pod
+ * need together. Returns 0 if there is no such annotation, or if its text is not a number. */
 static int64_t hint(const struct oci_config *config, const char *name)
 {
 	const char *text = oci_config_annotation(config, name);
@@ -69,14 +68,15 @@ static int64_t hint(const struct oci_config *config, const char *name)
 										   : 0;
 }
 
-/* Returns how many units the amount needs, rounded up. Avoids a sum, which could overflow: an
- * engine may write any amount. */
+/* Returns how many units the amount needs, rounded up. The formula adds nothing to the amount: an
+ * engine may write any amount, so the sum could overflow. */
 static int64_t rounded_up(int64_t amount, int64_t unit)
 {
 	return amount / unit + (amount % unit != 0);
 }
 
-/* Returns the memory of the machine in MiB, at most the host's memory. */
+/* Returns how much memory in MiB the machine gets. The result is limited to the host's memory, but
+ * is at least MEMORY_LEAST. */
 static int64_t wanted_memory(const struct oci_config *config)
 {
 	int64_t bytes = hint(config, CONTAINERD "sandbox-memory");
@@ -121,7 +121,8 @@ json_t *machine_boot(const struct oci *oci, const char *id, const struct oci_con
 	if (get_annotated(config, OCI_MEMORY_ANNOTATION, MEMORY_LEAST, &memory, err) < 0 ||
 	    get_annotated(config, OCI_CPUS_ANNOTATION, 1, &cpus, err) < 0)
 		return NULL;
-	/* Allows only a name in the cache, since an annotation must not name a file of the host. */
+	/* Accepts only the name of a kernel in the cache, since an annotation must not name a file
+	 * of the host. */
 	if (kernel && strchr(kernel, '/')) {
 		error_set(err, ERR_INVALID,
 			  "annotations." OCI_KERNEL_ANNOTATION

@@ -79,8 +79,8 @@ static int dispatch(struct oci *oci, char **words, struct error *err)
 			 *words);
 }
 
-/* Makes the path of the log absolute, since the keeper and the stand-ins also write to the log, and
- * have other working directories. */
+/* Makes the path of the log absolute. The keeper and the stand-ins write to the log too, and have
+ * other working directories. */
 static int name_log(struct oci *oci, struct error *err)
 {
 	static char path[PATH_MAX]; /* static, since main() may write to the log at its end */
@@ -131,8 +131,8 @@ static int run_parsed(struct oci *oci, char **words, struct error *err)
 	autofree char *given = root ? path_absolute(root, err) : default_root(err);
 	if (!given)
 		return -1;
-	/* Resolves links, so that the directory has one name only: records and mounts contain the
-	 * name. */
+	/* Resolves links, since the records and mounts contain the directory's name, so it must
+	 * always be the same. */
 	autofree char *real = realpath(given, NULL);
 	oci->root = real ? real : given;
 	int code = dispatch(oci, words, err);

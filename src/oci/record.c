@@ -27,8 +27,8 @@
 
 const char *const oci_status_names[] = {"creating", "created", "running", "paused", "stopped"};
 
-/* Checks an id by runc's rules. Also refuses an id that begins with a dot, like the names of the
- * project's own files. */
+/* Checks an id by runc's rules. Unlike runc, refuses an id that begins with a dot, since such names
+ * in the same directory belong to this program. */
 static int check_record_id(const char *id, struct error *err)
 {
 	static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -40,9 +40,9 @@ static int check_record_id(const char *id, struct error *err)
 	return 0;
 }
 
-/* Returns true if the directory contains another directory. A record has only files. So a directory
- * with directories is no record: an engine may keep the roots of its namespaces below one root, and
- * such a root must not be removed as a container. */
+/* Returns true if the directory contains another directory, and so is not a record: a record has
+ * only files. An engine may keep a root directory for each of its namespaces below one root. Such a
+ * root directory must not be removed as if it were a container. */
 static bool has_directory(int dir)
 {
 	int own = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -67,7 +67,7 @@ static int lock_record(int dir, int operation, struct error *err)
 	return steal_fd(&lock);
 }
 
-/* Returns false if the record was removed. */
+/* Returns false if another process has removed the record. */
 static bool is_there(const struct record *record)
 {
 	struct stat st;
@@ -75,7 +75,7 @@ static bool is_there(const struct record *record)
 	return fstat(record->dir, &st) == 0 && st.st_nlink > 0;
 }
 
-/* Opens and locks the record in a directory that was just made. */
+/* Opens and locks the record in a directory that this process has just made. */
 static int hold_new(int root, const char *id, struct record *record, struct error *err)
 {
 	record->dir = openat(root, id, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
@@ -86,8 +86,8 @@ static int hold_new(int root, const char *id, struct record *record, struct erro
 		(void)unlinkat(root, id, AT_REMOVEDIR);
 		return -1;
 	}
-	/* A delete may have removed the record before it was locked. The name may now belong to
-	 * another container. */
+	/* The command delete may have removed the record before it was locked. Another container
+	 * may have the name now. */
 	if (!is_there(record))
 		return error_set(err, ERR_CONFLICT, "container was deleted while it was made: %s",
 				 id);
@@ -116,8 +116,8 @@ int record_make(const struct oci *oci, const char *id, struct record *out, struc
 	return 0;
 }
 
-/* Reads the state again. record->state is NULL if the container is still being made, or if the
- * process that made it was killed. */
+/* Reads the file of the state. Sets record->state to NULL if there is no file: the container is
+ * still being made, or the process that made it was killed. */
 static int refresh_state(struct record *record, struct error *err)
 {
 	autobuf struct buf text = BUF_INIT(STATE_BYTES);
@@ -244,7 +244,7 @@ char *record_path(const struct record *record, const char *file, struct error *e
 	return path;
 }
 
-/* Returns true if the process has ended and only its entry is left: a zombie. */
+/* Returns true if the process is a zombie: it has ended, but its parent has not yet reaped it. */
 static bool is_zombie(pid_t pid)
 {
 	char path[32], text[512], *at;
@@ -265,8 +265,8 @@ static pid_t recorded_process(const struct record *record, const char *key, cons
 	char boot[37] = "";
 	uint64_t now = 0;
 
-	/* Returns the pid only for the same boot id and start time: the pid alone, or pid and start
-	 * time after another boot, may be those of another process. */
+	/* Checks also the boot id and the start time. After this process has ended, another process
+	 * may get the same pid; after another boot, even the same pid and start time. */
 	if (pid <= 0 || !recorded || process_boot_id(boot, NULL) < 0 || strcmp(boot, recorded) != 0)
 		return 0;
 	if (process_start_time(pid, &now, NULL) < 0 || (json_int_t)now != began || is_zombie(pid))
@@ -284,8 +284,8 @@ pid_t record_keeper(const struct record *record)
 	return recorded_process(record, "keeperPid", "keeperStartTime");
 }
 
-/* Holds the process and then checks that it is the recorded one. A pid that is held cannot pass to
- * another process. */
+/* Holds the process by a descriptor, and then checks that it is the recorded one. While the process
+ * is held, no other process can get its pid. */
 static int hold_recorded(const struct record *record, const char *key, const char *time,
 			 struct proc *out, struct error *err)
 {
@@ -342,8 +342,8 @@ char *record_share(const struct oci *oci, const char *machine, struct error *err
 	return path;
 }
 
-/* Writes digits that depend on the root, the id and the time. So neither another container nor an
- * earlier container of this id has the same digits. */
+/* Writes hexadecimal digits that depend on the root, the id and the time. So no other container has
+ * the same digits, and no earlier container with this id. */
 static void hash_now(const struct oci *oci, const char *id, int64_t now, char out[SHA256_TEXT])
 {
 	char unique[RECORD_ID_MAX + 32];

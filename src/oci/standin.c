@@ -34,11 +34,12 @@
 struct child {
 	const struct standin_spec *spec;
 	int program, ticket, channel;
-	int in_place; /* the end of a pipe; closed when the child has entered its namespaces */
+	/* the write end of a pipe; it is closed when the child has entered its namespaces */
+	int in_place;
 };
 
-/* Enters the namespaces. Later mounts of the host become visible here; mounts that are made here do
- * not become visible on the host. */
+/* Enters the namespaces of `spec`. Mounts that the host makes later become visible in this process.
+ * Mounts that this process makes do not become visible on the host. */
 static int enter_surroundings(const struct standin_spec *spec)
 {
 	if (spec->network >= 0 && setns(spec->network, CLONE_NEWNET) < 0)
@@ -59,8 +60,8 @@ static int enter_surroundings(const struct standin_spec *spec)
 	return setsid() < 0 || chdir("/") < 0 ? -1 : 0;
 }
 
-/* Gives the descriptors their final numbers. First makes copies above all these numbers, so that no
- * copy overwrites a descriptor that is still needed. */
+/* Gives the descriptors their final numbers, from 0. First copies all of them to higher numbers, so
+ * that no copy overwrites a descriptor that is still needed. */
 static int number_descriptors(struct child *c)
 {
 	int from[STANDIN_FD_END], program;
@@ -77,8 +78,8 @@ static int number_descriptors(struct child *c)
 		if (dup2(from[i], i) < 0)
 			return -1;
 	c->program = program;
-	/* Closes all other descriptors at exec. If a copy of the engine's pipe were left open, the
-	 * engine would wait for ever. */
+	/* Makes all other descriptors close at exec. If the child kept a copy of the engine's pipe,
+	 * the engine would wait for ever. */
 	syscall(SYS_close_range, STANDIN_FD_END, ~0u, CLOSE_RANGE_CLOEXEC);
 	return program;
 }
@@ -94,8 +95,8 @@ static void become_standin(struct child *c)
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	signal(SIGPIPE, SIG_DFL);
-	/* Enters the namespaces before the descriptors are numbered, since that could overwrite the
-	 * descriptors of the namespaces. */
+	/* Enters the namespaces first: number_descriptors() could overwrite the descriptors of the
+	 * namespaces. */
 	if (enter_surroundings(c->spec) < 0)
 		_exit(127);
 	close(c->in_place);
@@ -113,15 +114,17 @@ static pid_t clone_standin(const struct standin_spec *spec, uint64_t parent, int
 		.flags = CLONE_NEWPID | CLONE_NEWNS | CLONE_PIDFD | parent |
 			 (spec->own_network ? CLONE_NEWNET : 0),
 		.pidfd = (uint64_t)(uintptr_t)pidfd,
-		.exit_signal = parent ? 0 : SIGCHLD, /* a sibling gets the signal of this process */
+		/* with CLONE_PARENT the kernel uses the signal of this process */
+		.exit_signal = parent ? 0 : SIGCHLD,
 	};
 
 	return (pid_t)syscall(SYS_clone3, &args, sizeof(args));
 }
 
-/* Makes a child in a new pid namespace below the keeper's. Only a process inside the keeper's
- * namespace can do this. So this process, a helper, makes the child, which becomes a child of the
- * helper's parent (CLONE_PARENT). Returns 0 in the child; the helper exits. */
+/* Makes a child in a new pid namespace below the keeper's. Only a process inside the keeper's pid
+ * namespace can do this, so this process is a helper that the parent has started there. The child
+ * becomes a child of the helper's parent (CLONE_PARENT). Returns 0 in the child. The helper
+ * exits. */
 static pid_t clone_below(const struct standin_spec *spec, int tell)
 {
 	int pidfd = -1;
@@ -146,9 +149,9 @@ static pid_t hear_of_child(int told, int *pidfd)
 	return process_of(*pidfd);
 }
 
-/* Makes a child in a new pid namespace below the keeper's. Only the helper is started in the
- * keeper's namespace, since this process has one thread and forks nothing else between the two
- * setns(). */
+/* Makes a child in a new pid namespace below the keeper's, by a helper (clone_below()). Between the
+ * two calls of setns(), every child of this process is started in the keeper's namespace. The
+ * helper is the only one, since this process has one thread. */
 static pid_t clone_within(const struct standin_spec *spec, int *pidfd)
 {
 	autoclose int own = open("/proc/self/ns/pid", O_RDONLY | O_CLOEXEC);
@@ -164,7 +167,7 @@ static pid_t clone_within(const struct standin_spec *spec, int *pidfd)
 	if (helper == 0)
 		return clone_below(spec, tell);
 	if (setns(own, CLONE_NEWPID) < 0)
-		abort(); /* all later children would be started in the keeper's namespace */
+		abort(); /* otherwise all later children would be in the keeper's namespace */
 	if (helper < 0)
 		return -1;
 	close(steal_fd(&tell));
@@ -201,16 +204,17 @@ int standin_start(const struct standin_spec *spec, struct standin *out, struct e
 	if (pid < 0)
 		return error_errno(err, errno, "namespaces of the container's process");
 	close(steal_fd(&in_place));
-	/* Waits until the child has entered its namespaces, or has ended. Hooks, a pod's next
-	 * container and the child's own stand-in find the child's network by its pid. */
+	/* Waits until the child has entered its namespaces, or has ended. Other processes find the
+	 * child's network by the child's pid: hooks, the next container of a pod, and a keeper's
+	 * stand-in. */
 	while (read(told, &none, 1) < 0 && errno == EINTR)
 		;
 	*out = (struct standin){.pid = pid, .pidfd = pidfd, .channel = steal_fd(&ours)};
 	return 0;
 }
 
-/* Lets the stand-in go on. The message has the stand-in's pid on the host, which the stand-in
- * cannot find out itself. */
+/* Sends the message that lets the stand-in go on. The message has the stand-in's pid on the host,
+ * which the stand-in itself cannot find out. */
 int standin_go(struct standin *standin, int with, struct error *err)
 {
 	int32_t pid = (int32_t)standin->pid;
@@ -251,8 +255,8 @@ void standin_close(struct standin *standin)
 
 int standin_hold_signals(struct error *err)
 {
-	/* Signals that are not passed on: those about this process itself, and those with which a
-	 * shell stops it. */
+	/* The signals that are not passed on: signals about this process itself, and signals by
+	 * which a shell stops it. */
 	static const int ours[] = {SIGCHLD, SIGPIPE, SIGURG, SIGTSTP, SIGTTIN, SIGTTOU,
 				   SIGSEGV, SIGBUS,  SIGFPE, SIGILL,  SIGABRT};
 	sigset_t set;
@@ -287,7 +291,8 @@ int standin_await(const struct standin *standin, int signals, struct error *err)
 
 void standin_release(struct standin *keeper)
 {
-	cleanup_close(&keeper->channel); /* ends a keeper that was not told to go on */
+	/* a keeper that has not yet been told to go on ends by this */
+	cleanup_close(&keeper->channel);
 	if (keeper->pid > 0)
 		(void)fd_wait(keeper->pidfd, POLLIN, limit_deadline(LIMIT_KILL_MS), NULL);
 	standin_end(keeper);

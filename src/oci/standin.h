@@ -4,15 +4,15 @@
  *
  * The stand-in is the process that an engine takes for the container's process, or for the process
  * of a command in the container. It has the engine's stdin, stdout and stderr, or a terminal. It
- * makes one request to the guest's agent, and ends with the exit code of the guest's process. It is
- * alone in a pid namespace, it is in the network namespace of the config, and its root is the
- * container's root. So a program that looks at the stand-in (podman top and cp, nsenter, CNI) sees
- * a container and nothing of the host.
+ * sends one request to the guest's agent. When the guest's process ends, the stand-in ends with the
+ * same exit code. The stand-in is alone in its pid namespace, it is in the network namespace of the
+ * config, and its root is the container's root. So a program that looks at the stand-in (podman top
+ * and cp, nsenter, CNI) sees a container, and nothing of the host.
  *
- * The keeper has the machine. It is PID 1 of a pid namespace in which all processes of the machine
- * are started; the stand-in's pid namespace is a child of this pid namespace. The keeper ends the
- * machine when the stand-in ends, in whatever way. When the keeper ends, all these processes end.
- * The containers of a pod share the keeper of the pod's first container.
+ * The keeper makes the machine and ends it. It is PID 1 of a pid namespace in which all processes
+ * of the machine are started. The stand-in's pid namespace is a child of this namespace. When the
+ * stand-in ends, for whatever reason, the keeper ends the machine. When the keeper ends, the kernel
+ * ends all these processes. The containers of a pod share the keeper of the pod's first container.
  *
  *   create                        keeper                      stand-in
  *   standin_start()       ---->   waits              ---->    waits
@@ -40,46 +40,50 @@
 struct standin_spec {
 	const char *title; /* STANDIN_TITLE or KEEPER_TITLE */
 	const char *id;
-	const json_t *ticket; /* standin_impl.h describes it */
-	const int *fds;	      /* three descriptors: the process's stdin, stdout and stderr */
-	bool terminal;	      /* fds[0] is a terminal, which the process gets as its own */
-	int network;	      /* the network namespace to join; -1: the caller's */
-	bool own_network;     /* the process gets a new network namespace */
-	int within; /* the pidfd of a keeper, whose network and pids are joined; -1: none */
+	const json_t *ticket; /* the ticket, in the form of standin_impl.h */
+	/* three descriptors, which become the process's stdin, stdout and stderr */
+	const int *fds;
+	/* true: fds[0] is a terminal, which becomes the process's controlling terminal */
+	bool terminal;
+	/* a descriptor of the network namespace to join; -1: the caller's namespace */
+	int network;
+	bool own_network; /* true: the process gets a new network namespace */
+	/* the pidfd of a keeper whose network and pid namespaces are joined; -1: none */
+	int within;
 };
 
 struct standin {
 	pid_t pid;
 	int pidfd;
-	int channel; /* a socket to the process */
+	int channel; /* a socket on which the process gets messages and reports */
 };
 #define STANDIN_NONE                       \
 	{                                  \
 		.pidfd = -1, .channel = -1 \
 	}
 
-/* Starts a child of this process, which may outlive this process. The child waits for
- * standin_go(). */
+/* Starts a child, which may outlive this process. The child waits for standin_go(). */
 int standin_start(const struct standin_spec *spec, struct standin *out, struct error *err);
-/* Lets the process go on. `with` is for a keeper: the pidfd of the process with whose end the
- * keeper ends; -1: none. */
+/* Lets the process go on. `with` is used for a keeper: the pidfd of the stand-in. When that process
+ * ends, the keeper ends too. -1: none. */
 int standin_go(struct standin *standin, int with, struct error *err);
-/* Waits for the process's report. Returns 0 if the process has done its work, or -1 with the error
- * that it reports. */
+/* Waits for the process's report. Returns 0 if the process has reported success; otherwise -1 with
+ * the error of the report. */
 int standin_hear(struct standin *standin, struct error *err);
 /* Kills the process with SIGKILL and reaps it. Accepts STANDIN_NONE. */
 void standin_end(struct standin *standin);
-/* Ends a keeper whose stand-in has ended. First waits for a while until the keeper ends by itself,
- * since it removes the taps from the links only then. */
+/* Ends a keeper whose stand-in has ended. First gives the keeper LIMIT_KILL_MS to end by itself,
+ * since a keeper that is killed leaves its taps on the links. */
 void standin_release(struct standin *keeper);
-void standin_close(struct standin *standin); /* closes the descriptors; the process goes on */
-/* Blocks the signals to this process, and returns a signalfd for standin_await(). A command in the
- * foreground calls this before the container's program can run, since whoever sees the first output
- * may send a signal at once. A stand-in and a hook are started without this mask. */
+/* closes the descriptors; the process itself goes on */
+void standin_close(struct standin *standin);
+/* Blocks signals of this process, and returns a signalfd for standin_await(). A command in the
+ * foreground calls this before the container's program can run: a user who sees the program's first
+ * output may send a signal at once. Stand-ins and hooks are started without this mask. */
 int standin_hold_signals(struct error *err);
-/* Waits until the stand-in has ended. Returns its exit code, or 128 plus the number of the signal
- * that has ended it. Passes the signals that come to `signals`, the result of
- * standin_hold_signals(), to the stand-in. */
+/* Waits until the stand-in has ended. Until then, passes each signal from `signals` to the
+ * stand-in; `signals` is the result of standin_hold_signals(). Returns the stand-in's exit code, or
+ * 128 plus the number of the signal that has ended it. */
 int standin_await(const struct standin *standin, int signals, struct error *err);
 
 /* The main functions of a stand-in and of a keeper, which standin_start() executes. */
@@ -95,24 +99,25 @@ enum standin_word {
 	STANDIN_KILL = 'k',
 	STANDIN_QUARANTINE = 'q',
 	STANDIN_ASK = '?',
-	STANDIN_SIGNAL = 0x80 /* the word is this value plus the number of the signal */
+	STANDIN_SIGNAL = 0x80 /* plus the number of a signal: the word that asks for that signal */
 };
-/* Sends a word to a stand-in or a keeper, and waits for its answer. `dir` is the directory of the
- * record. START returns when the program runs, or fails with the reason why it does not. QUARANTINE
- * returns when it is proven that the machine is cut off, or when the machine is gone. ASK fails
- * unless the machine is cut off. A word about the machine goes to the keeper, since the machine's
- * records have pids of the keeper's pid namespace. ERR_TIMEOUT: the process does not answer in
- * time, for example because a signal has stopped it. */
+/* Sends a word to a stand-in, or (QUARANTINE and ASK) to a keeper, and waits for the answer. `dir`
+ * is a descriptor of the record's directory. START returns 0 when the program runs; the error is
+ * the reason why it does not run. QUARANTINE returns 0 when it is proven that the machine is cut
+ * off, or when the machine no longer exists. ASK returns 0 only if the machine is cut off. Words
+ * about the machine go to the keeper, since the machine's records have pids of the keeper's pid
+ * namespace. ERR_TIMEOUT: the process does not answer in time, for example because a signal has
+ * stopped it. */
 int standin_ask(int dir, enum standin_word word, struct error *err);
 /* Asks the stand-in to send a signal to the container's first process. This is for signals that the
- * stand-in cannot catch and hand on. */
+ * stand-in cannot catch, and so cannot pass on. */
 int standin_ask_signal(int dir, int number, struct error *err);
-/* Returns true if a stand-in hands the signal on to the guest. A stand-in cannot catch STOP and
- * KILL. It does not catch the signals by which the kernel tells a process about its own faults or
- * about its terminal. */
+/* Returns true if a stand-in passes the signal on to the guest. It passes on neither STOP and KILL,
+ * which it cannot catch, nor the signals by which the kernel tells a process about its own faults
+ * or about its terminal. */
 bool standin_hands_on(int number);
-/* Sends a word like standin_ask(), from a process whose working directory is the record's. Unlike
- * standin_ask(), this function needs no /proc. */
+/* Sends a word like standin_ask(), but to the record in the working directory of this process. This
+ * works without /proc. */
 int standin_ask_here(enum standin_word word, struct error *err);
 
 #endif

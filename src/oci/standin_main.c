@@ -29,11 +29,12 @@
 #include "oci/standin.h"
 #include "oci/standin_impl.h"
 
-#define LOST 137 /* 128 + SIGKILL: the exit code if the guest's process was lost */
+/* the exit code (128 + SIGKILL) if the connection to the guest's process is lost */
+#define LOST 137
 
 struct self {
 	struct handed handed;
-	int machine; /* the directory of the machine's workspace */
+	int machine; /* a descriptor of the machine's workspace */
 	struct connection connection;
 	struct agent_call call;
 	struct microagent_exec exec;
@@ -41,14 +42,17 @@ struct self {
 	struct microagent_streams streams;
 	struct microagent_signals signals;
 	const char **args;
-	int record, holder; /* directories of records; -1: this process is for a further command */
-	int listener;	    /* the listener of control.sock; -1: none */
-	int signal_fd, winch_fd, wake; /* wake: an epoll of everything that signals.next() reads */
-	int starter;		       /* the client that waits for the answer to START; -1: none */
-	bool began;		       /* the program was allowed to run */
+	/* descriptors of two records (standin_impl.h); -1: this process is for a further command */
+	int record, holder;
+	int listener; /* the listening socket control.sock; -1: none */
+	/* wake: an epoll that is readable if next_signal() has something to read */
+	int signal_fd, winch_fd, wake;
+	/* the connection of the client that waits for the answer to START; -1: none */
+	int starter;
+	bool began; /* true: the container's program was allowed to run */
 };
 
-/* Sets `err` to the reason why the program did not start, in the words that engines know. Returns
+/* Sets `err` to the reason why the program did not start, in a text that engines recognise. Returns
  * -1. */
 static int explain_unstarted(const struct self *self, struct error *err)
 {
@@ -111,8 +115,8 @@ static int begin_contained(struct self *self, struct error *err)
 	return self->connection.fd < 0 ? -1 : 0;
 }
 
-/* Takes the next item of the connection. Returns 1 if there is one, 0 if there is none yet, -1 if
- * the connection is of no use any more. */
+/* Reads the next item from the connection to the guest. Returns 1 if there is one; 0 if none has
+ * come yet; -1 if the connection has failed or has ended. */
 static int next_item(struct self *self, struct call_item *item, struct error *err)
 {
 	struct connection *c = &self->connection;
@@ -125,9 +129,10 @@ static int next_item(struct self *self, struct call_item *item, struct error *er
 	return connection_receive(c, err) < 0 ? -1 : calls_next(&c->calls, item, err);
 }
 
-/* Waits for an item and returns 1. With also_wake, also returns 1, without an item, if `wake` is
- * readable. Without also_wake the guest must answer within LIMIT_AGENT_ANSWER_MS: a create that
- * waited for ever would hold the lock for which a delete waits. */
+/* Waits for an item from the guest. Returns 1, or -1 with an error. With also_wake there is no time
+ * limit, and the function also returns 1, without an item, if `wake` becomes readable. Without
+ * also_wake, the guest must answer within LIMIT_AGENT_ANSWER_MS. Without this limit, a create could
+ * wait for ever and hold the lock that delete needs. */
 static int await_item(struct self *self, bool also_wake, struct call_item *item, struct error *err)
 {
 	uint64_t deadline = also_wake ? UINT64_MAX : limit_deadline(LIMIT_AGENT_ANSWER_MS);
@@ -159,8 +164,8 @@ static int await_item(struct self *self, bool also_wake, struct call_item *item,
 
 /* --- control.sock and signals ---------------------------------------------------------------- */
 
-/* Takes a word from a client of control.sock. Returns a signal for the container,
- * MICROAGENT_SIGNAL_END, or 0 for nothing. */
+/* Reads a word from a new client of control.sock. Returns the number of a signal for the container;
+ * MICROAGENT_SIGNAL_END for KILL; 0 for other words. */
 static int take_word(struct self *self)
 {
 	int client = sock_accept(self->listener, NULL);
@@ -168,8 +173,8 @@ static int take_word(struct self *self)
 
 	if (client < 0)
 		return 0;
-	/* Waits for the word without a limit: the client is root like this process, and sends its
-	 * word at once. */
+	/* Waits for the word without a time limit. The client is root like this process, and sends
+	 * its word at once. */
 	if (recv(client, &word, 1, 0) != 1)
 		word = 0;
 	if (word == STANDIN_START && self->starter < 0 && !self->began)
@@ -181,8 +186,8 @@ static int take_word(struct self *self)
 	return word > STANDIN_SIGNAL ? word - STANDIN_SIGNAL : 0;
 }
 
-/* Returns the next signal for the container, or 0. A signal comes from control.sock, or was sent to
- * this process. */
+/* Returns the next signal for the container; 0 if there is none. A signal comes from control.sock,
+ * or was sent to this process. */
 static int next_signal(void *data)
 {
 	struct self *self = data;
@@ -208,8 +213,8 @@ static int wake_by(int wake, int fd, struct error *err)
 							      : 0;
 }
 
-/* Opens the descriptors for signals. All signals that this process can catch are for the container,
- * except those about this process itself. */
+/* Opens the descriptors that receive signals. All signals that standin_hands_on() accepts are
+ * blocked here and go to the container. */
 static int open_signals(struct self *self, struct error *err)
 {
 	sigset_t all, winch;
@@ -250,8 +255,8 @@ static int open_control_socket(struct self *self, struct error *err)
 
 /* --- its life -------------------------------------------------------------------------------- */
 
-/* Sends the request to the guest. Returns when the container is made and waits, or when the command
- * runs. */
+/* Sends the request to the guest. Returns 0 when the container is made and waits, or when the
+ * command runs. */
 static int make(struct self *self, struct error *err)
 {
 	enum call_item_kind wanted = json_is_true(json_object_get(self->handed.ticket, "first"))
@@ -260,8 +265,8 @@ static int make(struct self *self, struct error *err)
 	const json_t *ticket = self->handed.ticket;
 	struct call_item item;
 
-	/* Opens only the machine's directory. The process that has made the machine has already
-	 * done the further checks of the library. */
+	/* Opens the machine's directory without the checks of the library. The process that has
+	 * made the machine has done these checks. */
 	autofree char *path =
 		path_join(json_text(ticket, "machines", ""), json_text(ticket, "machine", ""), err);
 	if (!path)
@@ -292,8 +297,8 @@ static int let_go(struct self *self, struct error *err)
 	return item.kind == CALL_STARTED ? 0 : explain_unstarted(self, err);
 }
 
-/* Waits until the container's program is started. Returns 0 if the program runs, 1 if the container
- * has ended before. */
+/* Waits until the container's program is started. Returns 0 if the program runs; 1 if the container
+ * has ended before that. */
 static int hold(struct self *self, struct error *err)
 {
 	while (!self->began) {
@@ -323,9 +328,9 @@ static int hold(struct self *self, struct error *err)
 	return 0;
 }
 
-/* Returns true if the machine is in quarantine. The machine and the container then go on without a
- * connection to this process, until another process ends the container. The keeper's answer comes
- * when the result of the quarantine is known. */
+/* Returns true if the machine is in quarantine. Then the machine and the container go on without a
+ * connection to this process, until another process ends the container. The function waits for the
+ * keeper's answer, which comes when the result of the quarantine is known. */
 static bool is_quarantined(const struct self *self)
 {
 	bool is = self->holder >= 0 && fchdir(self->holder) == 0 &&
@@ -355,7 +360,8 @@ static int attend_container(struct self *self, struct error *err)
 		return self->call.ended ? outcome.exit_code : LOST;
 	if (!is_quarantined(self))
 		return -1;
-	self->began = true; /* turns away a client that sends START */
+	/* take_word() then closes the connection of a client that sends START */
+	self->began = true;
 	while (next_signal(self) != MICROAGENT_SIGNAL_END)
 		(void)poll(&wake, 1, -1);
 	return LOST;
@@ -377,7 +383,8 @@ static int read_words(struct self *self, struct error *err)
 }
 
 /* Makes the container's root the root of this process, so that the process sees only the
- * container's files. Keeps no mount of the host in use. */
+ * container's files. Unmounts all other mounts of the host in this namespace, so that none of them
+ * stays in use. */
 static int enter_rootfs(const struct self *self, struct error *err)
 {
 	const char *rootfs = json_text(self->handed.ticket, "rootfs", "");
@@ -385,8 +392,8 @@ static int enter_rootfs(const struct self *self, struct error *err)
 	if (mount(rootfs, rootfs, NULL, MS_BIND | MS_REC, NULL) < 0 || chdir(rootfs) < 0 ||
 	    syscall(SYS_pivot_root, ".", ".") < 0 || umount2(".", MNT_DETACH) < 0 || chdir("/") < 0)
 		return error_errno(err, errno, "root of the container's process");
-	/* Mounts /proc for programs that join this process's namespaces. An image may have no
-	 * directory for it, so a failure is ignored. */
+	/* Mounts /proc for programs that join this process's namespaces. Ignores a failure: an
+	 * image may have no directory /proc. */
 	(void)mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL);
 	return 0;
 }

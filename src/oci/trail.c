@@ -69,14 +69,14 @@ void trail_deleted(const struct record *record)
 {
 	json_auto_t *more = json_object();
 
-	/* Ignores a failure, since the machine may have begun to end. */
+	/* Ignores a failure: the machine may be about to end. */
 	(void)tell_machine(record, "deleted", more, NULL);
 }
 
 /* --- kept ------------------------------------------------------------------------------------ */
 
-/* The names have dates, as in "sandbox-2026-11-26T..." and "security-2026-11-26.log", so the oldest
- * one is first when they are sorted. */
+/* The names contain dates, as in "sandbox-2026-11-26T..." and "security-2026-11-26.log". So in the
+ * order of names the oldest comes first. */
 
 static int is_trail(const struct dirent *entry)
 {
@@ -90,7 +90,7 @@ static int is_digests(const struct dirent *entry)
 
 struct names {
 	struct dirent **list;
-	int count; /* -1: the directory does not exist */
+	int count; /* the number of names; -1: the directory does not exist */
 };
 
 static void trail_names_free(struct names *names)
@@ -119,7 +119,7 @@ static void remove_named(const char *state, const char *place, const char *name)
 		(void)path_remove_tree_at(AT_FDCWD, path, NULL);
 }
 
-/* Removes an archive. First notes in the digests that the archive was removed on purpose. */
+/* Removes an archive. First notes in the security log that the archive is removed on purpose. */
 static void remove_trail(const char *state, const char *name)
 {
 	json_auto_t *why = json_pack("{s:s}", "why", "so many newer ones are kept");
@@ -130,8 +130,8 @@ static void remove_trail(const char *state, const char *name)
 		remove_named(state, ARCHIVE_DIR, name);
 }
 
-/* Removes the digests of the days before `oldest`, the name of the oldest machine that has a
- * workspace or an archive. */
+/* Removes the security logs of the days before the machine `oldest` was made. `oldest` is the name
+ * of the oldest machine that has a workspace or an archive. */
 static void remove_digests(const char *state, const char *oldest)
 {
 	struct names autonames digests;

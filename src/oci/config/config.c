@@ -7,7 +7,8 @@
 #include "base/json.h"
 #include "oci/config/read.h"
 
-/* Reads a name. Leaves *out unchanged for "", which engines also write if there is no name. */
+/* Reads the name in document[key]. Leaves *out unchanged if the name is "", which engines write if
+ * a container has no name. */
 static int get_name(const json_t *document, const char *key, const char **out, struct error *err)
 {
 	const char *text = "";

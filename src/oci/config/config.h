@@ -2,9 +2,9 @@
 /*
  * The contents of a config.json of the OCI runtime specification, as plain structs. Members that
  * are marked as owned are freed with the struct. All other strings and json_t belong to the
- * document, which must outlive the struct. A value of a wrong type gives ERR_INVALID with its JSON
- * path. Only the fields that are used are decoded. fields.h says what happens with each field, and
- * which values are refused.
+ * document, which must outlive the struct. A value of a wrong type gives ERR_INVALID with the JSON
+ * path of the value. Only the fields that this program uses are decoded. fields.h tells how each
+ * field is treated, and which values are refused.
  */
 #ifndef OCI_CONFIG_CONFIG_H
 #define OCI_CONFIG_CONFIG_H
@@ -20,8 +20,8 @@
 /* Room for a JSON path of a config. A longer path is cut at its end. */
 #define OCI_PATH 512
 
-/* The receiver of notes about things that are not errors. A pointer to this struct may be NULL, and
- * so may the member `tell`. */
+/* An object that receives notes about things that are not errors. A pointer to this struct may be
+ * NULL, and its member `tell` may be NULL too: then the notes are dropped. */
 struct oci_notes {
 	/* Receives a note. If `warning` is true, the note is for every user. Otherwise it is for
 	 * debugging. */
@@ -32,13 +32,14 @@ void oci_note(const struct oci_notes *notes, bool warning, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
 /*
- * Loads a document like json_load_strict(), with two differences, since engines are written in Go.
- * A null counts as absent. Unsigned integers of 64 bits are accepted (RLIM_INFINITY is one),
- * although jansson has no integers above INT64_MAX. The decoders need a document that was loaded by
- * this function.
+ * Loads a document like json_load_strict(), with two differences, which are needed since engines
+ * are written in Go. A null counts as absent. Unsigned integers of 64 bits are accepted
+ * (RLIM_INFINITY is one), although jansson has no integers above INT64_MAX. The decoders need a
+ * document that was loaded by this function. The caller releases the document.
  */
 json_t *oci_load(const void *data, size_t len, struct error *err);
-/* Reads a number like json_get_int(), from a document of oci_load(). */
+/* Reads object[key], a number from 0 to UINT64_MAX, like json_get_int(). The object must come from
+ * oci_load(). */
 int oci_get_uint64(const json_t *object, const char *path, const char *key, enum json_need need,
 		   uint64_t *out, struct error *err);
 
@@ -52,49 +53,56 @@ enum oci_capability_set {
 };
 
 struct oci_process {
-	const char **args, **env; /* owned, end with NULL; args has at least one */
-	const char *cwd;	  /* absolute */
+	const char **args, **env; /* owned arrays that end with NULL; args has at least one word */
+	const char *cwd;	  /* an absolute path in the container */
 	bool terminal;
-	unsigned rows, columns; /* 0: not given */
+	unsigned rows, columns; /* size of the terminal; 0: not given */
 	uint32_t uid, gid;
-	uint32_t *groups; /* owned */
+	uint32_t *groups; /* owned array of ngroups group ids */
 	size_t ngroups;
-	int umask;				    /* -1: not given */
-	uint64_t capabilities[OCI_CAPABILITY_SETS]; /* bit n stands for capability n */
+	int umask; /* the process's umask; -1: not given */
+	/* sets of capabilities; bit n stands for capability n */
+	uint64_t capabilities[OCI_CAPABILITY_SETS];
 	bool no_new_privileges;
 	bool has_oom_score_adj;
 	int oom_score_adj;
-	json_t *rlimits; /* as in docs/agent-protocol.md; owned; NULL: none */
+	json_t *rlimits; /* owned limits in the form of docs/agent-protocol.md; NULL: none */
 };
 
-/* Decodes the object `process`. `path` is its JSON path for errors: "process", or "" if a file
- * holds only a process (`exec --process`). */
+/* Decodes the object `process`. `path` is the JSON path of the object in errors: "process", or ""
+ * if the document is only a process (`exec --process`). */
 int oci_process_decode(const json_t *process, const char *path, const struct oci_notes *notes,
 		       struct oci_process *out, struct error *err);
 /* Frees the contents. Accepts a zeroed struct, and leaves a zeroed one. */
 void oci_process_free(struct oci_process *process);
 
-/* Returns a capability's name, such as "CAP_CHOWN" for 0; NULL above the last known number. */
+/* Returns the name of the capability `number`, such as "CAP_CHOWN" for 0. Returns NULL for a number
+ * that this program does not know. */
 const char *oci_capability_name(unsigned number);
-/* Returns a capability's number; -1 for an unknown name. */
+/* Returns the number of the capability `name`; -1 for an unknown name. */
 int oci_capability_number(const char *name);
 
 struct oci_mount {
-	const char *destination, *source, *type; /* source and type: NULL if not given */
+	/* source and type are NULL if the config does not have them */
+	const char *destination, *source, *type;
 	bool is_bind, recursive;
-	/* The mount is a bind on /dev/shm. Processes of the host and of the guest cannot share such
-	 * memory through virtiofs, so the guest makes its own tmpfs on /dev/shm. */
+	/* true: the mount is a bind on /dev/shm. Processes of the host and of the guest cannot
+	 * share memory through virtiofs. So the guest makes a tmpfs on /dev/shm instead. */
 	bool is_shm;
-	bool read_only;	     /* `flags` has MS_RDONLY too */
+	bool read_only;	     /* true: `flags` has MS_RDONLY */
 	unsigned long flags; /* MS_* flags for mount(2), without MS_BIND and MS_REC */
-	/* MS_PRIVATE or MS_UNBINDABLE, or, if the mount is not a bind, MS_SHARED or MS_SLAVE; each
-	 * with or without MS_REC. 0: the config asks for no propagation. */
+	/* The flag for the propagation of mounts, with or without MS_REC: MS_PRIVATE or
+	 * MS_UNBINDABLE. It can be MS_SHARED or MS_SLAVE only if the mount is not a bind. 0: the
+	 * config asks for no propagation. */
 	unsigned long propagation;
-	char *data;	      /* the options that are not flags, "a,b=c"; owned; "": none */
-	const char **options; /* all options as written; owned, ends with NULL */
+	/* owned text of the options that are not flags, such as "a,b=c"; "": none */
+	char *data;
+	/* owned array of all options in their original form; ends with NULL */
+	const char **options;
 };
-/* Returns the name of an option of mounts, for a list of all options that this program knows.
- * `index` is the place in the list, which is sorted by name. Returns NULL after the last option. */
+/* Returns the name of a mount option that this program knows. `index` is the place of the option in
+ * the list of all these options, which is sorted by name. Returns NULL if `index` is past the end
+ * of the list. */
 const char *oci_mount_option(size_t index);
 
 enum oci_namespace_type {
@@ -111,35 +119,39 @@ enum oci_namespace_type {
 extern const char *const oci_namespace_names[OCI_NAMESPACE_TYPES];
 struct oci_namespace {
 	enum oci_namespace_type type;
-	const char *path; /* absolute; NULL: a new namespace */
+	/* the absolute path of an existing namespace; NULL: the container gets a new one */
+	const char *path;
 };
 
-/* A limit has this value if it is not given. For memory, shares, quota, period and pids, the
- * decoder takes 0 as not given too, as runc does. */
+/* The value of a limit that is not given. For memory, shares, quota, period and pids, the decoder
+ * treats 0 as not given, as runc does. */
 #define OCI_UNSAID INT64_MIN
 struct oci_resources {
-	/* Bytes; -1: unlimited. memory_swap limits memory and swap together. */
+	/* Limits in bytes; -1: unlimited. memory_swap limits memory and swap together. */
 	int64_t memory_limit, memory_swap, memory_reservation;
-	int64_t cpu_shares, cpu_period; /* shares of cgroup v1: 2..262144; microseconds */
-	int64_t cpu_quota;		/* microseconds of each period; -1: unlimited */
-	const char *cpus, *mems;	/* lists such as "0-3,7"; NULL: not given */
-	int64_t pids_limit;		/* -1: unlimited */
+	/* cpu_shares: 2 to 262144, as in cgroup v1; cpu_period: in microseconds */
+	int64_t cpu_shares, cpu_period;
+	int64_t cpu_quota; /* microseconds of CPU time in each period; -1: unlimited */
+	/* lists of CPUs and of memory nodes, such as "0-3,7"; NULL: not given */
+	const char *cpus, *mems;
+	int64_t pids_limit; /* the most processes and threads; -1: unlimited */
 };
-/* A rule of linux.resources.devices: which devices the container may use, and how. */
+/* A rule of linux.resources.devices. It allows or forbids some uses of some devices. */
 #define OCI_DEVICE_RULES_MAX 256
 struct oci_device_rule {
 	bool allow;
-	char type;	      /* 'a', 'b' or 'c' */
-	int64_t major, minor; /* -1: any */
-	const char *access;   /* some of the letters r, w and m */
+	char type;	      /* 'b' (block devices), 'c' (character devices) or 'a' (both) */
+	int64_t major, minor; /* -1: any number */
+	/* some of the letters r (read), w (write) and m (make a device node) */
+	const char *access;
 };
 /* A device that the container gets. */
 struct oci_device {
-	const char *path, *type; /* type: "" if not given */
-	int64_t major, minor;	 /* 0 if not given */
+	const char *path, *type; /* type is "" if the config does not have it */
+	int64_t major, minor;	 /* the numbers of the device; 0: not given */
 };
-/* Decodes the object `resources`. `path` is its JSON path for errors: "linux.resources", or "" if a
- * file holds only this object (`update`). */
+/* Decodes the object `resources`. `path` is the JSON path of the object in errors:
+ * "linux.resources", or "" if the document is only this object (`update`). */
 int oci_resources_decode(const json_t *resources, const char *path, struct oci_resources *out,
 			 struct error *err);
 
@@ -154,9 +166,11 @@ enum oci_hook_kind {
 };
 extern const char *const oci_hook_names[OCI_HOOK_KINDS];
 struct oci_hook {
-	const char *path;	  /* absolute */
-	const char **args, **env; /* owned, end with NULL; empty args: only the path is passed */
-	unsigned timeout;	  /* seconds; 0: no bound */
+	const char *path; /* the absolute path of the hook's program on the host */
+	/* owned arrays that end with NULL; if args is empty, the hook gets only its path as
+	 * args[0] */
+	const char **args, **env;
+	unsigned timeout; /* the hook's time limit in seconds; 0: no limit */
 };
 struct oci_hooks {
 	struct oci_hook *items;
@@ -165,38 +179,48 @@ struct oci_hooks {
 
 struct oci_config {
 	const char *version;
-	const char *root_path; /* as written: absolute, or relative to the bundle */
+	/* the root of the container: an absolute path, or a path relative to the bundle */
+	const char *root_path;
 	bool root_readonly;
-	const char *hostname, *domainname; /* NULL: not given */
+	/* the names of the container's UTS namespace; NULL: not given */
+	const char *hostname, *domainname;
 	struct oci_process process;
 	struct oci_mount *mounts;
 	size_t nmounts;
-	struct oci_namespace *namespaces; /* at most one of each type */
+	/* owned array, which has at most one namespace of each type */
+	struct oci_namespace *namespaces;
 	size_t nnamespaces;
-	const char **masked_paths, **readonly_paths; /* absolute; owned, end with NULL */
-	const json_t *sysctl;			     /* strings by name; NULL: none */
+	/* owned arrays of absolute paths; they end with NULL */
+	const char **masked_paths, **readonly_paths;
+	/* the settings by their names, with strings as values; NULL: none */
+	const json_t *sysctl;
 	struct oci_resources resources;
-	struct oci_device_rule *device_rules; /* owned; a later rule overrides an earlier one */
+	/* owned array; a later rule overrides an earlier one */
+	struct oci_device_rule *device_rules;
 	size_t ndevice_rules;
-	struct oci_device *devices; /* owned */
+	struct oci_device *devices; /* owned array */
 	size_t ndevices;
-	const char *cgroups_path; /* NULL: not given */
-	const json_t *seccomp;	  /* the object for oci_seccomp_compile(); NULL: none */
+	const char *cgroups_path; /* the container's cgroup on the host; NULL: not given */
+	/* the system call filter, for oci_seccomp_compile(); NULL: none */
+	const json_t *seccomp;
 	struct oci_hooks hooks[OCI_HOOK_KINDS];
-	const json_t *annotations; /* strings by name; NULL: none */
-	/* PER_LINUX or PER_LINUX32, for personality(2); -1: not given */
+	/* the annotations by their names, with strings as values; NULL: none */
+	const json_t *annotations;
+	/* The value for personality(2): PER_LINUX or PER_LINUX32. -1: not given. */
 	int personality;
-	const char *rootfs_propagation; /* NULL: not given */
+	/* the propagation of mounts in the container's root; NULL: not given */
+	const char *rootfs_propagation;
 };
 
 int oci_config_decode(const json_t *document, const struct oci_notes *notes, struct oci_config *out,
 		      struct error *err);
-/* Decodes only the hooks of a document, which has its hooks at the same JSON path as a config. */
+/* Decodes only the hooks of a document. The document has its hooks in the member "hooks", as a
+ * config does. */
 int oci_hooks_decode(const json_t *document, struct oci_config *out, struct error *err);
 /* Frees the contents. Accepts a zeroed struct, and leaves a zeroed one. */
 void oci_config_free(struct oci_config *config);
 
-/* Returns the namespace of this type; NULL if the config names none. */
+/* Returns the config's namespace of this type; NULL if the config has none. */
 const struct oci_namespace *oci_config_namespace(const struct oci_config *config,
 						 enum oci_namespace_type type);
 /* Returns the text of an annotation; NULL if there is none. */

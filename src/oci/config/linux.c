@@ -97,8 +97,8 @@ static int decode_devices(const json_t *system, struct oci_config *out, struct e
 	return 0;
 }
 
-/* Checks the names of sysctl settings. In the guest a name becomes a path below /proc/sys, in which
- * a dot counts as a slash. */
+/* Checks the names of sysctl settings. The guest makes a path below /proc/sys from each name, with
+ * a slash for each dot. */
 static int check_sysctl(const json_t *sysctl, struct error *err)
 {
 	const char *name;

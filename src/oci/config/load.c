@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Loads documents of engines as JSON and reads values from them. An integer above INT64_MAX, which
- * jansson refuses, becomes an object {"uint64": "<digits>"} before loading. A function that reads a
- * string or a signed integer refuses that object by its type.
+ * Loads documents of engines as JSON, and reads values from them. jansson refuses integers above
+ * INT64_MAX. So the text of such an integer is replaced by an object {"uint64": "<digits>"} before
+ * jansson parses the document. A function that reads a string or a signed integer refuses this
+ * object, since its type is wrong.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -16,7 +17,7 @@
 #include "oci/config/read.h"
 
 #define WIDE_KEY "uint64"
-#define WIDE_DIGITS 20 /* number of digits of UINT64_MAX */
+#define WIDE_DIGITS 20 /* the number of digits of UINT64_MAX */
 
 void oci_note(const struct oci_notes *notes, bool warning, const char *fmt, ...)
 {
@@ -44,8 +45,8 @@ static bool wide_value(const char *digits, size_t count, uint64_t *value)
 	return errno == 0 && *value > INT64_MAX;
 }
 
-/* Returns how many bytes at text can belong to a number. Sets *digits_alone if all of them are
- * digits. */
+/* Returns how many bytes at `text` may belong to a number (digits, signs, points, exponents). Sets
+ * *digits_alone to true if all these bytes are digits. */
 static size_t number_length(const char *text, size_t left, bool *digits_alone)
 {
 	size_t n = 0;

@@ -15,8 +15,8 @@
 #endif
 
 /*
- * The options of a mount, sorted by name, as the command features prints them. The names and
- * meanings are those of runc (mountFlags in "libcontainer/specconv"), since engines write their
+ * The options of a mount, sorted by name. The command features prints them in this order. The names
+ * and meanings are those of runc (mountFlags in "libcontainer/specconv"), since engines write their
  * configs for runc.
  */
 static const struct {
@@ -53,7 +53,8 @@ static const struct {
 	{"private", OCI_OPTION_PROPAGATION, false, MS_PRIVATE},
 	{"rbind", OCI_OPTION_BIND, false, MS_BIND | MS_REC},
 	{"relatime", OCI_OPTION_FLAG, false, MS_RELATIME},
-	{"remount", OCI_OPTION_FLAG, false, 0}, /* has no effect, since every mount is new */
+	/* clears nothing and sets nothing, since every mount is new */
+	{"remount", OCI_OPTION_FLAG, false, 0},
 	{"ro", OCI_OPTION_FLAG, false, MS_RDONLY},
 	{"rprivate", OCI_OPTION_PROPAGATION, false, MS_PRIVATE | MS_REC},
 	{"rshared", OCI_OPTION_SHARED, false, MS_SHARED | MS_REC},
@@ -70,7 +71,7 @@ static const struct {
 	{"tmpcopyup", OCI_OPTION_COPY_UP, false, 0},
 	{"unbindable", OCI_OPTION_PROPAGATION, false, MS_UNBINDABLE},
 };
-/* Options that runc also has, but that this program does not support for any mount. */
+/* The options that runc has, but that this program supports for no mount. */
 static const struct {
 	const char *name;
 	enum oci_option_kind kind;
@@ -122,8 +123,8 @@ static void apply_known_option(const char *option, struct oci_mount *out)
 	}
 }
 
-/* Decodes the options of a mount. An option of the list other_options has no effect here, since
- * oci_config_check() refuses it. */
+/* Decodes the options of a mount. An option of other_options has no effect here: oci_config_check()
+ * refuses it later. */
 static int decode_options(const json_t *mount, const char *path, struct oci_mount *out,
 			  struct error *err)
 {
@@ -189,11 +190,12 @@ static int decode_mount(const json_t *mount, const char *path, struct oci_mount 
 		return -1;
 	if (!*out->destination)
 		return error_set(err, ERR_INVALID, "%s.destination must not be empty", path);
-	/* The type "bind" also makes a mount a bind, as in crun. In runc only an option does. */
+	/* Treats a mount of the type "bind" as a bind, as crun does. In runc only the option "bind"
+	 * or "rbind" makes a bind. */
 	if (out->type && strcmp(out->type, "bind") == 0)
 		out->is_bind = true;
-	/* Drops shared and slave propagation of a bind. oci_config_check() refuses it, unless an
-	 * annotation asks to ignore it. */
+	/* Drops shared and slave propagation of a bind. oci_config_check() refuses the mount for
+	 * this propagation, unless an annotation asks to ignore it. */
 	if (out->is_bind && (out->propagation & (MS_SHARED | MS_SLAVE)))
 		out->propagation = 0;
 	if (out->is_bind && (!out->source || !*out->source))

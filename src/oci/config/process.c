@@ -9,8 +9,8 @@
 #include "base/json.h"
 #include "oci/config/read.h"
 
-/* The names of the limits of setrlimit(2). The member "rlimits" of the agent's requests has the
- * same names in lower case. */
+/* The names of the resource limits of setrlimit(2), without RLIMIT_. In the agent's requests the
+ * member "rlimits" has these names in lower case. */
 static const char *const rlimit_names[] = {
 	"AS",	"CORE",	  "CPU",   "DATA", "FSIZE",  "LOCKS",  "MEMLOCK",    "MSGQUEUE",
 	"NICE", "NOFILE", "NPROC", "RSS",  "RTPRIO", "RTTIME", "SIGPENDING", "STACK",
@@ -103,7 +103,7 @@ static int decode_process_user(const json_t *process, const char *path, struct o
 	    oci_get_id(user, where, "gid", &out->gid, err) < 0 ||
 	    json_get_int(user, where, "umask", JSON_OPTIONAL, 0, UINT32_MAX, &umask, err) < 0)
 		return -1;
-	/* Like umask(2), ignores the other bits. */
+	/* Ignores all bits but 0777, like umask(2). */
 	out->umask = umask < 0 ? -1 : (int)(umask & 0777);
 	return decode_groups(user, where, out, err);
 }
@@ -141,8 +141,8 @@ static int decode_capabilities(const json_t *process, const char *path,
 	return 0;
 }
 
-/* Returns a limit as JSON. A value above INT64_MAX becomes "unlimited", as RLIM_INFINITY is such a
- * value. The caller releases the result. */
+/* Returns a resource limit as JSON. A value above INT64_MAX, such as RLIM_INFINITY, becomes
+ * "unlimited". The caller releases the result. */
 static json_t *rlimit_value(uint64_t value)
 {
 	return value > INT64_MAX ? json_string("unlimited") : json_integer((json_int_t)value);

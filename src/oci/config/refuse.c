@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Walks through a config, and does with each field what the table of fields says. */
+/* Walks through a config and treats each field as the table of fields demands. */
 #include <stdio.h>
 #include <string.h>
 
@@ -9,8 +9,8 @@
 #include "oci/config/read.h"
 
 struct place {
-	char path[OCI_PATH];  /* the path, such as "mounts[3].source" */
-	char field[OCI_PATH]; /* the path as in the table, such as "mounts[].source" */
+	char path[OCI_PATH];  /* the JSON path in the document, such as "mounts[3].source" */
+	char field[OCI_PATH]; /* the path in the form of the table, such as "mounts[].source" */
 };
 
 static bool is_empty(const json_t *value)
@@ -56,9 +56,9 @@ static int walk_field(const struct place *place, const json_t *value, const stru
 	}
 	json_object_foreach((json_t *)(uintptr_t)value, key, item)
 	{
-		/* Skips a key with such a character: it belongs to no field, but its path could
-		 * look like the path of one. Skips a path that would be cut, which belongs to no
-		 * field either. */
+		/* Skips a key with one of these characters: no known field has such a key, but the
+		 * path of the key could be equal to a known field's path. Also skips a key whose
+		 * path is too long, since no known field has such a long path. */
 		if (strpbrk(key, ".[]*") ||
 		    snprintf(below.path, OCI_PATH, "%s%s%s", place->path, dot, key) >= OCI_PATH ||
 		    snprintf(below.field, OCI_PATH, "%s%s%s", place->field, dot, key) >= OCI_PATH)
@@ -87,8 +87,9 @@ int oci_fields_check_below(const json_t *value, const char *path, const struct o
 	return walk_field(&place, value, notes, err);
 }
 
-/* Notes annotations of this program that do not exist. The specification does not allow an error
- * for them, but a user would believe that a misspelt annotation has an effect. */
+/* Notes annotations whose names begin with OCI_ANNOTATIONS, but that this program does not know.
+ * The specification does not allow an error for them. Without a note, a user would believe that a
+ * misspelt annotation has an effect. */
 static void note_unknown_annotations(const json_t *annotations, const struct oci_notes *notes)
 {
 	static const char *const known[] = {OCI_MEMORY_ANNOTATION, OCI_CPUS_ANNOTATION,
@@ -118,7 +119,7 @@ static int check_version(const json_t *document, struct error *err)
 {
 	const char *version = json_text(document, "ociVersion", NULL);
 
-	/* Accepts a missing version, which the decoder reports. */
+	/* Accepts a missing version here, since the decoder reports it. */
 	if (!version)
 		return 0;
 	if (version[0] == '1' && version[1] == '.' && version[2] >= '0' && version[2] <= '9')

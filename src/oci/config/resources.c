@@ -20,7 +20,8 @@ static int get_amount(const json_t *object, const char *path, const char *key, i
 	return 0;
 }
 
-/* Reads a list of numbers in the form of the kernel's cpusets, such as "0-3,7". */
+/* Reads object[key], a list of numbers in the form that the kernel uses for cpusets, such as
+ * "0-3,7". */
 static int get_list(const json_t *object, const char *path, const char *key, const char **out,
 		    struct error *err)
 {
@@ -36,8 +37,8 @@ static int get_list(const json_t *object, const char *path, const char *key, con
 	return 0;
 }
 
-/* The smallest limit of memory, in bytes. With less memory the program cannot start: the kernel
- * ends it repeatedly, or it waits for memory. */
+/* The smallest limit of memory, in bytes. With less memory the container's program cannot start:
+ * the kernel kills it again and again, or the program waits for memory for ever. */
 #define MEMORY_LEAST (INT64_C(6) << 20)
 
 static int decode_memory(const json_t *resources, const char *path, struct oci_resources *out,
@@ -97,7 +98,7 @@ static int decode_device_rule(const json_t *rule, const char *path, struct oci_d
 			 err) < 0 ||
 	    json_get_string(rule, path, "access", JSON_OPTIONAL, &out->access, err) < 0)
 		return -1;
-	/* Accepts "u", which means a character device in older configs. */
+	/* Accepts "u", by which older configs mean a character device. */
 	if (strlen(type) != 1 || !strchr("abcu", *type))
 		return error_set(err, ERR_INVALID, "%s.type must be a, b, c or u", path);
 	if (out->access[strspn(out->access, "rwm")])

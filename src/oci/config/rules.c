@@ -89,7 +89,8 @@ static int check_mounts(const struct oci_config *config, const struct oci_notes 
 			oci_path_item(at, where, "options", j);
 			if (check_option(option, mount->is_bind && !lax, at, err) < 0)
 				return -1;
-			/* Warns, since the image may have files at the place of the mount. */
+			/* Warns that the option is ignored. The user may miss files that the image
+			 * has under the mount. */
 			if (oci_mount_option_kind(option) == OCI_OPTION_COPY_UP)
 				oci_note(notes, true,
 					 "%s tmpcopyup is ignored: the tmpfs begins empty", at);
@@ -148,9 +149,9 @@ static int check_namespaces(const struct oci_config *config, struct error *err)
 			err, ERR_UNSUPPORTED,
 			"linux.namespaces[%zu].type user is not supported: the guest's containers have no user namespaces; the machine confines them; run the container without a user namespace",
 			(size_t)(n - config->namespaces));
-	/* Refuses the path of a mount or cgroup namespace. The path of a network namespace is
-	 * allowed, which the host joins. put_namespaces() checks the paths of the other types,
-	 * which may be those of the pod's first container. */
+	/* Refuses a path for a mount or cgroup namespace. A path for a network namespace is
+	 * allowed, since the host's processes join that namespace. put_namespaces() checks the
+	 * paths of the other types, since these may be namespaces of the pod's first container. */
 	for (size_t i = 0; i < config->nnamespaces; i++) {
 		n = &config->namespaces[i];
 		if (n->path && (n->type == OCI_NAMESPACE_MOUNT || n->type == OCI_NAMESPACE_CGROUP))

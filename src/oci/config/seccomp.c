@@ -17,8 +17,9 @@
 
 #define PLACE "linux.seccomp"
 #define MOST_ARGS 6
-#define MOST_ERRNO 4095	     /* the kernel's MAX_ERRNO */
-#define X32_CALLS 0x40000000 /* the first number of x32; other numbers are below */
+#define MOST_ERRNO 4095 /* the kernel's MAX_ERRNO */
+/* the number of the first system call of x32; all calls of x86-64 have lower numbers */
+#define X32_CALLS 0x40000000
 
 struct word {
 	const char *name;
@@ -43,8 +44,8 @@ static const struct word operators[] = {
 	{"SCMP_CMP_GT", SCMP_CMP_GT},
 	{"SCMP_CMP_MASKED_EQ", SCMP_CMP_MASKED_EQ},
 };
-/* The flags of a filter, with the values for seccomp(2). A flag without a meaning here has the
- * value 0: the filter is set by the only thread of a process, and has no listener. */
+/* The flags of a filter, with their values for seccomp(2). A flag that has no effect in a container
+ * has the value 0, since the process that sets the filter has one thread and no listener. */
 static const struct word filter_flags[] = {
 	{"SECCOMP_FILTER_FLAG_TSYNC", 0},
 	{"SECCOMP_FILTER_FLAG_LOG", SECCOMP_FILTER_FLAG_LOG},
@@ -70,8 +71,8 @@ static int find_word(const struct word *words, size_t count, const char *name, c
 	return error_set(err, ERR_INVALID, "%s is not known: %s", path, name);
 }
 
-/* Reads an action, as runc does: a missing number means EPERM, and only ERRNO and TRACE have a
- * number. */
+/* Reads an action in the same way as runc. Only the actions ERRNO and TRACE use the number, and it
+ * is EPERM if it is absent. */
 static int get_action(const json_t *object, const char *path, const char *key, const char *number,
 		      uint32_t *action, struct error *err)
 {
@@ -112,8 +113,8 @@ static int get_filter_flags(const json_t *seccomp, unsigned *flags, struct error
 	return 0;
 }
 
-/* Returns libseccomp's number of an architecture, or 0 for an unknown name. "SCMP_ARCH_X86_64" is
- * "x86_64" in libseccomp. */
+/* Returns the number that libseccomp has for an architecture; 0 for an unknown name. libseccomp's
+ * names have no prefix and are in lower case: "SCMP_ARCH_X86_64" is "x86_64". */
 static uint32_t architecture_of(const char *name)
 {
 	static const char prefix[] = "SCMP_ARCH_";
@@ -128,9 +129,9 @@ static uint32_t architecture_of(const char *name)
 	return seccomp_arch_resolve_name(lower);
 }
 
-/* Adds the architectures to the filter, which already has the native one. An architecture of
- * another byte order is left out: it cannot be in the same filter, and its programs cannot run in
- * the guest. */
+/* Adds the config's architectures to the filter. The filter already has the native one. Skips an
+ * architecture with another byte order: libseccomp cannot put it into this filter, and its programs
+ * cannot run in the guest. */
 static int add_architectures(scmp_filter_ctx filter, const json_t *seccomp, struct error *err)
 {
 	autofree const char **names = NULL;
@@ -175,12 +176,12 @@ static int get_arg(const json_t *item, const char *path, struct scmp_arg_cmp *ar
 }
 
 struct rule {
-	const char **names; /* owned by the caller */
+	const char **names; /* the names of the system calls; owned by the caller */
 	uint32_t action;
 	struct scmp_arg_cmp args[MOST_ARGS];
 	unsigned nargs;
-	/* true if an argument is named twice. Each use then becomes a rule of its own, and any of
-	 * these rules may hold. */
+	/* true: the conditions name one argument twice. Then each condition becomes a separate
+	 * rule, and the action applies if any of these rules matches. */
 	bool repeats;
 };
 
@@ -222,8 +223,8 @@ static int add_rule_of_call(scmp_filter_ctx filter, const struct rule *rule, con
 		rc = seccomp_rule_add_array(filter, rule->action, number, rule->nargs, rule->args);
 	for (unsigned i = 0; rule->repeats && i < rule->nargs && rc == 0; i++)
 		rc = seccomp_rule_add_array(filter, rule->action, number, 1, &rule->args[i]);
-	/* Ignores EEXIST (there is an equal rule) and EDOM (an architecture does not have the
-	 * call). */
+	/* Ignores EEXIST (the filter already has this rule) and EDOM (an architecture does not have
+	 * this system call). */
 	return rc < 0 && rc != -EEXIST && rc != -EDOM
 		       ? error_errno(err, -rc, "%s: cannot add a rule for %s", path, name)
 		       : 0;
@@ -242,7 +243,7 @@ static int add_rule(scmp_filter_ctx filter, const json_t *item, const char *path
 	if (!*names)
 		return error_set(err, ERR_INVALID, "%s.names must not be empty", path);
 	if (rule.action == standard)
-		return 0; /* libseccomp accepts no rules for the default action */
+		return 0; /* libseccomp refuses a rule whose action is the default action */
 	for (size_t i = 0; names[i]; i++)
 		if (add_rule_of_call(filter, &rule, names[i], path, err) < 0)
 			return -1;
@@ -269,8 +270,8 @@ static int add_rules(scmp_filter_ctx filter, const json_t *seccomp, uint32_t sta
 	return 0;
 }
 
-/* Returns the highest number of a system call that the filter names; -1 if the filter names none.
- * The rules of the filter must have been checked. */
+/* Returns the highest number of all system calls that the filter names; -1 if the filter names
+ * none. The caller has checked the rules before. */
 static int newest_call(const json_t *seccomp)
 {
 	const json_t *rule, *name;
@@ -290,10 +291,10 @@ static int newest_call(const json_t *seccomp)
 }
 
 /*
- * Puts instructions before a filter that forbids everything that it does not name. With the
- * instructions, calls that are newer than all named calls fail with ENOSYS. The author of the
- * filter could not know these calls, and a C library that tries one has an older way. runc does the
- * same. The numbers of x32 are left to the filter.
+ * Puts instructions before a filter that forbids all system calls that it does not name. By these
+ * instructions, calls that are newer than all named calls fail with ENOSYS, as in runc. The author
+ * of the filter could not know the newer calls. A C library that gets ENOSYS uses an older call
+ * instead. The instructions do not apply to the calls of x32.
  */
 static int put_newer_calls(const json_t *seccomp, uint32_t standard, struct buf *out,
 			   struct error *err)

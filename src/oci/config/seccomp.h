@@ -9,10 +9,10 @@
 #include "base/error.h"
 
 /*
- * Appends the filter to `program`: an array of struct sock_filter in this system's byte order, as
- * PR_SET_SECCOMP takes it. Sets *flags to the SECCOMP_FILTER_FLAG_* for seccomp(2). Names of system
- * calls that libseccomp does not know are skipped, as runc does. ERR_INVALID: an action, operator
- * or other name is not known; the error has its JSON path below "linux.seccomp".
+ * Appends the filter to `program`, as an array of struct sock_filter in the host's byte order, for
+ * PR_SET_SECCOMP. Sets *flags to the SECCOMP_FILTER_FLAG_* for seccomp(2). Skips names of system
+ * calls that libseccomp does not know, as runc does. ERR_INVALID: an action, an operator or another
+ * name is not known; the error has its JSON path.
  */
 int oci_seccomp_compile(const json_t *seccomp, struct buf *program, unsigned *flags,
 			struct error *err);

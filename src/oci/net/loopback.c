@@ -18,16 +18,16 @@
 /* --- the program ----------------------------------------------------------------------------- */
 
 /*
- * The program gets a struct bpf_sk_lookup. The addresses in it are in network order; they are 0 for
- * a connection of the other family. Each instruction is written with its place in the program,
- * which the jumps need.
+ * The BPF program gets a struct bpf_sk_lookup. The addresses in it are in network byte order. The
+ * members for the other address family are 0. Each instruction below is written with its index in
+ * the program, since jumps need the indexes.
  */
 
-/* The places of instructions that are targets of jumps, or that are filled in when the program is
- * loaded. */
+/* FOUND and PASS are the indexes of instructions to which jumps lead. MAP is the index of an
+ * instruction that is completed when the program is loaded. */
 enum { FOUND = 15, MAP = 18, PASS = 29, PROGRAM_LENGTH = 31 };
 enum { RESULT, FIRST, SECOND, THIRD, ASK = BPF_REG_6, SOCKET, STACK = BPF_REG_10 };
-#define KEY_AT (-4) /* the key's place on the stack */
+#define KEY_AT (-4) /* the address of the key, relative to the end of the stack */
 
 #define SET(place, to, from) \
 	[place] = {.code = BPF_ALU64 | BPF_MOV | BPF_X, .dst_reg = (to), .src_reg = (from)}
@@ -52,15 +52,15 @@ enum { RESULT, FIRST, SECOND, THIRD, ASK = BPF_REG_6, SOCKET, STACK = BPF_REG_10
 #define CALL(place, function) [place] = {.code = BPF_JMP | BPF_CALL, .imm = (function)}
 
 static const struct bpf_insn steps[PROGRAM_LENGTH] = {
-	/* Ignores a connection that is not TCP. */
+	/* A connection that is not TCP is left to the kernel. */
 	SET(0, ASK, FIRST),
 	LOAD(1, SECOND, protocol),
 	JUMP_IF(2, SECOND, BPF_JNE, IPPROTO_TCP, PASS),
-	/* Takes a connection to 127.0.0.1. */
+	/* A connection to 127.0.0.1 goes to the listener. */
 	LOAD(3, SECOND, local_ip4),
 	TO_HOST_ORDER(4, SECOND),
 	JUMP_IF(5, SECOND, BPF_JEQ, INADDR_LOOPBACK, FOUND),
-	/* Takes a connection to ::1, and ignores all others. */
+	/* A connection to ::1 goes to the listener. Every other one is left to the kernel. */
 	LOAD(6, SECOND, local_ip6[0]),
 	JUMP_IF(7, SECOND, BPF_JNE, 0, PASS),
 	LOAD(8, SECOND, local_ip6[1]),
@@ -70,7 +70,8 @@ static const struct bpf_insn steps[PROGRAM_LENGTH] = {
 	LOAD(12, SECOND, local_ip6[3]),
 	TO_HOST_ORDER(13, SECOND),
 	JUMP_IF(14, SECOND, BPF_JNE, 1, PASS),
-	/* Finds the map's first socket. If it is closed, ignores the connection. */
+	/* Finds the map's first socket. If that socket is closed, the connection is left to the
+	 * kernel. */
 	STORE_NUMBER(FOUND, KEY_AT, 0),
 	SET(16, SECOND, STACK),
 	ADD_NUMBER(17, SECOND, KEY_AT),
@@ -92,8 +93,8 @@ static const struct bpf_insn steps[PROGRAM_LENGTH] = {
 
 /* --- making it ------------------------------------------------------------------------------- */
 
-/* Clears all bytes of attr, since the kernel checks all of them; {0} would clear only one
- * member. */
+/* Clears all bytes of `attr`, since the kernel checks all of them. `= {0}` would clear only one
+ * member of the union. */
 static void clear_attr(union bpf_attr *attr)
 {
 	memset(attr, 0, sizeof(*attr));
@@ -109,9 +110,10 @@ static uint64_t address_of(const void *bytes)
 	return (uint64_t)(uintptr_t)bytes;
 }
 
-/* Opens a listener, for both families with AF_INET6. The listener is bound to the device lo and to
- * no address, since only such a socket may get connections of either family. SO_REUSEADDR: old
- * connections do not block their ports when the listener is gone. */
+/* Opens a listener. With AF_INET6 it accepts connections of both families. It is bound to the
+ * device lo, but to no address: only a socket without an address can get connections of both
+ * families. SO_REUSEADDR is set, so that connections that outlive the listener do not block their
+ * ports. */
 static int listen_on_lo(sa_family_t family)
 {
 	struct sockaddr_storage any = {.ss_family = family};
@@ -131,9 +133,9 @@ static int listen_on_lo(sa_family_t family)
 	return steal_fd(&fd);
 }
 
-/* Attaches the BPF program to the network namespace, with the listener in its map. Returns the
- * descriptor of the link, or -1 with errno; *step then names the failed step. The link keeps the
- * program, and the program keeps the map. */
+/* Attaches the BPF program to the network namespace, with the listener in the program's map.
+ * Returns the descriptor of the attachment (a BPF link); -1 with errno, and then *step names the
+ * failed step. The BPF link keeps the program alive, and the program keeps the map alive. */
 static int link_listener(int listener, const char **step)
 {
 	struct bpf_insn program[PROGRAM_LENGTH];
@@ -150,7 +152,7 @@ static int link_listener(int listener, const char **step)
 	autoclose int map = bpf(BPF_MAP_CREATE, &attr);
 	if (map < 0)
 		return -1;
-	/* The map has the listener until all descriptors of the listener are closed. */
+	/* Puts the listener into the map. It stays there until all its descriptors are closed. */
 	clear_attr(&attr);
 	attr.map_fd = (uint32_t)map;
 	attr.key = address_of(&key);

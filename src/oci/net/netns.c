@@ -9,7 +9,8 @@
 
 #include "base/cleanup.h"
 
-/* How many times everything is read if the kernel says that something has changed meanwhile. */
+/* How many times the network is read. It is read again if the kernel reports that something has
+ * changed in the meantime. */
 #define TRIES 16
 
 static struct netns_link *find_link(struct netns *netns, unsigned index)
@@ -44,7 +45,7 @@ static int take_netns_link(struct netns *netns, struct netlink_bytes body, struc
 		return refuse_count("the namespace", NETNS_LINKS_MAX, "links that are up", err);
 	link = &netns->links[netns->nlinks++];
 	link->index = (unsigned)head.ifi_index;
-	/* Cuts the name off, in case the kernel's NUL is missing. */
+	/* Limits the length of the name, in case the kernel's NUL is missing. */
 	len = strnlen((const char *)name.data, name.len);
 	len = len < IFNAMSIZ ? len : IFNAMSIZ - 1;
 	memcpy(link->name, name.data, len);
@@ -72,8 +73,8 @@ static bool prefix_fits(const struct ip *ip, unsigned bits)
 	return bits <= 8 * ip_length(ip->family);
 }
 
-/* Takes an address. IFA_LOCAL comes first: if the link has a peer, IFA_ADDRESS is the peer's
- * address. An IPv6 address without a peer has only IFA_ADDRESS. */
+/* Adds an address to its link. Prefers IFA_LOCAL, since IFA_ADDRESS is the peer's address if there
+ * is a peer. An IPv6 address without a peer has only IFA_ADDRESS. */
 static int take_netns_address(struct netns *netns, struct netlink_bytes body, struct error *err)
 {
 	struct netns_address address = {0};
@@ -108,8 +109,8 @@ static bool is_wanted_route(const struct rtmsg *head, struct netlink_bytes attri
 	       head->rtm_protocol != RTPROT_REDIRECT && ip_length(head->rtm_family);
 }
 
-/* Finds a route's gateway. A gateway of the other address family is in RTA_VIA, after the number of
- * its family. */
+/* Finds a route's gateway. If the gateway has another address family than the route, it is in
+ * RTA_VIA, after the number of its family. */
 static void find_gateway(const struct rtmsg *head, struct netlink_bytes attributes, struct ip *out)
 {
 	struct netlink_bytes via;
@@ -248,8 +249,8 @@ static int read_netns(struct netns *netns, struct error *err)
 		     {RTM_GETADDR, "addresses"},
 		     {RTM_GETROUTE, "routes"},
 		     {RTM_GETNEIGH, "neighbours"}};
-	/* Every request asks for everything, so the fixed part names no item. The kernel accepts a
-	 * struct ndmsg as the fixed part of all four requests. */
+	/* The fixed part of each request selects no item, so the answer has all items. The kernel
+	 * accepts a struct ndmsg as the fixed part of all four requests. */
 	const struct ndmsg all = {.ndm_family = AF_UNSPEC};
 	autoclose int fd = netlink_open(NETLINK_ROUTE, err);
 

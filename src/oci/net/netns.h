@@ -23,7 +23,8 @@
 #include "base/ip.h"
 #include "base/platform/linux/netlink.h"
 
-#define NETNS_LINKS_MAX 16 /* the most links that are up; the machine gets a card for each */
+/* the most links that are up, without lo; the machine gets a network card for each */
+#define NETNS_LINKS_MAX 16
 #define NETNS_ADDRESSES_MAX 32
 #define NETNS_ROUTES_MAX 256
 #define NETNS_NEIGHBOURS_MAX 256
@@ -36,18 +37,19 @@ struct netns_address {
 };
 
 struct netns_route {
-	struct ip to; /* for the default route, bits is 0 */
+	/* the destination; bits is the length of its prefix, 0 for the default route */
+	struct ip to;
 	uint8_t bits;
-	uint8_t scope; /* as in struct netns_address: RT_SCOPE_LINK is "scope link" */
-	/* The address `via` counts as reachable on the link, although no other route leads to
-	 * it. */
+	uint8_t scope; /* a value such as RT_SCOPE_LINK, which ip-route(8) calls "scope link" */
+	/* true: the kernel takes `via` as reachable on the link, although no other route leads
+	 * there. */
 	bool onlink;
-	/* The next hop; family 0: the destination is on the link; its family may differ from that
-	 * of `to`. */
+	/* The next hop, whose family may differ from that of `to`. If its family is 0, there is no
+	 * next hop: the destination is on the link. */
 	struct ip via;
-	struct ip source; /* family 0: no preferred address */
+	struct ip source; /* the preferred source address; family 0: none */
 	uint32_t metric;
-	uint32_t mtu; /* 0: the MTU of the link */
+	uint32_t mtu; /* the route's MTU in bytes; 0: the MTU of the link */
 };
 
 struct netns_neighbour {
@@ -80,7 +82,7 @@ struct netns *netns_read(struct error *err);
  * Makes the document that describes the network for the guest:
  *
  * {"interfaces": [{
- *    "name": "eth0",                       also the name that the guest's link gets
+ *    "name": "eth0",                       the name of the link, also in the guest
  *    "mac": "0a:58:0a:00:00:02",           the address by which the guest finds the card
  *    "mtu": 1450,
  *    "addresses": ["10.0.0.2/24", "2001:db8::2/64"],
@@ -103,7 +105,8 @@ json_t *netns_document(const struct netns *netns, struct error *err);
 
 /* Handles one message of the kernel, of any kind. `data` is a struct netns. */
 int netns_take(void *data, const struct netlink_reply *reply, struct error *err);
-/* Drops the links without an address. Fails if a remaining link is not Ethernet. */
+/* Drops the links that have no address. Returns -1 with an error if a remaining link is not
+ * Ethernet. */
 int netns_settle(struct netns *netns, struct error *err);
 
 #endif

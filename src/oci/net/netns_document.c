@@ -15,7 +15,7 @@ static int put_mac(json_t *object, const uint8_t mac[NETNS_MAC], struct error *e
 	return json_put_string(object, "mac", text, err);
 }
 
-/* Puts an address. Puts nothing if ip has no family. */
+/* Puts the address into `object` as a text. Puts nothing if ip->family is 0. */
 static int put_ip(json_t *object, const char *key, const struct ip *ip, struct error *err)
 {
 	char text[IP_TEXT];
@@ -31,7 +31,8 @@ static int put_nonzero(json_t *object, const char *key, uint32_t value, struct e
 	return value ? json_put(object, key, json_integer(value), err) : 0;
 }
 
-/* Appends a new object to the list. Returns it as a borrowed reference; NULL with an error. */
+/* Appends a new object to the list. Returns the object as a borrowed reference; NULL with an
+ * error. */
 static json_t *add_object(json_t *list, struct error *err)
 {
 	json_t *object = json_object();

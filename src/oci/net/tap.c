@@ -32,9 +32,9 @@ static void begin_link_change(struct netlink_message *message, unsigned index, u
 	netlink_begin(message, RTM_NEWLINK, 0, &head, sizeof(head));
 }
 
-/* Keeps the tap silent. Otherwise the namespace's kernel would give the tap an IPv6 address, and
- * send frames from it to the guest. A kernel without IPv6 reports an error and gives no such
- * address. */
+/* Keeps the tap silent: the namespace's kernel must not give it an IPv6 address, since it would
+ * then send frames of its own to the guest. A kernel without IPv6 returns an error, which is
+ * ignored: it gives no such address. */
 static int silence_tap(int fd, unsigned index, struct error *err)
 {
 	const uint8_t none = IN6_ADDR_GEN_MODE_NONE;
@@ -113,8 +113,8 @@ static bool leads_nowhere(struct netlink_bytes options)
 	return redirect.eaction == TCA_EGRESS_REDIR && redirect.ifindex == 0;
 }
 
-/* Counts a filter. Skips the entries that only hold filters, which the kernel lists too: they have
- * only a kind, or a table. */
+/* Counts a filter. The kernel also lists entries that only hold filters. These are skipped; they
+ * have only a kind, or a table. */
 static int take_filter(void *data, const struct netlink_reply *reply, struct error *err)
 {
 	struct netlink_bytes attributes, kind, options, unused;
@@ -134,9 +134,8 @@ static int take_filter(void *data, const struct netlink_reply *reply, struct err
 	return 0;
 }
 
-/* Returns true if the only filters of the link are left over from a machine whose keeper was
- * killed. The tap of that machine no longer exists, so all frames that come to the link are
- * dropped. */
+/* Returns true if all filters of the link are left over from a machine whose keeper was killed. The
+ * tap of that machine no longer exists, so these filters drop all frames that come to the link. */
 static bool is_left_over(int fd, unsigned index)
 {
 	const struct tcmsg head = {.tcm_ifindex = (int)index,
@@ -160,9 +159,9 @@ static int add_link_qdisc(int fd, unsigned index, struct error *err)
 	return remove_qdisc(fd, index, err) < 0 ? -1 : add_qdisc(fd, index, err);
 }
 
-/* Adds a redirect without keys, which matches every frame. A key that matches everything (tc's
- * `match u32 0 0`) would still read four bytes, so a shorter frame would go to the namespace's
- * kernel. */
+/* Adds a redirect that has no keys, so it matches every frame. A key for all values (tc's `match
+ * u32 0 0`) would not match every frame: it reads four bytes, and a shorter frame would go to the
+ * namespace's kernel. */
 static int add_redirect(int fd, unsigned from, unsigned to, struct error *err)
 {
 	const struct tc_mirred redirect = {
@@ -178,7 +177,7 @@ static int add_redirect(int fd, unsigned from, unsigned to, struct error *err)
 	size_t options = netlink_nest(&message, TCA_OPTIONS);
 	netlink_put(&message, TCA_U32_SEL, &all, sizeof(all));
 	size_t actions = netlink_nest(&message, TCA_U32_ACT);
-	size_t first = netlink_nest(&message, 1); /* the action's place in the order of actions */
+	size_t first = netlink_nest(&message, 1); /* the action's number in the order of actions */
 	netlink_put_string(&message, TCA_ACT_KIND, "mirred");
 	size_t parameters = netlink_nest(&message, TCA_ACT_OPTIONS | NLA_F_NESTED);
 	netlink_put(&message, TCA_MIRRED_PARMS, &redirect, sizeof(redirect));
@@ -191,8 +190,8 @@ static int add_redirect(int fd, unsigned from, unsigned to, struct error *err)
 
 /* --- one link -------------------------------------------------------------------------------- */
 
-/* Joins a link and its tap. On failure *step names the failed step. The link's qdisc and filter
- * come last, so that an earlier failure leaves the link unchanged. */
+/* Joins a link and its tap. After a failure *step names the failed step. The link is changed last,
+ * so that a failure before leaves it unchanged. */
 static int join_tap(int fd, const struct netns_tap *tap, const struct netns_link *link,
 		    const char **step, struct error *err)
 {
@@ -275,9 +274,9 @@ int netns_taps_make(const struct netns *netns, bool vnet_hdr, struct netns_taps 
 	return 0;
 }
 
-/* Removes all taps. The ingress qdisc of a link redirects the link's frames to its tap, so the
- * qdisc is removed before the tap: otherwise frames would be lost in a tap that no longer exists.
- * Goes on after an error, and returns the last error. */
+/* Removes all taps. First removes the ingress qdisc of each link, which redirects the link's frames
+ * to the tap. In the other order, frames would be lost in a tap that no longer exists. Goes on
+ * after an error, and returns the last error. */
 int netns_taps_remove(struct netns_taps *taps, struct error *err)
 {
 	autoclose int fd = netlink_open(NETLINK_ROUTE, err);
