@@ -129,9 +129,9 @@ static int run_group(struct cli *cli, const struct cli_command *group, const cha
 	return run_command(cli, group->name, command, words + used + 1, count - used - 1, err);
 }
 
-/* Sets an error from the words CODE REASON SUBJECT MESSAGE. The words come from a program of this
- * project that is not written in C. That program replaces itself by this one (exec), so that its
- * error is printed like any other, with its hint. */
+/* Sets an error from the words CODE REASON SUBJECT MESSAGE. They come from a program of this
+ * project that is not written in C. When that program has an error, it replaces itself by this one
+ * (exec). So its error is printed like any other error, with its hint. */
 static int told_error(const char *const *words, struct error *err)
 {
 	error_set(err, error_code_from_name(words[0]), "%s", words[3]);

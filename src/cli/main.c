@@ -23,8 +23,8 @@ static int exit_code_of(const struct cli *cli, const struct error *err, bool gue
 	return CLI_EXIT_FAILED;
 }
 
-/* Opens the standard descriptors that are closed. If stdout is closed, it is opened so that writing
- * to it fails: the output of a command must not be lost without an error. */
+/* Opens the standard descriptors that are closed. If stdout was closed, a write to it must fail,
+ * since the output of a command must not be lost without an error. */
 static int fill_standard(struct cli *cli, struct error *err)
 {
 	int nothing;
@@ -42,8 +42,8 @@ static int fill_standard(struct cli *cli, struct error *err)
 }
 
 /* Flushes stdout and returns the exit code. If stdout cannot be written, for example because the
- * disk is full, the exit code is not 0. If the reader of stdout has gone, the exit code is that of
- * a shell for SIGPIPE, since this program ignores the signal. */
+ * disk is full, the exit code is not 0. If the reader of stdout has closed it, the exit code is the
+ * one that a shell reports for SIGPIPE. This program ignores that signal itself. */
 static int end_stdout(const struct cli *cli, int code)
 {
 	struct error err;
@@ -51,7 +51,7 @@ static int end_stdout(const struct cli *cli, int code)
 	errno = 0;
 	if (fflush(stdout) == 0 && !ferror(stdout))
 		return code;
-	if (cli->stdout_errnum) /* errno of the write that has failed before */
+	if (cli->stdout_errnum) /* the errno of an earlier write that has failed */
 		errno = cli->stdout_errnum;
 	if (errno == EPIPE || code == OUT_CLOSED)
 		return code == CLI_EXIT_OK ? OUT_CLOSED : code;
@@ -68,8 +68,8 @@ int main(int argc, char **argv)
 	int code;
 
 	signal(SIGPIPE, SIG_IGN);
-	/* `ulimit -f` causes this signal; if it is ignored, the write fails with EFBIG, which is
-	 * reported */
+	/* Ignores the signal that a write above the limit of `ulimit -f` causes. The write then
+	 * fails with EFBIG, which is reported. */
 	signal(SIGXFSZ, SIG_IGN);
 	if (fill_standard(&cli, &err) < 0 || program_clean_path(&err) < 0)
 		return CLI_EXIT_FAILED;
@@ -77,7 +77,7 @@ int main(int argc, char **argv)
 	code = cli_dispatch(&cli, (const char *const *)argv + (argc > 0),
 			    argc > 0 ? (size_t)argc - 1 : 0, &guest_exit, &err);
 	if (code < 0) {
-		/* stdout of `run` and `exec` belongs to the guest's command. */
+		/* Uses stderr for `run` and `exec`: their stdout belongs to the guest's command. */
 		FILE *out = cli.json && !guest_exit ? stdout : stderr;
 		bool told = out == stderr && ferror(stdout);
 

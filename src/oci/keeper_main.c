@@ -185,7 +185,7 @@ int keeper_main(void)
 	handed_report(NULL);
 	keep(&k);
 	(void)microagent_kill(k.agent, k.machine, NULL, &ignored);
-	/* the network namespace may outlive this process */
+	/* Removes the taps, since the network namespace may outlive this process. */
 	(void)netns_taps_remove(&k.taps, &ignored);
 	return 0;
 }

@@ -72,7 +72,7 @@ int record_holder(const struct record *record, struct record *out, struct error 
 /* Waits until no other command makes or removes the container, locks the record, and then reads its
  * state. ERR_NOT_FOUND: the container was removed during the wait. */
 int record_lock(struct record *record, struct error *err);
-/* takes over the reference to `state` */
+/* Writes state.json. Takes over the reference to `state`. */
 int record_write(struct record *record, json_t *state, struct error *err);
 int record_remove(struct record *record, struct error *err);
 void record_close(struct record *record); /* accepts RECORD_NONE */

@@ -75,7 +75,7 @@ void standin_end(struct standin *standin);
 /* Ends a keeper whose stand-in has ended. First gives the keeper LIMIT_KILL_MS to end by itself,
  * since a keeper that is killed leaves its taps on the links. */
 void standin_release(struct standin *keeper);
-/* closes the descriptors; the process itself goes on */
+/* Closes the descriptors. The process itself goes on. */
 void standin_close(struct standin *standin);
 /* Blocks signals of this process, and returns a signalfd for standin_await(). A command in the
  * foreground calls this before the container's program can run: a user who sees the program's first

@@ -19,7 +19,8 @@ enum standin_fd { STANDIN_FD_TICKET = 3, STANDIN_FD_CHANNEL, STANDIN_FD_END };
  *   id                          the container's id
  *   record                      the directory of the container's record; "" for a command
  *   log, logFormat, debug       the values of the global options with these names
- *   machines, machine           the directory of all workspaces; the name of the machine's workspace
+ *   machines                    the directory of all machines' workspaces
+ *   machine                     the name of the machine's workspace
  *   holder                      the record of the container whose keeper has the machine; not for a
  *                               command
  *   rootfs                      the path of the container's root on the host

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Completes the last word of a command line. The position of a word tells what the word may become:
- * a command, an option, an option's value, or the argument that the command's `args` has at this
- * position. The completion files of the shells, beside this file, run this code at each Tab. This
- * file has no list of its own: it uses the tables of the parser and of the help.
+ * Completes the last word of a command line. The position of a word tells what it may become: a
+ * command, an option, an option's value, or an argument that the command's `args` has at this
+ * position. The completion files of the shells, which are in this folder, run this code at each
+ * Tab. This file has no list of commands or options: it uses the tables of the parser and of the
+ * help.
  */
 #include <string.h>
 
@@ -53,9 +54,9 @@ static void complete_options(const struct completion *c, const struct cli_comman
 
 /* --- what a table says that stands at a place ------------------------------------------------- */
 
-/* Prints the candidates for a value that the tables describe: "nat|isolated", "IMAGE",
- * "npm|pypi|FILE", "DIR[:/PLACE[:OPTIONS]]". A value with several parts, like
- * "NAME=PATH:/DIR:ro|rw", counts as a kind of its own. */
+/* Prints the candidates for a value that the tables describe, such as "nat|isolated", "IMAGE",
+ * "npm|pypi|FILE" or "DIR[:/PLACE[:OPTIONS]]". A description with several parts, like
+ * "NAME=PATH:/DIR:ro|rw", is treated as one kind of value. */
 static void complete_value(const struct completion *c, const char *value)
 {
 	char part[64];
@@ -77,13 +78,13 @@ static void complete_value(const struct completion *c, const char *value)
 }
 
 struct args_word {
-	/* "NAME"; "" where the guest's command or another alternative begins */
+	/* the word, such as "NAME"; "" if the guest's command or another alternative begins here */
 	char text[64];
 	bool repeats;
 };
 
-/* Reads the first word of args, for example of "NAME [[--] CMD [WORD...]]". Returns the text after
- * this word. */
+/* Reads the first word of `args`, which is a text like "NAME [[--] CMD [WORD...]]". Returns the
+ * text after this word. */
 static const char *args_word(const char *args, struct args_word *out)
 {
 	size_t len;
@@ -97,8 +98,8 @@ static const char *args_word(const char *args, struct args_word *out)
 	return args + strcspn(args, " ");
 }
 
-/* Prints the candidates for the word after c->args, if c->args match this alternative of a
- * command's `args`. */
+/* Prints the candidates for the word after c->args. `args` is one alternative of a command's
+ * `args`. Prints nothing if c->args do not match this alternative. */
 static void complete_alternative(const struct completion *c, const char *args)
 {
 	struct args_word word;
@@ -131,12 +132,15 @@ static void complete_args(const struct completion *c, const char *args)
 /* --- the words before it --------------------------------------------------------------------- */
 
 struct place {
-	/* the next word is a command of this table; NULL: the next word is no command */
+	/* the table of commands to which the next word belongs; NULL: the next word is not a
+	 * command */
 	const struct cli_command *const *table;
-	const struct cli_option *wants; /* the next word is the value of this option */
-	bool words_only;		/* a "--" came before, so the next word is no option */
-	bool lost;			/* no candidates are known: a guest's command or an
-					 * unknown word came before */
+	/* the option whose value is the next word; NULL: the next word is not a value */
+	const struct cli_option *wants;
+	/* true: a "--" came before, so the next word is not an option */
+	bool words_only;
+	/* true: there are no candidates, since a guest's command or an unknown word came before */
+	bool lost;
 };
 
 static const struct cli_option *find_option(const struct completion *c, const char *word,

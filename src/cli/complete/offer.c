@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Prints the possible values of options and arguments. The tables have a word for each kind of
- * value, like "IMAGE". Names are read directly from the state directory and the cache. No process
- * is started, nothing is recorded, and no guest is asked.
+ * value, like "IMAGE". Names are read directly from the state directory and the cache: no process
+ * is started, no record is written, and no guest is asked.
  */
 #include <string.h>
 
@@ -19,7 +19,7 @@
 
 typedef void offer_fn(const struct completion *c);
 
-/* Tells the shell to complete names of files, since the shell itself does this best. */
+/* Prints the line by which the shell completes names of files itself. */
 static void offer_files(const struct completion *c)
 {
 	fputs(":files\n", c->out);
@@ -46,8 +46,8 @@ static void offer_with(const struct completion *c, const char *name, const char 
 
 /* --- of the state directory ------------------------------------------------------------------- */
 
-/* Offers the names in the list, with the text `behind` after each. Drops the reference to the list.
- */
+/* Offers the names in the list, each followed by the text `behind`. Drops the reference to the
+ * list. */
 static void offer_names(const struct completion *c, json_t *names, const char *behind,
 			const char *about)
 {
@@ -88,8 +88,8 @@ static json_t *ask_list(const struct completion *c, list_fn *list)
 	return answer;
 }
 
-/* Offers the names of sessions. A command on audit logs also gets the names of destroyed sessions.
- */
+/* Offers the names of sessions. For a command on audit logs, also offers the names of destroyed
+ * sessions. */
 static void offer_sessions(const struct completion *c)
 {
 	json_auto_t *answer = NULL;
@@ -102,7 +102,8 @@ static void offer_sessions(const struct completion *c)
 	offer_items(c, json_object_get(answer, "audits"), "session");
 }
 
-/* Offers the names of workspaces and sessions. A command on a workspace accepts a session too. */
+/* Offers the names of workspaces and sessions, since a command on a workspace accepts a session
+ * too. */
 static void offer_places_with(const struct completion *c, const char *behind)
 {
 	offer_names(c, names_of_workspaces(c->state_dir), behind, "workspace");
@@ -114,7 +115,7 @@ static void offer_workspaces(const struct completion *c)
 	offer_places_with(c, "");
 }
 
-/* Offers "NAME:" for each workspace and session. The user types a path of the guest after it. */
+/* Offers "NAME:" for each workspace and session. The user then types a path of the guest. */
 static void offer_places(const struct completion *c)
 {
 	offer_places_with(c, ":");
@@ -142,8 +143,8 @@ static void offer_versions(const struct completion *c)
 	offer_items(c, json_object_get(answer, "bases"), "name");
 }
 
-/* Offers each base without its version, which means the newest version, and each version. In the
- * list, all versions of one base follow each other. */
+/* Offers each base by its name alone, which means the newest version, and by its name with each
+ * version. In the list the versions of one base are neighbours. */
 static void offer_bases(const struct completion *c)
 {
 	json_auto_t *answer = ask_list(c, microagent_base_list);
@@ -173,8 +174,8 @@ static void offer_pools(const struct completion *c)
 
 /* --- of this host, and of ourselves ----------------------------------------------------------- */
 
-/* Offers files if the word looks like a path. Most options that take a name of the cache also take
- * a path with a '/' in it. */
+/* Offers files if the word looks like a path. Most options that accept a name in the cache also
+ * accept a path with a '/' in it. */
 static void offer_path(const struct completion *c)
 {
 	if (strpbrk(c->typed, "/~"))

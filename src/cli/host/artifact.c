@@ -23,7 +23,7 @@ int artifact_become(struct cli *cli, const char *const *words, struct error *err
 	if (!program)
 		return -1;
 	argv[n++] = *words++;
-	if (cli->json) /* before any "--", which ends the options */
+	if (cli->json) /* --json comes before any "--", which ends the options */
 		argv[n++] = "--json";
 	while (*words && n < ARTIFACT_WORDS + 2)
 		argv[n++] = *words++;
@@ -33,8 +33,8 @@ int artifact_become(struct cli *cli, const char *const *words, struct error *err
 	return error_errno(err, errno, "%s", program);
 }
 
-/* Writes the sha256 digest of the file `path` to `out`, as the program computes it. If the file
- * cannot be read, sets *out to "" and *why to the reason. */
+/* Writes the sha256 digest of the file `path` to `out`. `program` computes the digest. If the file
+ * cannot be read, sets out[0] to NUL and *why to the reason, and returns 0. */
 static int digest(const char *program, const char *path, char out[DIGEST_BYTES + 1],
 		  struct error *why, struct error *err)
 {
@@ -58,8 +58,8 @@ static int digest(const char *program, const char *path, char out[DIGEST_BYTES +
 	return 0;
 }
 
-/* Appends what is wrong with a file: {"artifact","field","expected","actual"}, or
- * {"artifact","field","error"} if the file cannot be read. */
+/* Appends an object that tells what is wrong with a file: {"artifact","field","expected","actual"}.
+ * For a file that cannot be read it is {"artifact","field","error"}. */
 static int add_divergence(json_t *list, const struct artifact_check *check, const char *actual,
 			  const struct error *why, struct error *err)
 {
@@ -84,8 +84,9 @@ static void say_verdict(const struct cli *cli, const struct artifact_check *chec
 		printf("%-9s %s %s\n", verdict, check->entry, check->what);
 }
 
-/* Returns the object for the entry `name` in the list, and makes it if it is new. The checks of one
- * entry follow each other, so only the last object can be the right one. */
+/* Returns the object for the entry `name` in the list. Appends a new object if the last object is
+ * for another entry: the checks of one entry follow each other, so no earlier object can be for
+ * this one. */
 static json_t *entry_object(json_t *list, const char *name, struct error *err)
 {
 	json_t *last = json_array_get(list, json_array_size(list) - 1);

@@ -20,8 +20,8 @@ static void print_verdict(const char *verdict, int width)
 	printf("%s%-*s%s", coloured ? colour : "", width, verdict, coloured ? "\033[0m" : "");
 }
 
-/* Adds a remedy to a check. The library gives only a reason if a command of this program repairs
- * the problem. The hint for this reason names the command. */
+/* Adds a remedy to a check. If a command of this program repairs the problem, the library gives
+ * only a reason. The hint for this reason then names the command. */
 static int add_remedy(json_t *check, struct error *err)
 {
 	enum error_reason reason = error_reason_from_name(json_text(check, "reason", ""));

@@ -37,7 +37,7 @@ static int print_bundle(struct cli *cli, json_t *answer, const char *done, struc
 			return -1;
 	}
 	cli_table_print(&table, stdout);
-	/* Names the entries that have replaced another entry of the same name. */
+	/* Prints the entries that have replaced older entries with the same names. */
 	json_array_foreach(json_object_get(answer, "entries"), i, entry)
 	{
 		const char *was = json_text(entry, "replacedSha256", "");
@@ -76,8 +76,8 @@ static void on_file(void *data, const char *file)
 	progress_detail(&watching->progress, "%s", file);
 }
 
-/* Begins to watch for signals, so that a signal ends the program only after the unfinished files
- * are removed. */
+/* Begins to watch for signals. A signal then ends the program only after the unfinished files are
+ * removed. */
 static int begin_watching(struct watching *out, const char *doing, struct error *err)
 {
 	if (signals_open_ending(&out->signals, err) < 0)
@@ -87,7 +87,7 @@ static int begin_watching(struct watching *out, const char *doing, struct error 
 	return 0;
 }
 
-/* Ends the watch. Returns the exit code of the program, or -1 with an error. */
+/* Stops watching for signals. Returns the exit code of the program, or -1 with an error. */
 static int end_watching(struct cli *cli, struct watching *watching, int result, struct error *err)
 {
 	int code = result;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* help: prints the same text as --help. */
+/* help: prints the text that --help prints. */
 #include "cli/cli.h"
 
 static int unknown(struct cli *cli, const char *word, struct error *err)

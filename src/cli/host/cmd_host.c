@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* host: shows what the supervisor says about this host. */
+/* host: shows what the supervisor reports about this host. */
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "cli/options/guest.h"
@@ -10,7 +10,8 @@ static int add_host_rows(struct cli_table *table, const char *prefix, const json
 	const char *key;
 	json_t *value;
 
-	/* The macro needs a pointer without const, but the loop changes nothing. */
+	/* Casts const away, since the macro needs a pointer without const. The loop changes
+	 * nothing. */
 	json_object_foreach((json_t *)(uintptr_t)block, key, value)
 	{
 		autofree char *other = json_is_string(value) ? NULL : json_line(value, NULL);
@@ -24,7 +25,7 @@ static int add_host_rows(struct cli_table *table, const char *prefix, const json
 	return 0;
 }
 
-/* Adds a row for each architecture of "machines", the only list that is shown. */
+/* Adds a row for each architecture in "machines". Other lists of the answer are not shown. */
 static int add_machines(struct cli_table *table, const json_t *machines, struct error *err)
 {
 	const json_t *row;

@@ -18,8 +18,8 @@ struct image_values {
 	int64_t size;
 };
 
-/* Returns true if item i is the first image of its architecture in the list. This image is the
- * default for machines of that architecture. */
+/* Returns true if image `i` of the list is the first one for its architecture. Machines of that
+ * architecture use this image by default. */
 static bool is_default_image(const struct cache_images *list, size_t i)
 {
 	for (size_t j = 0; j < i; j++)

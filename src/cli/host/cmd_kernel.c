@@ -13,8 +13,8 @@ struct kernel_values {
 	bool upgrade, rebuild, for_pvm, unconfined;
 };
 
-/* Returns true if item i is the first kernel of its architecture in the list. This kernel is the
- * default for machines of that architecture. */
+/* Returns true if kernel `i` of the list is the first one for its architecture. Machines of that
+ * architecture use this kernel by default. */
 static bool is_default_kernel(const struct cache_kernels *list, size_t i)
 {
 	for (size_t j = 0; j < i; j++)
@@ -103,8 +103,8 @@ static int run_kernel_list(struct cli *cli, const void *values, const struct cli
 	return code;
 }
 
-/* The largest number of files of one kernel: the kernel, its initrd, and the unpacked kernel if it
- * was recorded. */
+/* The largest number of files of one kernel: the kernel, its initrd, and its unpacked form if the
+ * record has that. */
 #define KERNEL_FILES 3
 
 static size_t list_checks(const struct cache_kernel *kernel, struct artifact_check *out,

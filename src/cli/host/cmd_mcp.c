@@ -60,8 +60,8 @@ static void warn_of_mcp(const char *text)
 	cli_warn("%s", text);
 }
 
-/* Splits lists of tools: "--tools run,exec" means the same as the option given twice. The entries
- * of *words point into *text. The caller frees *words and *text. */
+/* Splits lists of tools at the commas, so that "--tools run,exec" means "--tools run --tools exec".
+ * The entries of *words point into *text. The caller frees *words and *text. */
 static int split_tools(struct cli *cli, const struct cli_words *given, char **text,
 		       const char ***words, struct error *err)
 {
@@ -86,7 +86,7 @@ static int split_tools(struct cli *cli, const struct cli_words *given, char **te
 }
 
 /* Checks the images when the program starts. An unknown image is a mistake of the user who starts
- * the program, so the user and not the model must see the error. */
+ * the program. So that user must see the error, and not the model. */
 static int check_images(const struct cli_words *images, struct error *err)
 {
 	for (size_t i = 0; i < images->count; i++) {

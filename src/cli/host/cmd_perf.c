@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* perf: measures this host, and shows on what a machine spends each millisecond and each MiB. This
- * file only has the command's options. A Python program of the binding (python/microagent/_perf)
- * does the work, and replaces this process. */
+/* perf: measures this host, and shows for what a machine needs each millisecond and each MiB. This
+ * file has only the command's options. The work is done by a Python program of the binding
+ * (python/microagent/_perf), which replaces this process. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -33,8 +33,8 @@ static int become_program(const char *const *argv, struct error *err)
 {
 	struct signals signals = SIGNALS_NONE;
 
-	/* The signals stay blocked across execv(). The program receives them when it is ready to
-	 * handle them. */
+	/* Blocks the signals. They stay blocked across execv(), and the new program receives them
+	 * when it is ready to handle them. */
 	if (signals_open_ending(&signals, err) < 0)
 		return -1;
 	execv(argv[0], (char *const *)(uintptr_t)argv);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * setup: makes the files from which a machine boots, for the user who runs this command, and checks
- * everything else that a machine needs. The command makes what `doctor` finds missing. The work is
- * done by microagent-artifact, as for `kernel install` and `image build`.
+ * setup: makes the files from which a machine boots, for the user who runs this command. Also
+ * checks everything else that a machine needs. The command makes what `doctor` finds missing. The
+ * work is done by microagent-artifact, as in `kernel install` and `image build`.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -17,7 +17,7 @@
 #include "cli/terminal/signals.h"
 #include "store/cache.h"
 
-/* The value is the name in the cache of the image that --image gives. */
+/* The name that the image of the option --image gets in the cache. */
 #define OWN_IMAGE "default"
 #define STEP_WORDS 6
 
@@ -29,16 +29,17 @@ struct setup_values {
 enum step_state { STEP_NONE, STEP_DUE, STEP_DONE, STEP_FAILED };
 static const char *const step_states[] = {NULL, "due", "done", "failed"};
 
-/* One step of the setup. `name` is the name of the check of doctor, and of the option that gives
- * another source. */
+/* One step of the setup. `name` is the name of doctor's check. The option that selects another
+ * source has this name too. */
 struct step {
 	const char *name;
 	enum step_state state;
 	const char *words[STEP_WORDS]; /* the words for microagent-artifact */
-	char text[320];		       /* what the step does and what it fetches */
-	int64_t fetch_bytes;	       /* how much the step fetches, in bytes; -1: not known */
-	bool renews;		       /* the item exists already, and stays as it is if the step
-				        * fails */
+	/* a text that tells what the step does and what it fetches */
+	char text[320];
+	int64_t fetch_bytes; /* how many bytes the step fetches; -1: not known */
+	/* true: the item exists already, and remains if the step fails */
+	bool renews;
 	struct error why;
 };
 
@@ -62,8 +63,8 @@ static bool check_has_failed(const json_t *found, const char *name)
 
 /* --- what is to be done ----------------------------------------------------------------------- */
 
-/* Plans the step that installs Debian's kernel. apt says which kernel this is and how much is
- * fetched. If apt cannot answer, the step has failed. */
+/* Plans the step that installs Debian's kernel. apt tells which kernel this is, and how many bytes
+ * must be fetched. If apt cannot answer, the step has failed. */
 static void plan_debian_kernel(struct step *step)
 {
 	static const char *const ask[] = {"kernel-install", "--plan", NULL};
@@ -116,8 +117,8 @@ static bool is_busybox_default(void)
 	return busybox;
 }
 
-/* Plans the step that makes the image. The step is due for an existing busybox image too: the step
- * builds this image again only if the recipe has changed, and the check takes no time. */
+/* Plans the step that makes the image. The step is due even if a busybox image exists. It builds
+ * that image again only if the recipe has changed, and it finds this out at once. */
 static void plan_image(const struct setup_values *v, const json_t *found, struct step *step)
 {
 	bool missing = check_has_failed(found, "image");
@@ -139,8 +140,8 @@ static void plan_image(const struct setup_values *v, const json_t *found, struct
 	}
 }
 
-/* Prints the steps that are due. A step that renews an existing item is not printed: only the step
- * itself finds out whether the item must be made again. */
+/* Prints the steps that are due. Does not print a step that renews an existing item: whether the
+ * item must be made again is known only after the step. */
 static void say_plan(const struct step *steps, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
@@ -159,7 +160,8 @@ static void tick_setup(void *progress)
 	progress_tick(progress);
 }
 
-/* Does one step. Returns -1 if a signal has ended the step: the whole setup then ends. */
+/* Does one step. Returns -1 if a signal has ended the step. The caller then ends the whole
+ * setup. */
 static int do_step(struct step *step, const struct signals *signals, struct error *err)
 {
 	autoprogress struct progress progress = PROGRESS_INIT;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Sizes of machines by name, for --profile. */
+/* Named sizes of machines, for the option --profile. */
 #ifndef CLI_PROFILE_H
 #define CLI_PROFILE_H
 
 #include <stdint.h>
 
 struct profile {
-	const char *name; /* NULL ends the table */
+	const char *name; /* the name of the profile; NULL ends the table */
 	int64_t memory_mib, cpus, disk_mib;
 };
 extern const struct profile profiles[];

@@ -23,7 +23,7 @@ void env_list_free(struct env_list *list)
 	*list = (struct env_list){0};
 }
 
-/* Adds item to the list. The list takes over `item`, also on failure. Returns -1 if `item` is
+/* Adds `item` to the list, which takes it over, also after a failure. Returns -1 if `item` is
  * NULL. */
 static int env_list_add(struct env_list *list, char *item, struct error *err)
 {
@@ -39,8 +39,8 @@ static int env_list_add(struct env_list *list, char *item, struct error *err)
 	return 0;
 }
 
-/* Returns what is wrong with a line, or NULL if the line is a variable. The line is given without
- * its newline. */
+/* Returns a text that tells what is wrong with a line; NULL if the line is a valid variable. `line`
+ * has no newline. */
 static const char *wrong_in(const char *line, size_t len)
 {
 	size_t name = strcspn(line, "=");
@@ -56,7 +56,8 @@ static const char *wrong_in(const char *line, size_t len)
 	return NULL;
 }
 
-extern char **environ; /* no header of macOS has it; NOLINT: glibc has it */
+/* declared here, since no header of macOS declares it; NOLINT: glibc's header does */
+extern char **environ;
 
 const char *env_of_caller(const char *name)
 {
@@ -68,8 +69,8 @@ const char *env_of_caller(const char *name)
 	return NULL;
 }
 
-/* Adds the variable of a line. A line "NAME" takes the value from the environment of this program.
- * If the variable is not set there, nothing is added. */
+/* Adds the variable of a line. The value for a line "NAME" comes from the environment of this
+ * program. If the variable is not set there, nothing is added. */
 static int add_variable(struct env_list *list, const char *line, struct error *err)
 {
 	const char *item = strchr(line, '=') ? line : env_of_caller(line);
@@ -77,7 +78,7 @@ static int add_variable(struct env_list *list, const char *line, struct error *e
 	return item ? env_list_add(list, strdup(item), err) : 0;
 }
 
-/* Handles one line of a file. The line is given without its newline, and ends with a NUL. */
+/* Adds the variable of one line of a file. `line` has no newline, and ends with a NUL. */
 static int read_env_line(struct cli *cli, const char *file, size_t number, const char *line,
 			 size_t len, struct env_list *list, struct error *err)
 {
@@ -121,8 +122,8 @@ static int read_env_text(struct cli *cli, const char *file, char *text, size_t l
 	return 0;
 }
 
-/* Reads one file. A file that is longer than a request is refused: its variables could not be sent.
- */
+/* Reads one file. Refuses a file that is longer than a request, since its variables could not be
+ * sent. */
 static int read_env_file(struct cli *cli, const char *file, struct env_list *list,
 			 struct error *err)
 {

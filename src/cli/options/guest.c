@@ -246,7 +246,7 @@ struct microagent *guest_open(const struct cli *cli, struct progress *progress, 
 	return agent;
 }
 
-/* Returns true if the user has a workspace with the name `word`. */
+/* Returns true if the state directory has a workspace with the name `word`. */
 static bool is_own_workspace(const struct microagent *agent, const char *word)
 {
 	autofree char *path = path_join(microagent_state_dir(agent), word, NULL);
@@ -254,7 +254,7 @@ static bool is_own_workspace(const struct microagent *agent, const char *word)
 	return path && access(path, F_OK) == 0;
 }
 
-/* Opens a handle for the directory "sessions" in the state directory of agent. Closes agent. */
+/* Opens a handle for the directory "sessions" in the state directory of `agent`. Closes `agent`. */
 static struct microagent *open_sessions(struct microagent *agent, struct progress *progress,
 					struct error *err)
 {
@@ -334,7 +334,8 @@ struct microagent *guest_open_own(const struct cli *cli, struct progress *progre
 	snprintf(id, GUEST_ID_ROOM, "%s", word);
 	if (!agent || !means_session(agent, word))
 		return agent;
-	/* A session that is being made cannot be opened, but it exists, so its error counts. */
+	/* If the session exists but cannot be opened, because it is still being made, its error is
+	 * used. */
 	if (microagent_session_open(agent, word, &session, &why) < 0) {
 		if (why.code != ERR_CONFLICT && why.code != ERR_UNAVAILABLE)
 			return agent;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Converts --egress and the options that belong to it into the form of the library. */
+/* Converts --egress and the other egress options into the form that the library expects. */
 #include <string.h>
 
 #include "cli/options/guest.h"

@@ -10,7 +10,7 @@
 #include "cli/options/guest.h"
 #include "cli/output/hint.h"
 
-/* A prefix with fewer bits than this counts as wide. */
+/* The smallest number of bits of a prefix that is not wide. */
 #define WIDE_BITS 16
 
 void guest_warn(const struct cli *cli, const char *fmt, ...)
@@ -33,8 +33,8 @@ void guest_warn(const struct cli *cli, const char *fmt, ...)
 	fprintf(stderr, "%s\n", line ? line : "{}");
 }
 
-/* Warns about a wide prefix. Prints no warning if one of the prefixes will be refused: the machine
- * is not made then, and the refusal has an error of its own. */
+/* Warns about a wide prefix. Prints nothing if one of the prefixes is wrong: the machine is not
+ * made then, and another error reports this. */
 void guest_warn_allow(const struct cli *cli, const char *network, const struct cli_words *allow)
 {
 	struct prefix prefix;
@@ -58,7 +58,7 @@ void guest_warn_shared_anyway(const struct cli *cli)
 	guest_warn(cli, "--share-anyway: the guest can read all keys in the shared directories");
 }
 
-/* Returns true if one of the words shares exactly the directory `path`. */
+/* Returns true if one of the words shares `path` itself, and not a directory above it. */
 static bool is_shared(const struct cli_words *given, const char *path)
 {
 	size_t len = strlen(path);
@@ -107,7 +107,7 @@ void guest_warn_unconfined(const struct cli *cli)
 void guest_unconfined(const struct cli *cli, struct microagent *agent)
 {
 	microagent_unconfined(agent);
-	/* The other backends refuse to run without a cell. */
+	/* Warns only for QEMU, since the other backends refuse to run without a cell. */
 	if (!cli->backend || strcmp(cli->backend, "qemu") == 0)
 		guest_warn_unconfined(cli);
 }
@@ -117,7 +117,7 @@ void guest_warn_init(const struct cli *cli, const char *kernel, const char *arch
 	enum architecture machine = arch ? architecture_from_word(arch) : architecture_of_host();
 	struct cache_kernel found = {0};
 
-	/* A missing kernel is reported later, by the code that needs it. */
+	/* Ignores a missing kernel here. The code that needs the kernel reports it later. */
 	if (cache_kernel_find(kernel, machine, &found, NULL) < 0)
 		return;
 	if (guest_init_compare(&found, NULL) == GUEST_INIT_OTHER)

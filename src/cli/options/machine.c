@@ -11,8 +11,8 @@
 #define AT(field) offsetof(struct machine_values, field)
 #define V struct machine_values
 
-/* The options that describe a machine. An option has several rows if groups of commands have
- * different defaults or forms for it. */
+/* The options that describe a machine. An option has several rows if its default or its form is not
+ * the same in all commands. */
 const struct machine_option machine_options[] = {
 	{GUEST_ARCH(V, "amd64 or arm64 (default: this host's; another one is emulated)"),
 	 RUN | BASE, "config.architecture"},

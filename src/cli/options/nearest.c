@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Finds the word that the user probably meant by an unknown word. */
+/* Finds the known word that the user has probably meant by an unknown word. */
 #include <string.h>
 
 #include "base/nearest.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Puts options into error messages. The library and the supervisor name a wrong value by its field
- * in the request. The user has typed an option and does not see the request, so the message must
- * name the option.
+ * Puts the names of options into error messages. The library and the supervisor name a wrong value
+ * by its field in the request. The user has typed an option and does not see the request. So the
+ * message must name the option.
  */
 #include <ctype.h>
 #include <stdlib.h>
@@ -16,9 +16,9 @@ struct field_words {
 	const char *field, *option, *words;
 };
 
-/* The words for fields that are not in machine_options. machine_options is searched first. `option`
- * is NULL if the field stands for a word of the command. If one field begins with another one, the
- * longer field comes first. */
+/* The words by which fields that are not in machine_options are replaced; that table is searched
+ * first. `option` is NULL if a word of the command that is not an option sets the field. If one
+ * field begins with another one, the longer field comes first. */
 static const struct field_words fields[] = {
 	{"base.size", "size", "--size"},
 	{"config.bundles", "bundle", "--bundle"},
@@ -49,11 +49,11 @@ static const struct field_words fields[] = {
 	{"shares[0].cache", "cache", "--cache"},
 	{"shares[0].mountpoint", "at", "--at"},
 	{"shares[0].timeoutSeconds", "timeout", "--timeout"},
-	{"memoryMiB", NULL, "MIB"},	    /* the argument of `balloon` */
-	{"session.diskQuota", NULL, "MIB"}, /* the argument of `session quota` */
+	{"memoryMiB", NULL, "MIB"},	    /* an argument of `balloon` */
+	{"session.diskQuota", NULL, "MIB"}, /* an argument of `session quota` */
 };
 
-/* Returns the first place in text where field stands as a whole word, or NULL if there is none. */
+/* Returns the first place in `text` where `field` is a whole word; NULL if there is none. */
 static char *find_field(char *text, const char *field)
 {
 	size_t len = strlen(field);
@@ -67,8 +67,8 @@ static char *find_field(char *text, const char *field)
 	return NULL;
 }
 
-/* Replaces the `len` bytes at `at` by words. The message is cut if it becomes too long. Returns the
- * place after the words. */
+/* Replaces the `len` bytes at `at` by `words`. Cuts the end of the message if it becomes too long.
+ * Returns a pointer behind these words. */
 static char *replace(struct error *err, char *at, size_t len, const char *words)
 {
 	char rest[sizeof(err->msg)];
@@ -80,8 +80,9 @@ static char *replace(struct error *err, char *at, size_t len, const char *words)
 	return at + (taken < room ? taken : room - 1);
 }
 
-/* Finds the typed word for an index like "[1]", if the option was given on this command line. Sets
- * *word to this word. Returns how many bytes of text the word replaces. */
+/* Finds the word that the user typed for an index like "[1]", if this command line has it. Sets
+ * *word to that word. Returns how many bytes of `text` must be replaced by it; 0: there is no such
+ * word. */
 static size_t given_word(const char *text, const struct cli_option *option, const void *values,
 			 const char **word)
 {
@@ -100,9 +101,9 @@ static size_t given_word(const char *text, const struct cli_option *option, cons
 	return (size_t)(end + 1 - text);
 }
 
-/* Writes an index like "[1]" to out as a number that counts from 1. The number is for an option
- * that was given when the workspace was made: the typed word is not known here. Returns how many
- * bytes of text the number replaces. */
+/* Writes a text for an index like "[1]" to `out`, such as "number 2". This is for an option that
+ * was given when the workspace was made: the word that the user typed then is not known here.
+ * Returns how many bytes of `text` must be replaced; 0: `text` is not such an index. */
 static size_t number_word(const char *text, const void *values, char *out, size_t size)
 {
 	unsigned long index;
@@ -117,8 +118,9 @@ static size_t number_word(const char *text, const void *values, char *out, size_
 	return (size_t)(end + 1 - text);
 }
 
-/* Sets *word to the value of an option that is given only once. The user typed only the path, so
- * "[0].path" is replaced by the value. Returns how many bytes of text are replaced. */
+/* Sets *word to the value of an option that has only one value. The field has the form "[0].path",
+ * but the user typed only the path. Returns how many bytes of `text` must be replaced by the value;
+ * 0: this is not such a field. */
 static size_t only_word(const char *text, const struct cli_option *option, const void *values,
 			const char **word)
 {
@@ -131,8 +133,8 @@ static size_t only_word(const char *text, const struct cli_option *option, const
 	return strlen(path);
 }
 
-/* Writes a member like ".hostPort" to out as "the host port of ". Returns how many bytes of text
- * are replaced. */
+/* Writes words for a member like ".hostPort" to `out`, such as "the host port of ". Returns how
+ * many bytes of `text` must be replaced; 0: there are no words for it. */
 static size_t member_words(const char *text, char *out, size_t size)
 {
 	size_t len = 1, used;
@@ -149,10 +151,10 @@ static size_t member_words(const char *text, char *out, size_t size)
 	return len;
 }
 
-#define VALUE_SHOWN 300 /* the most bytes of the typed text that are shown */
+#define VALUE_SHOWN 300 /* how many bytes of the typed word an error shows at most */
 
-/* Replaces the field at `at`, with its index and its member, by the words for it. Returns the place
- * after these words. */
+/* Replaces the field at `at`, together with its index and member, by words. Returns a pointer
+ * behind these words. */
 static char *name_option(struct error *err, char *at, const struct field_words *field,
 			 const struct cli_option *option, const void *values)
 {
@@ -165,7 +167,7 @@ static char *name_option(struct error *err, char *at, const struct field_words *
 	if (*number)
 		word = number;
 	len += only_word(at + len, option, values, &word);
-	/* A member of env has a name that the user chose, so this name stays in the message. */
+	/* Keeps the name of the variable after "env.", since the user has chosen that name. */
 	if (option && option->kind == CLI_OPTION_LIST && strcmp(option->name, "env") == 0 &&
 	    at[len] == '.') {
 		len++;
@@ -178,9 +180,9 @@ static char *name_option(struct error *err, char *at, const struct field_words *
 	return replace(err, at, len, text);
 }
 
-/* Returns true if the field is a member of the word that the option has. A member of the first item
- * can have an option of its own, like --share-at. If that option was not given, the member is part
- * of the word. */
+/* Returns true if the field is a part of the value of the option. A member of the first item may
+ * have a separate option, like --share-at. If that option was not given, the member comes from the
+ * value. */
 static bool is_of_word(const char *field, const struct cli_option *option, const void *values)
 {
 	const char *value = (const char *)values + (option ? option->offset : 0);
@@ -192,15 +194,16 @@ static bool is_of_word(const char *field, const struct cli_option *option, const
 	return option->kind == CLI_OPTION_INT && !*(const int64_t *)(const void *)value;
 }
 
-/* Returns the option of the command with this name, or NULL. command and name may be NULL. */
+/* Returns the command's option with this name; NULL if there is none. `command` and `name` may be
+ * NULL. */
 static const struct cli_option *option_of(const struct cli_command *command, const char *name)
 {
 	return name ? cli_option_find(command, name, strlen(name)) : NULL;
 }
 
-/* Replaces one field by its option wherever the message contains the field. `maker` is the command
- * whose options are named if `command` has no such option; it may be NULL. Returns true if the
- * message begins with the field, and the option is one of `command`. */
+/* Replaces one field by its option everywhere in the message. If `command` has no such option, the
+ * option of `maker` is named; `maker` may be NULL. Returns true if the message begins with the
+ * field, and the option belongs to `command`. */
 static bool name_field(const struct cli_command *command, const struct cli_command *maker,
 		       const void *values, const struct field_words *field, struct error *err)
 {

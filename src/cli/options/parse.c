@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Parses the words of the command line into the values of a command, by the command's option table.
- */
+/* Parses the words of a command line by the option table of the command. Stores the values in the
+ * struct of the command's values. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -23,8 +23,8 @@ const struct cli_command cli_any_command = {.options = global_options};
 
 struct parser {
 	struct cli *cli;
-	const struct cli_command *command; /* the command; NULL while the words before the
-					    * command word are parsed */
+	/* NULL while the words before the name of the command are parsed */
+	const struct cli_command *command;
 	const char *const *words;
 	size_t count, next;
 	void *values;
@@ -134,8 +134,8 @@ bool cli_choice_has(const char *value, const char *text)
 	return false;
 }
 
-/* Sets the error for a text that is none of the choices. The error lists the choices like "auto,
- * kvm or tcg". */
+/* Sets the error for a text that is not one of the choices. The error lists the choices, like
+ * "auto, kvm or tcg". */
 static int refuse_choice(struct parser *p, const struct cli_option *option, const char *text,
 			 struct error *err)
 {
@@ -163,8 +163,8 @@ static int set_string(struct parser *p, const struct cli_option *option, const c
 	return 0;
 }
 
-/* Sets a text that is sent to the guest. An empty text is refused, since the guest would take it as
- * "the image's own value". */
+/* Stores a text that is sent to the guest. Refuses an empty text, since the guest would use the
+ * image's own value for it. */
 static int set_guest(struct parser *p, const struct cli_option *option, const char *text,
 		     const char **out, struct error *err)
 {
@@ -178,10 +178,10 @@ static int set_guest(struct parser *p, const struct cli_option *option, const ch
 	return 0;
 }
 
-/* A hundred years in seconds, the longest duration that is accepted. */
+/* The longest duration that is accepted, in seconds: a hundred years. */
 #define DURATION_MAX (INT64_C(36525) * 86400)
 
-/* Sets a size in bytes. K, M, G and T mean powers of 1024, as in other programs. */
+/* Stores a size in bytes. K, M, G and T mean powers of 1024, as in other programs. */
 static int set_size(struct parser *p, const struct cli_option *option, const char *text,
 		    int64_t *out, struct error *err)
 {
@@ -206,8 +206,8 @@ static int set_size(struct parser *p, const struct cli_option *option, const cha
 	return 0;
 }
 
-/* Sets a duration in seconds. If the number is too large, strtoimax() returns the largest number,
- * which is refused too. */
+/* Stores a duration in seconds. For a number that is too large strtoimax() returns the largest
+ * number, which is refused. */
 static int set_duration(struct parser *p, const struct cli_option *option, const char *text,
 			int64_t *out, struct error *err)
 {
@@ -280,7 +280,7 @@ static int set_value(struct parser *p, const struct cli_option *option, void *ba
 			 option->name);
 }
 
-/* Gets the option's value: the text after "=", or the next word. */
+/* Sets *value to the option's value: the text after "=", or the next word. */
 static int option_value(struct parser *p, const struct cli_option *option, const char *equals,
 			const char **value, struct error *err)
 {
@@ -296,7 +296,8 @@ static int option_value(struct parser *p, const struct cli_option *option, const
 	if (p->next == p->count)
 		return cli_usage(p->cli, err, "--%s needs a value: --%s %s", option->name,
 				 option->name, option->value);
-	/* "--" begins the guest's command. In `run -u -- true` the user of -u is missing. */
+	/* Refuses "--" as a value, since it begins the guest's command. In `run -u -- true` the
+	 * value of -u is missing. */
 	if (strcmp(p->words[p->next], "--") == 0)
 		return cli_usage(p->cli, err, "--%s needs a value in front of \"--\": --%s %s",
 				 option->name, option->name, option->value);
@@ -304,7 +305,7 @@ static int option_value(struct parser *p, const struct cli_option *option, const
 	return 0;
 }
 
-/* Sets the flags of a word like "-it". Returns false if a letter is no flag of the command. */
+/* Sets the flags of a word like "-it". Returns false if one letter is not a flag of the command. */
 static bool set_flags(struct parser *p, const char *letters)
 {
 	if (!p->values)
@@ -346,7 +347,7 @@ static int parse_option(struct parser *p, const char *word, struct error *err)
 			 err);
 }
 
-/* Takes all remaining words as arguments: the words of the guest's command. */
+/* Adds all remaining words to the arguments. They are the words of the guest's command. */
 static int take_rest(struct parser *p, struct error *err)
 {
 	while (p->next < p->count) {
@@ -368,8 +369,8 @@ static int parse_words(struct parser *p, struct error *err)
 			return c ? take_rest(p, err) : 0;
 		}
 		if (word[0] != '-' || word[1] == '\0') {
-			/* If no command is known yet, the first word that is no option is the
-			 * command word. */
+			/* Stops at the first word that is not an option if the command is not known
+			 * yet, since that word names it. */
 			if (!c || (c->takes_command && p->args.count == c->plain_args))
 				return c ? take_rest(p, err) : 0;
 			if (words_add(&p->args, word, err) < 0)

@@ -10,8 +10,8 @@
 
 #define UNLIMITED "unlimited"
 
-/* Returns the first `len` bytes of text as JSON: a number or "unlimited". Returns NULL for any
- * other text. */
+/* Returns the first `len` bytes of `text` as JSON: a number, or "unlimited". Returns NULL if they
+ * are neither. */
 static json_t *limit_json(const char *text, size_t len)
 {
 	char *end = NULL;
@@ -26,8 +26,8 @@ static json_t *limit_json(const char *text, size_t len)
 	return json_integer(value);
 }
 
-/* Adds the limit in the word to the object. Returns 0 if it was added, 1 if the word is wrong, -1
- * if there is no memory. */
+/* Adds the limit in `word` to the object. Returns 0 if it was added; 1 if `word` is wrong; -1 with
+ * an error if memory is short. */
 static int add_word(json_t *object, const char *word, struct error *err)
 {
 	json_auto_t *limit = json_object();

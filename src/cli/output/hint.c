@@ -9,7 +9,7 @@
 
 #define LIST_KERNELS "`microagent kernel list` shows those that are there"
 #define LIST_IMAGES "`microagent image list` shows those that are there"
-/* The hint for a host that has no kernel or image yet. */
+/* The hint for a host that has no kernel or no image yet. */
 #define SETUP "`microagent setup` makes what machines boot from"
 
 const struct hint hint_table[] = {
@@ -165,7 +165,8 @@ struct meaning {
 	const char *word, *meaning;
 };
 
-/* Copies text to `out`, and replaces each word by its meaning. Text that does not fit is cut. */
+/* Copies `text` to `out`, and replaces each key in `words` by its text. Cuts a result that does not
+ * fit. */
 static void fill_in(const char *text, const struct meaning *words, size_t count, char *out,
 		    size_t room)
 {
@@ -189,7 +190,7 @@ static void fill_in(const char *text, const struct meaning *words, size_t count,
 void hint_name_commands(const char *text, char *out, size_t room)
 {
 	char itself[CLI_ITSELF], command[CLI_ITSELF + 3];
-	/* A command that already has --state-dir stays as it is. */
+	/* The first entry keeps a command that already has --state-dir unchanged. */
 	const struct meaning words[] = {{"`microagent --state-dir ", "`microagent --state-dir "},
 					{"`microagent ", command}};
 
@@ -239,8 +240,7 @@ void hint_unlimited(const json_t *entry, char out[HINT_ROOM])
 	}
 }
 
-/* Writes to `out` which confinement and which limits the machine lacks. Writes "" if it lacks
- * none. */
+/* Writes to `out` which confinement and which limits the machine lacks; "" if it lacks none. */
 static void loose_text(const json_t *entry, char out[HINT_ROOM])
 {
 	const char *cell = "";

@@ -88,11 +88,12 @@ static bool can_write(int fd, uint64_t deadline_ns)
 	do
 		got = descriptor_poll(&slot, 1, deadline_ns);
 	while (got < 0 && errno == EINTR);
-	/* poll() also returns if the descriptor is broken. The write then fails and reports why. */
+	/* Returns true for a broken descriptor too: poll() returns for it, and the write then fails
+	 * and reports why. */
 	return got != 0;
 }
 
-/* Returns until when the program waits for the next read of a slow reader, on clock_mono_ns():
+/* Returns the time on clock_mono_ns() until which the program waits for a slow reader. It is
  * LIMIT_UNREAD_MS from now, but not before `read_by_ns` and not after `last_ns`. */
 static uint64_t give_up_ns(uint64_t read_by_ns, uint64_t last_ns)
 {
@@ -111,8 +112,8 @@ int cli_write_by(FILE *out, const void *bytes, size_t len, uint64_t read_by_ns)
 	const char *at = bytes;
 
 	while (len > 0) {
-		/* If poll() reports that a pipe can be written, the pipe has room for this many
-		 * bytes. */
+		/* Writes at most PIPE_BUF bytes: when poll() reports that a pipe can be written, it
+		 * has room for them. */
 		size_t some = len < PIPE_BUF ? len : PIPE_BUF;
 
 		if (!can_write(fileno(out), give_up_ns(read_by_ns, last)))
@@ -133,7 +134,7 @@ int cli_print_json_by(const json_t *value, uint64_t read_by_ns, struct error *er
 
 	if (!line)
 		return -1;
-	line[len] = '\n'; /* takes the place of the NUL */
+	line[len] = '\n'; /* the newline replaces the NUL */
 	got = cli_write_by(stdout, line, len + 1, read_by_ns);
 	return got < 0 ? error_errno(err, errno, "cannot write to stdout") : got;
 }

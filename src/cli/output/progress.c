@@ -21,8 +21,8 @@ void progress_start(struct progress *progress, const char *what)
 	snprintf(progress->what, sizeof(progress->what), "%s", what);
 }
 
-/* Returns the number of columns that the line may use. The last column stays free, so that the
- * cursor does not move to the next line. */
+/* Returns the number of columns that the line may use. It does not use the last column, since the
+ * cursor would then move to the next line. */
 static int room(void)
 {
 	struct winsize size = {0};
@@ -51,7 +51,8 @@ static void draw(struct progress *progress, uint64_t now)
 	if (len >= 0 && (size_t)room() < sizeof(line))
 		line[room()] = '\0';
 	putc('\r', stderr);
-	cli_print_safe(stderr, line); /* the line may contain the name of a guest's file */
+	/* printed safely, since the line may contain the name of a guest's file */
+	cli_print_safe(stderr, line);
 	fputs("\033[K", stderr);
 	fflush(stderr);
 	progress->shown = true;

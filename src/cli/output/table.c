@@ -40,8 +40,8 @@ int cli_table_init(struct cli_table *table, size_t columns, const char *const *h
 	return cli_table_row(table, heads, err);
 }
 
-/* Returns the width of text in characters. Continuation bytes of UTF-8 take no room on the screen,
- * so they do not count. */
+/* Returns the width of `text` in characters. Does not count the continuation bytes of UTF-8, which
+ * need no room on the screen. */
 static size_t width(const char *text)
 {
 	size_t n = 0;

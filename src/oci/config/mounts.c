@@ -53,7 +53,7 @@ static const struct {
 	{"private", OCI_OPTION_PROPAGATION, false, MS_PRIVATE},
 	{"rbind", OCI_OPTION_BIND, false, MS_BIND | MS_REC},
 	{"relatime", OCI_OPTION_FLAG, false, MS_RELATIME},
-	/* clears nothing and sets nothing, since every mount is new */
+	/* this option has no effect, since every mount is new */
 	{"remount", OCI_OPTION_FLAG, false, 0},
 	{"ro", OCI_OPTION_FLAG, false, MS_RDONLY},
 	{"rprivate", OCI_OPTION_PROPAGATION, false, MS_PRIVATE | MS_REC},
