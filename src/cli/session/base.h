@@ -23,13 +23,13 @@ struct creating {
 	const struct cli *cli;
 	struct progress *progress;
 };
-/* Callbacks for the library, which print the progress. `data` is the struct creating. */
+/* Callbacks for the library. They print the progress. `data` points to the struct creating. */
 void base_on_booted(void *data, const char *accelerator);
 void base_on_line(void *data, enum microagent_base_line kind, const char *text);
 
 /* --- base_warm.c --- */
 
-/* Makes a template of a base. Each of the lines is run by a shell in the guest before that. */
+/* Makes a template of a base. Before that, a shell in the guest runs each of `lines`. */
 int base_warm_in(struct microagent *agent, const char *name, const struct cli_words *lines,
 		 struct microagent_warm_spec *spec, json_t **base, struct error *err);
 

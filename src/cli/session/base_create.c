@@ -15,8 +15,8 @@ void base_on_booted(void *data, const char *accelerator)
 	guest_warn_accelerator(creating->cli, accelerator);
 }
 
-/* Prints a line about the making of a base to stderr, since stdout is for the answer. Control bytes
- * in the guest's text are replaced, so that they cannot move the cursor. */
+/* Prints a line about the making of a base on stderr, since stdout is for the answer. Replaces
+ * control bytes in the guest's text, which could move the cursor. */
 void base_on_line(void *data, enum microagent_base_line kind, const char *text)
 {
 	const struct creating *creating = data;
@@ -99,8 +99,8 @@ static const char *egress_option(const struct base_values *v)
 					      : NULL;
 }
 
-/* Checks the options for a macOS base. Refuses each option that is only for a Linux guest or for
- * the machine that provisions it. */
+/* Checks the options for a macOS base. Refuses the options that are only for a Linux guest, or only
+ * for the machine that provisions it. */
 static int check_macos_values(struct cli *cli, const struct base_values *v, struct error *err)
 {
 	const struct {
@@ -126,7 +126,7 @@ static int check_macos_values(struct cli *cli, const struct base_values *v, stru
 	return guest_take_backend(cli, v->machine.backend, err);
 }
 
-/* Checks the options for a base. The options about the network are for the machine that provisions
+/* Checks the options for a base. The options for the network apply to the machine that provisions
  * the base. */
 static int check_values(struct cli *cli, const struct base_values *v, struct error *err)
 {
@@ -172,8 +172,9 @@ static int run_base_create(struct cli *cli, const void *values, const struct cli
 	if (check_values(cli, v, err) < 0)
 		return -1;
 	agent = guest_open(cli, &progress, err);
-	/* Copying an image ends with this process, so the signals need no handling. But a machine
-	 * must be ended, and its log must be kept, before this program ends. */
+	/* Handles signals only if a machine is booted. Then the machine must be ended and its log
+	 * kept before this program ends. The copying of an image ends together with this
+	 * process. */
 	if (!agent || (is_booted(v) && signals_open_ending(&signals, err) < 0)) {
 		microagent_close(agent);
 		return -1;

@@ -15,8 +15,8 @@
 
 /* --- show ------------------------------------------------------------------------------------ */
 
-/* Returns true if the text can be printed without quotes: a reader cannot mistake a part of it for
- * the end of the value or for another field. */
+/* Returns true if the text can be printed without quotes: no part of it looks like the end of the
+ * value or like another field. */
 static bool is_plain(const char *text)
 {
 	size_t len = strlen(text);
@@ -30,8 +30,8 @@ static bool is_plain(const char *text)
 	return true;
 }
 
-/* Prints text, and blanks up to the width. A program that can write the log can write any bytes
- * into it, so control bytes are replaced. */
+/* Prints `text`, and blanks until `width` columns are filled. Replaces control bytes, since a
+ * program that can write the log can write any bytes into it. */
 static void print_padded(const char *text, int width)
 {
 	cli_print_safe(stdout, text);
@@ -42,14 +42,14 @@ static void print_log_line(const json_t *line)
 {
 	int width = json_object_size(json_object_get(line, "data"))
 			    ? EVENT_WIDTH
-			    : 0; /* no blanks at the end of a line */
+			    : 0; /* the last column of a line has no blanks after it */
 	const char *key, *severity = json_text(line, "severity", "?");
 	bool alarm = strcmp(severity, "CRITICAL") == 0;
 	json_t *value;
 
 	cli_print_safe(stdout, json_text(line, "ts", "?"));
 	printf("  ");
-	/* The severity takes eight columns, with or without a colour. */
+	/* The severity fills eight columns, with or without a colour. */
 	if ((alarm || strcmp(severity, "WARNING") == 0) && cli_colour(stdout))
 		printf("\033[%dm%s\033[0m%*s", alarm ? 31 : 33, severity, 8 - (int)strlen(severity),
 		       "");
@@ -62,7 +62,7 @@ static void print_log_line(const json_t *line)
 		fputs("  ", stdout);
 		cli_print_safe(stdout, key);
 		putchar('=');
-		/* A plain text is printed as it is, and any other value as JSON. */
+		/* Prints a plain text without quotes, and any other value as JSON. */
 		if (json_is_string(value) && is_plain(json_string_value(value))) {
 			cli_print_safe(stdout, json_string_value(value));
 		} else {
@@ -184,7 +184,8 @@ struct verify_values {
 	bool all;
 };
 
-/* Verifies one log and prints the result. Returns NULL if the log could not be read. */
+/* Verifies one log and prints the result. Returns the library's answer; NULL if the log could not
+ * be read. */
 static json_t *verify_one_log(const struct cli *cli, struct microagent *agent, const char *name,
 			      struct error *err)
 {
@@ -195,7 +196,7 @@ static json_t *verify_one_log(const struct cli *cli, struct microagent *agent, c
 	return answer;
 }
 
-/* Verifies each log. After a log that cannot be read, the next log is verified. */
+/* Verifies each log. If one log cannot be read, goes on with the next one. */
 static int verify_each(const struct cli *cli, struct microagent *agent, const json_t *audits,
 		       json_t *responses, bool *ok, struct error *err)
 {

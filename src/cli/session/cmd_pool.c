@@ -31,7 +31,8 @@ static int require_base(struct cli *cli, const struct pool_values *v, struct err
 /* --- set
  * ------------------------------------------------------------------------------------------ */
 
-/* Prints the result of a change and closes agent. With --json prints the state of all pools. */
+/* Prints the result of a change and closes `agent`. With --json prints the state of all pools
+ * instead. */
 static int done(const struct cli *cli, struct microagent *agent, int status, const char *base,
 		const char *what, struct error *err)
 {
@@ -146,7 +147,8 @@ static int run_drain(struct cli *cli, const void *values, const struct cli_words
 /* --- fill
  * ----------------------------------------------------------------------------------------- */
 
-/* Lets a child process continue. Returns 0 in the child and 1 in the parent, -1 on error. */
+/* Starts a child process, which goes on in the background. Returns 0 in the child, 1 in the parent,
+ * and -1 on error. */
 static int go_to_background(struct error *err)
 {
 	pid_t pid = fork();

@@ -25,8 +25,8 @@ struct session_values {
 
 /* --- create ---------------------------------------------------------------------------------- */
 
-/* The kernel (and so the agent in the guest), the architecture and the user come from the session's
- * base. */
+/* The session's base decides which kernel and architecture the machine has, and which user commands
+ * have. So the warnings about these depend on the base. */
 void session_warn_made(const struct cli *cli, struct microagent *agent, const json_t *session)
 {
 	json_auto_t *base = microagent_base_show(agent, json_text(session, "base", NULL), NULL);
@@ -44,7 +44,7 @@ void session_warn_made(const struct cli *cli, struct microagent *agent, const js
 }
 
 /* Prints the name of a new session. A session cannot be used without its name. So if the name
- * cannot be printed, the session is destroyed, and main() prints the error of the write. */
+ * cannot be printed, the session is destroyed, and main() prints the error of the failed write. */
 static int hand_out(struct cli *cli, struct microagent *agent, struct microagent_session *session,
 		    struct signals *signals, struct error *err)
 {
@@ -104,8 +104,8 @@ static int create_session_in(struct cli *cli, struct microagent *agent,
 	return code;
 }
 
-/* If a signal has cancelled the making of a session, prints the error and ends this program by the
- * same signal. */
+/* If a signal has cancelled the making of a session, prints the error and returns 128 plus the
+ * number of that signal. Otherwise returns `code`. */
 int session_end_by_signal(const struct cli *cli, struct signals *signals, int code,
 			  const struct error *err)
 {
@@ -163,7 +163,8 @@ static int run_session_create(struct cli *cli, const void *values, const struct 
 	if (!v->machine.asked.share_git)
 		session_dirs_hint_git(cli, &dirs, v->share_at);
 	agent = guest_open(cli, &progress, err);
-	/* Before this program ends by a signal, the machine must be ended and its disk removed. */
+	/* Handles signals: before one of them ends this program, the machine must be ended and its
+	 * disk removed. */
 	if (!agent || signals_open_ending(&signals, err) < 0) {
 		microagent_close(agent);
 		return -1;
@@ -179,8 +180,8 @@ static int run_session_create(struct cli *cli, const void *values, const struct 
 
 /* --- list ------------------------------------------------------------------------------------ */
 
-/* Appends whether the session was restored or booted. Appends nothing if the base has no template.
- */
+/* Appends whether the session's machine was restored or has booted. Appends nothing if the base has
+ * no template. */
 static void add_boot(const json_t *session, char out[HINT_ROOM])
 {
 	const json_t *boot = json_object_get(session, "boot");
@@ -197,7 +198,8 @@ static void session_detail(const json_t *session, char out[HINT_ROOM])
 {
 	const char *detail = json_text(session, "error", json_text(session, "detail", NULL));
 
-	/* A member of a pool that is in quarantine is shown like any other session. */
+	/* Marks a member of a pool, but not if it is in quarantine: then it is shown like any other
+	 * session. */
 	if (json_is_true(json_object_get(session, "pooled")) &&
 	    strcmp(json_text(session, "state", ""), "quarantined") != 0)
 		snprintf(out, HINT_ROOM, "%s",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* audit telemetry: shows what the guest's kernel recorded of the programs in a session. */
+/* audit telemetry: shows what the guest's kernel has recorded of the programs in a session. */
 #include <stdio.h>
 #include <string.h>
 
@@ -8,8 +8,8 @@
 #include "cli/options/guest.h"
 #include "microagent_session.h"
 
-/* Prints the words of a command almost as a user would type them. A word with special characters is
- * printed as JSON. */
+/* Prints the words of a command with blanks between them. A word with special characters is printed
+ * as JSON. */
 static void print_argv(const json_t *argv)
 {
 	const json_t *word;

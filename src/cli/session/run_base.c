@@ -58,8 +58,8 @@ int run_base_check(struct cli *cli, const struct run_base *how, const struct gue
 	return guest_check_base(cli, how->base, err);
 }
 
-/* Destroys the session. If this fails, only a warning is printed, since the exit code is that of
- * the command. */
+/* Destroys the session. A failure is printed only as a warning, since the exit code is that of the
+ * command. */
 static void destroy_after_run(const struct cli *cli, struct microagent_session *session)
 {
 	struct error why = {0};
@@ -69,8 +69,8 @@ static void destroy_after_run(const struct cli *cli, struct microagent_session *
 	microagent_session_close(session);
 }
 
-/* Makes the session. A signal meanwhile cancels the making. Afterwards the signals stay blocked, so
- * that a signal before the start of the command still reaches the command. */
+/* Makes the session. A signal during this time cancels the making. Afterwards the signals stay
+ * blocked. So a signal that comes before the command starts still reaches the command. */
 static int make_for_run(const struct cli *cli, struct microagent *agent, const struct run_base *how,
 			const struct guest_values *values, const struct env_list *env,
 			struct microagent_session **out, struct error *err)
@@ -111,7 +111,7 @@ static int run_in_session(struct cli *cli, const char *name, struct exec_values 
 	for (size_t i = 0; i < env->count; i++)
 		variables[i] = env->items[i];
 	exec->env = (struct cli_words){variables, env->count};
-	words[0] = name; /* `session exec` also has the name as its first word */
+	words[0] = name; /* the first word is the session's name, as for `session exec` */
 	memcpy(words + 1, command->items, command->count * sizeof(*words));
 	const struct cli_words args = {words, command->count + 1};
 

@@ -10,16 +10,16 @@
 struct run_base {
 	const char *base, *cwd;
 	bool cold, terminal;
-	int64_t disk_quota; /* in MiB; 0: the default of the library */
+	int64_t disk_quota; /* how much the disk may grow, in MiB; 0: the default of the library */
 };
 
-/* Refuses options that a session of a base cannot have, and options that make sense only with
- * --base if --base was not given. */
+/* Refuses options that a session of a base cannot have. Without --base, refuses options that make
+ * sense only with it. */
 int run_base_check(struct cli *cli, const struct run_base *how, const struct guest_values *values,
 		   struct error *err);
 /* Makes the session, runs the command and destroys the session. The caller has checked all words.
- * Returns the exit code of `run`, or -1; the session is gone in both cases. If this process is
- * killed, the session ends by itself. */
+ * Returns the exit code of `run`, or -1 with an error. In both cases the session no longer exists.
+ * If this process is killed, the session ends by itself. */
 int run_base_run(struct cli *cli, const struct run_base *how, const struct guest_values *values,
 		 const struct attend_input *input, const struct env_list *env,
 		 const struct cli_words *command, struct error *err);

@@ -22,8 +22,8 @@ static int destroy_one(struct microagent *agent, const char *name, json_t **resp
 	return *response ? 0 : error_set(err, ERR_IO, "out of memory");
 }
 
-/* Destroys a session for --all. If another process has already destroyed the session, this is no
- * error. */
+/* Destroys a session for --all. It is no error if another process has already destroyed the
+ * session. */
 static int destroy_listed(struct microagent *agent, const char *name, json_t **response,
 			  struct error *err)
 {
@@ -49,8 +49,8 @@ static const struct each_sessions destroy_named = {"destroying the session", des
 static const struct each_sessions destroy_all = {"destroying the sessions", destroy_listed,
 						 say_destroyed, true};
 
-/* Destroys all sessions except members of a pool that were not claimed. `pool drain` ends these
- * members. */
+/* Destroys all sessions, except the members of pools that were not claimed. Those are ended by
+ * `pool drain`. */
 static int destroy_every(struct cli *cli, struct error *err)
 {
 	json_auto_t *answer = guest_ask(cli, NULL, microagent_session_list, err);

@@ -14,8 +14,8 @@
 
 /* --- when ------------------------------------------------------------------------------------ */
 
-/* Writes a duration by its two largest units, like "1h 59m". These are the units in which the user
- * gives it. */
+/* Writes a duration by its two largest units, like "1h 59m". Users give durations in these
+ * units. */
 static void time_text(int64_t seconds, char out[48])
 {
 	static const struct {
@@ -79,7 +79,7 @@ void session_tell_end(const struct cli *cli, const char *name, const char *id, i
 
 	if ((code >= 0 && code < 125) || (id && strcmp(id, name) == 0))
 		return;
-	/* The audit log still exists after the session has been destroyed. */
+	/* Asks the audit log, which exists even after the session was destroyed. */
 	agent = guest_open(cli, NULL, NULL);
 	if (agent)
 		(void)microagent_audit_read(agent, name, find_why, &why, NULL);

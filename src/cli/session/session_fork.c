@@ -64,8 +64,8 @@ static int print_children(const struct cli *cli, const char *parent, const json_
 	return 0;
 }
 
-/* Destroys the new sessions. The names of the sessions could not be printed, and no session can be
- * used without its name. */
+/* Destroys the new sessions. This is done if their names could not be printed, since no session can
+ * be used without its name. */
 static int take_back(struct cli *cli, const struct children *children, const struct error *why,
 		     struct error *err)
 {
@@ -119,7 +119,7 @@ static int run_session_fork(struct cli *cli, const void *values, const struct cl
 		return cli_usage(cli, err,
 				 "--user and --timeout need --on-fork: they are for its command");
 	agent = guest_open(cli, &progress, err);
-	/* Before this program ends by a signal, the new sessions must be ended. */
+	/* Handles signals: before one of them ends this program, the new sessions must be ended. */
 	if (!agent || signals_open_ending(&signals, err) < 0) {
 		microagent_close(agent);
 		return -1;

@@ -7,7 +7,7 @@
 
 #define MIB (1 << 20)
 
-/* Returns a size of the disk in MiB, rounded up, so that any growth is shown as more than 0. */
+/* Returns a size of the disk in MiB, rounded up. So even a small growth is not shown as 0. */
 static long long mib_of(const json_t *disk, const char *key)
 {
 	return (json_integer_value(json_object_get(disk, key)) + MIB - 1) / MIB;

@@ -26,8 +26,8 @@ static bool has_place(const char *word)
 	return strstr(word, ":/") && microagent_check_share(word, NULL) == 0;
 }
 
-/* Checks the place in a word DIR:/PLACE. A wrong place is an error unless a directory has the whole
- * word as its name. */
+/* Checks the place in a word DIR:/PLACE. A wrong place is an error, unless the whole word is the
+ * name of a directory. */
 static int check_place(struct cli *cli, const char *word, struct error *err)
 {
 	struct error why = {0};
@@ -90,7 +90,7 @@ int session_dirs_take(struct cli *cli, const struct cli_words *given, struct ses
 			return -1;
 	}
 	*out = dirs;
-	dirs.words = NULL; /* the caller owns the words from here on */
+	dirs.words = NULL; /* the words now belong to the caller */
 	return 0;
 }
 
@@ -135,8 +135,8 @@ static int print_shares(struct cli *cli, const char *name, json_t *shares, struc
 	return CLI_EXIT_OK;
 }
 
-/* Returns true if `user` ("bob", "1000:1000") is certainly the guest's user with uid 1000. A guest
- * can have other names for this uid, which the host does not know. */
+/* Returns true if `user` (such as "bob" or "1000:1000") certainly means the guest's user with uid
+ * 1000. The guest may have other names for this uid, which the host does not know. */
 static bool is_agent(const char *user)
 {
 	size_t len = strcspn(user, ":");
@@ -156,10 +156,11 @@ void session_warn_user(const struct cli *cli, const json_t *base)
 			json_text(base, "name", NULL), user);
 }
 
-/* The size of a command that a warning shows, in bytes. */
+/* The size of the buffer for a command that a warning shows, in bytes. */
 #define GIVES_ROOM 400
 
-/* Appends " DIR:/PLACE:OPTION,..." in the form that `session share` accepts, quoted for a shell. */
+/* Appends " DIR:/PLACE:OPTION,...", quoted for a shell, in the form that `session share`
+ * accepts. */
 static void add_word(char words[GIVES_ROOM], const json_t *share)
 {
 	json_int_t timeout = json_integer_value(json_object_get(share, "timeoutSeconds"));
@@ -234,8 +235,9 @@ static int share_with(struct cli *cli, struct microagent *agent, const struct sh
 		code = print_shares(cli, microagent_session_name(session), shares, err);
 	} else if (err && err->code == ERR_INVALID) {
 		cli->usage_error =
-			true; /* a directory that cannot be shared is the user's error, as it is
-			       * for --share */
+			/* a directory that cannot be shared is a mistake of the user, as with
+			 * --share */
+			true;
 	}
 	microagent_session_close(session);
 	return code;

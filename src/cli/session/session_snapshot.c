@@ -16,8 +16,8 @@ static long long point_mib(const json_t *snapshot, const char *key)
 	return (json_integer_value(json_object_get(snapshot, key)) + (1 << 20) - 1) >> 20;
 }
 
-/* An action on a session and one of its snapshots, with the function that prints the result. *told
- * stays NULL if there is nothing to print. */
+/* An action on a session and one of its snapshots, with the function that prints the action's
+ * result. If the action has no result, *told stays NULL. */
 struct snapshot_act {
 	const char *doing;
 	int (*fn)(struct microagent_session *session, const char *name, json_t **told,

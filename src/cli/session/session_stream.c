@@ -25,13 +25,15 @@ struct stream_values {
 struct stream {
 	const struct cli *cli;
 	int64_t timeout;
-	uint64_t read_by_ns; /* see cli_write_by() */
-	bool broken;	     /* the reader of stdout has gone */
-	bool unread;	     /* the output was not read in time */
+	/* until when the reader is waited for, on clock_mono_ns(); see cli_write_by() */
+	uint64_t read_by_ns;
+	bool broken; /* true: the reader of stdout has closed it */
+	bool unread; /* true: nobody has read the output in time */
 };
 
-/* Returns the document for a line: {"stream","line"}. If the line is not UTF-8, "lineBase64" has
- * its exact bytes. If no newline ended the line, "partial" is true. */
+/* Returns the document for a line: {"stream","line"}. If the line is not UTF-8, the document has
+ * its exact bytes as "lineBase64". If the last line does not end with a newline, the document has
+ * "partial": true. */
 static json_t *line_document(enum microagent_output which, const char *bytes, size_t len)
 {
 	bool whole = bytes[len - 1] == '\n';
@@ -47,8 +49,8 @@ static json_t *line_document(enum microagent_output which, const char *bytes, si
 	return steal_ptr(&line);
 }
 
-/* Prints one line. Without --json the line goes unchanged to stdout or stderr, as in the guest.
- * With --json the line is a document on stdout. */
+/* Prints one line. Without --json the line goes unchanged to stdout or stderr, to the same stream
+ * as in the guest. With --json the line becomes a document on stdout. */
 static int put_line(void *data, enum microagent_output which, const void *bytes, size_t len)
 {
 	struct stream *stream = data;

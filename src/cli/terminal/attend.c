@@ -13,7 +13,8 @@
 #include "cli/options/guest.h"
 #include "cli/output/hint.h"
 
-/* The exit codes of a shell for a command that cannot be run, and for one that does not exist. */
+/* The exit codes by which a shell reports a command that cannot be run, and a command that does not
+ * exist. */
 enum { EXIT_NOT_EXECUTABLE = 126, EXIT_NOT_FOUND = 127 };
 
 int attend_check(struct cli *cli, const struct attend *how, struct error *err)
@@ -76,15 +77,15 @@ int attend_exit_code(const struct cli *cli, const struct microagent_outcome *out
 	return outcome->exit_code;
 }
 
-/* Opens the file of --stdin. Returns a descriptor, -1 if the option was not given, -2 on error. */
+/* Opens the file of --stdin. Returns a descriptor; -1 if the option was not given; -2 on error. */
 static int open_stdin_file(const char *path, struct error *err)
 {
 	struct stat st;
 
 	if (!path)
 		return -1;
-	/* A FIFO may have no writer yet, so the open must not block. The program waits later for
-	 * the writer, and at the same time for the end of the command. */
+	/* Opens without blocking, since a FIFO may have no writer yet. Later the program waits for
+	 * the writer and for the end of the command at once. */
 	autoclose int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	if (fd < 0 || fstat(fd, &st) < 0) {
 		error_errno(err, errno, "--stdin: cannot open %.300s", path);
@@ -127,12 +128,12 @@ int attend_begin(struct attended *attended, const struct cli *cli, const struct 
 				      .read_by_ns = attend_read_by(how->timeout),
 				      .file = file,
 				      .signals = SIGNALS_NONE};
-	/* A user who wants a terminal also wants to type on it. */
+	/* A user who asks for a terminal also wants to type, if stdin is a terminal. */
 	if (in < 0 && (how->input.interactive || (how->terminal && isatty(STDIN_FILENO) == 1)))
 		in = STDIN_FILENO;
-	/* The terminal is made raw if the user types on it. This happens before the signals are
-	 * blocked: in the background, terminal_open() waits until the terminal is available, and a
-	 * signal can end this wait. At that point nothing has begun that would need a cleanup. */
+	/* Makes the terminal raw if the user types on it. Does this before the signals are blocked:
+	 * in the background, terminal_open() waits for the terminal, and a signal must be able to
+	 * end the wait. Nothing has begun yet that would need a cleanup. */
 	if (how->terminal && terminal_open(&attended->near, in, STDOUT_FILENO, err) < 0)
 		goto failed;
 	if (signals_open_forwarded(&attended->signals, err) < 0) {

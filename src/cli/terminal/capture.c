@@ -31,9 +31,9 @@ void capture_free(struct capture *capture)
 	buf_free(&capture->bytes[1]);
 }
 
-/* Returns the length of the text in bytes. If the output was cut, a character at its end that is
- * not complete is left out. Returns SIZE_MAX if the bytes are no text. A NUL is valid UTF-8, but
- * counts as no text, since many programs that read JSON refuse it. */
+/* Returns the length of the text in bytes. If the output was cut, the length excludes an incomplete
+ * character at the end. Returns SIZE_MAX if the bytes are not a text. Bytes with a NUL are not
+ * treated as a text, though NUL is valid UTF-8: many programs that read JSON refuse it. */
 static size_t text_length(const uint8_t *bytes, size_t len, bool cut)
 {
 	size_t at = 0;
@@ -50,7 +50,8 @@ static size_t text_length(const uint8_t *bytes, size_t len, bool cut)
 	return len;
 }
 
-/* Adds the output to the object: {"stdout":..., "stdoutEncoding":..., "stdoutTruncated":...}. */
+/* Adds one stream of the output to the object, such as {"stdout":..., "stdoutEncoding":...,
+ * "stdoutTruncated":...}. */
 static int put_stream(json_t *object, const char *name, const struct buf *bytes, bool truncated,
 		      struct error *err)
 {

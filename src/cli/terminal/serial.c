@@ -13,7 +13,8 @@
 #include "base/job_control.h"
 
 #define CHUNK 4096u
-#define TYPED_MAX 65536u /* how many typed bytes are kept for a guest that does not read them */
+/* how many typed bytes are kept at most while the guest does not read them */
+#define TYPED_MAX 65536u
 
 enum slot { SLOT_CONSOLE, SLOT_IN, SLOT_OUT, SLOT_CANCEL, SLOT_COUNT };
 
@@ -49,8 +50,8 @@ static int receive(struct serial *s, struct error *err)
 	return 0;
 }
 
-/* Writes bytes of the guest to `out`, but only as many as a pipe or terminal takes without blocking
- * after poll(). */
+/* Writes bytes of the guest to `out`. Writes at most PIPE_BUF bytes: a pipe or terminal has room
+ * for them without blocking after poll(). */
 static int say_on_serial(struct serial *s, struct error *err)
 {
 	size_t len = s->said_len < PIPE_BUF ? s->said_len : PIPE_BUF;
@@ -73,8 +74,8 @@ static void send_typed(struct serial *s)
 {
 	ssize_t n = send(s->console, s->typed, s->typed_len, MSG_NOSIGNAL | MSG_DONTWAIT);
 
-	/* If the console has ended, the code that reads from it notices the end. The typed bytes
-	 * are dropped. */
+	/* Drops the typed bytes if the console has ended. The code that reads from the console
+	 * notices the end. */
 	if (n < 0)
 		n = errno == EAGAIN || errno == EINTR ? 0 : (ssize_t)s->typed_len;
 	memmove(s->typed, s->typed + n, s->typed_len - (size_t)n);
@@ -87,8 +88,8 @@ static void type(struct serial *s)
 	const char *escape;
 	ssize_t n;
 
-	/* After this program was stopped and continued, the signals are checked before anything is
-	 * read. */
+	/* Returns before the read if this program was stopped and continued, so that the signals
+	 * are checked first. */
 	if (is_in_background(s->in) && job_stop(SIGTTIN))
 		return;
 	n = read(s->in, at, TYPED_MAX - s->typed_len);

@@ -8,15 +8,15 @@
 #include "base/error.h"
 
 enum serial_end {
-	SERIAL_DETACHED,   /* the escape byte came */
-	SERIAL_CLOSED,	   /* the console was closed on the other side */
+	SERIAL_DETACHED,   /* the user typed the escape byte */
+	SERIAL_CLOSED,	   /* the other side has closed the console */
 	SERIAL_CANCELLED,  /* `cancel` became readable */
-	SERIAL_OUT_CLOSED, /* nobody reads `out` any more */
+	SERIAL_OUT_CLOSED, /* the reader of `out` has closed it */
 };
 
-/* Copies bytes until one of the ends above, and stores it in *end. `escape`: the byte of `in` that
- * detaches, or -1. Sets *heard to true if a byte came from the console. The end of `in` does not
- * end the copying. */
+/* Copies bytes until one of the events in enum serial_end, and stores it in *end. `escape` is the
+ * byte of `in` that detaches the user; -1: none. Sets *heard to true if a byte came from the
+ * console. The end of `in` does not end the copying. */
 int serial_run(int console, int in, int out, int cancel, int escape, enum serial_end *end,
 	       bool *heard, struct error *err);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Signals to this program while a command runs in a guest. The signals are blocked, and are read
- * from a descriptor. There are two modes. In the ending mode each signal ends the command. In the
- * forwarding mode each signal is sent on to the command; the second SIGINT or SIGTERM ends the
- * command, even if the command ignores signals.
+ * Receives signals to this program while a command runs in a guest. The signals are blocked, and
+ * are read from a descriptor. There are two modes. In the ending mode each signal ends the command.
+ * In the forwarding mode each signal is sent on to the command. There the second SIGINT or SIGTERM
+ * ends the command, even if the command ignores signals.
  */
 #ifndef CLI_SIGNALS_H
 #define CLI_SIGNALS_H
@@ -14,9 +14,9 @@
 #include "cli/cli.h"
 
 struct signals {
-	int fd;	    /* a descriptor that is readable when a signal has come */
+	int fd;	    /* a descriptor that becomes readable when a signal comes */
 	int last;   /* the last signal that was read; 0: none yet */
-	bool asked; /* a SIGINT or SIGTERM was sent on to the command */
+	bool asked; /* true: a SIGINT or SIGTERM was sent on to the command */
 	sigset_t set;
 };
 #define SIGNALS_NONE     \
@@ -31,19 +31,19 @@ int signals_open_ending(struct signals *out, struct error *err);
 int signals_open_forwarded(struct signals *out, struct error *err);
 /* Closes the descriptor. The signals stay blocked. */
 void signals_close(struct signals *signals);
-/* Discards pending signals, and gives the signals their default effect again. A command calls it
- * before it prints output that may have to wait for its reader for ever. */
+/* Discards pending signals, and gives the signals their default effect again. A command calls this
+ * before it prints output, since it may wait for ever for the reader. */
 void signals_give_back(struct signals *signals);
-/* Returns the next signal. `data` points to a struct signals. The function is for the member `next`
- * of struct microagent_signals. */
+/* Returns the next signal. `data` points to a struct signals. This function is used as the member
+ * `next` of struct microagent_signals. */
 int signals_next(void *data);
 /* Returns true if a signal waits to be read. */
 bool signals_have_come(const struct signals *signals);
 /* Returns the signal that ended the command. */
 int signals_that_came(struct signals *signals);
-/* Closes the signals after a command for which signals_open_ending() was called. Returns code, the
- * result of the command, unless a signal ended the command. Then it prints `err` as a warning and
- * returns the exit code for the signal. */
+/* Closes the signals after a command for which signals_open_ending() was called. Returns `code`,
+ * the result of the command, unless a signal has ended the command. In that case prints `err` as a
+ * warning, and returns the exit code for the signal. */
 int signals_end_command(const struct cli *cli, struct signals *signals, int code,
 			const struct error *err);
 

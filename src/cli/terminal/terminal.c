@@ -12,9 +12,9 @@
 #include "base/job_control.h"
 #include "base/platform/waitable.h"
 
-/* Runs in the child that restores the terminal if the parent dies. A byte from the pipe means that
- * the parent has restored the terminal. The end of the pipe without a byte means that the parent
- * has not. */
+/* Runs in the child process that restores the terminal if its parent dies. If a byte comes through
+ * the pipe, the parent has restored the terminal. If the pipe ends without a byte, the child
+ * restores the terminal. */
 static void guard(int fd, int pipe, const struct termios *saved)
 {
 	const int keep[] = {fd, pipe};
@@ -26,8 +26,8 @@ static void guard(int fd, int pipe, const struct termios *saved)
 	sigprocmask(SIG_SETMASK, &all, NULL);
 	setsid();
 	fd_close_others(keep, ARRAY_SIZE(keep));
-	/* stdout and stderr may be pipes. The readers of the pipes wait until all processes have
-	 * closed them. */
+	/* Closes the standard descriptors. stdout and stderr may be pipes, and their readers wait
+	 * until all processes have closed them. */
 	for (int i = 0; i < 3; i++)
 		if (i != fd && i != pipe)
 			close(i);
@@ -69,8 +69,9 @@ static void end_guardian(struct terminal *terminal)
 		;
 }
 
-/* Blocks SIGWINCH, which reports a new size. For a raw terminal, also blocks the signals that stop
- * and continue this program. Returns a descriptor from which these signals are read. */
+/* Blocks SIGWINCH, which reports that the terminal's size has changed. For a raw terminal, also
+ * blocks the signals that stop and continue this program. Returns a descriptor from which these
+ * signals are read. */
 static int watch(bool is_raw, struct error *err)
 {
 	sigset_t set;
@@ -88,9 +89,9 @@ static int watch(bool is_raw, struct error *err)
 	return fd < 0 ? error_errno(err, errno, "signals") : fd;
 }
 
-/* Restores the old mode of the terminal. SIGTTOU is blocked, since otherwise the change would stop
- * a program in the background. A change from the background is right, since any other job wants the
- * old mode too. */
+/* Restores the old mode of the terminal. Blocks SIGTTOU, since the change would otherwise stop a
+ * program in the background. It is right to change the mode even from the background, since every
+ * other job wants the old mode too. */
 static void put_right(const struct terminal *terminal)
 {
 	sigset_t set, before;
@@ -103,7 +104,7 @@ static void put_right(const struct terminal *terminal)
 }
 
 /* Waits until the terminal belongs to this job, for example after `fg` in a shell. Returns -1 if a
- * signal asks the program to end. */
+ * signal asks this program to end. */
 static int await_foreground(int fd, struct error *err)
 {
 	sigset_t pending;
@@ -183,11 +184,12 @@ void terminal_size(void *data, uint16_t *rows, uint16_t *columns)
 	while (terminal->resized >= 0 && (signal = signal_fd_take(terminal->resized)) != 0) {
 		if (signal == SIGTSTP) {
 			put_right(terminal);
-			raise(SIGSTOP); /* this stops the program until SIGCONT, which is read
-					 * next */
+			/* stops this program until SIGCONT comes; that signal is read next */
+			raise(SIGSTOP);
 		} else if (signal == SIGCONT && !is_in_background(terminal->fd)) {
-			/* In the background the terminal belongs to another job, so its mode must
-			 * not change. SIGCONT comes again when this job gets the foreground. */
+			/* Makes the terminal raw only in the foreground: in the background it
+			 * belongs to another job. SIGCONT comes again when this job gets the
+			 * foreground. */
 			make_raw(terminal);
 		}
 	}

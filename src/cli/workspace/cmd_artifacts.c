@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* artifacts: lists the bundles that a workspace gets and the outputs that it gives, and fetches
+/* artifacts: lists the bundles that a workspace gets and the outputs that it writes. Also fetches
  * outputs. */
 #include <string.h>
 

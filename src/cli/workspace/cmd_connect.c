@@ -29,13 +29,13 @@ struct connect {
 	struct cli *cli;
 	const struct connect_values *values;
 	struct microagent *agent;
-	const char *name; /* the name as the user typed it */
+	const char *name; /* the name of the workspace or session, as the user typed it */
 	char id[GUEST_ID_ROOM];
 	struct signals signals;
 };
 
-/* Prints a message to the user at the terminal. If stderr is no terminal, nothing is printed: a
- * pipe gets only the bytes of the guest. */
+/* Prints a message to a user at a terminal. Prints nothing if stderr is not a terminal, since a
+ * pipe must get only the bytes of the guest. */
 static void say_on_terminal(const struct connect *connect, const char *what)
 {
 	if (isatty(STDERR_FILENO) == 1)
@@ -47,13 +47,13 @@ static void say_connected(void *data)
 	say_on_terminal(data, "connected, Ctrl-] detaches");
 }
 
-/* Runs a shell. `terminal` is restored before a message is printed on it; NULL if no terminal was
- * made raw. */
+/* Runs a shell. `terminal` is the user's raw terminal, which is restored before a message is
+ * printed on it. NULL: no terminal was made raw. */
 static int run_agent_shell(struct connect *connect, const struct microagent_exec *exec, int in,
 			   struct terminal *terminal, struct error *err)
 {
-	struct capture capture = {0}; /* the output, for --json, which is allowed only with
-				       * --send */
+	/* the output for --json, which is allowed only together with --send */
+	struct capture capture = {0};
 	const struct microagent_sink sink = {capture_take, &capture};
 	const struct microagent_streams streams = {.in = in,
 						   .out = STDOUT_FILENO,
@@ -97,9 +97,9 @@ static int shell(struct connect *connect, struct error *err)
 	return run_agent_shell(connect, &exec, STDIN_FILENO, &terminal, err);
 }
 
-/* Returns true if the console can be opened again. If another user is connected to it, opening
- * succeeds, and the connection is closed afterwards. If the machine or its console has ended,
- * opening fails. */
+/* Returns true if the console can be opened again, which fails if the machine or its console has
+ * ended. If another user is connected to the console, the open succeeds, and that connection is
+ * closed later. */
 static bool is_there_still(const struct connect *connect)
 {
 	struct error ignored;
@@ -108,8 +108,8 @@ static bool is_there_still(const struct connect *connect)
 	return again >= 0;
 }
 
-/* Tells why the console was closed: the machine has ended, the machine is in quarantine, or another
- * user is connected. */
+/* Prints why the console was closed: the machine has ended, it is in quarantine, or another user is
+ * connected. */
 static int explain_closed(const struct connect *connect, bool heard, struct error *err)
 {
 	json_auto_t *response = NULL;
@@ -187,7 +187,7 @@ int connect_run(struct cli *cli, const struct connect_values *values, const char
 		guest_open_fn *open, struct error *err)
 {
 	const char *exec = open == guest_open_session ? "session exec" : "exec";
-	/* The line is run as a command with streams and an exit code. So the output of a terminal
+	/* Runs the line as a command with streams and an exit code. So the output of a terminal
 	 * need not be parsed. */
 	const char *const line[] = {"/bin/sh", "-c", values->send, NULL};
 	const struct microagent_exec sent = {

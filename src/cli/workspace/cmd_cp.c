@@ -22,7 +22,7 @@ static const struct cli_option cp_options[] = {
 };
 
 /* Sets the error for a wrong pair of paths. If a word looks like a path in a workspace that is not
- * absolute, such as "box:notes", the error names this word. */
+ * absolute, such as "box:notes", the error names that word. */
 static int refuse_paths(struct cli *cli, const struct cli_words *args, struct error *err)
 {
 	for (size_t i = 0; i < args->count; i++) {

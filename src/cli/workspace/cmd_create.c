@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* create: makes a workspace that stays. */
+/* create: makes a workspace, which stays until it is deleted. */
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -7,9 +7,9 @@
 #include "cli/options/guest.h"
 #include "store/cache.h"
 
-/* Returns the accelerator that "auto" selects for the kernel, or NULL if the supervisor does not
- * say it. What the supervisor says is for the default kernel. So on a host with paravirtual KVM the
- * given kernel is looked up. */
+/* Returns the accelerator that "auto" selects for the kernel; NULL if the supervisor does not
+ * report one. The supervisor's report (`host`) is about the default kernel. So on a host with
+ * paravirtual KVM, the given kernel is looked up. */
 static const char *auto_accelerator(const json_t *host, const char *kernel)
 {
 	struct cache_kernel found = {0};

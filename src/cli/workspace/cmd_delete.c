@@ -2,9 +2,8 @@
 /* delete: removes a workspace. */
 #include "cli/workspace/each.h"
 
-/* Returns the text that is printed after success. The supervisor's answer is the same for a
- * workspace that was deleted and for a workspace that did not exist, so the workspace is looked up
- * before. */
+/* Returns the text that is printed after success. Looks for the workspace before it is deleted: the
+ * supervisor's answer is the same if the workspace did not exist. */
 static const char *foretell(struct microagent *agent, const char *name)
 {
 	struct error why = {0};

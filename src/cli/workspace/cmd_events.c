@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* events: shows the states through which a workspace went. */
+/* events: shows the states that a workspace has had. */
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "base/json.h"
 #include "cli/options/guest.h"
 
-/* The exit code of a shell for a program that was ended by SIGPIPE. */
+/* The exit code by which a shell reports a program that SIGPIPE has ended. */
 #define EXIT_OUT_CLOSED (128 + SIGPIPE)
 
 struct events_values {
@@ -29,8 +29,8 @@ struct events {
 	json_t *last; /* the last event that was printed; NULL: none */
 };
 
-/* Returns the index after the last event that was printed. Returns 0 if this event is not in the
- * list, because old events are dropped. */
+/* Returns the index of the first event in `list` that was not printed yet. Returns 0 if the list
+ * does not have the event that was printed last, because old events are dropped. */
 static size_t first_new(const struct events *events, const json_t *list)
 {
 	for (size_t i = json_array_size(list); events->last && i > 0; i--)
@@ -54,7 +54,7 @@ static int print_new_events(struct events *events, struct error *err)
 			if (cli_print_json(event, err) < 0)
 				return -1;
 		} else {
-			/* Without a detail the state is not padded, so that the line does not end
+			/* Pads the state only if a detail comes after it, since a line must not end
 			 * with blanks. */
 			printf(detail ? "%s  %-11s  " : "%s  %s",
 			       json_text(event, "observedAt", NULL),
@@ -72,8 +72,8 @@ static int print_new_events(struct events *events, struct error *err)
 	return 1;
 }
 
-/* Prints new events until the machine has ended. The caller has begun to watch before the first
- * look, so that no event is missed. */
+/* Prints new events until the machine has ended. The caller has opened `watch` before it read the
+ * first events, so that none is missed. */
 static int follow_by(int watch, struct events *events, struct error *err)
 {
 	bool running = false;
@@ -85,8 +85,7 @@ static int follow_by(int watch, struct events *events, struct error *err)
 		struct error why = {0};
 		int got = print_new_events(events, &why);
 
-		/* If the workspace was deleted, no more events can come, so this is a normal end.
-		 */
+		/* Ends without an error if the workspace was deleted: no more events can come. */
 		if (got < 0 && events->last && why.code == ERR_NOT_FOUND)
 			return CLI_EXIT_OK;
 		if (got < 0)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* exec: runs another command in a running workspace. */
+/* exec: runs a further command in a running workspace. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,8 +30,8 @@ const struct cli_option exec_options[] = {
 	{NULL, 0, CLI_OPTION_FLAG, 0, NULL, NULL, 0, 0},
 };
 
-/* Copies env. Adds TERM from this program's environment, so that the command knows the kind of the
- * user's terminal. */
+/* Copies `env`, and adds TERM from this program's environment. By TERM the command knows the type
+ * of the user's terminal. */
 static int add_term(const struct cli_words *env, const char ***out, char **term, struct error *err)
 {
 	const char *ours = getenv("TERM");
@@ -41,13 +41,13 @@ static int add_term(const struct cli_words *env, const char ***out, char **term,
 	if (!*out || (ours && *ours && asprintf(term, "TERM=%s", ours) < 0))
 		return error_errno(err, ENOMEM, "environment");
 	if (*term)
-		(*out)[count++] = *term; /* first, so that --env can override it */
+		(*out)[count++] = *term; /* TERM comes first, so that --env can override it */
 	for (size_t i = 0; i < env->count; i++)
 		(*out)[count++] = env->items[i];
 	return 0;
 }
 
-/* Runs a command. `exec` is complete except for the terminal and its TERM variable. */
+/* Runs a command. `exec` is complete, but lacks the terminal and the variable TERM. */
 static int exec_attended(const struct cli *cli, struct microagent *agent, const char *id,
 			 const struct exec_values *v, struct microagent_exec *exec,
 			 struct error *err)

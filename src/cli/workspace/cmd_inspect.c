@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* inspect: prints the supervisor's own answer about a workspace. */
+/* inspect: prints the supervisor's answer about a workspace, unchanged. */
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "cli/options/guest.h"

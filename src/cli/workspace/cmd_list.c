@@ -9,7 +9,7 @@
 
 #define COMMAND_SHOWN 48
 
-/* Writes the words of the command into one line. If the line is too long, its end becomes "...". */
+/* Writes the words of the command as one line. If the line is too long, "..." replaces its end. */
 static void join_command(const json_t *command, char out[COMMAND_SHOWN])
 {
 	size_t i, len = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* logs: prints what the guest's kernel and init wrote to the serial console. */
+/* logs: prints what the guest's kernel and agent have written to the serial console. */
 #include <errno.h>
 #include <signal.h>
 #include <sys/stat.h>
@@ -13,7 +13,8 @@
 #include "base/print_safe.h"
 #include "cli/options/guest.h"
 
-/* The exit code of a shell for a program that was ended by SIGPIPE. `run` uses the same code. */
+/* The exit code by which a shell reports a program that SIGPIPE has ended. The command `run`
+ * returns it too. */
 #define EXIT_OUT_CLOSED (128 + SIGPIPE)
 
 struct logs_values {
@@ -31,13 +32,14 @@ struct logs {
 	const char *name;
 	int fd;
 	off_t at;
-	bool terminal; /* stdout is a terminal, which must not get the guest's escape sequences */
+	/* true: stdout is a terminal, which must not get the guest's escape sequences */
+	bool terminal;
 	struct utf8_reader reader;
 };
 
-/* Refuses a log that is much too large. If an attacker controls a live supervisor, it can leave a
- * sparse file that takes days to print. Twice the usual size is allowed, as with --json, since a
- * log can exceed its limit for a moment. */
+/* Refuses a log that is much too large. An attacker who controls a live supervisor could leave a
+ * sparse file that takes days to print. A log may exceed its limit for a moment, so twice the limit
+ * is allowed, as with --json. */
 static int require_usual_size(off_t size, struct error *err)
 {
 	const uint64_t kept = limit_get(LIMIT_SERIAL_LOG_BYTES);
@@ -51,7 +53,7 @@ static int require_usual_size(off_t size, struct error *err)
 }
 
 /* Prints the log from logs->at to its end. `last` is true if no more bytes will come. Returns 1 if
- * the reader of stdout has gone, -1 on error. */
+ * the reader of stdout has closed it, and -1 on error. */
 static int print_new_bytes(struct logs *logs, bool last, struct error *err)
 {
 	char text[65536];
@@ -61,8 +63,8 @@ static int print_new_bytes(struct logs *logs, bool last, struct error *err)
 	if (fstat(logs->fd, &st) == 0 && S_ISREG(st.st_mode)) {
 		if (require_usual_size(st.st_size, err) < 0)
 			return -1;
-		/* The log drops its oldest half from time to time. Then the old position cannot be
-		 * found again, and printing goes on at the new end. */
+		/* The oldest half of the log is dropped from time to time. The old position then no
+		 * longer exists, and printing goes on at the new end. */
 		if (st.st_size < logs->at)
 			logs->at = st.st_size;
 	}
@@ -70,7 +72,8 @@ static int print_new_bytes(struct logs *logs, bool last, struct error *err)
 		struct error why = {0};
 
 		if (logs->terminal) {
-			/* A character that is not complete yet is printed the next time. */
+			/* Does not print an incomplete character at the end: it is printed by the
+			 * next call. */
 			done = (ssize_t)print_safe_lines(&logs->reader, stdout, text, (size_t)n,
 							 last && (size_t)n < sizeof(text));
 			if (fflush(stdout) != 0)
@@ -86,12 +89,12 @@ static int print_new_bytes(struct logs *logs, bool last, struct error *err)
 		}
 		logs->at += done;
 	}
-	/* /dev/null stands in for a missing log. pread() fails on it with ESPIPE, which counts as
-	 * the end of the log. */
+	/* Treats ESPIPE as the end of the log. /dev/null is open in place of a missing log, and
+	 * pread() fails on it with ESPIPE. */
 	return done > 0 && n < 0 && errno != ESPIPE ? error_errno(err, errno, "serial.log") : 0;
 }
 
-/* Opens the log again if it was missing before and may exist now. */
+/* Opens the log again if it did not exist before, since it may exist now. */
 static int reopen(struct logs *logs, struct error *err)
 {
 	struct stat st;
@@ -107,8 +110,8 @@ static int reopen(struct logs *logs, struct error *err)
 	return 0;
 }
 
-/* Prints the log and what is added to it, until the machine has ended. The caller has begun to
- * watch before the first look, so that no output is missed. */
+/* Prints the log, and later what is added to it, until the machine has ended. The caller has opened
+ * `watch` before it read the log for the first time, so that no output is missed. */
 static int follow_log_until(struct logs *logs, int watch, int cancel, struct error *err)
 {
 	bool running;

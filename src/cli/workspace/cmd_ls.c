@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* ls: lists the files at a path of a workspace. */
+/* ls: lists the files in a directory of a workspace. */
 #include <inttypes.h>
 #include <string.h>
 #include <time.h>
@@ -29,7 +29,8 @@ static int64_t entry_number(const json_t *entry, const char *key)
 	return json_integer_value(json_object_get(entry, key));
 }
 
-/* The types of files. `letter` begins a long line. `mark` comes after the name in a short line. */
+/* The types of files. `letter` is the first character of a line of the long list. `mark` comes
+ * after the name in the short list. */
 static const struct type_row {
 	const char *name;
 	char letter;
@@ -107,7 +108,7 @@ static int print_long(const json_t *entries, struct error *err)
 	return CLI_EXIT_OK;
 }
 
-/* Asks for the entries of a directory, or with --directory for the entry of the file itself. */
+/* Asks for the entries of a directory; with --directory, for the entry of the directory itself. */
 static json_t *ask(struct microagent *agent, const char *name, const char *path,
 		   const struct ls_values *values, struct error *err)
 {

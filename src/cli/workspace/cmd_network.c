@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* network: shows what a workspace can reach and at which addresses it can be reached, and changes
+/* network: shows what a workspace can reach, and at which addresses it can be reached. Also changes
  * both. */
 #include <stdio.h>
 #include <string.h>
@@ -32,8 +32,8 @@ static int list_row(struct cli_table *table, const char *name, const json_t *lis
 	return words.len ? network_row(table, name, buf_string(&words), err) : 0;
 }
 
-/* Adds a row for each port. The row says whether the port is published now, or will be when the
- * workspace runs. */
+/* Adds a row for each port. The row tells whether the port is published now, or will be published
+ * when the workspace runs. */
 static int publish_rows(struct cli_table *table, const json_t *forwards, bool running,
 			struct error *err)
 {
@@ -118,7 +118,7 @@ static int show_network(struct cli *cli, const char *name, struct error *err)
 static const struct {
 	const char *word;
 	enum microagent_network_change change;
-	const char *done; /* the end of the message after success */
+	const char *done; /* the end of the message that is printed after success */
 } verbs[] = {
 	{"allow", MICROAGENT_NETWORK_ALLOW, "is allowed"},
 	{"deny", MICROAGENT_NETWORK_DENY, "is no longer allowed"},
@@ -126,8 +126,8 @@ static const struct {
 	{"unpublish", MICROAGENT_NETWORK_UNPUBLISH, "is no longer published"},
 };
 
-/* Changes the network. With --json prints the new network in the form of `network` without a
- * change. */
+/* Changes the network. With --json prints the new network, in the form in which `network` prints
+ * it. */
 static int change_network(struct cli *cli, size_t verb, const char *name, const char *word,
 			  struct error *err)
 {

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* quarantine: cuts a running machine off from everything that it reaches. The machine keeps
- * running. */
+/* quarantine: cuts a running machine off from all that it reaches. The machine goes on running. */
 #include "cli/workspace/each.h"
 
 static int run_quarantine(struct cli *cli, const void *values, const struct cli_words *args,

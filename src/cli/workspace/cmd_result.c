@@ -16,7 +16,7 @@ static int add_result_row(struct cli_table *table, const char *name, const char 
 	return value ? cli_table_row(table, cells, err) : 0;
 }
 
-/* Prints a stream of the result. A file or a pipe gets the text unchanged. On a terminal, control
+/* Prints a stream of the result. A file or a pipe gets the text unchanged. For a terminal, control
  * bytes are replaced. */
 static void print_stream(const json_t *result, const char *key)
 {

@@ -8,8 +8,8 @@
 #include "cli/workspace/changes.h"
 
 struct run_values {
-	struct guest_values guest; /* must be the first member, since guest_options has offsets
-				    * in this struct */
+	/* must be the first member, since guest_options has offsets in struct guest_values */
+	struct guest_values guest;
 	struct attend_input input;
 	const char *name;
 	bool keep;
@@ -39,11 +39,11 @@ struct start {
 	const struct cli *cli;
 	const struct guest_values *values;
 	struct progress *progress;
-	char name[64]; /* name of the workspace, once it runs */
+	char name[64]; /* the name of the workspace; "" until the machine runs */
 };
 
-/* Is called when the machine runs. From here on, stderr belongs to the command, so the progress
- * line is erased. */
+/* The library calls this function when the machine runs. From then on stderr belongs to the
+ * command, so the progress line is erased. */
 static void on_started(void *data, const char *name, const char *accelerator)
 {
 	struct start *start = data;
@@ -55,7 +55,7 @@ static void on_started(void *data, const char *name, const char *accelerator)
 	guest_warn_accelerator(start->cli, accelerator);
 }
 
-/* Tells the user the name of the workspace that was kept. */
+/* Prints the name of the workspace that was kept. */
 static void say_kept(const struct cli *cli, struct microagent *agent, const char *name)
 {
 	json_auto_t *response = NULL;
@@ -90,8 +90,8 @@ static int run_attended(const struct cli *cli, struct microagent *agent,
 	snprintf(start.name, sizeof(start.name), "%s", values->name ? values->name : "");
 	code = microagent_run(agent, spec, &options, &attended.streams, &outcome, err);
 	code = attend_end(&attended, code, &outcome, err);
-	/* The command did not end by itself: a signal ended it, or the reader of stdout has gone.
-	 */
+	/* Prints the name if the command did not end by itself: a signal ended it, or the reader of
+	 * stdout has closed it. */
 	if (values->keep && (outcome.end != MICROAGENT_EXITED || outcome.signal))
 		say_kept(cli, agent, start.name);
 	return code;
@@ -111,7 +111,7 @@ static int check_run(struct cli *cli, const struct run_values *v, const struct c
 			cli, err,
 			"%s and --base exclude each other: `microagent session create` makes sessions that stay",
 			v->keep ? "--keep" : "--name");
-	/* An image that the user names may have a command of its own. */
+	/* Needs no command if the user names an image, since that image may have a command. */
 	if (args->count == 0 && !v->guest.image)
 		return cli_usage(cli, err, "run needs a command: microagent run %s", cli_run.args);
 	return 0;

@@ -19,8 +19,8 @@ static const struct cli_option start_options[] = {
 	{NULL, 0, CLI_OPTION_FLAG, 0, NULL, NULL, 0, 0},
 };
 
-/* Opens the session with this name. Leaves *session NULL if the workspace is no session. Fails if
- * the machine may not have one of the session's directories, so that the machine is not started. */
+/* Opens the session with this name. Leaves *session NULL if the workspace is not a session. Fails
+ * if a directory of the session must not be shared any more, so that the machine is not started. */
 static int open_session(struct cli *cli, struct progress *progress, const char *id,
 			const char *name, struct microagent **agent,
 			struct microagent_session **session, struct error *err)

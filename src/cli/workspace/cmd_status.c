@@ -17,7 +17,7 @@ static const json_t *find(const json_t *value, const char *const *path)
 	return value;
 }
 
-/* Returns the text at a path of members in value, or NULL if there is no text. */
+/* Returns the text at a path of members in `value`; NULL if there is no text. */
 #define TEXT(value, ...) json_string_value(find(value, (const char *const[]){__VA_ARGS__, NULL}))
 
 static int status_row(struct cli_table *table, const char *name, const char *value,
@@ -52,8 +52,8 @@ static int readiness_row(struct cli_table *table, const json_t *response, struct
 	return status_row(table, "ready", text, err);
 }
 
-/* Returns true if the machine is live. A machine at rest is never ready, so its readiness is not
- * shown. */
+/* Returns true if the machine is starting, running or stopping. Otherwise its readiness is not
+ * shown, since it cannot be ready. */
 static bool is_live(const json_t *response)
 {
 	static const char *const live[] = {"starting", "running", "stopping"};
@@ -65,9 +65,9 @@ static bool is_live(const json_t *response)
 	return false;
 }
 
-/* Returns why a service is not ready, or NULL if it is ready or is not expected to be ready.
- * Mediation is expected only if the workspace has it. A result is never expected, since it comes
- * when the command ends. */
+/* Returns the reason why a service is not ready. Returns NULL if the service is ready, or is not
+ * expected to be. Mediation is expected only if the workspace has it. A result is never expected,
+ * since it comes when the command ends. */
 static const char *reason(const json_t *response, const char *key)
 {
 	const json_t *signal = json_object_get(json_object_get(response, "readiness"), key);
@@ -202,7 +202,7 @@ static int print_workspace_status(const char *name, const char *accelerator, con
 	char end[HINT_ROOM] = "", unlimited[HINT_ROOM];
 
 	session_add_end(response, TEXT(response, "event", "state"), end);
-	hint_unlimited(response, unlimited); /* writes text like "no limit of memory, pids" */
+	hint_unlimited(response, unlimited); /* writes a text like "no limit of memory, pids" */
 
 	if (cli_table_init(&table, ARRAY_SIZE(heading), heading, err) < 0 ||
 	    status_row(&table, "state", TEXT(response, "event", "state"), err) < 0 ||

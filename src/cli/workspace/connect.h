@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The parts of `connect`, for `connect` and for the command that opens a shell in a session. */
+/* The options and functions of `connect`. The command that opens a shell in a session uses them
+ * too. */
 #ifndef CLI_CONNECT_H
 #define CLI_CONNECT_H
 

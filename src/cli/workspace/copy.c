@@ -62,7 +62,8 @@ static void note_progress(void *data, uint64_t bytes, const char *path)
 	double seconds, mib = (double)bytes / (1 << 20);
 	sigset_t set;
 
-	/* From the first bytes on, a signal must not end the program without a cleanup. */
+	/* From now on a signal must not end the program without a cleanup, since the copy has
+	 * begun. */
 	if (!notes->flowing) {
 		notes->flowing = true;
 		notes->began_ns = clock_mono_ns();
@@ -131,7 +132,7 @@ static const char *last_component(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* If the message ends with `end`, copies the part before `end` to head and returns true. */
+/* If the message ends with `end`, copies the part before it to `head` and returns true. */
 static bool ends_with(const struct error *err, const char *end, char *head, size_t size)
 {
 	size_t len = strlen(err->msg), end_len = strlen(end);
@@ -143,8 +144,8 @@ static bool ends_with(const struct error *err, const char *end, char *head, size
 	return true;
 }
 
-/* Returns true if the target is a device or a pipe of this host, or a link to such a file. The
- * message must not advise the user to remove it. */
+/* Returns true if the target is a device or a pipe of this host, or a link to one. The message must
+ * not advise the user to remove such a file. */
 static bool is_device(const struct copy_target *target)
 {
 	struct stat st;
@@ -153,8 +154,8 @@ static bool is_device(const struct copy_target *target)
 	       !S_ISREG(st.st_mode);
 }
 
-/* Sets the error for a file that is in the way of the copy. `name` is the last component of its
- * path: the file is the target itself, or lies in the target if the target is a directory. */
+/* Sets the error for a file that is in the way of the copy. `name` is the last component of the
+ * file's path. The file is the target itself; if the target is a directory, the file is in it. */
 static void name_obstacle(const struct copy_target *target, const char *name, const char *end,
 			  struct error *err)
 {
@@ -170,7 +171,7 @@ static void name_obstacle(const struct copy_target *target, const char *name, co
 }
 
 /* Replaces NAME in a message "NAME: REASON" by the full path of the target. Returns false if NAME
- * is not the target's name. */
+ * is not the last component of that path. */
 static bool name_full_path(const struct copy_target *target, struct error *err)
 {
 	const char *const names[] = {last_component(target->path), last_component(target->source)};
@@ -205,7 +206,8 @@ void copy_name_target(const struct copy_target *target, struct error *err)
 			return;
 		}
 	}
-	/* An error with an errno value comes from this host, and already names the file. */
+	/* Leaves an error with an errno as it is: it comes from this host, and already names the
+	 * file. */
 	if (err->errnum)
 		return;
 	if (!target->workspace) {

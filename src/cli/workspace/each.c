@@ -17,8 +17,8 @@ static const char *state_of(const json_t *response)
 	return state ? state : "unknown";
 }
 
-/* Returns the detail of the last event if it says that the machine did not end cleanly, else NULL.
- */
+/* Returns the detail of the last event, if it reports that the machine did not end cleanly;
+ * otherwise NULL. */
 static const char *trouble_of(const json_t *response)
 {
 	const char *detail = json_text(json_object_get(response, "event"), "detail", NULL);
@@ -49,8 +49,9 @@ struct each {
 	struct progress *progress;
 	each_fn *fn;
 	each_look_fn *look;
-	guest_open_fn *place; /* finds the state directory that has the workspace; NULL for names
-			       * of sessions, since a workspace elsewhere may have the same name */
+	/* finds the state directory that has the workspace; NULL: the names are of sessions, and
+	 * only their state directory is used */
+	guest_open_fn *place;
 	bool many;
 };
 
@@ -63,8 +64,8 @@ static struct microagent *each_open(const struct each *each, const char *name,
 	return guest_open(each->cli, each->progress, err);
 }
 
-/* Calls the function for one name and adds the result to list. Stores the first failure in *first.
- */
+/* Calls the function for one name, and adds the result to `list`. Stores the first failure in
+ * *first. */
 static int act(const struct each *each, const char *name, json_t *list, struct error *first,
 	       struct error *err)
 {
@@ -122,8 +123,8 @@ int each_run(struct cli *cli, const struct cli_words *names, const char *doing, 
 	     each_look_fn *look, struct error *err)
 {
 	autoprogress struct progress progress = PROGRESS_INIT;
-	/* `delete` is only for workspaces. The end of a session is `session destroy`, which also
-	 * closes and archives the audit log. */
+	/* Allows `delete` only for workspaces. A session is removed by `session destroy`, which
+	 * also closes and archives its audit log. */
 	guest_open_fn *place = fn == microagent_delete ? guest_open_own : guest_open_living;
 	const struct each each = {cli, &progress, fn, look, place, names->count > 1};
 
