@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A machine of Virtualization.framework, with the parts that the loop uses. The framework runs the
- * machine in this process, on a separate queue (vz.h). This header declares the machine's console,
- * its connections, and the callers that wait for an answer. The machine has no process of its own,
- * so this backend starts, confines and kills no process. macOS runs the guest's devices in services
- * of the system, which end with this process.
+ * A machine of Virtualization.framework, with the parts that the loop uses: its console, its
+ * connections, and the callers that wait for an answer. The framework runs the machine in this
+ * process, on a separate queue (vz.h). So this backend starts, confines and kills no process. macOS
+ * emulates the guest's devices in services of the system, which end with this process.
  */
 #ifndef BACKEND_APPLEVF_APPLEVF_H
 #define BACKEND_APPLEVF_APPLEVF_H
@@ -21,32 +20,34 @@
 
 /* Connections between the guest and the sockets of the workspace. */
 struct streams {
-	int listen_fd; /* vsock.sock; -1: closed */
+	int listen_fd; /* the listening socket vsock.sock; -1: closed */
 	struct loop_watch *watch;
-	struct loop_watch *again; /* the time until vsock.sock is watched again */
+	/* a timer that runs while vsock.sock is not watched; NULL: it does not run */
+	struct loop_watch *again;
 	struct list list;
 	unsigned count;	   /* the number of streams in the list */
-	unsigned to_guest; /* the number of connected streams that the host has begun */
+	unsigned to_guest; /* the number of joined streams that clients of the host have begun */
 	uint64_t last_id;
 	uint32_t boot_port;
-	uint64_t boot_id; /* id of the last connection to boot_port; 0: none yet */
+	uint64_t boot_id; /* the id of the last connection to boot_port; 0: none yet */
 };
 
 /* The serial console: the host's ends of two pipes. */
 struct serial {
-	int in, out; /* in: leads to the guest; out: comes from the guest; -1: closed */
-	struct loop_watch *in_watch, *out_watch; /* NULL: the direction has ended */
+	int in, out; /* `in` leads to the guest, `out` comes from the guest; -1: closed */
+	/* the watches of `in` and `out`; NULL: nothing is written or read any more */
+	struct loop_watch *in_watch, *out_watch;
 };
 
 struct vm {
 	struct loop *loop;
 	struct vm_events events;
 	struct log *log;
-	char *label; /* <stateDir>/<runtimeID> */
+	char *label; /* the text "<stateDir>/<runtimeID>", for messages */
 	int workspace_fd;
 	int64_t memory_mib;
 	enum network_mode network;
-	/* pluggable: the running machine can get a directory; plugged: it has got one */
+	/* pluggable: the running machine can get a directory; plugged: the machine has got one */
 	bool pluggable, plugged;
 
 	struct post *post;
@@ -55,14 +56,16 @@ struct vm {
 	struct serial serial;
 
 	bool killing;
-	bool broken;  /* the machine was stopped because of a fault; end and detail say why */
-	bool closing; /* the vm is being freed */
+	/* true: the machine was stopped because of a fault, which `end` and `detail` tell */
+	bool broken;
+	bool closing; /* true: this struct is being freed */
 	bool severing;
-	unsigned severed_streams; /* streams that were open when the quarantine began */
-	bool ending;		  /* the machine has ended; end and detail say how */
+	unsigned severed_streams; /* how many streams were open when the quarantine began */
+	bool ending;		  /* true: the machine has ended; `end` and `detail` tell how */
 	enum vm_end end;
 	char detail[1024];
-	struct loop_watch *end_timer; /* runs until the owner is told of the end */
+	/* a timer; when it ends, the owner is told that the machine has ended */
+	struct loop_watch *end_timer;
 	struct loop_watch *sever_timer;
 
 	/* The callers that wait for an answer; `fn` is NULL if no caller waits. */
@@ -93,9 +96,9 @@ void applevf_kill(struct vm *vm); /* accepts NULL */
 int applevf_resume(struct vm *vm, struct error *err);
 int applevf_pause(struct vm *vm, vm_done_fn *fn, void *data, struct error *err);
 int applevf_balloon(struct vm *vm, int64_t mib, vm_balloon_fn *fn, void *data, struct error *err);
-/* Handles that the last connection has ended. */
+/* Is called when the last connection has ended. */
 void applevf_quiet(struct vm *vm);
-/* Handles that the guest was reset and has booted again. */
+/* Is called when the guest was reset and has booted again. */
 void applevf_was_reset(struct vm *vm);
 
 /* share.c */
@@ -117,7 +120,7 @@ void applevf_severed(struct vm *vm, const struct letter *letter);
 /* serial.c */
 int serial_open(struct vm *vm, struct plan *plan, struct error *err);
 void serial_drain(struct vm *vm);
-/* Closes the input of the console: the guest gets no more bytes. */
+/* Closes the input of the console, so that the guest gets no more bytes. */
 void serial_close_input(struct vm *vm);
 void serial_close(struct vm *vm);
 size_t applevf_console(struct vm *vm, const uint8_t *bytes, size_t len);
@@ -126,13 +129,13 @@ size_t applevf_console(struct vm *vm, const uint8_t *bytes, size_t len);
 int streams_open(struct vm *vm, int listen_fd, struct error *err);
 void streams_connected(struct vm *vm, const struct letter *letter);
 void streams_accepted(struct vm *vm, const struct letter *letter);
-/* Closes vsock.sock, so that no client of the host can begin a connection any more. */
+/* Closes vsock.sock, so that no client of the host can begin another connection. */
 void streams_stop(struct vm *vm);
 void streams_close(struct vm *vm);
 
 /* check.c */
 int applevf_check(const struct config *config, struct error *err);
-/* Checks that this host has everything that any machine needs. Returns 0, or -1 with an error. */
+/* Checks that this host has everything that every machine needs. Returns 0, or -1 with an error. */
 int applevf_check_host(const struct vz_host *host, struct error *err);
 /* Checks that this host has everything that a bridge needs. Returns 0, or -1 with an error. */
 int applevf_check_bridge(const struct vz_host *host, struct error *err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The Virtualization.framework backend as the supervisor sees it. */
+/* The table of functions by which the supervisor uses the backend of Virtualization.framework. */
 #include "applevf/applevf.h"
 
 /* Returns an empty list: this backend runs no program of the host. */

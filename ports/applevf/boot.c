@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Boots a machine and frees it. A boot makes the plan, the pipes and the framework's machine, and
- * starts the machine. It does not wait for the start; the outcome comes as a letter.
+ * Boots a machine, and frees it. To boot, this file makes the plan, the pipes and the framework's
+ * machine, and starts the machine. It does not wait until the machine has started: a letter reports
+ * that.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -13,8 +14,8 @@
 #include "base/fd.h"
 #include "base/limits.h"
 
-/* Descriptors of a connection: the client's, the copy of the framework's, and the framework's
- * own. */
+/* The number of descriptors that one connection needs: the client's, this process's copy of the
+ * framework's, and the framework's original. */
 #define FILES_OF_STREAM 3
 #define FILES_OF_REST 1024
 
@@ -84,9 +85,9 @@ void applevf_free(struct vm *vm)
 	free(vm);
 }
 
-/* Describes the machine. The machine has no process of its own, and only macOS confines the
- * services that emulate its devices. The guest's address is not known here: the guest gets it from
- * a DHCP server. */
+/* Describes the machine. The machine has no separate process, and only macOS confines the services
+ * that emulate its devices. The guest's address is not known here, since the guest gets it from a
+ * DHCP server. */
 json_t *applevf_describe(const struct vm *vm)
 {
 	return json_pack("{s:I, s:s, s:[], s:{s:s}}", "pid", (json_int_t)getpid(), "confinement",

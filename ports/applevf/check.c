@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Checks what a config asks of a machine of Virtualization.framework: on this host, and on any
- * host. */
+/* Checks a config for a machine of Virtualization.framework. Some checks are about this host, and
+ * others are the same on all hosts. */
 #include <stdio.h>
 #include <string.h>
 
@@ -39,8 +39,8 @@ static int check_network(const struct config *config, const struct vz_host *host
 {
 	if (config->network_mode != NETWORK_BRIDGED)
 		return 0;
-	/* A request always names an interface. In a record it may be missing, depending on what the
-	 * live supervisor wrote. */
+	/* Refuses a config without an interface. A request always names one, but it may be missing
+	 * in a record that a live supervisor has written. */
 	if (!config->network_interface)
 		return error_set(
 			err, ERR_INVALID,
@@ -63,7 +63,7 @@ static int check_memory(const struct config *config, const struct vz_host *host,
 		(unsigned long long)(host->memory_max >> 20), (long long)config->memory_mib);
 }
 
-/* Checks the number of processors. 0 means that the config does not say it. */
+/* Checks the number of processors. 0 means that the config does not give the number. */
 static int check_cpus(const struct config *config, const struct vz_host *host, struct error *err)
 {
 	uint64_t cpus = (uint64_t)config->cpu_count;
@@ -77,7 +77,7 @@ static int check_cpus(const struct config *config, const struct vz_host *host, s
 		(unsigned long long)cpus);
 }
 
-/* Asks the framework about those parts of the config that exist on this host. */
+/* Asks the framework to check those parts of the config that exist on this host. */
 static int ask_framework(const struct config *config, const struct vz_host *host, struct error *err)
 {
 	__attribute__((cleanup(plan_free))) struct plan plan = PLAN_NONE;
@@ -226,7 +226,8 @@ const struct backend_refusal applevf_refusals[] = {
 	{"limits.diskOpsPerSecond", NO_DISK_RATE, ASKS_BY_FIELD},
 	{"limits.netBytesPerSecond", "Virtualization.framework has no rates for networks",
 	 ASKS_BY_FIELD},
-	/* By default a share with locks has no cache, so the row of locks comes first. */
+	/* The row for locks comes first: a share with locks has cache "none" by default, and the
+	 * row for caches would refuse that. */
 	{"shares[].locks", APPLEVF_NO_LOCKS, asks_locks},
 	{"shares[].cache", APPLEVF_NO_CACHING, asks_caching},
 	{"command", MACOS_AGENT "runs what it is asked to, and nothing by itself",

@@ -40,8 +40,8 @@ char *file_name(int fd, struct error *err)
 			  name);
 		return NULL;
 	}
-	/* The framework would get no name for this file at all, and use the current directory
-	 * instead. */
+	/* Refuses a name that is not UTF-8. The framework would get no name, and would use the
+	 * current directory instead. */
 	if (!utf8_is_whole(name, strlen(name))) {
 		error_set(
 			err, ERR_INVALID,

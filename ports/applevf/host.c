@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Describes what this host offers to machines of Virtualization.framework, and the accelerator of a
- * machine. */
+/* Describes what this host offers to machines of Virtualization.framework. Also describes the
+ * accelerator of a machine. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

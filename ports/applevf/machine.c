@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Calls to the machine, and its letters, until its end. The framework reports each end once. Bytes
- * that are left in the guest's connections are delivered before the end is reported to the owner.
+ * Makes calls to the machine, and handles its letters, until the machine has ended. The framework
+ * reports each end once. Bytes that are left in the guest's connections are delivered before the
+ * owner gets the report.
  */
 #include <stdio.h>
 #include <string.h>
@@ -23,7 +24,8 @@ static void tell_machine_end(struct loop *loop, void *data)
 	vm->end_timer = NULL;
 	streams_close(vm);
 	serial_drain(vm);
-	loop_remove(steal_ptr(&vm->end_timer)); /* streams_close() has set the timer again */
+	/* removes the timer, which streams_close() has set again */
+	loop_remove(steal_ptr(&vm->end_timer));
 	vm->events.ended(vm->events.data, vm->end, vm->detail);
 }
 
@@ -70,7 +72,7 @@ void applevf_kill(struct vm *vm)
 		vz_stop(vm->vz);
 }
 
-/* Stops a machine that cannot go on and does not end itself. */
+/* Stops a machine that cannot go on, but does not end by itself. */
 static void break_off_machine(struct vm *vm, enum vm_end end, const char *why)
 {
 	if (vm->ending || vm->killing || vm->broken)
@@ -81,8 +83,8 @@ static void break_off_machine(struct vm *vm, enum vm_end end, const char *why)
 	vz_stop(vm->vz);
 }
 
-/* Ends the machine. The framework boots a guest again after a reset, but that guest has not been
- * told its config. */
+/* Ends the machine after a reset of the guest. The framework boots the guest again, but the new
+ * boot has no config. */
 void applevf_was_reset(struct vm *vm)
 {
 	break_off_machine(vm, VM_END_RESET, "the guest's kernel panicked or rebooted");
@@ -106,9 +108,9 @@ static void on_letter_crashed(struct vm *vm, const struct letter *letter)
 	begin_ending(vm, VM_END_CRASHED, letter->why.msg);
 }
 
-/* Handles the answer to a stop. A machine that cannot be stopped ends with this process. After a
- * kill the owner has a deadline of its own. The owner does not know of a machine that is being
- * stopped because of a fault, so the end is reported now. */
+/* Handles the answer to a stop. If the machine cannot be stopped, it ends only with this process.
+ * After a kill the owner waits only until a deadline, so nothing more is done. If the machine was
+ * stopped because of a fault, the owner waits for nothing, so the end is reported now. */
 static void on_letter_stopped(struct vm *vm, const struct letter *letter)
 {
 	char detail[sizeof(vm->detail)];
@@ -124,8 +126,8 @@ static void on_letter_stopped(struct vm *vm, const struct letter *letter)
 
 /* --- power, pause, balloon -------------------------------------------------------------------- */
 
-/* Asks the guest to switch itself off. The answer comes later. A guest that cannot be asked is
- * killed then, so that nobody waits for it. */
+/* Asks the guest to switch itself off. The answer comes as a letter. If that letter reports a
+ * failure, the guest is killed, so that nobody waits for it. */
 int applevf_power_button(struct vm *vm, struct error *err)
 {
 	if (vm->ending)
@@ -202,8 +204,8 @@ int applevf_balloon(struct vm *vm, int64_t mib, vm_balloon_fn *fn, void *data, s
 	return 0;
 }
 
-/* Answers a balloon request. The size is only a request to the guest, and the framework does not
- * report the outcome
+/* Answers a balloon request. The framework only asks the guest for the size, and does not report
+ * the result
  * (developer.apple.com/documentation/virtualization/vzvirtiotraditionalmemoryballoondevice). */
 static void on_letter_balloon(struct vm *vm, const struct letter *letter)
 {
@@ -238,7 +240,8 @@ static void (*const letter_readers[LETTER_KINDS])(struct vm *vm, const struct le
 	[LETTER_ACCEPTED] = streams_accepted,
 };
 
-/* Releases what a letter holds, without a report. Used while the vm is being freed. */
+/* Releases the descriptor and the objects of a letter without a report. Used while the vm is being
+ * freed. */
 static void discard_letter(struct vm *vm, const struct letter *letter)
 {
 	if (letter->fd >= 0)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A plan: the parts of a machine of Virtualization.framework, described in plain C.
- * vz_configuration.m makes the framework's objects from a plan. The framework opens files by name,
- * so a plan contains names.
+ * A plan describes the parts of a machine of Virtualization.framework in plain C.
+ * vz_configuration.m makes the framework's objects from it. The framework opens files by their
+ * names, so a plan has names and not descriptors.
  */
 #ifndef BACKEND_APPLEVF_PLAN_H
 #define BACKEND_APPLEVF_PLAN_H
@@ -20,31 +20,34 @@ struct plan_disk {
 };
 
 struct plan_share {
-	const char *tag; /* belongs to the config */
-	char *path;	 /* NULL: the share gets its directory later (config.hotplug) */
+	const char *tag; /* the tag by which the guest mounts the share; belongs to the config */
+	/* the directory on the host; NULL: the share gets its directory later (config.hotplug) */
+	char *path;
 	bool read_only;
 };
 
 /* The files that a macOS guest has instead of a kernel. */
 struct plan_macos {
 	char *hardware_model, *machine_identifier;
-	char *auxiliary; /* the guest writes to this file */
+	char *auxiliary; /* the auxiliary storage, a file to which the guest writes */
 };
 
 struct plan {
-	char *kernel, *initrd; /* NULL for a macOS guest */
+	char *kernel, *initrd; /* paths of files; NULL for a macOS guest */
 	char *command_line;
-	struct plan_macos macos; /* all NULL for a Linux guest */
+	struct plan_macos macos; /* all members are NULL for a Linux guest */
 	int64_t memory_mib, cpus;
-	struct plan_disk *disks; /* the root is first, if there is one */
+	struct plan_disk *disks; /* the disks; the root comes first if there is one */
 	size_t disk_count;
-	struct plan_share *shares; /* the share without a directory is last */
+	struct plan_share *shares; /* the shares; a share without a directory comes last */
 	size_t share_count;
 	enum network_mode network;
-	const char *interface; /* only for a bridge; belongs to the config */
+	/* the host's interface for a bridge, otherwise NULL; belongs to the config */
+	const char *interface;
 	int serial_in,
-		serial_out; /* the guest's ends of the console, which the plan owns; -1: none */
-	/* The ports of the host that the guest may dial; they belong to the caller. */
+		/* the guest's ends of the console's pipes, which the plan owns; -1: none */
+		serial_out;
+	/* The host's ports to which the guest may connect; the array belongs to the caller. */
 	const uint32_t *ports;
 	size_t port_count;
 };
@@ -53,16 +56,16 @@ struct plan {
 		.serial_in = -1, .serial_out = -1 \
 	}
 
-/* The tag of the share by which a running machine finds a directory that it is given later
+/* The tag of the share that has no directory at first. A running machine can get a directory there
  * (share_attach). */
 #define PLAN_SPARE_TAG "workspace"
 
-/* Fills in the plan for a boot. The caller sets *out to PLAN_NONE before, and calls plan_free() in
- * any case. */
+/* Fills in the plan for a boot. The caller sets *out to PLAN_NONE before this call, and calls
+ * plan_free() after it, even after an error. */
 int plan_of_boot(const struct vm_boot *boot, struct plan *out, struct error *err);
-/* Fills in the plan for `check`, from the names in the config. Names of missing files are left out,
- * because other checks report them. The caller sets *out to PLAN_NONE before, and calls plan_free()
- * in any case. */
+/* Fills in the plan for `check`, from the names in the config. Leaves out the names of files that
+ * do not exist, since other checks report these. The caller sets *out to PLAN_NONE before this
+ * call, and calls plan_free() after it, even after an error. */
 int plan_of_config(const struct config *config, struct plan *out, struct error *err);
 /* Returns true if the plan has everything that vz_check() needs. */
 bool plan_is_whole(const struct plan *plan);

@@ -19,9 +19,9 @@ struct posted {
 struct post {
 	pthread_mutex_t lock;
 	struct list box;
-	size_t count; /* letters in the box */
+	size_t count; /* the number of letters in the box */
 	bool closed;
-	int ring[2]; /* a pipe; a byte in it means that there are letters */
+	int ring[2]; /* a pipe; while it contains bytes, the box may have letters */
 	struct loop_watch *watch;
 	letter_fn *fn;
 	void *data;
@@ -52,8 +52,8 @@ static bool read_next(struct post *post)
 	return true;
 }
 
-/* Reads as many letters as there were when the box rang, so that a sender without end cannot hold
- * up the loop. */
+/* Reads only as many letters as the box had when this call began. Otherwise a sender that never
+ * stops could hold up the loop. */
 static void on_ring(struct loop *loop, int fd, uint32_t events, void *data)
 {
 	struct post *post = data;
@@ -110,7 +110,7 @@ bool post_send(struct post *post, const struct letter *letter)
 	pthread_mutex_unlock(&post->lock);
 	if (!sent)
 		free(posted);
-	else /* the pipe has room for a byte of each letter in the box */
+	else /* the pipe has room for one byte for each letter in the box */
 		(void)!write(post->ring[1], "", 1);
 	return sent;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The serial console is two pipes; the framework has their other ends
- * (developer.apple.com/documentation/virtualization/vzfilehandleserialportattachment). These other
- * ends stay open in this process as long as the machine's object lives. So no end of file is ever
- * seen here: when the machine has ended, the bytes in the pipe are all.
+ * The serial console, which is two pipes. The framework has the guest's ends of the pipes
+ * (developer.apple.com/documentation/virtualization/vzfilehandleserialportattachment). These ends
+ * stay open in this process as long as the object of the machine lives. So a read here never
+ * returns the end of file. After the machine has ended, no more bytes come than the pipe contains.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -14,9 +14,9 @@
 #include "base/fd.h"
 
 #define READ_BYTES 16384
-#define DRAIN_READS 64 /* more than a pipe holds */
+#define DRAIN_READS 64 /* more reads than are needed for all bytes that a pipe can hold */
 
-/* Reads bytes of the guest. Returns false if there is nothing now, or never again. */
+/* Reads bytes of the guest. Returns false if the pipe has no bytes now, or was closed. */
 static bool receive_guest_bytes(struct vm *vm)
 {
 	uint8_t bytes[READ_BYTES];
@@ -57,7 +57,7 @@ static void on_serial_in(struct loop *loop, int fd, uint32_t events, void *data)
 		vm->events.console_room(vm->events.data);
 }
 
-/* Makes a pipe. `ours` is the index of the end that stays here. */
+/* Makes a pipe. `ours` is the index (0 or 1) of the end that stays in this file. */
 static int make_serial_pipe(int ours, int *own, int *theirs, struct error *err)
 {
 	int ends[2];
@@ -89,7 +89,7 @@ size_t applevf_console(struct vm *vm, const uint8_t *bytes, size_t len)
 	ssize_t n;
 
 	if (!vm->serial.in_watch)
-		return len; /* nobody reads them any more */
+		return len; /* the bytes count as written, since nobody reads them any more */
 	n = write(vm->serial.in, bytes, len);
 	if (n < 0 && errno != EAGAIN && errno != EINTR)
 		return len;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Quarantine. First the supervisor closes its own ends. Then the framework's queue does the rest in
- * one block: cards lose their attachment, shares lose their directory, listeners are removed, and
- * connections are closed. The queue checks each step (vz_sever.m). If something is left, or no
- * answer comes in time, the quarantine has failed.
+ * Puts a machine into quarantine. First the supervisor closes its ends of all connections. Then the
+ * framework's queue does all other steps in one block: cards lose their attachment, shares lose
+ * their directory, listeners are removed, and connections are closed. The queue checks each step
+ * (vz_sever.m). The quarantine has failed if something is left, or if no answer comes in time.
  */
 #include "applevf/applevf.h"
 #include "base/cleanup.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Gives a directory to a running machine. The machine was made with a share device without a
- * directory (config.hotplug). The device's property `share` may be set while the machine runs
- * (developer.apple.com/documentation/virtualization/vzvirtiofilesystemdevice/share); nil takes the
- * directory away. The device's tag comes from its configuration and cannot change.
+ * Gives a directory to a running machine. The machine was made with a share device that has no
+ * directory (config.hotplug). The property `share` of this device may be set while the machine runs
+ * (developer.apple.com/documentation/virtualization/vzvirtiofilesystemdevice/share). The value nil
+ * takes the directory away. The tag of the device is in its configuration, and cannot change.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -14,8 +14,9 @@
 #include "base/cleanup.h"
 #include "store/share/pass.h"
 
-/* Finds the directory by the pass of the command that asked. The request itself gives no right to
- * open anything. Returns the name, malloc'd; NULL with an error. */
+/* Finds the directory by the pass of the command that has asked for it: the request alone gives no
+ * right to open a directory. Returns the directory's path, which the caller frees; NULL with an
+ * error. */
 static char *find_given(const struct vm *vm, bool read_only, struct error *err)
 {
 	autofree char *state_dir =

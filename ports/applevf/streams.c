@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The guest's vsock as sockets of the workspace, in the form that all backends have. A client of
- * vsock.sock sends CONNECT <port>. When the framework has connected to that port of the guest, the
- * client gets OK and is joined to the connection. A connection from the guest to a port of the host
- * is joined to a new connection to vsock.sock_<port>. Both sides are sockets, so the common relay
- * joins them.
+ * Connects the guest's vsock with sockets of the workspace, in the form that all backends use. A
+ * client of vsock.sock sends CONNECT <port>. When the framework has connected to that port of the
+ * guest, the client gets OK, and its socket is joined to the connection. A connection from the
+ * guest to a port of the host is joined to a new connection to vsock.sock_<port>. Both sides are
+ * sockets, so the relay that all backends share joins them.
  *
- * The framework has no bounds, so this file sets some. A client's line and the guest's answer must
- * come in time. At most LIMIT_VSOCK_STREAMS streams exist at once.
+ * The framework sets no limits, so this file does. A client's line and the guest's answer must come
+ * in time. At most LIMIT_VSOCK_STREAMS streams exist at once.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -24,18 +24,19 @@
 #include "base/limits.h"
 #include "base/relay.h"
 
-#define LINE_BYTES 32 /* "CONNECT 4294967295\n" has 19 */
+#define LINE_BYTES 32 /* the room for a line; the longest, "CONNECT 4294967295\n", has 19 bytes */
 
 struct stream {
 	struct vm *vm;
 	struct list_link link;
 	uint64_t id;
-	int fd;			  /* the host's side until the streams are joined; -1 */
+	int fd;			  /* the host's socket until the streams are joined; -1: none */
 	struct loop_watch *watch; /* watches for the client's line */
-	struct loop_watch *timer; /* bounds the client's line, then the guest's answer */
+	/* the time limit for the client's line, and then for the guest's answer */
+	struct loop_watch *timer;
 	uint32_t port;
-	bool to_guest;	  /* the host began the stream, and it is joined */
-	void *connection; /* the framework's object; NULL: none yet */
+	bool to_guest;	  /* true: a client of the host has begun the stream, and it is joined */
+	void *connection; /* the framework's object for the connection; NULL: none yet */
 	struct relay *relay;
 };
 
@@ -72,7 +73,8 @@ static void on_relay_ended(void *data)
 	drop_stream(data);
 }
 
-/* Adds a stream and takes over `fd`. Returns NULL if there is no room; `fd` is then closed. */
+/* Adds a stream, which takes over `fd`. Returns NULL if there is no room for it; `fd` is closed
+ * then. */
 static struct stream *add_stream(struct vm *vm, int fd)
 {
 	struct stream *s =
@@ -88,7 +90,7 @@ static struct stream *add_stream(struct vm *vm, int fd)
 	return s;
 }
 
-/* Joins a stream to the guest's connection. Takes over guest_fd. */
+/* Joins a stream to the guest's connection. Takes over `guest_fd`. */
 static void join_stream(struct stream *s, int guest_fd)
 {
 	struct vm *vm = s->vm;
@@ -96,7 +98,8 @@ static void join_stream(struct stream *s, int guest_fd)
 
 	s->relay = relay_new(vm->loop, steal_fd(&s->fd), guest_fd, on_relay_ended, s, &err);
 	if (s->relay) {
-		/* The guest learns of its peer's end only behind the last bytes. */
+		/* Sets a time limit for the host's last bytes if the host's side is gone: the guest
+		 * learns that only after these bytes. */
 		relay_hurry(s->relay, 0);
 		return;
 	}
@@ -106,8 +109,8 @@ static void join_stream(struct stream *s, int guest_fd)
 
 /* --- from the host ---------------------------------------------------------------------------- */
 
-/* Reads the port from a line that is exactly "CONNECT <port>\n". len includes the newline. Returns
- * false for any other line. */
+/* Reads the port from a line that is exactly "CONNECT <port>\n". `len` includes the newline.
+ * Returns false for any other line. */
 static bool read_connect(const char *line, size_t len, uint32_t *port)
 {
 	static const char word[] = "CONNECT ";
@@ -152,8 +155,8 @@ static void ask_guest(struct stream *s)
 		drop_stream(s);
 }
 
-/* Reads the client's line. The bytes are peeked at first, so that bytes behind the newline stay in
- * the socket as payload. */
+/* Reads the client's line. First only peeks at the bytes, since those after the newline must stay
+ * in the socket as payload. */
 static void on_connect_line(struct loop *loop, int fd, uint32_t events, void *data)
 {
 	struct stream *s = data;
@@ -166,7 +169,7 @@ static void on_connect_line(struct loop *loop, int fd, uint32_t events, void *da
 	if (!newline && !(events & (LOOP_HUP | LOOP_ERR | LOOP_RDHUP)) &&
 	    ((got < 0 && errno == EAGAIN) || (got > 0 && (size_t)got < sizeof(line))))
 		return;
-	/* A refused line is also read, because a close with unread bytes would be a reset. */
+	/* Also reads a line that is refused: a close with unread bytes would be a reset. */
 	if (recv(fd, line, newline ? len : sizeof(line), MSG_DONTWAIT) == (ssize_t)len && newline &&
 	    read_connect(line, len, &s->port))
 		ask_guest(s);
@@ -184,7 +187,7 @@ static void on_accept_again(struct loop *loop, void *data)
 	(void)loop_set_events(vm->streams.watch, LOOP_IN, &ignored);
 }
 
-/* Stops accepting for LIMIT_ACCEPT_AGAIN_MS, because there is no descriptor for another connection
+/* Accepts no connections for LIMIT_ACCEPT_AGAIN_MS, since this process has no free descriptor
  * now. */
 static void accept_later(struct vm *vm, const struct error *why)
 {
@@ -229,7 +232,8 @@ static struct stream *find_stream(struct vm *vm, uint64_t id)
 	return NULL;
 }
 
-/* Sends OK to the client. The socket is empty, so it takes the whole line or nothing. */
+/* Sends OK to the client. The send buffer is empty, so the kernel takes the whole line or
+ * nothing. */
 static bool say_ok(const struct stream *s)
 {
 	char line[LINE_BYTES];
@@ -250,7 +254,8 @@ void streams_connected(struct vm *vm, const struct letter *letter)
 {
 	struct stream *s = find_stream(vm, letter->id);
 
-	/* The client has not waited, or nothing listens at that port of the guest. */
+	/* Refuses the connection if the client has closed its socket, or if nothing listens at that
+	 * port of the guest. */
 	if (!s || letter->fd < 0) {
 		refuse_connection(vm, letter);
 		if (s)
@@ -272,8 +277,8 @@ void streams_connected(struct vm *vm, const struct letter *letter)
 
 /* --- from the guest --------------------------------------------------------------------------- */
 
-/* Returns true if this connection shows that the guest was reset. A reset destroys all connections,
- * and the first connection of a guest goes to its boot port. */
+/* Returns true if this connection shows that the guest was reset. The first connection of each boot
+ * is to the boot port, and a reset has destroyed the previous one. */
 static bool is_another_boot(struct vm *vm, const struct letter *letter)
 {
 	const struct streams *streams = &vm->streams;

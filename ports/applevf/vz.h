@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Functions by which C code uses Virtualization.framework. Each machine is in this process and has
+ * Functions by which C code uses Virtualization.framework. Each machine is in this process, and has
  * a serial queue. Calls to the machine, and its answers, run only on that queue
  * (developer.apple.com/documentation/virtualization/vzvirtualmachine/init(configuration:queue:)).
- * Each call below returns at once unless its comment says that it waits; the outcome comes as a
- * letter (post.h). docs/applevf.md has the known facts about every class, selector and value that
- * is used.
+ * Each function below returns at once, unless its comment says that it waits. Its result comes as a
+ * letter (post.h). docs/applevf.md has what is known about every class, selector and value that is
+ * used.
  */
 #ifndef BACKEND_APPLEVF_VZ_H
 #define BACKEND_APPLEVF_VZ_H
@@ -21,16 +21,20 @@
 
 #define VZ_TEXT 256
 struct vz_host {
-	bool framework;		 /* this system has the framework */
-	bool supported;		 /* the framework can run machines on this host */
-	bool entitled;		 /* this program has com.apple.security.virtualization */
-	bool entitled_to_bridge; /* this program has com.apple.vm.networking */
-	/* The stand-in of the tests is recognised by a class that the real framework does not
-	 * have. */
+	bool framework; /* true: this system has the framework */
+	bool supported; /* true: the framework can run machines on this host */
+	/* true: this program has the entitlement com.apple.security.virtualization */
+	bool entitled;
+	/* true: this program has the entitlement com.apple.vm.networking */
+	bool entitled_to_bridge;
+	/* true: the framework is the stand-in of the tests, which is recognised by a class that the
+	 * real framework does not have. */
 	bool stand_in;
 	char version[VZ_TEXT]; /* the version of the system, and so of the framework */
 	uint64_t memory_min,
-		memory_max; /* bounds of a machine, in bytes; 0 without the framework */
+		/* the smallest and largest memory of a machine, in bytes; 0 without the
+		 * framework */
+		memory_max;
 	uint64_t cpus_min, cpus_max;
 };
 
@@ -41,8 +45,8 @@ int vz_check_interface(const char *name, struct error *err);
 
 /* --- what a machine is made of: vz_configuration.m -------------------------------------------- */
 
-/* Asks the framework whether it would make a machine of the plan. Parts without a path are left
- * out. Does not check a plan for which plan_is_whole() is false. Returns 0, or -1 with an error. */
+/* Asks the framework whether it would make a machine of the plan. Leaves out parts without a path.
+ * Checks nothing if plan_is_whole() is false for the plan. Returns 0, or -1 with an error. */
 int vz_check(const struct plan *plan, struct error *err);
 
 /* --- a machine: vz.m -------------------------------------------------------------------------- */
@@ -50,21 +54,21 @@ int vz_check(const struct plan *plan, struct error *err);
 struct vz;
 
 /* Makes the machine, but does not start it. Waits for the machine's queue. After success the
- * machine owns the serial ends of the plan. The caller calls vz_free(). */
+ * machine owns the serial ends of the plan. The caller frees the result by vz_free(). Returns NULL
+ * with an error. */
 struct vz *vz_new(struct plan *plan, struct post *post, struct error *err);
 void vz_start(struct vz *vz);
 void vz_pause(struct vz *vz);
 void vz_resume(struct vz *vz);
-/* Stops the machine at once. While the machine is being started, paused or resumed, the stop
- * happens as soon as that step is over. */
+/* Stops the machine at once. If the machine is being started, paused or resumed, stops it as soon
+ * as that step is over. */
 void vz_stop(struct vz *vz);
 /* Asks the guest to switch itself off. */
 void vz_press_power(struct vz *vz);
 void vz_set_memory(struct vz *vz, int64_t mib);
-/* Gives a directory to the device of the share that has none yet. If `path` is NULL, takes the
- * directory away. */
+/* Gives a directory to the share that has none yet. If `path` is NULL, takes the directory away. */
 void vz_share(struct vz *vz, const char *path, bool read_only);
-/* Cuts every way between the guest and the host: cards, shares, listeners and connections. */
+/* Cuts every connection between the guest and the host: cards, shares, listeners and sockets. */
 void vz_sever(struct vz *vz);
 /* Connects to a port of the guest. The answer is a LETTER_CONNECTED with `id`. */
 void vz_connect(struct vz *vz, uint32_t port, uint64_t id);
@@ -72,7 +76,7 @@ void vz_connect(struct vz *vz, uint32_t port, uint64_t id);
  * caller closes the descriptor that came in the same letter. */
 void vz_hang_up(struct vz *vz, void *connection);
 /* Stops the machine if it still runs, and waits up to LIMIT_VMM_END_MS until it has stopped. No
- * letter comes any more. The machine takes over the post and frees it. Accepts NULL. */
+ * letter comes after this. Takes over the post and frees it. Accepts NULL. */
 void vz_free(struct vz *vz);
 
 #endif

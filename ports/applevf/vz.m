@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The life of a machine, from the making of the framework's object to the machine's end. */
+/* Makes, runs and ends a machine, by the framework's object. */
 #include "applevf/vz_machine.h"
 
 #include <stdlib.h>
@@ -20,7 +20,7 @@ static void tell_word(MicroagentMachine *self, enum letter_kind kind, const char
 	(void)post_send(self->post, &letter);
 }
 
-/* Reports the end of the machine once, at the first report of it. */
+/* Reports the end of the machine, but only the first time that it is called. */
 static void tell_end_once(MicroagentMachine *self, enum letter_kind kind, const char *what,
 			  NSError *error)
 {
@@ -31,7 +31,7 @@ static void tell_end_once(MicroagentMachine *self, enum letter_kind kind, const 
 }
 
 /* Gives the queue a block to run. The framework throws an exception for a call that it does not
- * allow. Such an exception becomes an error of the machine, so that the process goes on. */
+ * allow. That exception becomes an error of the machine, so that the process goes on. */
 void machine_do(MicroagentMachine *self, void (^work)(void))
 {
 	dispatch_async(self->queue, ^{
@@ -77,8 +77,8 @@ static void on_turned(MicroagentMachine *self, enum letter_kind kind, const char
 	has_turned(self);
 }
 
-/* Handles the answer to a stop. An error is ignored if the machine has ended, because the end was
- * wanted. */
+/* Handles the answer to a stop. Ignores an error if the machine has ended, since that was the
+ * aim. */
 static void on_stopped(MicroagentMachine *self, NSError *error)
 {
 	if (!error || [self->machine state] == VZVirtualMachineStateStopped ||
@@ -169,7 +169,7 @@ static int copy_ports(MicroagentMachine *self, const struct plan *plan)
 	return 0;
 }
 
-/* Makes the framework's machine. Runs on the queue, as all calls to the machine do. */
+/* Makes the framework's machine. Runs on the queue, like all calls to the machine. */
 static void make_machine(MicroagentMachine *self, VZVirtualMachineConfiguration *configuration)
 {
 	self->machine = [[VZVirtualMachine alloc] initWithConfiguration:configuration
@@ -289,8 +289,8 @@ void vz_press_power(struct vz *vz)
 	});
 }
 
-/* Sets the memory of the guest. The framework silently changes a size that is out of its bounds, so
- * the size is read back. */
+/* Sets the memory of the guest. Reads the size back, since the framework silently changes a size
+ * that is out of its bounds. */
 void vz_set_memory(struct vz *vz, int64_t mib)
 {
 	MicroagentMachine *self = machine_of(vz);
@@ -313,8 +313,8 @@ void vz_set_memory(struct vz *vz, int64_t mib)
 	});
 }
 
-/* Gives the machine a directory. path belongs to the loop and may be gone before the block runs, so
- * the share is made here. */
+/* Gives the machine a directory. Makes the share before the block runs, since `path` belongs to the
+ * loop and may be freed by then. */
 void vz_share(struct vz *vz, const char *path, bool read_only)
 {
 	MicroagentMachine *self = machine_of(vz);

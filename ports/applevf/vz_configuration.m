@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Makes a VZVirtualMachineConfiguration from a plan. The host caches disks and flushes them to its
- * medium when the guest flushes: with "automatic" caching Linux guests have lost data
- * (github.com/utmapp/UTM/issues/4840, github.com/lima-vm/lima/issues/1957).
+ * Makes a VZVirtualMachineConfiguration from a plan. The host caches disks, and writes the cache to
+ * the medium when the guest asks for a flush. "automatic" caching is not used, since Linux guests
+ * have lost data with it (github.com/utmapp/UTM/issues/4840, github.com/lima-vm/lima/issues/1957).
  */
 #include "applevf/vz.h"
 
@@ -56,7 +56,7 @@ static int put_platform(VZVirtualMachineConfiguration *machine, const struct pla
 /* --- disks ------------------------------------------------------------------------------------ */
 
 /* Returns the device of a disk, autoreleased; nil with an error. The guest reads the identifier as
- * the disk's serial. */
+ * the disk's serial number. */
 static VZStorageDeviceConfiguration *disk_of(const struct plan_disk *disk, struct error *err)
 {
 	NSError *error = nil;
@@ -160,8 +160,8 @@ static int put_network(VZVirtualMachineConfiguration *machine, const struct plan
 
 /* --- what every machine has ------------------------------------------------------------------- */
 
-/* Gives the machine its serial console. The owner of the plan keeps the descriptors open until the
- * machine is gone. */
+/* Gives the machine its serial console. The owner of the plan keeps the descriptors open as long as
+ * the machine exists. */
 static void put_console(VZVirtualMachineConfiguration *machine, const struct plan *plan)
 {
 	NSFileHandle *in, *out;

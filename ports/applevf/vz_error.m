@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* Returns our code for an error of the framework
+/* Returns the code of this project for an error of the framework
  * (developer.apple.com/documentation/virtualization/vzerror/code). */
 static enum error_code code_of(NSError *error)
 {
@@ -40,8 +40,7 @@ static const char *text_of(NSString *text)
 	return bytes ? bytes : "";
 }
 
-/* Returns what a person should know of an error in addition to the framework's words; "" if
- * nothing. */
+/* Returns a text that explains an error beyond the framework's text; "" if there is none. */
 static const char *meaning_of(NSError *error)
 {
 	if (![[error domain] isEqualToString:VZErrorDomain])
@@ -65,7 +64,7 @@ int vz_tell_error(struct error *err, const char *what, NSError *error)
 			return error_set(err, ERR_IO, "%s: the framework does not say why", what);
 		text = text_of([error localizedDescription]);
 		reason = text_of([error localizedFailureReason]);
-		/* The text often ends with the reason already. */
+		/* Leaves out the reason if the text already contains it. */
 		if (!*reason || strstr(text, reason))
 			reason = "";
 		return error_set(err, code_of(error), "%s: %s%.300s%s%.300s (%.80s %ld)", what,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Describes what this host has of the framework. No class of the framework is used before it is
- * known to exist: the program is linked weakly with the framework, so that the program can say that
- * it is missing.
+ * Describes what this host has of the framework. Uses a class of the framework only after a check
+ * that it exists. The program is linked weakly with the framework, so that it can run and report
+ * that the framework is missing.
  */
 #include "applevf/vz.h"
 
@@ -13,8 +13,8 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 
-/* Returns true if this process has the entitlement. SecTaskCopyValueForEntitlement() returns NULL
- * without it
+/* Returns true if this process has the entitlement. Without it SecTaskCopyValueForEntitlement()
+ * returns NULL
  * (developer.apple.com/documentation/security/sectaskcopyvalueforentitlement(_:_:_:)). */
 static bool is_entitled(CFStringRef name)
 {

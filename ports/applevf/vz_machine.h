@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * One machine and its queue, for the files that call the machine. All functions of this header run
- * on the queue, except those whose comments say that they run on the loop; so no locks are needed.
+ * on the queue, except those whose comments say that they run on the loop. So no locks are needed.
  * The loop gives the queue a block for each call. The queue reports to the loop by letters
  * (post.h).
  *
- * An answer of the framework may come after the loop has given the machine up. The blocks that are
- * under way keep the object alive until then. The box for letters is closed, so the answer is
- * dropped.
+ * The framework may answer after the loop has freed the machine. Blocks that have not yet run keep
+ * the object alive. The box for letters is closed then, so the answer is dropped.
  */
 #ifndef BACKEND_APPLEVF_VZ_MACHINE_H
 #define BACKEND_APPLEVF_VZ_MACHINE_H
@@ -21,13 +20,13 @@
 	dispatch_queue_t queue;
 	VZVirtualMachine *machine;
 	VZVirtioSocketListener *listener;
-	NSMutableArray *connections; /* the connections of which the loop has descriptors */
+	NSMutableArray *connections; /* the connections whose descriptors the loop has */
 	uint32_t *ports;	     /* the ports for which the listener is set */
 	size_t port_count;
 	int serial_in, serial_out;
 	/* The number of starts, pauses, resumes and stops that have no answer yet. */
 	unsigned turning;
-	BOOL stop_wanted; /* stop as soon as turning is 0 */
+	BOOL stop_wanted; /* the machine must be stopped as soon as `turning` is 0 */
 	BOOL severed, ended;
 }
 @end
@@ -43,7 +42,7 @@ static inline VZVirtioSocketDevice *machine_sockets(MicroagentMachine *self)
 }
 
 /* vz.m */
-/* Gives the queue a block to run. Only the loop calls this function. */
+/* Gives the queue a block to run. Runs on the loop. */
 void machine_do(MicroagentMachine *self, void (^work)(void));
 
 /* vz_sockets.m */

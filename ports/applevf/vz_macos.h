@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Functions for macOS guests that C code can call without a loop. All of them wait for their
- * result. */
+/* Functions for macOS guests, which C code calls without a loop. They wait for their results. */
 #ifndef BACKEND_APPLEVF_VZ_MACOS_H
 #define BACKEND_APPLEVF_VZ_MACOS_H
 
 #include "backend/backend.h"
 
-/* Apple declares the classes of macOS guests only for its own processors. The Intel half of a
- * universal program therefore has no macOS guests. The stand-in has them on every host. */
+/* Apple declares the classes of macOS guests only for its own processors. So the part for Intel
+ * processors of a universal program has no macOS guests. The stand-in of the tests has these
+ * classes on every host. */
 #if defined(__arm64__) || !defined(__APPLE__)
 #define VZ_MACOS_GUESTS 1
 #endif

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Installs macOS from a restore image, in the order of Apple's documentation
+ * Installs macOS from a restore image, with the steps of Apple's documentation
  * (developer.apple.com/documentation/virtualization/installing-macos-on-a-virtual-machine). The
- * image says what hardware it supports. A machine is made of that hardware, with an empty disk and
- * an empty auxiliary storage. The installer restores the image to that machine. This thread waits
- * and reads the progress meanwhile. All calls to machine and installer run on the machine's queue.
+ * image tells what hardware it supports. A machine with that hardware is made, with an empty disk
+ * and an empty auxiliary storage. The installer restores the image to this machine. Meanwhile this
+ * thread waits, and reports the progress. All calls to the machine and the installer run on the
+ * machine's queue.
  */
 #include "applevf/vz_macos.h"
 
@@ -25,9 +26,9 @@
 #define LOOK_MS 250
 #define MIB (1ull << 20)
 
-/* The oldest macOS that can be a guest. An older macOS does not boot in a machine whose identifier
- * differs from that of its installation (github.com/cirruslabs/tart/issues/977), and each session
- * has an identifier of its own. An older macOS also mounts no shares. */
+/* The oldest macOS that can be a guest. Each session has a new machine identifier. An older macOS
+ * does not boot if the identifier differs from that of its installation
+ * (github.com/cirruslabs/tart/issues/977). It also cannot mount shares. */
 #define OLDEST_MACOS 13
 
 static NSURL *url_in(const char *directory, const char *name)
@@ -43,7 +44,7 @@ static NSURL *url_in(const char *directory, const char *name)
 typedef void (^image_handler)(VZMacOSRestoreImage *, NSError *);
 
 /* Returns the image that `ask` passes to its handler; nil with an error. The caller releases the
- * image. The handler runs on a thread of the framework. what is for the error message. */
+ * image. The handler runs on a thread of the framework. `what` begins the error message. */
 static VZMacOSRestoreImage *await_image(void (^ask)(image_handler), const char *what,
 					struct error *err)
 {
@@ -75,7 +76,7 @@ static VZMacOSRestoreImage *load_image(const char *path, struct error *err)
 		"the restore image is damaged, or is none", err);
 }
 
-/* Returns the requirements of the image, borrowed from it; nil with an error. */
+/* Returns the requirements of the image; nil with an error. The result belongs to the image. */
 static VZMacOSConfigurationRequirements *requirements_of(VZMacOSRestoreImage *image,
 							 struct error *err)
 {
@@ -214,7 +215,7 @@ struct installation {
 	VZMacOSInstaller *installer;
 	NSProgress *progress;	/* owned by the installer */
 	NSError *error;		/* nil: the installation succeeded */
-	struct error exception; /* an exception of the framework */
+	struct error exception; /* the exception that the framework has thrown, if any */
 };
 
 static void begin_installation(struct installation *i, NSURL *image)
@@ -235,8 +236,8 @@ static void begin_installation(struct installation *i, NSURL *image)
 	}
 }
 
-/* Reports the progress until the installation is over. Any thread may read NSProgress, but only the
- * queue may use the installer that owns it
+/* Reports the progress until the installation is over. Any thread may read NSProgress. Only the
+ * queue may use the installer, which owns that object
  * (developer.apple.com/documentation/foundation/nsprogress). */
 static void follow_installation(struct installation *i, macos_told_fn *told, void *data)
 {
@@ -251,7 +252,7 @@ static void follow_installation(struct installation *i, macos_told_fn *told, voi
 	}
 }
 
-/* Releases the machine on its queue, after all work that is left there. */
+/* Releases the machine on its queue, after all blocks that are still waiting there. */
 static void end_installation(struct installation *i)
 {
 	dispatch_sync(i->queue, ^{

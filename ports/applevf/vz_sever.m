@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Quarantine, on the machine's queue. */
+/* Cuts a machine off for a quarantine. Runs on the machine's queue. */
 #include "applevf/vz_machine.h"
 
-/* Detaches the network cards and checks each step. The attachment of a card is gone when the
- * property is nil after it was set to nil (.../vznetworkdevice/attachment). Returns NULL if all are
- * gone, otherwise what is left. */
+/* Detaches the network cards, and checks each step. Sets the property `attachment` of a card to
+ * nil. If it then is nil, the card is detached (.../vznetworkdevice/attachment). Returns NULL if
+ * all cards are detached; otherwise a text that tells what is left. */
 static const char *cut_cards(MicroagentMachine *self)
 {
 	for (VZNetworkDevice *each in [self->machine networkDevices]) {
@@ -27,8 +27,8 @@ static const char *cut_shares(MicroagentMachine *self)
 	return NULL;
 }
 
-/* Closes all connections. The loop has already ended the connections that it knew. A connection
- * that is closed here stays in the list until the loop hangs up. */
+/* Closes all connections that are still open; the loop has already ended those that it knew. A
+ * connection that is closed here stays in the list until the loop calls vz_hang_up(). */
 static const char *cut_connections(MicroagentMachine *self)
 {
 	for (VZVirtioSocketConnection *each in self->connections) {
@@ -46,7 +46,8 @@ static void put_name(json_t *names, NSUInteger count, const char *one, const cha
 				      json_sprintf("%s (%lu %s)", one, (unsigned long)count, many));
 }
 
-/* Cuts everything and adds to names what was cut. Returns NULL, or what could not be cut. */
+/* Cuts everything, and adds the names of what was cut to `names`. Returns NULL; or a text that
+ * tells what could not be cut. */
 static const char *sever_all(MicroagentMachine *self, json_t *names)
 {
 	NSUInteger cards = [[self->machine networkDevices] count];

@@ -7,8 +7,8 @@
 
 #include "base/cleanup.h"
 
-/* Passes a connection to the loop with a descriptor of the loop's own, because the connection's
- * descriptor is closed with its object
+/* Passes a connection to the loop, with a copy of its descriptor. The original descriptor is closed
+ * together with its object
  * (developer.apple.com/documentation/virtualization/vzvirtiosocketconnection/filedescriptor).
  * Returns NO if the connection cannot be passed; letter->fd may be open then. */
 static BOOL hand_over(MicroagentMachine *self, VZVirtioSocketConnection *connection,

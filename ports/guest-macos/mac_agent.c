@@ -11,11 +11,11 @@
 #include "base/clock.h"
 #include "base/limits.h"
 
-/* What an entry of the poll belongs to. */
+/* The owner of an entry in the list for poll(). */
 struct waited {
-	struct mac_conn *conn; /* NULL: the agent itself */
-	struct mac_job *job;   /* NULL: the connection */
-	int stream;	       /* the job's output stream; -1: its stdin */
+	struct mac_conn *conn; /* the connection; NULL: the entry belongs to the agent itself */
+	struct mac_job *job;   /* the command; NULL: the entry belongs to the connection itself */
+	int stream;	       /* the index of the command's output stream; -1: its stdin */
 };
 
 struct round {
@@ -82,7 +82,8 @@ void mac_agent_close(struct mac_agent *agent)
 
 /* --- what is waited for ---------------------------------------------------------------------- */
 
-/* Adds a descriptor to the poll. Without memory the descriptor is left out of this round. */
+/* Adds a descriptor to the list for poll(). If memory is short, the descriptor is missing in this
+ * round. */
 static void wait_for(struct round *r, int fd, short events, struct waited of)
 {
 	if (r->count == r->room) {
@@ -100,8 +101,8 @@ static void wait_for(struct round *r, int fd, short events, struct waited of)
 	r->of[r->count++] = of;
 }
 
-/* Adds the descriptors of a command. The output of a command is not read while its client does not
- * read. */
+/* Adds the descriptors of a command. The output of the command is not read while too many bytes
+ * wait for its client. */
 static void wait_for_job(struct round *r, struct mac_job *job)
 {
 	bool may_say = job->answer != MAC_STREAMED ||
@@ -119,8 +120,9 @@ static void wait_for_conn(struct round *r, struct mac_conn *conn)
 	short events =
 		(short)((mac_conn_wants_input(conn) ? POLLIN : 0) | (conn->out.len ? POLLOUT : 0));
 
-	/* A client that only listens needs no events: poll() still reports when the client goes. On
-	 * macOS poll() does not report that, so buffered commands end by their timeouts there. */
+	/* Adds the client's descriptor without events if it only listens: poll() still reports that
+	 * the client has closed it. On macOS poll() does not report that, so buffered commands end
+	 * by their timeouts there. */
 	if (events || conn->in_ended)
 		wait_for(r, conn->fd, events, (struct waited){.conn = conn});
 	for (struct mac_job *job = conn->jobs; job; job = job->next)
@@ -143,7 +145,7 @@ static uint64_t earliest(const struct mac_agent *agent)
 	return next;
 }
 
-/* Returns the time to the next deadline in milliseconds, rounded up, so that the deadline has
+/* Returns the time until the next deadline in milliseconds. Rounds up, so that the deadline has
  * passed after the wait. */
 static int mac_wait_ms(const struct mac_agent *agent)
 {
@@ -209,8 +211,8 @@ static void look_at_jobs(struct mac_conn *conn)
 	}
 }
 
-/* Works on a connection until nothing changes. An answer may make room for the next request, which
- * may be answered at once. */
+/* Handles the input of a connection until nothing changes any more. An answer may make room for the
+ * next request, which may be answered at once. */
 static void settle_conn(struct mac_conn *conn)
 {
 	do {

@@ -2,17 +2,18 @@
 /*
  * The agent of macOS guests. It has the part of docs/agent-protocol.md that seed systems and
  * `microagent session exec` need: envelopes (exec, copyout), frames (buffered requests and
- * streaming mode), and the control stream. It refuses all other requests, with a message that names
- * the request: write, list, stat, pty, files, resumable execs, limits and workloads.
+ * streaming mode), and the control stream. It refuses the other requests: write, list, stat, pty,
+ * files, resumable execs, limits and workloads. The message of a refusal names the request.
  *
- * The agent is one process with one poll(2). It does not share the code of src/guest, which needs
- * Linux everywhere (cgroups, pidfds, epoll). The authors of this code have no Mac. So everything
- * except mac_system.h is plain POSIX, and tests/unit/test_guest_macos_*.c run the same code on
- * Linux that is compiled for macOS. darwin/ was compiled for macOS, and has never run on a Mac.
+ * The agent is one process that waits in poll(2). It does not share code with src/guest, which
+ * needs Linux everywhere (cgroups, pidfds, epoll). The authors of this code have no Mac. So
+ * everything except mac_system.h is plain POSIX, and is compiled both for macOS and for Linux.
+ * tests/unit/test_guest_macos_*.c run it on Linux. The files in darwin/ were compiled for macOS,
+ * but have never run on a Mac.
  *
- * Each command has its own session. A timeout, a cancel or the loss of the client kills the
- * command's process group. A process that has left the group is not killed; on Linux the cgroup
- * kills such a process too.
+ * Each command has its own session. After a timeout, a cancel or the loss of the client, the agent
+ * kills the command's process group. It cannot kill a process that has left the group. (The agent
+ * of Linux guests kills such a process by its cgroup.)
  */
 #ifndef MAC_AGENT_H
 #define MAC_AGENT_H
@@ -27,7 +28,7 @@
 #include "base/buf.h"
 #include "base/error.h"
 
-#define MAC_STREAMS 2 /* stdout, stderr */
+#define MAC_STREAMS 2 /* the output streams: stdout and stderr */
 #define MAC_CONNECTIONS 64
 #define MAC_ID_BYTES 1024
 #define MAC_NEVER UINT64_MAX
@@ -41,16 +42,18 @@ struct mac_user {
 
 enum mac_answer { MAC_ENVELOPE, MAC_COPYOUT, MAC_BUFFERED, MAC_STREAMED };
 
-/* A request. The strings belong to doc. */
+/* A request. The strings belong to `doc`. */
 struct mac_request {
 	json_t *doc;
 	enum mac_answer answer;
-	/* The reason why the command cannot be started, for the answer; "": no problem. */
+	/* The reason why the command cannot be started, which the answer has; "": it can be
+	 * started. */
 	char problem[300];
 	const char *id, *path, *cwd, *user;
 	uint64_t number, timeout_ms;
-	const char **argv; /* NULL-terminated, malloc'd */
-	json_t *env;	   /* strings, or NULL */
+	const char **argv; /* the command's arguments; NULL-terminated; freed with the request */
+	/* the command's variables by their names, with strings as values; NULL: none */
+	json_t *env;
 	struct buf stdin_bytes;
 	bool stdin_open, window;
 };
@@ -65,13 +68,13 @@ struct mac_job {
 	pid_t pid;
 	bool exited, killed, timed_out;
 	int status; /* the status of waitpid() */
-	int code;   /* the exit code if the command was never started */
+	int code;   /* the exit code that is reported if the command was never started */
 	/* The reason why the command was never started; "": it was started. */
 	char start_error[300];
-	int in, outs[MAC_STREAMS]; /* the agent's ends; -1: closed */
+	int in, outs[MAC_STREAMS]; /* the agent's ends of the command's pipes; -1: closed */
 	struct buf stdin_bytes;
 	bool stdin_closing, window;
-	/* taken: the bytes of stdin that the command has taken; told: the value of taken that the
+	/* taken: how many bytes of stdin the command has taken; told: the value of `taken` that the
 	 * client knows */
 	uint64_t taken, told;
 	struct buf captured[MAC_STREAMS];
@@ -88,87 +91,96 @@ struct mac_conn {
 	enum mac_form form;
 	struct buf in, out;
 	struct mac_job *jobs;
-	uint64_t idle_ns; /* when the connection was last used */
-	bool in_ended;	  /* the client sends no more */
-	bool streaming;	  /* streaming mode has begun, and only the client ends the connection */
-	bool asked;	  /* a buffered request has come */
-	bool closing;	  /* the connection is closed when all is written */
-	bool broken;	  /* the connection is closed at once */
+	uint64_t idle_ns; /* the time on clock_mono_ns() of the last use of the connection */
+	bool in_ended;	  /* true: the client has closed its sending side */
+	/* true: streaming mode has begun, so only the client ends the connection */
+	bool streaming;
+	bool asked;   /* true: a buffered request has come */
+	bool closing; /* true: the connection is closed when all output is written */
+	bool broken;  /* true: the connection is closed at once */
 };
 
 struct mac_agent {
-	int listen_fd; /* -1: none */
+	int listen_fd; /* the listening socket for AGENT_PORT; -1: none */
 	int children;  /* a descriptor that becomes readable when a child has ended */
 	struct mac_conn *conns;
 	size_t conn_count;
-	const char *user;	     /* the user of commands that name no user */
-	struct mac_control *control; /* NULL: none */
-	bool (*admits)(int fd);	     /* returns whether the peer of a connection is the host */
+	const char *user;	     /* the name of the user for commands that name no user */
+	struct mac_control *control; /* the control stream; NULL: none */
+	/* returns true if the peer of a connection is the host; NULL: every peer is accepted */
+	bool (*admits)(int fd);
 };
 
 /* --- mac_agent.c ----------------------------------------------------------------------------- */
 
 int mac_agent_open(struct mac_agent *agent, struct error *err);
-/* Takes over the descriptor, also if this fails. */
+/* Adds a connection, and takes over `fd`. Closes `fd` if the connection cannot be added. */
 void mac_agent_add(struct mac_agent *agent, int fd);
-/* Waits once for events, at most until the next deadline, and handles them. */
+/* Waits once for events, at most until the next deadline, and handles them. Returns 0, or -1 with
+ * an error. */
 int mac_agent_turn(struct mac_agent *agent, struct error *err);
 void mac_agent_close(struct mac_agent *agent);
 
 /* --- mac_conn.c ------------------------------------------------------------------------------ */
 
 struct mac_conn *mac_conn_new(struct mac_agent *agent, int fd);
-void mac_conn_free(struct mac_conn *conn); /* kills the commands of the connection */
+void mac_conn_free(struct mac_conn *conn); /* frees the connection, and kills its commands */
 void mac_conn_read(struct mac_conn *conn);
 void mac_conn_write(struct mac_conn *conn);
-/* Handles the input that has come, up to the point where the connection must wait. */
+/* Handles the input that has come, until the connection must wait for more input or for a
+ * command. */
 void mac_conn_go_on(struct mac_conn *conn);
 bool mac_conn_wants_input(const struct mac_conn *conn);
-/* Returns true if no message is left to send, and no command is left. */
+/* Returns true if the connection can be closed: no message is left to send, and no command is
+ * left. */
 bool mac_conn_is_over(const struct mac_conn *conn);
 void mac_conn_say(struct mac_conn *conn,
-		  json_t *message); /* takes over a reference; NULL breaks the connection */
-/* Answers that the client broke the protocol. `number` is the number of the request; 0: none. */
+		  /* takes over the reference to `message`; if it is NULL, memory was short, and the
+		   * connection is broken off */
+		  json_t *message);
+/* Answers that the client has broken the protocol, and closes the connection afterwards. `number`
+ * is the number of the request; 0: none. */
 void mac_conn_refuse(struct mac_conn *conn, uint64_t number, const char *why);
 
 /* --- mac_request.c --------------------------------------------------------------------------- */
 
-/* Reads an envelope {"op","payload"}. Returns 1 with *out, or 0 for an unknown op, with the answer
- * in *refusal, or -1 with an error. */
+/* Reads an envelope {"op","payload"}. Returns 1 with *out filled in; 0 for an unknown op, with
+ * *refusal set to the answer; -1 with an error. */
 int mac_request_envelope(const void *text, size_t len, struct mac_request *out, json_t **refusal,
 			 struct error *err);
-/* Reads a frame that is not an event. Takes its own reference to `doc`. */
+/* Reads a frame that is not an event. *out gets another reference to `doc`. */
 int mac_request_frame(json_t *doc, struct mac_request *out, struct error *err);
 void mac_request_free(struct mac_request *request);
-/* Returns the length of the first whole JSON value, with the white space before it; 0 if more bytes
- * are needed. */
+/* Returns the length in bytes of the first complete JSON value, with the white space before it; 0
+ * if more bytes are needed. */
 size_t mac_envelope_length(const uint8_t *bytes, size_t len);
 
 /* --- mac_stream.c ---------------------------------------------------------------------------- */
 
-/* Handles one frame of a connection that uses frames. */
+/* Handles the payload of one frame. */
 void mac_stream_frame(struct mac_conn *conn, const uint8_t *payload, size_t len);
 
 /* --- mac_job.c ------------------------------------------------------------------------------- */
 
-/* Starts a command. The answer comes in any case, also if the command cannot be started. */
+/* Starts a command. If it cannot be started, the answer tells why. */
 void mac_job_start(struct mac_conn *conn, struct mac_request *request);
 struct mac_job *mac_job_find(const struct mac_conn *conn, uint64_t number);
 void mac_job_kill(struct mac_job *job);
 void mac_job_input(struct mac_job *job);
 void mac_job_output(struct mac_job *job, int stream);
-/* Checks whether the command has ended or its time is over, and whether all of its output was read.
- * Returns true if the command has ended and was answered. */
+/* Checks whether the command has ended or its time is over, and whether all its output was read.
+ * Returns true if the command has ended and its answer was sent. */
 bool mac_job_look(struct mac_job *job, uint64_t now_ns);
 uint64_t mac_job_deadline(const struct mac_job *job);
-void mac_job_free(struct mac_job *job); /* kills the command if it still runs */
+void mac_job_free(struct mac_job *job); /* frees the command, and kills it if it still runs */
 
 /* --- mac_spawn.c ----------------------------------------------------------------------------- */
 
-/* Starts the command's process. Sets pid, in and outs; or start_error and code if this fails. */
+/* Starts the command's process. Sets job->pid, job->in and job->outs. After a failure sets
+ * job->start_error and job->code. */
 void mac_spawn(struct mac_job *job, const struct mac_request *request, const char *default_user);
-/* Finds a user. Fails if the user does not exist, or if this process has no right to become that
- * user; the command then ends with exit code 125. */
+/* Finds a user. Fails if the user does not exist, or if this process has no right to become this
+ * user. The command then ends with exit code 125. */
 int mac_user_find(const char *name, struct mac_user *out, struct error *err);
 /* Makes the descriptor close-on-exec and non-blocking. */
 int mac_set_flags(int fd);
@@ -184,9 +196,10 @@ json_t *mac_answer_detached(uint64_t number, const char *code, const char *text)
 /* --- mac_control.c --------------------------------------------------------------------------- */
 
 /* Begins the control stream on a connection to the host's control port. Takes over `fd`. Returns
- * NULL without memory. */
+ * NULL if memory is short. */
 struct mac_control *mac_control_new(int fd, const char *boot_id);
-int mac_control_fd(const struct mac_control *control); /* -1: the stream has ended */
+/* returns the descriptor of the stream; -1: the stream has ended */
+int mac_control_fd(const struct mac_control *control);
 short mac_control_events(const struct mac_control *control);
 void mac_control_turn(struct mac_control *control, short events);
 void mac_control_free(struct mac_control *control);

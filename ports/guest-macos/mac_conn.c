@@ -108,8 +108,8 @@ bool mac_conn_wants_input(const struct mac_conn *conn)
 	       !(busy && conn->in.len >= READ_CHUNK);
 }
 
-/* Handles the end of the client's input. In streaming mode this is also the end of the client,
- * because further bytes for stdin would come as events before it. */
+/* Handles the end of the client's input. In streaming mode the client itself is gone then: it would
+ * have sent events for stdin before the end. */
 static void on_input_end(struct mac_conn *conn)
 {
 	conn->in_ended = true;
@@ -145,7 +145,7 @@ static void mac_choose_form(struct mac_conn *conn)
 	conn->form = first == '{' || is_white(first) ? MAC_FORM_ENVELOPE : MAC_FORM_FRAME;
 }
 
-/* Handles one frame. Returns true if another frame may be there. */
+/* Handles one frame. Returns true if the buffer may have another frame. */
 static bool mac_take_frame(struct mac_conn *conn)
 {
 	const uint8_t *payload;
@@ -187,7 +187,8 @@ static void on_envelope(struct mac_conn *conn, const uint8_t *text, size_t len)
 		mac_request_free(&request);
 }
 
-/* Handles one envelope. Envelopes are handled one after another. */
+/* Handles one envelope, unless the command of the envelope before it still runs. Returns true if
+ * the buffer may have another one. */
 static bool mac_take_envelope(struct mac_conn *conn)
 {
 	size_t len = mac_envelope_length(buf_bytes(&conn->in), conn->in.len);
@@ -218,8 +219,8 @@ void mac_conn_go_on(struct mac_conn *conn)
 	}
 }
 
-/* Returns true if nothing is left to be sent or done. A buffered client is done when all its
- * requests are answered. A streaming client itself says when it is done. */
+/* Returns true if nothing is left to be sent or done. With buffered requests, that is when all of
+ * them are answered. In streaming mode, the client decides when it is done. */
 bool mac_conn_is_over(const struct mac_conn *conn)
 {
 	if (conn->broken)

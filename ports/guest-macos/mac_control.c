@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The control stream (docs/agent-protocol.md): hello, config, ready, power, ending. The agent
- * mounts the shared directories of the config. macOS itself handles the clock and the network. A
- * workload or a disk is refused: the agent says why and closes the stream instead of sending ready.
+ * The control stream (docs/agent-protocol.md), with the messages hello, config, ready, power and
+ * ending. The agent mounts the shared directories of the config. It does not set the clock or the
+ * network, since macOS does that. It refuses a config with a workload, a disk or a published port:
+ * instead of sending ready, it prints the reason on its stderr and closes the stream.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -153,7 +154,8 @@ static void on_config(struct mac_control *c, json_t *doc)
 	control_say(c, json_pack("{s:s, s:i}", "type", "ready", "format", 1));
 }
 
-/* Switches the machine off. The command returns at once; the machine ends a moment later. */
+/* Runs the command that switches the machine off. The command returns at once, and the machine ends
+ * shortly after. */
 static void on_power(struct mac_control *c)
 {
 	pid_t pid;
@@ -166,7 +168,7 @@ static void on_power(struct mac_control *c)
 		fprintf(stderr, "microagent-macos-agent: fork: %s\n", strerror(errno));
 }
 
-/* Handles one message. Returns 0 if the stream goes on. */
+/* Handles one message. Returns 0 if the stream goes on, -1 if it must end. */
 static int mac_take_message(struct mac_control *c, const uint8_t *payload, size_t len,
 			    struct error *err)
 {
@@ -212,8 +214,8 @@ static int move_bytes(struct mac_control *c, short events, struct error *err)
 	return 0;
 }
 
-/* Reads and writes the stream as events allow. If the stream ends, the agent goes on, and the host
- * decides what that means. */
+/* Reads from and writes to the stream, as `events` allow. If the stream ends, the agent goes on:
+ * the host decides what to do. */
 void mac_control_turn(struct mac_control *c, short events)
 {
 	struct error err = {0};

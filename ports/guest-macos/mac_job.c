@@ -93,9 +93,9 @@ struct mac_job *mac_job_find(const struct mac_conn *conn, uint64_t number)
 	return NULL;
 }
 
-/* Kills the process group of a command. A process that has left the group for a group of its own
- * escapes, because POSIX cannot find it. Between fork() and setsid() the group does not exist yet,
- * so only the process is killed then. */
+/* Kills the process group of a command. A process that has moved to another group is not killed,
+ * since POSIX cannot find it. Between fork() and setsid() the group does not exist yet, and only
+ * the process is killed. */
 static bool kill_whole_group(pid_t pid)
 {
 	return kill(-pid, SIGKILL) == 0 || kill(pid, SIGKILL) == 0;
@@ -133,8 +133,8 @@ static void tell_taken(struct mac_job *job)
 	mac_conn_say(job->conn, mac_answer_ack(job));
 }
 
-/* Writes stdin to the command. Bytes that the command does not take any more count as taken;
- * otherwise its client would wait for ever. */
+/* Writes stdin to the command. If the command has closed its stdin, the remaining bytes count as
+ * taken: otherwise the client would wait for ever. */
 void mac_job_input(struct mac_job *job)
 {
 	while (job->in >= 0 && job->stdin_bytes.len > 0) {
@@ -208,8 +208,8 @@ static void reap(struct mac_job *job, uint64_t now_ns)
 	job->ended_ns = now_ns;
 	close_end(&job->in);
 	mac_job_input(job);
-	/* A child in the background may keep the pipes open. The bytes that are in them now still
-	 * belong to the command. */
+	/* Reads the pipes for some more time. They still contain output of the command, and a child
+	 * in the background may keep them open for ever. */
 	job->drain_ns = now_ns + limit_get(LIMIT_EXEC_DRAIN_MS) * NS_PER_MS;
 }
 

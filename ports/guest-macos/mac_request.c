@@ -74,7 +74,7 @@ static int take_text(json_t *from, const char *key, const char **out, struct err
 	return 0;
 }
 
-/* Reads the fields that a command has in each form. */
+/* Reads the fields that a command has in envelopes and in frames. */
 static int take_common(json_t *from, const char *argv, const char *timeout, uint64_t otherwise_ms,
 		       struct mac_request *out, struct error *err)
 {
@@ -91,7 +91,8 @@ static int take_common(json_t *from, const char *argv, const char *timeout, uint
 	return 0;
 }
 
-/* Refuses fields that would change the command if they were ignored. */
+/* Refuses fields that this agent cannot apply, and without which the command would be a different
+ * one. */
 static int refuse_others(json_t *from, struct error *err)
 {
 	static const char *const keys[] = {"rlimits", "pty", "resume", "handOver"};
@@ -169,8 +170,8 @@ int mac_request_envelope(const void *text, size_t len, struct mac_request *out, 
 	return result;
 }
 
-/* Returns the length of the first whole JSON value, with the white space before it; 0 if more bytes
- * are needed. Between values there is a newline or nothing. */
+/* Returns the length in bytes of the first complete JSON value, with the white space before it; 0
+ * if more bytes are needed. Values are separated by a newline or by nothing. */
 size_t mac_envelope_length(const uint8_t *bytes, size_t len)
 {
 	bool in_string = false, escaped = false;
@@ -191,7 +192,7 @@ size_t mac_envelope_length(const uint8_t *bytes, size_t len)
 				return i + 1;
 			depth--;
 		} else if (depth == 0 && c == '\n' && i > 0 && !strchr(" \t\r\n", bytes[i - 1])) {
-			return i + 1; /* not an object; the parser reports what it is */
+			return i + 1; /* this value is not an object; the parser reports that */
 		}
 	}
 	return 0;

@@ -16,7 +16,7 @@
 #include "guest-macos/mac_agent.h"
 #include "guest-macos/mac_system.h"
 
-/* The directories with the programs of macOS and of its package managers. */
+/* The PATH of commands: the directories of the programs of macOS and of its package managers. */
 #define PATH_OF_COMMANDS "/usr/local/bin:/opt/homebrew/bin:/usr/bin:/bin:/usr/sbin:/sbin"
 
 enum { CODE_OURS = 125, CODE_NOT_EXECUTABLE = 126, CODE_NOT_FOUND = 127 };
@@ -38,7 +38,7 @@ int mac_user_find(const char *name, struct mac_user *out, struct error *err)
 	struct mac_user user = {0};
 	char *end = NULL;
 	unsigned long uid = strtoul(name, &end, 10);
-	/* The agent has one thread. */
+	/* getpwnam() is safe, since the agent has one thread. */
 	const struct passwd *pw = getpwnam(name); /* cppcheck-suppress getpwnamCalled */
 
 	if (!pw && *name && !*end)
@@ -68,7 +68,7 @@ static int mac_become_user(const struct mac_user *user)
 
 /* --- the environment -------------------------------------------------------------------------- */
 
-/* Puts "NAME=value" into the list. It replaces an entry with the same name. */
+/* Puts "NAME=value" into the list, in place of an entry with the same name. */
 static int set_variable(char **list, size_t *count, const char *name, const char *value)
 {
 	size_t len = strlen(name), i = 0;
@@ -93,8 +93,8 @@ static void free_list(char **list)
 	free(list);
 }
 
-/* Returns the environment of a command; list and strings are malloc'd. Returns NULL without
- * memory. */
+/* Returns the environment of a command as a NULL-terminated list. The caller frees the list and its
+ * strings. Returns NULL if memory is short. */
 static char **make_environment(const struct mac_user *user, json_t *env)
 {
 	const char *const fixed[][2] = {{"PATH", PATH_OF_COMMANDS},
@@ -123,7 +123,7 @@ failed:
 
 /* --- the child ------------------------------------------------------------------------------- */
 
-/* The report of the child if its program cannot be run. */
+/* The message by which the child reports that it could not run the program. */
 struct failure {
 	int code, errnum;
 };
@@ -133,7 +133,7 @@ struct child {
 	const struct mac_user *user;
 	char **env;
 	int fds[3];
-	int failures; /* a pipe that exec closes */
+	int failures; /* the write end of the pipe for struct failure; exec closes it */
 };
 
 static void fail_child(const struct child *c, int code)
@@ -170,7 +170,8 @@ static void say_why(const char *path, const char *why)
 	_exit(1);
 }
 
-/* Writes the file to stdout. The agent cuts off what is too long, and says so. */
+/* Writes the file to stdout, in the child. If the file grows meanwhile, the agent cuts the output
+ * off and reports that. */
 static void mac_send_file(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
@@ -212,14 +213,15 @@ static void run_child(const struct child *c)
 
 /* --- the agent's side ------------------------------------------------------------------------- */
 
-/* Makes a pipe. Both ends are close-on-exec; the agent's end is non-blocking. */
+/* Makes a pipe. Both ends are close-on-exec, and the agent's end is non-blocking. If `we_write` is
+ * true, the agent's end is the one for writing. */
 static int mac_make_pipe(int *ours, int *theirs, bool we_write)
 {
 	int ends[2];
 
 	if (pipe(ends) < 0)
 		return -1;
-	/* The child uses 0, 1 and 2 for its own ends, so these descriptors must be higher. */
+	/* Moves both ends to 3 or higher, since the child replaces 0, 1 and 2. */
 	for (int i = 0; i < 2; i++) {
 		int high = fcntl(ends[i], F_DUPFD, 3);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The agent of macOS guests (mac_agent.h). launchd starts it as root, and starts it again when it
- * ends. */
+/* The main program of the agent of macOS guests (mac_agent.h). launchd starts it as root, and
+ * starts it again if it ends. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -13,8 +13,8 @@
 
 #define USER "agent"
 
-/* Opens the control stream. An older host has no control stream. A host accepts only one control
- * stream for each boot. */
+/* Opens the control stream. A failure is no error: older hosts have no control stream, and a host
+ * accepts only one for each boot. */
 static void open_control(struct mac_agent *agent)
 {
 	char boot_id[64] = "unknown";
@@ -35,7 +35,7 @@ static int run(struct error *err)
 {
 	struct mac_agent agent = {.user = USER, .admits = mac_system_is_host, .listen_fd = -1};
 
-	/* Listen first, before another program of this boot can take the port. */
+	/* Listens first, before another program of this boot can take the port. */
 	agent.listen_fd = mac_system_listen(AGENT_PORT, err);
 	if (agent.listen_fd < 0 || mac_agent_open(&agent, err) < 0)
 		return -1;
@@ -56,8 +56,8 @@ int main(int argc, char **argv)
 		fprintf(stderr, "microagent-macos-agent takes no words but --version\n");
 		return 2;
 	}
-	/* If one of the first three descriptors is closed, a connection would get its number.
-	 * /dev/null fills these gaps. */
+	/* Fills closed descriptors below 3 with /dev/null. Otherwise a connection could get one of
+	 * these numbers. */
 	while ((fd = open("/dev/null", O_RDWR)) >= 0 && fd < 3)
 		;
 	if (fd >= 0)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The implementation for Linux: for the tests, and for a Linux guest that stands in for a macOS
- * guest. */
+/* The functions of mac_system.h for Linux. They are used by tests, and in a Linux guest that stands
+ * in for a macOS guest. */
 #include "guest-macos/mac_system.h"
 
 #include <sys/socket.h> /* first: vm_sockets.h needs it and does not say so */
