@@ -39,9 +39,9 @@ static DWORD ms_until(uint64_t deadline_ns)
 	return now < deadline_ns ? (DWORD)((deadline_ns - now) / NS_PER_MS + 1) : 0;
 }
 
-/* Waits for any line of the agent, which shows that the agent is there and reads. The deadline
- * bounds the whole line; otherwise a guest that sends single bytes could hold the command up for
- * ever. */
+/* Waits for any line of the agent, which shows that the agent exists and reads. The deadline
+ * applies to the whole line. Otherwise a guest that sends single bytes could hold up the command
+ * for ever. */
 static int hear_agent_line(SOCKET agent, uint64_t deadline_ns, struct error *err)
 {
 	char bytes[512];
@@ -96,7 +96,8 @@ static json_t *agent_signal(const json_t *runtime)
 			   : readiness_signal(false, now, NULL, err.msg);
 }
 
-/* Returns a signal with the detail "workspace is S; live readiness unavailable". */
+/* Returns a readiness signal with the detail "workspace is S; live readiness unavailable", where S
+ * is the recorded state. The caller releases it. */
 static json_t *signal_not_live(const struct record *record, const char *error)
 {
 	char detail[96];
@@ -106,7 +107,8 @@ static json_t *signal_not_live(const struct record *record, const char *error)
 	return readiness_signal(false, NULL, detail, error);
 }
 
-/* Checks that the target accepts a connection; sends nothing on it. */
+/* Returns a readiness signal that tells whether the target accepts a connection. Sends nothing on
+ * the connection. */
 static json_t *target_signal(const char *target)
 {
 	uint64_t begun = clock_mono_ns();
@@ -152,7 +154,8 @@ static json_t *readiness_json(const struct record *record, const struct config *
 		guest = readiness_signal(true, ready_at, "the guest reported ready", NULL);
 		shell = agent_signal(told->runtime);
 	}
-	/* The second json_put() takes over its reference in any case. */
+	/* Releases `shell` here, since the json_put() that would take over its reference is not
+	 * called after this failure. */
 	if (json_put(readiness, "guestReady", guest, err) < 0) {
 		json_decref(shell);
 		return NULL;
@@ -168,7 +171,8 @@ static json_t *readiness_json(const struct record *record, const struct config *
 	return steal_ptr(&readiness);
 }
 
-/* Returns the address of the guest's agent, for callers that want to run commands in the guest. */
+/* Returns the address of the guest's agent, for clients that run commands in the guest. The caller
+ * releases it. */
 static json_t *agent_address_json(const json_t *runtime)
 {
 	struct guid service = guid_of_vsock_port(AGENT_PORT);

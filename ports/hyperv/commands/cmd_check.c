@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* check: compares the request with this host and the named files. It records nothing and makes no
- * directory. */
+/* check: compares the request with this host and with the files that it names. Records nothing, and
+ * makes no directory. */
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "hyperv/commands/answer.h"
@@ -11,8 +11,9 @@
 #include "hyperv/windows/tcp.h"
 #include "supervisor/refusals.h"
 
-#define MEMORY_STEP_MIB \
-	2 /* github.com/microsoft/WSL, src/windows/service/exe/HcsVirtualMachine.cpp */
+/* The memory of a machine must be a multiple of this number of MiB (github.com/microsoft/WSL,
+ * src/windows/service/exe/HcsVirtualMachine.cpp). */
+#define MEMORY_STEP_MIB 2
 
 static int check_published_hosts(const struct config *config, struct error *err)
 {
@@ -39,8 +40,8 @@ int refuse_config(const struct config *config, struct error *err)
 	return check_published_hosts(config, err) < 0 ? -1 : hcs_probe(err);
 }
 
-/* Checks the request against the record. The root's VHD is compared only if no guest has written to
- * it yet. */
+/* Checks the request against the record. Compares the root's VHD only if no guest has written to it
+ * yet. */
 static int check_locked(struct record *record, const struct request *request, struct inputs *inputs,
 			struct response *response, struct error *err)
 {

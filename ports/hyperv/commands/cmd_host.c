@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* host: says what this Windows can do. A missing computecore.dll is reported and is no error. */
+/* host: reports what this Windows can do. A missing computecore.dll is reported, and is not an
+ * error. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* inspect: says what is recorded, and what can be observed now. */
+/* inspect: reports what is recorded, and what can be observed now. */
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "hyperv/commands/answer.h"
 #include "hyperv/commands/commands.h"
 #include "hyperv/commands/prepare.h"
 
-/* Verifies the recorded inputs. A file that has gone since prepare is reported, and inspect does
+/* Verifies the recorded inputs. If a file no longer exists, this is reported, but the command does
  * not fail. */
 static json_t *verify_recorded(const struct record *record, const struct manifest *manifest,
 			       struct error *err)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * start and run. Under the command lock they check the state, the config against the recorded
- * config, and the digests. Then they record the event `starting` and begin a keeper, whose pipe
- * exists then. After that, without the lock, start waits until the guest is ready. run is its own
- * keeper and goes on until the machine has ended.
+ * start and run. Under the command lock they check the state, the digests, and that the config is
+ * the recorded one. Then they record the event `starting` and start a keeper. When they release the
+ * lock, the keeper's pipe exists. After that, start waits until the guest is ready. In run this
+ * process is the keeper, and goes on until the machine has ended.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -25,15 +25,16 @@ struct start {
 	const struct request *request;
 	struct record record;
 	struct inputs inputs;
-	HANDLE report;	       /* the reports of a keeper that is left behind */
-	struct keeper *keeper; /* for run: this process is the keeper */
+	/* for start: the pipe with the reports of the keeper, which is another process */
+	HANDLE report;
+	struct keeper *keeper; /* for run: the keeper, which is in this process */
 };
 
 /* --- under the lock ----------------------------------------------------------------------------
  */
 
-/* Decides whether the machine may start. The machine boots the VHD. The VHD is compared before the
- * first start; after that it belongs to the guest. */
+/* Decides whether the machine may start. Before the first start, compares the VHD that it boots
+ * with its source. Later the contents of the VHD belong to the guest. */
 static int admit_start(struct start *start, const struct manifest *manifest,
 		       struct response *response, struct error *err)
 {
@@ -46,8 +47,8 @@ static int admit_start(struct start *start, const struct manifest *manifest,
 	return response->verification ? inputs_require(response->verification, err) : -1;
 }
 
-/* Writes runtime.json, which tells the keeper what to run, together with workspace.json. The
- * machine gets a new name each time. */
+/* Writes runtime.json, which tells the keeper, together with workspace.json, what to run. The
+ * machine gets a new name at each start. */
 static int write_runtime(const struct start *start, const struct manifest *manifest,
 			 struct error *err)
 {
@@ -73,7 +74,7 @@ static int write_runtime(const struct start *start, const struct manifest *manif
 	return store_write(&start->record.store, "runtime.json", runtime, err);
 }
 
-/* Reads one line of the keeper's reports. Returns 1 with a line, 0 if the keeper has ended, -1 with
+/* Reads one line of the keeper's reports. Returns 1 with a line; 0 if the keeper has ended; -1 with
  * an error. */
 static int next_report(HANDLE report, struct buf *line, struct error *err)
 {
@@ -162,8 +163,8 @@ static int start_locked(struct start *start, struct response *response, struct e
 /* --- without it --------------------------------------------------------------------------------
  */
 
-/* Waits until the guest is ready. A keeper reports its failure in a line. A keeper that died
- * reports nothing, and only this process notices it. */
+/* Waits until the guest is ready. A keeper that fails reports this in a line. A keeper that dies
+ * reports nothing, and then this function reports it. */
 static int await_ready(const struct start *start, struct error *err)
 {
 	autobuf struct buf line = BUF_INIT(65536);
@@ -179,8 +180,8 @@ static int await_ready(const struct start *start, struct error *err)
 			 start->record.id);
 }
 
-/* Fails if there is no result. The caller of run waits for a command's result. If the machine was
- * killed before, there is none, and run must not report success. */
+/* Fails if there is no result. The caller of run waits for the result of a command. If the machine
+ * was killed before, there is no result, and run must not report success. */
 static int require_result(const struct start *start, const struct response *response,
 			  struct error *err)
 {
@@ -193,8 +194,8 @@ static int require_result(const struct start *start, const struct response *resp
 			 json_text(response->event, "detail", "the reason is not recorded"));
 }
 
-/* Fills in the answer with the recorded state and the facts that are observed now. `status` is the
- * outcome of the machine so far. */
+/* Fills in the answer with the recorded state and with what is observed now. `status` is the result
+ * so far of starting or keeping the machine: 0 or -1. */
 static int answer_start(struct start *start, int status, struct response *response,
 			struct error *err)
 {
@@ -230,8 +231,8 @@ static int start_and_follow(struct start *start, struct response *response, stru
 	return answer_start(start, status, response, err);
 }
 
-/* Runs start and run. If the guest's command fails, that is the guest's result and no failure of
- * run. */
+/* Runs the commands start and run. If the guest's command fails, that is the guest's result, and
+ * run itself has succeeded. */
 int hyperv_start(const struct request *request, struct response *response, struct error *err)
 {
 	struct start start = {.request = request};

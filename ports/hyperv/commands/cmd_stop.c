@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * halt, stop and kill: they ask the keeper, which ends the machine and records the end. Then they
- * wait for the keeper's end. The lock is not held meanwhile, so that a kill can follow a stop that
- * takes long. A keeper that does not end is killed, and the machine with it. Without a keeper, stop
- * and kill only record the wanted state, and halt keeps what is recorded.
+ * halt, stop and kill. They ask the keeper, which ends the machine and records the end. Then they
+ * wait until the keeper has ended. They do not hold the lock during this time, so that a kill can
+ * follow a stop that takes long. A keeper that does not end is killed, and the machine ends with
+ * it. Without a keeper, stop and kill only record the wanted state, and halt keeps the recorded
+ * state.
  */
 #include <stdio.h>
 #include <string.h>
@@ -50,14 +51,15 @@ static enum pipe_word word_of(enum command command)
 					 : PIPE_KILL;
 }
 
-/* Ends the keeper. The lock is not held. *forced becomes true if the keeper had to be killed. */
+/* Ends the keeper. The caller does not hold the lock. Sets *forced to true if the keeper had to be
+ * killed. */
 static int end_keeper(HANDLE pipe, const char *system_id, enum command command, bool *forced,
 		      struct error *err)
 {
 	DWORD patience = (DWORD)limit_get(LIMIT_KILL_MS);
 	struct error why = {0};
 
-	/* The keeper's own deadlines have to pass first. */
+	/* Waits longer for halt and stop: the keeper first gives the guest LIMIT_HALT_MS to end. */
 	if (command != COMMAND_KILL)
 		patience += (DWORD)limit_get(LIMIT_HALT_MS);
 	if (pipe_say(pipe, word_of(command), &why) == 0 && pipe_wait_end(pipe, patience, &why) == 0)
@@ -71,8 +73,8 @@ static int end_keeper(HANDLE pipe, const char *system_id, enum command command, 
 	return 0;
 }
 
-/* Checks that no other machine was started meanwhile. Without the lock another command may have
- * done that. */
+/* Checks that no other machine was started in the meantime. Another command could do that while the
+ * lock was not held. */
 static int check_same_machine(const struct record *record, const char *ended, struct error *err)
 {
 	autofree char *now = record_system_id(record);
@@ -84,8 +86,7 @@ static int check_same_machine(const struct record *record, const char *ended, st
 			 record->id);
 }
 
-/* Answers with the recorded state, which is kept. No machine ran, and the record shows what halt
- * wants, or more. */
+/* Answers with the recorded state and keeps it. No machine ran, so halt has nothing to end. */
 static int keep_as_it_is(struct record *record, struct error *err)
 {
 	const char *detail = json_text(record->event, "detail", NULL);
@@ -100,8 +101,8 @@ static int keep_as_it_is(struct record *record, struct error *err)
 	return 0;
 }
 
-/* Returns true if the command has nothing to record. halt keeps every state of rest, so that a
- * killed machine does not become a halted one. */
+/* Returns true if the command has nothing to record. halt keeps every state without a running
+ * machine, so that a killed machine is not recorded as halted. */
 static bool is_recorded_already(const struct record *record, enum state wanted, bool had_machine)
 {
 	if (state_is_live(record->state))
@@ -126,8 +127,8 @@ static int note_end(struct record *record, enum state wanted, bool had_machine, 
 	return record_note(record, wanted, detail, err);
 }
 
-/* Finishes the command under the lock. If neither the keeper nor another command has recorded the
- * end, this function does. `ended` is the machine; NULL: there was none. */
+/* Finishes the command under the lock. Records the end if neither the keeper nor another command
+ * has recorded it. `ended` is the name of the machine that was ended; NULL: no machine ran. */
 static int conclude_keeper_end(struct record *record, enum state wanted, const char *ended,
 			       bool forced, struct error *err)
 {
@@ -137,7 +138,8 @@ static int conclude_keeper_end(struct record *record, enum state wanted, const c
 		return store_exists(&record->store) ? -1 : 0;
 	if (had_machine && check_same_machine(record, ended, err) < 0)
 		return -1;
-	/* A killed keeper could not record how it ended. */
+	/* Lets record_settle() record a keeper that has died. Not if this command has killed it:
+	 * then note_end() records that. */
 	if (!forced && record_settle(record, err) < 0)
 		return -1;
 	if (!is_recorded_already(record, wanted, had_machine))

@@ -5,27 +5,27 @@
 #include "hyperv/inputs/inputs.h"
 #include "hyperv/store/record.h"
 
-/* Makes the root's VHD, workspace.json and the event `prepared`. The record is locked. Stores the
- * digest of the root in `inputs`. If the function fails, it removes the workspace's directory if it
- * has made it. */
+/* Makes the root's VHD, writes workspace.json, and records the event `prepared`. The caller has
+ * locked the record. Stores the digest of the root in `inputs`. After a failure removes the
+ * workspace's directory, if this call has made it. */
 int prepare_workspace(struct record *record, const struct request *request, struct inputs *inputs,
 		      struct error *err);
 
-/* The contents of workspace.json. The config borrows from the document. */
+/* The contents of workspace.json. The strings of the config belong to `document`. */
 struct manifest {
 	json_t *document;
-	const json_t *artifacts; /* a part of document */
+	const json_t *artifacts; /* a borrowed part of `document` */
 	struct config config;
 };
-/* Loads workspace.json. Returns -1 with ERR_NOT_FOUND if nothing was prepared. */
+/* Loads workspace.json. The caller calls manifest_drop(). ERR_NOT_FOUND: nothing was prepared. */
 int manifest_load(const struct record *record, struct manifest *out, struct error *err);
-/* Returns true if no guest can have written to the root's VHD yet, so that the VHD must have the
- * same contents as its source. The state does not tell this, since stop and kill also change the
- * state of a machine that was never started. */
+/* Returns true if no guest can have written to the root's VHD, so that the VHD must still be equal
+ * to its source. The state does not tell this, since stop and kill also change the state of a
+ * machine that was never started. */
 bool disk_is_new(const struct record *record, const struct manifest *manifest);
-/* Returns true if a machine was started with the VHD since the VHD was made. `document` is
+/* Returns true if a machine was started with the root's VHD after the VHD was made. `document` is
  * workspace.json, or NULL. */
 bool disk_was_booted(const struct record *record, const json_t *document);
-void manifest_drop(struct manifest *manifest); /* accepts a zeroed one */
+void manifest_drop(struct manifest *manifest); /* accepts a zeroed manifest */
 
 #endif

@@ -43,8 +43,8 @@ static int open_spawn(struct spawn *spawn, const struct store *store, struct err
 	return 0;
 }
 
-/* Adds an argument in quotes. Neither a Windows path nor a checked name contains a quote. A
- * backslash at the end is doubled, because it would escape the closing quote. */
+/* Adds an argument in quotes. A Windows path or a checked name contains no quote. A backslash at
+ * the end is doubled, since it would escape the closing quote. */
 static int put_argument(struct buf *line, const char *text, struct error *err)
 {
 	size_t len = strlen(text);
@@ -69,7 +69,7 @@ static wchar_t *keeper_command_line(const struct spawn *spawn, const char *state
 
 static wchar_t *own_path(struct error *err)
 {
-	const DWORD most = 32768; /* the longest path of Windows */
+	const DWORD most = 32768; /* the longest path of Windows, in characters */
 	wchar_t *path = malloc(most * sizeof(*path));
 	DWORD n = path ? GetModuleFileNameW(NULL, path, most) : 0;
 
@@ -87,8 +87,8 @@ static BOOL create_process(const wchar_t *program, wchar_t *line, STARTUPINFOEXW
 			      NULL, NULL, &startup->StartupInfo, made);
 }
 
-/* Starts the process outside the job of this process if the job allows that; otherwise the keeper
- * would end with the job. */
+/* Starts the process outside the job of this process, if the job allows that. Otherwise the keeper
+ * would end together with the job. */
 static int start_process(const struct spawn *spawn, wchar_t *line,
 			 LPPROC_THREAD_ATTRIBUTE_LIST list, struct error *err)
 {

@@ -4,12 +4,13 @@
 
 #include "hyperv/store/store.h"
 
-/* Starts this program again as the keeper of the workspace (keeper_main()), apart from the present
- * console. Returns the reading end of the keeper's reports; INVALID_HANDLE_VALUE with an error. The
- * keeper's stderr is supervisor.log; the keeper inherits no other handle. */
+/* Starts this program as the keeper of the workspace (keeper_main()), without the console of this
+ * process. Returns the end of a pipe from which the keeper's reports are read; INVALID_HANDLE_VALUE
+ * with an error. The caller closes it. supervisor.log is the keeper's stderr. The keeper inherits
+ * no other handles. */
 HANDLE spawn_keeper(const struct store *store, const char *state_dir, const char *id,
 		    struct error *err);
-/* The beginning of the keeper's command line. */
+/* The option with which the keeper's command line begins. The number of a handle comes after it. */
 #define KEEPER_OPTION "--keeper-reports-to="
 
 #endif

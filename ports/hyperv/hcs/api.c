@@ -36,8 +36,8 @@ static int find_functions(HMODULE dll, struct hcs_api *out, struct error *err)
 	return 0;
 }
 
-/* Loads the library only from the system's own directory, never from the program's directory or the
- * current directory. */
+/* Loads the library only from the system's directory. A file in the program's directory or in the
+ * current directory could be another program's. */
 const struct hcs_api *hcs_api(struct error *err)
 {
 	HMODULE dll;

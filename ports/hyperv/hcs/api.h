@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The functions of computecore.dll. The library is loaded when it is first needed, since a Windows
- * without Hyper-V does not have it, and the command `host` must be able to say so. The types of the
+ * The functions of computecore.dll. The library is loaded when it is first needed: a Windows
+ * without Hyper-V does not have it, and the command `host` must then report that. The types of the
  * functions are those of <computecore.h>.
  */
 #ifndef HYPERV_HCS_API_H
@@ -37,10 +37,11 @@ struct hcs_api {
 #undef HCS_POINTER
 };
 
-/* Returns the functions. They are loaded once, for the life of the process. Returns NULL with
- * ERR_UNAVAILABLE if the library is missing or lacks a function. */
+/* Returns the functions. They are loaded once, and stay loaded until the process ends. Returns NULL
+ * with ERR_UNAVAILABLE if the library is missing or lacks a function. */
 const struct hcs_api *hcs_api(struct error *err);
-/* Returns the path from which the library was loaded, malloc'd; NULL with an error. */
+/* Returns the path from which the library was loaded, which the caller frees; NULL with an
+ * error. */
 char *hcs_api_path(struct error *err);
 
 #endif

@@ -15,7 +15,8 @@
 #include "hyperv/windows/text.h"
 
 #define DOCUMENT_BYTES (1u << 20)
-#define ALL_RIGHTS UINT32_C(0x10000000) /* GENERIC_ALL; linters complain about that macro */
+/* the value of GENERIC_ALL; linters complain about that macro */
+#define ALL_RIGHTS UINT32_C(0x10000000)
 
 struct hcs_system {
 	const struct hcs_api *api;
@@ -25,7 +26,8 @@ struct hcs_system {
 	volatile LONG told;
 };
 
-/* Reads a JSON document of an answer or event of HCS. Returns NULL for "" and NULL. */
+/* Reads a JSON document of an answer or event of HCS. Returns NULL if `document` is "" or NULL. The
+ * caller releases the result. */
 static json_t *load_wide(const wchar_t *document)
 {
 	autofree char *text = document ? text_narrow(document, NULL) : NULL;
@@ -43,7 +45,7 @@ static DWORD operation_ms(void)
 	return (DWORD)limit_get(LIMIT_HCS_MS);
 }
 
-/* Sets `err` from a ResultError of the schema. Returns -1. */
+/* Sets `err` from a ResultError of the HCS schema. Returns -1. */
 static int operation_error(HRESULT code, const char *what, const json_t *result, struct error *err)
 {
 	const json_t *events = json_object_get(result, "ErrorEvents");
@@ -53,9 +55,9 @@ static int operation_error(HRESULT code, const char *what, const json_t *result,
 			     said ? said : json_text(result, "ErrorMessage", NULL), err);
 }
 
-/* Waits for the end of an operation. `begun` is the return value of the call that got the
- * operation. *result gets the resulting document or NULL; `result` may be NULL. The operation is
- * closed in any case. */
+/* Waits for the end of an operation, and closes it, even after an error. `begun` is the return
+ * value of the call that started the operation. Sets *result to the document that results, or to
+ * NULL. `result` may be NULL. */
 static int operation_end(const struct hcs_api *api, HCS_OPERATION operation, HRESULT begun,
 			 const char *what, json_t **result, struct error *err)
 {
@@ -159,7 +161,8 @@ struct hcs_system *hcs_system_create(const char *id, const json_t *document, hcs
 	return NULL;
 }
 
-/* The type of calls that take a machine, an operation, and options that must be empty. */
+/* The type of HCS functions whose parameters are a machine, an operation, and options, which must
+ * be empty. */
 typedef HRESULT WINAPI plain_call(HCS_SYSTEM system, HCS_OPERATION operation, PCWSTR options);
 
 static int call_system(struct hcs_system *system, plain_call *call, const char *what,

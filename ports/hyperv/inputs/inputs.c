@@ -36,7 +36,7 @@ static int check_kernel_head(HANDLE file, struct error *err)
 	return error_reason(err, REASON_OTHER_ARCHITECTURE, architecture_name(architecture));
 }
 
-/* Opens and hashes an input file. check tests the contents; it may be NULL. */
+/* Opens and hashes an input file. `check` tests the contents; it may be NULL. */
 static int open_input(const char *field, const char *given, int (*check)(HANDLE, struct error *),
 		      char **path, char sha256[FILE_DIGEST_TEXT], struct error *err)
 {
@@ -51,8 +51,8 @@ static int open_input(const char *field, const char *given, int (*check)(HANDLE,
 	return 0;
 }
 
-/* Checks the magic number of ext4, in the superblock at 1024
- * (Documentation/filesystems/ext4/super.rst), because init mounts no other file system. */
+/* Checks the magic number of ext4, in the superblock at byte 1024
+ * (Documentation/filesystems/ext4/super.rst), since init mounts only ext4. */
 static int check_ext4(HANDLE file, struct error *err)
 {
 	uint8_t magic[2] = {0};
@@ -65,7 +65,7 @@ static int check_ext4(HANDLE file, struct error *err)
 				   "not an ext4 file system image: name the disk of an image");
 }
 
-/* Checks the raw root file system, which is copied into a VHD. */
+/* Checks the raw root file system, from which a VHD is made. */
 static int look_at_rootfs(const char *given, char **path, struct error *err)
 {
 	autofree char *absolute = path_absolute(given, err);
@@ -116,8 +116,8 @@ static int64_t read_initrd(void *file, uint64_t at, void *to, size_t len, struct
 	return file_read_at(file, at, to, (size_t)n, err) < 0 ? -1 : (int64_t)n;
 }
 
-/* Hashes the init in the initrd. A foreign initrd has no such init, and in a compressed initrd it
- * cannot be found; both are no error. */
+/* Hashes the file init in the initrd. It is no error if the initrd is compressed, or is from
+ * elsewhere and has no such file. */
 static int hash_init(struct inputs *inputs, struct error *err)
 {
 	autohandle HANDLE file = file_open(inputs->initrd, err);
@@ -210,7 +210,8 @@ void disks_free(struct disks *disks)
 	*disks = (struct disks){0};
 }
 
-/* Adds a disk. Its place in the list is its LUN, and its name contains the LUN. */
+/* Adds a disk. The index of the disk in the list is its LUN, and the name of the disk contains the
+ * LUN. */
 static int add_machine_disk(struct disks *disks, char *path, bool read_only, struct error *err)
 {
 	char *name = NULL;

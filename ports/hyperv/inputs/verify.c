@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Compares the present inputs of a machine with those that prepare recorded. */
+/* Compares the files that are a machine's inputs now with those that prepare has recorded. */
 #include <errno.h>
 #include <string.h>
 
@@ -8,7 +8,7 @@
 #include "hyperv/inputs/inputs.h"
 
 struct verified {
-	const char *name, *path, *sha256; /* "": not hashed */
+	const char *name, *path, *sha256; /* sha256 is "" if the file was not hashed */
 };
 
 #define VERIFIED 4

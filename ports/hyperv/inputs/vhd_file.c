@@ -28,8 +28,8 @@ static int write_at(HANDLE file, uint64_t at, const void *bytes, size_t len, str
 	return 0;
 }
 
-/* Copies a raw disk. Chunks of zeros are left out, because the system fills them in. The file is
- * not sparse in the sense of Windows; HCS attaches a sparse file only on an explicit request. */
+/* Copies a raw disk. Does not write chunks of zeros, since the system fills such gaps with zeros.
+ * The file is not marked as sparse: HCS attaches a sparse file only on an explicit request. */
 static int copy_raw_disk(HANDLE from, HANDLE to, uint64_t bytes, struct digest *digest,
 			 struct error *err)
 {
