@@ -44,9 +44,8 @@ struct plan {
 	enum network_mode network;
 	/* the host's interface for a bridge, otherwise NULL; belongs to the config */
 	const char *interface;
-	int serial_in,
-		/* the guest's ends of the console's pipes, which the plan owns; -1: none */
-		serial_out;
+	/* the guest's ends of the console's pipes, which the plan owns; -1: none */
+	int serial_in, serial_out;
 	/* The host's ports to which the guest may connect; the array belongs to the caller. */
 	const uint32_t *ports;
 	size_t port_count;

@@ -52,7 +52,7 @@ struct letter {
 };
 
 #define LETTERS 2048 /* the most letters in a box */
-/* how many places are kept for letters that are not about connections */
+/* How many places are kept for letters that are not about connections. */
 #define LETTERS_RESERVED 64
 
 struct post;

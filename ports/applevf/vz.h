@@ -31,10 +31,8 @@ struct vz_host {
 	 * real framework does not have. */
 	bool stand_in;
 	char version[VZ_TEXT]; /* the version of the system, and so of the framework */
-	uint64_t memory_min,
-		/* the smallest and largest memory of a machine, in bytes; 0 without the
-		 * framework */
-		memory_max;
+	/* the smallest and largest memory of a machine, in bytes; 0 without the framework */
+	uint64_t memory_min, memory_max;
 	uint64_t cpus_min, cpus_max;
 };
 

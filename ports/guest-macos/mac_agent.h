@@ -134,10 +134,9 @@ bool mac_conn_wants_input(const struct mac_conn *conn);
 /* Returns true if the connection can be closed: no message is left to send, and no command is
  * left. */
 bool mac_conn_is_over(const struct mac_conn *conn);
-void mac_conn_say(struct mac_conn *conn,
-		  /* takes over the reference to `message`; if it is NULL, memory was short, and the
-		   * connection is broken off */
-		  json_t *message);
+/* Sends a message. Takes over the reference to `message`. If it is NULL, memory was short, and the
+ * connection is broken off. */
+void mac_conn_say(struct mac_conn *conn, json_t *message);
 /* Answers that the client has broken the protocol, and closes the connection afterwards. `number`
  * is the number of the request; 0: none. */
 void mac_conn_refuse(struct mac_conn *conn, uint64_t number, const char *why);
@@ -198,7 +197,7 @@ json_t *mac_answer_detached(uint64_t number, const char *code, const char *text)
 /* Begins the control stream on a connection to the host's control port. Takes over `fd`. Returns
  * NULL if memory is short. */
 struct mac_control *mac_control_new(int fd, const char *boot_id);
-/* returns the descriptor of the stream; -1: the stream has ended */
+/* Returns the descriptor of the stream; -1 if the stream has ended. */
 int mac_control_fd(const struct mac_control *control);
 short mac_control_events(const struct mac_control *control);
 void mac_control_turn(struct mac_control *control, short events);

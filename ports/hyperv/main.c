@@ -2,12 +2,12 @@
 /*
  * microagent-hyperv-supervisor: Linux machines on Windows, by the Host Compute System (HCS).
  *
- * This is a program of its own and no struct of backend.h. That struct is for supervisors which
- * share a process model that Windows does not have: descriptors that are passed on, a lease that is
- * a FIFO, Unix sockets, a cell, an epoll loop. This program shares with them the parts of the
- * protocol: the contract, the pure part of base, the rows of refusals, the messages of the control
- * stream, and the meaning of a result and of an end. docs/hyperv.md lists each call and field of
- * HCS that is used.
+ * This program is separate and has no struct of backend.h. That struct is for supervisors with a
+ * process model that Windows does not have: descriptors that are passed on, a lease that is a FIFO,
+ * Unix sockets, a cell, an epoll loop. This program shares parts of the protocol with those
+ * supervisors: the contract, the parts of base without system calls, the rows of refusals, the
+ * messages of the control stream, and the meaning of a result and of an end. docs/hyperv.md lists
+ * each call and field of HCS that is used.
  */
 #include <fcntl.h>
 #include <io.h>
@@ -79,7 +79,8 @@ static int run_hyperv_command(const struct request *request, struct response *re
 	return hyperv_commands[request->command](request, response, err);
 }
 
-/* Returns the event that is recorded for the workspace; it is added to the error. */
+/* Returns the event that is recorded for the workspace, which is added to an error. The caller
+ * releases it. */
 static json_t *event_of(const struct request *request)
 {
 	struct record record;
@@ -185,8 +186,8 @@ static int act_by_options(int argc, char **argv)
 	return refuse_option(argv[1]);
 }
 
-/* Reads the command line from Windows as UTF-16, because the arguments of main() are in the code
- * page of the console. */
+/* Reads the command line from Windows as UTF-16: the arguments of main() are in the code page of
+ * the console, which lacks many characters. */
 int main(void)
 {
 	int argc = 0;

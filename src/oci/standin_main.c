@@ -29,7 +29,7 @@
 #include "oci/standin.h"
 #include "oci/standin_impl.h"
 
-/* the exit code (128 + SIGKILL) if the connection to the guest's process is lost */
+/* The exit code (128 + SIGKILL) if the connection to the guest's process is lost. */
 #define LOST 137
 
 struct self {

@@ -15,7 +15,7 @@
 #include "hyperv/windows/text.h"
 
 #define DOCUMENT_BYTES (1u << 20)
-/* the value of GENERIC_ALL; linters complain about that macro */
+/* The value of GENERIC_ALL; linters complain about that macro. */
 #define ALL_RIGHTS UINT32_C(0x10000000)
 
 struct hcs_system {

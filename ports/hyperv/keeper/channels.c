@@ -24,12 +24,15 @@
 struct channel {
 	char name[64];
 	struct guid vm;
-	uint32_t port;	      /* vsock port of the guest; of the host if there is a target */
-	const char *target;   /* NULL: a connection leads to the guest */
-	SOCKET listener;      /* INVALID_SOCKET: not open */
-	HANDLE places;	      /* a semaphore that counts the free places for connections */
-	volatile LONG shut;   /* no more connections are taken */
-	volatile LONG failed; /* the far side was not reached at the last try; this is logged */
+	/* the vsock port: of the host if there is a target, otherwise of the guest */
+	uint32_t port;
+	/* the target to which connections of the guest lead; NULL: connections lead to the guest */
+	const char *target;
+	SOCKET listener;    /* the listening socket; INVALID_SOCKET: not open */
+	HANDLE places;	    /* a semaphore that counts the free places for connections */
+	volatile LONG shut; /* true: no more connections are accepted */
+	/* true: the last try to reach the far side has failed, and this was logged */
+	volatile LONG failed;
 };
 
 struct channels {
@@ -39,7 +42,7 @@ struct channels {
 	size_t host_port_count, guest_port_count;
 };
 
-/* An accepted connection. */
+/* An accepted connection, for the thread that serves it. */
 struct taken {
 	struct channel *channel;
 	SOCKET near_side;
@@ -56,8 +59,8 @@ static SOCKET reach(const struct channel *channel, struct error *err)
 			       : hvsocket_connect(&channel->vm, channel->port, (ULONG)ms, err);
 }
 
-/* Logs whether the far side was reached. A guest may try without end, so only the first failure of
- * several is logged. */
+/* Logs that the far side was not reached, or is reached again. A guest may try without end, so only
+ * the first of several failures is logged. */
 static void tell_reached(struct channel *channel, const struct error *failure)
 {
 	LONG before = InterlockedExchange(&channel->failed, failure != NULL);
@@ -90,7 +93,8 @@ static DWORD WINAPI serve_taken(void *context)
 	return 0;
 }
 
-/* Starts to serve a connection. Frees its place if it cannot be served. */
+/* Starts a thread that serves a connection. If the connection cannot be served, its place becomes
+ * free. */
 static void begin_serving(struct channel *channel, SOCKET near_side)
 {
 	struct taken *taken = malloc(sizeof(*taken));
@@ -117,8 +121,8 @@ static bool take_place(struct channel *channel, DWORD patience)
 	return WaitForSingleObject(channel->places, patience) == WAIT_OBJECT_0;
 }
 
-/* Accepts connections. A client of a published port waits while no place is free; a connection of
- * the guest is refused. */
+/* Accepts connections. If no place is free, a client of a published port waits for one, and a
+ * connection of the guest is refused. */
 static DWORD WINAPI take_connections(void *context)
 {
 	struct channel *channel = context;
@@ -236,7 +240,8 @@ struct channels *channels_new(const struct config *config, struct error *err)
 		error_errno(err, ENOMEM, "memory");
 		return NULL;
 	}
-	/* The bound ports are closed with the process, which then has nothing else to do. */
+	/* After a failure, leaves the bound ports open: they are closed when the process ends, and
+	 * it then does nothing else. */
 	return add_all(all, config, err) < 0 ? NULL : all;
 }
 
@@ -282,7 +287,7 @@ int channels_publish(struct channels *channels, struct error *err)
 	return 0;
 }
 
-/* Closes the listeners, which ends accept() in their threads. */
+/* Closes the listeners. By this, accept() returns in their threads. */
 void channels_shut(struct channels *channels)
 {
 	for (size_t i = 0; i < channels->count; i++) {

@@ -75,8 +75,8 @@ static int take_guest_result(struct guest *guest, json_t *message, struct error 
 	return 0;
 }
 
-/* Handles `ending`, and posts it only once, because the inbox must not fill with repeated messages
- * of a guest. */
+/* Handles `ending`. Posts it only once, since the inbox must not fill up if the guest repeats the
+ * message. */
 static void take_ending(struct guest *guest)
 {
 	if (!guest->ending)
@@ -84,8 +84,8 @@ static void take_ending(struct guest *guest)
 	guest->ending = true;
 }
 
-/* Handles one message. Messages of other types are ignored, because a later guest may send such
- * messages. */
+/* Handles one message. Ignores messages of unknown types, since a guest of a later version may send
+ * them. */
 static int take_guest_message(struct guest *guest, const uint8_t *payload, size_t len,
 			      struct error *err)
 {
@@ -113,7 +113,7 @@ static int take_guest_message(struct guest *guest, const uint8_t *payload, size_
 	}
 }
 
-/* Returns the length of the longest frame that may come next; no longer frame is read. */
+/* Returns how long the next frame may be, in bytes. A longer frame is not read. */
 static size_t longest_frame(const struct guest *guest)
 {
 	return guest->stage == GUEST_READY && guest->workload ? control_result_max()
@@ -135,7 +135,7 @@ static int take_guest_frames(struct guest *guest, struct buf *in, struct error *
 	}
 }
 
-/* Reads the stream until its end. Returns 0 when it has ended, -1 with an error. */
+/* Reads the stream until it ends. Returns 0 then, or -1 with an error. */
 static int read_stream(struct guest *guest, struct error *err)
 {
 	autobuf struct buf in = BUF_INIT(control_result_max() + FRAME_HEADER + GUEST_CHUNK);
@@ -163,8 +163,8 @@ static DWORD WINAPI serve_guest(void *context)
 	closesocket(guest->listener);
 	if (guest->stream == INVALID_SOCKET)
 		return 0;
-	/* The keeper's loop sends to this stream, and must not hang on a guest that does not
-	 * read. */
+	/* Sets a time limit for sending: the keeper's loop sends to this stream, and must not wait
+	 * for a guest that does not read. */
 	if (hvsocket_timeout(guest->stream, SO_SNDTIMEO, (DWORD)limit_get(LIMIT_CONTROL_REQUEST_MS),
 			     &err) < 0 ||
 	    read_stream(guest, &err) < 0)
@@ -203,7 +203,7 @@ int guest_say(struct guest *guest, const json_t *message, struct error *err)
 	return send_message(guest->stream, message, err);
 }
 
-/* Closes the listener if no stream was accepted, which ends accept() in the thread. */
+/* Closes the listener if no stream was accepted. By this, accept() returns in the thread. */
 void guest_end(struct guest *guest, unsigned ms)
 {
 	if (guest->stream == INVALID_SOCKET)

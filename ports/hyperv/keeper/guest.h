@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The guest's control stream (docs/agent-protocol.md). Only one connection is accepted. A thread
- * reads the stream, checks each message and puts it into the inbox. This thread also sends
- * `config`; all later messages are sent by the keeper's loop.
+ * reads the stream, checks each message and puts it into the inbox. This thread sends `config`, and
+ * the keeper's loop sends all later messages.
  */
 #ifndef HYPERV_GUEST_H
 #define HYPERV_GUEST_H
@@ -15,15 +15,15 @@
 #include "hyperv/machine/guid.h"
 
 struct guest;
-/* Listens for the guest of the machine `vm`. The caller starts the machine after this call.
- * `config` is the answer to the guest's hello, and is copied. `workload` says whether a result may
- * come. Returns NULL with an error. */
+/* Listens for the guest of the machine `vm`. The caller must start the machine only after this
+ * call. `config` is the answer to the guest's hello; the function copies it. `workload` is true if
+ * a result may come. Returns NULL with an error. */
 struct guest *guest_listen(const struct guid *vm, const json_t *config, bool workload,
 			   struct inbox *inbox, struct error *err);
 /* Sends one message to a guest that is ready. */
 int guest_say(struct guest *guest, const json_t *message, struct error *err);
-/* Ends the stream. Waits up to `ms` milliseconds for its thread, then shuts the stream down. The
- * inbox then has all messages that the guest has sent up to this moment. */
+/* Ends the stream. Waits up to `ms` milliseconds for the thread of the stream, and then shuts the
+ * stream down. Afterwards the inbox has all messages that the guest has sent until then. */
 void guest_end(struct guest *guest, unsigned ms);
 
 #endif

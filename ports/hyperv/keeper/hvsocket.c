@@ -11,7 +11,7 @@
 #include "hyperv/windows/tcp.h"
 #include "hyperv/windows/text.h"
 
-/* The headers of mingw-w64 do not define AF_HYPERV. The value is from "Make your own integration
+/* AF_HYPERV is missing in the headers of mingw-w64. The value is from "Make your own integration
  * services" (learn.microsoft.com, virtualization/hyper-v-on-windows/user-guide). */
 #ifndef AF_HYPERV
 #define AF_HYPERV 34

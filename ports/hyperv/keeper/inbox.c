@@ -36,7 +36,7 @@ void inbox_post(struct inbox *inbox, enum notice_kind kind, json_t *message, con
 {
 	struct letter *letter = calloc(1, sizeof(*letter));
 
-	/* A keeper without memory cannot keep its promises; it aborts, and the machine dies with
+	/* Aborts if memory is short: the keeper cannot do its duties then. Its machine ends with
 	 * it. */
 	if (!letter)
 		abort();

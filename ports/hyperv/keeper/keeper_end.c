@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Ends the keeper's machine and says what the end was. */
+/* Ends the keeper's machine, and finds out how it ended. */
 #include <stdio.h>
 #include <string.h>
 
@@ -20,8 +20,8 @@ static bool keeper_is_ending(const struct keeper *keeper)
 	return keeper->outcome.intent != INTENT_NONE;
 }
 
-/* Terminates the machine. If there is no machine yet, or HCS fails to terminate it, nothing is
- * waited for: closing the handle ends the machine. */
+/* Terminates the machine. The keeper's loop ends at once if there is no machine yet, or if HCS
+ * fails to terminate it: HCS ends the machine when its handle is closed. */
 static void terminate(struct keeper *keeper)
 {
 	struct error err = {0};
@@ -35,8 +35,8 @@ static void terminate(struct keeper *keeper)
 	}
 }
 
-/* Asks the guest to end: by the control stream if the guest is ready, otherwise by Hyper-V's own
- * service in the guest, if the guest has it. */
+/* Asks the guest to end. If the guest is ready, asks it by the control stream. Otherwise asks it by
+ * Hyper-V's service in the guest, which a guest may lack. */
 static void ask_guest_to_end(struct keeper *keeper)
 {
 	json_auto_t *message = NULL;
@@ -117,8 +117,8 @@ void keeper_late(struct keeper *keeper)
 	}
 }
 
-/* Returns how the machine ended. The guest resets when it wants to switch itself off; its `ending`
- * message before the reset shows that. */
+/* Returns how the machine ended. A guest that wants to switch itself off sends `ending`, and then
+ * resets. So only `ending` shows that it was no crash. */
 static enum vm_end end_of(const struct keeper *keeper, const char **detail)
 {
 	*detail = "";

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The state inside the keeper. Only the keeper's loop touches it. */
+/* The keeper's state. Only the keeper's loop reads and writes it. */
 #ifndef HYPERV_KEEPER_IMPL_H
 #define HYPERV_KEEPER_IMPL_H
 
@@ -17,49 +17,52 @@
 /* The event for which the keeper waits until its deadline. */
 enum awaited {
 	AWAIT_NOTHING,
-	AWAIT_READY,	  /* that the guest is ready, from its start on */
-	AWAIT_RESULT,	  /* the result of a workload that has a timeout */
-	AWAIT_EXIT,	  /* the exit of a machine whose guest has gone */
-	AWAIT_HALT,	  /* the end of a guest that was asked to end */
-	AWAIT_TERMINATED, /* the exit of a machine that was terminated */
+	AWAIT_READY,	  /* the guest becomes ready after its start */
+	AWAIT_RESULT,	  /* the guest sends the result of a workload that has a time limit */
+	AWAIT_EXIT,	  /* a machine whose control stream has ended exits */
+	AWAIT_HALT,	  /* a guest that was asked to end does so */
+	AWAIT_TERMINATED, /* a machine that was terminated exits */
 };
 
 struct keeper {
 	struct record record;
-	json_t *manifest, *runtime; /* documents; the record borrows its identity from runtime */
+	/* the contents of workspace.json and runtime.json; record.identity is a part of
+	 * `runtime` */
+	json_t *manifest, *runtime;
 	struct config config;
 	const char *system_id;
 	struct inbox *inbox;
-	struct channels *channels; /* this member and the next three are NULL until they are made */
+	/* this and the next three members are NULL until they are made */
+	struct channels *channels;
 	struct serial *serial;
 	struct guest *guest;
 	struct hcs_system *system;
 	struct outcome outcome;
 	enum awaited awaited;
 	uint64_t deadline;
-	bool started;	    /* the machine runs, or ran */
-	bool over;	    /* the loop of the keeper ends */
-	bool ending;	    /* the guest has said that it ends in order */
-	char exit_type[64]; /* the kind of end of the machine (hcs/system.h); "": not known */
+	bool started;	    /* true: the machine was started */
+	bool over;	    /* true: the keeper's loop must end */
+	bool ending;	    /* true: the guest has announced that it will end in order */
+	char exit_type[64]; /* how the machine has ended (hcs/system.h); "": not known */
 	void (*on_ready)(void *data);
 	void *data;
 };
 
-/* Begins the machine's end for the reason `intent`. If there are several reasons, intent_after()
- * decides which one is kept (supervisor/live/outcome.h). `cause` is the error with INTENT_FAILED,
- * otherwise NULL. */
+/* Begins to end the machine, for the reason `intent`. If an end was already begun for another
+ * reason, intent_after() decides which reason is kept (supervisor/live/outcome.h). `cause` is the
+ * error for INTENT_FAILED, otherwise NULL. */
 void keeper_end(struct keeper *keeper, enum intent intent, const struct error *cause);
 void keeper_fail(struct keeper *keeper, enum error_code code, const char *text);
 void keeper_await(struct keeper *keeper, enum awaited what, uint64_t ms);
-/* Handles that the awaited event has not come in time. */
+/* Is called when the event that the keeper awaits has not come in time. */
 void keeper_late(struct keeper *keeper);
-/* Returns the state to record for the machine's end, with its detail. *failure has a code if the
- * machine failed. */
+/* Returns the state that is recorded for the machine's end, and writes its detail to `detail`. If
+ * the machine has failed, sets *failure. */
 enum state keeper_outcome(struct keeper *keeper, char *detail, size_t size, struct error *failure);
 
-/* Writes a line to stderr, which is supervisor.log if the keeper is a process of its own. */
+/* Writes a line to stderr, which is supervisor.log if the keeper is a separate process. */
 void keeper_log(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-/* Records a state. Takes the command lock for this time. */
+/* Records a state, under the command lock. */
 void keeper_note(struct keeper *keeper, enum state state, const char *detail);
 void keeper_write(struct keeper *keeper, const char *file, const json_t *document);
 

@@ -9,7 +9,8 @@
 #include "base/limits.h"
 #include "hyperv/windows/rights.h"
 
-#define PIPE_INSTANCES 8 /* commands that one keeper serves at once; more have to wait */
+/* How many commands one keeper serves at once; other commands have to wait. */
+#define PIPE_INSTANCES 8
 #define PIPE_BUFFER 16
 
 static wchar_t *pipe_name(const char *system_id, struct error *err)
@@ -26,7 +27,7 @@ struct pipe_server {
 	void *data;
 };
 
-/* Serves one client after another: reads its bytes until the client closes the pipe. */
+/* Serves one client after another. Reads the bytes of a client until it closes the pipe. */
 static DWORD WINAPI serve_clients(void *context)
 {
 	struct pipe_server *server = context;
@@ -89,9 +90,9 @@ bool pipe_is_there(const char *system_id)
 	return name && (WaitNamedPipeW(name, 1) || GetLastError() != ERROR_FILE_NOT_FOUND);
 }
 
-/* Connects to the keeper's pipe. After a keeper has died, any program can take its pipe name. With
- * SECURITY_ANONYMOUS such a program cannot act as an administrator that connects to it
- * ("Impersonation Levels", learn.microsoft.com, windows/win32/secauthz). */
+/* Connects to the keeper's pipe. After a keeper has died, another program can make a pipe with its
+ * name. By SECURITY_ANONYMOUS that program cannot use the rights of an administrator who connects
+ * to it ("Impersonation Levels", learn.microsoft.com, windows/win32/secauthz). */
 HANDLE pipe_connect(const char *system_id, struct error *err)
 {
 	autofree wchar_t *name = pipe_name(system_id, err);
@@ -104,7 +105,7 @@ HANDLE pipe_connect(const char *system_id, struct error *err)
 		if (pipe != INVALID_HANDLE_VALUE)
 			return pipe;
 		DWORD code = GetLastError();
-		/* The pipe is between two clients, or all its instances are in use. */
+		/* The pipe exists, but is between two clients, or all its instances are in use. */
 		if (code == ERROR_PIPE_BUSY &&
 		    WaitNamedPipeW(name, (DWORD)limit_get(LIMIT_CONTROL_REQUEST_MS)))
 			continue;
@@ -128,7 +129,8 @@ int pipe_say(HANDLE pipe, enum pipe_word word, struct error *err)
 	return 0;
 }
 
-/* Waits for the end of the keeper by a read, because the keeper writes nothing to the pipe. */
+/* Waits until the keeper has ended. Reads from the pipe for that: the keeper writes nothing, so the
+ * read returns only then. */
 int pipe_wait_end(HANDLE pipe, DWORD timeout_ms, struct error *err)
 {
 	autohandle HANDLE done = CreateEventW(NULL, TRUE, FALSE, NULL);

@@ -7,7 +7,8 @@
 
 #include "hyperv/keeper/thread.h"
 
-#define RELAY_CHUNK 16384 /* on a stack of KEEPER_STACK bytes */
+/* The size of a buffer on the thread's stack, which has KEEPER_STACK bytes. */
+#define RELAY_CHUNK 16384
 
 struct way {
 	SOCKET from, to;

@@ -16,9 +16,10 @@
 struct serial {
 	HANDLE pipe, thread;
 	char *path;
-	uint64_t size; /* bytes in the log */
+	uint64_t size; /* how many bytes the log has */
 	CRITICAL_SECTION lock;
-	char line[512], last[512]; /* the present line, and the last one that is not blank */
+	/* `line`: the line that is not complete yet; `last`: the last line that is not blank */
+	char line[512], last[512];
 	size_t len;
 };
 
@@ -65,8 +66,8 @@ static bool set_aside(const struct serial *serial)
 	return MoveFileExW(from, to, MOVEFILE_REPLACE_EXISTING);
 }
 
-/* Writes bytes to the log. If the disk is full, the bytes are lost and the machine goes on. The
- * bytes are also lost if a reader of the log prevents its rename; otherwise the guest would fill
+/* Writes bytes to the log. If the disk is full, the bytes are lost, and the machine goes on. If a
+ * reader of the log prevents its renaming, the bytes are lost too: otherwise the guest could fill
  * the disk. */
 static void write_serial(struct serial *serial, const char *bytes, size_t len)
 {

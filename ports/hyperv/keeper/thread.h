@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Threads with a small stack, because each connection may need some of them. */
+/* Starts threads with a small stack. Each connection may need several threads. */
 #ifndef HYPERV_THREAD_H
 #define HYPERV_THREAD_H
 

@@ -10,21 +10,21 @@
 #include "hyperv/machine/guid.h"
 
 /*
- * The rights, as SDDL, to listen for the guest and to connect to it on the host: OURS gives them to
- * the system, to administrators and to Hyper-V's administrators. NOBODY gives them to no one; it
- * holds also for services that are not in the table.
+ * The rights to listen for the guest on the host, and to connect to the guest, in the form of SDDL.
+ * OURS gives a right to the system, to administrators and to Hyper-V's administrators. NOBODY gives
+ * it to no one. NOBODY also applies to services that are not in the table.
  */
 #define OURS "D:P(A;;FA;;;SY)(A;;FA;;;BA)(A;;FA;;;HA)"
 #define NOBODY "D:P(D;;FA;;;WD)"
 
 /*
- * Words for the guest's kernel. The machine has one UART, the first; the kernel cannot test its
- * transmitter's interrupt. The machine has no PCI. It is not documented that ACPI switches such a
- * machine off. It is documented that a reset stops it (StopOnReset). So the guest resets instead,
- * and says `ending` before. Disks cannot be given serials, so the guest identifies them by their
- * LUNs. If two vsock transports are built into a kernel, the first keeps the other out, and
+ * Parameters for the guest's kernel. The machine has one UART, whose transmitter interrupt the
+ * kernel cannot test. The machine has no PCI. It is not documented that ACPI switches such a
+ * machine off, but it is documented that a reset stops it (StopOnReset). So a guest that ends sends
+ * `ending`, and then resets. Disks cannot be given serial numbers, so the guest identifies them by
+ * their LUNs. If a kernel has two vsock transports built in, the first one prevents the other, and
  * virtio's registers even without a virtio device (Linux, net/vmw_vsock: Makefile,
- * virtio_vsock_init()). initcall_blacklist leaves it out (init/main.c).
+ * virtio_vsock_init()). initcall_blacklist leaves virtio's out (init/main.c).
  */
 #define KERNEL_WORDS                                                            \
 	"8250_core.nr_uarts=1 8250_core.skip_txen_test=1 console=ttyS0,115200 " \
@@ -99,9 +99,9 @@ static int put_service(json_t *table, uint32_t port, const char *bind, const cha
 			err);
 }
 
-/* Returns the table of services. This host listens at the ports that the guest connects to, and no
- * other program may connect to these. This host connects to ports of the guest, and no program may
- * listen in the guest's place. */
+/* Returns the table of services. On a port of the host, only this program may listen, and no other
+ * program of the host may connect. To a port of the guest, only this program may connect, and no
+ * program may listen in the guest's place. The caller releases the result. */
 static json_t *services_json(const struct machine *machine, struct error *err)
 {
 	json_auto_t *table = json_object();
@@ -156,8 +156,7 @@ json_t *machine_document(const struct machine *machine, struct error *err)
 {
 	json_auto_t *document = json_object();
 
-	/* The keeper holds the only handle of the machine, so the machine does not outlive the
-	 * keeper. */
+	/* Makes HCS end the machine together with the keeper, which has the only handle. */
 	if (json_put_string(document, "Owner", HCS_OWNER, err) < 0 ||
 	    json_put(document, "SchemaVersion",
 		     json_pack("{s:i, s:i}", "Major", HCS_SCHEMA_MAJOR, "Minor", HCS_SCHEMA_MINOR),

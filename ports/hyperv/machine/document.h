@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Makes the document of a machine, in the form that HcsCreateComputeSystem takes. Every field is
- * one of the "HCS Schema Reference" (learn.microsoft.com, virtualization/api/hcs/schemareference).
- * docs/hyperv.md has a row for each field. The functions are pure.
+ * Makes the document of a machine for HcsCreateComputeSystem. Every field is from the "HCS Schema
+ * Reference" (learn.microsoft.com, virtualization/api/hcs/schemareference). docs/hyperv.md has a
+ * row for each field. The functions have no side effects.
  */
 #ifndef HYPERV_DOCUMENT_H
 #define HYPERV_DOCUMENT_H
@@ -14,16 +14,16 @@
 
 #include "base/error.h"
 
-/* The version of the schema that has all fields in use: LinuxKernelDirect came with 2.2 (Windows
- * 10, 1903). */
+/* The version of the schema that has all fields that are used. LinuxKernelDirect came with 2.2
+ * (Windows 10, 1903). */
 #define HCS_SCHEMA_MAJOR 2
 #define HCS_SCHEMA_MINOR 2
 #define HCS_OWNER "microagent"
 
-/* A disk of the machine. The disks are in the order of the guest's LUNs, the root disk first. */
+/* A disk of the machine. In a list the index of a disk is its LUN. The root disk comes first. */
 struct machine_disk {
 	const char *name; /* the name of the disk for the guest */
-	const char *path; /* a VHD or VHDX */
+	const char *path; /* the path of a VHD or VHDX */
 	bool read_only;
 };
 

@@ -2,7 +2,8 @@
 /*
  * The codes of HCS are from "HCS Error Code" (learn.microsoft.com,
  * virtualization/api/hcs/reference/hcshresult). The other codes are Windows' own (winerror.h).
- * Codes 0xC037.... are the older names of the same codes (winerror.h, ERROR_VMCOMPUTE_*).
+ * Codes of the form 0xC037.... are older names of the codes 0x8037.... (winerror.h,
+ * ERROR_VMCOMPUTE_*).
  */
 #include "hyperv/machine/hresult.h"
 
@@ -61,7 +62,7 @@ static const struct hresult_row *find_hresult(uint32_t code)
 {
 	if (code >> 16 == 0xc03a)
 		return &disk_row;
-	/* The code is an NTSTATUS in the facility of the same number. */
+	/* Converts an NTSTATUS to the HRESULT of the facility with the same number. */
 	if (code >> 16 == 0xc037)
 		code = (code & 0xffff) | 0x80370000;
 	for (size_t i = 0; i < ARRAY_SIZE(hresult_rows); i++)

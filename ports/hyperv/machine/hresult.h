@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Says what the error codes of the Host Compute System (HCS) mean. The functions are pure. */
+/* Explains the error codes of the Host Compute System (HCS). The functions have no side effects. */
 #ifndef HYPERV_HRESULT_H
 #define HYPERV_HRESULT_H
 
@@ -7,14 +7,14 @@
 
 #include "base/error.h"
 
-/* The codes that the program reacts to. */
+/* The codes to which this program reacts. */
 #define HCS_SYSTEM_NOT_FOUND UINT32_C(0x8037010e)
 #define HCS_SYSTEM_ALREADY_STOPPED UINT32_C(0x80370110)
 #define HCS_OPERATION_PENDING UINT32_C(0x80370117)
 
 /*
- * Sets `err` to "<what>: <sentence> (0x8037010d)<: detail>". `what` names the call for a person.
- * `detail` is HCS's own text about the error; it may be NULL or "". Returns -1.
+ * Sets `err` to "<what>: <sentence> (0x8037010d)<: detail>". `what` names the call, for a person.
+ * `detail` is HCS's text about the error; it may be NULL or "". Returns -1.
  */
 int hresult_error(uint32_t code, const char *what, const char *detail, struct error *err);
 

@@ -32,7 +32,7 @@ static bool asks_ram_root(const struct config *config, char path[REFUSAL_PATH])
 	return !config->rootfs_path;
 }
 
-/* The first port that Linux's driver for HvSocket uses for connections that the host begins
+/* The first port that Linux's driver for HvSocket uses for connections from the host
  * (net/vmw_vsock/hyperv_transport.c, MIN_HOST_EPHEMERAL_PORT). */
 #define FIRST_PORT_OF_CONNECTIONS INT64_C(0x80000000)
 
@@ -136,8 +136,8 @@ const char *hyperv_refuses_command(enum command command)
 	}
 }
 
-/* Returns true if Windows takes the name for a device. Text behind the first dot does not matter:
- * "Naming Files, Paths, and Namespaces" (learn.microsoft.com,
+/* Returns true if Windows takes the name for a device. The text after the first dot does not
+ * matter. See "Naming Files, Paths, and Namespaces" (learn.microsoft.com,
  * windows/win32/fileio/naming-a-file). */
 static bool is_device_name(const char *id)
 {

@@ -6,7 +6,7 @@
 
 #include "base/frame.h"
 
-/* The offsets of the fields. All numbers are big-endian. */
+/* The offsets of the footer's fields, in bytes. All numbers are big-endian. */
 enum {
 	AT_COOKIE = 0,
 	AT_FEATURES = 8,
@@ -24,19 +24,20 @@ enum {
 	AT_ID = 68,
 };
 
-/* Arrays of exactly these bytes, without a NUL. */
+/* The contents of two fields: these 8 and 4 bytes, without a NUL. */
 static const char vhd_cookie[8] = {'c', 'o', 'n', 'e', 'c', 't', 'i', 'x'};
 static const char vhd_creator[4] = {'m', 'a', 'g', 'o'};
 
-#define FEATURE_RESERVED 2u /* "This bit must always be set to 1" */
+#define FEATURE_RESERVED 2u /* a bit that "must always be set to 1" */
 #define VERSION_1_0 0x00010000u
-#define NO_OFFSET UINT64_MAX /* the value for a fixed disk */
+#define NO_OFFSET UINT64_MAX /* the value of the data offset for a fixed disk */
 #define TYPE_FIXED 2u
-#define HOST_WINDOWS 0x5769326bu      /* "Wi2k" */
-#define EPOCH_2000 INT64_C(946684800) /* times are counted from 2000-01-01 */
+#define HOST_WINDOWS 0x5769326bu /* "Wi2k" as a number */
+/* 2000-01-01, from which a VHD counts times, in seconds since 1970 */
+#define EPOCH_2000 INT64_C(946684800)
 
-/* Returns the checksum as the appendix defines it: the one's complement of the sum of all bytes
- * except those of the checksum. */
+/* Returns the checksum that the appendix defines: the one's complement of the sum of all bytes of
+ * the footer except those of the checksum. */
 static uint32_t vhd_checksum(const uint8_t footer[VHD_FOOTER])
 {
 	uint32_t sum = 0;
@@ -51,8 +52,8 @@ struct geometry {
 	uint32_t cylinders, heads, sectors;
 };
 
-/* Returns the geometry that an old BIOS shows for a disk with this number of sectors. The steps are
- * from the appendix. */
+/* Returns the geometry that an old BIOS shows for a disk with this number of sectors. The
+ * calculation is that of the appendix. */
 static struct geometry vhd_geometry(uint64_t total)
 {
 	uint64_t most = UINT64_C(65535) * 16 * 255;

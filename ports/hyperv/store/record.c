@@ -12,8 +12,8 @@
 #include "hyperv/keeper/pipe.h"
 #include "hyperv/machine/refused.h"
 
-/* Checks that the record belongs to this backend and has exactly this name. Windows finds a
- * directory also by letters of another case, and by a short name. */
+/* Checks that the record belongs to this backend, and has exactly this name. Windows also finds a
+ * directory by a name in other case, or by its short name. */
 static int check_record_is_ours(const struct record *record, struct error *err)
 {
 	const json_t *identity = json_object_get(record->event, "identity");

@@ -34,7 +34,7 @@ void store_close(struct store *store)
 	*store = (struct store){0};
 }
 
-/* Files that show that a directory is a workspace, perhaps an unfinished one. */
+/* Files by which a directory is recognised as a workspace, which may be unfinished. */
 static const char *const marks[] = {"workspace.json", "workspace.json.new", "event.json",
 				    "events.json",    "runtime.json",	    ROOT_VHD,
 				    ROOT_VHD ".new"};
@@ -60,8 +60,8 @@ int store_lock(struct store *store, bool create, struct error *err)
 	if (!locks)
 		return error_errno(err, ENOMEM, "memory");
 	*strrchr(locks, '\\') = '\0';
-	/* The state directory may be any directory of the user, and must not get a directory of
-	 * locks. */
+	/* Succeeds without a lock if nothing is there that needs one: the state directory may be
+	 * any directory of the user, in which no directory of locks must be made. */
 	if (!create && !file_exists(locks) && !is_marked(store))
 		return 0;
 	if (file_make_dirs(locks, err) < 0)
@@ -73,9 +73,8 @@ int store_lock(struct store *store, bool create, struct error *err)
 	return 0;
 }
 
-/* Gives the lock back. Without a workspace nothing needs the lock's file, so the file is removed.
- * If another process has the lock's file open, the removal fails (file_lock()), and the lock
- * belongs to that process. */
+/* Releases the lock. Removes the lock's file if the workspace no longer exists. If another process
+ * has the file open, this fails (file_lock()): that process has or waits for the lock. */
 void store_unlock(struct store *store)
 {
 	struct error ignored;
@@ -93,8 +92,8 @@ bool store_exists(const struct store *store)
 	return file_exists(store->dir);
 }
 
-/* Refuses a directory that is not a workspace. A workspace may have the name of one of the user's
- * own folders. Such a folder is neither written to nor, above all, removed. */
+/* Refuses a directory that is not a workspace. The name of a workspace may be that of a folder of
+ * the user. Nothing must be written to that folder, and above all it must not be removed. */
 static int refuse_foreign(const struct store *store, struct error *err)
 {
 	if (!store_exists(store) || is_marked(store) || file_is_empty_dir(store->dir))

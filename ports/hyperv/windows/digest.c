@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Digests and random bytes, made by Windows (bcrypt.dll). */
+/* Makes digests and random bytes, by functions of Windows (bcrypt.dll). */
 #include "hyperv/windows/digest.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Digests and random bytes, made by Windows (bcrypt.dll). */
+/* Functions for digests and random bytes, which Windows makes (bcrypt.dll). */
 #ifndef HYPERV_WINDOWS_DIGEST_H
 #define HYPERV_WINDOWS_DIGEST_H
 
@@ -22,7 +22,7 @@ int digest_add(struct digest *digest, void *bytes, size_t len, struct error *err
 int digest_end(struct digest *digest, char out[FILE_DIGEST_TEXT], struct error *err);
 void digest_drop(struct digest *digest);
 
-/* Hashes the first bytes of a file. UINT64_MAX bytes means the whole file. */
+/* Hashes the first `bytes` bytes of a file; UINT64_MAX means the whole file. */
 int file_digest(HANDLE file, uint64_t bytes, char out[FILE_DIGEST_TEXT], struct error *err);
 /* Hashes `bytes` bytes of a file, from the offset `at`. Fails if the file is shorter. */
 int file_digest_range(HANDLE file, uint64_t at, uint64_t bytes, char out[FILE_DIGEST_TEXT],

@@ -16,7 +16,8 @@
 char *file_in(const char *dir, const char *name, struct error *err)
 {
 	size_t len = strlen(dir);
-	const char *between = len > 0 && dir[len - 1] == '\\' ? "" : "\\"; /* dir is a drive */
+	/* adds no backslash after a drive, which already has one */
+	const char *between = len > 0 && dir[len - 1] == '\\' ? "" : "\\";
 	char *path = NULL;
 
 	if (asprintf(&path, "%s%s%s", dir, between, name) >= 0)
@@ -112,7 +113,7 @@ static int write_new(const char *path, const void *data, size_t len, bool sync, 
 	return sync && !FlushFileBuffers(file) ? windows_error(err, GetLastError(), "%s", path) : 0;
 }
 
-/* Renames a file over another one and tries again if that fails. A program that has the old file
+/* Renames a file over another one. Tries again after a failure: a program that has the old file
  * open without sharing its removal (a scanner, an editor) blocks the replacement, usually only for
  * a moment. */
 static DWORD move_over(const wchar_t *from, const wchar_t *to)
@@ -204,7 +205,7 @@ int file_make_dirs(const char *path, struct error *err)
 
 	if (!wide)
 		return -1;
-	/* Skip the drive: \\?\C:\ */
+	/* Begins after the drive: \\?\C:\ */
 	for (wchar_t *p = wide + 7; !is_directory(wide);) {
 		p += wcscspn(p, L"\\");
 		wchar_t next = *p;
@@ -244,7 +245,7 @@ static int remove_found(const char *path, const WIN32_FIND_DATAW *entry, struct 
 
 	if (!wide)
 		return -1;
-	/* A link to a directory is removed itself; the directory that it leads to stays. */
+	/* Removes a link to a directory itself, but not the directory to which it leads. */
 	if (directory && !(entry->dwFileAttributes & FILE_ATTRIBUTE_REPARSE_POINT))
 		return file_remove_tree(path, err);
 	if (directory ? RemoveDirectoryW(wide) : DeleteFileW(wide))
@@ -292,8 +293,8 @@ int file_remove_tree(const char *path, struct error *err)
 	return RemoveDirectoryW(wide) ? 0 : windows_error(err, GetLastError(), "%s", path);
 }
 
-/* Tries to lock until deadline. It polls, because a wait for the lock has no deadline with a
- * synchronous handle, and Wine has no such wait with other handles. */
+/* Tries to lock the file until `deadline`, again and again. With a synchronous handle a wait for
+ * the lock has no time limit, and Wine has no such wait with other handles. */
 static DWORD lock_by(HANDLE file, uint64_t deadline)
 {
 	for (;;) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Functions for Windows files, by absolute paths in UTF-8. */
+/* Functions for files of Windows. Paths are absolute, in UTF-8. */
 #ifndef HYPERV_WINDOWS_FILE_H
 #define HYPERV_WINDOWS_FILE_H
 
@@ -10,38 +10,38 @@
 #include "base/error.h"
 #include "hyperv/windows/text.h"
 
-#define FILE_DIGEST_TEXT 65 /* SHA-256 in hexadecimal, and a NUL */
+#define FILE_DIGEST_TEXT 65 /* the size of a SHA-256 digest in hexadecimal, with a NUL */
 
-/* Returns "<dir>\\<name>", malloc'd; NULL with an error. */
+/* Returns "<dir>\\<name>", which the caller frees; NULL with an error. */
 char *file_in(const char *dir, const char *name, struct error *err);
 bool file_exists(const char *path);
-/* Opens a file for reading. Others may read, write, rename and remove the file at the same time.
+/* Opens a file for reading. Other programs may read, write, rename and remove the file meanwhile.
  * Returns INVALID_HANDLE_VALUE with an error. The caller closes the handle. */
 HANDLE file_open(const char *path, struct error *err);
 int file_size(HANDLE file, uint64_t *out, struct error *err);
 int file_read_at(HANDLE file, uint64_t at, void *to, size_t len, struct error *err);
 
-/* Appends the contents of the whole file to `out`. out->limit bounds the size. */
+/* Appends the contents of the whole file to `out`. Fails if `out` would become longer than
+ * out->limit. */
 int file_read(const char *path, struct buf *out, struct error *err);
-/* Replaces the contents of a file. A reader sees either the old contents or the new contents. */
+/* Replaces the contents of a file. A reader sees either the old contents or the new ones. */
 int file_replace(const char *path, const void *data, size_t len, bool sync, struct error *err);
 int file_append(const char *path, const void *data, size_t len, struct error *err);
 /* Removes a file. Returns 0 if the file is missing. */
 int file_remove(const char *path, struct error *err);
 
 /* Makes a directory and its parents. Only this user, administrators and the system get access to a
- * directory that this call makes. An existing directory stays as it is. */
+ * directory that this call makes. Does not change an existing directory. */
 int file_make_dirs(const char *path, struct error *err);
 /* Returns true if `path` is a directory without entries. */
 bool file_is_empty_dir(const char *path);
-/* Removes a directory with everything below it. No link is followed. Returns 0 if the directory is
- * missing. */
+/* Removes a directory with everything below it, without following links. Returns 0 if the directory
+ * is missing. */
 int file_remove_tree(const char *path, struct error *err);
 
-/* Takes an exclusive lock on a file, and makes the file if it is missing. Waits for the lock until
- * `deadline` (clock_mono_ns()). Returns INVALID_HANDLE_VALUE with an error. The caller gives the
- * lock back by closing the handle. The file cannot be removed while a process has it open by this
- * function. */
+/* Takes an exclusive lock on a file. Makes the file if it is missing. Waits for the lock until
+ * `deadline` (on clock_mono_ns()). The caller releases the lock by closing the handle. Until then
+ * nobody can remove the file. Returns INVALID_HANDLE_VALUE with an error. */
 HANDLE file_lock(const char *path, uint64_t deadline, struct error *err);
 
 #endif

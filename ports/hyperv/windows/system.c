@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Implements for Windows what the contract and base need of the system. This program does not use
- * base's own files for that. */
+/* The functions that the contract and base need from the system, for Windows. They replace the
+ * files of base that have these functions for other systems. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,8 +14,9 @@
 #include "contract/request.h"
 #include "hyperv/windows/text.h"
 
-#define TICKS_PER_S INT64_C(10000000)	       /* in FILETIME units */
-#define EPOCH_1970 INT64_C(116444736000000000) /* in FILETIME units, since 1601 */
+#define TICKS_PER_S INT64_C(10000000) /* how many units of a FILETIME a second has */
+/* 1970-01-01 as a FILETIME, which counts from 1601 */
+#define EPOCH_1970 INT64_C(116444736000000000)
 
 int64_t clock_real_ns(void)
 {
@@ -37,15 +38,15 @@ uint64_t clock_mono_ns(void)
 	return whole * NS_PER_S + rest * NS_PER_S / (uint64_t)per_second.QuadPart;
 }
 
-/* Does getenv(). A program of Windows has the rights of the user that starts it, so the environment
- * needs no check. */
+/* Calls getenv(). A program of Windows has the rights of the user who starts it, so the environment
+ * need not be checked. */
 const char *system_getenv(const char *name)
 {
 	return getenv(name);
 }
 
-/* Returns the text of an error number. Windows' strerror() has a buffer for each thread, so the
- * text is in memory of the calling thread. */
+/* Returns the text of an error number; NULL for an unknown one. In Windows strerror() has a buffer
+ * for each thread, so the text stays valid in this thread. */
 const char *system_error_text(int errnum)
 {
 	return errnum > 0 && errnum < _sys_nerr ? strerror(errnum) : NULL;
@@ -81,8 +82,8 @@ struct host_bounds host_bounds(void)
 
 const char path_drive[] = "C:";
 
-/* Returns true if the path has ".." as a component. Windows would remove such a component before
- * any check could see it. */
+/* Returns true if the path has ".." as a component. Windows would resolve that component before any
+ * check could see it. */
 static bool climbs_by_any_slash(const char *path)
 {
 	for (const char *p = path; (p = strstr(p, "..")); p += 2)
@@ -91,8 +92,8 @@ static bool climbs_by_any_slash(const char *path)
 	return false;
 }
 
-/* Returns true if the path is absolute and on a drive. A path on another computer is refused,
- * because a file there is not locked in the way of a local disk. */
+/* Returns true if the path is absolute and on a drive of this computer. A path on another computer
+ * is not accepted, since locks on its files work differently. */
 bool path_is_absolute(const char *path)
 {
 	char drive = path[0] | 0x20;
@@ -101,8 +102,8 @@ bool path_is_absolute(const char *path)
 	       (path[2] == '\\' || path[2] == '/') && !climbs_by_any_slash(path);
 }
 
-/* Removes backslashes at the end of the path, except that of a drive ("C:\\"). A name in the
- * directory is added with a backslash, and the system accepts only one. */
+/* Removes backslashes at the end of the path, except the one of a drive ("C:\\"). A name is added
+ * with another backslash, and the system accepts only one. */
 static char *without_last_slash(char *path)
 {
 	size_t len = path ? strlen(path) : 0;
@@ -112,7 +113,8 @@ static char *without_last_slash(char *path)
 	return path;
 }
 
-/* Makes a path absolute. GetFullPathNameW() resolves "/", "." and "..". */
+/* Returns an absolute form of the path. GetFullPathNameW() resolves "/", "." and "..". The caller
+ * frees the result. */
 char *path_absolute(const char *path, struct error *err)
 {
 	autofree wchar_t *wide = text_wide(path, err);

@@ -28,7 +28,7 @@ static int last_error(struct error *err, const char *what)
 	return windows_error(err, (DWORD)WSAGetLastError(), "%s", what);
 }
 
-/* Returns the addresses of host and port; NULL with an error. The caller frees them with
+/* Returns the addresses of `host` and `port`; NULL with an error. The caller frees them with
  * freeaddrinfo(). */
 static struct addrinfo *find_addresses(const char *host, const char *port, int flags,
 				       struct error *err)
@@ -47,8 +47,8 @@ static struct addrinfo *find_addresses(const char *host, const char *port, int f
 	return NULL;
 }
 
-/* Binds the socket exclusively. "::" does not include 0.0.0.0, which may be published
- * separately. */
+/* Binds the socket, so that no other program can use the address. A socket that is bound to "::"
+ * does not get connections to 0.0.0.0, which may be published separately. */
 static int bind_alone(SOCKET s, const struct addrinfo *at)
 {
 	const DWORD on = 1;
@@ -60,7 +60,8 @@ static int bind_alone(SOCKET s, const struct addrinfo *at)
 	return bind(s, at->ai_addr, (int)at->ai_addrlen) == 0 ? 0 : -1;
 }
 
-/* Binds an address. Returns 0, with 0 or an error code of Winsock in *code; -1 with an error. */
+/* Binds a new socket to an address. Returns 0 with *code set to 0 or to an error code of Winsock;
+ * -1 with an error. */
 static int take_address(const char *host, uint16_t port, SOCKET *out, int *code, struct error *err)
 {
 	char text[8];
@@ -124,7 +125,7 @@ static int set_waiting(SOCKET s, bool waits)
 	return ioctlsocket(s, FIONBIO, &no_wait);
 }
 
-/* Connects before deadline; without this bound connect() waits as long as the system does. Returns
+/* Connects before `deadline`. Without it connect() would wait as long as the system wants. Returns
  * 0 or an error code of Winsock. */
 static int connect_until(SOCKET s, const struct addrinfo *at, uint64_t deadline)
 {
@@ -166,7 +167,8 @@ static SOCKET connect_to(const struct addrinfo *at, uint64_t deadline, struct er
 	return INVALID_SOCKET;
 }
 
-/* Splits "host:port" or "[v6]:port". Returns the host, malloc'd; *port is borrowed from target. */
+/* Splits "host:port" or "[v6]:port". Returns the host, which the caller frees. *port points into
+ * `target`. */
 static char *split_target(const char *target, const char **port, struct error *err)
 {
 	const char *colon = strrchr(target, ':');

@@ -84,8 +84,8 @@ static enum error_code code_of_windows(DWORD code)
 	}
 }
 
-/* Gets the system's text for a code, in English if the system has it, without the newline and full
- * stop at its end. */
+/* Writes the system's text for a code to `out`, in English if the system has that. Leaves out the
+ * newline and full stop at its end. */
 static void system_words(DWORD code, char *out, size_t size)
 {
 	const DWORD flags = FORMAT_MESSAGE_FROM_SYSTEM | FORMAT_MESSAGE_IGNORE_INSERTS;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Conversions of texts and errors. Windows has UTF-16 texts and error numbers; this program has
- * UTF-8 and struct error. */
+/* Converts texts and errors. Windows has texts in UTF-16 and error numbers. This program has texts
+ * in UTF-8 and struct error. */
 #ifndef HYPERV_WINDOWS_TEXT_H
 #define HYPERV_WINDOWS_TEXT_H
 
@@ -10,13 +10,14 @@
 
 #include "base/error.h"
 
-/* Converts UTF-8 to UTF-16. The result is malloc'd; NULL with ERR_INVALID if the text is not
- * UTF-8. */
+/* Converts UTF-8 to UTF-16. The caller frees the result. Returns NULL with an error; ERR_INVALID:
+ * the text is not UTF-8. */
 wchar_t *text_wide(const char *text, struct error *err);
-/* Converts UTF-16 to UTF-8. The result is malloc'd. A part that is not UTF-16 becomes U+FFFD. */
+/* Converts UTF-16 to UTF-8. The caller frees the result. Bytes that are not valid UTF-16 become
+ * U+FFFD. Returns NULL with an error. */
 char *text_narrow(const wchar_t *text, struct error *err);
-/* Converts an absolute path to UTF-16 with \\?\ in front, so that the system accepts it at any
- * length. The result is malloc'd. */
+/* Converts an absolute path to UTF-16, with \\?\ in front, so that the system accepts a path of any
+ * length. The caller frees the result. Returns NULL with an error. */
 wchar_t *text_wide_path(const char *path, struct error *err);
 
 /* Sets `err` to "<fmt>: <the system's text for the code>", with the error code for it. Returns

@@ -56,8 +56,8 @@ static const char *wrong_in(const char *line, size_t len)
 	return NULL;
 }
 
-/* declared here, since no header of macOS declares it; NOLINT: glibc's header does */
-extern char **environ;
+/* No header of macOS declares this variable; glibc's does. */
+extern char **environ; /* NOLINT: the second declaration */
 
 const char *env_of_caller(const char *name)
 {

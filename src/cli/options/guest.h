@@ -21,7 +21,7 @@ struct guest_values {
 	struct cli_words env, env_files, bundles, outputs;
 	bool no_disk;
 };
-/* the shared options of `run` and `create`, for cli_command.shared */
+/* The shared options of `run` and `create`, for cli_command.shared. */
 extern const struct cli_option guest_options[];
 
 /* Returns the specification of a workspace. Its texts and lists belong to the arguments of this

@@ -234,10 +234,8 @@ static int share_with(struct cli *cli, struct microagent *agent, const struct sh
 		warn_user_of(cli, agent, session);
 		code = print_shares(cli, microagent_session_name(session), shares, err);
 	} else if (err && err->code == ERR_INVALID) {
-		cli->usage_error =
-			/* a directory that cannot be shared is a mistake of the user, as with
-			 * --share */
-			true;
+		/* A directory that cannot be shared is a mistake of the user, as with --share. */
+		cli->usage_error = true;
 	}
 	microagent_session_close(session);
 	return code;

@@ -13,7 +13,7 @@
 #include "base/job_control.h"
 
 #define CHUNK 4096u
-/* how many typed bytes are kept at most while the guest does not read them */
+/* How many typed bytes are kept at most while the guest does not read them. */
 #define TYPED_MAX 65536u
 
 enum slot { SLOT_CONSOLE, SLOT_IN, SLOT_OUT, SLOT_CANCEL, SLOT_COUNT };

@@ -18,7 +18,7 @@
 #define PLACE "linux.seccomp"
 #define MOST_ARGS 6
 #define MOST_ERRNO 4095 /* the kernel's MAX_ERRNO */
-/* the number of the first system call of x32; all calls of x86-64 have lower numbers */
+/* The number of the first system call of x32; all calls of x86-64 have lower numbers. */
 #define X32_CALLS 0x40000000
 
 struct word {

@@ -23,7 +23,7 @@
 #include "base/ip.h"
 #include "base/platform/linux/netlink.h"
 
-/* the most links that are up, without lo; the machine gets a network card for each */
+/* The most links that are up, without lo; the machine gets a network card for each. */
 #define NETNS_LINKS_MAX 16
 #define NETNS_ADDRESSES_MAX 32
 #define NETNS_ROUTES_MAX 256

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Declares the functions for addresses as text, under the name that POSIX has for the header;
- * mingw-w64 does not have this header. */
+/* Declares the functions for addresses as text, in a header with the name that POSIX gives it.
+ * mingw-w64 lacks that header. */
 #ifndef HYPERV_POSIX_ARPA_INET_H
 #define HYPERV_POSIX_ARPA_INET_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Declares the kinds of addresses, under the name that POSIX has for the header; mingw-w64 does not
- * have this header. */
+/* Declares the types of addresses, in a header with the name that POSIX gives it. mingw-w64 lacks
+ * that header. */
 #ifndef HYPERV_POSIX_NETINET_IN_H
 #define HYPERV_POSIX_NETINET_IN_H
 
