@@ -194,7 +194,7 @@ static void accept_later(struct vm *vm, const struct error *why)
 	struct error ignored;
 
 	if (why->code == ERR_UNAVAILABLE && why->errnum == 0)
-		return; /* the client has already gone */
+		return; /* the client has already closed its connection */
 	log_limited(vm->log, "vsock: %s", why->msg);
 	vm->streams.again = loop_add_timer(vm->loop, limit_deadline(LIMIT_ACCEPT_AGAIN_MS),
 					   on_accept_again, vm, &ignored);

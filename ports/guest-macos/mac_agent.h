@@ -46,8 +46,7 @@ enum mac_answer { MAC_ENVELOPE, MAC_COPYOUT, MAC_BUFFERED, MAC_STREAMED };
 struct mac_request {
 	json_t *doc;
 	enum mac_answer answer;
-	/* The reason why the command cannot be started, which the answer has; "": it can be
-	 * started. */
+	/* The reason why the command cannot be started, for the answer; "": it can be started. */
 	char problem[300];
 	const char *id, *path, *cwd, *user;
 	uint64_t number, timeout_ms;
@@ -131,8 +130,8 @@ void mac_conn_write(struct mac_conn *conn);
  * command. */
 void mac_conn_go_on(struct mac_conn *conn);
 bool mac_conn_wants_input(const struct mac_conn *conn);
-/* Returns true if the connection can be closed: no message is left to send, and no command is
- * left. */
+/* Returns true if the connection can be closed: it is broken, it has nothing left to send or to do,
+ * or it was idle for LIMIT_AGENT_IDLE_MS. */
 bool mac_conn_is_over(const struct mac_conn *conn);
 /* Sends a message. Takes over the reference to `message`. If it is NULL, memory was short, and the
  * connection is broken off. */

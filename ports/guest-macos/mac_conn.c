@@ -219,8 +219,9 @@ void mac_conn_go_on(struct mac_conn *conn)
 	}
 }
 
-/* Returns true if nothing is left to be sent or done. With buffered requests, that is when all of
- * them are answered. In streaming mode, the client decides when it is done. */
+/* Returns true if the connection can be closed. With buffered requests, that is when all of them
+ * are answered. In streaming mode, the client decides that. A connection without a request is
+ * closed when it was idle for too long. */
 bool mac_conn_is_over(const struct mac_conn *conn)
 {
 	if (conn->broken)

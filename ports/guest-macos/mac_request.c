@@ -49,7 +49,7 @@ static int mac_take_env(json_t *from, struct mac_request *out, struct error *err
 	json_t *value;
 
 	if (json_is_null(json_object_get(from, "env")))
-		return 0; /* Go writes null for an empty map */
+		return 0; /* null counts as absent, since Go writes null for an empty map */
 	if (json_get_object(from, "", "env", JSON_OPTIONAL, &out->env, err) < 0)
 		return -1;
 	json_object_foreach(out->env, name, value)

@@ -66,7 +66,7 @@ enum cli_option_kind {
 /* Words of the command line. The strings belong to argv. The dispatcher frees the array `items`,
  * whose entry items[count] is NULL. */
 struct cli_words {
-	const char **items; /* NULL when `count` is 0 */
+	const char **items; /* array of the words; NULL if `count` is 0 */
 	size_t count;
 };
 
@@ -104,7 +104,7 @@ typedef int cli_run_fn(struct cli *cli, const void *values, const struct cli_wor
 		       struct error *err);
 
 struct cli_command {
-	const char *name; /* NULL ends a table */
+	const char *name; /* the command's name; NULL ends a table */
 	/* the arguments, such as "NAME [-- CMD...]", in the words of cli_option.value; NULL: none */
 	const char *args;
 	const char *summary; /* the text for a list of commands: one line without a full stop */
@@ -135,7 +135,7 @@ struct cli_command {
 	 * the user (exit 2). NULL: the function `run` checks the word, or the word is not a
 	 * name. */
 	int (*check_name)(const char *word, struct error *err);
-	cli_run_fn *run; /* NULL if `sub` is set */
+	cli_run_fn *run; /* the function of the command; NULL if `sub` is set */
 	/* of a group like `kernel`: the NULL-terminated list of its commands (`kernel list`); NULL:
 	 * this command is not a group */
 	const struct cli_command *const *sub;

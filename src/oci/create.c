@@ -6,8 +6,8 @@
  * keeper make the machine. It lets the stand-in make the container. At the end it writes the pid
  * file.
  *
- * If the config has the annotations by which containerd or CRI-O mark a container of a pod, the
- * container is made in the machine of the pod's first container.
+ * containerd and CRI-O mark a container of a pod by annotations. Such a container is made in the
+ * machine of the pod's first container.
  */
 #include "oci/create.h"
 

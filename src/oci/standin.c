@@ -291,7 +291,7 @@ int standin_await(const struct standin *standin, int signals, struct error *err)
 
 void standin_release(struct standin *keeper)
 {
-	/* a keeper that has not yet been told to go on ends by this */
+	/* by this a keeper ends that still waits for standin_go() */
 	cleanup_close(&keeper->channel);
 	if (keeper->pid > 0)
 		(void)fd_wait(keeper->pidfd, POLLIN, limit_deadline(LIMIT_KILL_MS), NULL);

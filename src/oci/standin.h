@@ -86,7 +86,8 @@ int standin_hold_signals(struct error *err);
  * 128 plus the number of the signal that has ended it. */
 int standin_await(const struct standin *standin, int signals, struct error *err);
 
-/* The main functions of a stand-in and of a keeper, which standin_start() executes. */
+/* The main functions of a stand-in and of a keeper. standin_start() executes this program again,
+ * and its main() calls one of them. */
 int standin_main(void);
 int keeper_main(void);
 
@@ -112,9 +113,9 @@ int standin_ask(int dir, enum standin_word word, struct error *err);
 /* Asks the stand-in to send a signal to the container's first process. This is for signals that the
  * stand-in cannot catch, and so cannot pass on. */
 int standin_ask_signal(int dir, int number, struct error *err);
-/* Returns true if a stand-in passes the signal on to the guest. It passes on neither STOP and KILL,
- * which it cannot catch, nor the signals by which the kernel tells a process about its own faults
- * or about its terminal. */
+/* Returns true if a stand-in passes the signal on to the guest. It cannot catch STOP and KILL. It
+ * keeps the signals by which the kernel tells a process about its own faults or about its
+ * terminal. */
 bool standin_hands_on(int number);
 /* Sends a word like standin_ask(), but to the record in the working directory of this process. This
  * works without /proc. */

@@ -3,7 +3,8 @@
  * in for a macOS guest. */
 #include "guest-macos/mac_system.h"
 
-#include <sys/socket.h> /* first: vm_sockets.h needs it and does not say so */
+/* comes first, since <linux/vm_sockets.h> needs it but does not include it */
+#include <sys/socket.h>
 
 #include <linux/vm_sockets.h>
 

@@ -73,7 +73,7 @@ struct oci_process {
  * if the document is only a process (`exec --process`). */
 int oci_process_decode(const json_t *process, const char *path, const struct oci_notes *notes,
 		       struct oci_process *out, struct error *err);
-/* Frees the contents. Accepts a zeroed struct, and leaves a zeroed one. */
+/* Frees the members that are owned, and sets all members to zero. Accepts a zeroed struct. */
 void oci_process_free(struct oci_process *process);
 
 /* Returns the name of the capability `number`, such as "CAP_CHOWN" for 0. Returns NULL for a number
@@ -217,7 +217,7 @@ int oci_config_decode(const json_t *document, const struct oci_notes *notes, str
 /* Decodes only the hooks of a document. The document has its hooks in the member "hooks", as a
  * config does. */
 int oci_hooks_decode(const json_t *document, struct oci_config *out, struct error *err);
-/* Frees the contents. Accepts a zeroed struct, and leaves a zeroed one. */
+/* Frees the members that are owned, and sets all members to zero. Accepts a zeroed struct. */
 void oci_config_free(struct oci_config *config);
 
 /* Returns the config's namespace of this type; NULL if the config has none. */

@@ -10,7 +10,7 @@
 #include "base/path.h"
 #include "oci/config/read.h"
 
-#ifndef MS_NOSYMFOLLOW /* glibc has it since 2.36 */
+#ifndef MS_NOSYMFOLLOW /* glibc defines this flag only since version 2.36 */
 #define MS_NOSYMFOLLOW 256
 #endif
 

@@ -79,7 +79,8 @@ static const struct bpf_insn steps[PROGRAM_LENGTH] = {
 	[MAP + 1] = {.code = 0}, /* the upper half of the 64-bit number */
 	CALL(20, BPF_FUNC_map_lookup_elem),
 	JUMP_IF(21, RESULT, BPF_JEQ, 0, PASS),
-	/* Gives the connection to the socket, unless another program has chosen one before. */
+	/* Gives the connection to the socket, unless another program has already chosen a socket
+	 * for it. */
 	SET(22, SOCKET, RESULT),
 	SET(23, FIRST, ASK),
 	SET(24, SECOND, SOCKET),
