@@ -277,8 +277,8 @@ void streams_connected(struct vm *vm, const struct letter *letter)
 
 /* --- from the guest --------------------------------------------------------------------------- */
 
-/* Returns true if this connection shows that the guest was reset. The first connection of each boot
- * is to the boot port, and a reset has destroyed the previous one. */
+/* Returns true if this connection shows that the guest was reset. A reset destroys all connections,
+ * and the first connection of each boot is to the boot port. */
 static bool is_another_boot(struct vm *vm, const struct letter *letter)
 {
 	const struct streams *streams = &vm->streams;

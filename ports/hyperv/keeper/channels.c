@@ -59,8 +59,8 @@ static SOCKET reach(const struct channel *channel, struct error *err)
 			       : hvsocket_connect(&channel->vm, channel->port, (ULONG)ms, err);
 }
 
-/* Logs that the far side was not reached, or is reached again. A guest may try without end, so only
- * the first of several failures is logged. */
+/* Logs a failure to reach the far side, and the first success after failures. A guest may try
+ * without end, so only the first of several failures is logged. */
 static void tell_reached(struct channel *channel, const struct error *failure)
 {
 	LONG before = InterlockedExchange(&channel->failed, failure != NULL);

@@ -97,8 +97,8 @@ static int shell(struct connect *connect, struct error *err)
 	return run_agent_shell(connect, &exec, STDIN_FILENO, &terminal, err);
 }
 
-/* Returns true if the console can be opened again, which fails if the machine or its console has
- * ended. If another user is connected to the console, the open succeeds, and that connection is
+/* Returns true if the console can be opened again. The open fails if the machine or its console has
+ * ended. If another user is connected to the console, the open succeeds, and its connection is
  * closed later. */
 static bool is_there_still(const struct connect *connect)
 {

@@ -87,8 +87,8 @@ int oci_fields_check_below(const json_t *value, const char *path, const struct o
 	return walk_field(&place, value, notes, err);
 }
 
-/* Notes annotations whose names begin with OCI_ANNOTATIONS, but that this program does not know.
- * The specification does not allow an error for them. Without a note, a user would believe that a
+/* Gives a note about each annotation whose name begins with OCI_ANNOTATIONS but is unknown. The
+ * specification does not allow an error for it. Without a note, a user would believe that a
  * misspelt annotation has an effect. */
 static void note_unknown_annotations(const json_t *annotations, const struct oci_notes *notes)
 {
