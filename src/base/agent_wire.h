@@ -16,16 +16,16 @@
 
 #include "base/frame.h"
 
-/* The vsock port of the guest on which the agent listens. The agent takes it before any workload
- * runs. */
+/* The vsock port of the guest on which the agent listens. The agent begins to listen on this port
+ * before any workload runs. */
 #define AGENT_PORT 2222
 /* The vsock port of the host for the control stream. The host accepts one connection to this port
  * in each boot. */
 #define CONTROL_PORT 1024
-/* The vsock port of the host for the link. There is a link if the VMM's vsock device cannot close
- * only one direction of a stream. The guest's PID 1 makes one connection to this port in each boot,
- * before any workload runs. The streams are then carried over this connection, as packets
- * (base/packet.h). */
+/* The vsock port of the host for the link: one connection that carries all streams as packets
+ * (base/packet.h). A machine has a link if its VMM's vsock device cannot close only one direction
+ * of a stream. The guest's PID 1 makes this connection once in each boot, before any workload
+ * runs. */
 #define LINK_PORT 1023
 /* The name of a socket in a workspace that has a link. Streams through this socket go over the
  * link, so that one direction of a stream can be closed. The socket leads only to the guest's agent
@@ -46,18 +46,20 @@
  * the reset is a power-off: all file systems have been written to the disk. */
 #define ORDERLY_END_LINE "the machine ends in order"
 
-/* A request in the envelope form, whose operation no agent knows. So every agent refuses it with
- * one line, which shows that the agent is there. */
+/* A request in the envelope form (docs/agent-protocol.md) for an operation that no agent knows.
+ * Every agent refuses this request with one line. The line shows the host that the agent
+ * listens. */
 #define AGENT_PING "{\"op\":\"ping\",\"payload\":{}}\n"
 
 enum agent_frame { AGENT_FRAME_STDIN = 1, AGENT_FRAME_STDOUT = 2, AGENT_FRAME_STDERR = 3 };
-/* The bytes of type and request number, which come before the raw bytes in a frame's payload. */
+/* The size in bytes of the type and the request number, which come before the raw bytes in a
+ * frame's payload. */
 #define AGENT_DATA_HEADER 9
-/* All bytes before the raw bytes, with the header of the frame. */
+/* The size in bytes of the header of the frame, the type and the request number together. */
 #define AGENT_DATA_FRONT (FRAME_HEADER + AGENT_DATA_HEADER)
 
-/* Writes all bytes that come before `len` raw bytes; `len` is at most FRAME_MAX -
- * AGENT_DATA_HEADER. */
+/* Writes the front of a frame: all bytes that come before its `len` raw bytes. `len` must be at
+ * most FRAME_MAX - AGENT_DATA_HEADER. */
 static inline void agent_data_front(uint8_t front[AGENT_DATA_FRONT], enum agent_frame type,
 				    uint64_t request, size_t len)
 {

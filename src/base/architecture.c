@@ -8,9 +8,9 @@
 
 static const struct {
 	const char *name;
-	const char *machine; /* the machine of uname(2) */
-	const char *also;    /* another name that people use */
-	uint16_t elf;	     /* e_machine */
+	const char *machine; /* the name of the architecture in uname(2) */
+	const char *also;    /* another name of the architecture that people use */
+	uint16_t elf;	     /* the value of e_machine in an ELF header */
 } architecture_table[ARCHITECTURE_COUNT] = {
 	[ARCHITECTURE_AMD64] = {"amd64", "x86_64", "x86-64", 62},
 	[ARCHITECTURE_ARM64] = {"arm64", "aarch64", "aarch64", 183},
@@ -43,8 +43,8 @@ enum architecture architecture_from_word(const char *word)
 }
 
 /* ELF by its specification (System V ABI, "ELF Header"): class 2 is 64-bit, data 1 is
- * little-endian, as both architectures are. A program with the other byte order is for none of the
- * two architectures. */
+ * little-endian. Both architectures are little-endian, so a big-endian program is for neither of
+ * them. */
 #define ELF_HEADER 64
 #define ELF_CLASS 4
 #define ELF_DATA 5

@@ -35,22 +35,22 @@ int architecture_check_host(struct error *err);
 bool architecture_is_bzimage(const void *head, size_t len);
 bool architecture_is_packed_kernel(const char *path);
 /* Returns whether the first `len` bytes of a file show that it is a kernel, and stores the
- * architecture of the kernel. Known are a bzImage (Documentation/arch/x86/boot.rst), an arm64 Image
- * (Documentation/arch/arm64/booting.rst) and an ELF image. */
+ * architecture of the kernel. Three formats are known: bzImage (Documentation/arch/x86/boot.rst),
+ * arm64 Image (Documentation/arch/arm64/booting.rst) and ELF. */
 bool architecture_of_kernel(const void *head, size_t len, enum architecture *out);
-/* Does the work of architecture_of_kernel() for a file. Sets *is_kernel to whether the file is a
- * kernel. */
+/* Reads the first bytes of the file `fd`, and judges them as architecture_of_kernel() does. Sets
+ * *is_kernel to whether the file is a kernel. */
 int architecture_read_kernel(int fd, bool *is_kernel, enum architecture *out, struct error *err);
-/* The value is the end of the message about a file that is no kernel. */
+/* The last words of a message about a file that is not a kernel. */
 #define NO_KERNEL_WORDS "neither a bzImage, an ELF image nor an arm64 Image"
-/* Fails with ERR_INVALID (REASON_NOT_A_KERNEL, without a subject) for a file that is surely no
- * kernel, and with ERR_UNSUPPORTED (REASON_OTHER_ARCHITECTURE) if the kernel is for amd64 and
+/* Fails with ERR_INVALID (REASON_NOT_A_KERNEL, without a subject) for a file that is certainly not
+ * a kernel, and with ERR_UNSUPPORTED (REASON_OTHER_ARCHITECTURE) if the kernel is for amd64 and
  * `machine` is arm64, or the other way round. Two kinds of file are accepted, because only a VMM
  * can judge them: an ELF image of any further architecture (a PVH kernel is a 32-bit image), and,
  * for an arm64 machine, a compressed arm64 Image. */
 int architecture_check_kernel(int fd, enum architecture machine, struct error *err);
 /* Returns the architecture of a 64-bit program, by the first bytes of its file; ARCHITECTURE_COUNT
- * if the file is no such program. */
+ * if the file is not a 64-bit program for amd64 or arm64. */
 enum architecture architecture_of_program(const void *head, size_t len);
 
 #endif

@@ -52,7 +52,8 @@ int architecture_read_kernel(int fd, bool *is_kernel, enum architecture *out, st
 }
 
 /* Returns whether a file is an arm64 Image that is compressed as a whole: by gzip, or in an EFI
- * program that unpacks it (drivers/firmware/efi/libstub/zboot-header.S). QEMU accepts both. */
+ * program that unpacks the Image (drivers/firmware/efi/libstub/zboot-header.S). QEMU accepts both
+ * forms. */
 static bool is_compressed_image(int fd)
 {
 	unsigned char head[8] = {0};

@@ -31,7 +31,7 @@ static bool grow_words(struct argv *argv)
 	return true;
 }
 
-/* Adds word and takes it over; it may be NULL after a failed allocation. */
+/* Adds `word`, and takes it over. `word` may be NULL, if its allocation has failed. */
 static void add_owned(struct argv *argv, char *word)
 {
 	if (argv->failed || !word || !grow_words(argv)) {

@@ -12,20 +12,20 @@
 #include "base/error.h"
 
 struct argv {
-	char **words; /* NULL-terminated once finished; each malloc'd */
+	char **words; /* the words, each malloc'd; argv_finish() puts a NULL after them */
 	size_t count, cap;
-	bool failed; /* memory ran out */
+	bool failed; /* an add has failed, because there was no memory */
 };
 #define ARGV_INIT \
 	{         \
 		0 \
 	}
-void argv_free(struct argv *argv); /* accepts a zeroed one */
+void argv_free(struct argv *argv); /* accepts a zeroed struct */
 #define autoargv __attribute__((cleanup(argv_free)))
 
 void argv_add(struct argv *argv, const char *word);
 void argv_addf(struct argv *argv, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* Adds all words up to a NULL. */
+/* Adds all words of a NULL-terminated list. */
 void argv_add_list(struct argv *argv, const char *const *words);
 /* Returns the vector, which belongs to `argv`. Returns NULL with ERR_IO (ENOMEM) if an add
  * failed. */

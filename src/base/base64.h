@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Base64 by RFC 4648 with the standard alphabet. A text without padding, or with any other byte, is
- * ERR_INVALID. */
+/* Base64 by RFC 4648 with the standard alphabet. Decoding fails with ERR_INVALID if padding is
+ * missing, or if a byte is not in the alphabet. */
 #ifndef BASE_BASE64_H
 #define BASE_BASE64_H
 
@@ -10,7 +10,8 @@
 #include "base/buf.h"
 #include "base/error.h"
 
-char *base64_encode(const void *data, size_t len, struct error *err); /* malloc'd, NUL-terminated */
+/* returns a NUL-terminated text, malloc'd */
+char *base64_encode(const void *data, size_t len, struct error *err);
 /* Appends the decoded bytes to `out`. */
 int base64_decode(const char *text, size_t len, struct buf *out, struct error *err);
 

@@ -17,7 +17,8 @@
 #include "base/platform/passing.h"
 #include "base/platform/process.h"
 
-#define DEPTH_MAX 64 /* the deepest descendant that is recognised */
+/* The deepest descendant of the asker that is recognised, in levels of children. */
+#define DEPTH_MAX 64
 
 struct question {
 	uint32_t row;
@@ -27,18 +28,21 @@ struct question {
 struct answer {
 	int32_t status;
 	struct error error;
-	bool is_ending; /* the asker is killed at a deadline */
+	bool is_ending; /* the broker tells the asker that there is a deadline at which the asker is
+			 * killed */
 	char bytes[BROKER_BYTES];
 };
 
-/* The state of the whole process, like its rights. */
+/* The state of this process, which has at most one broker, or is a broker itself. */
 static struct {
-	int sock;    /* in the asker: the socket to the broker; -1: there is none */
+	int sock;    /* in the asker: the socket to the broker; -1: there is no broker */
 	pid_t asker; /* in the broker: the process that it serves */
 	int asker_fd;
 	bool ways_are_cut, takes_no_more;
-	uint64_t deadline_ns; /* when the asker is killed; 0: it is not killed */
-	bool is_ending;	      /* in the asker: the broker has said that there is such a deadline */
+	uint64_t deadline_ns; /* the time at which the asker is killed; 0: the asker is not
+			       * killed */
+	bool is_ending;	      /* in the asker: the broker has said that it kills the asker at a
+			       * deadline */
 	const struct broker_row *rows;
 	size_t count;
 } own = {.sock = -1, .asker_fd = -1};
@@ -87,7 +91,7 @@ void broker_end_asker(uint64_t deadline_ns)
 		return;
 	own.deadline_ns = deadline_ns;
 	left_ms = deadline_ns > now ? (deadline_ns - now) / NS_PER_MS : 0;
-	/* One more microsecond: zero would switch the timer off. */
+	/* The microsecond is added because a time of zero would switch the timer off. */
 	once = (struct itimerval){
 		.it_value = {.tv_sec = (time_t)(left_ms / 1000),
 			     .tv_usec = (suseconds_t)(left_ms % 1000 * 1000 + 1)}};
@@ -123,8 +127,9 @@ static void close_passed(struct broker_message *message)
 }
 
 /* Takes a question and answers it. Returns false if the asker is gone, or if no further question
- * may be taken. An asker that is not hostile reads each answer before it asks again, so the socket
- * always has room for the answer. If it has none, the broker does not wait, but ends. */
+ * may be taken. The socket always has room for the answer, because an asker that is not hostile
+ * reads each answer before it asks again. If the socket has no room, the broker does not wait, but
+ * ends. */
 static bool serve_next(int sock)
 {
 	static struct question question;

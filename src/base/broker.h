@@ -10,8 +10,8 @@
  * The two processes end together. The asker is the broker's parent, and the death of the asker
  * kills the broker. The asker notices the end of the broker by the broker's pidfd.
  *
- * In a process without a broker each module does the broker's work itself: broker_is_asked() says
- * whether there is a broker.
+ * In a process without a broker each module does the broker's work itself. A module asks
+ * broker_is_asked() whether there is a broker.
  */
 #ifndef BASE_BROKER_H
 #define BASE_BROKER_H
@@ -24,7 +24,8 @@
 #include "base/fd.h"
 #include "base/proc.h"
 
-/* The largest question. The longest question is a line of the security log. */
+/* The largest size of a question, in bytes. The longest question contains a line of the security
+ * log. */
 #define BROKER_BYTES ((size_t)65 * 1024)
 
 struct broker_message {
@@ -49,19 +50,20 @@ struct broker_row {
 };
 
 struct broker_spec {
-	const struct broker_row *rows; /* must stay valid until the broker ends */
+	const struct broker_row *rows; /* the duties, which must stay valid until the broker ends */
 	size_t count;
 	const int *keep; /* descriptors that the broker needs; it closes all other descriptors */
 	size_t nkeep;
-	void (*begin)(void *data); /* is called in the broker before it serves; NULL: not called */
+	void (*begin)(void *data); /* a function that the broker calls before it answers the first
+				    * question; may be NULL */
 	void *data;
 };
 
 /* Forks the broker. From now on the modules of this process ask the broker. */
 int broker_start(const struct broker_spec *spec, struct proc *out, struct error *err);
-/* Closes the socket, which makes the broker end, and reaps the broker. If broker_end_asker() was
- * called in the broker, the broker ends only when this process ends: then this call does not wait
- * for it. Accepts PROC_NONE. */
+/* Closes the socket to the broker, so that the broker ends, and reaps the broker. If
+ * broker_end_asker() was called in the broker, the broker ends only when this process ends. In this
+ * case the call does not wait for the broker. Accepts PROC_NONE. */
 void broker_end(struct proc *broker);
 
 /* Returns whether this process has a broker that it asks. */
@@ -74,20 +76,20 @@ int broker_ask(const struct broker_duty *duty, const struct broker_message *in,
 
 /* Returns the pid of the asker, if this process is a broker; 0 in any other process. */
 pid_t broker_asker(void);
-/* Forbids all duties to open a way out of the machine, from now on. A duty calls it when the
- * machine is put into quarantine. */
+/* Forbids all duties to open a way out of the machine, from now on. A duty calls this function when
+ * the machine is put into quarantine. */
 void broker_cut_ways(void);
 /* Returns -1 with ERR_CONFLICT after broker_cut_ways(). Each duty that opens a way out of the
- * machine calls it first. */
+ * machine calls this function first. */
 int broker_check_ways(struct error *err);
-/* Makes the asker end. A duty calls it. The asker is killed at the deadline (clock_mono_ns()), if
- * it has not ended by then, even if the broker is busy with another duty; the broker ends with the
- * asker. If the function is called more than once, the earliest deadline holds. */
+/* Makes the asker end. Only a duty may call this function. If the asker has not ended at the
+ * deadline (on clock_mono_ns()), the asker is killed, even if the broker is busy with another duty.
+ * The broker ends with the asker. After more than one call, the earliest deadline counts. */
 void broker_end_asker(uint64_t deadline_ns);
-/* Makes the broker take no further question. The last duty of the broker calls this function. */
+/* Makes the broker answer no further question. The last duty of the broker calls this function. */
 void broker_take_no_more(void);
-/* Returns whether the process descends from the asker, and is neither the asker nor the broker.
- * Only duties call it. */
+/* Returns whether the process `pid` descends from the asker, and is neither the asker nor the
+ * broker. Only duties may call this function. */
 bool broker_knows(pid_t pid);
 
 #endif

@@ -32,7 +32,8 @@ const char *buf_string(struct buf *b)
 	return (const char *)(b->data + b->start);
 }
 
-/* Makes room for `need` bytes in all: the contents, the new bytes, and the NUL behind them. */
+/* Makes the block large enough for `need` bytes: the contents, the new bytes, and the NUL behind
+ * them. */
 static int make_buf_room(struct buf *b, size_t need, struct error *err)
 {
 	size_t cap = need * 2 > SMALLEST_BLOCK ? need * 2 : SMALLEST_BLOCK;
@@ -133,7 +134,8 @@ char *buf_steal_string(struct buf *b, struct error *err)
 	b->data[b->len] = '\0';
 	text = realloc(b->data, b->len + 1);
 	if (!text)
-		text = (char *)b->data; /* shrinking failed: the larger block is fine */
+		text = (char *)b->data; /* if the block cannot be made smaller, the larger block is
+					 * returned */
 	*b = (struct buf){.limit = b->limit};
 	return text;
 }

@@ -14,13 +14,13 @@ struct buf {
 	size_t start;
 	size_t len;
 	size_t cap;
-	size_t limit; /* `len` never exceeds this; 0 means no limit */
+	size_t limit; /* the largest `len` that is allowed; 0: no limit */
 };
 #define BUF_INIT(max)          \
 	{                      \
 		.limit = (max) \
 	}
-void buf_free(struct buf *b); /* accepts a zeroed buf; leaves it empty and usable */
+void buf_free(struct buf *b); /* accepts a zeroed buf; `b` is then empty and usable */
 #define autobuf __attribute__((cleanup(buf_free)))
 
 static inline const uint8_t *buf_bytes(const struct buf *b)
@@ -35,7 +35,8 @@ int buf_append(struct buf *b, const void *data, size_t len, struct error *err);
 int buf_printf(struct buf *b, struct error *err, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 /* Returns room for at least n more bytes behind the contents, or NULL with an error. The caller
- * writes to it, and then calls buf_commit(), which adds the written bytes to the contents. */
+ * writes to this room, and then calls buf_commit(), which adds the written bytes to the
+ * contents. */
 uint8_t *buf_reserve(struct buf *b, size_t n, struct error *err);
 void buf_commit(struct buf *b, size_t n);
 /* Drops n bytes (n <= len) from the front. */

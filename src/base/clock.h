@@ -9,8 +9,8 @@
 #define NS_PER_MS UINT64_C(1000000)
 #define NS_PER_S UINT64_C(1000000000)
 
-uint64_t clock_mono_ns(void); /* stands still while the host sleeps; in unit tests it may be the
-			       * virtual clock */
+uint64_t clock_mono_ns(void); /* monotonic time, which stands still while the host sleeps; in unit
+			       * tests that of the virtual clock */
 uint64_t clock_boot_ns(void); /* time since the boot, with the time that the host slept */
 int64_t clock_real_ns(void);  /* CLOCK_REALTIME */
 /* Switches to a virtual monotonic clock that stands at `ns`; only for unit tests. */

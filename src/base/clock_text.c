@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Times as text (RFC 3339, UTC), only by arithmetic. */
+/* Writes and reads times as text (RFC 3339, UTC), and uses only arithmetic for this. */
 #include <stdio.h>
 #include <string.h>
 
@@ -10,9 +10,9 @@ struct date {
 };
 
 /*
- * Returns the (proleptic Gregorian) date of a day that is counted from 1970-01-01. Counts in cycles
- * of 400 years, and in years that begin in March. gmtime() is not used, because it reads time zone
- * files, which PID 1 of a guest does not have.
+ * Returns the (proleptic Gregorian) date of a day, which is given as the number of days since
+ * 1970-01-01. The calculation uses cycles of 400 years, and years that begin in March. gmtime() is
+ * not used, because it reads time zone files, which PID 1 of a guest does not have.
  */
 static struct date date_of_day(int64_t day)
 {
@@ -40,8 +40,8 @@ void clock_rfc3339(int64_t real_ns, char out[25])
 	}
 	struct date d = date_of_day(day);
 	unsigned ms = (unsigned)(rest / (int64_t)NS_PER_MS), s = ms / 1000;
-	/* The modulos change no number: 64 bits of nanoseconds end in the year 2262. They show the
-	 * compiler that the text fits. */
+	/* The % operators show the compiler that the text fits. They change no number, because a
+	 * 64-bit number of nanoseconds ends in the year 2262. */
 	snprintf(out, CLOCK_TEXT, "%04u-%02u-%02uT%02u:%02u:%02u.%03uZ", d.year % 10000,
 		 d.month % 100, d.day % 100, s / 3600 % 100, s / 60 % 60, s % 60, ms % 1000);
 }
@@ -63,7 +63,8 @@ int64_t clock_of_rfc3339(const char *text)
 	unsigned h, m, s, ms;
 	int64_t ns;
 
-	/* NOLINTNEXTLINE(cert-err34-c): few digits each, and it is compared with the text below */
+	/* NOLINTNEXTLINE(cert-err34-c): each number has few digits, and the result is compared with
+	 * the text below */
 	if (sscanf(text, "%4u-%2u-%2uT%2u:%2u:%2u.%3uZ", &d.year, &d.month, &d.day, &h, &m, &s,
 		   &ms) != 7 ||
 	    d.year < 1970 || d.year > 2261 || d.month < 1 || d.month > 12)

@@ -19,17 +19,17 @@
 typedef int option_take_fn(void *field, const char *value, struct error *err);
 
 struct option_row {
-	const char *name;  /* without "--" */
-	const char *value; /* the name of the value in the help; NULL: the option takes none */
+	const char *name;  /* the name of the option, without "--" */
+	const char *value; /* the name of the value in the help; NULL: the option has no value */
 	option_take_fn *take;
 	size_t at;	  /* offset of the field in the program's own struct */
 	const char *text; /* what the option does, for the help */
 };
 
-/* Parses the command line, and calls take() for each option, in order. *words becomes the number of
- * words that are no options, which are moved to argv[1] and on. If `words` is NULL, such a word is
- * an error. Fails with ERR_INVALID, or with the error of take(); some options have been stored
- * then. */
+/* Parses the command line, and calls take() for each option, in order. Moves the words that are not
+ * options to argv[1] and the entries after it, and stores their number in *words. If `words` is
+ * NULL, such a word is an error. Fails with ERR_INVALID, or with the error of take(); the options
+ * before the wrong one have been stored by then. */
 int command_line_parse(const struct option_row *rows, size_t count, int argc, char **argv,
 		       void *target, size_t *words, struct error *err);
 /* Prints a line for each option on stdout. */
@@ -50,11 +50,11 @@ int option_given(void *field, const char *value, struct error *err); /* the fiel
 int option_ignore(void *field, const char *value,
 		  struct error *err); /* ignores the value, which is only for people who look at
 				       * ps */
-/* Takes the version of the program of this project that has started this one, and fails with
- * ERR_UNAVAILABLE if it is not this program's own version. During an upgrade the programs are
+/* Reads the version of the caller: the program of this project that has started this program. Fails
+ * with ERR_UNAVAILABLE if this program has another version. During an upgrade the programs are
  * replaced one after the other, and programs of two versions may not understand each other. A
- * caller gives this option first, so that this error comes before one about an option that only the
- * caller's version knows. */
+ * caller gives this option first, so that this error comes before an error about an option that
+ * only the caller's version knows. */
 int option_caller(void *field, const char *value, struct error *err);
 
 #endif

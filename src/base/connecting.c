@@ -21,8 +21,8 @@ struct connecting {
 	int fd;
 	struct loop_watch *watch, *timer;
 	uint64_t deadline_ns;
-	struct error why; /* the error of the first address that failed: it comes first in the list
-			   * because it is the best one */
+	struct error why; /* the error of the first address that failed; the list has the best
+			   * address first */
 	reached_fn *done;
 	void *data;
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A TCP connection to the first of several addresses that answers, made on a loop. */
+/* Makes a TCP connection on a loop, to the first of several addresses that answers. */
 #ifndef BASE_CONNECTING_H
 #define BASE_CONNECTING_H
 
@@ -40,14 +40,14 @@ struct connecting;
 struct connecting *connecting_new(struct loop *loop, const struct addresses *list,
 				  uint64_t deadline_ns, reached_fn *done, void *data,
 				  struct error *err);
-void connecting_free(struct connecting *connecting); /* gives up; accepts NULL */
+void connecting_free(struct connecting *connecting); /* ends the attempt; accepts NULL */
 
 /* The broker's duty to begin a connection. In a process with a broker, the broker begins each
  * connection. The duty's data is a struct connecting_ports: the broker connects only to these
  * ports, at any address. */
 #define CONNECTING_PORTS_MAX 64u
 struct connecting_ports {
-	uint16_t at[CONNECTING_PORTS_MAX]; /* in host order */
+	uint16_t at[CONNECTING_PORTS_MAX]; /* the ports, in host byte order */
 	size_t count;
 };
 extern const struct broker_duty connecting_duty;

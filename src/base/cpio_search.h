@@ -16,9 +16,9 @@ typedef int64_t cpio_read_fn(void *file, uint64_t at, void *to, size_t len, stru
  * Finds the contents of a regular file, by its name, in an uncompressed newc archive, or in several
  * archives one behind the other, as the kernel accepts them. Stores where the contents begin and
  * how long they are. If more than one file has this name, the last of them is found, as in the
- * kernel. The search ends at the first bytes that are no such archive. ERR_NOT_FOUND if no file has
- * this name; ERR_INVALID if the file ends within an entry, for example because it was not copied
- * completely.
+ * kernel. The search ends at the first bytes that do not belong to such an archive. ERR_NOT_FOUND
+ * if no file has this name; ERR_INVALID if the file ends within an entry, for example because it
+ * was not copied completely.
  */
 int cpio_search(cpio_read_fn *read, void *file, const char *name, uint64_t *at, uint64_t *size,
 		struct error *err);

@@ -156,7 +156,7 @@ int egress_rule_parse(const char *text, struct egress_rule *out, struct error *e
 
 bool egress_rule_covers(const struct egress_rule *rule, const char *name, size_t len)
 {
-	/* ".x.org" from "*.x.org" */
+	/* The end of a name that a rule covers: ".x.org" for the rule "*.x.org". */
 	const char *end = rule->name + 1;
 	size_t end_len = rule->name_len - 1u;
 

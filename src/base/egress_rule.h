@@ -24,13 +24,13 @@
 #define EGRESS_NAME_MAX 253
 
 struct egress_rule {
-	char name[EGRESS_NAME_MAX + 1]; /* in lower case, with its "*." */
+	char name[EGRESS_NAME_MAX + 1]; /* the name in lower case, with "*." if the rule has it */
 	uint8_t name_len;
 	uint8_t nports;
-	uint16_t ports[EGRESS_PORTS_MAX]; /* ascending, each once */
+	uint16_t ports[EGRESS_PORTS_MAX]; /* the ports in ascending order, each once */
 };
 
-/* Reads a rule. ERR_INVALID says what is wrong with the text. */
+/* Reads a rule. Fails with ERR_INVALID, and the message says what is wrong with the text. */
 int egress_rule_parse(const char *text, struct egress_rule *out, struct error *err);
 /* Returns whether the rule covers a name. The name must be in lower case and without a dot at its
  * end. */

@@ -111,9 +111,9 @@ static const char *const reason_names[] = {
 static_assert(ARRAY_SIZE(reason_names) == ERROR_REASON_COUNT, "every reason has a name");
 
 /*
- * Removes an incomplete UTF-8 sequence from the end of a text that was cut, since JSON could not
- * hold it. `full` is the length that the text would have had: if it is below size, the text was not
- * cut.
+ * Removes an incomplete UTF-8 sequence from the end of a text that was cut, because JSON cannot
+ * hold such a sequence. `full` is the length of the whole text. If `full` is below `size`, the text
+ * was not cut.
  */
 static void trim_cut_text(char *text, size_t size, size_t full)
 {
@@ -126,7 +126,7 @@ static void trim_cut_text(char *text, size_t size, size_t full)
 	while (start > 0 && ((unsigned char)text[start - 1] & 0xc0) == 0x80)
 		start--;
 	if (start == 0 || (unsigned char)text[start - 1] < 0xc0)
-		return; /* ASCII at the end, or no UTF-8 at all */
+		return; /* the text ends with ASCII, or is not UTF-8 at all */
 	start--;
 	unsigned char lead = (unsigned char)text[start];
 	size_t need = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
@@ -152,7 +152,8 @@ static void set_anew(struct error *err, enum error_code code, const char *fmt, v
 	__attribute__((format(printf, 3, 0)));
 static void set_anew(struct error *err, enum error_code code, const char *fmt, va_list args)
 {
-	format_message(err, fmt, args); /* comes first, because an argument may be err->subject */
+	format_message(err, fmt, args); /* is called before err->subject changes, because an
+					 * argument may be err->subject */
 	err->code = code;
 	err->errnum = 0;
 	err->reason = REASON_NONE;
@@ -208,7 +209,7 @@ static enum error_code code_of_errno(int errnum)
 
 int error_errno(struct error *err, int errnum, const char *fmt, ...)
 {
-	/* strerror() is not safe in a library that threads use. */
+	/* strerror() is not used, because it is not safe if several threads use the library. */
 	const char *text = system_error_text(errnum);
 	va_list args;
 

@@ -91,8 +91,8 @@ int fd_read_exact(int fd, void *data, size_t len, struct error *err)
 	return 0;
 }
 
-/* If out is full, reads one byte that has no room in `out`: only the end of the input shows that
- * the whole input fits. */
+/* If `out` is full, reads one byte to another place, to find out whether the input has ended. Only
+ * then did the whole input fit into `out`. */
 int fd_read_some(int fd, struct buf *out, struct error *err)
 {
 	size_t room = out->limit ? out->limit - out->len : READ_CHUNK;
@@ -199,8 +199,8 @@ bool fd_has_name(int fd, int dirfd, const char *name)
 	       held.st_dev == named.st_dev && held.st_ino == named.st_ino;
 }
 
-/* Makes no sorted copy of keep, because this is also called between fork() and exec(), where
- * malloc() may not be called. */
+/* Makes no sorted copy of `keep`, because this function is also called between fork() and exec(),
+ * where malloc() may not be called. */
 void fd_close_others(const int *keep, size_t nkeep)
 {
 	unsigned first = 3;
@@ -224,8 +224,8 @@ int fd_fill_standard(struct error *err)
 	for (int fd = 0; fd <= 2; fd++) {
 		if (fcntl(fd, F_GETFD) >= 0)
 			continue;
-		/* open() takes the lowest free number, which is `fd`. It is not O_CLOEXEC, since
-		 * started programs expect these three descriptors. */
+		/* open() returns the lowest free number, which is `fd`. The descriptor is not
+		 * O_CLOEXEC, because started programs expect these three descriptors. */
 		if (open("/dev/null", O_RDWR) != fd)
 			return error_errno(err, errno, "/dev/null as descriptor %d", fd);
 	}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Functions for descriptors: complete reads and writes, descriptors that are sent to other
- * processes, Unix sockets by their directory. All new descriptors are O_CLOEXEC, if nothing else is
- * said. */
+ * processes, Unix sockets by their directory. All new descriptors are O_CLOEXEC, unless the comment
+ * of a function says otherwise. */
 #ifndef BASE_FD_H
 #define BASE_FD_H
 
@@ -19,12 +19,12 @@ int fd_cloexec(int fd, bool on, struct error *err);
 /* Writes all bytes to a blocking descriptor. EINTR is retried; SIGPIPE is never raised for
  * sockets. */
 int fd_write_all(int fd, const void *data, size_t len, struct error *err);
-/* Writes some bytes to a descriptor of any kind that poll() has called writable, and does not wait
- * for its reader. So to a pipe or a terminal it writes at most PIPE_BUF bytes: poll() guarantees no
- * more room. Returns what write() returns: -1 with errno on failure. SIGPIPE is never raised for
- * sockets. */
+/* Writes some bytes to a descriptor of any kind, which poll() has just reported as writable. Never
+ * waits for the reader. To a pipe or a terminal it writes at most PIPE_BUF bytes, because poll()
+ * does not guarantee room for more. Returns what write() returns: -1 with errno on failure. SIGPIPE
+ * is never raised for sockets. */
 ssize_t fd_write_some(int fd, const void *data, size_t len);
-/* Reads exactly `len` bytes. ERR_IO with errnum 0 if the end comes before. */
+/* Reads exactly `len` bytes. Fails with ERR_IO and errnum 0 if the input ends earlier. */
 int fd_read_exact(int fd, void *data, size_t len, struct error *err);
 /* Reads once, and appends to `out`. Returns 1 if more may follow, 0 at the end, -1 on failure.
  * ERR_INVALID if there is more than out->limit allows. */
@@ -32,8 +32,8 @@ int fd_read_some(int fd, struct buf *out, struct error *err);
 /* Reads until the end, and appends to `out`. ERR_INVALID if there is more than out->limit
  * allows. */
 int fd_read_to_end(int fd, struct buf *out, struct error *err);
-int fd_pipe(int ends[2], struct error *err);	   /* [0] read, [1] write */
-int fd_socketpair(int ends[2], struct error *err); /* AF_UNIX stream */
+int fd_pipe(int ends[2], struct error *err);	   /* ends[0] is for reading, ends[1] for writing */
+int fd_socketpair(int ends[2], struct error *err); /* two joined AF_UNIX stream sockets */
 /* Returns a file in memory that holds data, with its position at 0. On Linux it is a memfd without
  * seals. */
 int fd_memfd(const char *name, const void *data, size_t len, struct error *err);
@@ -48,12 +48,12 @@ const struct timespec *fd_time_left(uint64_t deadline_ns, struct timespec *left)
  * belongs to a file and not to its name. So a process that has locked a file must check this: if
  * the file has lost its name meanwhile, other processes lock another file. */
 bool fd_has_name(int fd, int dirfd, const char *name);
-/* Raises the number of files that this process may have open to `need`, or as far as the system
- * allows. Returns the number that applies from now on. */
+/* Raises the limit on the open files of this process to `need`, or as far as the system allows.
+ * Returns the limit that applies from now on. */
 uint64_t fd_raise_limit(uint64_t need);
-/* Returns whether the error number says that the process or the host has no descriptor, or no
- * memory for one. If accept() fails so, the connection still waits. A loop that goes on watching
- * the listener would then never rest. */
+/* Returns whether an error number means that the process or the host has no free descriptor, or no
+ * memory for a descriptor. If accept() fails with such an error, the connection keeps waiting. A
+ * loop that keeps watching the listener would then call accept() again and again. */
 bool fd_is_lacking(int errnum);
 /* Closes every descriptor except 0, 1, 2 and the descriptors in `keep`, which need not be
  * sorted. */

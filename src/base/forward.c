@@ -12,7 +12,8 @@
 #include "base/platform/descriptor.h"
 #include "base/relay.h"
 
-/* One connection: first accepted, then while its far side is being reached, then joined to it. */
+/* One accepted connection. At first the forward owns it, while the far side is being reached. Then
+ * a relay joins it to the far side. */
 struct passage {
 	struct forward *forward;
 	struct list_link link;
@@ -24,9 +25,10 @@ struct passage {
 struct forward {
 	struct loop *loop;
 	struct forward_spec spec;
-	struct list_link among; /* the link in the list of spec.bound */
+	struct list_link among; /* the link of this forward in the list of spec.bound */
 	struct loop_watch *watch;
-	struct loop_watch *again; /* set while there is no descriptor for another connection */
+	struct loop_watch *again; /* the timer after which the forward accepts again; set while
+				   * there is no descriptor for another connection */
 	bool open;
 	unsigned count;
 	struct list passages;
@@ -55,7 +57,7 @@ static void listen_within(const struct forward_bound *bound)
 		(void)listen_if_room(f, NULL);
 }
 
-/* Counts a connection that has come (1) or gone (-1). */
+/* Changes the counts of connections by `change`: 1 for a new connection, -1 for an ended one. */
 static void count_passage(struct forward *f, int change)
 {
 	struct forward_bound *bound = f->spec.bound;
@@ -151,8 +153,8 @@ static void on_listener(struct loop *loop, int fd, uint32_t events, void *data)
 	int accepted;
 
 	(void)events;
-	/* Another forward of the same bound may have taken the last place in this round of the
-	 * loop. */
+	/* Another forward of the same bound may have accepted the last connection that the bound
+	 * allows, in this round of the loop. */
 	if (!f->spec.refuse && !has_room(f))
 		return;
 	accepted = descriptor_accept(fd, &peer, true);

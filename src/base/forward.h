@@ -16,11 +16,11 @@
 
 struct forward;
 
-/* A bound for the connections of several forwards together. It must stay where it is for as long as
- * one of these forwards exists. */
+/* A bound for the connections of several forwards together. The struct must not be moved or freed
+ * while one of these forwards exists. */
 struct forward_bound {
 	unsigned most;	/* the largest number of connections that may be open at once */
-	unsigned count; /* the number of present connections */
+	unsigned count; /* the number of connections that are open now */
 	struct list forwards;
 };
 
@@ -28,8 +28,8 @@ struct forward_spec {
 	int listen_fd; /* non-blocking; the forward takes it over, also on failure */
 	unsigned most; /* the largest number of connections that may be open at once */
 	struct forward_bound *bound; /* a bound for this forward and others; NULL: none */
-	bool refuse; /* further connections are closed at once; if false, they wait to be
-			* accepted */
+	bool refuse; /* true: connections beyond `most` are closed at once; false: they wait to be
+		      * accepted */
 	/* Returns whether a peer may connect. NULL: all peers may. */
 	bool (*admits)(const struct sockaddr_storage *peer);
 	/* Begins to reach the far side for the connection `fd`, which the forward still owns.
@@ -49,7 +49,7 @@ void forward_bound_init(struct forward_bound *bound, unsigned most);
 struct forward *forward_new(struct loop *loop, const struct forward_spec *spec, struct error *err);
 int forward_open(struct forward *forward, struct error *err);
 void forward_shut(struct forward *forward);
-/* Returns the number of present connections. */
+/* Returns how many connections are open now. */
 unsigned forward_count(const struct forward *forward);
 /* Ends the listener and the connections. Accepts NULL. Must not be called from reach, admits or
  * failed. */

@@ -11,7 +11,8 @@
 #include "base/error.h"
 
 #define FRAME_HEADER 4
-/* The largest payload in bytes. So the first byte of a frame is 0 or 1, and never '{'. */
+/* The largest payload in bytes. It fits into 25 bits, so the first byte of a frame is 0 or 1, and
+ * never '{'. */
 #define FRAME_MAX UINT32_C(16777216)
 
 static inline void be32_put(uint8_t *p, uint32_t v)

@@ -13,8 +13,8 @@
 #include "base/limits.h"
 
 #define READ_CHUNK 65536
-/* An empty queue keeps at most this much memory. Usual messages need less, so their queue is not
- * allocated again and again. */
+/* The most memory that an empty queue keeps, in bytes. Usual messages need less, so that a queue
+ * for them is not allocated again and again. */
 #define KEPT_BYTES 1048576
 
 /* --- the socket or the carrier --------------------------------------------------------------- */
@@ -59,16 +59,16 @@ static bool framed_is_paused(const struct framed *f)
 }
 
 /*
- * Watches the events that are needed now. While input is wanted, they are level-triggered. While
- * input is not wanted, they are edge-triggered: if the peer has ended its sending, level-triggered
- * events would be reported again and again. When the peer is gone completely, there is a further
- * edge.
+ * Watches the events that are needed now. While input is wanted, the events are level-triggered.
+ * While input is not wanted, the events are edge-triggered: level-triggered events would be
+ * reported again and again if the peer has ended its sending. When the peer is gone completely, one
+ * more event is reported.
  *
- * On vsock this edge of LOOP_RDHUP may be missing: while bytes of the peer wait to be read, the
- * kernel does not report that the peer sends no more. But the kernel learns at once that the peer
- * takes no more bytes, and then wakes all waiters of the socket. There is no event for this, so
- * LOOP_OUT is watched too: it is reported whenever the waiters are woken, since the socket has
- * room.
+ * On vsock, the event that reports LOOP_RDHUP may be missing: while bytes of the peer wait to be
+ * read, the kernel does not report that the peer sends no more. But the kernel learns at once that
+ * the peer takes no more bytes, and then wakes all waiters of the socket. No event stands for this.
+ * So LOOP_OUT is watched too, which is reported whenever the waiters are woken, because the socket
+ * has room.
  */
 static void framed_watch(struct framed *f)
 {
@@ -117,8 +117,8 @@ void framed_flush(struct framed *f)
 			break;
 		} else if (errno != EINTR) {
 			/* Owners are called only from the loop, so a failed send is reported in the
-			 * next round. If `hears_out` is set, it is not reported: the owner reads
-			 * the peer's last bytes, and then the end. */
+			 * next round. If `hears_out` is set, the failure is not reported: the owner
+			 * reads the peer's last bytes, and then sees the end of the input. */
 			buf_consume(&f->out, f->out.len);
 			if (!f->failure && !f->owner->hears_out)
 				f->failure = loop_add_timer(f->loop, clock_mono_ns(),
@@ -264,7 +264,7 @@ int framed_send_bytes(struct framed *f, const void *data, size_t len, struct err
 			len -= (size_t)n;
 		}
 	}
-	/* A failed send is no error here: framed_flush() below reports it. */
+	/* A failed send is not an error here, because framed_flush() below reports it. */
 	if (len == 0)
 		return 0;
 	if (buf_append(&f->out, bytes, len, err) < 0)

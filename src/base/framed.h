@@ -35,16 +35,17 @@ struct framed_owner {
 	bool hears_out;
 };
 
-/* The functions of a carrier: a module that carries a stream and is no socket. send() and receive()
- * return the same values, and set errno in the same way, as the calls on a non-blocking socket. A
- * send of no bytes fails if the peer takes no more. */
+/* The functions of a carrier: a module that carries a stream in place of a socket. send() and
+ * receive() return the same values, and set errno in the same way, as the calls on a non-blocking
+ * socket. A send of no bytes fails if the peer takes no more. */
 struct framed_carrier {
 	ssize_t (*send)(void *stream, const void *data, size_t len);
 	ssize_t (*receive)(void *stream, void *data, size_t len);
 	/* Makes the loop call `fn` for these events from now on, like loop_add_fd() and
 	 * loop_set_events(); `fn` gets -1 as its fd. */
 	void (*watch)(void *stream, uint32_t events, loop_fd_fn *fn, void *data);
-	void (*end_sending)(void *stream); /* shutdown(SHUT_WR) */
+	void (*end_sending)(void *stream); /* closes the sending direction, as shutdown(SHUT_WR)
+					    * does */
 	void (*close)(void *stream);
 };
 
@@ -54,7 +55,7 @@ struct framed {
 	void *stream; /* the stream of the carrier; NULL: closed, or there is a socket */
 	const struct framed_carrier *carrier;
 	struct loop_watch *watch, *failure;
-	uint32_t events; /* the events that are registered */
+	uint32_t events; /* the events for which the loop watches `fd` or `stream` */
 	struct buf in, out;
 	size_t most;  /* the largest message in bytes; the owner may change it for the next
 		       * messages */
@@ -66,10 +67,11 @@ struct framed {
 	void *data;
 };
 
-/* Opens a connected stream socket, and takes it over; on failure `fd` stays the caller's. */
+/* Opens a stream on the connected socket `fd`, and takes over the socket. On failure the caller
+ * still owns `fd`. */
 int framed_open(struct framed *framed, struct loop *loop, int fd, size_t most,
 		const struct framed_owner *owner, void *data, struct error *err);
-/* Opens a stream of a carrier, and takes it over; this cannot fail. */
+/* Opens a stream on the stream `stream` of a carrier, and takes it over. Cannot fail. */
 void framed_open_carried(struct framed *framed, struct loop *loop,
 			 const struct framed_carrier *carrier, void *stream, size_t most,
 			 const struct framed_owner *owner, void *data);
@@ -78,7 +80,7 @@ void framed_open_carried(struct framed *framed, struct loop *loop,
 void *framed_release(struct framed *framed);
 /* Closes the sending direction. */
 void framed_end_sending(struct framed *framed);
-void framed_close(struct framed *framed); /* closes at once; accepts a closed one */
+void framed_close(struct framed *framed); /* closes the stream at once; accepts a closed stream */
 /* Sends as many bytes of `out` as the socket takes now. The loop sends the rest later. */
 void framed_flush(struct framed *framed);
 /* Queues bytes and flushes. Bytes that can be sent at once are not copied. */
@@ -87,19 +89,19 @@ int framed_send_bytes(struct framed *framed, const void *data, size_t len, struc
 int framed_send(struct framed *framed, const char *text, struct error *err);
 int framed_send_line(struct framed *framed, const char *text, struct error *err);
 
-/* A function that takes one frame. Returns 1 if the frame is done with, and is to be dropped.
- * Returns 0 if the frame is to stay in `in` for the next framed_take(). Returns -1 if the frame
- * breaks the protocol. The function may close the stream. */
+/* A function that takes one frame. Returns 1 if the frame can be dropped. Returns 0 if the frame
+ * must stay in `in` for the next framed_take(). Returns -1 if the frame breaks the protocol. The
+ * function may close the stream. */
 typedef int framed_taker(void *data, const uint8_t *payload, size_t len, struct error *err);
 /* Calls take() for each whole frame of `in`, and drops the frame if take() returned 1. Returns -1
  * if take() has failed, or if a frame is longer than `most`. Returns 0 after the last whole frame,
- * at a frame that is to stay, or when the stream has been closed. */
+ * at a frame for which take() returned 0, or when the stream has been closed. */
 int framed_take(struct framed *framed, framed_taker *take, void *data, struct error *err);
 /* Drops n bytes from the front of `in`, and frees its memory if it is large and has become
  * empty. */
 void framed_drop(struct framed *framed, size_t n);
 /* Switches reading on or off. While reading is off, input stays in the socket, and the peer has to
- * wait. If the peer is gone, this is noticed nevertheless. */
+ * wait. The end of the peer is noticed even while reading is off. */
 void framed_set_reading(struct framed *framed, bool on);
 
 static inline bool framed_is_open(const struct framed *framed)

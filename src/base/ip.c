@@ -31,8 +31,8 @@ bool ip_parse(const char *text, struct ip *out)
 	return true;
 }
 
-/* Reads a number of one to three decimal digits. Returns UINT32_MAX, which is too long for every
- * prefix, if the text is no such number. */
+/* Reads a number of one to three decimal digits. For any other text returns UINT32_MAX, which is
+ * too long for every prefix. */
 static unsigned parse_bits(const char *text)
 {
 	unsigned bits = 0;

@@ -27,7 +27,7 @@ bool ip_parse_prefix(const char *text, struct ip *out, unsigned *bits);
 void ip_format(const struct ip *ip, char out[IP_TEXT]);
 void ip_format_prefix(const struct ip *ip, unsigned bits, char out[IP_TEXT]);
 /* Returns whether the address is in fe80::/10. A kernel gives each of its interfaces an address
- * from there by itself. */
+ * from this prefix without being asked. */
 bool ip_is_link_local6(const struct ip *ip);
 
 #endif

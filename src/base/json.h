@@ -17,7 +17,8 @@
 #include "base/buf.h"
 #include "base/error.h"
 
-/* Parses JSON. Returns NULL with ERR_INVALID and line:column. The top value may be of any type. */
+/* Parses JSON. Returns NULL with ERR_INVALID on failure, and the message has the line and the
+ * column. The top value may be of any type. */
 json_t *json_load_strict(const void *data, size_t len, struct error *err);
 /* Parses JSON like json_load_strict(), but accepts an escaped NUL inside a string value. This is
  * for callers that read every string by json_get_string(): that function refuses the NUL, and its

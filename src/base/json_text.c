@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The parts of json.h that work on text: untrusted bytes, similar keys, differences. */
+/* The functions of json.h that handle untrusted bytes, find a similar key, or find a difference. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,9 +9,10 @@
 #include "base/nearest.h"
 #include "base/utf8.h"
 
-#define SHOWN_KEY 64 /* bytes of an untrusted key that a message shows */
+#define SHOWN_KEY 64 /* the number of bytes of an untrusted key that a message shows */
 
-/* Appends a character as JSON escapes it: a character above U+FFFF as a pair of surrogates. */
+/* Appends the JSON escape of a character: "\uXXXX", or a pair of surrogates for a character above
+ * U+FFFF. */
 static int put_escaped(struct buf *out, uint32_t code, struct error *err)
 {
 	if (code < 0x10000)
@@ -72,7 +73,8 @@ static bool is_known_member(const char *key, const char *const *keys)
 	return false;
 }
 
-/* Makes a key of an untrusted document fit for a message: printable ASCII, not too long. */
+/* Copies a key of an untrusted document for a message: only printable ASCII, and at most SHOWN_KEY
+ * bytes of the key. */
 static void shown_key(const char *key, char out[SHOWN_KEY + 4])
 {
 	size_t n = 0;
@@ -141,7 +143,7 @@ static int objects_differ(const json_t *a, const json_t *b, char *path, size_t s
 	for (void *it = json_object_iter(in_a); it; it = json_object_iter_next(in_a, it))
 		if (member_differs(a, b, json_object_iter_key(it), path, size))
 			return 1;
-	/* Keys that both have were compared above: only a key that b alone has is left. */
+	/* The keys of `a` were compared above. A key that only `b` has is still a difference. */
 	for (void *it = json_object_iter(in_b); it; it = json_object_iter_next(in_b, it))
 		if (!json_object_get(a, json_object_iter_key(it)))
 			return member_differs(a, b, json_object_iter_key(it), path, size);

@@ -54,8 +54,8 @@ const struct known_program known_programs[] = {
 	{"virtiofsd", "virtiofsd"},
 	{"xz", "xz-utils"},
 
-	/* Programs that the programs above run: apt-get, mmdebstrap and its hooks, tar, and the
-	 * build of a kernel. */
+	/* Programs that other programs of this list run: apt-get, mmdebstrap and its hooks, tar,
+	 * and the build of a kernel. */
 	{"aarch64-linux-gnu-ar", NULL},
 	{"aarch64-linux-gnu-as", NULL},
 	{"aarch64-linux-gnu-ld", NULL},

@@ -9,7 +9,7 @@
 #define BASE_KNOWN_PROGRAMS_H
 
 struct known_program {
-	const char *name;    /* NULL after the last */
+	const char *name;    /* the program's name; NULL in the row that ends the list */
 	const char *package; /* the Debian package of the program; NULL: no message names it */
 };
 

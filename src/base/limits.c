@@ -18,8 +18,8 @@ const struct limit_row limit_table[LIMIT_COUNT] = {
 };
 static_assert(ARRAY_SIZE(limit_table) == LIMIT_COUNT, "every limit has a row");
 
-/* Parses a plain decimal number. Returns `otherwise` for any other text: a test that misspells a
- * value then gets the ordinary limit, and fails. */
+/* Parses a plain decimal number. Returns `otherwise` for any other text. A test that misspells a
+ * value therefore gets the ordinary limit, and fails. */
 static uint64_t parse_or(const char *text, uint64_t otherwise)
 {
 	unsigned long long value;
@@ -32,8 +32,8 @@ static uint64_t parse_or(const char *text, uint64_t otherwise)
 	return errno || *end ? otherwise : value;
 }
 
-/* For each limit its value in force plus one; 0: not read yet. Threads that read a limit for the
- * first time at the same time store the same number. */
+/* The value of each limit plus one; 0: the value has not been read yet. Threads that read a limit
+ * for the first time at the same time store the same number. */
 static _Atomic uint64_t known[LIMIT_COUNT];
 
 uint64_t limit_get(enum limit which)

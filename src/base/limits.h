@@ -335,21 +335,21 @@ enum limit {
 };
 
 struct limit_row {
-	const char *name; /* "BOOT_TCG_MS" */
+	const char *name; /* the name of the limit, for example "BOOT_TCG_MS" */
 	uint64_t value;
 	const char *unit;
 	const char *text;
 };
 extern const struct limit_row limit_table[LIMIT_COUNT];
 
-/* Returns the value in force: the table's, or the test environment's, which is read once in a
- * process. Safe from any thread. */
+/* Returns the value of a limit: that of the environment variable, if there is one, or that of the
+ * table. The environment is read once in a process. Safe from any thread. */
 uint64_t limit_get(enum limit which);
 /* Returns the time on clock_mono_ns() at which a limit in milliseconds, counted from now, is
  * over. */
 uint64_t limit_deadline(enum limit which);
-/* Set another value in this process, and restore the environment's or the table's; only for unit
- * tests. */
+/* Change a limit of this process. The first function sets any value; the second one restores the
+ * value of the environment or of the table. Only for unit tests. */
 void limit_set(enum limit which, uint64_t value);
 void limit_reset(enum limit which);
 

@@ -15,7 +15,8 @@
 #include <stddef.h>
 
 struct list_link {
-	struct list_link *next, *before; /* a ring through the list's head; NULL: in no list */
+	struct list_link *next, *before; /* the neighbours in a ring with the list's head; NULL: the
+					  * link is in no list */
 };
 struct list {
 	struct list_link head;
@@ -31,7 +32,7 @@ static inline bool list_is_empty(const struct list *list)
 	return list->head.next == &list->head;
 }
 /* Adds a link, which must be in no list, before `other`. If `other` is the head of a list, the link
- * becomes the last one. */
+ * becomes the last of this list. */
 static inline void list_add_before(struct list_link *other, struct list_link *link)
 {
 	link->next = other;
@@ -65,8 +66,8 @@ static inline void list_remove(struct list_link *link)
 /* The first member of the list, as a pointer to `type`; NULL if the list is empty. */
 #define list_first(list, type, member) \
 	(list_is_empty(list) ? NULL : list_of((list)->head.next, type, member))
-/* Walks a list. `each` is a variable that points to the present member. The present member may be
- * removed and freed meanwhile; the member after it may not. */
+/* Walks a list. `each` is a variable that points to one member after the other. The body of the
+ * loop may remove and free this member, but not the member after it. */
 #define list_each(each, list, member)                                                          \
 	for (struct list_link *each##_at = (list)->head.next, *each##_after = each##_at->next; \
 	     each##_at != &(list)->head &&                                                     \

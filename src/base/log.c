@@ -24,7 +24,7 @@ void log_init(struct log *log, int fd, uint64_t cap_bytes)
 	struct stat st;
 
 	*log = (struct log){.fd = fd, .dir = -1, .cap = cap_bytes};
-	/* The file may have contents, which count too. */
+	/* The file may have contents already, which count towards its largest size. */
 	if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0)
 		log->written = (uint64_t)st.st_size;
 }
@@ -35,8 +35,8 @@ void log_keep_last(struct log *log, int dir, const char *name)
 	log->name = name;
 }
 
-/* Renames the file to <name>.1, and opens a new file with the same descriptor. Returns false if the
- * old file is not to be kept, or cannot be. */
+/* Renames the file to <name>.1, and opens a new file with the same descriptor. Returns false if
+ * log_keep_last() was not called, or if the old file cannot be kept. */
 static bool begin_next_file(struct log *log)
 {
 	char last[NAME_MAX];
@@ -81,8 +81,8 @@ static void put_log_text(struct log *log, const char *text)
 		log->written += (uint64_t)done;
 }
 
-/* Begins a new second if the present one is over. Writes how many lines were dropped in the old
- * one. */
+/* Begins to count anew if the second in which lines are counted is over. Writes how many lines were
+ * dropped in that second. */
 static void advance_window(struct log *log)
 {
 	uint64_t now = clock_mono_ns();

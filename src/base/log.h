@@ -2,8 +2,8 @@
 /*
  * A log file with a largest size. When the file would become larger, the log begins an empty file,
  * so that there is always room for a new line; the old file is kept in the same directory if
- * log_keep_last() was called. Of the lines that a guest can cause, only a number in each second are
- * written. Only the long-lived programs have a log; the library has none.
+ * log_keep_last() was called. Lines that a guest can cause are limited to a fixed number in each
+ * second. Only the long-lived programs have a log; the library has none.
  */
 #ifndef BASE_LOG_H
 #define BASE_LOG_H
@@ -11,14 +11,14 @@
 #include <stdint.h>
 
 struct log {
-	int fd;		     /* -1: all lines are dropped */
-	int dir;	     /* borrowed; -1: the old file is not kept */
-	const char *name;    /* borrowed; the name of the file in `dir` */
+	int fd;		     /* the log file; -1: all lines are dropped */
+	int dir;	     /* the directory of the file, borrowed; -1: the old file is not kept */
+	const char *name;    /* the name of the file in `dir`, borrowed */
 	uint64_t written;    /* bytes in the file so far */
 	uint64_t cap;	     /* largest size of the file in bytes; 0: no limit */
-	uint64_t window_ns;  /* start of the present second */
-	unsigned in_window;  /* limited lines in this second */
-	unsigned suppressed; /* limited lines that were dropped and not yet reported */
+	uint64_t window_ns;  /* start of the second in which lines are counted */
+	unsigned in_window;  /* lines of log_limited() in this second */
+	unsigned suppressed; /* lines of log_limited() that were dropped and not yet reported */
 };
 /* Begins a log on `fd`. If `cap_bytes` is not 0, `fd` must be a file that is open with O_APPEND. */
 void log_init(struct log *log, int fd, uint64_t cap_bytes);
@@ -29,7 +29,7 @@ void log_keep_last(struct log *log, int dir, const char *name);
  * (print_safe.h) become '?'. */
 void log_line(struct log *log, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* Writes a line like log_line(), about an event that a guest can cause. At most 10 such lines are
- * written in a second; the number of dropped lines is written later. */
+ * written in a second; a later line says how many were dropped. */
 void log_limited(struct log *log, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

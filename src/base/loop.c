@@ -2,8 +2,8 @@
 /*
  * Every watch is in exactly one of two lists of the loop: a timer in `timers`, which is sorted by
  * deadline, any other watch in `watches`. A removed watch leaves its list at once and is marked
- * dead. Its memory is freed when the round is over, since the round's array of events, or an
- * iteration, may still point to it.
+ * dead. The memory of the watch is freed only when the round is over. Until then the round's array
+ * of events, or an iteration, may point to the watch.
  */
 #include "base/loop.h"
 
@@ -27,7 +27,7 @@ struct loop_watch {
 	struct loop_watch *next_dead;
 	enum loop_kind kind;
 	bool dead;
-	bool polled;	   /* the poller watches `fd` */
+	bool polled;	   /* whether the poller watches `fd` */
 	bool always_ready; /* `fd` never blocks, like a regular file, so the poller refuses it */
 	int fd;		   /* the descriptor of the caller, the pidfd of the process, or the
 			    * descriptor that the loop has made for the signal */
@@ -51,7 +51,7 @@ struct loop {
 	struct loop_watch *watches, *timers, *dead;
 	unsigned always_ready; /* number of watches that are always ready */
 	uint64_t round;
-	int depth; /* nesting of loop_once() calls */
+	int depth; /* number of calls of loop_once() that are running inside each other */
 	bool stop;
 };
 
@@ -76,8 +76,8 @@ static void insert_timer(struct loop_watch *w)
 	insert_watch(link, w);
 }
 
-/* Takes a watch out of its list. Leaves w->next unchanged, so that an iteration that is at w can go
- * on. */
+/* Takes a watch out of its list. Leaves w->next unchanged, so that an iteration that has reached
+ * `w` can continue. */
 static void take_out(struct loop_watch *w)
 {
 	*w->link = w->next;
@@ -137,7 +137,7 @@ static struct loop_watch *watch_new(struct loop *loop, enum loop_kind kind, int 
 	return w;
 }
 
-/* Removes a watch without events from the poller: the poller would report LOOP_HUP nevertheless,
+/* Removes a watch without events from the poller. Otherwise the poller would still report LOOP_HUP,
  * and the loop would never wait. */
 int loop_set_events(struct loop_watch *w, uint32_t events, struct error *err)
 {
@@ -248,8 +248,8 @@ void loop_remove(struct loop_watch *w)
 {
 	if (!w || w->dead)
 		return;
-	/* This fails only if the owner has closed the descriptor before: then the poller does not
-	 * watch it any more. */
+	/* The call fails only if the owner has closed the descriptor too early. Then the poller
+	 * does not watch the descriptor any more, so the failure does no harm. */
 	if (w->polled)
 		poller_set(w->loop->poller, w->fd, w->events, 0, NULL);
 	if (w->kind == KIND_SIGNAL)
@@ -275,12 +275,12 @@ static int call_watch(struct loop_watch *w, uint32_t events)
 	if (w->kind == KIND_SIGNAL) {
 		signal = signal_fd_take(w->fd);
 		if (!signal)
-			return 0; /* another watch of the same signal took it */
+			return 0; /* another watch of the same signal has read the signal */
 		w->fn.signal(loop, signal, w->data);
 		return 1;
 	}
 	if (w->kind == KIND_PROC) {
-		loop_remove(w); /* comes first, because proc_wait() closes the descriptor */
+		loop_remove(w); /* is called before proc_wait(), which closes the descriptor */
 		if (proc_wait(w->proc, UINT64_MAX, &code, NULL) < 0)
 			proc_end(w->proc); /* another part of the program has reaped the process, so
 					    * its exit code is lost */
@@ -317,7 +317,7 @@ static int call_due_timers(struct loop *loop)
 		}
 		if (w->interval) {
 			take_out(w);
-			/* Times that were missed are skipped. */
+			/* If the loop is late, the calls that were missed are skipped. */
 			w->deadline += w->interval;
 			if (w->deadline <= now)
 				w->deadline = now + w->interval;
@@ -327,13 +327,14 @@ static int call_due_timers(struct loop *loop)
 		}
 		w->fn.timer(loop, w->data);
 		called++;
-		w = loop->timers; /* the callback may have changed anything */
+		w = loop->timers; /* begins at the front again, because the callback may have
+				   * changed the list */
 	}
 	return called;
 }
 
-/* Waits; then calls the functions for descriptors, signals and processes; then those of the timers
- * that are due. */
+/* Waits. Then calls the callbacks of descriptors, signals and processes, and after them the
+ * callbacks of the timers that are due. */
 int loop_once(struct loop *loop, int timeout_ms, struct error *err)
 {
 	struct poller_event events[POLLER_EVENTS];

@@ -23,13 +23,15 @@ struct loop_watch; /* a registered descriptor, timer, signal or process */
 #define LOOP_ERR UINT32_C(0x008)
 #define LOOP_HUP UINT32_C(0x010)    /* both directions are over */
 #define LOOP_RDHUP UINT32_C(0x2000) /* the other end writes no more */
-/* Makes each new event come once, and not in each round of the loop as long as its cause lasts. */
+/* Reports each new event once. Without this flag an event is reported in each round of the loop for
+ * as long as its cause lasts. */
 #define LOOP_EDGE UINT32_C(0x80000000)
 
 typedef void loop_fd_fn(struct loop *loop, int fd, uint32_t events, void *data);
 typedef void loop_timer_fn(struct loop *loop, void *data);
 typedef void loop_signal_fn(struct loop *loop, int signal, void *data);
-typedef void loop_proc_fn(struct loop *loop, int code, void *data); /* exit code or 128+signal */
+/* `code` is the exit code or 128+signal */
+typedef void loop_proc_fn(struct loop *loop, int code, void *data);
 
 struct loop *loop_new(struct error *err);
 /* Drops all watches; closes none of the callers' descriptors. Must not be called from a
@@ -53,7 +55,7 @@ struct loop_watch *loop_add_timer(struct loop *loop, uint64_t deadline_ns, loop_
 struct loop_watch *loop_add_interval(struct loop *loop, uint64_t interval_ns, loop_timer_fn *fn,
 				     void *data, struct error *err);
 /* Calls `fn` when the signal comes. Blocks the signal for the calling thread and the threads that
- * it starts, for ever: also after the watch is removed. If a signal has two watches, one of the two
+ * it starts, for ever, even after the watch is removed. If a signal has two watches, one of the two
  * gets it. */
 struct loop_watch *loop_add_signal(struct loop *loop, int signal, loop_signal_fn *fn, void *data,
 				   struct error *err);
@@ -66,7 +68,7 @@ struct loop_watch *loop_add_proc(struct loop *loop, struct proc *p, loop_proc_fn
  * removed itself. */
 void loop_remove(struct loop_watch *watch);
 
-int loop_run(struct loop *loop, struct error *err); /* until loop_stop() */
+int loop_run(struct loop *loop, struct error *err); /* runs until loop_stop() is called */
 void loop_stop(struct loop *loop);
 /* Runs one round. Waits at most `timeout_ms` (-1: until something happens); with a virtual clock it
  * does not wait. Returns the number of callbacks that were called, or -1. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The smaller and the larger of two numbers. */
+/* Functions that return the smaller or the larger of two numbers. */
 #ifndef BASE_MIN_H
 #define BASE_MIN_H
 

@@ -7,7 +7,7 @@
 
 #include "base/min.h"
 
-/* The greatest length of a word; no name of this project is longer. */
+/* The greatest length of a word, in bytes. No name of this project is longer. */
 #define LETTERS_MAX 64
 #define SLIPS_MAX 2
 
@@ -16,8 +16,8 @@
 static size_t count_slips(const char *a, const char *b)
 {
 	size_t m = strlen(a), n = strlen(b);
-	size_t rows[3][LETTERS_MAX + 1]; /* row i is rows[i % 3]: the present row and the two before
-					  * it */
+	size_t rows[3][LETTERS_MAX + 1]; /* row i is rows[i % 3]; only a row and the two rows before
+					  * it are needed */
 
 	if (m > LETTERS_MAX || n > LETTERS_MAX)
 		return SIZE_MAX;

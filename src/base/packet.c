@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/packet.h"
 
-/* The fixed numbers in packets of PACKET_LINK, in fields that mean nothing else in these
- * packets. */
+/* The fixed numbers in packets of type PACKET_LINK. They are in fields that such packets do not
+ * need for anything else. */
 #define LINK_FLAGS UINT32_C(0x6d616c6b)
 #define LINK_FORMAT 1
 

@@ -6,11 +6,11 @@
  *
  * The writer of the byte stream may be killed in the middle of a packet and be started again. The
  * reader then does not know where a packet begins. So the guest's end begins with a HELLO, which
- * contains a random number, and takes nothing for a packet before the WELCOME that repeats this
- * number. The host's end finds a HELLO by its fixed bytes, at whatever byte of the stream it
- * begins, and skips everything before it. A HELLO ends all vsock streams that were open. When the
- * host's end begins, it sends an ASK: a guest that has spoken with an earlier host's end then sends
- * a HELLO again.
+ * contains a random number. The guest's end then skips everything before the WELCOME that repeats
+ * this number. The host's end finds a HELLO by its fixed bytes, at whatever byte of the stream the
+ * HELLO begins, and skips everything before it. A HELLO ends all vsock streams that were open. When
+ * the host's end begins, it sends an ASK. A guest's end that was connected before answers the ASK
+ * with a new HELLO.
  */
 #ifndef BASE_PACKET_H
 #define BASE_PACKET_H
@@ -20,8 +20,8 @@
 
 #define PACKET_HEADER 44
 #define PACKET_HOST_CID 2
-/* The largest packet of the link in bytes. A guest's kernel takes so many bytes in one write()
- * either completely or not at all. */
+/* The largest packet of the link in bytes. A guest's kernel accepts a write() of this size either
+ * completely or not at all. */
 #define PACKET_WHOLE 32768
 #define PACKET_PAYLOAD (PACKET_WHOLE - PACKET_HEADER)
 
@@ -55,7 +55,7 @@ struct packet {
 	uint64_t dst_cid;
 	uint32_t src_port;
 	uint32_t dst_port;
-	uint32_t len; /* bytes of payload behind the header */
+	uint32_t len; /* size of the payload behind the header, in bytes */
 	uint16_t type;
 	uint16_t op;
 	uint32_t flags;
@@ -65,8 +65,8 @@ struct packet {
 
 void packet_decode(const uint8_t raw[PACKET_HEADER], struct packet *packet);
 void packet_encode(const struct packet *packet, uint8_t raw[PACKET_HEADER]);
-/* Returns a packet of PACKET_LINK with that number (0: none): a HELLO from the guest with that CID,
- * any other operation to it. */
+/* Returns a packet of type PACKET_LINK with this operation and random number (0: no number). A
+ * HELLO goes from the guest with this CID to the host; any other packet goes to the guest. */
 struct packet packet_link(enum packet_link op, uint64_t guest_cid, uint64_t number);
 /* Returns whether a header, not decoded yet, has the type PACKET_LINK. */
 static inline bool packet_may_be_link(const uint8_t raw[PACKET_HEADER])

@@ -13,8 +13,8 @@
 
 /* Returns "a/b", malloc'd; if b is absolute, returns b. */
 char *path_join(const char *a, const char *b, struct error *err);
-/* Returns path, taken as a path from "/", without "//", "/./" and a "/" at its end. Looks at no
- * file: links and ".." stay. malloc'd. */
+/* Returns `path` as a path from "/", without "//", "/./" and a "/" at its end. Looks at no file, so
+ * links and ".." stay. The result is malloc'd. */
 char *path_clean(const char *path, struct error *err);
 /* Returns whether `path` is `dir` or lies below it. Compares only the two texts, which must be
  * clean. */
@@ -24,8 +24,8 @@ bool path_is_absolute(const char *path);
 /* The text that must come before a path that begins with "/" to make it absolute: "" on systems
  * that have no drives. */
 extern const char path_drive[];
-/* Returns path made absolute from the working directory, and cleaned as path_clean() does.
- * malloc'd. */
+/* Returns `path`, made absolute from the working directory and cleaned by path_clean(). The result
+ * is malloc'd. */
 char *path_absolute(const char *path, struct error *err);
 /* Returns whether a name is one path component: not empty, not "." or "..", no '/', '\\' or control
  * bytes, at most 128 bytes. */
@@ -41,8 +41,8 @@ int path_make_dirs(const char *path, mode_t mode, struct error *err);
  * missing. */
 int path_open_dir_at(int dirfd, const char *name, bool create, mode_t mode, struct error *err);
 
-/* Opens a regular file that a person has named, for reading; links are followed. Anything else (a
- * FIFO, a device, a terminal) is ERR_INVALID, and does not block the caller. */
+/* Opens a regular file that a person has named, for reading; links are followed. Fails with
+ * ERR_INVALID for any other kind of file (a FIFO, a device, a terminal), and never blocks. */
 int path_open_file(const char *path, struct error *err);
 /* Opens a file like path_open_file(), and reads all of it into `out`. ERR_INVALID if it is longer
  * than out->limit allows. This is for files that the host's owner has set up, like
@@ -65,10 +65,10 @@ int path_remove_tree_at(int dirfd, const char *name, struct error *err);
  * that, else byte by byte, and holes stay holes. *method becomes "reflink" or "copy"; `method` may
  * be NULL. */
 int path_clone_data(int from_fd, int to_fd, const char **method, struct error *err);
-/* Copies a part of the data like path_clone_data(), for a caller that must not be held up by a large
- * file. Call it with *at = 0 first, and again with the *at that it leaves, as long as it returns 0.
- * Returns 1 if everything is copied, or -1 on error. Each call copies 16 MiB at most. The source
- * must not change meanwhile. */
+/* Copies a part of the data like path_clone_data(), for a caller that must not be held up by a
+ * large file. The caller sets *at to 0 before the first call, and calls again, with *at unchanged,
+ * as long as 0 is returned. Returns 1 if everything is copied, or -1 on error. Each call copies 16
+ * MiB at most. The source must not change meanwhile. */
 int path_clone_part(int from_fd, int to_fd, int64_t *at, struct error *err);
 /* Copies a file like path_clone_data(), to the new file dirfd/name with the given mode. Fails if
  * dirfd/name exists. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Copies large sparse files. With a reflink both files share their blocks. Without it only the
- * parts that hold data are copied, in the kernel if possible. So a copy of a disk image of 60 GB
- * with 1 GB of data takes 1 GB.
+ * Copies large sparse files. With a reflink both files share their blocks. Without a reflink only
+ * the parts that hold data are copied, by the kernel if possible. So a copy of a disk of 60 GB that
+ * holds 1 GB of data needs 1 GB.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -55,8 +55,8 @@ static int copy_span(int from, int to, off_t start, off_t end, struct error *err
 			continue;
 		if (n < 0 && (errno == ENOSPC || errno == EDQUOT || errno == EFBIG || errno == EIO))
 			return error_errno(err, errno, "copy");
-		/* The call fails if the target is on another file system, on an old kernel, or
-		 * because of a system call filter. Some file systems return 0. */
+		/* copy_file_range() may fail on an old kernel, between two file systems, or because
+		 * of a system call filter. On some file systems it returns 0. */
 		if (n <= 0)
 			return copy_by_hand(from, to, start, end, err);
 		start += n;
@@ -64,8 +64,8 @@ static int copy_span(int from, int to, off_t start, off_t end, struct error *err
 	return 0;
 }
 
-/* Copies data from the offset *at on, at most `most` bytes, and moves *at behind them. *at becomes
- * `size` when nothing is left. */
+/* Copies at most `most` bytes of data from the offset *at on, and moves *at behind the copied
+ * bytes. Sets *at to `size` when nothing is left. */
 static int copy_part(int from, int to, off_t size, off_t most, off_t *at, struct error *err)
 {
 	off_t data = lseek(from, *at, SEEK_DATA);
@@ -104,14 +104,14 @@ static int stat_source(int from, struct stat *st, struct error *err)
 	return 0;
 }
 
-/* Copies the data. *spare is as in path_clone_with_room_at(). If `spare` is NULL, free space is not
- * checked. */
+/* Copies the data. *spare is the `spare` of path_clone_with_room_at(). If `spare` is NULL, free
+ * space is not checked. */
 static int copy_data(int from, const struct stat *st, int to, const uint64_t *spare,
 		     struct error *err)
 {
 	off_t position = lseek(from, 0, SEEK_CUR);
-	/* This may be more than the copy needs, since it also counts blocks that hold no data. That
-	 * does no harm. */
+	/* This number may be more than the copy needs, because it also counts blocks that hold no
+	 * data. That does no harm. */
 	uint64_t needed = (uint64_t)st->st_blocks * 512 + (spare ? *spare : 0);
 	struct statvfs fs;
 	int rc;

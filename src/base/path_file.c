@@ -81,7 +81,8 @@ int path_replace_file_at(int dirfd, const char *name, const void *data, size_t l
 	}
 	if (fd_write_all(fd, data, len, err) < 0)
 		goto failed;
-	/* fchmod() comes last and needs no rights to the data, so mode may even be 0400. */
+	/* fchmod() is called after the data were written, so that `mode` may forbid writing
+	 * (0400). */
 	if (fchmod(fd, mode) < 0) {
 		error_errno(err, errno, "mode");
 		goto failed;

@@ -3,9 +3,9 @@
  * Removes a tree of directories that another user may have made.
  *
  * Every step is relative to a descriptor opened with O_NOFOLLOW, so no link is ever followed, not
- * even one that replaces a directory during the work. Mounts are not entered. For this the system
- * is asked not to enter them (FILE_ON_DISK, which also works for bind mounts). If it cannot do
- * that, only the device numbers are compared.
+ * even one that replaces a directory during the work. Mounts are not entered. FILE_ON_DISK asks the
+ * system not to enter them, and also works for bind mounts. A system that cannot do this only
+ * compares the device numbers.
  *
  * One descriptor is open for each level, and a tree may have more levels than this process may have
  * descriptors. So a directory below MAX_LEVEL is moved up to the top of the tree, and is removed
@@ -30,8 +30,8 @@
 
 struct removal {
 	int top;    /* descriptor of the directory that is removed; -1 while it is being opened */
-	dev_t dev;  /* the device number of its file system */
-	bool again; /* something was moved to the top, so one more pass is needed */
+	dev_t dev;  /* the device number of the file system of `top` */
+	bool again; /* a directory was moved to the top, so one more pass is needed */
 	bool failed;
 	struct error *err; /* gets the first failure */
 };
@@ -64,7 +64,7 @@ static int open_to_empty(const struct removal *r, int dir, const char *name)
 	autoclose int fd = open_inside(r, dir, name);
 	struct stat st;
 
-	/* A directory of this user that may not be listed gets its permissions back. */
+	/* A directory that this user owns but may not list gets all permissions of its owner. */
 	if (fd < 0 && errno == EACCES && file_unlock_dir(dir, name, S_IRWXU, r->top >= 0) == 0)
 		fd = open_inside(r, dir, name);
 	if (fd < 0 || fstat(fd, &st) < 0)
@@ -118,8 +118,8 @@ static void remove_entry(struct removal *r, int dir, const char *name, int level
 	if (unlinkat(dir, name, 0) == 0 || errno == ENOENT)
 		return;
 	int why = errno;
-	/* Whether the name is a directory is checked only after unlinkat(). This is safe:
-	 * unlinkat() fails for a directory, or on some systems removes an empty one. */
+	/* Whether the name is a directory is checked only after unlinkat(). This is safe: for a
+	 * directory unlinkat() fails, or on some systems removes the directory if it is empty. */
 	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode))
 		remove_dir(r, dir, name, level);
 	else
@@ -161,7 +161,8 @@ int path_remove_tree_at(int dirfd, const char *name, struct error *err)
 	if (top < 0)
 		return errno == ENOENT ? 0 : error_errno(err, errno, "remove %s", name);
 	r.top = top;
-	/* Each pass makes every branch shorter by MAX_LEVEL levels, so a last pass comes. */
+	/* Each pass makes every branch shorter by MAX_LEVEL levels, so the number of passes is
+	 * finite. */
 	do {
 		int fd = openat(top, ".", DIR_FLAGS);
 

@@ -9,8 +9,8 @@
 
 #define IPV4(a, b, c, d) ((uint32_t)(a) << 24 | (uint32_t)(b) << 16 | (uint32_t)(c) << 8 | (d))
 
-/* Prefixes outside of the public internet. No address in 0/8 is a destination: the kernel takes
- * 0.0.0.0 for the host itself. */
+/* Prefixes outside of the public internet. They include 0.0.0.0/8, because the kernel connects to
+ * the host itself if the destination is 0.0.0.0. */
 static const struct prefix not_public[] = {
 	{IPV4(0, 0, 0, 0), 8},
 	{IPV4(10, 0, 0, 0), 8},
@@ -18,9 +18,9 @@ static const struct prefix not_public[] = {
 	{IPV4(127, 0, 0, 0), 8},
 	{IPV4(172, 16, 0, 0), 12},
 	{IPV4(192, 0, 0, 0), 24},   /* protocol assignments */
-	{IPV4(192, 88, 99, 0), 24}, /* 6to4 relays, wherever the nearest one is */
+	{IPV4(192, 88, 99, 0), 24}, /* anycast addresses of 6to4 relays */
 	{IPV4(192, 168, 0, 0), 16},
-	{IPV4(198, 18, 0, 0), 15}, /* benchmarks of networks; VPNs and proxies use it */
+	{IPV4(198, 18, 0, 0), 15}, /* benchmarks of networks; also used by VPNs and proxies */
 	{IPV4(224, 0, 0, 0), 4},   /* multicast */
 	{IPV4(240, 0, 0, 0), 4},   /* reserved, broadcast */
 };
@@ -28,12 +28,12 @@ static const struct prefix not_public[] = {
 static const struct prefix secret[] = {
 	{0xa9fe0000, 16}, /* 169.254.0.0: link-local; metadata of most clouds */
 	{0x646464c8, 32}, /* 100.100.100.200: Alibaba's metadata */
-	{0xa83f8110, 32}, /* 168.63.129.16: Azure's, at a public address */
-	{0xc00000c0, 32}, /* 192.0.0.192: Oracle's */
+	{0xa83f8110, 32}, /* 168.63.129.16: Azure's metadata, at a public address */
+	{0xc00000c0, 32}, /* 192.0.0.192: Oracle's metadata */
 };
 
-/* Reads the length of a prefix, "24". Returns -1 if the text is no number up to 32, or begins with
- * a 0 that it does not need. */
+/* Reads the length of a prefix, "24". Returns -1 if the text is not a number from 0 to 32, or has a
+ * 0 in front of another digit. */
 static int parse_length(const char *text)
 {
 	int bits = 0;

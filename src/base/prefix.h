@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* IPv4 prefixes, in host byte order. Also the prefixes that are not public, and those that hold
- * secrets. */
+/* IPv4 prefixes, in host byte order. Also tells which prefixes are not public, and at which
+ * prefixes secrets are served. */
 #ifndef BASE_PREFIX_H
 #define BASE_PREFIX_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#define PREFIXES_ALLOW_MAX 256 /* prefixes that are opened for one guest */
+#define PREFIXES_ALLOW_MAX 256 /* the largest number of prefixes that are opened for one guest */
 
 struct prefix {
 	uint32_t address;
-	uint32_t bits; /* 0 to 32 */
+	uint32_t bits; /* the length of the prefix, 0 to 32 */
 };
 
 /* Reads "a.b.c.d" or "a.b.c.d/n". Returns -1 for any other text, and also if the address has a bit

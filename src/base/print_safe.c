@@ -21,7 +21,8 @@ void print_safe(FILE *out, const char *text)
 	}
 }
 
-/* Returns the number of bytes of a "\n", "\t" or "\r\n" at text; 0 if there is none. */
+/* Returns the length in bytes of the "\n", "\t" or "\r\n" with which `text` begins; 0 if it begins
+ * otherwise. */
 static size_t layout(const char *text, size_t left)
 {
 	if (*text == '\n' || *text == '\t')

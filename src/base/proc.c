@@ -121,8 +121,8 @@ void proc_let_go(struct proc *p)
 	forget(p);
 }
 
-/* Serves proc_start_time_duty. Only answers for processes of the machine. With the start time of
- * another process, a hostile asker could record this process as one of the machine. */
+/* Serves proc_start_time_duty. Answers only for processes of the machine: with the start time of
+ * another process, a hostile asker could record that other process as a process of the machine. */
 static int serve_start_time(void *data, const struct broker_message *in, struct broker_message *out,
 			    struct error *err)
 {

@@ -17,7 +17,7 @@ struct proc_stage;
 
 struct proc {
 	pid_t pid; /* 0 if there is no process */
-	int pidfd; /* readable when the process has ended; -1 if there is none */
+	int pidfd; /* readable when the process has ended; -1 if there is no process */
 };
 #define PROC_NONE                     \
 	{                             \
@@ -39,8 +39,8 @@ struct proc_spec {
 	bool die_with_parent; /* the child is killed when the calling thread ends, or, with
 			       * `for_parent`, when its parent ends */
 	bool new_session;     /* the child calls setsid() */
-	bool for_parent;      /* the child becomes a child of this process's parent, which reaps it.
-			       * A broker starts processes so for its asker. */
+	bool for_parent;      /* the new process becomes a child of this process's parent, which
+			       * reaps it. A broker uses this to start processes for its asker. */
 	uid_t uid;	      /* 0: unchanged; else uid, gid and groups are set */
 	gid_t gid;
 	int userns_fd; /* > 0: the child enters this user namespace, which this process owns, as the
@@ -67,7 +67,7 @@ struct proc_spec {
 	int (*confine)(struct error *err);
 };
 
-/* Starts a process. Returns when exec has succeeded in the child; if it fails, so does this call,
+/* Starts a process. Returns when exec has succeeded in the child. If exec fails, the call fails
  * with the errno of the child. In the child no signal is ignored or blocked. */
 int proc_spawn(const struct proc_spec *spec, struct proc *out, struct error *err);
 /* Opens the pidfd of a child that was forked (p->pid); on failure kills and reaps the child. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Runs a helper program to its end, and returns what it printed, or its own message about its
- * failure. */
+/* Runs a program to its end, and returns its output. If the program fails, the error has the
+ * program's own message. */
 #include <errno.h>
 #include <poll.h>
 #include <string.h>
@@ -19,9 +19,10 @@ enum { FROM_STDOUT, FROM_STDERR, FROM_PIDFD, SOURCES };
 struct run {
 	struct proc proc;
 	struct pollfd sources[SOURCES]; /* fd -1: the source is at its end */
-	struct buf *out;		/* gets stdout; NULL: stdout is not wanted */
+	struct buf *out;		/* receives the stdout of the program; NULL: stdout is not
+					 * wanted */
 	struct buf last;		/* the last part of stderr */
-	int userns_fd;			/* as in proc_spec */
+	int userns_fd;			/* the same as in struct proc_spec */
 };
 
 static void close_source(struct run *r, int which)
@@ -59,8 +60,8 @@ static int pump_child(struct run *r, int which, struct error *err)
 }
 
 /*
- * Reads until the process ends, even if a child of the process still has the pipes open. What is in
- * the pipes at that time (at most 64 KiB each) is read too. Later output is ignored.
+ * Reads until the process ends, even if a child of the process still has the pipes open. The bytes
+ * that are in the pipes at that time (at most 64 KiB each) are read too. Later output is ignored.
  */
 static int collect_output(struct run *r, uint64_t deadline_ns, struct error *err)
 {

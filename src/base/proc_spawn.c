@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Starts a process by fork() and exec(). Between the two, the child makes only calls that are
- * async-signal-safe, since the caller may have threads. So all memory is allocated before, and all
- * messages are made afterwards, in the parent.
+ * Starts a process by fork() and exec(). Between fork() and exec() the child makes only calls that
+ * are async-signal-safe, because the caller may have threads. So all memory is allocated before
+ * fork(), and all messages are made in the parent.
  *
- * A pipe, which exec() closes, tells the parent what has happened. If a step fails, the child
- * writes the step and errno to the pipe. If the pipe ends with nothing in it, the new program runs.
+ * A pipe tells the parent what has happened in the child. exec() closes the child's end of the
+ * pipe. If a step fails, the child writes the step and errno to the pipe. If the pipe ends without
+ * any bytes, the new program runs.
  */
 #include <assert.h>
 #include <errno.h>
@@ -56,12 +57,12 @@ static_assert(ARRAY_SIZE(step_text) == STEP_COUNT, "every step has a text");
 struct report {
 	enum step step;
 	int errnum;
-	size_t item; /* STEP_STAGE: the item of the stage */
+	size_t item; /* the index of the item of the stage, if STEP_STAGE has failed */
 };
 
 struct child {
 	const struct proc_spec *spec;
-	const char *program; /* a path */
+	const char *program; /* the path of the program */
 	int report;	     /* the write end of the pipe */
 	pid_t parent;
 	int above; /* a descriptor number that is above every `to` and above 2 */
@@ -78,9 +79,9 @@ static bool is_listed_fd(const struct proc_spec *spec, int to)
 }
 
 /*
- * Puts the descriptors in their places. The `from` of one descriptor may be the `to` of another. So
- * all descriptors are first copied to numbers that no `to` has, and then to their places. The pipe
- * is also moved to such a number.
+ * Gives the descriptors of the child their numbers. The `from` of one descriptor may be the `to` of
+ * another. So all descriptors are first copied to numbers that no `to` has, and then to their `to`.
+ * The pipe is also moved to such a number.
  */
 static int place_fds(struct child *c)
 {
@@ -112,7 +113,7 @@ static int place_fds(struct child *c)
 	return 0;
 }
 
-/* Returns argv or envp in the type that exec() wants, which has fewer consts. exec() changes no
+/* Returns argv or envp in the type that exec() wants, which is without const. exec() changes no
  * word of argv or envp. */
 static char *const *exec_vector(const char *const *v)
 {
@@ -172,7 +173,7 @@ failed:
 }
 
 /* Forks the child and stores its pid and pidfd. The child begins with all signals blocked, so that
- * no signal handler of this program runs in it. */
+ * no signal handler of this program runs in the child. */
 static int fork_child(struct child *c, struct proc *out, struct error *err)
 {
 	struct proc p = PROC_NONE;
@@ -252,7 +253,8 @@ int proc_spawn(const struct proc_spec *spec, struct proc *out, struct error *err
 
 	if (check_proc_spec(spec, &c.above, err) < 0)
 		return -1;
-	/* The program is looked up here and not in the child, because this allocates memory. */
+	/* The program is looked up here and not in the child, because the search allocates
+	 * memory. */
 	autofree char *found = strchr(spec->argv[0], '/') ? NULL : program_in_path(spec->argv[0]);
 	c.program = found ? found : spec->argv[0];
 	if (!strchr(c.program, '/'))

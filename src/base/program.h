@@ -17,13 +17,13 @@ bool program_is(const char *path); /* returns whether `path` is a regular file t
  * if there is no memory. */
 char *program_in_path(const char *name);
 
-/* Removes all entries from PATH that are not absolute, or sets a usual PATH if no entry is left. So
- * child processes do not search programs in other places either. Each program of this project calls
- * it when it starts. */
+/* Removes all entries from PATH that are not absolute, or sets a usual PATH if no entry is left.
+ * Child processes then also search for programs only in absolute entries. Each program of this
+ * project calls this function when it starts. */
 int program_clean_path(struct error *err);
 /* The variable in which program_clean_path() keeps the PATH that it found, if it has changed PATH.
- * The programs of this project need it, because the user's shell still finds programs by that
- * PATH. */
+ * The programs of this project need the old PATH, because the user's shell still finds programs by
+ * it. */
 #define PROGRAM_PATH_GIVEN "MICROAGENT_PATH_GIVEN"
 
 #endif

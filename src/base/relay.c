@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * There are two ways, one from each side to the other. The source of a way is read only while the
- * way holds no bytes. So if a target reads slowly, the way holds one chunk, and the source has to
- * wait. A way is
+ * A relay has two ways, one for each direction. Each way leads from a source to a target. The
+ * source is read only while the way holds no bytes. So if the target reads slowly, the way holds
+ * one chunk, and the source has to wait. A way is
  *
  *   ended   if its source sends no more, or is not read any more
- *   closed  if its target was told this, or takes no more
+ *   closed  if its target was told that the way has ended, or takes no more
  *
  * The connection is over when both ways are closed. A side that takes no more bytes may have sent
- * bytes before. These are still delivered: a server may answer and close before it has read all.
+ * bytes before. The relay still delivers these bytes, because a server may answer and close before
+ * it has read everything.
  */
 #include "base/relay.h"
 
@@ -29,12 +30,12 @@ struct side {
 	struct relay *relay;
 	int fd;
 	struct loop_watch *watch;
-	bool hurried; /* relay_hurry() was called for it */
+	bool hurried; /* relay_hurry() was called for this side */
 	bool gone;    /* the side has closed, and the relay still holds bytes of it */
 };
 
 struct way {
-	uint8_t *bytes; /* NULL while the way holds nothing */
+	uint8_t *bytes; /* the bytes that the way holds; NULL while it holds none */
 	size_t start, len;
 	bool ended, closed;
 };
@@ -44,8 +45,9 @@ struct relay {
 	struct way ways[2]; /* ways[i] leads from sides[i] to the other side */
 	bool broken;	    /* bytes were lost */
 	struct loop *loop;
-	struct loop_watch *gone_timer; /* set while a side is gone */
-	bool moved;		       /* bytes have moved since the timer was set */
+	struct loop_watch *gone_timer; /* the timer of LIMIT_RELAY_GONE_MS; set while a side is
+				        * gone */
+	bool moved;		       /* bytes were delivered since gone_timer was set */
 	relay_ended_fn *ended;
 	void *data;
 };
@@ -65,8 +67,8 @@ static void relay_lose(struct relay *relay, struct way *way)
 	way->ended = way->closed = true;
 }
 
-/* Sends as send() does. A vsock socket needs one piece of kernel memory for all bytes of a call. If
- * the kernel's memory is fragmented, it may have no such piece: then fewer bytes are sent. */
+/* Sends as send() does. A vsock socket needs one block of kernel memory for all bytes of a call. If
+ * the kernel's memory is too fragmented for such a block, sends fewer bytes. */
 static ssize_t relay_send(int to, const uint8_t *bytes, size_t len)
 {
 	ssize_t n = send(to, bytes, len, MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -78,8 +80,8 @@ static ssize_t relay_send(int to, const uint8_t *bytes, size_t len)
 	return n;
 }
 
-/* Sends the bytes that the way holds, as far as its target takes them. If all are sent and the way
- * is ended, also tells the target that no more bytes come. */
+/* Sends as many bytes of the way as its target takes now. If all bytes are sent and the way has
+ * ended, also tells the target that no more bytes come. */
 static void relay_deliver(struct relay *relay, int from)
 {
 	struct way *way = &relay->ways[from];
@@ -119,7 +121,7 @@ static void relay_take(struct relay *relay, int from)
 		drop_bytes(way);
 		return;
 	}
-	if (n < 0) { /* the side was reset: no byte can go either way any more */
+	if (n < 0) { /* the target was reset, so no byte can go in either direction any more */
 		relay_lose(relay, &relay->ways[0]);
 		relay_lose(relay, &relay->ways[1]);
 		return;
@@ -129,9 +131,10 @@ static void relay_take(struct relay *relay, int from)
 	relay_deliver(relay, from);
 }
 
-/* Returns whether the hang-up of a side must be watched. It is watched when the side has sent its
- * last byte. The hang-up of a hurried side is also watched before, but only until it was reported
- * once: the loop would report it again and again. */
+/* Returns whether the hang-up (LOOP_HUP) of a side must be watched. The hang-up is watched after
+ * the side has sent its last byte. For a side with relay_hurry() it is watched from the beginning,
+ * but only until it was reported once: otherwise the loop would report the hang-up again and
+ * again. */
 static bool hears_hang_up(const struct relay *relay, int side)
 {
 	const struct way *from = &relay->ways[side], *to = &relay->ways[!side];
@@ -155,7 +158,8 @@ static uint32_t relay_wants(const struct relay *relay, int side)
 	return events;
 }
 
-/* Returns true when the connection is over. */
+/* Watches the events that are needed now on both sides. Returns true when the connection is
+ * over. */
 static bool relay_settle(struct relay *relay)
 {
 	struct error err;
@@ -210,7 +214,7 @@ static void on_side(struct loop *loop, int fd, uint32_t events, void *data)
 	    relay->ways[i].len == 0)
 		relay_take(relay, i);
 	/* The side is gone and takes nothing more, and the relay still holds bytes of it. The other
-	 * side may still take them. If it never does, the timer ends the connection. */
+	 * side may still take these bytes. If it never does, the timer ends the connection. */
 	if ((events & (LOOP_HUP | LOOP_ERR)) && relay->ways[i].len > 0 && side->hurried &&
 	    !side->gone) {
 		relay_lose(relay, &relay->ways[!i]);

@@ -2,8 +2,8 @@
 /*
  * Joins two connected stream sockets into one connection. Bytes go both ways, and the end of each
  * direction is passed on by itself (half-close). An error on one side resets the other side, so
- * that a broken connection never looks like a complete one. If a reader is slow, at most
- * LIMIT_RELAY_BYTES wait for it in the relay; else no bytes wait.
+ * that a broken connection never looks like a complete one. At most LIMIT_RELAY_BYTES bytes wait in
+ * the relay for a slow reader.
  */
 #ifndef BASE_RELAY_H
 #define BASE_RELAY_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/utf8.h"
 
-/* Sets *bad as Unicode recommends: one replacement stands for as many bytes as can begin a valid
- * sequence, or, if there are none, for one byte. */
+/* Sets *bad as Unicode recommends: one U+FFFD replaces all bytes that could be the beginning of a
+ * valid sequence. If there are no such bytes, it replaces one byte. */
 size_t utf8_sequence(const uint8_t *p, size_t left, size_t *bad)
 {
 	size_t n = p[0] < 0x80 ? 1 : p[0] < 0xc2 ? 0 : p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : 4;

@@ -20,7 +20,7 @@ struct range {
 	uint32_t first, last;
 };
 
-/* The ranges are sorted. */
+/* Returns whether one of the ranges, which must be sorted, contains the code. */
 static bool is_of_ranges(uint32_t code, const struct range *ranges, size_t count)
 {
 	for (size_t i = 0; i < count && code >= ranges[i].first; i++)
@@ -55,7 +55,7 @@ static bool is_unseen(uint32_t code)
 		{0xfe00, 0xfe0e},   /* variation selectors 1 to 15 */
 		{0xfeff, 0xfeff},   /* zero width no-break space */
 		{0xffa0, 0xffa0},   /* halfwidth Hangul filler */
-		{0xfff0, 0xfffb},   /* unassigned ignorable ones, interlinear annotations */
+		{0xfff0, 0xfffb},   /* unassigned ignorable characters, interlinear annotations */
 		{0x13430, 0x1343f}, /* Egyptian hieroglyph format controls */
 		{0x16fe4, 0x16fe4}, /* Khitan small script filler */
 		{0x1bca0, 0x1bca3}, /* shorthand format controls */
@@ -141,16 +141,15 @@ static bool does_join(const struct utf8_reader *at, uint32_t behind)
 	       !is_unseen_alone(at->before) && !is_unseen_alone(behind);
 }
 
-/* Returns whether the emoji selector is text: behind an emoji, and between a digit, '#' or '*' and
- * the keycap sign. */
+/* Returns whether the emoji selector is text. It is text behind an emoji, and between a digit, '#'
+ * or '*' and the keycap sign. */
 static bool does_select(uint32_t before, uint32_t behind)
 {
 	return is_emoji(before) || (behind == KEYCAP && ((before >= '0' && before <= '9') ||
 							 before == '#' || before == '*'));
 }
 
-/* Returns whether a character is in Zs of the Unicode Character Database, except the blank of
- * ASCII. */
+/* Returns whether a character is a blank (General_Category Zs) other than that of ASCII. */
 static bool is_foreign_blank(uint32_t code)
 {
 	static const struct range ranges[] = {
@@ -186,7 +185,7 @@ static uint32_t code_of(const uint8_t *c, size_t len)
 }
 
 /* Returns the code of the character at text. Returns 0 at the end of the text (`left` is 0), and
- * REPLACEMENT for bytes that are no UTF-8. */
+ * REPLACEMENT for bytes that are not UTF-8. */
 static uint32_t code_at(const uint8_t *text, size_t left)
 {
 	size_t bad, len = left > 0 ? utf8_sequence(text, left, &bad) : 0;

@@ -12,7 +12,7 @@
 #define VSOCKD_TELLS_STREAMS UINT64_C(1)
 /* Is added once, when a program of the guest first drives the vsock device. This program is the
  * guest's kernel, since no firmware drives the device. If the streams go over a virtio-serial port,
- * it is the guest's agent. */
+ * this program is the guest's agent. */
 #define VSOCKD_TELLS_GUEST (UINT64_C(1) << 32)
 
 #endif
