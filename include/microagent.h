@@ -13,22 +13,22 @@
  * of an error is stable too, and describes the fault more exactly. The subject of an error names
  * the thing that the reason is about. The message is for people, and only describes the fault: the
  * calling program knows what can be done about it. The codes:
- *   ERR_INVALID      an argument is wrong (a name, an option, a file that is no image)
+ *   ERR_INVALID      an argument is wrong (a name, an option, a file that is not an image)
  *   ERR_NOT_FOUND    the workspace, kernel, image or program does not exist
- *   ERR_CONFLICT     not allowed in the workspace's present state
+ *   ERR_CONFLICT     not allowed in the state that the workspace has now
  *   ERR_UNSUPPORTED  this backend or host can never do what was asked
  *   ERR_UNAVAILABLE, ERR_TIMEOUT  trying again may help
  *   ERR_DENIED       rights are missing
  *   ERR_IO           the system, the machine or its guest failed
  *   ERR_INTERNAL     a bug in this library
- * The library never prints, logs or asks anything, and no function exits.
+ * The library never prints, logs or asks anything, and never ends the process.
  *
  * Threads. A `struct microagent` may be used by one thread at a time. A `struct microagent_guest`
  * and a `struct microagent_cancel` may be used by any number of threads at once. Different handles
  * are independent. Every function blocks until its work is done; microagent_on_wait() sets a
- * function that is called while time passes. The library starts child processes, and reaps only
- * these. The library does not change how this process handles a signal. The caller must ignore
- * SIGPIPE while microagent_run() or microagent_exec() is at work.
+ * function that is called while time passes. The library starts child processes, and reaps only its
+ * own children. The library does not change how this process handles a signal. The caller must
+ * ignore SIGPIPE while microagent_run() or microagent_exec() is at work.
  *
  * JSON. Documents are jansson values; the caller gets a new reference. The response of a workspace
  * function is the response of the supervisor protocol (schema/), and always has "ok": true. If the
@@ -110,8 +110,8 @@ char *microagent_git_outside(const char *word, const char *at);
 int microagent_check_bundle(const char *word, struct error *err);
 int microagent_check_output(const char *word, struct error *err);
 
-/* The limits of the bytes and operations that a machine may transfer in a second, at most 10^12
- * each; 0: no limit. */
+/* The largest numbers of bytes and of operations that a machine may transfer in a second, each at
+ * most 10^12; 0: no limit. */
 struct microagent_rates {
 	int64_t disk_bytes, disk_ops; /* of all writable disks of the machine together */
 	int64_t net_bytes;	      /* of each direction of the network; only for "nat" */
@@ -121,51 +121,54 @@ struct microagent_rates {
  * set, the machine reaches nothing else, except what microagent_machine.allow opens. */
 struct microagent_egress {
 	/* Words as microagent_check_egress() checks them, NULL-terminated. NULL: this member is not
-	 * set. A list without a word is set, and opens nothing. */
+	 * set. A list without words counts as set, and opens nothing. */
 	const char *const *names;
 	/* Names of lists of such words, NULL-terminated. NULL: this member is not set. Each name is
 	 * "npm", "pypi", "debian" or "github", a list that the library has, or a path with a '/' to
 	 * a file with one word on each line ('#' begins a comment). */
 	const char *const *from;
-	bool sni_off; /* connections are judged only by their addresses */
-	bool dry_run; /* nothing is refused; what would be refused is reported */
+	bool sni_off; /* if true, connections are judged only by their addresses, and not by the
+		       * names that they send in TLS or HTTP */
+	bool dry_run; /* if true, nothing is refused, and connections that would be refused are
+		       * reported */
 };
 
 /* Checks that `word` is "NAME[:PORT[,PORT...]]" or an IPv4 prefix "A.B.C.D/N". NAME is a host like
  * "pypi.org", or "*.debian.org" for all hosts below debian.org. A NAME without ports stands for the
  * ports 443 and 80. ERR_INVALID says what is wrong. */
 int microagent_check_egress(const char *word, struct error *err);
-/* Checks that word can be an element of microagent_egress.from. Does not look at a file. */
+/* Checks that `word` can be an element of microagent_egress.from. Does not look at a file. */
 int microagent_check_egress_list(const char *word, struct error *err);
 
 /*
  * A machine: its hardware, its network, what it shares with the host, and its limits. Each spec of
- * something that makes machines (a workspace, a session, a base, a template, a pool) has this
- * struct as its member `machine`. Zero and NULL are the defaults, and lists end with NULL. If a
- * field is set that such a thing does not have, the error is ERR_INVALID and names the field. Only
- * workspaces have disks. Only workspaces and bases have architecture. A base also has accelerator,
- * network, network_interface, allow, egress, memory_mib and cpus, and nothing else. A template has
- * only accelerator. A pool has only network, memory_mib and cpus.
+ * a thing that makes machines (a workspace, a session, a base, a template, a pool) has this struct
+ * as its member `machine`. Zero and NULL are the defaults, and lists end with NULL. If a field is
+ * set that this thing does not have, the call fails with ERR_INVALID, and the message names the
+ * field. Only workspaces have disks. Only workspaces and bases have architecture. A base also has
+ * accelerator, network, network_interface, allow, egress, memory_mib and cpus, and nothing else. A
+ * template has only accelerator. A pool has only network, memory_mib and cpus.
  */
 struct microagent_machine {
-	/* "amd64" or "arm64"; NULL: the host's. The kernel and the image must be of this
-	 * architecture. If it is not the architecture of the host, the machine is emulated. A
-	 * session has the architecture of its base. */
+	/* "amd64" or "arm64"; NULL: that of the host. The kernel and the image must be of this
+	 * architecture. On a host of another architecture the machine is emulated. A session has
+	 * the architecture of its base. */
 	const char *architecture;
 	const char *accelerator;	 /* "auto" (NULL), "kvm" or "tcg" */
-	int64_t memory_mib;		 /* in MiB; 0: 512, or for a session the memory of its
-					  * base */
+	int64_t memory_mib;		 /* memory in MiB; 0: 512 MiB, or for a session the memory
+					  * of its base */
 	int64_t cpus;			 /* number of processors; 0: 2, or for a session the
 					  * number of its base */
 	const char *network;		 /* "nat" (NULL), "isolated" or "bridged" */
-	const char *network_interface;	 /* the host's bridge; only for "bridged" */
-	const char *const *allow;	 /* IPv4 prefixes that nat opens */
+	const char *network_interface;	 /* the name of the host's bridge; only for "bridged" */
+	const char *const *allow;	 /* IPv4 prefixes that a machine on nat may reach in
+					  * addition */
 	struct microagent_egress egress; /* only for nat */
 	/* TCP ports of the guest that are published: the host listens for them. Words as
 	 * microagent_check_publish() checks them. HOST is an address of this host, 127.0.0.1 by
 	 * default. */
 	const char *const *publish;
-	/* Ports of the host to which the guest may connect by vsock: words as
+	/* Vsock ports of the host to which the guest may connect: words as
 	 * microagent_check_listener() checks them. `mediation` is the mediation channel, `vsock`
 	 * are further ports. */
 	const char *mediation;
@@ -178,9 +181,10 @@ struct microagent_machine {
 	bool share_anyway; /* a directory that holds keys, or the home directory, may be shared */
 	/* If a shared directory is a git worktree, the guest is also given the directory that all
 	 * worktrees of the repository have in common, with its hooks and configuration, at the path
-	 * to which .git leads in the guest. ERR_INVALID if .git is not as `git worktree add` makes
-	 * it, if the repository to which .git leads does not lead back to this .git, or if that
-	 * common directory holds another share or lies in one. */
+	 * to which .git leads in the guest. Fails with ERR_INVALID if .git is not as `git worktree
+	 * add` makes it, or if the repository to which .git leads does not lead back to this .git.
+	 * Also fails with ERR_INVALID if the common directory holds another share or lies in
+	 * one. */
 	bool share_git;
 	struct microagent_rates rates;
 };
@@ -191,43 +195,43 @@ struct microagent_spec {
 	struct microagent_machine machine;
 	const char *image;	    /* name in the cache, or a path with a '/' to a raw ext4 file */
 	const char *kernel;	    /* name in the cache, or a path with a '/' to a kernel */
-	const char *initrd;	    /* path; NULL: the initrd beside the kernel */
+	const char *initrd;	    /* path of the initrd; NULL: the initrd beside the kernel */
 	bool no_disk;		    /* there is no image: the contents of `initrd` are the root.
 				     * The root is in memory, and is lost at the end of each run. */
 	const char *const *env;	    /* "KEY=VALUE" for the command, NULL-terminated; the image's own
 				     * variables are set too */
-	const char *user;	    /* user of the command; NULL: the image's user, or uid 1000 if
-				     * the image names none */
+	const char *user;	    /* the guest's user that runs the command; NULL: the image's
+				     * user, or uid 1000 if the image names none */
 	const char *const *command; /* argv, NULL-terminated; NULL: the image's entrypoint with its
 				     * arguments; no command if the image has no entrypoint */
-	int64_t timeout_seconds;    /* time limit of the command; 0: none */
+	int64_t timeout_seconds;    /* time limit of the command in seconds; 0: no limit */
 	/* `bundles` are archives that the guest finds unpacked and read-only: words as
 	 * microagent_check_bundle() checks them. `outputs` name the files and directories that
 	 * microagent_artifact_get() may fetch: words as microagent_check_output() checks them. Both
 	 * are NULL-terminated; NULL: none. */
 	const char *const *bundles, *const *outputs;
-	const char *console; /* "shell": a root shell on the serial console; NULL: none */
+	const char *console; /* "shell": a root shell on the serial console; NULL: no shell */
 };
 
-/* Selects the backend for all that this handle makes from now on: a name of a backend in
- * microagent_contract(). Without this call the backend is "qemu", or "apple-vf" on a Mac. Existing
- * workspaces keep their backend. ERR_INVALID if the contract has no such name.
+/* Selects the backend for everything that this handle makes from now on. `name` is the name of a
+ * backend in microagent_contract(). Without this call the backend is "qemu", or "apple-vf" on a
+ * Mac. Existing workspaces keep their backend. ERR_INVALID if the contract has no such name.
  * microagent_check_backend() only checks the name. */
 int microagent_use_backend(struct microagent *agent, const char *name, struct error *err);
 int microagent_check_backend(const char *name, struct error *err);
 
 /* Makes all VMMs that this handle starts from now on run without a cell, only under their seccomp
- * filter. This is for a host on which no cell can be made: without this call such a host refuses
- * every machine with ERR_UNAVAILABLE. A workspace that is made after this call records the setting,
- * and has it at every later start. */
+ * filter. This is for a host on which no cell can be made. Without this call every start on such a
+ * host fails with ERR_UNAVAILABLE. A workspace that is made after this call records the setting,
+ * which then applies to every later start. */
 void microagent_unconfined(struct microagent *agent);
 
 /* Clones the image and prepares the workspace; nothing runs yet. ERR_CONFLICT if there is a
  * workspace of that name. On failure nothing is left behind. */
 int microagent_create(struct microagent *agent, const char *name,
 		      const struct microagent_spec *spec, json_t **response, struct error *err);
-/* Records the present kernel, microagent-init and disk of a workspace at rest. The config of the
- * workspace stays as it is. Differences from an earlier record are accepted. */
+/* Records the kernel, the microagent-init and the disk that a workspace at rest has now. The config
+ * of the workspace stays as it is. Differences from an earlier record are accepted. */
 int microagent_prepare(struct microagent *agent, const char *name, json_t **response,
 		       struct error *err);
 /* Boots a workspace. Returns when the guest is ready for microagent_exec(). If the workspace has a
@@ -238,12 +242,12 @@ int microagent_start(struct microagent *agent, const char *name, json_t **respon
  * workspace. */
 int microagent_status(struct microagent *agent, const char *name, json_t **response,
 		      struct error *err);
-/* Does what microagent_status() does, and also computes a digest of the root file system now, which
- * may take a while. */
+/* Does what microagent_status() does, and also computes a digest of the root file system, which may
+ * take a while. */
 int microagent_verify(struct microagent *agent, const char *name, json_t **response,
 		      struct error *err);
 /* Stops a machine: the guest ends its command, unmounts its disks and powers off. A machine that
- * takes longer than the limit for this (HALT_MS of microagent_contract()) is killed. */
+ * has not stopped after the time HALT_MS of microagent_contract() is killed. */
 int microagent_stop(struct microagent *agent, const char *name, json_t **response,
 		    struct error *err);
 /* Stops a machine as microagent_stop() does, but records the workspace as `halted`. */
@@ -260,22 +264,22 @@ int microagent_kill(struct microagent *agent, const char *name, json_t **respons
 /* Sets how much of its memory a running guest may have, in MiB. The host gets back the memory that
  * the guest gives up. The response is {"ok","balloon":{"memoryMiB","actualMiB"}}: the memory that
  * the machine was booted with, and the memory that it has when the function returns. "actualMiB"
- * may be more than was asked for, because a guest gives up only what it can spare. ERR_INVALID if
- * `mib` is out of range, ERR_CONFLICT if the workspace is not running. */
+ * may be more than `mib`, because a guest gives up only memory that it does not need. ERR_INVALID
+ * if `mib` is out of range, ERR_CONFLICT if the workspace is not running. */
 int microagent_balloon(struct microagent *agent, const char *name, int64_t mib, json_t **response,
 		       struct error *err);
-/* Removes a workspace that has no living process, with its disk. Succeeds if the workspace is
- * absent. */
+/* Removes a workspace together with its disk. The workspace must not have a living process.
+ * Succeeds if the workspace is absent. */
 int microagent_delete(struct microagent *agent, const char *name, json_t **response,
 		      struct error *err);
 /* Returns all workspaces, sorted by name:
  * {"workspaces":[{"name","state","observedAt","detail"?,"memoryMiB","cpuCount","command"?}]}. A
  * workspace whose files are damaged has state "unknown", "error" and perhaps "reason". */
 json_t *microagent_list(struct microagent *agent, struct error *err);
-/* Returns the network of a workspace as prepared:
+/* Returns the network for which a workspace was prepared:
  * {"workspace","state","backend","network":{"mode","allow","portForwards"}}. While the workspace
  * runs there is also "runtime":{"mode","ip","subnet","gateway","dns","routes"}, as far as the host
- * knows these, with a "detail" if an explanation is needed. ERR_NOT_FOUND for an absent
+ * knows these values, and with a "detail" if they need an explanation. ERR_NOT_FOUND for an absent
  * workspace. */
 json_t *microagent_network(struct microagent *agent, const char *name, struct error *err);
 /* The kinds of change to a network, and the word that each of them takes. */
@@ -287,13 +291,13 @@ enum microagent_network_change {
 	MICROAGENT_NETWORK_UNPUBLISH /* "[HOST:]HOSTPORT" */
 };
 /* Changes the network of a running workspace, and its recorded network for the next start.
- * Connections that a removed rule had allowed end with it. *network (may be NULL) becomes the
+ * Connections that only a removed rule had allowed are ended. *network (may be NULL) becomes the
  * network after the change, {"mode","allow"?,"egress"?,"portForwards"?}, a new reference.
  * ERR_INVALID for a word that is malformed or that the config of the workspace could not have.
  * ERR_CONFLICT if the workspace is not running, is quarantined, or has no list of names
  * (microagent_machine.egress). ERR_NOT_FOUND if the word is not listed or published.
- * ERR_UNAVAILABLE if the host's port is taken. ERR_TIMEOUT if the guest's agent does not answer: an
- * agent of an older version never does. On failure nothing is opened. */
+ * ERR_UNAVAILABLE if the host's port is taken. ERR_TIMEOUT if the guest's agent does not answer; an
+ * agent of an older version never answers. On failure nothing is opened. */
 int microagent_change_network(struct microagent *agent, const char *name,
 			      enum microagent_network_change change, const char *word,
 			      json_t **network, struct error *err);
@@ -310,7 +314,8 @@ int microagent_accelerator(struct microagent *agent, const char *name, char out[
 
 struct microagent_run_options {
 	const char *name; /* NULL: a random name like "run-calm-otter-3fa9" */
-	bool keep;	  /* the workspace stays afterwards; if false, nothing stays */
+	bool keep;	  /* if true, the workspace stays after the command; if false, it is
+			   * removed */
 	/* Is called once, when the machine is up and before the command starts, with the name of
 	 * the workspace, and with the accelerator as microagent_accelerator() stores it. May be
 	 * NULL. */
@@ -323,7 +328,8 @@ struct microagent_run_options {
  * `options` may be NULL. If spec->command is NULL, the command is the image's entrypoint, followed
  * by the image's default arguments. The image may lack one of the two; ERR_INVALID if it has
  * neither. Returns when everything has ended, also after a cancel. If the calling process dies in
- * any way, the machine ends too. A command that exits with another code than 0 is no error here.
+ * any way, the machine ends too. A command that exits with another code than 0 is not an error
+ * here.
  */
 int microagent_run(struct microagent *agent, const struct microagent_spec *spec,
 		   const struct microagent_run_options *options,
@@ -345,25 +351,25 @@ int microagent_console_open(struct microagent *agent, const char *name, struct e
  * A handle for commands and files of one running workspace, for ANY NUMBER OF THREADS at once. The
  * handle holds connections to the guest's agent and shares them: a command needs no new connection
  * and no process of the host. When the machine is stopped and started again, the next call connects
- * again. When the workspace is deleted, the handle is of no more use.
+ * again. After the workspace was deleted, every call on the handle fails.
  *
- * A call can be ended early by the guest's own time limit (timeout_seconds of the command), by the
- * host's (timeout_ms), and by a cancel. Each of these kills the command's whole tree of processes
- * in the guest. The host's limit and the cancel work even if the guest never answers: the host
- * waits 5 s (CANCEL_MS of `microagent contract`) for the guest's report that the command has ended.
- * Then the call fails with ERR_TIMEOUT, "the guest does not answer: ...", and the command is killed
- * when its connection is closed. Connecting to the guest's agent takes at most 5 s (DIAL_MS) with
- * or without a limit.
+ * A call can be ended early by the guest's time limit (timeout_seconds of the command), by the
+ * host's time limit (timeout_ms), and by a cancel. Each of these kills the command's whole tree of
+ * processes in the guest. The host's limit and the cancel work even if the guest never answers: the
+ * host waits 5 s (CANCEL_MS of `microagent contract`) for the guest's report that the command has
+ * ended. Then the call fails with ERR_TIMEOUT, "the guest does not answer: ...", and the command is
+ * killed when its connection is closed. Connecting to the guest's agent takes at most 5 s (DIAL_MS)
+ * with or without a limit.
  *
  * The connection ends if the guest breaks the protocol, and when the machine ends. Every call on
  * that connection then fails (ERR_IO, ERR_UNAVAILABLE), and the next call connects again.
  */
 struct microagent_guest;
 
-/* Returns a handle when a command can be run in the workspace. Waits for `timeout_ms` at most (0:
- * looks once). Fails at once with ERR_NOT_FOUND if there is no workspace of that name, and with
- * ERR_CONFLICT if the workspace is in quarantine. If the time is over, the error says why no
- * command can be run. `agent` may be closed before the handle. */
+/* Returns a handle as soon as a command can be run in the workspace. Waits for at most `timeout_ms`
+ * milliseconds (0: tries once). Fails at once with ERR_NOT_FOUND if there is no workspace of that
+ * name, and with ERR_CONFLICT if the workspace is in quarantine. If the time is over, the error
+ * says why no command can be run. `agent` may be closed before the handle. */
 struct microagent_guest *microagent_connect(struct microagent *agent, const char *name,
 					    uint32_t timeout_ms, struct error *err);
 /* Closes the handle. No call may be under way. Commands of this handle that still run in the guest
@@ -384,12 +390,14 @@ int microagent_cancel_fd(const struct microagent_cancel *cancel);
 
 /* Limits and input of one call on a guest. Zero and NULL are the defaults, so start from {0}. */
 struct microagent_run_limits {
-	const void *stdin_bytes; /* NULL: the command reads from /dev/null */
+	const void *stdin_bytes; /* the bytes that the command reads as stdin; NULL: it reads from
+				  * /dev/null */
 	size_t stdin_len;	 /* bytes */
-	uint32_t timeout_ms;	 /* time limit of the call on the host's clock; 0: none */
-	/* How many bytes of stdout and of stderr are kept, from their beginning. The command goes
-	 * on when more comes, and the rest is dropped. 0: 8 MiB each. The memory in use grows with
-	 * the output, up to about twice the kept bytes. */
+	uint32_t timeout_ms;	 /* time limit of the call in milliseconds, on the host's clock; 0:
+				  * no limit */
+	/* How many bytes of stdout and of stderr are kept, from their beginning. Further output is
+	 * dropped, and the command goes on. 0: 8 MiB each. The memory in use grows with the output,
+	 * up to about twice the kept bytes. */
 	size_t stdout_cap, stderr_cap;
 	const struct microagent_cancel *cancel; /* NULL: none */
 };
@@ -399,8 +407,8 @@ void microagent_result_free(struct microagent_result *result);
 
 /*
  * Runs a command and keeps its output. exec->terminal must be NULL and exec->resume_seconds 0.
- * `limits` may be NULL. A command that ends with another code than 0, times out or is cancelled
- * is no error: *out has its output until that moment. On success the caller frees *out with
+ * `limits` may be NULL. It is not an error if the command ends with another code than 0, times out
+ * or is cancelled: *out has its output until that moment. On success the caller frees *out with
  * microagent_result_free(). Up to 256 calls of all threads share one connection; for more calls at
  * once further connections are made.
  */
@@ -408,10 +416,10 @@ int microagent_guest_run(struct microagent_guest *guest, const struct microagent
 			 const struct microagent_run_limits *limits, struct microagent_result *out,
 			 struct error *err);
 
-/* Runs a command and hands over its output as the output comes, without limit, on a connection that
- * no other call uses. A few such connections are kept for later calls. The time that callbacks take
- * counts towards the time limits. A limit that is reached during a callback takes effect when the
- * callback returns. */
+/* Runs a command, and passes its output to `callbacks` as soon as it arrives. The amount of output
+ * is not limited. The command has a connection that no other call uses. A few such connections are
+ * kept for later calls. The time that callbacks take counts towards the time limits. A limit that
+ * is reached during a callback takes effect when the callback returns. */
 int microagent_guest_stream(struct microagent_guest *guest, const struct microagent_exec *exec,
 			    const struct microagent_callbacks *callbacks,
 			    const struct microagent_run_limits *limits,
@@ -424,39 +432,40 @@ struct microagent_copy {
 			   * the guest; NULL: the image's user, or uid 1000 if the image names
 			   * none */
 	/* Is called for each entry that was left out: `path` is the entry, relative to the root of
-	 * the copy, and why is the reason, like "permission denied". May be NULL. */
+	 * the copy, and `why` is the reason, like "permission denied". May be NULL. */
 	void (*skipped)(void *data, const char *path, const char *why);
 	void *data;
 	/* Is called for every chunk, with the number of bytes of files' contents that were copied
-	 * so far, and with the present path, relative to the root of the copy. May be NULL. */
+	 * so far, and with the path that is being copied, relative to the root of the copy. May be
+	 * NULL. */
 	void (*progress)(void *data, uint64_t bytes, const char *path);
 	/* A descriptor. When it is readable, the copy ends with ERR_UNAVAILABLE and leaves nothing.
-	 * Nothing is read from the descriptor. 0: none. */
+	 * Nothing is read from the descriptor. 0: no descriptor. */
 	int cancel;
 	/* The largest number of bytes to copy: contents with their holes, and 512 for each file or
 	 * directory below the root of the copy. ERR_CONFLICT if there is more. 0: no limit. */
 	uint64_t limit_bytes;
 	/* A descriptor of a directory of the host, or 0. host_path is then resolved as if this
 	 * directory were the root: neither ".." nor a symbolic link leads out of the directory,
-	 * even if another program changes the directory during the copy. ERR_IO if the host's
-	 * system cannot promise that. 0: host_path is any path. */
+	 * even if another program changes the directory during the copy. Fails with ERR_IO if the
+	 * host's system cannot guarantee this. 0: host_path may be any path. */
 	int within;
 	/* For a copy out of the guest: the descriptor of a regular file of the host that is open
-	 * for writing, or 0. With it host_path must be NULL, and path must be a regular file of the
-	 * guest, or the copy fails with ERR_INVALID. The contents are written from the present
-	 * offset of the descriptor on; a failed copy may have written a part. (A file that has no
-	 * name leaves nothing behind if the process is killed.) */
+	 * for writing, or 0. If `file` is set, host_path must be NULL, and `path` must be a regular
+	 * file of the guest. Otherwise the copy fails with ERR_INVALID. The contents are written at
+	 * the file offset of the descriptor. A failed copy may have written a part of them. (If the
+	 * file has no name, nothing is left behind when the process is killed.) */
 	int file;
 };
 
 /*
- * Copy a file, or a directory with all that is in it. `path` is an absolute path of the guest. The
- * target (`host_path` for a copy out, path for a copy in) is a new name, a file to be replaced, or
- * a directory to put the copy in; nothing is written through a symbolic link. Contents,
- * permissions, times of modification, holes and hard links are kept, and verified by a digest. The
- * owner of the copy is the user that receives it; on the host the umask of the process applies.
- * Under the new name there is either the whole copy or nothing. In a running workspace the guest's
- * agent does the work. For a workspace at rest a machine is booted that has the disk of the
+ * Copy a file, or a directory with everything in it. `path` is an absolute path of the guest. The
+ * target (`host_path` for a copy out, `path` for a copy in) is a new name, a file that the copy
+ * replaces, or a directory in which the copy is put. Nothing is written through a symbolic link.
+ * Contents, permissions, times of modification, holes and hard links are kept, and verified by a
+ * digest. The owner of the copy is the user that receives it; on the host the umask of the process
+ * applies. Under the new name there is either the whole copy or nothing. In a running workspace the
+ * guest's agent does the work. For a workspace at rest a machine is booted that has the disk of the
  * workspace and runs no program from this disk. `options` may be NULL.
  */
 int microagent_copy_out(struct microagent *agent, const char *name, const char *path,
@@ -465,15 +474,15 @@ int microagent_copy_out(struct microagent *agent, const char *name, const char *
 int microagent_copy_in(struct microagent *agent, const char *name, const char *host_path,
 		       const char *path, const struct microagent_copy *options, struct error *err);
 /*
- * Return what kind of file a path of the guest names, and its attributes. The work is done as for a
- * copy, in a running workspace and in one at rest. microagent_list_files() returns
+ * Return what kind of file a path of the guest names, and its attributes. The workspace may be
+ * running or at rest, as for microagent_copy_out(). microagent_list_files() returns
  * {"path","entries":[{"name","type","mode","size",
  * "mtime","mtimeNs","uid","gid","links","target"?}]}. For a directory, "entries" has its entries,
  * sorted by name. For any other file, "entries" has one entry, of the file itself.
  * microagent_stat_file() returns one entry alone, and for a link the entry of the link itself.
  * "type" is "file", "directory", "link", "fifo", "socket", "block" or "char"; "mode" has the
  * permission bits; "mtime" has the seconds since 1970, and "mtimeNs" the nanoseconds beyond them.
- * In a name that is no UTF-8 the bad bytes become U+FFFD. `user` is as in struct microagent_copy.
+ * In a name that is not UTF-8 the bad bytes become U+FFFD. `user` is as in struct microagent_copy.
  */
 json_t *microagent_list_files(struct microagent *agent, const char *name, const char *path,
 			      const char *user, struct error *err);
@@ -481,10 +490,10 @@ json_t *microagent_stat_file(struct microagent *agent, const char *name, const c
 			     const char *user, struct error *err);
 
 /* Copy as microagent_copy_out() and microagent_copy_in() do, by a guest handle, from any thread.
- * The workspace must be running. Of limits only timeout_ms and cancel are used; `limits` may be
+ * The workspace must be running. Only timeout_ms and cancel of `limits` are used; `limits` may be
  * NULL. options->cancel is used too. Fails with ERR_TIMEOUT if the time is over, and with
- * ERR_UNAVAILABLE if the copy was cancelled, in both cases a few seconds later at most. Nothing is
- * left half-copied. */
+ * ERR_UNAVAILABLE if the copy was cancelled. The call may return a few seconds after that. Nothing
+ * is left half-copied. */
 int microagent_guest_copy_out(struct microagent_guest *guest, const char *path,
 			      const char *host_path, const struct microagent_copy *options,
 			      const struct microagent_run_limits *limits, struct error *err);
@@ -522,9 +531,9 @@ int microagent_shared_changes(struct microagent *agent, const char *name, json_t
 /* Stores the declared bundles and outputs: {"ingress":[...],"egress":[...]}. */
 int microagent_artifacts(struct microagent *agent, const char *name, json_t **artifacts,
 			 struct error *err);
-/* Fetches a declared output. The output is read from the disk of the workspace, and not by programs
- * of the guest; the guest only freezes the file system meanwhile. options->user has no meaning
- * here. */
+/* Fetches an output that the workspace declares. The output is read from the disk of the workspace,
+ * and not by programs of the guest; the guest only freezes the file system during the read.
+ * options->user has no meaning here. */
 int microagent_artifact_get(struct microagent *agent, const char *name, const char *artifact,
 			    const char *host_path, const struct microagent_copy *options,
 			    struct error *err);
@@ -539,16 +548,16 @@ int microagent_clone(struct microagent *agent, const char *source, const char *t
  * started. */
 int microagent_log_open(struct microagent *agent, const char *name, struct error *err);
 /* Returns the states that a workspace went through, oldest first: {"events":[...]}. A new state
- * also ends the wait of microagent_log_wait(). */
+ * makes microagent_log_wait() return. */
 json_t *microagent_events(struct microagent *agent, const char *name, struct error *err);
 /* Sets *running to whether any process of the workspace lives. */
 int microagent_is_running(struct microagent *agent, const char *name, bool *running,
 			  struct error *err);
 /* Waits until the log may have grown, until the workspace's machine has ended or started, or until
- * the descriptor `cancel` is readable (-1: none). Returns 0 and sets *running to whether any
- * process of the workspace lives. Returns 1 and leaves *running untouched if nobody reads from the
- * descriptor `out` any more (-1: not checked). So a program that prints the log ends when its
- * reader has gone, even if the machine is quiet. `watch` is a descriptor that
+ * the descriptor `cancel` is readable (-1: no descriptor). Returns 0 and sets *running to whether
+ * any process of the workspace lives. Returns 1 and leaves *running untouched if nobody reads from
+ * the descriptor `out` any more (-1: not checked). So a program that prints the log to `out` can
+ * end when its reader has gone, even if the machine writes nothing. `watch` is a descriptor that
  * microagent_log_watch() made, and that microagent_log_unwatch() closes. */
 int microagent_log_watch(struct microagent *agent, const char *name, struct error *err);
 void microagent_log_unwatch(int watch);
@@ -557,7 +566,7 @@ int microagent_log_wait(struct microagent *agent, const char *name, int watch, i
 
 /* --- what it costs --------------------------------------------------------------------------- */
 
-/* Returns what is recorded of the last start of a workspace:
+/* Returns the record of the last start of a workspace:
  * {"accelerator","acceleratorReason","timings":{NAME:NS},"boot"?} as in runtime.json
  * (schema/runtime.json). The timings are marks of CLOCK_MONOTONIC in nanoseconds. The first is
  * "begun"; "vmm" is when the VMM runs, "hello" when the guest has spoken and "ready" when the guest
@@ -569,9 +578,9 @@ json_t *microagent_last_start(struct microagent *agent, const char *name, struct
 struct microagent_exec_times {
 	uint64_t reached_ns, started_ns, ended_ns;
 };
-/* Runs one command in a running workspace as microagent_exec() does, over a new connection that is
- * made for it, and measures the times. The command's output is dropped. ERR_IO if the command did
- * not end with 0. */
+/* Runs one command in a running workspace as microagent_exec() does, over a new connection, and
+ * measures the times. The command's output is dropped. Fails with ERR_IO if the exit code of the
+ * command is not 0. */
 int microagent_time_exec(struct microagent *agent, const char *name,
 			 const struct microagent_exec *exec, struct microagent_exec_times *out,
 			 struct error *err);
@@ -589,15 +598,15 @@ json_t *microagent_footprint(struct microagent *agent, const char *name, struct 
 int microagent_host(struct microagent *agent, json_t **response, struct error *err);
 /* Returns the contract, agent-runtime.v1 (schema/contract.json): states, commands, signals and
  * limits, and what each backend supports, as its supervisor says. If this host does not have the
- * supervisor of a backend, the contract has what this supervisor said when this library was
- * built. */
+ * supervisor of a backend, the contract has the answer that this supervisor gave when this library
+ * was built. */
 json_t *microagent_contract(struct error *err);
 /* Checks the host. Returns {"ok","verdict":"ok"|"degraded"|"failed","host"?,
- * "checks":[{"name","status","detail","remedy"?,"reason"?}]}. "remedy" is a command of the host
- * that mends the problem. A check has "reason", the name of an error_reason, if microagent itself
- * can mend the problem. The "status" of each check is one of the words of "verdict", and "verdict"
- * is the worst status. Fails only if there is no memory: a fault of the host is a part of the
- * answer, and no error. */
+ * "checks":[{"name","status","detail","remedy"?,"reason"?}]}. "remedy" is a command that solves the
+ * problem on the host. A check has "reason", the name of an error_reason, if microagent itself can
+ * solve the problem. The "status" of each check is one of the words of "verdict", and "verdict" is
+ * the worst status. Fails only if there is no memory: a fault of the host is a part of the answer,
+ * and not an error. */
 json_t *microagent_doctor(struct microagent *agent, struct error *err);
 
 #pragma GCC visibility pop

@@ -9,24 +9,26 @@ enum error_code {
 	ERR_NONE = 0,
 	ERR_INVALID,	 /* the request or an argument is wrong; repeating it is useless */
 	ERR_NOT_FOUND,	 /* the named thing does not exist */
-	ERR_CONFLICT,	 /* the request is not allowed in the present state, or does not agree with
-			  * the record */
+	ERR_CONFLICT,	 /* the request is not allowed in the state that its object has now, or does
+			  * not agree with the record */
 	ERR_UNSUPPORTED, /* this backend or host can never do what was asked */
-	ERR_UNAVAILABLE, /* cannot be done now; retrying may help (a supervisor exits with 75) */
-	ERR_TIMEOUT,	 /* a deadline passed; retrying may help (a supervisor exits with 75) */
+	ERR_UNAVAILABLE, /* the request cannot be carried out now; retrying may help (a supervisor
+			  * exits with 75) */
+	ERR_TIMEOUT,	 /* a deadline has passed; retrying may help (a supervisor exits with 75) */
 	ERR_DENIED,	 /* rights are missing */
 	ERR_IO,		 /* the system or a peer failed */
 	ERR_INTERNAL,	 /* a bug in this library */
 	ERROR_CODE_COUNT
 };
 
-/* Reasons. An error has a reason if the user or the calling program can mend the fault: the reason
- * says exactly what went wrong. A front end adds the next step that the front end knows for this
- * reason. The names ("no-workspace") are stable: JSON has them as `errorReason`. New reasons are
- * added before ERROR_REASON_COUNT. */
+/* Reasons. An error has a reason if the user or the calling program can correct the fault. The
+ * reason says exactly what went wrong. From the reason a front end finds the next step, which it
+ * adds to the message. The names ("no-workspace") are stable: JSON has them as `errorReason`. New
+ * reasons are added before ERROR_REASON_COUNT. */
 enum error_reason {
 	REASON_NONE = 0,
-	/* About a workspace. The subject is its name, if nothing else is said. */
+	/* About a workspace. The subject is the name of the workspace, unless a comment says
+	 * otherwise. */
 	REASON_NO_WORKSPACE,
 	REASON_WORKSPACE_EXISTS,
 	REASON_WORKSPACE_ALIVE, /* the workspace must be stopped first */
@@ -42,14 +44,16 @@ enum error_reason {
 	REASON_GUEST_OLD,	  /* the guest's agent is of a version that cannot do the
 				   * requested work */
 	REASON_NO_SUCH_OUTPUT,	  /* the workspace declares no output of that name */
-	REASON_ROOT_IN_MEMORY,	  /* the root of the guest is memory: no disk can be read */
-	REASON_ROOT_READ_ONLY,	  /* the image may not be written; subject: the path of the image */
+	REASON_ROOT_IN_MEMORY,	  /* the root of the guest is in memory, so no disk can be read */
+	REASON_ROOT_READ_ONLY,	  /* this user may not write to the image; subject: the path of the
+				   * image */
 	REASON_ROOT_MISSING,	  /* the disk of the workspace is missing; subject: its path, or
 				   * the name of the workspace */
 	REASON_DISK_TAKEN,	  /* a running workspace uses the disk; subject: the path of the
 				   * disk */
 	REASON_STATE_DIR_REFUSED, /* subject: the path of the state directory */
-	/* About a session. The subject is its name, if nothing else is said. */
+	/* About a session. The subject is the name of the session, unless a comment says
+	 * otherwise. */
 	REASON_NO_SESSION,
 	REASON_SESSION_DOWN,
 	REASON_SESSION_LOST,
@@ -66,29 +70,29 @@ enum error_reason {
 			      * base of the session */
 	REASON_NO_SNAPSHOT,  /* the session has no snapshot of that name */
 	REASON_NO_AUDIT_LOG,
-	/* About a base or its pool. The subject is the name of the base, if nothing else is
-	 * said. */
+	/* About a base or its pool. The subject is the name of the base, unless a comment says
+	 * otherwise. */
 	REASON_NO_BASE,
 	REASON_BASE_DAMAGED,
 	REASON_BASE_VERSIONLESS, /* the name must have a version */
-	REASON_BASE_OF_SESSION,	 /* a session is made from the base; subject: the session */
+	REASON_BASE_OF_SESSION,	 /* a session was made from the base; subject: the session */
 	REASON_BASE_OF_POOL,	 /* the base has a pool */
 	REASON_NO_TEMPLATE,	 /* the base was not warmed */
 	REASON_NO_POOL,
 	REASON_POOL_DAMAGED,
 	REASON_POOL_VERSIONLESS,
-	REASON_POOL_OF_NONE, /* a pool of less than one session was asked for */
+	REASON_POOL_OF_NONE, /* the caller asked for a pool of less than one session */
 	REASON_POOL_GIVEN_UP,
 	REASON_POOL_UNATTENDED, /* no process fills the pool */
 	/* About kernels and images; the subject is a name in the cache or a path, "" for the
-	 * default one. */
+	 * default kernel. */
 	REASON_NO_KERNEL,
 	REASON_NOT_A_KERNEL,
 	REASON_KERNEL_PACKED,  /* the VMM needs an unpacked kernel, and none lies beside the
 				* packed kernel */
-	REASON_KERNEL_MISSING, /* the kernel that a workspace was prepared with */
+	REASON_KERNEL_MISSING, /* the kernel with which a workspace was prepared does not exist */
 	REASON_NO_INITRD,
-	REASON_INITRD_MISSING, /* the initrd that a workspace was prepared with */
+	REASON_INITRD_MISSING, /* the initrd with which a workspace was prepared does not exist */
 	REASON_INITRD_OLD,     /* the agent in the initrd cannot do the requested work */
 	REASON_INITRD_OTHER,   /* the agent in the initrd is of another build than this library */
 	REASON_NO_IMAGE,
@@ -101,7 +105,8 @@ enum error_reason {
 	REASON_OTHER_ARCHITECTURE, /* a kernel or an image is for another architecture than the
 				    * machine; subject: the architecture of the kernel or image */
 	REASON_NO_PACKAGE,	   /* apt does not know the package; subject: the package */
-	/* About a workspace or session, the subject, that is starting or stopping just now. */
+	/* About a workspace or session that is starting or stopping just now. The subject is its
+	 * name. */
 	REASON_WORKSPACE_BUSY,
 	REASON_SESSION_BUSY,
 	REASON_IMAGE_GONE, /* the cache has a record of the image, but not its file */
@@ -116,8 +121,8 @@ enum error_reason {
 	REASON_RECORD_CHANGED,	  /* a record of the workspace was changed, but not by a command;
 				   * subject: the path of the file with the digests of the
 				   * records */
-	REASON_NO_PVM_KERNEL,	  /* the cache has no kernel that this host's paravirtual KVM
-				   * runs */
+	REASON_NO_PVM_KERNEL,	  /* the cache has no kernel that the paravirtual KVM of this host
+				   * can run */
 	REASON_SESSION_SHARES,	  /* the session has a directory of the host, and cannot be saved */
 	REASON_SNAPSHOT_EXISTS,	  /* subject: the session, a space, and the snapshot */
 	REASON_PORT_PUBLISHED,	  /* the workspace publishes the port already; subject: the name of
@@ -136,8 +141,8 @@ struct error {
 	int errnum;	/* errno if a system call failed, else 0 */
 	char msg[1024]; /* a sentence for people that describes the fault */
 	enum error_reason reason;
-	char subject[256]; /* the name or path that `reason` is about; "" if there is none, or if
-			    * it is longer than this array */
+	char subject[256]; /* the name or path that `reason` is about; "" if there is no subject, or
+			    * if it is longer than this array */
 };
 
 #endif

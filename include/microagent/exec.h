@@ -21,29 +21,30 @@ extern "C" {
 struct microagent_terminal {
 	int resized; /* a descriptor that is readable when the size has changed; -1: the size never
 		      * changes */
-	/* Reads what is readable in `resized` and stores the present size, each number at least
-	 * 1. */
+	/* Empties `resized`, and stores the size that the terminal has now. Each number must be at
+	 * least 1. */
 	void (*size)(void *data, uint16_t *rows, uint16_t *columns);
 	void *data;
-	int escape; /* the byte that ends the connection when it is typed (comes from
-		     * microagent_streams.in); -1: none */
+	int escape; /* when this byte comes from microagent_streams.in (when it is typed), the
+		     * connection ends; -1: no byte */
 	/* Called once with `connected_data` when the guest is connected; NULL: not called. */
 	void (*connected)(void *data);
 	void *connected_data;
 };
 
-/* A command, and as whom and where in the guest it runs. */
+/* A command, with the user and the directory of the guest in which it runs. */
 struct microagent_exec {
-	const char *const *command; /* argv, NULL-terminated */
-	const char *const *env;	    /* "KEY=VALUE", NULL-terminated; NULL: none */
-	const char *cwd;	    /* NULL: the home of `user` if it exists, else / */
-	const char *user;	    /* NULL: the image's user, or uid 1000 if the image names
-				     * none */
-	int64_t timeout_seconds;    /* 0: no limit */
-	/* From 0 to 3600. With 0 the command is killed when its connection breaks. Else a broken
-	 * connection is made anew, and no byte is lost or comes twice. If no new connection
-	 * succeeds within this time, for example because the caller has died, the command is
-	 * killed. */
+	const char *const *command; /* the argument vector, NULL-terminated */
+	const char *const *env;	    /* variables as "KEY=VALUE", NULL-terminated; NULL: none */
+	const char *cwd;	    /* the working directory; NULL: the home of `user` if it exists,
+				     * else / */
+	const char *user;	    /* the guest's user; NULL: the image's user, or uid 1000 if the
+				     * image names none */
+	int64_t timeout_seconds;    /* time limit in seconds; 0: no limit */
+	/* The time in seconds, from 0 to 3600, for which the command survives a broken connection.
+	 * With 0 the command is killed when its connection breaks. Else the library connects again,
+	 * and no byte is lost or comes twice. If no new connection succeeds within this time, for
+	 * example because the caller has died, the command is killed. */
 	int64_t resume_seconds;
 	/* The limits for setrlimit(2), {"nofile":{"soft":N,"hard":N},...}, which are set before the
 	 * program begins. N may be "unlimited". "soft" or "hard" may be absent. Borrowed; NULL: no
@@ -54,28 +55,29 @@ struct microagent_exec {
 	const struct microagent_terminal *terminal;
 };
 
-/* Signals that are passed on to the command. */
+/* The source of the signals that are passed on to the command. */
 struct microagent_signals {
 	int fd; /* a descriptor (a signalfd, a pipe) that is readable when next() has a signal to
 		 * return */
-	/* Reads what is readable in `fd`. Returns the number (1..64) of a signal for the command, 0
-	 * for nothing, or MICROAGENT_SIGNAL_END to end the command as `cancel` does. */
+	/* Reads a signal from `fd`. Returns the number (1..64) of a signal for the command, 0 if
+	 * there is no signal, or MICROAGENT_SIGNAL_END to end the command as `cancel` does. */
 	int (*next)(void *data);
 	void *data;
 };
 #define MICROAGENT_SIGNAL_END (-1)
 
-/* A function that takes the output, for a caller to whom descriptors would be too slow or
- * impossible. microagent_run() and microagent_exec() call it. While take() works, the command
- * waits. */
+/* A function that takes the output, for a caller that cannot use descriptors or finds them too
+ * slow. microagent_run() and microagent_exec() call take(). The command waits until take()
+ * returns. */
 struct microagent_sink {
 	void (*take)(void *data, bool is_stderr, const void *bytes, size_t len);
 	void *data;
 };
 
 /*
- * The caller's ends of the command's streams: any kind of descriptor, whose flags stay unchanged.
- * The streams have no size limit, are binary safe, and have back-pressure both ways.
+ * The caller's ends of the command's streams. They may be descriptors of any kind, and their flags
+ * stay unchanged. The streams have no size limit, may contain any bytes, and make a fast writer
+ * wait for a slow reader in both directions.
  */
 struct microagent_streams {
 	int in;	    /* the descriptor that the command reads as stdin; -1: stdin is at its end
@@ -83,18 +85,18 @@ struct microagent_streams {
 	int out;    /* the descriptor for stdout; -1 only with a sink. When the reader of `out`
 		     * closes it, the command is ended. */
 	int err;    /* the descriptor for stderr; -1 only with a sink */
-	int cancel; /* when this descriptor is readable, the command is ended; -1: none. Nothing
-		     * is read from the descriptor. */
-	/* NULL: no signals. Until the machine of microagent_run() is up, every signal cancels the
-	 * call. */
+	int cancel; /* when this descriptor is readable, the command is ended; -1: no descriptor.
+		     * Nothing is read from the descriptor. */
+	/* The signals for the command; NULL: no signals. Until the machine of microagent_run() is
+	 * up, every signal cancels the call. */
 	const struct microagent_signals *signals;
-	const struct microagent_sink *sink; /* takes the output instead of `out` and `err`; NULL:
-					     * none */
-	/* Is called while the command runs, but not in its first half second, when its machine is
-	 * paused because a disk has no room; `why` says which disk. Is called with NULL as `why`
-	 * when the machine goes on. May be NULL. In a paused machine no process takes a signal. So
-	 * SIGINT, SIGTERM and SIGHUP then end the command as `cancel` does, and the call returns
-	 * without waiting for the command's end. */
+	const struct microagent_sink *sink; /* takes the output instead of `out` and `err`; NULL: no
+					     * sink */
+	/* Is called when the command's machine is paused because a disk has no room; `why` says
+	 * which disk. Is called with NULL as `why` when the machine goes on. Is not called in the
+	 * first half second of the command. May be NULL. In a paused machine no process can receive
+	 * a signal. So during the pause SIGINT, SIGTERM and SIGHUP end the command as `cancel`
+	 * does, and the call returns without waiting for the command's end. */
 	void (*paused)(void *data, const struct error *why);
 	void *paused_data;
 };
@@ -109,13 +111,13 @@ enum microagent_end {
 
 struct microagent_outcome {
 	enum microagent_end end;
-	int exit_code; /* 0..255: 124 timed out, 125 not begun because of the agent, 126 not
-			* executable, 127 not found, 128+n ended by signal n */
+	int exit_code; /* 0..255: 124 the command timed out, 125 the agent could not start it, 126
+		        * not executable, 127 not found, 128+n ended by signal n */
 	int signal;    /* the signal that ended the command; 0: none */
 	bool timed_out;
 	bool killed; /* the agent killed the command after the timeout or a cancel */
-	/* Output was dropped: its reader had not taken it when the timeout, a signal or a cancel
-	 * ended the wait. `timed_out` is also set if the timeout ended the wait. */
+	/* Output was dropped, because its reader had not taken it when the timeout, a signal or a
+	 * cancel ended the wait. `timed_out` is also set if the timeout ended the wait. */
 	bool unread;
 	int64_t elapsed_ms;    /* time from the start of the command to its end, in the guest */
 	char start_error[256]; /* why the command never ran; "" if it did */
@@ -123,32 +125,34 @@ struct microagent_outcome {
 
 enum microagent_output { MICROAGENT_STDOUT, MICROAGENT_STDERR };
 
-/* Functions that the library calls on the thread that waits for the command; data is the caller's
- * own. These functions may call functions of the library, also for the same guest, but must not
- * close the guest. */
+/* Functions that the library calls on the thread that waits for the command, with `data` as their
+ * first argument. These functions may call functions of the library, also for the same guest, but
+ * must not close the guest. */
 struct microagent_callbacks {
-	/* Takes `len` bytes, at least 1, which are valid until the function returns. While the
-	 * function works, nothing more is read from this command, so the command has to wait when
-	 * it writes more. Other commands do not wait. The library's call lasts until this function
+	/* Takes `len` bytes, at least 1, which are valid until the function returns. Until the
+	 * function returns, no more output of this command is read, so the command waits when it
+	 * writes more. Other commands do not wait. The library's call lasts until this function
 	 * returns, even beyond the time limit of the command. A result other than 0 ends the
 	 * command as a cancel does. */
 	int (*output)(void *data, enum microagent_output stream, const void *bytes, size_t len);
-	/* Is called when the program has been started. Is not called if it could not be started.
-	 * May be NULL. */
+	/* Is called when the program has been started. Is not called if the program could not be
+	 * started. May be NULL. */
 	void (*started)(void *data);
 	void *data;
 };
 
-/* How a command that ran by a guest handle or a session ended, and its output. */
+/* The output of a command that was run by a guest handle or a session, and how the command
+ * ended. */
 struct microagent_result {
-	/* malloc'd, with a NUL behind the bytes; NULL after microagent_guest_stream(). The lengths
-	 * count only the bytes that were kept, without that NUL. */
+	/* The output that was kept, malloc'd, with a NUL behind it; NULL after
+	 * microagent_guest_stream(). The lengths count only the bytes that were kept, without the
+	 * NUL. */
 	char *stdout_bytes, *stderr_bytes;
 	size_t stdout_len, stderr_len;
 	bool stdout_truncated, stderr_truncated;
-	int exit_code;	/* 0..255: 124 timed out (in the guest or on the host), 126 not executable,
-			 * 127 not found, 125 not begun because of this library or the agent, 128+n
-			 * ended by signal n */
+	int exit_code;	/* 0..255: 124 the command timed out (in the guest or on the host), 125 this
+			 * library or the agent could not start it, 126 not executable, 127 not
+			 * found, 128+n ended by signal n */
 	int signal;	/* the signal that ended the command; 0: none */
 	bool timed_out; /* a time limit of the guest or of the host ended the command */
 	bool cancelled; /* `cancel` was thrown, or `output` returned another value than 0 */

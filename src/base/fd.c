@@ -91,8 +91,8 @@ int fd_read_exact(int fd, void *data, size_t len, struct error *err)
 	return 0;
 }
 
-/* If `out` is full, reads one byte to another place, to find out whether the input has ended. Only
- * then did the whole input fit into `out`. */
+/* If `out` is full, tries to read one more byte, for which `out` has no room. If there is such a
+ * byte, the input is too long. */
 int fd_read_some(int fd, struct buf *out, struct error *err)
 {
 	size_t room = out->limit ? out->limit - out->len : READ_CHUNK;

@@ -24,15 +24,16 @@ int descriptor_socket(int family, int type, int protocol, bool nonblock);
 /* Accepts a connection. Stores the address of the other end in `peer`, unless `peer` is NULL. */
 int descriptor_accept(int listener, struct sockaddr_storage *peer, bool nonblock);
 /* Binds the new TCP socket `fd` to the port of the address, and holds the port as
- * descriptor_hold_port() does. EADDRINUSE if another program has the port, by a socket that listens
- * or is only bound. Earlier connections of the port that have not ended wholly do no harm, unless the system
- * cannot tell a remaining connection from a socket of another user. Linux before 6.8 shows only
- * sockets that have SO_REUSEPORT, and the connections of such a socket have SO_REUSEPORT too. */
+ * descriptor_hold_port() does. Fails with EADDRINUSE if a socket of another program listens at the
+ * port or is bound to it. Old connections of the port that have not quite ended do no harm, unless
+ * the system cannot tell such a connection from a socket of another user. Linux before 6.8 cannot
+ * do so: there, old connections do no harm only if they come from sockets of this function, which
+ * have SO_REUSEPORT. */
 int descriptor_bind_port(int fd, const struct sockaddr *address, socklen_t len);
-/* Makes a socket of descriptor_bind_port() listen no more, but keep the port: new connections are
- * refused, and no other user can bind the port or listen at it. Connections that were accepted go
- * on; connections that wait to be accepted are reset. ENOTSUP if the socket listens and the system
- * cannot end that. */
+/* Makes a socket of descriptor_bind_port() listen no more, but keep the port. New connections are
+ * then refused, and no other user can bind the port or listen at it. Connections that were accepted
+ * go on; connections that wait to be accepted are reset. Fails with ENOTSUP if the socket listens
+ * and the system cannot end this. */
 int descriptor_hold_port(int fd);
 /* Returns whether the TCP socket `fd` is bound to a port and has no connection. getsockname() does
  * not show this: after a connection has ended, it may still return a port that the kernel has given
@@ -49,9 +50,9 @@ int descriptor_listen(int fd);
 ssize_t descriptor_receive(int sock, struct msghdr *message, int flags);
 /* Works like dup2(), with O_CLOEXEC or without. Async-signal-safe. */
 int descriptor_replace(int from, int to, bool cloexec);
-/* Opens the null device for reading and writing. If this process is root, the descriptor is such
- * that a process that gets it cannot change the mode and the owner of the device (unless this root
- * may not mount anything). Async-signal-safe. */
+/* Opens the null device for reading and writing. A confined process of root that gets the
+ * descriptor cannot change the mode or the owner of the device by it, if this process has the right
+ * to mount. Async-signal-safe. */
 int descriptor_null(void);
 /* Makes an empty file that is in no directory. `name` is only shown to people who look at the
  * descriptor. */
@@ -60,15 +61,14 @@ int descriptor_memory(const char *name);
 void descriptor_close_span(unsigned first, unsigned last);
 /* Calls poll() with the time that fd_time_left() returns for the deadline. */
 int descriptor_poll(struct pollfd *fds, size_t count, uint64_t deadline_ns);
-/* Copies at most `len` bytes from the offset *at of the file `from` to the present position of
- * `to`. Returns how many bytes were copied, and adds this number to *at; 0 at the end of the
- * file. */
+/* Copies at most `len` bytes from the offset *at of the file `from` to the file offset of `to`.
+ * Returns how many bytes were copied, and adds this number to *at; 0 at the end of the file. */
 ssize_t descriptor_send_file(int to, int from, off_t *at, size_t len);
 
 /* Bind a Unix socket to the new name dirfd/name, with mode 0600, and connect a Unix socket to
  * dirfd/name. The directory's path may have any length. ENAMETOOLONG if the name alone is longer
  * than the system allows. descriptor_connect_at() follows no symbolic link (ELOOP), and fails with
- * ECONNREFUSED if nobody listens, or if dirfd/name is no socket. */
+ * ECONNREFUSED if nobody listens, or if dirfd/name is not a socket. */
 int descriptor_bind_at(int sock, int dirfd, const char *name);
 int descriptor_connect_at(int sock, int dirfd, const char *name);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Watches directories. A watch is a descriptor that is readable when something has happened in one
- * of its directories. The descriptor may also become readable for an event that was not asked for,
- * so the caller has to look at the directory itself. */
+ * of its directories. The descriptor may also become readable for other events, so the caller has
+ * to look at the directory itself. */
 #ifndef BASE_PLATFORM_DIR_WATCH_H
 #define BASE_PLATFORM_DIR_WATCH_H
 

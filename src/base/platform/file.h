@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Functions for files that each system has by other calls: times, names, clones, and files that
+/* Functions for files for which each system has other calls: times, names, clones, and files that
  * have no name yet. */
 #ifndef BASE_PLATFORM_FILE_H
 #define BASE_PLATFORM_FILE_H
@@ -26,15 +26,15 @@ enum file_reach {
 	FILE_ON_DISK,	 /* through no other file system; links are followed */
 	FILE_BY_NO_LINK, /* through no link (ELOOP) */
 };
-/* Opens like openat(), but makes no file, and only as far as `reach` allows. ENOSYS if the system
- * cannot promise this. */
+/* Opens like openat(), but makes no file, and only as far as `reach` allows. Fails with ENOSYS if
+ * the system cannot guarantee that. */
 int file_open_within(int dirfd, const char *path, int flags, enum file_reach reach);
 
-/* Open a directory only for fstat() and as a dirfd; so the directory need not be readable. The
+/* Open a directory only for fstat() and as a dirfd. The directory need not be readable. The
  * descriptor is O_CLOEXEC. `flags`: O_NOFOLLOW or 0. */
 int file_open_place(int dirfd, const char *name, int flags);
 int file_open_place_within(int dirfd, const char *path, enum file_reach reach);
-/* Stores the present path of `fd`. Returns its length; -1 with errno on failure. */
+/* Stores the path that the file `fd` has now. Returns its length; -1 with errno on failure. */
 ssize_t file_path(int fd, char *out, size_t size);
 /* Opens the file behind `fd` once more, with an offset of its own. Returns -1 with errno on
  * failure. */
@@ -43,12 +43,13 @@ int file_reopen(int fd, int flags);
  * this function. -1 with errno on failure. */
 int file_change_mode(int fd, mode_t mode);
 /* Returns whether the file behind `fd` has an access control list, which says, in addition to the
- * mode, who may use the file. The bits of the group in the mode are then the most that the list
- * gives to anybody (acl(5)). Returns false on macOS, where a list changes no bit of the mode. */
+ * mode, who may use the file. If it has one, the group bits of the mode are the greatest rights
+ * that the list gives to any user or group that it names (acl(5)). Returns false on macOS, where a
+ * list changes no bit of the mode. */
 bool file_has_acl(int fd);
 /* Sets the mode of the directory dirfd/name, also if this process may not open the directory.
- * Follows no link. `same_disk`: only if the directory is on the file system of `dirfd`. -1 with
- * errno on failure; EACCES if this user may not change the mode. */
+ * Follows no link. `same_disk`: fails if the directory is not on the file system of `dirfd`. -1
+ * with errno on failure; EACCES if this user may not change the mode. */
 int file_unlock_dir(int dirfd, const char *name, mode_t mode, bool same_disk);
 
 /*
@@ -74,22 +75,23 @@ int file_give_name(int fd, int dirfd, const char *name);
 /*
  * Makes the new file dirfd/name, with mode 0600, and returns a descriptor for writing. If *cloned
  * is true, the file has the data of `from`, and shares its blocks. Else the file is empty, and *why
- * is the errno that says why. Returns -1 with errno if the file could not be made.
+ * is the errno of the attempt to clone. Returns -1 with errno if the file could not be made.
  */
 int file_make_clone(int from, int dirfd, const char *name, bool *cloned, int *why);
 /* Returns true if files on the file system of `fd` can never share blocks, by the kind of the file
- * system. False means that only an attempt shows it. The function exists to avoid attempts on file
- * systems without shared blocks. Each attempt makes and removes a file. When ext4 then makes the
- * next file, it skips, one by one, each inode that was freed in the last seconds. */
+ * system. If it returns false, only an attempt shows whether clones share blocks. Each attempt
+ * makes and removes a file, which is slow on ext4: when ext4 makes the next file, it skips, one by
+ * one, each inode that was freed in the last seconds. This function avoids attempts that cannot
+ * succeed. */
 bool file_never_clones(int fd);
 /* Tries to clone a file in the directory. Returns 1 if clones share blocks, 0 if they are copies,
  * -1 with errno on failure. */
 int file_try_clone(int dirfd);
-/* Clones into a file that exists and is empty. -1 with errno on failure. */
+/* Makes the empty file `to` a clone of `from`. -1 with errno on failure. */
 int file_clone_into(int from, int to);
 /* Copies as copy_file_range() does. -1 with ENOSYS where the system has no such call. */
 ssize_t file_copy_range(int from, off_t at, int to, off_t to_at, size_t len);
-/* Reserves space for the first `len` bytes. Returns 0, or an errno. */
+/* Reserves space on the disk for the first `len` bytes of a file. Returns 0, or an errno. */
 int file_allocate(int fd, off_t len);
 
 #endif

@@ -5,7 +5,7 @@
 
 /* Makes the kernel refuse (EPERM) each descriptor that is sent from now on to this socket, or to a
  * connection that this socket accepts. Does nothing if the kernel cannot do that (Linux before
- * 6.16, macOS), or if `sock` is no Unix socket. */
+ * 6.16, macOS), or if `sock` is not a Unix socket. */
 void passing_refuse(int sock);
 
 #endif

@@ -8,16 +8,16 @@
 
 #include <stdint.h>
 
-#define POLLER_EVENTS 64 /* the most events of one wait */
+#define POLLER_EVENTS 64 /* the largest number of events that one wait returns */
 
-struct poller; /* each operating system has its own members */
+struct poller; /* each operating system gives this struct its own members */
 
 struct poller_event {
-	void *data; /* as given to poller_set() */
+	void *data; /* the `data` that was given to poller_set() */
 	uint32_t events;
 };
 
-struct poller *poller_new(void); /* NULL with errno on failure */
+struct poller *poller_new(void); /* returns NULL with errno on failure */
 void poller_free(struct poller *poller);
 /* Changes the events for which `fd` is watched from `from` to `to`. `from` is 0 if `fd` was not
  * watched; if `to` is 0, `fd` is not watched any more. -1 with errno; EPERM if `fd` never blocks,

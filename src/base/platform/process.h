@@ -26,12 +26,12 @@ int process_signal(pid_t pid, int fd, int signal);
  * failure. */
 int process_reap(pid_t pid, int fd, int *code);
 /* Returns the pid of the process that a descriptor stands for; 0 if the process has been reaped, or
- * if `fd` is no descriptor of a process. */
+ * if `fd` is not a descriptor of a process. */
 pid_t process_of(int fd);
 
 /* --- this process ----------------------------------------------------------------------------- */
 
-/* Sets the name that lists of processes show; up to 15 characters. */
+/* Sets the name of this process in lists of processes; at most 15 characters are kept. */
 void process_set_name(const char *name);
 /* Makes the kernel kill this process, a forked child, when its parent ends. Returns -1 with errno,
  * also if the parent has ended already; ENOTSUP if the system cannot do that. */
@@ -48,28 +48,29 @@ mode_t process_umask(void);
 
 /* Returns the pid of the parent; 0 if the process is gone. */
 pid_t process_parent(pid_t pid);
-/* Stores when a process began, in a unit of the system. No other process of this boot has the same
- * pid and start time. ERR_NOT_FOUND if there is no such process. */
+/* Stores the time at which a process began, in a unit that the system chooses. No other process of
+ * this boot has the same pid and start time. ERR_NOT_FOUND if there is no such process. */
 int process_start_time(pid_t pid, uint64_t *began, struct error *err);
 /* Stores the id of this boot: 36 characters and a NUL. Each boot of the system has a new id. */
 int process_boot_id(char out[37], struct error *err);
 /* Appends the arguments of a process to `out`, each with a NUL behind it. Returns -1 if this
  * process may not see them, or if they exceed out->limit. */
 int process_arguments(pid_t pid, struct buf *out);
-/* Stores the name, up to 15 characters; "?" if it is not known. */
+/* Stores the name of a process, at most 15 characters; "?" if the name is not known. */
 void process_name(pid_t pid, char out[17]);
 
 /* How much of the host's memory a process uses, in bytes. */
 struct process_memory {
 	uint64_t resident;
 	uint64_t proportional; /* each page divided by the number of processes that have it */
-	uint64_t alone;	       /* memory that no other process has: its end would free it */
+	uint64_t alone;	       /* memory that no other process has; the end of the process would
+			        * free this memory */
 };
 /* Measures the memory of a process. ERR_NOT_FOUND if there is no such process, ERR_DENIED if this
  * process may not see its memory, ERR_UNSUPPORTED if the system cannot measure it. */
 int process_memory(pid_t pid, struct process_memory *out, struct error *err);
 
-/* Calls `fn` with each process of the system, in no order. If `fn` returns another value than 0,
+/* Calls `fn` with each process of the system, in any order. If `fn` returns another value than 0,
  * stops and returns that value. Returns 0 at the end, -1 with an error if the processes cannot be
  * listed. */
 typedef int process_fn(pid_t pid, void *data);
@@ -77,18 +78,18 @@ int process_each(process_fn *fn, void *data, struct error *err);
 
 /* A file that a process has open. */
 struct process_file {
-	const char *path; /* as the system reports it */
-	bool is_read;	  /* open for reading */
+	const char *path; /* the path, as the system reports it */
+	bool is_read;	  /* the file is open for reading */
 	dev_t dev;
 	ino_t ino;
 };
 /*
  * Calls `fn` with each open file of pid that this process may see and whose path ends in "/name".
- * On Linux also with a file that was removed, if its path ended so before. If `fn` returns another
- * value than 0, stops and returns that value; else returns 0. Files with other names are not
- * examined, because a call for a file on a dead network disk could hang. On Linux name may be NULL:
- * then `fn` gets every file that has a name, but only with the facts that the system knows without
- * a question to a network.
+ * On Linux `fn` is also called with a removed file whose path ended in "/name". If `fn` returns
+ * another value than 0, stops and returns that value; else returns 0. Files with other names are
+ * not examined, because a call for a file on a dead network disk could hang. On Linux name may be
+ * NULL: then `fn` gets every file that has a name, but only with the facts that the system knows
+ * without asking a network disk.
  */
 typedef int process_file_fn(const struct process_file *file, void *data);
 int process_each_file(pid_t pid, const char *name, process_file_fn *fn, void *data);

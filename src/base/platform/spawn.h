@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The parts of proc_spawn() that each system has by other calls, or that only one system has. Only
- * proc_spawn.c uses them. The functions behind spawn_fork() are called between fork() and exec(),
- * where only async-signal-safe calls are allowed; they return -1 with errno on failure.
+ * The parts of proc_spawn() for which each system has other calls, or that only one system has.
+ * Only proc_spawn.c uses them. The functions behind spawn_fork() are called between fork() and
+ * exec(), where only async-signal-safe calls are allowed; they return -1 with errno on failure.
  */
 #ifndef BASE_PLATFORM_SPAWN_H
 #define BASE_PLATFORM_SPAWN_H
@@ -13,7 +13,7 @@
 #include "base/error.h"
 #include "base/proc.h"
 
-struct spawn_rights; /* the data that spawn_prepare() has read for the child; NULL: none */
+struct spawn_rights; /* the data that spawn_prepare() has read for the child; NULL: no data */
 
 /* Prepares a child. ERR_UNSUPPORTED if this system does not support something that the spec asks
  * for. The caller frees *out with free(). */
@@ -28,10 +28,11 @@ enum spawn_step { SPAWN_USERNS, SPAWN_BIND, SPAWN_STAGE };
  * failed, and for SPAWN_STAGE *item says which item of the stage. */
 int spawn_enter(const struct proc_spec *spec, enum spawn_step *step, size_t *item);
 int spawn_change_user(const struct proc_spec *spec);
-/* Makes the kernel kill this process when parent ends. If `parent` has ended already, ends this
+/* Makes the kernel kill this process when `parent` ends. If `parent` has ended already, ends this
  * process. */
 int spawn_end_with(pid_t parent);
-/* Gives up rights, as spawn_prepare() has prepared it. */
+/* Sets the restrictions that spawn_prepare() has put into `rights`. Does nothing if `rights` is
+ * NULL. */
 int spawn_give_up(const struct spawn_rights *rights);
 /* Executes the program at a path with a '/' in it, as execvpe() does. Returns only on failure. */
 void spawn_exec(const char *program, char *const *argv, char *const *envp);

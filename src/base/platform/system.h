@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Other functions and facts that each system has by other calls. */
+/* Further functions and facts for which each system has other calls. */
 #ifndef BASE_PLATFORM_SYSTEM_H
 #define BASE_PLATFORM_SYSTEM_H
 
@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 
-/* "Linux" or "macOS". */
+/* The name of this system: "Linux" or "macOS". */
 extern const char *const system_name;
 /* Fills `out` with `len` unpredictable bytes, at most 256. */
 int random_bytes(void *out, size_t len, struct error *err);
@@ -22,8 +22,8 @@ const char *system_error_text(int errnum);
 /* Works like getenv(), but returns NULL in a program that has more rights than its caller (a
  * set-uid program). */
 const char *system_getenv(const char *name);
-/* Stores an id that stays the same at each boot, and that no other host has; "" if there is
- * none. */
+/* Stores an id of this host that stays the same at each boot, and that no other host has; "" if the
+ * host has no id. */
 #define SYSTEM_HOST_ID 65
 void system_host_id(char out[SYSTEM_HOST_ID]);
 /* Return the nanoseconds since the boot: system_awake_ns() without the time in which the host

@@ -18,27 +18,28 @@ int wake_open(void);
 void wake_raise(int wake);
 void wake_clear(int wake);
 
-/* Opens a descriptor that is readable while a signal of the set is pending. The caller has blocked
- * all of these signals. If two descriptors have the same signal, only one of the two gets it. */
+/* Opens a descriptor that is readable while a signal of the set is pending. The caller must have
+ * blocked all of these signals. If two descriptors wait for the same signal, only one of the two
+ * gets it. */
 int signal_fd_open(const sigset_t *set);
 /* Takes a pending signal from the descriptor and returns it; 0 if no signal is pending. */
 int signal_fd_take(int fd);
 
-/* Opens a timer, which is readable from when ms milliseconds have passed until timer_fd_is_due() is
- * called. That function returns whether they have passed. */
+/* Opens a timer. Its descriptor becomes readable after `ms` milliseconds, and stays readable until
+ * timer_fd_is_due() is called. timer_fd_is_due() returns whether the time has passed. */
 int timer_fd_open(uint64_t ms);
 bool timer_fd_is_due(int timer);
 
-/* Open a descriptor that is readable while one of the descriptors is that were added to it, and add
- * a descriptor. It is no error to add a descriptor again. */
+/* The first function opens a descriptor that is readable while one of its members is readable. The
+ * second function adds a member, and succeeds if the member was added before. */
 int any_fd_open(void);
 int any_fd_add(int any, int fd);
 
 /* Opens a descriptor that is readable when the wall clock was set. When the host wakes up from
  * sleep, the clock is set too. */
 int clock_set_fd_open(void);
-/* Returns 1 if the clock was set since the last call, 0 if not, -1 with errno if the descriptor
- * will not report this any more. */
+/* Returns 1 if the clock was set since the last call, 0 if not, -1 with errno if the descriptor can
+ * no longer report such changes. */
 int clock_set_fd_take(int fd);
 
 #endif

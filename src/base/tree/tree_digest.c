@@ -3,8 +3,8 @@
 
 #include <stdlib.h>
 
-/* Only the header is used: one more library would slow down each start of the command line, and the
- * guest's program is static. */
+/* Only the header of xxHash is used. A shared library would slow down each start of the command
+ * line, and the guest's program is static. */
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 

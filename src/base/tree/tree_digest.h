@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Computes the digest of a file while the file is copied. It is XXH64, because this is fast enough
- * for an emulated processor. */
+/* Computes the digest of a file while the file is copied. The digest is XXH64, which is fast enough
+ * on an emulated processor. */
 #ifndef BASE_TREE_DIGEST_H
 #define BASE_TREE_DIGEST_H
 
@@ -9,7 +9,7 @@
 
 struct tree_digest;
 
-struct tree_digest *tree_digest_new(void); /* NULL: no memory */
+struct tree_digest *tree_digest_new(void); /* returns NULL if there is no memory */
 void tree_digest_free(struct tree_digest *digest);
 void tree_digest_begin(struct tree_digest *digest);
 void tree_digest_add(struct tree_digest *digest, const void *bytes, size_t len);

@@ -30,10 +30,10 @@ static bool has_up(const char *target)
 	return false;
 }
 
-/* Returns whether a relative target stays in the tree. The ".." at its beginning lead only through
- * directories of the tree, which are no links. After another component, ".." is refused, so the
- * rest of the target leads down only. If it leads through a link, that link was checked in the same
- * way. */
+/* Returns whether a relative target stays in the tree. ".." components at the beginning of the
+ * target lead only through directories of the tree, which are not links. ".." after another
+ * component is refused, so the other components lead only down. A link among them was checked in
+ * the same way. */
 static bool stays_inside(const char *path, const char *target)
 {
 	size_t depth = depth_of(path);
@@ -55,8 +55,8 @@ static bool stays_inside(const char *path, const char *target)
 	}
 }
 
-/* Returns the part of an absolute target behind root, without leading slashes: "" if target is root
- * itself. Returns NULL if target is neither root nor below root. */
+/* Returns the part of an absolute target behind `root`, without leading slashes: "" if `target` is
+ * `root` itself. Returns NULL if `target` is neither `root` nor below `root`. */
 static const char *below(const char *root, const char *target)
 {
 	size_t len = strlen(root);

@@ -10,8 +10,8 @@
 /*
  * Returns whether the link's target stays in the tree. `root` is the absolute path of the tree at
  * its source; `path` is the path of the link below `root`. If `target` is absolute and below
- * `root`, it is made relative, in place. Returns false also if it cannot be told whether the link
- * leads out of the tree.
+ * `root`, it is made relative, in place. Returns false also if the function cannot find out whether
+ * the link leads out of the tree.
  */
 bool tree_link_inside(const char *root, const char *path, char target[TREE_PATH_MAX + 1]);
 

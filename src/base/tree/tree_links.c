@@ -11,7 +11,8 @@
 #include "base/limits.h"
 
 struct tree_links {
-	void *tree; /* the root of a tree of struct name, made by tsearch(); NULL: empty */
+	void *tree; /* the root of a tree of struct name, made by tsearch(); NULL: the tree is
+		     * empty */
 	uint64_t count;
 };
 

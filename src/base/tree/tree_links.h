@@ -10,12 +10,12 @@
 
 struct tree_links;
 
-struct tree_links *tree_links_new(void); /* NULL: no memory */
+struct tree_links *tree_links_new(void); /* returns NULL if there is no memory */
 void tree_links_free(struct tree_links *links);
-/* Returns the path under which the file was sent before; NULL if it is new. */
+/* Returns the path under which the file was sent before; NULL if the file was not sent yet. */
 const char *tree_links_find(const struct tree_links *links, const struct stat *st);
 /* Remembers that the file was sent as `path`. If LIMIT_TREE_LINKS files are remembered, does
- * nothing: a further name of the file is then sent as a file of its own. */
+ * nothing: a further name of the file is then sent as another file. */
 int tree_links_note(struct tree_links *links, const struct stat *st, const char *path,
 		    struct error *err);
 

@@ -32,14 +32,14 @@ struct receiver {
 	bool file_named;    /* the file exists under the temporary name */
 	int root;	    /* the open root, if the root is a directory; else -1 */
 	struct tree_digest *digest;
-	uint64_t received; /* bytes of contents, for progress */
-	uint64_t counted;  /* bytes that count against the limit */
+	uint64_t received; /* bytes of contents that were received so far, for progress() */
+	uint64_t counted;  /* bytes so far that count against the limit */
 	uint64_t open;	   /* directories that are not complete yet */
 	struct tree_entry entry;
 	struct tree_reader in;
 };
 
-/* Returns the name of the present entry for messages. */
+/* Returns the name of the entry that is being received, for messages. */
 static const char *shown(const struct receiver *r)
 {
 	return r->entry.path[0] ? r->entry.path : r->target->name;
@@ -151,7 +151,7 @@ static int receive_data(struct receiver *r, int to, struct error *err)
 		holes = holes || chunk.kind == TREE_HOLE;
 	}
 	if (chunk.kind == TREE_BREAK) {
-		/* The sender broke off: the next entry must be the error that says why. */
+		/* The sender has broken off. The next entry must be the error that says why. */
 		if (tree_get_entry(&r->in, &r->entry, err) < 0)
 			return -1;
 		return r->entry.type == TREE_ERROR ? tree_error_of(&r->entry, err)
@@ -175,8 +175,8 @@ static void fill_times(struct timespec times[2], const struct tree_entry *entry)
 	times[1] = (struct timespec){.tv_sec = (time_t)entry->mtime, .tv_nsec = entry->mtime_ns};
 }
 
-/* Sets mode and times. Set-id bits are never used. It is no failure if the file system cannot store
- * a time. */
+/* Sets mode and times. Set-id bits are never used. Does not fail if the file system cannot store a
+ * time. */
 static int set_attributes(const struct receiver *r, int fd, const struct tree_entry *entry,
 			  struct error *err)
 {
@@ -189,8 +189,8 @@ static int set_attributes(const struct receiver *r, int fd, const struct tree_en
 	return 0;
 }
 
-/* Writes the contents of a file and sets its attributes. The attributes are copied first, since
- * receive_data() replaces r->entry by the sender's error if the sender breaks off. */
+/* Writes the contents of a file and sets its attributes. The attributes are copied first, because
+ * receive_data() overwrites r->entry with the sender's error if the sender breaks off. */
 static int fill_file(struct receiver *r, int fd, struct error *err)
 {
 	const struct tree_entry entry = {
@@ -309,8 +309,8 @@ static bool has_own_maker(const struct receiver *r, const char *name)
 	       !name[len + RANDOM_DIGITS];
 }
 
-/* Removes dir/name if it belongs to this user and no receiver holds its lock. If that fails, a
- * later receiver tries again. */
+/* Removes the file dir/name if this user owns the file and no receiver holds its lock. If that
+ * fails, a later receiver tries again. */
 static void remove_if_left(int dir, const char *name)
 {
 	autoclose int fd =
@@ -339,9 +339,9 @@ static void remove_left(const struct receiver *r)
 			remove_if_left(dir, entry->d_name);
 }
 
-/* Locks the root, which was just made and is open as `fd`. Before that, another receiver may have
- * taken the root for one that was left behind, and may have removed it. Returns false if another
- * receiver holds the lock, or if the root has lost its name. */
+/* Locks the root, which was just made and is open as `fd`. In the meantime another receiver may
+ * have removed the root, if it seemed to be left behind. Returns false if another receiver holds
+ * the lock, or if the root has lost its name. */
 static bool lock_root(const struct receiver *r, int fd)
 {
 	/* On a file system without locks, no receiver removes anything. */
@@ -352,8 +352,8 @@ static bool lock_root(const struct receiver *r, int fd)
 
 /* --- the root -------------------------------------------------------------------------------- */
 
-/* How often a root is made at most. An attempt fails if another receiver locks or removes the root
- * before this receiver has locked it. */
+/* The largest number of attempts to make a root. An attempt fails if another receiver locks or
+ * removes the root before this receiver has locked it. */
 #define ATTEMPTS 8
 
 static int make_root_file(const struct receiver *r)
@@ -403,8 +403,8 @@ static int receive_root_file(struct receiver *r, struct error *err)
 	if (r->target->dir < 0)
 		return receive_data(r, r->target->file, err);
 	/* The file is made without a name if the file system can do that: then nothing is left if
-	 * this process is killed. It is locked already, since it gets its temporary name at the
-	 * end, and must not look left behind then. */
+	 * this process is killed. The file is locked at once: it gets its temporary name at the
+	 * end, and must not look left behind at that time. */
 	r->file = file_open_nameless(r->target->dir, O_WRONLY);
 	if (r->file >= 0) {
 		(void)flock(r->file, LOCK_EX | LOCK_NB);

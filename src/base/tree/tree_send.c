@@ -23,9 +23,9 @@ struct sender {
 	struct tree_digest *digest;
 	struct tree_links *links;
 	dev_t device;
-	uint64_t sent;		 /* bytes of contents sent so far, for progress */
+	uint64_t sent;		 /* bytes of contents that were sent so far, for progress() */
 	uint64_t counted;	 /* bytes so far that count against the limit */
-	struct tree_entry entry; /* the present entry */
+	struct tree_entry entry; /* the entry that is being sent */
 	struct tree_writer out;
 };
 
@@ -67,7 +67,7 @@ static int cannot_read(struct sender *s, struct error *err)
 }
 
 /* Counts contents against the limit. If the limit is reached, sends TREE_BREAK: the receiver is
- * within a file and would take nothing but a chunk. */
+ * inside a file, where it accepts only chunks. */
 static int count_contents(struct sender *s, uint64_t more, struct error *err)
 {
 	if (tree_count(s->line, &s->counted, more, err) == 0)
@@ -76,8 +76,8 @@ static int count_contents(struct sender *s, uint64_t more, struct error *err)
 	return -1;
 }
 
-/* Sends the data from *at up to `until`, and moves *at behind the data sent. Returns 1 if all were
- * sent; 0 if the file ended before `until`; -1 on failure. */
+/* Sends the data from *at up to `until`, and moves *at behind the data that were sent. Returns 1 if
+ * all data were sent; 0 if the file ended before `until`; -1 on failure. */
 static int send_data(struct sender *s, int fd, uint64_t *at, uint64_t until, struct error *err)
 {
 	while (*at < until) {
@@ -134,7 +134,7 @@ static int send_hole(struct sender *s, int fd, uint64_t *at, uint64_t size, uint
 }
 
 /* Sends the contents of a file. Data that are appended after fstat() are not sent, unless the size
- * was 0: such a file is read to its end, since each file of /proc shows size 0. */
+ * was 0: such a file is read to its end, because files of /proc have size 0. */
 static int send_contents(struct sender *s, int fd, const struct stat *st, struct error *err)
 {
 	uint64_t size = st->st_size > 0 ? (uint64_t)st->st_size : INT64_MAX, at = 0;

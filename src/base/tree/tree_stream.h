@@ -49,26 +49,27 @@
 /* One end of a stream, with its limits and the callbacks that report the progress. */
 struct tree_line {
 	int fd;
-	int cancel; /* when this descriptor is readable, the work stops with ERR_UNAVAILABLE; -1:
-		     * none. Nothing is read from the descriptor. */
+	int cancel; /* when this descriptor is readable, the work stops with ERR_UNAVAILABLE; -1: no
+		     * descriptor. Nothing is read from the descriptor. */
 	/* If the other side neither sends nor takes a byte for this time, the work stops with
-	 * ERR_TIMEOUT. 0: no limit. The time begins again with each byte, so a copy may be as slow
-	 * as it likes. */
+	 * ERR_TIMEOUT. 0: no limit. In milliseconds. Each byte restarts this time, so a slow copy
+	 * is not stopped. */
 	int silence_ms;
-	bool answers;	/* for tree_send(): it waits for the receiver's answer, which is its
-			 * result */
+	bool answers;	/* tree_send() waits for the receiver's answer, and returns the answer as
+			 * its result */
 	unsigned umask; /* permission bits that received files do not get */
 	/* The largest number of bytes: contents with their holes, and TREE_ENTRY_BYTES for each
 	 * entry below the root; 0: no limit. */
 	uint64_t limit;
 	/* For tree_receive(): TREE_MAKER hex digits that are the same for all receivers under one
 	 * kernel, and that are a part of their temporary names. A receiver first removes the
-	 * temporary files that a killed receiver of the same maker has left in the directory.
-	 * Whether a receiver lives is seen by its lock, and the locks of another kernel may not be
-	 * visible: so only names with the same maker are removed. NULL: nothing is removed. */
+	 * temporary files that a killed receiver of the same maker has left in the directory. A
+	 * living receiver is recognised by its lock. Locks that are held under another kernel may
+	 * not be visible, so only names with the same maker are removed. NULL: nothing is
+	 * removed. */
 	const char *maker;
-	/* Is called often, with the number of bytes of files' contents so far and the present path.
-	 * May be NULL. */
+	/* Is called often, with the number of bytes of files' contents so far and the path that is
+	 * being copied. May be NULL. */
 	void (*progress)(void *data, uint64_t bytes, const char *path);
 	/* Is called when either side has left out an entry. May be NULL. */
 	void (*skipped)(void *data, const char *path, const char *why);
@@ -85,15 +86,17 @@ int tree_send(int root_fd, const char *path, bool confined, const struct tree_li
 /* A target: the place to which a received tree is written. */
 struct tree_target {
 	int dir;	 /* the directory; -1: the target is `file` */
-	int file;	 /* a descriptor to which the contents of a regular file are written */
-	char name[256];	 /* a name in dir that does not exist, or a file to be replaced */
-	bool in_path;	 /* path of tree_target_open() is a directory, and `name` is in it */
+	int file;	 /* if `dir` is -1: a descriptor to which the contents of a regular file are
+			  * written */
+	char name[256];	 /* the name in `dir` of a new file, or of a file that will be replaced */
+	bool in_path;	 /* the path that was given to tree_target_open() is a directory, and `dir`
+			  * is this directory */
 	char *host_path; /* the name of the target in messages; NULL: `name` */
 };
 /*
  * Opens a target. If `path` names a directory, the target is `name_within` in this directory. Else
- * the directory of path must exist, and the target is path itself. There must be nothing or a
- * regular file under the target's name; a link is an error.
+ * the target is `path` itself, whose directory must exist. The target may be new or a regular file.
+ * It is an error if the target is a link.
  */
 int tree_target_open(int root_fd, const char *path, bool confined, const char *name_within,
 		     struct tree_target *out, struct error *err);
@@ -101,10 +104,10 @@ int tree_target_open(int root_fd, const char *path, bool confined, const char *n
 void tree_target_close(struct tree_target *target);
 
 /*
- * Receives a stream to its end and puts the result at the target. Until all of it is there, it has
- * no name, or a temporary name: so other processes see the whole result or nothing. A directory can
- * only be received under a new name. The user of this process becomes the owner; of the mode only
- * the permissions are used. On failure nothing is left behind.
+ * Receives a stream to its end and puts the result at the target. The result has no name, or a
+ * temporary name, until it is complete. So other processes see the whole result or nothing. A
+ * directory can only be received under a new name. The user of this process becomes the owner; only
+ * the permission bits of the mode are used. On failure nothing is left behind.
  *
  * `links_within` is the absolute path of the copied tree, as the sender sees it. Links that lead
  * out of the tree are left out, and absolute links that stay in the tree are made relative. NULL:

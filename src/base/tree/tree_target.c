@@ -70,7 +70,7 @@ int tree_target_open(int root_fd, const char *path, bool confined, const char *n
 		dir = open_parent_of(root_fd, path, confined, &name, err);
 	if (dir < 0)
 		return -1;
-	/* No file can be made in a directory that has no name any more. */
+	/* A directory that was removed has no links, and no file can be made in it. */
 	if (fstat(dir, &st) < 0)
 		return error_errno(err, errno, "%.300s", path);
 	if (!st.st_nlink)

@@ -9,9 +9,9 @@
 
 #include "base/frame.h"
 
-/* ENTRY_HEAD is the bytes of type, mode, mtime, nanoseconds of mtime, size, and two lengths of
- * text. SPACE_LEAST is the fewest bytes of data for which a chunk is begun. A packet of at most
- * SPACE_LEAST bytes is not halved any more. */
+/* ENTRY_HEAD is the size in bytes of an entry without its texts: type, mode, mtime, nanoseconds of
+ * mtime, size, and the lengths of two texts. SPACE_LEAST is the smallest room, in bytes, for which
+ * a chunk of data is begun. A packet of at most SPACE_LEAST bytes is not halved any more. */
 enum { ENTRY_HEAD = 1 + 4 + 8 + 4 + 8 + 4 + 4, DIGEST_BYTES = 8, SPACE_LEAST = 4096 };
 #define NS_MAX 999999999u
 
@@ -41,9 +41,9 @@ int tree_error_of(const struct tree_entry *entry, struct error *err)
 	return error_set(err, code, "%s", entry->text);
 }
 
-/* Waits until `fd` is ready for events. Returns 0 if it is; 1 if duplex and the other side has sent
- * something or has ended; -1 on failure: ERR_TIMEOUT after `silence_ms`, ERR_UNAVAILABLE if cancel
- * became readable, or the error of poll(). */
+/* Waits until `fd` is ready for `events`. Returns 0 if `fd` is ready; 1 if `duplex` is set and the
+ * other side has sent something or has ended; -1 on failure: ERR_TIMEOUT after `silence_ms`,
+ * ERR_UNAVAILABLE if `cancel` became readable, or the error of poll(). */
 static int wait_line(int fd, int cancel, int silence_ms, short events, bool duplex,
 		     struct error *err)
 {
@@ -93,8 +93,8 @@ static int write_all(struct tree_writer *w, struct error *err)
 		if (n >= 0) {
 			sent += (size_t)n;
 		} else if ((errno == ENOMEM || errno == ENOBUFS) && most > SPACE_LEAST) {
-			/* A vsock needs one piece of kernel memory for each packet. If the kernel
-			 * has no such piece, half as many bytes are tried. */
+			/* A vsock socket needs one block of kernel memory for each packet. If the
+			 * kernel has no such block, half as many bytes are tried. */
 			most /= 2;
 		} else if (errno != EINTR && errno != EAGAIN) {
 			return w->duplex && (errno == EPIPE || errno == ECONNRESET)

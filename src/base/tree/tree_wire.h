@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Reads and writes the entries and chunks of tree_stream.h as bytes, with a buffer for each
- * direction. So small files need no system call of their own, and data are read from a file
+ * direction. So several small files need only one system call, and data are read from a file
  * directly into the buffer that is sent.
  */
 #ifndef BASE_TREE_WIRE_H
@@ -50,7 +50,8 @@ struct tree_entry {
 
 struct tree_chunk {
 	enum tree_chunk_kind kind;
-	uint64_t length; /* for TREE_DATA at most TREE_CHUNK, else at most INT64_MAX */
+	uint64_t length; /* the length of the chunk in bytes: for TREE_DATA at most TREE_CHUNK, else
+			  * at most INT64_MAX */
 };
 
 /* --- writing: the buffer is sent when it is full, and by tree_flush() ------------------------ */
@@ -60,22 +61,22 @@ struct tree_writer {
 	int cancel;	/* as in struct tree_line */
 	int silence_ms; /* as in struct tree_line */
 	bool duplex;	/* the other side may send bytes */
-	bool spoken;	/* the other side has sent bytes, so nothing more is sent to it */
+	bool spoken;	/* the other side has sent bytes, so no more is sent to that side */
 	size_t len;
 	uint8_t bytes[TREE_BUFFER];
 };
 
 int tree_flush(struct tree_writer *w, struct error *err);
-/* Puts an entry. Only the members must be set that entries of this type need. */
+/* Writes an entry. The caller must set only the members that entries of this type need. */
 int tree_put_entry(struct tree_writer *w, const struct tree_entry *entry, struct error *err);
-/* Puts a hole, and adds it to `digest`. */
+/* Writes a hole, and adds it to `digest`. */
 int tree_put_hole(struct tree_writer *w, uint64_t length, struct tree_digest *digest,
 		  struct error *err);
 int tree_put_file_end(struct tree_writer *w, uint64_t length, const struct tree_digest *digest,
 		      struct error *err);
 int tree_put_break(struct tree_writer *w, struct error *err);
-/* Returns room for *room bytes of data of one chunk, at least one page. The caller writes data to
- * it, and then says by tree_chunk_commit() how many bytes it has written. */
+/* Returns room for *room bytes of data of one chunk, at least SPACE_LEAST bytes. The caller writes
+ * data to this room, and then calls tree_chunk_commit() with the number of bytes written. */
 uint8_t *tree_chunk_space(struct tree_writer *w, size_t *room, struct error *err);
 void tree_chunk_commit(struct tree_writer *w, size_t len, struct tree_digest *digest);
 
@@ -91,16 +92,17 @@ struct tree_reader {
 /* Reads an entry. Checks that its type is known, that its texts have no NUL, and that its
  * nanoseconds are in range. */
 int tree_get_entry(struct tree_reader *r, struct tree_entry *out, struct error *err);
-/* Reads the head of a chunk. Checks that its kind is known and its length is in range. Adds it to
- * `digest`, unless it is an 'E' or a 'B'. */
+/* Reads the head of a chunk. Checks that its kind is known and its length is in range. Adds the
+ * head to `digest`, unless its kind is 'E' or 'B'. */
 int tree_get_chunk(struct tree_reader *r, struct tree_digest *digest, struct tree_chunk *out,
 		   struct error *err);
 int tree_get_digest(struct tree_reader *r, uint64_t *out, struct error *err);
-/* Stores where the next data of the chunk are, and returns their length, from 1 to max bytes. They
- * are valid until the next call. Returns 0 on failure. */
+/* Stores where the next data of the chunk are, and returns their length, from 1 to `max` bytes. The
+ * data are valid until the next call. Returns 0 on failure. */
 size_t tree_get_data(struct tree_reader *r, size_t max, const uint8_t **data, struct error *err);
 
-/* Adds `more` bytes to *counted. Fails with ERR_CONFLICT if that exceeds the limit of the line. */
+/* Adds `more` bytes to *counted. Fails with ERR_CONFLICT if the sum exceeds the limit of the
+ * line. */
 int tree_count(const struct tree_line *line, uint64_t *counted, uint64_t more, struct error *err);
 
 /* Sets ERR_IO, whose message says that the stream is malformed. Returns -1. */

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Only open() makes a descriptor O_CLOEXEC at once. Other calls make the descriptor first, and the
- * flag is set by a second call. A program that another thread starts between the two calls may
- * inherit the descriptor. Programs that proc_spawn.c starts inherit only the descriptors that they
- * are meant to have.
+ * Only open() makes a descriptor O_CLOEXEC at once. For all other calls the flag is set by a second
+ * call. A program that another thread starts between the two calls may inherit the descriptor.
+ * Programs that proc_spawn.c starts inherit only the descriptors that they are meant to have.
  *
- * sun_path holds 103 bytes, less than the path of many a state directory, and no path leads through
- * a descriptor. So a thread goes to the directory by itself: pthread_fchdir_np(), which libSystem
- * exports and its own fts(3) uses, changes only the working directory of the calling thread.
+ * sun_path has room for 103 bytes, the paths of many state directories are longer, and macOS has no
+ * path that leads through a descriptor. So the calling thread changes its working directory to the
+ * directory of the socket. pthread_fchdir_np() changes the working directory of this thread only.
+ * libSystem exports this function, and uses it in its own fts(3).
  *
  * This file was compiled and linked for macOS, but never run there.
  */
@@ -30,7 +30,8 @@
 
 #define CHUNK 65536
 
-int pthread_fchdir_np(int fd); /* `fd` -1: returns the thread to the process's directory */
+int pthread_fchdir_np(int fd); /* `fd` -1: the thread gets the working directory of the process
+			        * back */
 
 static int fail_on(int fd)
 {
@@ -100,7 +101,8 @@ int descriptor_accept(int listener, struct sockaddr_storage *peer, bool nonblock
 	return fd < 0 ? -1 : quiet_socket(fd, nonblock);
 }
 
-/* Uses SO_REUSEADDR: without it, remains of earlier connections would keep the port. */
+/* Uses SO_REUSEADDR, because otherwise bind() would fail while closed connections of the port
+ * remain. */
 int descriptor_bind_port(int fd, const struct sockaddr *address, socklen_t len)
 {
 	int on = 1;
@@ -110,10 +112,10 @@ int descriptor_bind_port(int fd, const struct sockaddr *address, socklen_t len)
 	return bind(fd, address, len);
 }
 
-/* Does nothing for a socket that is bound and does not listen: it refuses connections, and nobody
- * else can bind its port (in_pcbbind() in bsd/netinet/in_pcb.c of xnu). Fails for a socket that
- * listens, since nothing ends that: shutdown() of a socket that is not connected fails with
- * ENOTCONN (soshutdown() in bsd/kern/uipc_socket.c). */
+/* Does nothing for a socket that is bound and does not listen. Such a socket refuses connections,
+ * and nobody else can bind its port (in_pcbbind() in bsd/netinet/in_pcb.c of xnu). Fails for a
+ * socket that listens, because no call can end the listening: shutdown() of a socket that is not
+ * connected fails with ENOTCONN (soshutdown() in bsd/kern/uipc_socket.c). */
 int descriptor_hold_port(int fd)
 {
 	int listens = 0;
@@ -234,7 +236,7 @@ int descriptor_poll(struct pollfd *fds, size_t count, uint64_t deadline_ns)
 	return poll(fds, (nfds_t)count, (int)ms);
 }
 
-/* Reads and writes, since sendfile() of macOS sends only to sockets. */
+/* Copies by reads and writes, because sendfile() of macOS sends only to sockets. */
 ssize_t descriptor_send_file(int to, int from, off_t *at, size_t len)
 {
 	uint8_t chunk[CHUNK];
@@ -286,9 +288,9 @@ int descriptor_bind_at(int sock, int dirfd, const char *name)
 	return -1;
 }
 
-/* Connects by the name, since macOS cannot connect to a descriptor. After the check, the name may
- * become a link. That does no harm: no program with fewer rights than this one writes to the
- * directory. */
+/* Connects by the name, because macOS cannot connect to a descriptor. The name could become a link
+ * after the check. That does no harm, because no program with fewer rights than this program can
+ * write to the directory. */
 int descriptor_connect_at(int sock, int dirfd, const char *name)
 {
 	struct stat st;

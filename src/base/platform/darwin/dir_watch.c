@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * EVFILT_VNODE: a kqueue, and an open descriptor for each directory (O_EVTONLY, which does not keep
- * a disk from being unmounted). A directory reports that its entries have changed, but not how, and
- * reports no writes to its files. So for DIR_WATCH_WRITTEN each file has a descriptor of its own,
- * and new files get theirs when the directory has changed. A kqueue does not say which descriptors
- * belong to it, so there is a list. This file was compiled and linked for macOS, but never run
- * there.
+ * Watches directories by a kqueue with EVFILT_VNODE, and an open descriptor for each directory
+ * (O_EVTONLY, with which the disk can still be unmounted). A directory reports that its entries
+ * have changed, but not how, and reports no writes to its files. So for DIR_WATCH_WRITTEN each file
+ * has a descriptor too. A new file gets its descriptor when the directory has changed. A kqueue
+ * does not tell which descriptors belong to it, so this file keeps a list of them. This file was
+ * compiled and linked for macOS, but never run there.
  */
 #include "base/platform/dir_watch.h"
 
@@ -28,8 +28,8 @@ struct place {
 	struct place *next;
 	int watch;
 	int fd;
-	int number; /* the descriptor of the directory, which is its number for the caller */
-	bool scans; /* a directory whose files are watched too */
+	int number; /* the descriptor of the directory, by which the caller knows the directory */
+	bool scans; /* whether this is a directory whose files are watched too */
 	ino_t ino;  /* the inode of a file; 0: a directory */
 };
 

@@ -44,7 +44,7 @@ static bool is_of_disk(int fd, dev_t dev)
 	return fstat(fd, &st) == 0 && st.st_dev == dev;
 }
 
-/* Opens one component of a path. Fails if the component is a link or is not on the disk dev. */
+/* Opens one component of a path. Fails if the component is a link, or is not on the disk `dev`. */
 static int open_step(int dir, const char *name, int flags, dev_t dev)
 {
 	autoclose int fd = openat(dir, name, flags | O_NOFOLLOW);
@@ -54,7 +54,8 @@ static int open_step(int dir, const char *name, int flags, dev_t dev)
 	return is_of_disk(fd, dev) ? steal_fd(&fd) : fail_with(EXDEV);
 }
 
-/* Opens a path component by component, since no single call refuses links, ".." and other disks. */
+/* Opens a path component by component, because no single call refuses links, ".." and other
+ * disks. */
 static int open_below(int dirfd, const char *path, int flags)
 {
 	autoclose int at = -1;
@@ -191,9 +192,9 @@ int file_clone_into(int from, int to)
 }
 
 /* Opens a clone for writing. A clone has the mode and the flags of its original (clonefile(2)),
- * which may forbid to write to the clone or to remove it. So both are changed first. That is
- * allowed, since the user that makes a clone owns it (CLONE_NOOWNERCOPY). On failure the clone is
- * removed. */
+ * which may forbid to write to the clone or to remove it. So both are changed first. This is
+ * allowed, because the user that makes a clone owns the clone (CLONE_NOOWNERCOPY). On failure the
+ * clone is removed. */
 static int open_clone(int dirfd, const char *name)
 {
 	autoclose int clone = openat(dirfd, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);

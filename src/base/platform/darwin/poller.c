@@ -2,15 +2,15 @@
 /*
  * Waits by kqueue. This file was compiled and linked for macOS, but never run there.
  *
- * A descriptor has up to two filters here where epoll has one entry: EVFILT_READ for LOOP_IN and
- * LOOP_RDHUP, EVFILT_WRITE for LOOP_OUT, and both for LOOP_HUP. Their events of one wait are
- * combined, since a watch is called once in a round. These facts are from kqueue(2): EV_EOF reports
- * an end, with the error of a socket in fflags; a filter with EV_CLEAR reports only changes. No
- * filter reports LOOP_PRI.
+ * A watched descriptor has up to two filters: EVFILT_READ for LOOP_IN and LOOP_RDHUP, EVFILT_WRITE
+ * for LOOP_OUT, and both for LOOP_HUP. The events that both filters report in one wait are
+ * combined, because a watch is called once in a round. From kqueue(2): EV_EOF reports an end, with
+ * the error of a socket in fflags; a filter with EV_CLEAR reports only changes. No filter reports
+ * LOOP_PRI.
  *
  * Each filter reports the end of its own direction. The two filters may report in different waits.
- * So when one direction is over, poll(2) is asked about the other. poll(2) reports POLLHUP if that
- * one is over too (poll_callback() in bsd/kern/sys_generic.c of
+ * So when one direction is over, poll(2) is called, which reports POLLHUP if the other direction is
+ * over too (poll_callback() in bsd/kern/sys_generic.c of
  * https://github.com/apple-oss-distributions/xnu).
  */
 #include "base/platform/poller.h"
@@ -59,7 +59,7 @@ void poller_free(struct poller *p)
 static const struct {
 	int16_t filter;
 	uint32_t ready; /* the event for which the filter waits */
-	uint32_t ends;	/* the ends that the filter reports too */
+	uint32_t ends;	/* the events for the ends of directions that the filter reports too */
 } filters[] = {
 	{EVFILT_READ, LOOP_IN, LOOP_RDHUP | LOOP_HUP},
 	{EVFILT_WRITE, LOOP_OUT, LOOP_HUP},
@@ -71,7 +71,7 @@ static bool has_filter(size_t which, uint32_t events)
 }
 
 /* Returns whether a filter must report only changes: for LOOP_EDGE, and for a watch that waits only
- * for an end. Such a watch would else get endless reports of the data before the end. */
+ * for an end. Otherwise such a watch would get endless reports of the data before the end. */
 static bool tells_changes(size_t which, uint32_t events)
 {
 	return events & LOOP_EDGE || !(events & filters[which].ready);
@@ -94,8 +94,8 @@ static int add_changes(struct kevent *out, int fd, size_t which, uint32_t from, 
 	return n;
 }
 
-/* Returns whether a file never blocks, so that kqueue is not used for it. kqueue accepts some such
- * files, but would not report a file as ready when all of it has been read. */
+/* Returns whether a file never blocks. kqueue is not used for such a file. kqueue accepts some of
+ * these files, but would not report a file as ready after everything in it was read. */
 static bool never_blocks(int fd)
 {
 	struct stat st;
@@ -119,7 +119,8 @@ int poller_set(struct poller *p, int fd, uint32_t from, uint32_t to, void *data)
 	got = kevent(p->kqueue, changes, n, receipts, n, &now);
 	if (got < 0)
 		return -1;
-	/* A filter that is missing was removed when its descriptor was closed. */
+	/* A failed EV_DELETE is not an error: the filter was removed when its descriptor was
+	 * closed. */
 	for (int i = 0; i < got && i < n; i++)
 		if (receipts[i].flags & EV_ERROR && receipts[i].data &&
 		    !(changes[i].flags & EV_DELETE)) {

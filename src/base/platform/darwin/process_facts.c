@@ -13,7 +13,8 @@
 #include "base/cleanup.h"
 #include "base/platform/process.h"
 
-/* Room for processes that start after the system was asked how many there are. */
+/* Room for so many more processes, which may start after the system was asked for the number of
+ * processes. */
 #define MORE_PROCESSES 64
 
 static int read_bsd_info(pid_t pid, struct proc_bsdinfo *out)
@@ -29,7 +30,7 @@ pid_t process_parent(pid_t pid)
 	return read_bsd_info(pid, &info) < 0 ? 0 : (pid_t)info.pbi_ppid;
 }
 
-/* Stores the time at which the process started, in microseconds of the wall clock of that time. */
+/* Stores the time at which the process started, in microseconds of the wall clock. */
 int process_start_time(pid_t pid, uint64_t *began, struct error *err)
 {
 	struct proc_bsdinfo info;
@@ -40,7 +41,7 @@ int process_start_time(pid_t pid, uint64_t *began, struct error *err)
 	return 0;
 }
 
-/* Always fails: no documented call tells which pages of a process belong to it alone. */
+/* Always fails, because no documented call tells which pages belong to one process alone. */
 int process_memory(pid_t pid, struct process_memory *out, struct error *err)
 {
 	(void)pid;
@@ -61,8 +62,8 @@ int process_boot_id(char out[37], struct error *err)
 	return 0;
 }
 
-/* Appends the arguments from the bytes of KERN_PROCARGS2. These bytes are an int, which counts the
- * arguments, then the path of the program, one or more NULs, and the arguments. */
+/* Appends the arguments from the bytes of KERN_PROCARGS2. These bytes are the number of arguments
+ * as an int, the path of the program, one or more NULs, and the arguments. */
 static int put_arguments(const char *bytes, size_t size, struct buf *out)
 {
 	const char *at = bytes + sizeof(int), *end = bytes + size;

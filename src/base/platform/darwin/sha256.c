@@ -6,7 +6,7 @@
 
 _Static_assert(sizeof(CC_SHA256_CTX) <= sizeof(struct sha256), "room for the state");
 
-/* The most bytes that are passed in one call: the length has only 32 bits. */
+/* The most bytes that are passed in one call, because the length has only 32 bits. */
 #define PIECE ((size_t)1 << 30)
 
 void sha256_init(struct sha256 *sha)

@@ -2,9 +2,9 @@
 /*
  * Starts processes on macOS. macOS has no namespaces, and cannot end a process together with its
  * parent. So a process that must end with its parent gets a keeper. The keeper is a third process.
- * It is a child neither of the process nor of the parent, and has none of their descriptors. It
- * waits until one of the two ends. If the parent has ended, the keeper kills the process. This file
- * was compiled and linked for macOS, but never run there.
+ * The keeper is not a child of the process or of the parent, and has none of their descriptors. The
+ * keeper waits until one of the two ends. If the parent has ended, the keeper kills the process.
+ * This file was compiled and linked for macOS, but never run there.
  */
 #include "base/platform/spawn.h"
 
@@ -60,7 +60,8 @@ int spawn_enter(const struct proc_spec *spec, enum spawn_step *step, size_t *ite
 	return 0;
 }
 
-/* Changes the user as root, so that the real, the effective and the saved id change (setuid(2)). */
+/* Changes the user. This process is root, so setuid() changes the real, the effective and the saved
+ * id (setuid(2)). */
 int spawn_change_user(const struct proc_spec *spec)
 {
 	if (spec->uid == 0)
@@ -70,9 +71,9 @@ int spawn_change_user(const struct proc_spec *spec)
 	return setuid(spec->uid);
 }
 
-/* Runs the keeper: waits until parent or child has ended, and kills child if parent has ended.
- * kqueue(2) reports the end of a process to any process. It refuses to watch a process that has
- * ended already. */
+/* Runs the keeper: waits until `parent` or `child` has ended, and kills `child` if `parent` has
+ * ended. kqueue(2) reports the end of any process, but refuses to watch a process that has ended
+ * already. */
 static void keep_with(pid_t parent, pid_t child) __attribute__((noreturn));
 static void keep_with(pid_t parent, pid_t child)
 {
@@ -96,8 +97,8 @@ static void keep_with(pid_t parent, pid_t child)
 	_exit(0);
 }
 
-/* Starts a process that starts the keeper and ends. So the keeper is no child of the new program,
- * which would not know it. */
+/* Starts a process that starts the keeper and ends. So the keeper is not a child of the new
+ * program, which would not expect such a child. */
 int spawn_end_with(pid_t parent)
 {
 	pid_t child = getpid(), between = fork();
@@ -130,8 +131,8 @@ int spawn_give_up(const struct spawn_rights *rights)
 	return 0;
 }
 
-/* Sets the environment before execvP(), which takes it from the global variable, and takes the
- * PATH as an argument. */
+/* Sets the global variable of the environment, which execvP() gives to the program. execvP()
+ * searches the PATH that it gets as an argument. */
 void spawn_exec(const char *program, char *const *argv, char *const *envp)
 {
 	const char *path = getenv("PATH");

@@ -4,8 +4,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-/* Uses F_FULLFSYNC, which makes the drive write everything: after fsync() the drive may still lose
- * data that it has not written (fcntl(2) and fsync(2) of macOS). If the file system does not
+/* Uses F_FULLFSYNC, which makes the drive write everything. After fsync() alone the drive may still
+ * lose data that it has not written (fcntl(2) and fsync(2) of macOS). If the file system does not
  * support F_FULLFSYNC, uses fsync(). */
 int file_sync(int fd)
 {

@@ -63,8 +63,8 @@ const char *system_getenv(const char *name)
 	return issetugid() ? NULL : getenv(name);
 }
 
-/* Reads CLOCK_UPTIME_RAW, which stands still while the system sleeps. CLOCK_MONOTONIC_RAW goes on
- * then (clock_gettime_nsec_np(3)). */
+/* Reads CLOCK_UPTIME_RAW, which stands still while the system sleeps. CLOCK_MONOTONIC_RAW would go
+ * on (clock_gettime_nsec_np(3)). */
 uint64_t system_awake_ns(void)
 {
 	return clock_gettime_nsec_np(CLOCK_UPTIME_RAW);
@@ -75,7 +75,7 @@ uint64_t system_boot_ns(void)
 	return clock_gettime_nsec_np(CLOCK_MONOTONIC_RAW);
 }
 
-/* Uses gethostuuid(2). */
+/* Stores the id that gethostuuid(2) returns. */
 void system_host_id(char out[SYSTEM_HOST_ID])
 {
 	const struct timespec wait = {.tv_sec = 1};

@@ -16,7 +16,8 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 
-#define OWN_IDENT 0 /* the number of a filter that is for no descriptor, signal or process */
+/* the ident of a filter that does not stand for a descriptor, a signal or a process */
+#define OWN_IDENT 0
 
 static int change_kqueue(int queue, uintptr_t ident, int16_t filter, uint16_t flags,
 			 uint32_t fflags, int64_t data)
@@ -38,7 +39,7 @@ static int open_kqueue(uintptr_t ident, int16_t filter, uint16_t flags, uint32_t
 	return steal_fd(&queue);
 }
 
-/* Takes an event without waiting. Returns 1 if there was one, 0 if not, -1 on failure. */
+/* Takes an event without waiting. Returns 1 if there was an event, 0 if not, -1 on failure. */
 static int take_event(int queue, struct kevent *out)
 {
 	const struct timespec now = {0};
@@ -94,10 +95,10 @@ int any_fd_add(int any, int fd)
 /* --- signals ---------------------------------------------------------------------------------- */
 
 /*
- * Opens a descriptor for signals. EVFILT_SIGNAL reports each signal that is sent, even if it is
- * blocked or ignored. It does not report a signal that was pending before: for each such signal, a
- * user event with the number of the signal is triggered. A blocked signal stays pending until
- * sigwait() takes it.
+ * Opens a descriptor for signals. EVFILT_SIGNAL reports each signal that is sent, even if the
+ * signal is blocked or ignored. A signal that was pending before is not reported. For each such
+ * signal, a user event with the number of the signal is triggered. A blocked signal stays pending
+ * until sigwait() takes it.
  */
 int signal_fd_open(const sigset_t *set)
 {
@@ -152,12 +153,13 @@ int signal_fd_take(int fd)
 		if (is_thrown_away(signal))
 			return signal;
 	}
-	return 0; /* no event is left, or the signal was taken by another descriptor for it */
+	return 0; /* no event is left, or another descriptor for the signal has taken the signal */
 }
 
 /* --- the clock -------------------------------------------------------------------------------- */
 
-/* notify(3), whose header is only in Apple's SDK; the name is kNotifyClockSet of notify_keys.h. */
+/* Declarations from notify(3), because the header is only in Apple's SDK. The name is
+ * kNotifyClockSet of notify_keys.h. */
 #define CLOCK_SET_NAME "com.apple.system.clock_set"
 #define NOTIFY_OK 0
 uint32_t notify_register_file_descriptor(const char *name, int *fd, int flags, int *token);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Unix sockets by directory descriptor. sun_path holds 107 bytes, less than the path of many a
- * state directory. So the path begins with /proc/thread-self/fd/N, and only the last component can
- * be too long.
+ * Unix sockets by directory descriptor. sun_path has room for 107 bytes, and the paths of many
+ * state directories are longer. So the address is /proc/thread-self/fd/N/NAME, in which only NAME
+ * can be too long.
  */
 #include "base/platform/descriptor.h"
 
@@ -70,8 +70,8 @@ struct port_look {
 	bool lists_bound, others;
 };
 
-/* Examines one socket of the kernel's list, for look_at_sockets(). The remains of a closed
- * connection are skipped: no process holds them, so they have no inode. Always returns 0. */
+/* Examines one socket of the kernel's list, for look_at_sockets(). Skips the remains of closed
+ * connections, which have no inode because no process holds them. Always returns 0. */
 static int look_at_socket(void *data, const struct netlink_reply *reply, struct error *err)
 {
 	struct port_look *look = data;
@@ -106,8 +106,8 @@ static int look_at_sockets(struct port_look *look, sa_family_t family)
 }
 
 /* Returns whether a process of another user may have the port of `fd`, at any address. `fd` is
- * bound and does not listen. Also returns true if the kernel does not list such sockets (before
- * Linux 6.8): the list then lacks `fd` itself. */
+ * bound and does not listen. Also returns true if the kernel does not list bound sockets (before
+ * Linux 6.8). In this case the list does not have `fd` itself. */
 static bool others_may_have_port(int fd)
 {
 	union {
@@ -136,12 +136,12 @@ static bool others_may_have_port(int fd)
  * Ends the listening of `fd`, which has SO_REUSEPORT, and removes SO_REUSEADDR from `fd`. Returns
  * 0, or -1 with errno: EADDRINUSE if another user has or may have a socket at the port.
  *
- * Another user can have bound a socket to the port before, by SO_REUSEADDR. Such a socket prevents
+ * Another user may have bound a socket to the port before, by SO_REUSEADDR. Such a socket prevents
  * nobody from listening until its user removes SO_REUSEADDR from it. So `fd` listens once without
- * SO_REUSEADDR: then listen() fails if there is any such socket. Closed connections of machines do
- * not make it fail, because they have SO_REUSEPORT. Closed connections of other programs
- * (TIME_WAIT) do, although nobody can make a listener of them later. So if listen() fails, the
- * kernel is asked whose sockets are at the port.
+ * SO_REUSEADDR: this listen() fails if such a socket exists. Closed connections of machines do not
+ * make listen() fail, because they have SO_REUSEPORT. Closed connections of other programs
+ * (TIME_WAIT) make it fail, although nobody can listen by them later. So after a failure the kernel
+ * is asked who owns the sockets at the port.
  */
 static int exclude_others(int fd)
 {
@@ -158,18 +158,18 @@ static int exclude_others(int fd)
 }
 
 /*
- * Binds and holds a port. shutdown() ends a listener and leaves it bound (inet_shutdown() and
- * tcp_set_state() of Linux). While a socket does not listen and has SO_REUSEADDR, everybody can
- * bind its port by SO_REUSEADDR too, and then listen at it (inet_bind_conflict()). So the socket
- * has SO_REUSEADDR until it has listened for the first time, and later only while it listens. So
- * the remains of its connections have both options: SO_REUSEADDR lets the next socket bind the
- * port, and SO_REUSEPORT lets this socket listen again. Other sockets can share the port by
- * SO_REUSEPORT only if they belong to the same user.
+ * Binds and holds a port. shutdown() ends the listening of a socket, and the socket stays bound
+ * (inet_shutdown() and tcp_set_state() of Linux). While a bound socket with SO_REUSEADDR does not
+ * listen, every user can bind its port by SO_REUSEADDR, and then listen there
+ * (inet_bind_conflict()). So the socket has SO_REUSEADDR until it has listened for the first time,
+ * and later only while it listens. Closed connections of this socket have SO_REUSEADDR and
+ * SO_REUSEPORT: SO_REUSEADDR lets the next socket bind the port, and SO_REUSEPORT lets this socket
+ * listen again. SO_REUSEPORT shares the port only with sockets of the same user.
  *
- * The first listen() fails if anybody listens at the port or holds it, even this user, since
- * SO_REUSEPORT is set later. It also fails if another user has listened since bind().
- * exclude_others() makes sure that no other user is bound to the port. If a client connects between
- * the first listen() and the end of exclude_others(), its connection is reset.
+ * SO_REUSEPORT is set after the first listen(). So this listen() fails if anybody listens at the
+ * port or holds it, even the same user, or has begun to listen since bind(). exclude_others() makes
+ * sure that no other user is bound to the port. If a client connects between the first listen() and
+ * the end of exclude_others(), its connection is reset.
  */
 int descriptor_bind_port(int fd, const struct sockaddr *address, socklen_t len)
 {
@@ -179,9 +179,10 @@ int descriptor_bind_port(int fd, const struct sockaddr *address, socklen_t len)
 	return exclude_others(fd);
 }
 
-/* Ends the listening. shutdown() is not called for a socket that does not listen: it would fail and
- * yet leave a mark (sk_shutdown of inet_shutdown()). Each connection that the socket accepts later
- * would inherit the mark, and read the end of file instead of its client's data. */
+/* Ends the listening. shutdown() is not called for a socket that does not listen, because it would
+ * fail and still mark the socket as shut down (sk_shutdown in inet_shutdown()). Each connection
+ * that the socket accepts later would inherit this mark, and read the end of file instead of its
+ * client's data. */
 int descriptor_hold_port(int fd)
 {
 	int listens = 0;
@@ -194,7 +195,7 @@ int descriptor_hold_port(int fd)
 }
 
 /* Returns a TCP socket that is bound to the loopback, at a port that the kernel chooses; -1 on
- * failure. *at becomes the address of the socket, and *len its bytes. */
+ * failure. Stores the address of the socket in *at, and the size of the address in *len. */
 static int bind_anywhere(sa_family_t family, struct sockaddr_storage *at, socklen_t *len)
 {
 	*at = (struct sockaddr_storage){.ss_family = family};
@@ -213,8 +214,8 @@ static int bind_anywhere(sa_family_t family, struct sockaddr_storage *at, sockle
 }
 
 /* Tries to bind `fd` to an address that another socket has. If `fd` has a port or a connection,
- * bind() fails with EINVAL (__inet_bind() of Linux), else with EADDRINUSE. So `fd` stays as it
- * is. */
+ * bind() fails with EINVAL (__inet_bind() of Linux), else with EADDRINUSE. So `fd` does not
+ * change. */
 bool descriptor_has_port(int fd)
 {
 	struct sockaddr_storage taken = {0};
@@ -236,7 +237,7 @@ bool descriptor_has_port(int fd)
 }
 
 /* Stores the wildcard address of the other family (IPv4 if `of` is IPv6, and vice versa) with the
- * port of `of`. Returns the bytes of the address. */
+ * port of `of`. Returns the size of the address in bytes. */
 static socklen_t other_wildcard(const struct sockaddr_storage *of, struct sockaddr_storage *out)
 {
 	*out = (struct sockaddr_storage){0};
@@ -250,7 +251,7 @@ static socklen_t other_wildcard(const struct sockaddr_storage *of, struct sockad
 	struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)out;
 
 	v6->sin6_family = AF_INET6;
-	/* The analyser does not know that getsockname() fills in an address. */
+	/* The address comes from getsockname(), which the analyser does not know. */
 	/* NOLINTNEXTLINE(clang-analyzer-core.uninitialized.Assign) */
 	v6->sin6_port = ((const struct sockaddr_in *)of)->sin_port;
 	return sizeof(*v6);
@@ -265,8 +266,8 @@ static void close_quietly(int fd)
 	errno = why;
 }
 
-/* Returns a socket that is bound to an address, or -1 with errno. Sockets of the same user with
- * SO_REUSEPORT may have the address too, and so may connections that are left of any user. */
+/* Returns a socket that is bound to an address, or -1 with errno. The bind succeeds even if sockets
+ * of the same user with SO_REUSEPORT, or closed connections of any user, have the same address. */
 static int bind_beside(const struct sockaddr_storage *address, socklen_t len)
 {
 	const int on = 1;
@@ -284,16 +285,17 @@ static int bind_beside(const struct sockaddr_storage *address, socklen_t len)
 }
 
 /*
- * Makes the guard. Linux remembers by which address a socket with SO_REUSEPORT was last bound to a
- * port, and compares the next such socket of the same user only with that address
- * (sk_reuseport_match()). So another user could bind the wildcard of the other family, which
- * conflicts with no socket, and then [::] for both families, or any address for IPv6.
+ * Makes the guard. For each port, Linux remembers the address of the last socket with SO_REUSEPORT
+ * that was bound to the port. The next such socket of the same user is compared only with this
+ * address (sk_reuseport_match()). So another user could bind the wildcard address of the other
+ * family, which conflicts with no socket, and then [::] for both families, or any IPv6 address.
  *
- * The guard has that wildcard. It shares the wildcard by SO_REUSEPORT with sockets of the same
- * user, which are other published ports and their guards. It has SO_REUSEADDR until it has
- * listened, since old connections of other programs may still be at the port. While the kernel
- * remembers the guard's own address, it lets the guard listen without a check of other sockets. So
- * the kernel is reminded of the published port's address before the guard excludes other sockets.
+ * The guard takes that wildcard address. By SO_REUSEPORT the guard shares the address with sockets
+ * of the same user, which are other published ports and their guards. The guard has SO_REUSEADDR
+ * until it has listened, because old connections of other programs may still be at the port. While
+ * the kernel remembers the guard's own address, the guard may listen without a check of other
+ * sockets. So another bind makes the kernel remember the published port's address before the guard
+ * excludes other sockets.
  */
 int descriptor_guard_port(int fd, int *guard)
 {
@@ -305,7 +307,8 @@ int descriptor_guard_port(int fd, int *guard)
 	const socklen_t wildcard_len = other_wildcard(&held, &wildcard);
 	int made = bind_beside(&wildcard, wildcard_len);
 	if (made < 0 && errno == EAFNOSUPPORT) {
-		*guard = -1; /* the kernel lacks the other family: nobody can bind the wildcard */
+		*guard = -1; /* the kernel does not have the other family, so nobody can bind its
+			      * wildcard address */
 		return 0;
 	}
 	if (made < 0)
@@ -323,10 +326,10 @@ int descriptor_guard_port(int fd, int *guard)
 }
 
 /* Listens, although the kernel may have forgotten that this user shares the port. The kernel
- * forgets it when another user binds the port at another address. Then the remains of other
- * programs' connections prevent `fd` from listening. A second socket of this user at the same
- * address reminds the kernel. If the other user binds again before listen(), this is tried again,
- * at most REMINDERS times. Returns 0, or -1 with errno. */
+ * forgets this when another user binds the port at another address. Closed connections of other
+ * programs then prevent `fd` from listening. To remind the kernel, a second socket of this user is
+ * bound to the same address. If another user binds the port again before listen(), this is
+ * repeated, at most REMINDERS times. Returns 0, or -1 with errno. */
 static int listen_beside(int fd)
 {
 	struct sockaddr_storage held = {0};
@@ -377,11 +380,11 @@ static void write_link_of(int fd, char out[LINK_NAME])
 
 /*
  * Opens the null device so that fchmod() cannot change its mode. A confined process of root still
- * owns /dev/null, so it needs no capability for fchmod(). On a file that was opened through a
- * read-only mount, fchmod() fails with EROFS, but a device can still be written to. So the device
- * is opened through a read-only mount of this file alone, which is attached to no directory. If the
- * mount fails, the device is opened by its name: a user other than root may make no mount, but
- * cannot change the mode either.
+ * owns /dev/null, so it needs no capability for fchmod(). So the device is opened through a
+ * read-only mount of this file alone, which is attached to no directory. On a file that was opened
+ * through such a mount, fchmod() fails with EROFS, but a device can still be written to. If the
+ * mount fails, the device is opened by its name: a user other than root may not mount, but cannot
+ * change the mode either.
  */
 int descriptor_null(void)
 {
@@ -431,9 +434,10 @@ ssize_t descriptor_send_file(int to, int from, off_t *at, size_t len)
 	return sendfile(to, from, at, len);
 }
 
-/* Names a socket after this process. A socket and its connections keep the name by which the socket
- * was bound, and /proc/net/unix lists it: the number of this process in the name shows whose they
- * are. In a /proc of other process numbers, that number may belong to another process. */
+/* Puts the pid of this process into the name of a socket, if this is possible. A socket and its
+ * connections keep the name to which the socket was bound, and /proc/net/unix lists this name. So
+ * the name shows to which process the socket and its connections belong. Seen from another pid
+ * namespace, the pid may be that of another process. */
 static void name_by_process(int dirfd, const char *name, struct sockaddr_un *addr)
 {
 	struct sockaddr_un named = {.sun_family = AF_UNIX};
@@ -467,7 +471,8 @@ int descriptor_bind_at(int sock, int dirfd, const char *name)
 	return bind(sock, (const struct sockaddr *)&addr, sizeof(addr));
 }
 
-/* The socket file itself is opened: connect() by name would follow a symbolic link. */
+/* Opens the socket file itself, and connects through its descriptor: connect() by name would follow
+ * a symbolic link. */
 int descriptor_connect_at(int sock, int dirfd, const char *name)
 {
 	struct sockaddr_un addr = {.sun_family = AF_UNIX};

@@ -58,8 +58,8 @@ int file_open_place_within(int dirfd, const char *path, enum file_reach reach)
 	return file_open_within(dirfd, path, O_PATH | O_DIRECTORY | O_CLOEXEC, reach);
 }
 
-/* Writes the path of a descriptor in /proc. The path leads through the directory of the thread:
- * that of the process is empty if its main thread has ended (proc(5)). */
+/* Writes the path of a descriptor in /proc. The path leads through the directory of the thread,
+ * because the directory of the process is empty if the main thread has ended (proc(5)). */
 static void name_of_fd(int fd, char out[32])
 {
 	snprintf(out, 32, "/proc/thread-self/fd/%d", fd);
@@ -101,8 +101,8 @@ bool file_has_acl(int fd)
 	return getxattr(self, "system.posix_acl_access", NULL, 0) > 0;
 }
 
-/* Changes the mode through a descriptor: chmod() of the name would follow a link that has replaced
- * the directory. */
+/* Changes the mode through a descriptor, because chmod() of the name would follow a link that has
+ * replaced the directory. */
 int file_unlock_dir(int dirfd, const char *name, mode_t mode, bool same_disk)
 {
 	const int flags = O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
@@ -121,9 +121,8 @@ int file_unlock_dir(int dirfd, const char *name, mode_t mode, bool same_disk)
 
 /* --- a file that nobody writes to ------------------------------------------------------------- */
 
-/* Returns whether the file system of `fd` is one where each change of a file breaks a lease. On a
- * network's file system, one of a user's program, or an overlay, files can change while a lease
- * holds. */
+/* Returns whether each change of a file breaks a lease on the file system of `fd`. On a network
+ * file system, an overlay or a FUSE file system, files can change during a lease. */
 static bool has_one_way_in(int fd)
 {
 	static const unsigned long types[] = {EXT4_SUPER_MAGIC, XFS_SUPER_MAGIC, BTRFS_SUPER_MAGIC,
@@ -138,7 +137,8 @@ static bool has_one_way_in(int fd)
 	return false;
 }
 
-/* Returns for how many milliseconds a lease keeps a writer waiting; 0 if that is not known. */
+/* Returns how many milliseconds a writer must wait for the end of a lease; 0 if the number is not
+ * known. */
 static uint64_t lease_break_ms(void)
 {
 	autoclose int fd = open("/proc/sys/fs/lease-break-time", O_RDONLY | O_CLOEXEC);
@@ -147,8 +147,9 @@ static uint64_t lease_break_ms(void)
 	return fd >= 0 && read(fd, text, sizeof(text) - 1) > 0 ? strtoul(text, NULL, 10) * 1000 : 0;
 }
 
-/* Takes a lease. While a writer waits, the kernel sends a signal to the process that took the
- * lease. The default signal, SIGIO, would end the process. SIGURG is ignored by default. */
+/* Takes a lease. When a writer begins to wait, the kernel sends a signal to the process that took
+ * the lease. The signal is set to SIGURG, which is ignored by default. The kernel's own choice,
+ * SIGIO, would end the process. */
 int file_hold(int fd, uint64_t ms)
 {
 	if (!has_one_way_in(fd) || lease_break_ms() < ms) {
@@ -206,7 +207,7 @@ bool file_never_clones(int fd)
 {
 	struct statfs fs;
 
-	/* ext2 and ext3 have the same number as ext4. */
+	/* f_type of ext2 and ext3 is the same as that of ext4. */
 	return fstatfs(fd, &fs) == 0 && (fs.f_type == EXT4_SUPER_MAGIC || fs.f_type == TMPFS_MAGIC);
 }
 

@@ -27,9 +27,9 @@ int isolate_core_dumps(struct error *err)
 	return 0;
 }
 
-/* Empties the bounding set, up to the highest capability that the kernel knows. If this process has
- * no right to do so, the set stays and does no harm: with no_new_privs, no program can gain a
- * capability from it. */
+/* Empties the bounding set, up to the highest capability that the kernel knows. If this process
+ * does not have this right, the set stays as it is. That does no harm: with no_new_privs, no
+ * program can gain a capability from the set. */
 static void drop_bounding_set(void)
 {
 	for (unsigned long cap = 0; prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) == 0; cap++)
@@ -43,7 +43,7 @@ int isolate_become(const struct isolate_identity *who, struct error *err)
 
 	if (!who->set_uid && !who->set_gid)
 		return 0;
-	/* Must come before the change of user: only root has the right to do it. */
+	/* Must come before the change of user, because only root may empty the set. */
 	drop_bounding_set();
 	if (setgroups(0, NULL) < 0 || setresgid(gid, gid, gid) < 0 || setresuid(uid, uid, uid) < 0)
 		return error_errno(err, errno, "become user %u, group %u", (unsigned)uid,
@@ -114,8 +114,8 @@ static int make_it_root(struct error *err)
 	const unsigned long flags =
 		MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC;
 
-	/* With "." for both paths, the old root is mounted on top of the new one. So umount2() of
-	 * "." removes the old root. */
+	/* With "." for both paths, pivot_root() mounts the old root on top of the new root. So
+	 * umount2() of "." removes the old root. */
 	if (syscall(SYS_pivot_root, ".", ".") < 0)
 		return error_errno(err, errno, "pivot_root");
 	if (umount2(".", MNT_DETACH) < 0 || chdir("/") < 0)

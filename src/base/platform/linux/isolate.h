@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The stages in which a small daemon of this project gives up the rights that it does not need,
- * after it has opened everything. No stage needs another. A file of the daemon says which stages it
- * uses, in which order, and why. microagent-init does not have this code.
+ * after it has opened everything. No stage depends on another stage. A file of the daemon says
+ * which stages it uses, in which order, and why. microagent-init does not have this code.
  */
 #ifndef BASE_ISOLATE_H
 #define BASE_ISOLATE_H
@@ -27,8 +27,8 @@ struct isolate_identity {
 /* Take the value of an option that names the user or the group (base/command_line.h). */
 int option_uid(void *field, const char *value, struct error *err);
 int option_gid(void *field, const char *value, struct error *err);
-/* Changes this process to the user and group of `who`, without further groups, and empties the
- * bounding set of capabilities. */
+/* Changes this process to the user and group of `who`, removes all supplementary groups, and
+ * empties the bounding set of capabilities. */
 int isolate_become(const struct isolate_identity *who, struct error *err);
 
 /* Enters new mount, net, ipc and uts namespaces. `with_user`: first enters a new user namespace, in
@@ -38,18 +38,18 @@ int isolate_namespaces(bool with_user, struct error *err);
 /* Enters only a new mount namespace. */
 int isolate_mounts(bool with_user, struct error *err);
 /*
- * Makes an empty read-only tmpfs the root. Before it becomes read-only, `fill` (may be NULL) can
- * put files into it; the tmpfs is the working directory of `fill`. If `fill` or a later step fails,
- * the root is the old one again. `name` is the name that mountinfo shows for the tmpfs.
+ * Makes an empty read-only tmpfs the root. Before the tmpfs becomes read-only, `fill` (may be NULL)
+ * can put files into it; the tmpfs is the working directory of `fill`. If `fill` or a later step
+ * fails, the process gets its old root back. `name` is the name that mountinfo shows for the tmpfs.
  */
 int isolate_root(const char *name, int (*fill)(void *data, struct error *err), void *data,
 		 struct error *err);
 /* Empties all capability sets, also the bounding set, and sets no_new_privs. */
 int isolate_capabilities(struct error *err);
 
-/* The signal that this process gets when its parent ends. A change of the user or group clears this
- * setting. So isolate_keep_parent() is called before such a change, and isolate_restore_parent()
- * after it. */
+/* The setting by which this process gets a signal when its parent ends. A change of the user or
+ * group clears this setting. So isolate_keep_parent() is called before such a change, and
+ * isolate_restore_parent() after it. */
 struct isolate_parent {
 	int signal;
 	pid_t parent;
@@ -57,7 +57,7 @@ struct isolate_parent {
 void isolate_keep_parent(struct isolate_parent *kept);
 int isolate_restore_parent(const struct isolate_parent *kept, struct error *err);
 
-/* A directory that stays reachable by name, with all that is below it. */
+/* A directory that stays reachable by its name, with everything below it. */
 struct isolate_tree {
 	const char *path; /* the path of the directory; only isolate_trees() uses it */
 	int fd;		  /* a descriptor of the directory; O_PATH is enough */
@@ -68,40 +68,42 @@ struct isolate_reach {
 	const struct isolate_tree *trees;
 	size_t tree_count;
 };
-/* Uses Landlock. From now on no file or directory outside of reach can be opened, made or changed,
- * no TCP port can be bound or connected to (from Linux 6.7 on), and no other process can be
- * inspected. Open descriptors stay as they are. Landlock does not restrict readlink(), stat(), and
- * sockets that have a name: the system call filter must restrict them. Must be called after
- * isolate_capabilities(). ERR_UNAVAILABLE if the kernel has no Landlock. */
+/* Restricts this process by Landlock. From now on it cannot open, make or change any file or
+ * directory outside of `reach`, cannot bind or connect to a TCP port (from Linux 6.7 on), and
+ * cannot inspect other processes. Open descriptors stay as they are. Landlock does not restrict
+ * readlink(), stat(), and sockets that have a name: the system call filter must restrict them. Must
+ * be called after isolate_capabilities(). ERR_UNAVAILABLE if the kernel has no Landlock. */
 int isolate_landlock(const struct isolate_reach *reach, struct error *err);
 /*
  * Sets no_new_privs, and makes Landlock refuse to bind a TCP socket to a port and to connect it
- * (EACCES), for this process and all programs that it executes. So a program that is given a TCP
- * socket can use the socket as it is, and cannot connect it to another address. Landlock does not
- * restrict connect() with AF_UNSPEC, listen() and MSG_FASTOPEN: system call filters must restrict
- * them. Before Linux 6.7, and if Landlock is switched off, only no_new_privs is set.
- * Async-signal-safe except for its error.
+ * (EACCES), for this process and all programs that it executes. So a program that receives a TCP
+ * socket can use the socket, but cannot connect it to another address. Landlock does not restrict
+ * connect() with AF_UNSPEC, listen() and MSG_FASTOPEN: system call filters must restrict them.
+ * Before Linux 6.7, and if Landlock is switched off, only no_new_privs is set. Async-signal-safe
+ * except for its error.
  */
 int isolate_tcp(struct error *err);
-/* Returns the version of the kernel's Landlock; -1 with ERR_UNAVAILABLE if there is none. */
+/* Returns the version of the kernel's Landlock; -1 with ERR_UNAVAILABLE if the kernel has no
+ * Landlock. */
 int isolate_landlock_version(struct error *err);
 /*
- * Restricts files by a root of its own, which has only the trees, at their paths, without the file
- * systems that are mounted below them. Unlike Landlock, this restriction also holds for another
- * program to which this process passes a descriptor of one of its directories. Open descriptors
- * stay as they are, except those of directories, since ".." would lead out of these: each becomes a
- * descriptor of the same directory in the new root, or of the new root itself. No symbolic link is
- * followed in a tree, so that a file cannot be opened through /proc/self/fd with more rights than
- * it was opened with. Must be called before isolate_capabilities() and isolate_landlock().
- * ERR_UNAVAILABLE if the root cannot be made; nothing has changed then.
+ * Gives this process a new root, which has only the trees of `reach`, at their paths. File systems
+ * that are mounted below the trees are not in the root. Unlike Landlock, this restriction also
+ * holds for another program to which this process passes a descriptor of one of its directories.
+ * Open descriptors of files stay as they are. A descriptor of a directory becomes a descriptor of
+ * the same directory in the new root, or of the new root itself, because ".." of the old directory
+ * would lead out of the root. No symbolic link is followed in a tree, so that a file cannot be
+ * opened through /proc/self/fd with more rights than it was opened with. Must be called before
+ * isolate_capabilities() and isolate_landlock(). ERR_UNAVAILABLE if the root cannot be made; in
+ * this case nothing has changed.
  */
 int isolate_trees(const struct isolate_reach *reach, struct error *err);
 /* Tries in a child whether isolate_trees() would succeed. */
 int isolate_trees_try(const struct isolate_reach *reach, struct error *err);
 
-/* Returns the name of what keeps a process from the host's files: a root of its own ("root"),
- * Landlock ("landlock"), both ("root-landlock"), or nothing ("open"). runtime.json and the answer
- * of `host` have this name. */
+/* Returns the name of the means that keeps a process from the host's files: a root of its own
+ * ("root"), Landlock ("landlock"), both ("root-landlock"), or nothing ("open"). runtime.json and
+ * the answer of `host` contain this name. */
 const char *isolate_files_name(bool root, bool landlock);
 
 /* A system call that stays allowed, with its reason. */
@@ -119,11 +121,12 @@ struct isolate_syscall {
 		}                                                                              \
 	}
 /*
- * Rows for the fcntl() commands that a confined process may use. Other commands are dangerous. With
- * F_SETOWN, F_SETOWN_EX and F_SETSIG a process chooses which signal the kernel sends to which
- * process, and with O_ASYNC the kernel sends this signal. If the process is root, it needs no
- * capability for that (sigio_perm() in fs/fcntl.c of Linux). ioctl() has such commands too
- * (FIOSETOWN, SIOCSPGRP, FIOASYNC), so each row for ioctl() must also allow only one command.
+ * Makes a row that allows one command of fcntl(). A row must not allow fcntl() as a whole, because
+ * some commands are dangerous. With F_SETOWN, F_SETOWN_EX and F_SETSIG a process chooses which
+ * signal the kernel sends to which process, and with O_ASYNC the kernel sends this signal. If the
+ * process is root, it needs no capability for that (sigio_perm() in fs/fcntl.c of Linux). ioctl()
+ * has such commands too (FIOSETOWN, SIOCSPGRP, FIOASYNC), so each row for ioctl() must allow only
+ * one command too.
  */
 #define ISOLATE_FCNTL_ROW(command, why)                                      \
 	{                                                                    \
@@ -147,8 +150,8 @@ struct isolate_syscall {
 	}
 /* Returns the number of conditions on arguments in the row. */
 unsigned isolate_condition_count(const struct isolate_syscall *row);
-/* Allows only these system calls: any other call kills the process. This is the last stage. Does
- * nothing under a sanitizer, which makes system calls of its own. */
+/* Allows only these system calls. Any other call kills the process. This must be the last stage.
+ * Does nothing in a build with a sanitizer, which makes other system calls. */
 int isolate_syscalls(const struct isolate_syscall *allowed, size_t count, struct error *err);
 
 #endif

@@ -11,7 +11,7 @@ void isolate_filter_release(scmp_filter_ctx *filter);
 #define autofilter __attribute__((cleanup(isolate_filter_release))) scmp_filter_ctx
 
 /* Returns 0 if `rc`, the result of a libseccomp function, is a success. Else sets an error about
- * the filter of that name, and returns -1. */
+ * the filter `name`, and returns -1. */
 int isolate_filter_check(int rc, const char *name, struct error *err);
 /* Writes the compiled filter to a file in memory. *fd becomes its descriptor, with its position at
  * 0; the caller closes it. */

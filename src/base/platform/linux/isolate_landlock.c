@@ -40,8 +40,8 @@ enum {
 	 TRUNCATE)
 
 enum { TCP_BIND = 1 << 0, TCP_CONNECT = 1 << 1 }; /* since VERSION_WITH_NET */
-/* Known since version 6. Landlock could restrict signals too. But then the signal by which the
- * kernel ends children with this process would be lost. */
+/* A scope of Landlock since its version 6. The scope of signals is not used: with it, the signal by
+ * which the kernel ends children together with this process would be lost. */
 enum { SCOPE_ABSTRACT_SOCKETS = 1 << 0 };
 
 enum { RULE_TREE = 1 };
@@ -81,20 +81,20 @@ int isolate_landlock_version(struct error *err)
 int isolate_landlock(const struct isolate_reach *reach, struct error *err)
 {
 	int version = isolate_landlock_version(err);
-	/* All rights that both the kernel and this file know: the 13 of version 1, and later
-	 * ones. */
+	/* All rights that both the kernel and this file know: the 13 rights of version 1, and those
+	 * of later versions. */
 	struct ruleset all = {.files = (1u << 13) - 1};
 
 	if (version < 0)
 		return -1;
 	if (version >= 2)
-		all.files |= 1u << 13; /* linking to another directory */
+		all.files |= 1u << 13; /* the right to link or rename a file to another directory */
 	if (version >= 3)
 		all.files |= TRUNCATE;
 	if (version >= VERSION_WITH_NET)
 		all.net = TCP_BIND | TCP_CONNECT;
 	if (version >= 5)
-		all.files |= 1u << 15; /* ioctl() on devices */
+		all.files |= 1u << 15; /* the right to use ioctl() on devices */
 	if (version >= 6)
 		all.scoped = SCOPE_ABSTRACT_SOCKETS;
 	autoclose int rules =
@@ -113,8 +113,8 @@ int isolate_landlock(const struct isolate_reach *reach, struct error *err)
 	return enter_domain(rules, err);
 }
 
-/* Refuses TCP only. A domain that refuses no rights to files does not restrict mounts either
- * (security/landlock/fs.c of Linux, since 6.7). So bwrap can still make its root. */
+/* Refuses TCP only. bwrap can still make its root, because a Landlock domain that refuses no rights
+ * to files does not restrict mounts (security/landlock/fs.c of Linux, since 6.7). */
 int isolate_tcp(struct error *err)
 {
 	const struct ruleset net = {.net = TCP_BIND | TCP_CONNECT};

@@ -3,7 +3,7 @@
 #include "base/command_line.h"
 #include "base/platform/linux/isolate.h"
 
-/* Refuses the greatest number of 32 bits, with which setresuid() would leave the user unchanged. */
+/* Refuses the number 4294967295, with which setresuid() would leave the user unchanged. */
 int option_uid(void *field, const char *value, struct error *err)
 {
 	struct isolate_identity *who = field;

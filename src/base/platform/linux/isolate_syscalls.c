@@ -30,7 +30,7 @@ int isolate_syscalls(const struct isolate_syscall *allowed, size_t count, struct
 	for (size_t i = 0; i < count; i++) {
 		rc = seccomp_rule_add_array(filter, SCMP_ACT_ALLOW, allowed[i].number,
 					    isolate_condition_count(&allowed[i]), allowed[i].only);
-		/* -EDOM says that this architecture has no such system call. */
+		/* -EDOM means that this architecture does not have the system call. */
 		if (rc < 0 && rc != -EDOM)
 			return error_errno(err, -rc, "seccomp rule (%s)", allowed[i].reason);
 	}

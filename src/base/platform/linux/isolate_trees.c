@@ -37,9 +37,9 @@ static bool is_one_file(int a, int b)
 	       one.st_ino == other.st_ino;
 }
 
-/* Returns a clone of the tree's mount, or -1. The clone is made by the name of the tree, since the
- * descriptor belongs to a mount outside of this process's namespace. ERR_CONFLICT if the name
- * belongs to another file by now. */
+/* Returns a clone of the tree's mount, or -1. The clone is made by the name of the tree, because
+ * the descriptor belongs to a mount outside of this process's namespace. Fails with ERR_CONFLICT if
+ * the name now belongs to another file. */
 static int clone_tree(const struct isolate_tree *tree, struct error *err)
 {
 	char link[32], name[PATH_MAX] = "";

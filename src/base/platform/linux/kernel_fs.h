@@ -2,11 +2,11 @@
 /*
  * File systems that hold no files but the kernel's own tables, devices and switches: their names in
  * mountinfo, and their numbers in fstatfs(). A machine has its own file systems of these kinds, and
- * must get none of the host's.
+ * must not get those of the host.
  *
  * Three kinds are left out. devtmpfs has the number of tmpfs, and is recognised by its device.
- * hugetlbfs only holds memory of the processes that made its files. The switches of autofs are
- * ioctl() calls, which a guest cannot make the host do.
+ * hugetlbfs holds only memory of the processes that made its files. autofs is controlled by ioctl()
+ * calls, and a guest cannot make the host call ioctl().
  */
 #ifndef BASE_PLATFORM_LINUX_KERNEL_FS_H
 #define BASE_PLATFORM_LINUX_KERNEL_FS_H
@@ -43,7 +43,7 @@
 	ROW("tracefs", 0x74726163)     \
 	ROW("xenfs", 0xabba1974)
 
-/* Returns whether a file system is one of the table KERNEL_FILE_SYSTEMS. `type`: f_type of
+/* Returns whether the table KERNEL_FILE_SYSTEMS has a file system. `type` is the f_type of
  * fstatfs(). */
 static inline bool kernel_fs_is(unsigned long type)
 {

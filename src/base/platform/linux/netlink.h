@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Netlink: makes requests, and reads the kernel's answers. The kernel is not hostile, but there are
- * many versions of it. So every length in an answer is checked, in one function for messages
- * (netlink_next) and in one for attributes (netlink_attribute), and a message or attribute that is
- * too short counts as absent.
+ * Netlink: makes requests, and reads the kernel's answers. The kernel is not hostile, but it has
+ * many versions. So netlink_next() checks the length of every message in an answer, and
+ * netlink_attribute() that of every attribute. A message or attribute that is too short counts as
+ * absent.
  *
  * Requests and answers are about the network namespace in which the socket was opened.
  */
@@ -51,14 +51,14 @@ struct netlink_reply {
 	struct netlink_bytes body;
 };
 
-/* Takes one message off the front of a datagram. Returns false at the end of the datagram, and if
- * the next message is not whole. */
+/* Moves the first message of `datagram` to *out. Returns false at the end of the datagram, and if
+ * the next message is not complete. */
 bool netlink_next(struct netlink_bytes *datagram, struct netlink_reply *out);
-/* Reads the fixed part of a body, which has `len` bytes, and stores where the attributes behind it
- * are. */
+/* Reads the fixed part of a body into `head`, which has `len` bytes, and stores in *attributes
+ * where the attributes behind the fixed part are. */
 bool netlink_head(struct netlink_bytes body, void *head, size_t len,
 		  struct netlink_bytes *attributes);
-/* Finds the first attribute of that type, with any flags. */
+/* Finds the first attribute of the given type, with any flags. */
 bool netlink_attribute(struct netlink_bytes attributes, uint16_t type, struct netlink_bytes *out);
 /* Reads an attribute of exactly four bytes. */
 bool netlink_u32(struct netlink_bytes attributes, uint16_t type, uint32_t *out);
@@ -69,12 +69,12 @@ bool netlink_u32(struct netlink_bytes attributes, uint16_t type, uint32_t *out);
 typedef int netlink_take_fn(void *data, const struct netlink_reply *reply, struct error *err);
 
 /* Reads one datagram of the answer to the request with the number `sequence`. Returns 1 if more
- * datagrams will come, 0 if this was the last one. ERR_UNAVAILABLE with EINTR if something changed
- * during the dump, so that a part may be missing. */
+ * datagrams will come, 0 if this was the last datagram. Fails with ERR_UNAVAILABLE and errnum EINTR
+ * if the kernel's data have changed during the dump, so that a part may be missing. */
 int netlink_take(struct netlink_bytes datagram, uint32_t sequence, netlink_take_fn *take,
 		 void *data, struct error *err);
 
-/* Opens a socket. `protocol`: NETLINK_ROUTE and the like. */
+/* Opens a netlink socket. `protocol` is NETLINK_ROUTE, for example. */
 int netlink_open(int protocol, struct error *err);
 /* Sends a request and waits for its result. If the kernel refuses, the error has the kernel's
  * errno, and the kernel's sentence if there is one. */

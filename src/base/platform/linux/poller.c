@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Waits by epoll. A timerfd ends the wait at the deadline, since epoll_wait() itself counts only in
- * milliseconds. */
+/* Waits by epoll. A timerfd ends the wait at the deadline, because epoll_wait() itself can wait
+ * only for whole milliseconds. */
 #include "base/platform/poller.h"
 
 #include <assert.h>
@@ -21,8 +21,8 @@ static_assert(LOOP_IN == EPOLLIN && LOOP_PRI == EPOLLPRI && LOOP_OUT == EPOLLOUT
 
 struct poller {
 	int epoll;
-	int timer;	/* the timerfd, whose events have data NULL */
-	uint64_t armed; /* the deadline for which the timer is set; 0: none */
+	int timer;	/* the timerfd; in its events `data` is NULL */
+	uint64_t armed; /* the deadline for which the timer is set; 0: the timer is not set */
 };
 
 struct poller *poller_new(void)
@@ -63,9 +63,9 @@ int poller_set(struct poller *p, int fd, uint32_t from, uint32_t to, void *data)
 
 /*
  * Sets the timerfd for a deadline. The timerfd only ends the wait; the loop's clock decides which
- * timers are due. So an early end of the wait does no harm, and the timerfd is set again only for
- * an earlier deadline. Most timers are cancelled before they are due: such a timer often costs no
- * system call.
+ * timers are due. An early end of the wait does no harm, so the timerfd is set again only for an
+ * earlier deadline. This saves system calls, because most timers of the loop are cancelled before
+ * they are due.
  */
 static int arm_loop_timer(struct poller *p, uint64_t deadline)
 {

@@ -15,7 +15,8 @@
 #include "base/cleanup.h"
 #include "base/platform/linux/userns_held.h"
 
-/* The size is room for the directory itself and the names of its items. */
+/* The options of the tmpfs of the stage. The size is enough for the directory itself and the names
+ * of its items. */
 #define STAGE_OPTIONS "mode=0755,size=64k"
 
 /* --- an owner that is mapped ------------------------------------------------------------------ */
@@ -82,7 +83,7 @@ int proc_stage_add(struct proc_stage *stage, int fd, bool read_only, uid_t owner
 			PROC_STAGE_MAX);
 	if (owner && !S_ISDIR(st.st_mode) && !is_open_to_all(&st, read_only)) {
 		/* The user namespace maps the owner and the group of the file to the number
-		 * `owner`, and nobody else. */
+		 * `owner`. It maps no other user or group. */
 		const struct renaming renaming = {&st, owner};
 
 		item.userns_fd = userns_held(write_owner, &renaming, "the owner of a file", err);
@@ -145,8 +146,8 @@ static int enter_namespaces(const struct proc_stage *stage)
 		       : 0;
 }
 
-/* Returns a new mount of only the item's path, or -1 with errno. ESTALE: the path leads to another
- * file than when the item was added. */
+/* Returns a new mount of only the item's path, or -1 with errno. ESTALE: the path now leads to
+ * another file than when the item was added. */
 static int clone_mount(const struct proc_stage_item *item)
 {
 	autoclose int fd = open_tree(AT_FDCWD, item->path,

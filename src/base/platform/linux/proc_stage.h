@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A stage: files of the host under new names, for a program that takes names and no descriptors.
- * The stage is a small file system in a mount namespace of the program's own, mounted over a
- * directory that every system has. Each name leads to the very file that a descriptor of this
- * process stands for, even if the file was renamed: after the file was mounted, it is compared with
- * the descriptor.
+ * A stage: files of the host under new names, for a program that accepts only names and no
+ * descriptors. The stage is a small file system. It is mounted over a directory that every system
+ * has, in a mount namespace that only the program has. Each name leads to the very file that a
+ * descriptor of this process stands for, even if the file was renamed: each mounted file is
+ * compared with its descriptor.
  */
 #ifndef BASE_PROC_STAGE_H
 #define BASE_PROC_STAGE_H
@@ -40,9 +40,9 @@ struct proc_stage {
 };
 
 /*
- * Adds `fd`, a file or directory, as the next item; the first item has the name PROC_STAGE/0.
- * `owner` is the number of the user and group, in this process's user namespace, as which the
- * file's owner is shown; 0: the owner is not changed.
+ * Adds `fd`, a file or directory, as the next item; the first item has the name PROC_STAGE/0. The
+ * program sees the file as owned by the user and group with the number `owner` of this process's
+ * user namespace; 0: the owner is not changed.
  */
 int proc_stage_add(struct proc_stage *stage, int fd, bool read_only, uid_t owner,
 		   struct error *err);
@@ -51,13 +51,13 @@ int proc_stage_add(struct proc_stage *stage, int fd, bool read_only, uid_t owner
 int proc_stage_add_device(struct proc_stage *stage, const char *path, uid_t owner,
 			  struct error *err);
 void proc_stage_free(struct proc_stage *stage);
-/* Stores the name of item n. */
+/* Stores the name of item n in `out`. */
 void proc_stage_name(size_t n, char out[PROC_STAGE_NAME]);
 
 /* Makes the stage, in the child between fork() and exec(): async-signal-safe. Returns -1 with errno
- * on failure; *item is the number of the item that has failed, or count if it was none of them.
- * ENOTSUP or EINVAL for an item with an owner: its file system cannot show files under another
- * owner. */
+ * on failure; *item is the number of the item that has failed, or the count of items if another
+ * step has failed. ENOTSUP or EINVAL for an item with an owner: its file system cannot show files
+ * under another owner. */
 int proc_stage_enter(const struct proc_stage *stage, size_t *item);
 
 #endif

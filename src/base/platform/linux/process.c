@@ -90,8 +90,8 @@ int process_own_program(char out[PATH_MAX])
 	return 0;
 }
 
-/* Reads the umask from /proc: umask() would also change it, and other threads would see that.
- * Returns 077 if /proc does not show it. */
+/* Reads the umask from /proc, because umask() would also change the umask, for all threads. Returns
+ * 077 if /proc does not show it. */
 mode_t process_umask(void)
 {
 	static const char key[] = "\nUmask:";

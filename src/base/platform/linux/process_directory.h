@@ -13,8 +13,9 @@
 /*
  * Opens /proc/PID of the process that pidfd stands for, and returns a descriptor; `pid` is the
  * number of the process. As soon as the process was reaped, its number may belong to another
- * process. The directory never does: then each name in it fails with ESRCH or ENOENT (proc(5)). So
- * a caller that inspects a process opens all names below this one descriptor.
+ * process. The open directory never belongs to another process: after the process was reaped, each
+ * name in it fails with ESRCH or ENOENT (proc(5)). So a caller that inspects a process opens all
+ * names below this one descriptor.
  *
  * Returns -1 with ERR_NOT_FOUND if the process has ended.
  */

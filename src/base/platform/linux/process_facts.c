@@ -30,8 +30,8 @@ pid_t process_parent(pid_t pid)
 	autofile FILE *f = fopen(path, "re");
 	size_t n = f ? fread(text, 1, sizeof(text) - 1, f) : 0;
 	text[n] = '\0';
-	/* The line is "PID (NAME) STATE PPID ...". The name may have any bytes, so the fields are
-	 * looked for behind the last ')'. */
+	/* The line is "PID (NAME) STATE PPID ...". The name may contain any bytes, so the search
+	 * for the fields begins behind the last ')'. */
 	const char *end = strrchr(text, ')');
 	return end && strlen(end) > 4 ? (pid_t)strtol(end + 4, NULL, 10) : 0;
 }
@@ -52,8 +52,8 @@ int process_start_time(pid_t pid, uint64_t *began, struct error *err)
 			err->code = ERR_NOT_FOUND;
 		return -1;
 	}
-	/* Field 2 is the name in brackets, which may have blanks and brackets itself. So the later
-	 * fields are counted from the last ')'. */
+	/* Field 2 is the name in brackets. The name itself may contain blanks and brackets. So the
+	 * later fields are counted from the last ')'. */
 	field = buf_string(&stat);
 	field = field ? strrchr(field, ')') : NULL;
 	for (int i = 2; field && i < 22; i++)
@@ -153,8 +153,8 @@ int process_each(process_fn *fn, void *data, struct error *err)
 
 /* --- open files ------------------------------------------------------------------------------- */
 
-/* Returns whether the last component of an open file's path is name. If the file has lost its name,
- * the kernel adds " (deleted)". */
+/* Returns whether `last`, the last component of an open file's path, is `name`. If the file has
+ * lost its name, the kernel adds " (deleted)". */
 static bool is_named(const char *last, const char *name)
 {
 	size_t len = strlen(name);
@@ -177,7 +177,8 @@ static bool look_at_file(int fds, const char *number, const char *name, char pat
 	slash = strrchr(path, '/');
 	if (!slash || (name && !is_named(slash + 1, name)))
 		return false;
-	/* The permissions of the link show whether the file was opened to read or write. */
+	/* The permissions of the link in /proc show whether the file was opened for reading or
+	 * writing. */
 	if (fstatat(fds, number, &link, AT_SYMLINK_NOFOLLOW) < 0 ||
 	    statx(fds, number, AT_STATX_DONT_SYNC, STATX_INO, &file) < 0)
 		return false;

@@ -20,7 +20,8 @@
 #include "base/cleanup.h"
 #include "base/platform/linux/proc_stage.h"
 
-/* A system call filter: its head, and its instructions behind the head in the same memory. */
+/* A system call filter. `filter` points to the instructions in `code`, which is in the same block
+ * of memory. */
 struct spawn_rights {
 	struct sock_fprog filter;
 	struct sock_filter code[];
@@ -78,7 +79,7 @@ int spawn_explain_stage(const struct proc_stage *stage, size_t n, int errnum, st
 /* --- in the child ----------------------------------------------------------------------------- */
 
 /* Forks. If `for_parent`, the parent of the new process is the parent of this process. Only
- * programs without threads may use that. */
+ * programs without threads may set `for_parent`. */
 pid_t spawn_fork(bool for_parent)
 {
 	return for_parent ? (pid_t)syscall(SYS_clone, CLONE_PARENT | SIGCHLD, NULL, NULL, NULL, 0)
@@ -86,19 +87,19 @@ pid_t spawn_fork(bool for_parent)
 }
 
 /*
- * Mounts the directory at `bind_at`, in a new mount namespace. A descriptor from before cannot be
- * mounted in the new namespace, since it belongs to a mount of the old one. The working directory
- * can be mounted, since the kernel moves it to the new namespace. So the caller has made the
- * directory its working directory.
+ * Mounts the working directory at `bind_at`, in a new mount namespace. The caller has made the
+ * directory its working directory for this purpose: a descriptor that was opened earlier belongs to
+ * a mount of the old namespace, and cannot be mounted in the new one. But the kernel moves the
+ * working directory to the new namespace.
  *
  * Unless bind_follows, later mounts on the host do not appear in the directory. The directory is
- * made private before it is made read-only: so a mount that the host makes at the last moment
- * becomes read-only too. The other mounts of the namespace still follow the host. Otherwise they
- * would stay in use in the namespace after the host has unmounted them.
+ * made private before it is made read-only, so that a mount that the host makes at the last moment
+ * becomes read-only too. The other mounts of the namespace still follow the host. Otherwise the
+ * namespace would keep them in use after the host has unmounted them.
  *
- * If bind_follows, later mounts appear, and the directory itself has only the places for them. The
- * directory is then read-only even if the mounts in it are not: it is on the host's own file system
- * for records, which is often in memory.
+ * If bind_follows, later mounts appear in the directory, which itself has only the mount points for
+ * them. The directory is made read-only even if the mounts in it are not, because it is on the
+ * host's own file system for records, which is often in memory.
  */
 static int bind_directory(const struct proc_spec *spec)
 {
@@ -119,7 +120,7 @@ static int bind_directory(const struct proc_spec *spec)
 int spawn_enter(const struct proc_spec *spec, enum spawn_step *step, size_t *item)
 {
 	*step = SPAWN_USERNS;
-	/* Must come before setns(): in the user namespace, this process has fewer rights. */
+	/* Must come before setns(), because this process has fewer rights in the user namespace. */
 	if (spec->bind_at && fchdir(spec->bind_fd) < 0)
 		return -1;
 	if (spec->userns_fd > 0 && setns(spec->userns_fd, CLONE_NEWUSER) < 0)
@@ -143,9 +144,9 @@ int spawn_change_user(const struct proc_spec *spec)
 	return setresuid(spec->uid, spec->uid, spec->uid);
 }
 
-/* Asks the kernel to kill this process when its parent ends. The caller has changed the user
- * before, since that change would clear the setting. If the parent has ended already, this process
- * has another parent now, and ends at once. */
+/* Asks the kernel to kill this process when its parent ends. The caller must have changed the user
+ * before, because a change of user clears this setting. If the parent has ended already, this
+ * process has another parent now, and ends at once. */
 int spawn_end_with(pid_t parent)
 {
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)

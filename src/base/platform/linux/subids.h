@@ -7,10 +7,10 @@
 
 #define SUBIDS_TEXT "--add-subuids 100000-165535 --add-subgids 100000-165535"
 
-/* Returns the first id of this process's user in such a file; 0 if there is none. */
+/* Returns the first id that such a file gives to the user of this process; 0 if there is no id. */
 unsigned long subids_own(const char *path);
-/* Returns the first id of user (by name or number) in the text of such a file; 0 if there is
- * none. */
+/* Returns the first id that the text of such a file gives to a user, who is named by name or by
+ * number; 0 if there is no id. */
 unsigned long subids_first(const char *text, const char *user, uid_t uid);
 
 #endif

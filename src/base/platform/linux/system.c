@@ -72,7 +72,7 @@ static uint64_t read_system_clock(clockid_t which)
 {
 	struct timespec t = {0};
 
-	clock_gettime(which, &t); /* cannot fail for these two */
+	clock_gettime(which, &t); /* cannot fail for these two clocks */
 	return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
 }
 

@@ -14,10 +14,10 @@ static const struct {
 	long forbids;
 	const char *setting;
 } table[] = {
-	/* Debian's setting. */
+	/* A setting that only Debian's kernel has. */
 	{"kernel/unprivileged_userns_clone", 0, "kernel.unprivileged_userns_clone=1"},
 	{"user/max_user_namespaces", 0, MORE_OF_THEM},
-	/* Ubuntu's setting: a user namespace may be made, but gives no rights. */
+	/* A setting of Ubuntu: a user namespace can be made, but gives no rights. */
 	{"kernel/apparmor_restrict_unprivileged_userns", 1,
 	 "kernel.apparmor_restrict_unprivileged_userns=0"},
 };

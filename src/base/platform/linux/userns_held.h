@@ -11,11 +11,11 @@
 /* A function that writes both maps of the user namespace of `pid`. */
 typedef int userns_mapper(pid_t pid, const void *data, struct error *err);
 
-/* Makes a user namespace, whose maps the function map writes. Returns a descriptor that keeps the
+/* Makes a user namespace, and calls `map` to write its maps. Returns a descriptor that keeps the
  * namespace alive; -1 on failure. `what` says in messages what the namespace is for. */
 int userns_held(userns_mapper *map, const void *data, const char *what, struct error *err);
-/* Writes one map of the user namespace of `pid`. `file`: "uid_map" or "gid_map". `lines`: the whole
- * map, since the kernel takes it only in one write. */
+/* Writes one map of the user namespace of `pid`. `file`: "uid_map" or "gid_map". `lines` is the
+ * whole map, because the kernel accepts only one write. */
 int userns_write_map(pid_t pid, const char *file, const char *lines, struct error *err);
 
 #endif

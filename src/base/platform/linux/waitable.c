@@ -23,7 +23,7 @@ void wake_raise(int wake)
 	const uint64_t one = 1;
 	int saved = errno;
 
-	/* write() fails only if wake was raised 2^64 times and never cleared. */
+	/* write() fails only if `wake` was raised 2^64 times and never cleared. */
 	(void)!write(wake, &one, sizeof(one));
 	errno = saved;
 }
@@ -77,8 +77,8 @@ int any_fd_add(int any, int fd)
 	return epoll_ctl(any, EPOLL_CTL_ADD, fd, &event) < 0 && errno != EEXIST ? -1 : 0;
 }
 
-/* Sets a timer far in the future. The kernel cancels it when the wall clock is set, which makes
- * `fd` readable. */
+/* Sets a timer to a time far in the future. When the wall clock is set, the kernel cancels the
+ * timer, and `fd` becomes readable. */
 static int arm_far_timer(int fd)
 {
 	const struct itimerspec far = {.it_value.tv_sec = INT32_MAX};
