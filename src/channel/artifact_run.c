@@ -15,7 +15,7 @@
 #define ANSWER_BYTES (1u << 20)
 #define TICK_MS 200
 
-/* Reads the program's answer until it has closed stdout. */
+/* Reads the program's answer until the program has closed its stdout. */
 static int hear_artifact(const struct artifact_wait *wait, const struct proc *child, int from,
 			 struct buf *answer, struct error *err)
 {
@@ -31,8 +31,8 @@ static int hear_artifact(const struct artifact_wait *wait, const struct proc *ch
 		if (got == 0 && wait->tick)
 			wait->tick(wait->data);
 		if (got > 0 && slots[1].revents) {
-			slots[1].fd = -1; /* cancels once; then waits for the program's end, which
-					   * shows that nothing is left behind */
+			slots[1].fd = -1; /* cancels only once, and then waits until the program has
+					   * removed its files and ended */
 			(void)proc_signal(child, SIGTERM, NULL);
 		}
 		if (got > 0 && slots[0].revents) {
@@ -81,8 +81,8 @@ int artifact_run(const char *const *words, const struct artifact_wait *wait, jso
 		return -1;
 	autoclose int from = ends[0], to = ends[1];
 	const struct proc_fd fds[] = {{to, STDOUT_FILENO}};
-	/* Runs the program in a session of its own. So only this process gets Ctrl-C; it then ends
-	 * the program. */
+	/* Runs the program in a new session. So only this process gets Ctrl-C, and this process
+	 * then ends the program. */
 	const struct proc_spec spec = {.argv = argv,
 				       .fds = fds,
 				       .nfds = ARRAY_SIZE(fds),

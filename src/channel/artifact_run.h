@@ -9,16 +9,16 @@
 
 struct artifact_wait {
 	int cancel;		  /* when this descriptor is readable, the program is ended; 0 or
-				   * less: none */
+				   * less: no descriptor */
 	void (*tick)(void *data); /* is called about five times a second; may be NULL */
 	void *data;
 };
 
 #define ARTIFACT_RUN_WORDS 12
-/* Runs a command of microagent-artifact. `words`: the command and its arguments without "--json",
- * at most ARTIFACT_RUN_WORDS, NULL-terminated. *answer becomes the program's answer, a new
- * reference; `answer` may be NULL. If the program fails, *err is the error that it has printed, if
- * it has printed one. ERR_UNAVAILABLE if the program was cancelled; it has left nothing then. */
+/* Runs a command of microagent-artifact. `words` is the command and its arguments without "--json",
+ * at most ARTIFACT_RUN_WORDS words, NULL-terminated. *answer becomes the program's answer, a new
+ * reference; `answer` may be NULL. If the program fails and has printed an error, *err is this
+ * error. ERR_UNAVAILABLE if the program was cancelled, and has left nothing. */
 int artifact_run(const char *const *words, const struct artifact_wait *wait, json_t **answer,
 		 struct error *err);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The calls of one connection. Their numbers grow and are never used again. A call's slot is its
- * number modulo the size of the table, so no search is needed. When a call has ended, its slot is
- * empty or has another number.
+ * The calls of one connection. Each new call gets a higher number, and no number is used again. A
+ * call's slot in the table is its number modulo the size of the table, so no search is needed. When
+ * a call has ended, its slot is empty or has another number.
  */
 #include "channel/calls.h"
 
@@ -12,7 +12,7 @@
 #include "base/limits.h"
 #include "channel/dial.h"
 
-/* The number of queued bytes that is just enough to keep the connection busy. */
+/* The number of queued bytes of stdin, which is just enough to keep the connection busy. */
 #define STDIN_QUEUE ((size_t)256 * 1024)
 #define READ_MOST ((size_t)65536)
 
@@ -106,7 +106,7 @@ int calls_begin_workload(struct calls *calls, struct agent_call *call, struct er
 }
 
 /* Returns how many bytes of stdin the call may queue now. A call that has no stdin under way may
- * always queue some. Otherwise the calls that keep filling the queue would leave no room for this
+ * always queue some, because other calls that keep filling the queue would leave no room for this
  * call. */
 size_t calls_stdin_room(const struct calls *calls, const struct agent_call *call)
 {
@@ -247,7 +247,7 @@ static int output_item(struct calls *calls, const struct calls_slot *slot,
 	return 1;
 }
 
-/* Records how much of its stdin the command has taken. */
+/* Records how much of its stdin a command has taken. */
 static int take_stdin_offset(struct calls *calls, struct calls_slot *slot,
 			     const struct agent_message *message, struct error *err)
 {
@@ -288,8 +288,8 @@ static int start_item(struct calls *calls, struct calls_slot *slot,
 		return error_set(
 			err, ERR_IO,
 			"bad message from the guest agent: it reports a second start of a command; this is a bug, or the guest attacks its host");
-	/* An agent of another version may not know resumption. Then the call continues as one that
-	 * cannot be resumed. */
+	/* An agent of another version may not know resumption. In this case the call becomes a call
+	 * that cannot be resumed. */
 	if (r->on && !message->exec[0] && !r->attaching)
 		resumption_free(r);
 	if (r->on && strcmp(message->exec, r->exec) != 0)
@@ -370,8 +370,8 @@ int calls_next(struct calls *calls, struct call_item *item, struct error *err)
 			    0)
 			return -1;
 		if (!calls->reached) {
-			/* Reads the answer to the dial; the bytes after its line come from the
-			 * agent. */
+			/* Reads the answer to the dial, which is one line. The bytes after this
+			 * line come from the agent. */
 			got = dial_answer(buf_bytes(&calls->in), calls->in.len, err);
 			if (got <= 0)
 				return got;

@@ -3,11 +3,11 @@
  * The client of the guest's agent: several calls on one connection. Each call is a command in the
  * guest, from its request to its exit. This code does no I/O and has no threads: the caller puts in
  * the bytes that the guest sends, and takes out items. The bytes for the guest are queued in `out`,
- * and the owner of the descriptor sends them. So tests and fuzzers run the same code that reads the
+ * and the owner of the descriptor sends them. So tests and fuzzers can run the code that reads the
  * guest's bytes.
  *
  * The guest's bytes are hostile. Each of the following is an error (ERR_IO), after which the
- * connection is of no use: a message with a number that no call under way has, a second start,
+ * connection cannot be used: a message with a number that no unfinished call has, a second start,
  * output before the start, a frame that is too long or malformed. Whatever the guest sends, at most
  * the bytes of two frames are held.
  */
@@ -17,7 +17,8 @@
 #include "channel/agent_message.h"
 #include "channel/resumption.h"
 
-/* The most calls at once on a connection; the agent has the same limit (LIMIT_AGENT_REQUESTS). */
+/* The largest number of calls at once on a connection. The agent has the same limit
+ * (LIMIT_AGENT_REQUESTS). */
 #define CALLS_MAX ((size_t)256)
 #define CALL_OUTPUTS (MICROAGENT_STDERR + 1)
 
@@ -28,13 +29,14 @@ struct agent_call {
 	const json_t *contained;	    /* for a command in a container: an object with
 					     * "container" and "process"; else NULL; borrowed, and
 					     * set before the call begins */
-	int64_t timeout_seconds;	    /* the guest ends the command after this time; 0: no
-					     * limit */
+	int64_t timeout_seconds;	    /* the guest ends the command after this time in
+					     * seconds; 0: no limit */
 	uint64_t number;
 	bool started;
 	bool ended; /* the command has ended, and `exit` is set; the number is free again */
 	struct microagent_outcome exit;
-	/* For agent_call_keep(): how many bytes may be kept, and the bytes that were kept. */
+	/* For agent_call_keep(): how many bytes of each output may be kept, the bytes that were
+	 * kept, and whether further output was dropped. */
 	size_t cap[CALL_OUTPUTS];
 	struct buf kept[CALL_OUTPUTS];
 	bool truncated[CALL_OUTPUTS];
@@ -45,14 +47,14 @@ void agent_call_free(struct agent_call *call);
 /*
  * How much stdin may be on its way to a command. The guest's end is in guest/agent/stdin_window.h.
  * The agent tells how much the command has taken, and the sender sends at most
- * LIMIT_STDIN_WINDOW_BYTES more than that. So the agent can always take all that was sent, and need
- * never stop reading the connection: a message behind the stdin (a cancel, another request) reaches
- * it.
+ * LIMIT_STDIN_WINDOW_BYTES more than that. So the agent can always take all bytes that were sent,
+ * and need never stop reading the connection. Therefore a message behind the stdin (a cancel,
+ * another request) always reaches the agent.
  */
 struct stdin_window_sender {
 	uint64_t sent;	/* bytes that were sent */
 	uint64_t taken; /* how many of these bytes the command has taken */
-	bool none;	/* there is no window: the agent is of an older version, and does not tell
+	bool none;	/* there is no window, because an agent of an older version does not tell
 			 * how much the command has taken */
 };
 
@@ -60,7 +62,8 @@ struct calls_slot {
 	uint64_t number; /* the number of the request; 0: the slot is free */
 	bool started;
 	struct stdin_window_sender window;
-	struct agent_call *call; /* NULL: the call was abandoned, and its messages are dropped */
+	struct agent_call *call; /* the call; NULL: the call was abandoned, and its messages are
+				  * dropped */
 };
 
 enum call_item_kind {
@@ -73,14 +76,15 @@ enum call_item_kind {
 struct call_item {
 	enum call_item_kind kind;
 	struct agent_call *call;
-	enum microagent_output output; /* OUTPUT: which stream */
-	const uint8_t *bytes;	       /* OUTPUT: its bytes, valid until the next calls_next() */
+	enum microagent_output output; /* OUTPUT: the stream to which the bytes belong */
+	const uint8_t *bytes;	       /* OUTPUT: the bytes, which are valid until the next
+				        * calls_next() */
 	size_t len;
 };
 
 struct calls {
 	struct buf in;	/* bytes that were received and are not used yet */
-	struct buf out; /* bytes to be sent */
+	struct buf out; /* bytes that must be sent to the guest */
 	bool reached;	/* the connection has reached the agent: the dial was answered */
 	struct calls_slot slots[CALLS_MAX];
 	size_t count;
@@ -88,20 +92,19 @@ struct calls {
 	struct resumption resumption; /* only for a resumable call, which is the only call on its
 				       * connection */
 	/* About the last item, whose bytes lie in `in`: how many bytes of `in` it takes, and the
-	 * length of its output. When the caller asks for the next item, it has used the last one,
-	 * and these bytes are dropped. */
+	 * length of its output. These bytes are dropped when the caller asks for the next item. */
 	size_t taken, output_len;
 	enum microagent_output output;
 };
 
-/* Begins on a connection that has reached the agent already. */
+/* Initialises the calls of a connection that has reached the agent already. */
 void calls_init(struct calls *calls);
-/* Begins on a connection to vsock.sock: queues the dial to the agent's port. Requests may be queued
- * at once; the guest gets them when it has accepted the connection. */
+/* Initialises the calls of a new connection to vsock.sock, and queues the dial to the agent's port.
+ * Requests may be queued at once. The guest gets them when it has accepted the connection. */
 int calls_init_dial(struct calls *calls, struct error *err);
 void calls_free(struct calls *calls);
 
-/* Queues a request for a command. All of *call must be zero, except cap and contained.
+/* Queues a request for a command. All members of *call must be zero, except cap and contained.
  * ERR_UNAVAILABLE if CALLS_MAX calls are under way. A call with resume_seconds must be the only
  * call of its connection. */
 int calls_begin(struct calls *calls, struct agent_call *call, const struct microagent_exec *exec,
@@ -111,8 +114,8 @@ int calls_begin_workload(struct calls *calls, struct agent_call *call, struct er
 /* Queues the start of a container that was created (CALL_CREATED). */
 int calls_start(struct calls *calls, const struct agent_call *call, struct error *err);
 /* Functions for a call that has stdin. calls_stdin_room() returns how many bytes may be queued now.
- * calls_stdin() queues bytes: at most that many, and at most AGENT_STDIN_CHUNK. calls_stdin_close()
- * queues the end of stdin. */
+ * calls_stdin() queues `len` bytes, which must not be more than this number or AGENT_STDIN_CHUNK.
+ * calls_stdin_close() queues the end of stdin. */
 size_t calls_stdin_room(const struct calls *calls, const struct agent_call *call);
 int calls_stdin(struct calls *calls, const struct agent_call *call, const void *bytes, size_t len,
 		struct error *err);
@@ -120,20 +123,20 @@ int calls_stdin_close(struct calls *calls, const struct agent_call *call, struct
 int calls_signal(struct calls *calls, const struct agent_call *call, int signal, struct error *err);
 /* Queues the size of the call's terminal. */
 int calls_resize(struct calls *calls, const struct agent_call *call, struct error *err);
-/* Queues the request to kill the command with all of its processes. The exit of the command comes
- * afterwards. */
+/* Queues the request to kill the command with all of its processes. The exit of the command still
+ * comes as an item. */
 int calls_cancel(struct calls *calls, const struct agent_call *call, struct error *err);
 /* Gives up a call: its later messages are dropped, and the owner may free it. */
 void calls_abandon(struct calls *calls, struct agent_call *call);
 
-/* Returns a place for *room bytes from the guest. The caller writes received bytes to it, and adds
- * them by buf_commit() on `in`. *room is at least 1 after calls_next() has returned 0. Returns NULL
- * if there is no memory. */
+/* Returns memory for *room bytes from the guest. The caller writes received bytes to this memory,
+ * and adds them by buf_commit() on `in`. *room is at least 1 after calls_next() has returned 0.
+ * Returns NULL if there is no memory. */
 uint8_t *calls_space(struct calls *calls, size_t *room, struct error *err);
 /* Reads the next item. Returns 1 if *item is the next item, 0 if more bytes are needed, -1 if the
- * connection is of no more use. */
+ * connection cannot be used any more. */
 int calls_next(struct calls *calls, struct call_item *item, struct error *err);
-/* Keeps the output of an item, up to its call's cap. */
+/* Keeps the output of an item, up to the `cap` of its call. */
 int agent_call_keep(const struct call_item *item, struct error *err);
 
 /* Returns whether a new connection can continue the call of a broken one. */
@@ -142,7 +145,7 @@ bool calls_can_resume(const struct calls *calls);
  * connection. Messages that were queued or half received are dropped. No output and no stdin is
  * lost or comes twice; signals and terminal sizes that were on their way may be lost. */
 int calls_resume(struct calls *calls, struct error *err);
-/* Queues a message that says that nobody will continue a resumable exec any more. If its command
+/* Queues a message to the agent that nobody will continue a resumable exec any more. If its command
  * still runs, the agent kills it. */
 int calls_release(struct calls *calls, struct error *err);
 /* Returns how many bytes of stdin the command is known to have taken. */

@@ -70,8 +70,8 @@ int connection_receive(struct connection *connection, struct error *err)
 
 	if (!space)
 		return -1;
-	/* Reading 0 bytes would look like the end of the connection. The caller makes room by
-	 * taking items. */
+	/* recv() is not called without room: its result 0 would look like the end of the
+	 * connection. The caller makes room by taking items. */
 	if (room == 0)
 		return 0;
 	n = recv(connection->fd, space, room, MSG_DONTWAIT);

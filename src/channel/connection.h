@@ -7,28 +7,30 @@
 #include "channel/calls.h"
 
 struct connection {
-	int fd;	    /* -1: none yet */
-	bool ended; /* the other side has ended the connection; bytes that it sent before may still
-		     * be in the calls */
+	int fd;	    /* the socket; -1: there is no socket yet */
+	bool ended; /* the other side has ended the connection; the calls may still have bytes that
+		     * came before the end */
 	struct calls calls;
 };
 
-/* Begins without a socket. The caller sets fd to a socket that has reached the agent. */
+/* Initialises a connection without a socket. The caller sets `fd` to a socket that has reached the
+ * agent. */
 void connection_init(struct connection *connection);
-/* Begins with a new socket to <dirfd>/vsock.sock. Whether the guest can be reached shows only when
- * the first call is sent. Fails like sock_connect_at(). */
+/* Initialises a connection with a new socket to <dirfd>/vsock.sock. Only the first call shows
+ * whether the guest can be reached. Fails like sock_connect_at(). */
 int connection_open(struct connection *connection, int dirfd, struct error *err);
-void connection_close(struct connection *connection); /* ends the commands that still run on it */
+void connection_close(struct connection *connection); /* ends the commands that still run on the
+						       * connection */
 
-/* Continues the resumable call of a broken connection over `fd`, a new socket, which is taken
- * over. */
+/* Continues the resumable call of a broken connection over the new socket `fd`, and takes over
+ * `fd`. */
 int connection_resume(struct connection *connection, int fd, struct error *err);
 
-/* Sends the queue until the socket takes no more. If the other side has closed the connection, the
- * queue is dropped and this is no error: the bytes that the other side sent before (an exit, an
- * error) can still be read, and say more. */
+/* Sends the queue until the socket takes no more. If the other side has closed the connection,
+ * drops the queue and succeeds: the last bytes of the other side (an exit, an error) can still be
+ * read, and tell more than an error here. */
 int connection_send(struct connection *connection, struct error *err);
-/* Receives bytes that have arrived, at most one piece, and puts them into the calls. */
+/* Receives bytes that have arrived, by at most one recv(), and puts them into the calls. */
 int connection_receive(struct connection *connection, struct error *err);
 
 #endif

@@ -9,7 +9,7 @@
 struct pooled {
 	struct shared_connection *connection;
 	size_t users;
-	bool finished; /* the connection takes no more requests, and its last user frees it */
+	bool finished; /* the connection accepts no more requests, and its last user frees it */
 	struct list_link link;
 };
 

@@ -21,13 +21,13 @@ struct connections {
 	size_t idle_count;
 };
 
-/* Begins without a connection. The struct must not be moved in memory from then on. */
+/* Initialises the struct, without a connection. The struct must not be moved in memory from then
+ * on. */
 void connections_init(struct connections *connections, int dirfd);
 /* Closes all connections. No request may be under way. */
 void connections_free(struct connections *connections);
 /* Calls shared_connection_run() on one of the connections. A request with callbacks gets a
- * connection of its own. Any other request shares a connection, with up to CALLS_MAX requests in
- * all. */
+ * connection that no other request uses. Up to CALLS_MAX other requests share one connection. */
 int connections_run(struct connections *connections, const struct shared_request *request,
 		    struct microagent_result *out, struct error *err);
 

@@ -61,7 +61,8 @@ static int connect_control(int workspace_fd, struct error *err)
 }
 
 /* Sends a request over `fd` and waits for the answer. `pass` is a descriptor that is sent together
- * with the last byte of the request; -1: none. *out becomes the answer, unless out is NULL. */
+ * with the last byte of the request; -1: no descriptor. *out becomes the answer, unless `out` is
+ * NULL. */
 static int ask_over(int fd, const json_t *request, int pass, uint64_t deadline_ns, int cancel,
 		    json_t **out, struct error *err)
 {

@@ -14,7 +14,7 @@
 #include "base/fd.h"
 #include "base/limits.h"
 
-/* The longest answer to a CONNECT: "OK 4294967295\n", and some room. */
+/* A number of bytes that is enough for the longest answer to a CONNECT, "OK 4294967295\n". */
 #define ANSWER_MAX 32
 
 int dial_request(struct buf *out, uint32_t port, struct error *err)
@@ -43,8 +43,8 @@ struct answer {
 };
 
 /* Takes the OK line out of the socket, and no byte behind it. Returns 1 if the line is complete, 0
- * if more of it will come, -1 on an error. The function looks at the bytes before it takes them. An
- * incomplete line is taken too, because otherwise the socket would stay readable. */
+ * if more of the line will come, -1 on an error. Looks at the bytes before it takes them. Takes an
+ * incomplete line too, because otherwise the socket would stay readable. */
 static int dial_take_answer(int fd, uint32_t port, struct answer *answer, struct error *err)
 {
 	char *at = answer->bytes + answer->len;
@@ -53,7 +53,8 @@ static int dial_take_answer(int fd, uint32_t port, struct answer *answer, struct
 
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return 0;
-	/* A peer that closes the connection without reading our bytes resets it. */
+	/* ECONNRESET means that the peer has closed the connection without reading the bytes that
+	 * were sent to it. */
 	if (n == 0 || (n < 0 && errno == ECONNRESET))
 		return error_set(
 			err, ERR_UNAVAILABLE,
@@ -66,7 +67,7 @@ static int dial_take_answer(int fd, uint32_t port, struct answer *answer, struct
 		return -1;
 	if (line > 0)
 		n = line - (ssize_t)answer->len;
-	/* The n bytes have arrived, because the function has just looked at them. */
+	/* All n bytes must come at once, because MSG_PEEK has shown that they have arrived. */
 	if (recv(fd, at, (size_t)n, MSG_DONTWAIT) != n)
 		return error_set(
 			err, ERR_IO,
@@ -155,8 +156,8 @@ struct dial {
 	struct buf request; /* the CONNECT line, and the first bytes for the guest */
 	struct answer answer;
 	struct loop_watch *watch;
-	struct loop_watch *timer; /* fires when a full backlog is to be tried again, or when the
-				   * dial is given up */
+	struct loop_watch *timer; /* fires when the dial must be tried again after a full backlog,
+				   * or is given up */
 	reached_fn *done;
 	void *data;
 };
@@ -219,8 +220,8 @@ static int dial_set_timer(struct dial *d, uint64_t deadline_ns, loop_timer_fn *f
 	return d->timer ? 0 : -1;
 }
 
-/* Serves the broker's duty of connecting to the guest. `data` is the descriptor of the workspace.
- * The request contains the port. */
+/* Serves dial_duty: connects to the guest. `data` is the descriptor of the workspace. The request
+ * contains the port. */
 static int serve_dial(void *data, const struct broker_message *in, struct broker_message *out,
 		      struct error *err)
 {

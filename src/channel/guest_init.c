@@ -22,7 +22,7 @@ enum guest_init guest_init_compare(const struct cache_kernel *kernel, struct err
 			kernel->name);
 		return GUEST_INIT_UNKNOWN;
 	}
-	/* Finds the microagent-init that would be put into the kernel's initrd today. */
+	/* Finds the microagent-init that a new initrd for this kernel would get. */
 	path = program_find(cache_init_program(kernel->architecture), why);
 	if (!path)
 		return GUEST_INIT_UNKNOWN;

@@ -32,8 +32,8 @@ char *hasher_program(struct error *err)
 	return path;
 }
 
-/* The descriptors that cancel the work of this thread; -1: none. The descriptors are not
- * parameters, because the code that hashes is far below the calls that can be cancelled. */
+/* The descriptors that cancel the work of this thread; -1: no descriptor. They are not parameters,
+ * because many functions lie between the calls that can be cancelled and the code that hashes. */
 static _Thread_local int cancel_fds[2] = {-1, -1};
 
 int digest_cancel_by(int fd)
@@ -52,7 +52,7 @@ void digest_cancel_also_by(int fd)
 /* Reads the child's answer to its end and reaps it. */
 static int hasher_collect(struct proc *child, int from, struct buf *answer, struct error *err)
 {
-	/* Large files take minutes, so the limit is generous. Without a limit, a file on a file
+	/* The limit is long, because large files take minutes. Without a limit, a file on a file
 	 * system that hangs would block this process for ever. */
 	uint64_t deadline = limit_deadline(LIMIT_DIGEST_MS);
 	struct pollfd slots[] = {{.fd = from, .events = POLLIN},
@@ -109,8 +109,8 @@ static int run_hasher(int fd, enum digest_part part, struct buf *answer, struct 
 	return status;
 }
 
-/* Computes a digest. Hashes another descriptor of the same file, because the virtual machine gets
- * `fd` afterwards, and the offset of `fd` must not have moved. */
+/* Computes a digest. Hashes another descriptor of the same file. The machine gets `fd` afterwards,
+ * and the offset of `fd` must not have moved. */
 static int compute(int fd, enum digest_part part, char out[DIGEST_TEXT], struct error *err)
 {
 	autobuf struct buf answer = BUF_INIT(4096);

@@ -28,8 +28,8 @@ static void in_parent(void)
 	pthread_mutex_unlock(&held.lock);
 }
 
-/* Called in a forked child, where it closes the copies of the near ends. The lifelines belong to
- * the parent: closing a copy sends nothing to the other side. */
+/* Closes the copies of the near ends in a forked child. The lifelines belong to the parent, so the
+ * child sends nothing to the other sides. */
 static void in_child(void)
 {
 	for (size_t i = 0; i < held.count; i++)
@@ -96,8 +96,8 @@ static bool forget(int fd)
 }
 
 /* Ends a lifeline. If `goes_on` is true, the machine is told to go on without the lifeline. One
- * lock covers both steps. Otherwise a child that is forked between them would have a copy of a near
- * end that is no longer in the list. */
+ * lock covers both steps. Without the lock, a child that is forked between the two steps would have
+ * a copy of a near end that is no longer in the list. */
 static void end_line(int *near_end, bool goes_on)
 {
 	pthread_mutex_lock(&held.lock);

@@ -2,12 +2,12 @@
 /*
  * The lifeline of a machine: a connection from the maker or the owner of the machine to its live
  * supervisor. When the connection ends, the supervisor ends the machine. If the maker sends one
- * byte before, the machine goes on without the lifeline.
+ * byte before it closes the connection, the machine goes on without the lifeline.
  *
- * No other process may have the near end, so that the connection ends when this process ends in any
- * way. Other code of this process may fork a child that executes no program and lives longer than
- * this process. So a forked child closes its copy of the near end at once (pthread_atfork()).
- * Thread-safe.
+ * The near end is the end that the maker or owner has. No other process may have the near end, so
+ * that the connection ends when this process ends in any way. Other code of this process may fork a
+ * child that executes no program and lives longer than this process. So each forked child closes
+ * its copy of the near end at once (pthread_atfork()). Thread-safe.
  */
 #ifndef CHANNEL_LIFELINE_H
 #define CHANNEL_LIFELINE_H

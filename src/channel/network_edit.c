@@ -11,7 +11,7 @@
 #include "base/prefix.h"
 #include "channel/publish.h"
 
-/* Returns the list at the key. Adds an empty list if it is missing. */
+/* Returns the list at the key. Adds an empty list if the key is missing. */
 static json_t *network_list(json_t *object, const char *key)
 {
 	json_t *list = json_object_get(object, key);
@@ -52,8 +52,9 @@ static int edit_allow(json_t *network, const json_t *request, struct error *err)
 		       : 0;
 }
 
-/* Returns whether the rule of a request means the item. A rule with ports or a prefix means the
- * item that is equal to it. A rule without ports means every rule with its name. */
+/* Returns whether the rule of a request stands for an item of the list. A rule with ports, or a
+ * prefix, stands for the item that is equal to it. A rule without ports stands for every item with
+ * its name. */
 static bool is_rule_meant(const char *item, const char *rule)
 {
 	struct egress_rule listed, wanted;
@@ -89,7 +90,7 @@ static int edit_deny(json_t *network, const json_t *request, struct error *err)
 
 /* --- published ports -------------------------------------------------------------------------- */
 
-/* Adds a forward. Limits the number of forwards, because with one more every later start would
+/* Adds a forward. Refuses a forward beyond the largest number, with which every later start would
  * refuse the record. */
 static int edit_publish(json_t *network, const json_t *request, struct error *err)
 {
@@ -146,8 +147,8 @@ static const struct {
 	{"unpublish", edit_unpublish},
 };
 
-/* Returns the index of the edit that the request names; ARRAY_SIZE(edits), with an error, if it
- * names none. */
+/* Returns the index of the edit that the request names; ARRAY_SIZE(edits), with an error, if the
+ * request names no edit. */
 static size_t find_edit(const json_t *request, struct error *err)
 {
 	const char *name = NULL;

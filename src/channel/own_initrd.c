@@ -56,7 +56,7 @@ static int explain(const char *kernel, struct error *why, struct error *err)
 		why,
 		"%s has no initrd beside it, which must carry the guest's init, and none can be made for it",
 		kernel);
-	why->errnum = 0; /* the missing file is not a file that the caller named */
+	why->errnum = 0; /* the errno is about a file that the caller has not named */
 	if (why->code == ERR_NOT_FOUND)
 		error_reason(why, REASON_NO_INITRD, kernel);
 	return error_copy(err, why);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The initrd for a kernel that has no initrd beside it. It holds microagent-init and nothing
- * else. */
+/* The initrd for a kernel that has no initrd beside it. This initrd holds only microagent-init. */
 #ifndef CHANNEL_OWN_INITRD_H
 #define CHANNEL_OWN_INITRD_H
 
@@ -17,14 +16,14 @@
 char *own_initrd(const char *kernel, enum architecture architecture, struct error *err);
 
 struct own_initrd {
-	char *path; /* NULL: the cache does not have it yet */
+	char *path; /* path of the initrd; NULL: the cache does not have the initrd yet */
 	char *init; /* path of the microagent-init from which the initrd is made */
 	char init_sha256[DIGEST_TEXT];
 };
-/* Finds what own_initrd() would return, but makes nothing. Fails in the same cases, except in those
- * that show only when the initrd is made, such as a full disk. */
+/* Finds the initrd that own_initrd() would return, but does not make it. Fails in the same cases as
+ * own_initrd(), except in cases that arise only when the initrd is made, such as a full disk. */
 int own_initrd_find(const char *kernel, enum architecture architecture, struct own_initrd *out,
 		    struct error *err);
-void own_initrd_free(struct own_initrd *own); /* accepts a zeroed one */
+void own_initrd_free(struct own_initrd *own); /* accepts a zeroed struct */
 
 #endif

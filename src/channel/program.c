@@ -11,8 +11,8 @@
 #include "base/platform/process.h"
 #include "base/program.h"
 
-/* Returns the directory of the shared library. Returns NULL in a program that contains this code
- * itself: its own directory is searched anyway. */
+/* Returns the directory of the shared library that contains this code. Returns NULL if the running
+ * program itself contains this code: its directory is searched in any case. */
 static char *library_dir(void)
 {
 	static const char here;
@@ -31,7 +31,7 @@ static char *library_dir(void)
 	return slash ? strndup(library, slash == library ? 1 : (size_t)(slash - library)) : NULL;
 }
 
-/* Returns the program's path in dir; NULL if it is not there. */
+/* Returns the path of the program in `dir`; NULL if the program is not there. */
 static char *in_dir(const char *dir, const char *program)
 {
 	autofree char *path = dir ? path_join(dir, program, NULL) : NULL;

@@ -10,8 +10,8 @@
 #include "base/error.h"
 
 /* The vsock port that stands for any TCP port of the guest: a program that connects to this vsock
- * port first sends the TCP port in two bytes. PUBLISH_PORT_FIRST + P stands for TCP port P. So the
- * number PUBLISH_PORT_FIRST itself is free, since nobody publishes TCP port 0. */
+ * port first sends the TCP port in two bytes. PUBLISH_PORT_FIRST + P stands for TCP port P.
+ * PUBLISH_PORT_FIRST itself is not used for this, because TCP port 0 cannot be published. */
 #define PUBLISH_PORT_ANY PUBLISH_PORT_FIRST
 
 /* Returns the vsock port for an entry of config.network.portForwards in canonical form. */
@@ -21,8 +21,8 @@ uint32_t publish_vsock_port(const json_t *forward);
 void publish_name(const json_t *forward, char out[PUBLISH_NAME]);
 /* Returns a non-blocking socket that holds the port (descriptor_bind_port()): no other program can
  * take the port, and connections to the port are refused. ERR_UNAVAILABLE if the port is taken. The
- * error names host and port, and also the machine that has the port, if this machine belongs to the
- * user. */
+ * error names the host's address and the port. It also names the machine that has the port, if this
+ * machine belongs to the user. */
 int publish_bind(const json_t *forward, struct error *err);
 /* Sets an error that explains why descriptor_guard_port() has failed. err->errnum is its errno.
  * `name` is as publish_name() stores it. Returns -1. */

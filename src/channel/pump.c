@@ -6,9 +6,10 @@
  * epoll refuses.
  *
  * The caller's descriptors stay blocking: the flag O_NONBLOCK belongs to the open file description,
- * which a shell shares. So nothing is read or written before poll() has said that it will not
- * block, and each write has no more bytes than surely fit (fd_write_some()). poll() does not tell
- * whether a read from the terminal would stop a job in the background: see base/job_control.h.
+ * which a shell may share. So the pump reads and writes only after poll() has reported that the
+ * call will not block, and each write has no more bytes than certainly fit (fd_write_some()).
+ * poll() does not report whether a read from the terminal would stop a job in the background: see
+ * base/job_control.h.
  */
 #include "channel/pump.h"
 
@@ -45,7 +46,8 @@ struct pump {
 	const struct microagent_streams *streams;
 	const struct microagent_terminal *terminal; /* NULL: the command has no terminal */
 	const struct pump_guest *guest;
-	unsigned dialled;      /* number of new connections without any progress since */
+	unsigned dialled;      /* number of new connections that were made since the last
+			        * progress */
 	uint64_t stdin_taken;  /* bytes of stdin that the agent had taken at the last check */
 	struct call_item item; /* the output that is being written */
 	size_t written;	       /* number of bytes of the item that have been written */
@@ -55,21 +57,25 @@ struct pump {
 	bool unread;	/* whether output was dropped because its reader took none of it in time */
 	bool cancelled; /* the command was cancelled, and its exit is awaited */
 	bool asked;	/* SIGINT, SIGTERM or SIGHUP was passed on, so the caller wants an end */
-	bool done;	/* the pump ends, because `end` is known */
+	bool done;	/* the pump ends now, because `end` is known */
 	enum microagent_end end;
-	uint64_t deadline_ns; /* when a cancelled command is given up; UINT64_MAX: never */
-	uint64_t watch_ns;    /* when the watch for pauses begins; UINT64_MAX: never, or it has
-			       * begun already */
-	int pause_fd;	      /* the descriptor that tells of pauses of the machine; -1: none */
+	uint64_t deadline_ns; /* the time at which a cancelled command is given up; UINT64_MAX:
+			       * never */
+	uint64_t watch_ns;    /* the time at which the watch for pauses begins; UINT64_MAX: never,
+			       * or the watch has begun already */
+	int pause_fd;	      /* the descriptor that is readable when a pause of the machine may
+			       * have begun or ended; -1: no descriptor */
 	bool was_started;
 	uint64_t patience_ms;
-	uint64_t overdue_ns; /* when the agent must have reported the start, and later the exit;
-			      * UINT64_MAX: never */
-	uint64_t expires_ns; /* when the timeout of the command passes; UINT64_MAX: never */
-	uint64_t hung_up_ns; /* when the connection was lost while an item was being written, or
-			      * when it was last tried again; 0: the connection was not lost */
-	uint64_t taken_ns;   /* when the reader last took bytes, or when it was first offered
-			      * some */
+	uint64_t overdue_ns; /* the time by which the agent must have reported the start, and later
+			      * the exit; UINT64_MAX: no limit */
+	uint64_t expires_ns; /* the time at which the timeout of the command is over; UINT64_MAX:
+			      * never */
+	uint64_t hung_up_ns; /* the time at which the connection was lost while an item was being
+			      * written, or of the last attempt to connect again; 0: the connection
+			      * was not lost */
+	uint64_t taken_ns;   /* the time at which the reader last took bytes, or at which it was
+			      * first offered bytes */
 };
 
 static int output_fd(const struct pump *p)
@@ -82,8 +88,9 @@ static bool pump_is_paused(const struct pump *p)
 	return p->guest->is_paused && p->guest->is_paused(p->guest->data);
 }
 
-/* Ends the command early. The workload, and the command of a paused machine, are left at once. For
- * any other command, the agent is asked to cancel it, and the exit of the command is awaited. */
+/* Ends the command early. The pump does not wait for the end of the workload or of a command in a
+ * paused machine. For any other command, the agent is asked to cancel it, and the exit of the
+ * command is awaited. */
 static int pump_stop(struct pump *p, enum microagent_end why, struct error *err)
 {
 	if (p->cancelled)
@@ -139,10 +146,10 @@ static int write_item(struct pump *p, struct error *err)
 	return 0;
 }
 
-/* Returns the time until which the pump waits for a reader that takes nothing. A reader has any
- * amount of time until the command is to end: by its timeout, by a cancel, or by a signal that asks
- * for the end. Such a signal does not count for a program with readers of its own, which may use
- * the signal for another purpose. */
+/* Returns the time until which the pump waits for a reader that takes nothing. This time is
+ * unlimited until the command is told to end: by its timeout, by a cancel, or by a signal. The
+ * signal does not count if the caller has_readers_of_its_own, because such a caller may use the
+ * signal for another purpose. */
 static uint64_t reader_by_ns(const struct pump *p)
 {
 	uint64_t patient = p->taken_ns + limit_get(LIMIT_UNREAD_MS) * NS_PER_MS;
@@ -154,15 +161,16 @@ static uint64_t reader_by_ns(const struct pump *p)
 		return patient;
 	if (p->expires_ns == UINT64_MAX)
 		return UINT64_MAX;
-	/* A reader that takes a little again and again gains time, but only up to this limit. */
+	/* Each time a reader takes some bytes it gets more time, but only up to this limit. */
 	last = p->expires_ns + limit_get(LIMIT_EXEC_LATE_MS) * NS_PER_MS;
 	if (patient < p->expires_ns)
 		return p->expires_ns;
 	return patient < last ? patient : last;
 }
 
-/* Returns when to check whether the machine still lives, after the connection was lost. Without
- * this check, a reader that takes nothing would hide that the machine has ended. */
+/* Returns the time at which to check whether the machine still lives, after the connection was
+ * lost. Without this check, the pump would wait for a reader that takes nothing, and not notice
+ * that the machine has ended. */
 static uint64_t next_look_ns(const struct pump *p)
 {
 	if (!p->has_item || !p->hung_up_ns)
@@ -170,8 +178,8 @@ static uint64_t next_look_ns(const struct pump *p)
 	return max_u64(p->taken_ns, p->hung_up_ns) + limit_get(LIMIT_UNREAD_MS) * NS_PER_MS;
 }
 
-/* Returns whether the command can go on over another connection. Closes the connection that was
- * opened as a test; reconnect() opens another one when the item is written. */
+/* Returns whether the command can go on over another connection. Opens a connection as a test and
+ * closes it again; reconnect() opens the connection that is used after the item was written. */
 static bool can_connect(const struct pump *p)
 {
 	struct error ignored;
@@ -203,8 +211,8 @@ static int give_up_reader(struct pump *p, struct error *err)
 	return is_late && now < p->expires_ns ? pump_stop(p, MICROAGENT_CANCELLED, err) : 0;
 }
 
-/* Called when the connection is lost. Opens another one if the command can be resumed; else
- * ERR_UNAVAILABLE. */
+/* Handles the loss of the connection. Opens another connection if the command can be resumed; else
+ * fails with ERR_UNAVAILABLE. */
 static int reconnect(struct pump *p, struct error *err)
 {
 	struct error why = {0};
@@ -213,8 +221,8 @@ static int reconnect(struct pump *p, struct error *err)
 	error_set(&why, ERR_UNAVAILABLE, "the connection to the guest was lost");
 	while (p->guest->dial && calls_can_resume(p->calls) && fd < 0 &&
 	       why.code == ERR_UNAVAILABLE && p->dialled < limit_get(LIMIT_REDIALS)) {
-		/* The delay grows with each attempt. A cancel does not end it for a command that is
-		 * cancelled already: the agent must still be told of the cancel. */
+		/* The delay grows with each attempt. A cancel ends the delay, but not if the
+		 * command was cancelled already: the agent must still be told of that cancel. */
 		struct pollfd cancel = {.fd = p->cancelled ? -1 : p->streams->cancel,
 					.events = POLLIN};
 
@@ -230,7 +238,7 @@ static int reconnect(struct pump *p, struct error *err)
 	return p->terminal && p->call->started ? calls_resize(p->calls, p->call, err) : 0;
 }
 
-/* Takes items until one of them has output to write, or until there are no more. */
+/* Takes items until one of them has output to write, or until there are no more items. */
 static int pump_take_items(struct pump *p, struct error *err)
 {
 	while (!p->has_item && !p->done) {
@@ -282,13 +290,13 @@ static int read_stdin(struct pump *p, struct error *err)
 	size_t room = calls_stdin_room(p->calls, p->call);
 	ssize_t n;
 
-	/* Items that were queued since poll() may have used up the room. A read of 0 bytes would
-	 * look like the end of stdin. */
+	/* Messages that were queued since poll() may have used up the room. read() is not called
+	 * without room, because its result 0 would look like the end of stdin. */
 	if (room == 0)
 		return 0;
-	/* Stops this job if it may not read, being in the background. A signal that has arrived
-	 * meanwhile is passed on before, since it may not be sent again after the stop. A job that
-	 * was told to end must not stop before it has ended. */
+	/* Stops this job if it is in the background and so may not read. A signal that has arrived
+	 * meanwhile is passed on first, because it is not sent again after the stop. A job that was
+	 * told to end must not stop before it has ended. */
 	if (is_in_background(p->streams->in) && (p->asked || has_signal(p) || job_stop(SIGTTIN)))
 		return 0;
 	n = read(p->streams->in, bytes, room);
@@ -301,8 +309,8 @@ static int read_stdin(struct pump *p, struct error *err)
 		return calls_stdin(p->calls, p->call, bytes, (size_t)n, err);
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return 0;
-	/* The input has ended, or cannot be read. Both end the reading: a terminal that went away
-	 * is no failure of the command. */
+	/* The input has ended, or cannot be read. In both cases the reading ends. A terminal that
+	 * went away is not a failure of the command. */
 	p->in_open = false;
 	return calls_stdin_close(p->calls, p->call, err);
 }
@@ -321,8 +329,7 @@ static void set_slots(const struct pump *p, struct pollfd slots[SLOT_COUNT])
 	if (!ended && !p->hung_up_ns && p->calls->out.len > 0)
 		agent |= POLLOUT;
 	/* While an item is being written, the pump waits only for the loss of the connection
-	 * (POLLHUP), and only until it is noticed: after that, poll() would return at once each
-	 * time. */
+	 * (POLLHUP). The loss is noticed only once: poll() would report it at once each time. */
 	slots[SLOT_AGENT] = (struct pollfd){
 		.fd = agent || (p->has_item && !ended && !p->hung_up_ns) ? p->connection->fd : -1,
 		.events = agent};
@@ -337,14 +344,15 @@ static void set_slots(const struct pump *p, struct pollfd slots[SLOT_COUNT])
 	slots[SLOT_PAUSE] = (struct pollfd){.fd = p->pause_fd, .events = POLLIN};
 }
 
-/* Returns the timeout that the guest was given for the command, in milliseconds; 0: none. */
+/* Returns the timeout that the guest was given for the command, in milliseconds; 0: no timeout. */
 static uint64_t timeout_ms(const struct pump *p)
 {
 	return p->call->exec ? (uint64_t)p->call->exec->timeout_seconds * 1000 : 0;
 }
 
-/* Sets when the guest is overdue, so that a guest that does not answer is not awaited for ever.
- * Time in which the guest's messages wait for the caller's reader does not count. */
+/* Sets the time at which the guest is overdue, so that the pump does not wait for ever for a guest
+ * that does not answer. Time in which the guest's messages wait for the caller's reader does not
+ * count. */
 static void set_overdue(struct pump *p, uint64_t now)
 {
 	uint64_t late_ms = timeout_ms(p) + limit_get(LIMIT_EXEC_LATE_MS);
@@ -372,8 +380,8 @@ static int wait_slots(struct pump *p, struct pollfd slots[SLOT_COUNT], struct er
 	if (p->guest->watch_pauses && now >= p->watch_ns) {
 		p->watch_ns = UINT64_MAX;
 		p->pause_fd = p->guest->watch_pauses(p->guest->data);
-		/* The watch does not report a pause that began before the watch. So this call asks
-		 * once whether the machine is paused. */
+		/* Asks once whether the machine is paused, because the watch does not report a
+		 * pause that began before the watch. */
 		(void)pump_is_paused(p);
 	}
 	if (p->watch_ns < until)
@@ -416,9 +424,9 @@ static int pump_round(struct pump *p, struct error *err)
 	struct pollfd slots[SLOT_COUNT];
 	short agent;
 
-	/* Takes items before the wait. Messages that arrived together with earlier ones do not make
-	 * the socket readable again. For example, the caller may have waited only for the start of
-	 * the command, and more came with it. */
+	/* Takes items before the wait. Messages that arrived together with earlier messages do not
+	 * make the socket readable again. For example, the caller may have waited for the start of
+	 * the command, and output came together with the start. */
 	if (pump_take_items(p, err) < 0)
 		return -1;
 	if (p->done)
@@ -445,8 +453,8 @@ static int pump_round(struct pump *p, struct error *err)
 	if ((agent & (POLLOUT | POLLERR)) && !p->hung_up_ns &&
 	    connection_send(p->connection, err) < 0)
 		return -1;
-	/* Nothing is received while an item is being written: the item's bytes are in the buffer
-	 * that would be overwritten. */
+	/* Nothing is received while an item is being written, because the received bytes would
+	 * overwrite the item's bytes in the buffer. */
 	if ((agent & (POLLIN | POLLHUP | POLLERR)) && !p->has_item &&
 	    connection_receive(p->connection, err) < 0)
 		return -1;
@@ -476,8 +484,8 @@ int pump_run(struct connection *connection, struct agent_call *call,
 
 	while (result == 0 && !p.done)
 		result = pump_round(&p, err);
-	/* A resumable command must not go on without this process. If the release does not arrive,
-	 * the command ends when its grace period is over. */
+	/* A resumable command must not go on without this process. If the agent does not get the
+	 * release, the command ends when its resume_seconds are over. */
 	if (calls_release(p.calls, NULL) == 0)
 		connection_send(p.connection, NULL);
 	if (result < 0)

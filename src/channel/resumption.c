@@ -10,8 +10,9 @@
 #include "base/platform/system.h"
 #include "channel/agent_message.h"
 
-/* The most bytes that may be queued for a guest that does not read. If there are more, the guest is
- * no longer told how much of its output was taken, so that the queue does not grow. */
+/* The largest number of bytes that may be queued for a guest that does not read. Beyond this
+ * number, no more messages about the output that was taken are queued, so that the queue does not
+ * grow. */
 #define QUEUE_MOST ((size_t)512 * 1024)
 
 int resumption_begin(struct resumption *r, uint64_t number, struct error *err)
@@ -23,8 +24,9 @@ int resumption_begin(struct resumption *r, uint64_t number, struct error *err)
 	*r = (struct resumption){
 		.on = true,
 		.number = number,
-		/* Holds less than the agent would take. All of it is sent again on each new
-		 * connection, which may break soon and must carry output too. */
+		/* This limit is lower than the number of bytes that the agent would take. All kept
+		 * bytes are sent again on each new connection, which may break soon and must carry
+		 * output too. */
 		.kept = BUF_INIT((size_t)limit_get(LIMIT_STDIN_AGAIN_BYTES)),
 	};
 	for (size_t i = 0; i < sizeof(bytes); i++)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The client's side of a resumable exec, which lasts over several connections. It knows how much of
- * each output the caller has used, and has the stdin that the command may not have taken yet. It is
- * a part of struct calls, and only calls.c uses it.
+ * The client's side of a resumable exec, which lasts over several connections. This struct records
+ * how much of each output the caller has used, and holds the stdin that the command may not have
+ * taken yet. The struct is a part of struct calls, and only calls.c uses it.
  */
 #ifndef CHANNEL_RESUMPTION_H
 #define CHANNEL_RESUMPTION_H
@@ -20,26 +20,28 @@
 #define RESUMPTION_STREAMS (MICROAGENT_STDERR + 1)
 
 struct resumption {
-	bool on; /* the exec is resumable: the caller asked for this, and the agent has not
+	bool on; /* the exec is resumable: the caller has asked for that, and the agent has not
 		  * refused */
 	char exec[RESUMPTION_ID + 1];
-	uint64_t number;		    /* the number of the request, the same on every
+	uint64_t number;		    /* the number of the request, which is the same on every
 					     * connection */
-	struct buf opening;		    /* the request for the command, to be sent again to
-					     * an agent that never got it */
+	struct buf opening;		    /* the request for the command, which is sent again if
+					     * the agent never got it */
 	uint64_t taken[RESUMPTION_STREAMS]; /* output bytes that the caller has used */
-	uint64_t acknowledged[RESUMPTION_STREAMS]; /* how many of the `taken` bytes the agent was
-						    * told of */
+	uint64_t acknowledged[RESUMPTION_STREAMS]; /* the number of `taken` bytes that was last told
+						    * to the agent */
 	struct buf kept;			   /* stdin that may have to be sent again */
 	bool stdin_closed, cancelled;
-	bool attaching; /* the connection is new, and the agent has not sent a start on it yet */
+	bool attaching; /* the connection is new, and the agent has not sent a start over this
+			 * connection yet */
 };
 
-/* Begins, with a random id. */
+/* Makes the exec resumable, with a random id. */
 int resumption_begin(struct resumption *r, uint64_t number, struct error *err);
 void resumption_free(struct resumption *r); /* also sets `on` to false */
 
-/* Queues the "attach" for a new connection, and the "cancel" again if the call was cancelled. */
+/* Queues the "attach" for a new connection. If the call was cancelled, also queues the "cancel"
+ * again. */
 int resumption_attach(struct resumption *r, struct buf *out, struct error *err);
 /* Is called when the agent has sent a start: it has started the command, or continues it on this
  * connection. On a new connection, queues the kept stdin again, and the end of stdin if it was
@@ -53,7 +55,7 @@ void resumption_forget(struct resumption *r, uint64_t flying);
  * LIMIT_ACK_BYTES more, queues a message that tells the agent how much was used. */
 int resumption_took(struct resumption *r, enum microagent_output stream, size_t len,
 		    struct buf *out, struct error *err);
-/* Returns how many bytes of stdin can be kept, and so may be sent. */
+/* Returns how many more bytes of stdin can be kept. The caller may not send more than that. */
 size_t resumption_room(const struct resumption *r);
 
 #endif

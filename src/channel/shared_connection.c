@@ -17,18 +17,19 @@
 
 /* A thread that waits for the end of its request. */
 struct waiter {
-	struct agent_call call; /* the first member, because the address of the call is also that of
-				 * the waiter */
+	struct agent_call call; /* must be the first member, because a pointer to the call is also
+				 * used as a pointer to the waiter */
 	const struct shared_request *request;
-	int wake; /* from wake_open(); raised when the call has ended, when the connection has
-		   * broken, or when this waiter becomes the leader */
+	int wake; /* a wake (wake_open()), which is raised when the call has ended, when the
+		   * connection has broken, or when this waiter becomes the leader */
 	size_t in_sent;
 	bool in_closed;
-	uint64_t deadline_ns; /* the deadline of the request; later, of the confirmation that the
-			       * command has ended */
+	uint64_t deadline_ns; /* the deadline of the request; after a cancel, the deadline for the
+			       * guest's report that the command has ended */
 	bool refused;	      /* the callback of the request refused output */
 	bool stopping;	      /* the command is being ended early */
-	bool given_up;	      /* the guest did not confirm the end of the command */
+	bool given_up;	      /* the waiter does not wait for the guest's report that the command
+			       * has ended */
 	bool timed_out, cancelled;
 	struct list_link link;
 };
@@ -37,11 +38,13 @@ struct shared_connection {
 	pthread_mutex_t lock;
 	struct connection connection;
 	struct list waiters;
-	struct waiter *leader;	   /* the waiter that reads from the connection; NULL: none */
-	bool retired;		   /* the connection takes no more requests, because an unfinished
+	struct waiter *leader;	   /* the waiter that reads from the connection; NULL: no waiter
+				    * reads */
+	bool retired;		   /* the connection accepts no more requests, because an unfinished
 				    * command was left on it */
-	bool broken;		   /* the connection is of no more use, for the reason `why` */
-	uint64_t dial_deadline_ns; /* when the guest must have answered the dial */
+	bool broken;		   /* the connection cannot be used any more, for the reason
+				    * `why` */
+	uint64_t dial_deadline_ns; /* the time by which the guest must have answered the dial */
 	struct error why;
 };
 
@@ -160,7 +163,7 @@ static int queue_stdin(struct shared_connection *shared, struct waiter *w, struc
 }
 
 /* Sends until the connection takes no more, or until the queue is empty. If bytes are left, wakes
- * the leader, whose poll() may not be waiting yet for the connection to become writable. */
+ * the leader, because its poll() may not wait yet for the connection to become writable. */
 static void push_queued(struct shared_connection *shared, const struct waiter *w)
 {
 	struct buf *out = &shared->connection.calls.out;
@@ -170,8 +173,9 @@ static void push_queued(struct shared_connection *shared, const struct waiter *w
 	bool more;
 
 	do {
-		/* The leader sees first that a command has taken some of its stdin. The leader then
-		 * queues more for the command's waiter, so that the waiter need not wake up. */
+		/* The leader is the first to know that a command has taken some of its stdin. So
+		 * the leader queues more stdin in place of the command's waiter, which need not
+		 * wake up. */
 		before = out->len;
 		list_each (each, &shared->waiters, link)
 			if (!shared->broken && queue_stdin(shared, each, &why) < 0)
@@ -193,8 +197,8 @@ static void stop_early(struct shared_connection *shared, struct waiter *w, bool 
 		return;
 	*why = true;
 	w->stopping = true;
-	/* A guest that has not even accepted the connection will confirm nothing. The cancel is
-	 * queued behind the request, in case the guest accepts the connection later. */
+	/* The waiter does not wait for a guest that has not even accepted the connection. The
+	 * cancel is queued behind the request, in case the guest accepts the connection later. */
 	w->given_up = w->request->hasty || !shared->connection.calls.reached;
 	w->deadline_ns = limit_deadline(LIMIT_CANCEL_MS);
 	if (calls_cancel(&shared->connection.calls, &w->call, &err) < 0)
@@ -281,8 +285,8 @@ static int shared_join(struct shared_connection *shared, struct waiter *w, struc
 	return 0;
 }
 
-/* Every return from shared_connection_run() calls this. If the leader leaves, another waiter must
- * read for the remaining ones. */
+/* Removes a waiter at the end of shared_connection_run(). If the leader leaves, another waiter
+ * becomes the leader, and reads for all remaining waiters. */
 static void shared_leave(struct shared_connection *shared, struct waiter *w)
 {
 	const struct waiter *first;
@@ -388,7 +392,7 @@ bool shared_connection_is_usable(struct shared_connection *shared)
 	bool usable;
 
 	pthread_mutex_lock(&shared->lock);
-	/* If there are waiters, they handle what has arrived. */
+	/* If there are waiters, the leader reads the bytes that have arrived. */
 	if (list_is_empty(&shared->waiters) && !shared->broken)
 		shared_receive(shared);
 	usable = !shared->broken && !shared->retired;

@@ -6,7 +6,7 @@
  * one of the threads that still wait.
  *
  * When the guest breaks the protocol or the connection ends, every request on the connection fails
- * and says why, and the connection is of no more use.
+ * with an error that says why. The connection cannot be used any more.
  */
 #ifndef CHANNEL_SHARED_CONNECTION_H
 #define CHANNEL_SHARED_CONNECTION_H
@@ -18,33 +18,35 @@ struct shared_request {
 	const void *in; /* bytes of stdin; NULL: no stdin */
 	size_t in_len;
 	size_t cap[CALL_OUTPUTS]; /* how many bytes of each output are kept */
-	/* Functions that get the output, which is not kept then. The waiting thread calls these
-	 * functions with the connection's lock held, so the connection must not be shared. NULL:
-	 * the output is kept. */
+	/* Functions that get the output. The output is then not kept. The waiting thread calls
+	 * these functions with the connection's lock held, so the connection must not be shared.
+	 * NULL: the output is kept. */
 	const struct microagent_callbacks *callbacks;
-	uint64_t deadline_ns; /* on clock_mono_ns(); UINT64_MAX: none */
-	int cancel;	      /* when this descriptor is readable, the command is ended; -1: none */
+	uint64_t deadline_ns; /* the deadline on clock_mono_ns(); UINT64_MAX: no deadline */
+	int cancel;	      /* when this descriptor is readable, the command is ended; -1: no
+			       * descriptor */
 	bool hasty;	      /* at the deadline the call returns, and does not wait for the
 			       * command's end */
 };
 
 struct shared_connection;
-/* Connects to <dirfd>/vsock.sock. Whether the guest can be reached shows only at the first request.
+/* Connects to <dirfd>/vsock.sock. Only the first request shows whether the guest can be reached.
  * Fails like sock_connect_at(). */
 struct shared_connection *shared_connection_new(int dirfd, struct error *err);
 void shared_connection_free(struct shared_connection *shared); /* ends the commands that run;
 								* accepts NULL */
-/* Returns whether another request can be made on the connection. If it has no request now, first
- * reads the bytes that have arrived. */
+/* Returns whether another request can be made on the connection. If the connection has no request
+ * now, first reads the bytes that have arrived. */
 bool shared_connection_is_usable(struct shared_connection *shared);
-/* Returns whether the connection is as good as a new one: usable, and with nothing left to send. */
+/* Returns whether the connection is as good as a new connection: it is usable, and has nothing left
+ * to send. */
 bool shared_connection_is_clean(struct shared_connection *shared);
 
 /*
  * Runs a request and waits for the end of the command. ERR_TIMEOUT if the guest was not reached in
  * time, or if it has not reported the end of the command within CANCEL_MS after the deadline or the
- * cancel. After such a timeout other requests on the connection go on, but no further request can
- * be made on it; the command is killed at the latest when the connection is freed.
+ * cancel. After this error other requests on the connection go on, but no further request can be
+ * made on it. The command is killed at the latest when the connection is freed.
  */
 int shared_connection_run(struct shared_connection *shared, const struct shared_request *request,
 			  struct microagent_result *out, struct error *err);

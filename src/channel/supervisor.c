@@ -19,8 +19,8 @@
 #include "channel/lifeline.h"
 #include "channel/program.h"
 
-/* The child's descriptors in addition to 0, 1 and 2. The texts of its options name these
- * numbers. */
+/* The descriptors of the child in addition to 0, 1 and 2. The child's options contain these numbers
+ * as text. */
 enum child_fd { CHILD_LIFELINE = 3, CHILD_EVENTS = 4 };
 
 #define EVENT_LINE_MAX 65536u
@@ -80,8 +80,8 @@ static int request_fd(const json_t *request, struct error *err)
 
 #define WAIT_MS 200
 
-/* Waits for the first byte of `fd`, for the end of `fd`, or for the end of the supervisor. Returns
- * 1 if one of these came, and 0 if wait->cancel or the deadline came first. */
+/* Waits until `fd` has a byte or is at its end, or until the supervisor has ended. Returns 1 if one
+ * of these has happened, and 0 if wait->cancel became readable or the deadline passed first. */
 static int wait_answer(int fd, const struct proc *proc, const struct supervisor_wait *wait,
 		       struct error *err)
 {
@@ -109,9 +109,9 @@ static int wait_answer(int fd, const struct proc *proc, const struct supervisor_
 }
 
 /*
- * Reads the answer until the supervisor ends; all that it wrote has arrived by then. The end of the
- * pipe may come later: another thread of the caller may have forked while this process had the
- * writing end. That child keeps the writing end as long as it lives.
+ * Reads the answer until the supervisor has ended. By then everything that the supervisor wrote has
+ * arrived. The end of the pipe may come later: if another thread has forked while this process had
+ * the writing end, the forked child keeps the writing end as long as it lives.
  */
 static int read_to_its_end(int fd, const struct proc *proc, struct buf *text, struct error *err)
 {
@@ -275,8 +275,8 @@ int supervisor_run_start(const char *path, const json_t *request, const char *op
 				      {notes, 2},
 				      {far_end, CHILD_LIFELINE},
 				      {events_write, CHILD_EVENTS}};
-	/* Runs the supervisor in a session of its own. So only this process gets Ctrl-C; it then
-	 * cuts the lifeline. */
+	/* Runs the supervisor in a new session. So only this process gets Ctrl-C, and this process
+	 * then cuts the lifeline. */
 	const struct proc_spec spec = {
 		.argv = argv, .fds = fds, .nfds = ARRAY_SIZE(fds), .new_session = true};
 	struct proc proc = PROC_NONE;
@@ -300,8 +300,8 @@ int supervisor_run_start(const char *path, const json_t *request, const char *op
 	return 0;
 }
 
-/* Takes an event from the queue. Returns 1 if there was one, 0 if there is no whole line in the
- * queue, -1 on an error. */
+/* Takes an event from the queue. Returns 1 if there was an event, 0 if the queue has no complete
+ * line, -1 on an error. */
 static int queued_event(struct supervisor_run *run, json_t **event, struct error *err)
 {
 	const uint8_t *bytes = buf_bytes(&run->queued);
@@ -373,8 +373,8 @@ void supervisor_run_free(struct supervisor_run *run)
 		close(steal_fd(&run->answer));
 	if (run->notes >= 0)
 		close(steal_fd(&run->notes));
-	/* The supervisor is not killed, because it removes what the machine left, within deadlines
-	 * of its own. */
+	/* The supervisor is not killed, because it removes what the machine has left. Its own
+	 * deadlines make sure that it ends. */
 	if (run->proc.pid > 0)
 		proc_wait(&run->proc, UINT64_MAX, &code, NULL);
 	buf_free(&run->queued);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The client of a supervisor: one request in, one response out. */
+/* Runs a supervisor for one request, and returns its response. */
 #ifndef CHANNEL_SUPERVISOR_H
 #define CHANNEL_SUPERVISOR_H
 
@@ -21,16 +21,16 @@ void supervisor_program(const char *backend, char out[SUPERVISOR_PROGRAM]);
  * this is set, else what program_find() finds. */
 char *supervisor_find(const char *backend, struct error *err);
 
-/* The way in which a caller waits for a supervisor. "call" marks the members that only
- * supervisor_call() uses, and "finish" those that only supervisor_run_finish() uses. */
+/* How a caller waits for a supervisor. "call:" marks the members that only supervisor_call() uses,
+ * and "finish:" the members that only supervisor_run_finish() uses. */
 struct supervisor_wait {
 	void (*fn)(void *data); /* is called about five times a second; may be NULL */
 	void *data;
 	/* A descriptor. When it is readable, supervisor_call() kills the supervisor and fails with
-	 * ERR_UNAVAILABLE, and supervisor_run_finish() cuts the lifeline. -1: none. */
+	 * ERR_UNAVAILABLE, and supervisor_run_finish() cuts the lifeline. -1: no descriptor. */
 	int cancel;
-	uint64_t deadline_ns; /* finish: the time on clock_mono_ns() at which the lifeline is
-			       * cut; 0: it is not cut */
+	uint64_t deadline_ns; /* finish: the time on clock_mono_ns() at which the lifeline is cut;
+			       * 0: no such time */
 	bool apart; /* call: Ctrl-C at the terminal goes only to this process, and not to the
 		     * supervisor */
 	bool bound; /* call: the supervisor is killed when the calling thread ends in any way */
@@ -45,7 +45,7 @@ struct supervisor_wait {
 
 /* Runs a supervisor with the request and waits for the answer. `options`: at most
  * SUPERVISOR_OPTIONS_MAX words for its command line, NULL-terminated; NULL: none. `wait` may be
- * NULL. Returns the response, also a response with ok:false, for which *exit_code is 1 or 75.
+ * NULL. Returns the response. A response with ok:false is returned too; *exit_code is then 1 or 75.
  * Returns NULL if there was no response; the message of the error then has the last part of the
  * supervisor's stderr, which is shown nowhere else. */
 json_t *supervisor_call(const char *path, const char *const *options, const json_t *request,
@@ -65,9 +65,9 @@ int supervisor_error(const json_t *response, struct error *err);
  */
 struct supervisor_run {
 	struct proc proc;
-	int lifeline;	   /* the near end of the lifeline; -1 once the lifeline was cut */
+	int lifeline;	   /* the near end of the lifeline; -1 after the lifeline was cut */
 	int events;	   /* a descriptor that is readable when an event has come, or when no more
-			    * will come */
+			    * events will come */
 	int answer;	   /* the supervisor's stdout */
 	int notes;	   /* the supervisor's stderr, which is only used for errors */
 	struct buf queued; /* bytes of events that were read and are not used yet */
@@ -77,8 +77,9 @@ struct supervisor_run {
 		.proc = PROC_NONE, .lifeline = -1, .events = -1, .answer = -1, .notes = -1 \
 	}
 
-/* Starts a supervisor. `option`: one more word for its command line; NULL: none. `keep`: the
- * workspace stays when the machine has ended (stopped or failed); else it is removed. */
+/* Starts a supervisor. `option` is one more word for its command line; NULL: no word. If `keep` is
+ * true, the workspace stays when the machine has ended (stopped or failed); else the workspace is
+ * removed. */
 int supervisor_run_start(const char *path, const json_t *request, const char *option, bool keep,
 			 struct supervisor_run *out, struct error *err);
 /* Reads the next event. Returns 1 with a new reference in *event, 0 if no event has come now, -1

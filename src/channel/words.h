@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Command lines and environments as the JSON of requests. */
+/* Converts command lines and environments to the JSON of requests. */
 #ifndef CHANNEL_WORDS_H
 #define CHANNEL_WORDS_H
 

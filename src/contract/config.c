@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A config as a whole: its canonical form, its record, and the comparison of two configs. */
+/* Handles a config as a whole: makes its canonical form, reads its record, and compares two
+ * configs. */
 #include <assert.h>
 #include <errno.h>
 #include <string.h>
@@ -65,8 +66,8 @@ void config_free(struct config *config)
 }
 
 /* Returns a copy of the canonical config without the fields that each request sets: stateDir and
- * confinement. stateDir may be spelt in another way than in the record, which was found in this
- * directory. confinement is chosen anew by each start. */
+ * confinement. The text of stateDir may differ from that in the record, although both lead to the
+ * directory in which the record was found. confinement is chosen by each start. */
 static json_t *comparable(const struct config *config)
 {
 	json_t *copy = json_copy(config->normalised);

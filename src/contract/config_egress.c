@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* config.network.egress: what a guest on nat may reach, by names and prefixes. The lists are sets:
- * a repeated entry counts once. */
+/* Decodes config.network.egress: the names and prefixes that a guest on nat may reach. The lists
+ * are sets, in which a repeated entry counts once. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,7 +14,8 @@
 
 #define RULE_TEXT (EGRESS_NAME_MAX + EGRESS_PORTS_MAX * sizeof(":65535"))
 
-/* Prints a rule in its canonical form: the name, and its ports unless they are the default ones. */
+/* Prints a rule in its canonical form: the name, and the ports if they are not the default
+ * ports. */
 static void print_rule(const struct egress_rule *rule, char out[RULE_TEXT])
 {
 	struct egress_rule usual;
@@ -83,8 +84,8 @@ static int decode_names(const json_t *egress, json_t *out, struct error *err)
 	return json_array_size(list) ? json_put(out, "names", json_incref(list), err) : 0;
 }
 
-/* Decodes egress. If the field is present, even without any entry, only what it lists is
- * allowed. */
+/* Decodes egress. If the field is present, even without any entry, the guest may reach only what
+ * the field lists. */
 int decode_egress(const struct config_decode *d, const json_t *network, enum network_mode mode,
 		  json_t *out, struct error *err)
 {

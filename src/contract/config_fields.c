@@ -189,8 +189,8 @@ int config_field_decode(const struct config_field *field, struct config_decode *
 			 field->key);
 }
 
-/* Fills the members without checking the values: a canonical document has been checked, so each
- * field in it has the right type. */
+/* Fills the members without checking the values. A canonical document was checked when it was made,
+ * so each field in it has the right type. */
 void config_bind(json_t *normalised, struct config *out)
 {
 	*out = (struct config){.normalised = normalised};

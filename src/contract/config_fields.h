@@ -17,16 +17,16 @@ struct config_decode;
 
 /* The type of the member of struct config at a row's offset. */
 enum config_kind {
-	CONFIG_TEXT,   /* const char *: NULL when the field is absent */
-	CONFIG_NUMBER, /* int64_t, 0 when the field is absent */
+	CONFIG_TEXT,   /* the member is a const char *, which is NULL when the field is absent */
+	CONFIG_NUMBER, /* the member is an int64_t, which is 0 when the field is absent */
 	CONFIG_FLAG,   /* bool */
-	CONFIG_GIVEN,  /* bool: whether the field is present */
-	CONFIG_CHOICE, /* an enum: the index of one of the row's words */
-	CONFIG_JSON,   /* const json_t *: NULL when the field is absent */
-	CONFIG_OWN,    /* several members, which the row's function `bind` fills */
+	CONFIG_GIVEN,  /* the member is a bool, which says whether the field is present */
+	CONFIG_CHOICE, /* the member is an enum: the index of one of the row's words */
+	CONFIG_JSON,   /* the member is a const json_t *, which is NULL when the field is absent */
+	CONFIG_OWN,    /* the field has several members, which the row's function `bind` fills */
 };
 
-/* Tells whether a machine with the field can be saved or restored (base warm, fork). */
+/* Whether a machine with the field can be saved or restored (base warm, fork). */
 enum config_saved {
 	SAVED_EITHER,  /* the field does not matter */
 	SAVED_WITH,    /* only a machine that has the field can be saved */
@@ -38,14 +38,15 @@ struct config_field {
 	enum config_kind kind;
 	size_t offset;
 	/* Reads the field from d->in and puts its canonical form into d->out. NULL: the field is
-	 * read as its kind says, with the members below. */
+	 * read by its kind, with the help of the members below. */
 	int (*decode)(struct config_decode *d, struct error *err);
 	/* Fills the members of a field of the kind CONFIG_OWN. `value` is the canonical form, or
 	 * NULL if the field is absent. */
 	void (*bind)(const json_t *value, struct config *out);
 	/* Checks a text that was given; NULL: any text is valid. */
 	int (*check)(const char *text, struct error *err);
-	const char *const *words; /* for CONFIG_CHOICE: its words; the first is the default */
+	const char *const *words; /* for CONFIG_CHOICE: the words that are valid; the first word is
+				   * the default */
 	size_t nwords;
 	int64_t most;	  /* for CONFIG_NUMBER: the largest value; the smallest is 0 */
 	bool has_default; /* the canonical form always has the field */
@@ -58,10 +59,11 @@ struct config_field {
 			      * messages: "a second disk" */
 	/* The JSON of a value that asks for the feature of this field. A trial with this value
 	 * shows whether a backend has the feature. "@" stands for the drive of an absolute path.
-	 * NULL: the field is no feature that a backend may lack. */
+	 * NULL: every backend has the feature. */
 	const char *sample;
 	/* For a field that only QEMU's backend supports: the sentence with which all other backends
-	 * refuse the field. NULL: each backend's own refusals say whether it supports the field. */
+	 * refuse the field. NULL: each backend decides by its own checks whether it supports the
+	 * field. */
 	const char *qemu_alone;
 };
 /* The fields, in the order in which their errors are reported and canonical documents are
@@ -76,10 +78,10 @@ int config_field_decode(const struct config_field *field, struct config_decode *
 /* Fills `out` from a canonical document. `out` takes over the reference to the document. */
 void config_bind(json_t *normalised, struct config *out);
 
-/* Returns why a machine with this config cannot be saved (or, with restored, cannot be restored),
- * like "a second disk". Returns NULL if the machine can. A machine that is saved may have no
- * network card; a machine that is restored may have one, since the card is plugged in after the
- * memory was restored. `config` is in canonical form. */
+/* Returns the reason why a machine with this config cannot be saved, like "a second disk"; NULL if
+ * the machine can be saved. If `restored` is set, the answer is about restoring instead of saving.
+ * A network card prevents only saving, because the card of a restored machine is plugged in after
+ * its memory was restored. `config` is in canonical form. */
 const char *config_saving_obstacle(const json_t *config, bool restored);
 
 #endif

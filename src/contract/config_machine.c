@@ -20,8 +20,8 @@ static int put_int(json_t *out, const char *key, int64_t value, struct error *er
 	return json_put(out, key, json_integer(value), err);
 }
 
-/* Decodes the files of a macOS guest. Such a guest boots from its disk. The auxiliary storage is
- * the memory of its firmware. */
+/* Decodes the files of a macOS guest. A macOS guest boots from its disk. Its firmware keeps data in
+ * the auxiliary storage. */
 int decode_macos(struct config_decode *d, struct error *err)
 {
 	static const char *const keys[] = {"hardwareModelPath", "auxiliaryStoragePath",
@@ -114,8 +114,8 @@ static int check_machine_size(const char *key, const char *unit, int64_t value, 
 	return 0;
 }
 
-/* Decodes a size. The default is never more than the host has, so that a host with one CPU can run
- * a guest whose config does not say the number of CPUs. */
+/* Decodes a size. The default is never more than the host has. So a host with one CPU can run a
+ * guest whose config does not set the number of CPUs. */
 static int decode_size(struct config_decode *d, const char *key, const char *unit, int64_t fallback,
 		       int64_t least, int64_t most, struct error *err)
 {
@@ -147,8 +147,8 @@ int decode_memory(struct config_decode *d, struct error *err)
 			   d->bounds ? d->bounds->memory_mib : 0, err);
 }
 
-/* Decodes cpuCount. A request may leave it out; config_settle_cpus() then sets it later. A record
- * without it gets the default. */
+/* Decodes cpuCount. A request may leave out the field; config_settle_cpus() sets it later. For a
+ * record without the field the default is used. */
 int decode_cpus(struct config_decode *d, struct error *err)
 {
 	if (d->strict && !json_object_get(d->in, "cpuCount"))
@@ -228,8 +228,8 @@ int decode_cgroup(struct config_decode *d, struct error *err)
 }
 
 /* Decodes cgroupLimits. By default, limits are required in a cgroup that config.cgroup names by its
- * path. In a cgroup for which microagent searches itself, limits are used if they are available.
- * The canonical form has cgroupLimits only if it differs from this default. */
+ * path. In a cgroup that microagent has chosen itself, limits are used if they are available. The
+ * canonical form has cgroupLimits only if it differs from this default. */
 int decode_cgroup_limits(struct config_decode *d, struct error *err)
 {
 	static const char *const words[] = {"optional", "required"};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* config.network: the guest's network card, published ports and opened destinations. */
+/* Decodes config.network: the guest's network card, published ports and allowed destinations. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
@@ -15,8 +15,8 @@
 #define PATH "config.network"
 #define DEFAULT_PUBLISH_HOST "127.0.0.1"
 
-/* Returns whether a host can listen at the address. A multicast or broadcast address belongs to no
- * host. An IPv4 address inside an IPv6 address is refused, because it would be a second name for
+/* Returns whether a host can listen at the address. No host can listen at a multicast or broadcast
+ * address. An IPv4 address inside an IPv6 address is refused, because it would be a second name for
  * the IPv4 address. */
 static bool is_listening_address(const char *host)
 {
@@ -47,8 +47,9 @@ static int decode_publish_host(const json_t *item, const char *path, json_t *out
 }
 
 /* Refuses a host port that another forward has. "0.0.0.0" and "::" listen on every address of their
- * family, so they conflict with all other addresses at the same port. `seen` maps a family and port
- * to the host address of the first forward with them; the function adds what is missing there. */
+ * family, so they conflict with all other addresses at the same port. For each family and port,
+ * `seen` has the host address of the first forward with them. The function adds the forward to
+ * `seen` if it is the first one. */
 static int refuse_overlap(json_t *seen, const json_t *out, const char *path, struct error *err)
 {
 	const char *host = json_text(out, "host", ""), *any = strchr(host, ':') ? "::" : "0.0.0.0";
@@ -141,7 +142,7 @@ static json_t *prefix_json(struct prefix prefix)
 	return json_sprintf("%s/%u", address, (unsigned)prefix.bits);
 }
 
-/* Adds item to the list unless the list has an equal item. Takes over the reference of item. */
+/* Adds `item` to the list unless the list has an equal item. Takes over the reference to `item`. */
 static int put_new_prefix(json_t *list, json_t *item)
 {
 	const json_t *other;
@@ -224,8 +225,8 @@ int decode_network(struct config_decode *d, struct error *err)
 	    decode_list(d, network, PATH, "portForwards", forward_keys, decode_forward, out, err) <
 		    0)
 		return -1;
-	/* Ports are published over vsock, so they work without a card on a backend that has
-	 * none. */
+	/* Ports are published over vsock. So a backend without network cards can publish them
+	 * too. */
 	if (d->strict && !is_isolated_only(d) && mode == NETWORK_ISOLATED &&
 	    json_object_get(out, "portForwards"))
 		return error_set(

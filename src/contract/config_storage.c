@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Disks, shared directories, input bundles and declared outputs. Everything that is mounted shares
- * one set of mountpoints, so that no entry of any kind can hide another entry.
+ * Decodes disks, shared directories, input bundles and declared outputs. No two entries, of any
+ * kind, may have the same mountpoint, so that no entry can hide another entry.
  */
 #include <errno.h>
 #include <string.h>
@@ -54,7 +54,7 @@ static int decode_host_path(const json_t *item, const char *path, json_t *out, s
 	return json_put_string(out, "path", text, err);
 }
 
-/* Decodes whether the path must be opened without following a link. */
+/* Decodes the field that says whether the path must be opened without following a link. */
 static int decode_direct(const json_t *item, const char *path, json_t *out, struct error *err)
 {
 	bool direct = false;
@@ -105,7 +105,7 @@ static int decode_share_path(const json_t *item, const char *path, json_t *out, 
 
 /* Decodes cache, timeoutSeconds and locks. The canonical form has only the fields that differ from
  * their defaults. A program that takes a lock expects to read the data that other programs wrote
- * before. So a guest with locks caches nothing, unless the config says otherwise. */
+ * before. So the default with locks is that the guest caches nothing. */
 static int decode_caching(const json_t *item, const char *path, json_t *out, struct error *err)
 {
 	size_t cache = SHARE_CACHE_AUTO;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Decodes the fields about what runs in the guest: command, environment, user, working directory
- * and host name. */
+/* Decodes the fields about the guest's workload: command, environment, user, working directory and
+ * host name. */
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
@@ -22,8 +22,8 @@ static bool is_plain_string(const json_t *value)
 	       strlen(json_string_value(value)) == json_string_length(value);
 }
 
-/* Decodes the command. Arguments may be empty and may hold any byte but NUL; the program's name may
- * not be empty. */
+/* Decodes the command. Arguments may be empty and may hold any byte except NUL; the program's name
+ * may not be empty. */
 int decode_command(struct config_decode *d, struct error *err)
 {
 	json_t *command = NULL;

@@ -10,14 +10,15 @@
 #include "contract/state.h"
 
 /* The commands of the lifecycle, in the order in which the contract lists them. host, check and
- * console are missing: they belong to the protocol, and the list of each backend has them. */
+ * console are not in this list: they are commands of the protocol, and are in the list of each
+ * backend. */
 static const enum command lifecycle[] = {
 	COMMAND_PREPARE,    COMMAND_START, COMMAND_RUN,	 COMMAND_INSPECT, COMMAND_HALT,
 	COMMAND_QUARANTINE, COMMAND_STOP,  COMMAND_KILL, COMMAND_DELETE,
 };
 
-/* The states that can last. Two states are missing: unknown, which means that there is no record,
- * and stopping, which soon becomes another state. */
+/* The states that can last. Two states are not in this list: unknown, which means that there is no
+ * record, and stopping, which soon becomes another state. */
 static const enum state lasting[] = {
 	STATE_PREPARED,	   STATE_STARTING, STATE_RUNNING, STATE_HALTED,
 	STATE_QUARANTINED, STATE_STOPPED,  STATE_FAILED,
@@ -57,7 +58,7 @@ static json_t *commands_json(struct error *err)
 }
 
 /* Returns the states as JSON. The disk and the history are kept in every state. Only the command
- * delete removes them, and after it there is no state. */
+ * delete removes them, together with the state. */
 static json_t *states_json(struct error *err)
 {
 	json_auto_t *list = json_array();

@@ -20,18 +20,19 @@
 #define DECODE_PATH 96
 
 struct config_decode {
-	const json_t *in;		  /* the config as given */
+	const json_t *in;		  /* the config that is decoded */
 	json_t *out;			  /* the canonical config, which grows field by field */
-	bool strict;			  /* true for a request: unknown fields are refused; false
-					   * for a record: they are ignored */
-	const struct host_bounds *bounds; /* the limits of this host; NULL for a record: they do
-					   * not apply */
+	bool strict;			  /* true for a request, in which unknown fields are
+					   * refused; false for a record, in which they are
+					   * ignored */
+	const struct host_bounds *bounds; /* the limits of this host; NULL for a record, to which
+					   * they do not apply */
 	json_t *mountpoints;		  /* an object that has, for each mountpoint, the JSON path
 					   * of the entry with this mountpoint */
 };
 
-/* Each function decodes one field of a config. The row of the field in config_fields has the
- * function. */
+/* Functions that each decode one field of a config. They are called through the rows of
+ * config_fields. */
 int decode_macos(struct config_decode *d, struct error *err);
 int decode_kernel_path(struct config_decode *d, struct error *err);
 int decode_rootfs_path(struct config_decode *d, struct error *err);
@@ -76,15 +77,16 @@ int identity_decode(json_t *json, const char *backend, struct identity *out, str
  */
 int decode_text(const json_t *object, const char *path, const char *key, enum json_need need,
 		const char **text, struct error *err);
-/* Refuses an empty text, which elsewhere counts as an absent field. This is for fields whose
- * absence would give the guest more rights. */
+/* Refuses an empty text. In other fields an empty text counts as an absent field. This function is
+ * for fields whose absence would give the guest more rights. */
 int decode_not_empty(const json_t *object, const char *path, const char *key, struct error *err);
 /* Decodes a text that must be one of `count` names; *index becomes the index of the name. */
 int decode_choice(const json_t *object, const char *path, const char *key, enum json_need need,
 		  const char *const *names, size_t count, size_t *index, struct error *err);
-/* Decode a required path, which must be absolute and without "..". Return it cleaned, as a string
- * that the caller frees. decode_absolute() takes a path of the guest. decode_absolute_of_host()
- * takes a path of the host; the system of the host decides which paths are absolute. */
+/* Decode a required path, which must be absolute and without "..". Return the path, cleaned, as a
+ * string that the caller frees. decode_absolute() takes a path of the guest.
+ * decode_absolute_of_host() takes a path of the host; the system of the host decides which paths
+ * are absolute. */
 char *decode_absolute(const json_t *object, const char *path, const char *key, struct error *err);
 char *decode_absolute_of_host(const json_t *object, const char *path, const char *key,
 			      struct error *err);
@@ -96,13 +98,13 @@ int decode_host_port(const json_t *object, const char *path, const char *key, en
 int decode_mountpoint(struct config_decode *d, const json_t *item, const char *path, json_t *out,
 		      struct error *err);
 /* Puts `key` into the object `seen`, with `path` as its value. ERR_INVALID if `seen` has the key
- * already; the message has the path of the earlier entry. `what` names the kind of thing in the
+ * already; the message has the path of the earlier entry. `what` is the word for such keys in the
  * message. */
 int decode_unique(json_t *seen, const char *key, const char *path, const char *what,
 		  struct error *err);
 
-/* Decodes in[key], an optional array of IPv4 prefixes, each of which must pass the check. Puts the
- * canonical list, without repetitions, into `out` unless it is empty. `path` is the path of
+/* Decodes in[key], an optional array of IPv4 prefixes, each of which must pass `check`. Puts the
+ * canonical list, without repetitions, into `out` unless the list is empty. `path` is the path of
  * `in`. */
 int decode_prefixes(const struct config_decode *d, const json_t *in, const char *path,
 		    const char *key, prefix_check_fn *check, json_t *out, struct error *err);

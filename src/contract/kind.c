@@ -7,8 +7,8 @@
 
 #define SESSION_PREFIX "session-"
 
-/* For each enum kind_words: the text about a workspace, and the text about a session. In a text, @
- * stands for the name of the workspace or session, and $ for the detail. */
+/* For each enum kind_words: the text about a workspace, and the text about a session. In these
+ * texts, @ stands for the name of the workspace or session, and $ for the detail. */
 static const struct words {
 	const char *fact;
 	enum error_reason reason;
@@ -92,8 +92,8 @@ int kind_prefix(const char *id, struct error *err)
 	return error_prefix(err, "%s", name);
 }
 
-/* Writes text into `out`, with name in the place of each @ and detail in the place of each $. Cuts
- * off a result that is longer than `out`. */
+/* Writes `text` into `out`, with `name` in place of each @ and `detail` in place of each $. A
+ * result that does not fit into `out` is cut. */
 static void fill_in(const char *text, const char *name, const char *detail, char *out, size_t size)
 {
 	size_t at = 0;

@@ -16,17 +16,17 @@
  * without this suffix. */
 #define BUNDLE_SUFFIX ".bundle"
 
-/* Returns the length of id without BUNDLE_SUFFIX. */
+/* Returns the length of `id` without BUNDLE_SUFFIX. */
 size_t kind_name_length(const char *id);
 bool kind_is_session(const char *id);
 
-/* Stores the name by which messages of the library call a workspace: `workspace "NAME"`, or
- * `session NAME`. */
+/* Stores the name of a workspace for messages of the library: `workspace "NAME"`, or `session
+ * NAME`. */
 #define KIND_NAME_ROOM 192
 void kind_name(const char *id, char out[KIND_NAME_ROOM]);
 
-/* Stores the name by which messages of the supervisors call a workspace: `workspace ID`, or
- * `session NAME`. */
+/* Stores the name of a workspace for messages of the supervisors: `workspace ID`, or `session
+ * NAME`. */
 void kind_bare_name(const char *id, char out[KIND_NAME_ROOM]);
 /* Sets an error whose message is the text of kind_bare_name(), a blank, and the text of `fmt`.
  * Returns -1. */
@@ -42,17 +42,18 @@ enum kind_words {
 	KIND_QUARANTINED,
 	KIND_KEPT,	  /* the workspace is in quarantine, and only an explicit request ends it */
 	KIND_NOT_RUNNING, /* detail: the state of the workspace */
-	KIND_ENDED,	  /* the machine has ended, and nobody has recorded this yet */
+	KIND_ENDED,	  /* the machine has ended, and its end was not recorded yet */
 	KIND_PAUSED,	  /* the machine is paused; detail: the detail of its event, which says
 			   * why */
-	KIND_BUSY,	  /* detail: the state of the workspace, which will change soon */
-	KIND_AT_QUOTA,	  /* detail: the state of the session, which will change when its disk gets
-			   * room */
-	KIND_LOST,	  /* detail: how the loss was noticed */
-	KIND_NO_OUTPUT,	  /* detail: the output that was asked for */
+	KIND_BUSY,	  /* the workspace is starting or stopping; detail: its state */
+	KIND_AT_QUOTA,	  /* the disk of the session has reached its quota; detail: the state of the
+			   * session */
+	KIND_LOST,	  /* the machine was lost; detail: how the loss was noticed */
+	KIND_NO_OUTPUT,	  /* the workspace does not declare an output; detail: the name of the
+			   * output */
 	KIND_WORDS_COUNT
 };
-/* Sets the error and its reason, in the words for the kind of the workspace. Returns -1. */
+/* Sets the error and its reason, with the text for the kind of the workspace. Returns -1. */
 int kind_say(enum kind_words what, const char *id, const char *detail, enum error_code code,
 	     struct error *err);
 

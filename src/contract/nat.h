@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The addresses of mode nat, the same in every guest. */
+/* The addresses in a guest whose network mode is nat. They are the same in every guest. */
 #ifndef CONTRACT_NAT_H
 #define CONTRACT_NAT_H
 
@@ -10,8 +10,8 @@
 #define NAT_DNS "10.0.2.3"
 #define NAT_SUBNET "10.0.2.0/24"
 #define NAT_PREFIX_LENGTH 24
-/* The MTU is large because only large frames make TCP fast: the virtual network card cannot leave
- * the cutting of large segments (TSO) to a later step. */
+/* The MTU is large because TCP is fast only with large frames: the virtual network card does not
+ * support TSO, with which a guest could send larger segments than a frame. */
 #define NAT_MTU 65520
 
 #endif

@@ -23,7 +23,7 @@ struct image_name {
 	int registry_len;
 	const char *path; /* "owner/name" */
 	int path_len;
-	const char *version; /* ":tag", "@sha256:..." or both; "": none */
+	const char *version; /* ":tag", "@sha256:..." or both; "": the name has no version */
 };
 
 /* Returns whether the first part of a path is a registry, like "localhost:5000" in
@@ -67,7 +67,7 @@ static struct image_name split_image_name(const char *text)
 	return name;
 }
 
-/* Appends the name's repository with its registry: "docker.io/library/busybox". */
+/* Appends the repository of a name, with its registry: "docker.io/library/busybox". */
 static int add_repository(struct buf *out, const struct image_name *name, struct error *err)
 {
 	bool is_default = !name->registry || has_registry(name, OLD_DEFAULT_REGISTRY) ||
@@ -81,8 +81,8 @@ static int add_repository(struct buf *out, const struct image_name *name, struct
 			  name->path_len, name->path);
 }
 
-/* Adds imageRef and resolvedRef to image. Adds nothing if `ref` has control characters, because
- * such a text could not be shown. */
+/* Adds imageRef and resolvedRef to `image`. Adds nothing if `ref` has control characters, because
+ * `ref` could not be shown. */
 static int put_image_refs(json_t *image, const char *ref, const char *digest, struct error *err)
 {
 	autobuf struct buf named = BUF_INIT(0), resolved = BUF_INIT(0);

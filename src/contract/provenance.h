@@ -10,7 +10,7 @@
 /*
  * Returns {imageRef?, resolvedRef?, imageDigest}, a new reference, for config.image.
  *
- * `ref` is the source of the image, as a record of the cache or of a base has it. If `ref` is
+ * `ref` is the source of the image, from a record of the cache or of a base. If `ref` is
  * "docker://NAME", an image of a registry, then imageRef is the full name with registry and tag
  * ("docker.io/library/busybox:1.36"), by the rules of github.com/distribution/reference, and
  * resolvedRef is the same name with the digest instead of the tag. For any other `ref`, imageRef is

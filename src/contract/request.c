@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Decodes a request as a whole. The first error is reported, in this order: the document itself,
- * its own fields, the command, the identity, the config. The order within each of these parts is in
- * the part's own file.
+ * its own fields, the command, the identity, the config. The order within each of these parts is
+ * described in the file of the part.
  */
 #include "contract/request.h"
 
@@ -37,9 +37,9 @@ static int decode_command_name(const json_t *document, enum command *out, struct
 			 name);
 }
 
-/* Decodes a config of which only stateDir is used. The config may have more fields. Their names are
- * checked, but not their values: a kill must not fail because of a detail that the kill does not
- * need. If `recorded` is true, the fields that each request sets are read too. */
+/* Decodes a config for a command that uses only stateDir. The config may have more fields. Their
+ * names are checked, but not their values, because a kill must not fail at a value that the kill
+ * does not need. If `recorded` is true, the fields that each request sets are read too. */
 static int decode_without_machine(const json_t *json, bool recorded, struct config *out,
 				  struct error *err)
 {
@@ -65,7 +65,8 @@ static int decode_without_machine(const json_t *json, bool recorded, struct conf
 	return 0;
 }
 
-/* Makes a path absolute. A recorded path must lead to its file from every working directory. */
+/* Makes a path absolute, because a recorded path must lead to its file from every working
+ * directory. */
 static int make_absolute(json_t *object, const char *key, struct error *err)
 {
 	const char *given = json_text(object, key, "");
@@ -79,9 +80,10 @@ static int make_absolute(json_t *object, const char *key, struct error *err)
 	return json_put_string(object, key, absolute, err);
 }
 
-/* Makes the paths of host files in a normalised config absolute. stateDir and the paths of shares
- * are absolute already. The path of a bundle stays as it was given: the bundle is built into a disk
- * of the workspace, and answers repeat the path as given (seed 003). */
+/* Makes the paths of host files in a canonical config absolute. stateDir and the paths of shares
+ * are absolute already. The path of a bundle stays as it was given: the file is not used after the
+ * bundle was built into a disk of the workspace, and answers repeat the path as it was given (seed
+ * 003). */
 static int make_host_paths_absolute(json_t *config, struct error *err)
 {
 	static const char *const macos_keys[] = {"hardwareModelPath", "auxiliaryStoragePath",

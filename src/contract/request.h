@@ -18,7 +18,7 @@
 #include "contract/state.h"
 
 /* A config can ask only for one of the first three values. ACCELERATOR_PLATFORM is reported for a
- * backend whose machines the host's own system runs. */
+ * backend whose machines are run by the host's operating system. */
 enum accelerator {
 	ACCELERATOR_AUTO,
 	ACCELERATOR_KVM,
@@ -28,32 +28,34 @@ enum accelerator {
 };
 enum network_mode { NETWORK_NAT, NETWORK_ISOLATED, NETWORK_BRIDGED };
 extern const char *const accelerator_names[ACCELERATOR_COUNT];
-/* How the VMM is confined. If the operating system alone confines it, its backend reports
+/* How the VMM is confined. If only the operating system confines the VMM, the backend reports
  * "platform" instead of one of these names. */
 enum confinement { CONFINEMENT_CELL, CONFINEMENT_SECCOMP };
 extern const char *const confinement_names[2];
-/* The name that answers report as the confinement if the VMM's system calls are only logged. No
- * config can ask for it. */
+/* The confinement that answers report if the VMM's system calls are only logged. No config can ask
+ * for this confinement. */
 #define CONFINEMENT_UNFILTERED "unfiltered"
 extern const char *const network_mode_names[3];
 
-/* The modes in which a guest caches a shared directory. "auto": names and attributes for a second,
- * and the contents of a file until it is opened again. "always": everything; the guest then does
- * not see changes that other programs make. "none": nothing. */
+/* The modes in which a guest caches a shared directory. "auto": names and attributes are cached for
+ * a second, and the contents of a file until the file is opened again. "always": everything is
+ * cached, and the guest does not see changes that other programs make. "none": nothing is
+ * cached. */
 enum share_cache { SHARE_CACHE_AUTO, SHARE_CACHE_ALWAYS, SHARE_CACHE_NONE };
 extern const char *const share_cache_names[3];
 /* How a shared directory is served. */
 struct share_terms {
 	enum share_cache cache;
-	int64_t timeout_seconds; /* how long names and attributes are cached; 0: the default of
-				  * `cache` */
+	int64_t timeout_seconds; /* how many seconds names and attributes are cached; 0: the default
+				  * for the value of `cache` */
 	bool locks; /* a lock that a process of the guest takes is also taken on the host's file */
 };
 #define SHARE_TIMEOUT_MAX 86400
 
-/* The limits of the bytes and operations that a machine may transfer in a second; 0: no limit. */
+/* The largest numbers of bytes and operations that a machine may transfer in a second; 0: no
+ * limit. */
 struct machine_rates {
-	int64_t disk_bytes, disk_ops; /* of all its writable disks together */
+	int64_t disk_bytes, disk_ops; /* of all writable disks of the machine together */
 	int64_t net_bytes;	      /* of each direction of the network */
 };
 #define MACHINE_RATE_MAX INT64_C(1000000000000)
@@ -61,9 +63,9 @@ struct machine_rates {
 struct identity {
 	const char *request_id;
 	const char *runtime_id; /* the name of the workspace, checked by runtime_id_check() */
-	const char *role;	/* "workload" or "enforcer" */
+	const char *role;	/* the role of the workspace: "workload" or "enforcer" */
 	const char *backend;
-	const json_t *json; /* the identity as it was given; answers repeat it */
+	const json_t *json; /* the identity as it was given, which answers repeat */
 };
 
 /* The files that a macOS guest has instead of a kernel. */
@@ -73,29 +75,36 @@ struct macos_paths {
 
 /* A config. Strings and arrays belong to `normalised`. Empty arrays and objects are NULL. */
 struct config {
-	const char *kernel_path;  /* NULL: a macOS guest */
-	const char *initrd_path;  /* default: `kernel_path` + ".initrd" */
-	const char *rootfs_path;  /* NULL: the root of the guest is in memory, with the contents
-				   * of `initrd_path` */
-	const char *rootfs_base;  /* the raw disk over which `rootfs_path` is a layer; NULL: the
-				   * file at `rootfs_path` is raw itself */
+	const char *kernel_path;  /* path of the kernel; NULL: a macOS guest */
+	const char *initrd_path;  /* path of the initrd; the default is `kernel_path` + ".initrd" */
+	const char *rootfs_path;  /* path of the root disk; NULL: the root of the guest is in
+				   * memory, with the contents of `initrd_path` */
+	const char *rootfs_base;  /* the raw disk over which `rootfs_path` is a layer; NULL:
+				   * `rootfs_path` is itself a raw disk */
 	struct macos_paths macos; /* all NULL: a Linux guest; else `kernel_path` is NULL */
-	const char *state_dir;	  /* an absolute path */
-	int64_t memory_mib;	  /* default 512 */
-	int64_t cpu_count;	  /* 0: the request does not say how many; see
-				   * config_settle_cpus() */
-	enum architecture architecture; /* default: the host's */
+	const char *state_dir;	  /* the state directory, an absolute path */
+	int64_t memory_mib;	  /* memory in MiB; default 512 */
+	int64_t cpu_count;	  /* the number of processors; 0: the request does not set the
+				   * number, see config_settle_cpus() */
+	enum architecture architecture; /* default: that of the host */
 	enum accelerator accelerator;
 	enum network_mode network_mode; /* default nat */
-	const char *network_interface;	/* the bridge; NULL unless the mode is bridged */
-	const json_t *command;		/* array of strings; NULL: no workload */
-	const json_t *env;		/* object of strings or NULL */
-	const char *user;		/* NULL: the guest's default user */
-	const char *cwd;		/* absolute path in the guest; NULL: the user's home */
-	const char *hostname;		/* NULL: made from runtimeID */
-	int64_t timeout_seconds;	/* time limit of the workload; 0: none */
-	const json_t *network_allow;	/* array of prefixes or NULL */
-	const json_t *network_egress;	/* object; NULL: the guest may reach all that is public */
+	const char *network_interface;	/* the bridge of the host; NULL unless the mode is
+					 * bridged */
+	const json_t *command;		/* the workload, an array of strings; NULL: no workload */
+	const json_t *env;		/* variables of the workload: an object of strings or
+					 * NULL */
+	const char *user;		/* the guest's user for the workload; NULL: the guest's
+					 * default user */
+	const char *cwd;		/* working directory, an absolute path in the guest; NULL:
+					 * the user's home */
+	const char *hostname;		/* host name of the guest; NULL: a name that is made from
+					 * runtimeID */
+	int64_t timeout_seconds;	/* time limit of the workload in seconds; 0: no limit */
+	const json_t *network_allow;	/* prefixes that the guest may reach in addition: an array
+					 * or NULL */
+	const json_t *network_egress;	/* an object with names and prefixes; NULL: the guest may
+					 * reach all public addresses */
 	const json_t *port_forwards;	/* array or NULL */
 	const json_t *disks;
 	const json_t *vsock_listeners;
@@ -107,25 +116,25 @@ struct config {
 	const char *cgroup;
 	bool cgroup_limits_required; /* the machine runs only if its memory and processes can be
 				      * limited */
-	/* Default: in a cell; if no cell can be made, the machine does not run. Each start sets
-	 * this field, so it is not compared with the record. */
+	/* The default is a cell, and if no cell can be made, the machine does not run. Each start
+	 * sets this field, so it is not compared with the record. */
 	enum confinement confinement;
 	struct machine_rates limits;
 	bool hotplug;	    /* the machine may get a shared directory while it runs */
 	bool console_shell; /* a root shell on the serial console; never in a session */
 	/* The canonical config: every default is filled in, absent options and empty lists are left
 	 * out. prepare records it, and start compares it with the record. For a command that needs
-	 * only the state directory it is only {stateDir}. cpuCount is missing if the request does
-	 * not say how many. */
+	 * only the state directory, the canonical config is only {stateDir}. cpuCount is missing if
+	 * the request does not set the number. */
 	json_t *normalised;
 };
 
 struct request {
 	json_t *document; /* owns everything to which the other members point */
 	enum command command;
-	struct identity identity; /* all NULL for `host` */
-	struct config config;	  /* for a command that needs only the state directory, only
-				   * state_dir is set */
+	struct identity identity; /* the identity; all members are NULL for the command `host` */
+	struct config config;	  /* the config; only state_dir is set for a command that needs only
+				   * the state directory */
 };
 
 struct host_bounds {
@@ -137,8 +146,8 @@ struct host_bounds {
 /* Returns the limits of this host, as the system reports them now. isolated_only is false; the
  * backend sets it. */
 struct host_bounds host_bounds(void);
-/* Check the memory and the number of processors, as it is done when a config is decoded, for a
- * caller that has no config. `bounds` is as for request_decode(). */
+/* Check the memory and the number of processors with the same rules as for a config. These
+ * functions are for a caller that has no config. `bounds` is as for request_decode(). */
 int config_check_memory(int64_t mib, const struct host_bounds *bounds, struct error *err);
 int config_check_cpus(int64_t cpus, const struct host_bounds *bounds, struct error *err);
 
@@ -146,20 +155,20 @@ int config_check_cpus(int64_t cpus, const struct host_bounds *bounds, struct err
  * Decodes one request (`len` bytes). `backend` is the backend of this supervisor: a request for
  * another backend is refused. If `recorded` is true, the workspace's recorded config will be used,
  * and the config of the request may have only the fields that each request sets. `bounds` may be
- * NULL: then the limits of this host do not apply. On failure out is untouched. If there are
- * several errors, the first one is reported, in this order: document, command, identity, config.
+ * NULL: then the limits of this host do not apply. On failure *out is untouched. If there are
+ * several errors, the first error is reported, in this order: document, command, identity, config.
  */
 int request_decode(const void *data, size_t len, const char *backend, bool recorded,
 		   const struct host_bounds *bounds, struct request *out, struct error *err);
-void request_free(struct request *request); /* accepts a zeroed one */
+void request_free(struct request *request); /* accepts a zeroed request */
 
 /* Decodes a recorded config (workspace.json). Unknown fields are ignored, and defaults are filled
  * in. *out does not refer to `json`. The caller frees *out with config_free(). */
 int config_from_record(json_t *json, struct config *out, struct error *err);
 void config_free(struct config *config);
 /* Replaces the config of a request by a recorded config, but keeps the fields that each request
- * sets. The request was decoded with recorded set. ERR_INVALID if the config asks for more than
- * this host has. */
+ * sets. The request must have been decoded with `recorded` set. ERR_INVALID if the config asks for
+ * more than this host has. */
 int request_take_recorded(struct request *request, const struct config *recorded,
 			  const struct host_bounds *bounds, struct error *err);
 /* Checks config.network alone. Returns its canonical form as a new reference. */
@@ -176,15 +185,15 @@ prefix_check_fn config_check_egress_prefix;
 json_t *share_decode(const json_t *share, const char *what, struct error *err);
 /* Returns how a share in canonical form is served. */
 struct share_terms share_terms(const json_t *share);
-/* Puts the number of processors into the canonical config if the request does not say how many.
- * Under KVM the machine gets two, or one if the host has only one. Under TCG it gets one, because a
- * second processor would only take its time from the first. */
+/* Puts the number of processors into the canonical config if the request does not set it. Under KVM
+ * the machine gets two processors, or one if the host has only one. Under TCG the machine gets one
+ * processor, because a second processor would only take time from the first. */
 int config_settle_cpus(const struct config *config, enum accelerator accelerator,
 		       const struct host_bounds *bounds, struct error *err);
 /* Checks that the two configs are equal. Otherwise fails with ERR_CONFLICT, which names the JSON
  * path of the first field in which they differ. stateDir is not compared, because the record was
- * found in this directory. The number of processors is not compared if `given` does not say how
- * many. Fields that each request sets are not compared. */
+ * found in this directory. The number of processors is not compared if `given` does not set it.
+ * Fields that each request sets are not compared. */
 int config_compare(const struct config *given, const struct config *recorded, struct error *err);
 
 #endif

@@ -9,8 +9,8 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 
-/* Adds a text that may hold bytes of a guest or of a file name. Such a text is never refused for
- * its encoding. */
+/* Adds a text that may hold bytes of a guest or of a file name. The text is never refused because
+ * of its encoding. */
 static int put_response_text(json_t *object, const char *key, const char *text)
 {
 	return json_put(object, key, json_string_lossy(text, strlen(text)), NULL);
@@ -48,7 +48,7 @@ json_t *event_json(const json_t *identity, enum state state, const char *detail,
 
 	if (!event || (unsigned)state >= STATE_COUNT)
 		return NULL;
-	/* The identity is copied: its document may be freed while the event lives on. */
+	/* The identity is copied, because its document may be freed before the event. */
 	if (identity && json_put(event, "identity", json_deep_copy(identity), NULL) < 0)
 		return NULL;
 	if (put_response_text(event, "state", state_names[state]) < 0 ||
@@ -138,7 +138,7 @@ int response_exit_code(const struct error *error)
 		return 0;
 	case ERR_UNAVAILABLE:
 	case ERR_TIMEOUT:
-		return 75; /* EX_TEMPFAIL */
+		return 75; /* EX_TEMPFAIL of sysexits.h */
 	default:
 		return 1;
 	}

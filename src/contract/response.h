@@ -23,7 +23,7 @@ struct response {
 	json_t *artifacts;
 	json_t *mediation;
 	json_t *network;
-	json_t *shared_anyway;	  /* the shares that a rule forbids, but that were allowed anyway */
+	json_t *shared_anyway;	  /* the shares that are allowed although a rule forbids them */
 	json_t *confinement;	  /* how the VMM is confined; only if the VMM is not in a cell */
 	json_t *cgroup_unlimited; /* the controllers of the requested cgroup that have no limits */
 	json_t *architecture;	  /* the architecture of the machine */
@@ -44,8 +44,8 @@ json_t *readiness_signal(bool ready, const char *observed_at, const char *detail
 			 const char *error);
 /* Returns the readiness signal resultReady. `at`: the time at which the result was delivered. */
 json_t *readiness_of_result(bool delivered, const char *at);
-/* Returns a response with ok:true. Of the blocks it has those that command_table allows for the
- * command. */
+/* Returns a response with ok:true. The response has only those blocks that command_table allows for
+ * the command. */
 json_t *response_build(enum command command, const struct response *response);
 /* Returns {ok:false, backend, event?, error, errorCode, errorReason?, errorSubject?}. `event` may
  * be NULL; the caller keeps its reference. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The names of workspaces. Such a name is the name of a directory in the state directory, and must
- * be none of the names that microagent itself uses there. */
+/* The names of workspaces. Each workspace is a directory with this name in the state directory. The
+ * name must not be a name that microagent itself uses there. */
 #ifndef CONTRACT_RUNTIME_ID_H
 #define CONTRACT_RUNTIME_ID_H
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The state table as data. `host` looks at no workspace, and check and inspect only read, so every
- * state allows them. Every state allows delete too, because the recorded state does not say whether
- * a process lives: the lease does.
+ * The state table as data. `host` does not look at a workspace, and `check` and `inspect` only
+ * read, so every state allows these commands. Every state allows `delete` too: whether a process
+ * lives is shown by the lease, and not by the recorded state.
  */
 #include "contract/state.h"
 

@@ -19,8 +19,8 @@ enum state {
 	STATE_COUNT
 };
 
-/* While a machine is paused, the detail of its event begins with this text; its state stays
- * running. */
+/* The text with which the detail of an event begins while the machine is paused. The state of a
+ * paused machine stays running. */
 #define PAUSED "paused: "
 #define PAUSED_AT_QUOTA PAUSED "its disk has grown to its quota"
 
@@ -59,14 +59,14 @@ struct command_row {
 	const char *name;
 	enum command_input input;
 	unsigned blocks;      /* the blocks of its response: bits of enum response_block */
-	unsigned from_states; /* the states in which the command may act: a bit 1u << state for
-			       * each */
+	unsigned from_states; /* the states in which the command may act: a bit 1u << state for each
+			       * state */
 	const char *purpose;
 };
 extern const struct command_row command_table[COMMAND_COUNT];
 extern const char *const state_names[STATE_COUNT];
 
-/* The facts about a state that the contract has. */
+/* The facts about a state that are in the contract. */
 struct state_facts {
 	bool runtime_may_continue; /* a process of the machine may still live */
 	const char *meaning;
@@ -78,8 +78,8 @@ extern const struct state_facts state_facts[STATE_COUNT];
 enum command command_from_name(const char *name);
 enum state state_from_name(const char *name);
 bool state_allows(enum state state, enum command command);
-/* Returns whether a workspace in that state has a live supervisor. False for quarantine, in which a
- * workspace may have one or not. */
+/* Returns whether a workspace in that state has a live supervisor. Returns false for quarantine, in
+ * which some workspaces have a live supervisor and some do not. */
 bool state_is_live(enum state state);
 
 #endif
