@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The archives of bundles. Every prepare unpacks these archives again. */
+/* Checks the archives of bundles, which every prepare unpacks again. */
 #include <errno.h>
 #include <unistd.h>
 

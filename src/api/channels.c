@@ -9,8 +9,8 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 
-/* Parses a port, which consists only of decimal digits. Returns a number from 1 to most, or -1 for
- * any other text. */
+/* Parses a port, which consists only of decimal digits. Returns a number from 1 to `most`, or -1
+ * for any other text. */
 static json_int_t port_of(const char *text, size_t len, json_int_t most)
 {
 	json_int_t value = 0;
@@ -25,7 +25,8 @@ static json_int_t port_of(const char *text, size_t len, json_int_t most)
 	return value >= 1 && value <= most ? value : -1;
 }
 
-/* Returns the last c among the first `len` characters of text, or NULL if c is not there. */
+/* Returns a pointer to the last `c` among the first `len` characters of `text`, or NULL if `c` is
+ * not there. */
 static const char *last_of(const char *text, size_t len, char c)
 {
 	while (len > 0 && text[len - 1] != c)
@@ -33,7 +34,7 @@ static const char *last_of(const char *text, size_t len, char c)
 	return len > 0 ? text + len - 1 : NULL;
 }
 
-/* Puts a host into `out` in the form of the contract: an IPv6 address loses its brackets. */
+/* Puts a host into `out` in the form of the contract, in which an IPv6 address has no brackets. */
 static int put_host(json_t *out, const char *text, size_t len, struct error *err)
 {
 	bool bracketed = len > 2 && text[0] == '[' && text[len - 1] == ']';

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Makes a new workspace from a workspace at rest. The new workspace has a copy of each disk and an
- * identity of its own. */
+/* Makes a new workspace from a workspace at rest. The new workspace has a copy of each disk, and a
+ * new identity. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -29,8 +29,8 @@ static int copy_disk(struct creation *made, json_t *object, const char *key, con
 	return json_put_string(object, key, copy, err);
 }
 
-/* Copies the disks that a guest can write to. A read-only disk stays shared, and so does the base
- * of a layer. */
+/* Copies the disks that a guest can write to. Both workspaces use the same read-only disks, and the
+ * same bases of layers. */
 static int copy_disks(struct creation *made, json_t *config, struct error *err)
 {
 	json_t *disk;
@@ -54,8 +54,8 @@ static int copy_disks(struct creation *made, json_t *config, struct error *err)
 	return 0;
 }
 
-/* Makes the clone. The caller holds the lease of the source, so that no process starts the source
- * meanwhile. */
+/* Makes the clone. The caller must hold the lease of the source, so that no process starts the
+ * source meanwhile. */
 static int clone_held(struct microagent *agent, const struct contract_backend *backend,
 		      const json_t *recorded, const char *target, json_t **response,
 		      struct error *err)
@@ -74,8 +74,8 @@ static int clone_held(struct microagent *agent, const struct contract_backend *b
 		return error_set(
 			err, ERR_UNSUPPORTED,
 			"the guest is macOS, which cannot be cloned from its disk alone: make a base of it and clone sessions from that");
-	/* The archives are checked first, since an unreadable archive must be noticed before
-	 * anything is copied. */
+	/* The archives are checked first, so that an unreadable archive is noticed before anything
+	 * is copied. */
 	if (archives_check(config, err) < 0 || creation_empty(agent, target, &made, err) < 0)
 		return -1;
 	status = copy_disks(&made, config, err);

@@ -60,7 +60,7 @@ static void add_number_word(struct handing *h, const char *option, int value)
 	h->options[h->nwords++] = word;
 }
 
-/* Adds descriptors that the supervisor gets. The option names the first of these descriptors. */
+/* Adds descriptors that the supervisor gets, and an option that names the first of them. */
 static void hand_over(struct handing *h, const char *option, const int *fds, size_t count)
 {
 	add_number_word(h, option, SUPERVISOR_HANDED + (int)h->nfds);

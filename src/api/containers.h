@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A machine in which containers run. Only microagent-oci makes such a machine. No request of the
- * protocol can ask for it, since its guest gets every file of a directory as it is, and everything
- * that is mounted in this directory later.
+ * protocol can ask for such a machine, because its guest gets every file of a directory unchanged,
+ * and everything that is mounted in this directory later.
  */
 #ifndef API_CONTAINERS_H
 #define API_CONTAINERS_H
@@ -22,18 +22,19 @@ int containers_create(struct microagent *agent, const char *name,
 
 /* The interfaces of a network namespace that the guest gets as its network cards. */
 struct containers_links {
-	const json_t *document;		/* {"interfaces":[..]}, as in oci/net/netns.h; NULL: none */
+	const json_t *document;		/* {"interfaces":[..]}, as in oci/net/netns.h; NULL: no
+					 * interfaces */
 	int taps[CONTAINERS_LINKS_MAX]; /* a tap for each interface of `document` */
 	size_t ntaps;
-	/* A listening socket that takes connections to any port: such a connection is led to the
-	 * same port of the guest. -1: none. */
+	/* A listening socket that accepts connections to any port. Each connection leads to the
+	 * same port of the guest. -1: no socket. */
 	int loopback;
 };
 
-/* Starts the machine like microagent_start(). `directory` is a descriptor of a directory that is in
- * the mount namespace of this process. The guest has this directory at CONTAINERS_MOUNTPOINT
- * (base/agent_wire.h). `number` takes the place of the supervisor's pid, which is not unique if
- * this process has a pid namespace of its own: no other machine of this host may have the same
+/* Starts the machine like microagent_start(). `directory` is a descriptor of a directory in the
+ * mount namespace of this process. The guest has this directory at CONTAINERS_MOUNTPOINT
+ * (base/agent_wire.h). `number` is used instead of the supervisor's pid, which is not unique on the
+ * host if this process is in another pid namespace. No other machine of this host may have the same
  * number at the same time. */
 int containers_start(struct microagent *agent, const char *name, int directory,
 		     const struct containers_links *links, pid_t number, struct error *err);

@@ -15,7 +15,7 @@
  * tests/e2e/capabilities.py. */
 extern const char stored_backends[];
 
-/* Puts the list said[key] into entry. If `said` has no such list, an empty list is put. */
+/* Puts the list said[key] into `entry`. If `said` has no such list, puts an empty list. */
 static int copy_list(json_t *entry, const json_t *said, const char *key, struct error *err)
 {
 	json_t *list = json_object_get(said, key);
@@ -41,9 +41,9 @@ static json_t *trials_of(const struct contract_backend *backend, struct error *e
 	return steal_ptr(&list);
 }
 
-/* Returns a JSON object that says what a backend supports. What the supervisor on this host prints
- * has precedence over the stored entry, since the supervisor and this library may be of different
- * versions. */
+/* Returns a JSON object that says what a backend supports. The output of the supervisor on this
+ * host is used rather than the stored entry, because the supervisor and this library may have
+ * different versions. */
 static json_t *support_of(const struct contract_backend *backend, const json_t *stored,
 			  struct error *err)
 {

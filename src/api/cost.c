@@ -112,8 +112,8 @@ static int time_exec_over(struct timed_exec *timed, const struct workspace *ws, 
 	if (timed->fd < 0)
 		return -1;
 	timed->times.reached_ns = clock_mono_ns() - timed->began_ns;
-	/* dial_blocking() has sent the request together with the CONNECT line. Only the rest of a
-	 * large request is left to send. */
+	/* dial_blocking() has sent the request together with the CONNECT line. Of a large request
+	 * it may have sent only a part, and the rest is sent here. */
 	if (request->len && fd_write_all(timed->fd, buf_bytes(request), request->len, err) < 0)
 		return -1;
 	while (!timed->ended)
@@ -146,7 +146,7 @@ int microagent_time_exec(struct microagent *agent, const char *name,
 /* --- memory ---------------------------------------------------------------------------------- */
 
 /* Adds an entry for the process and its memory. `started` is the recorded start time of the
- * process, or NULL. If the start time differs, the pid belongs to another process now, and no entry
+ * process, or NULL. If the start time differs, the pid now belongs to another process, and no entry
  * is added. */
 static int add_process(json_t *list, const char *name, json_t *pid, const json_t *started,
 		       struct error *err)

@@ -3,7 +3,7 @@
  * Makes a workspace up to the point where the supervisor takes it over. Until then the workspace
  * has only its directory, which is marked as unfinished and holds the clone of the image, and the
  * config by which the supervisor will prepare or run the workspace. Later the supervisor writes the
- * records in the directory. A session gets one more record.
+ * records in the directory. The directory of a session also gets a record of the session.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -119,8 +119,8 @@ int clone_with_digest(int from, int dir, const char *name, const char **method, 
 	char digest[DIGEST_TEXT];
 	autoclose int clone = -1;
 
-	/* The digest of an image is computed only once. Without this digest, prepare would hash
-	 * each clone. */
+	/* Computes the digest of the image, which is remembered. Without this digest, prepare would
+	 * hash each clone. */
 	if (digest_key(from, DIGEST_FILE, &before, NULL) == 0 && before.settled)
 		(void)digest_of(from, DIGEST_FILE, digest, NULL);
 	if (path_clone_file_at(from, dir, name, 0600, method, err) < 0)
@@ -131,8 +131,8 @@ int clone_with_digest(int from, int dir, const char *name, const char **method, 
 	return 0;
 }
 
-/* Makes the directory and marks it as in the making, so that no list shows it yet. If the name is
- * taken, the error has the number EEXIST: the caller can then choose another name. */
+/* Makes the directory, and marks it as unfinished, so that no list shows it yet. If the name is
+ * taken, errnum of the error is EEXIST, and the caller can choose another name. */
 static int make_marked(const char *name, struct creation *made, struct error *err)
 {
 	made->name = strdup(name);
@@ -222,8 +222,8 @@ static int creation_clone(const struct microagent *agent, const char *name,
 	return 0;
 }
 
-/* Moves the creation from made to `out`. The workspace points to its state directory, so the
- * pointer is changed too. */
+/* Moves the creation from `made` to `out`. The workspace has a pointer to its state directory,
+ * which is a member of the creation, so this pointer is changed too. */
 static void creation_hand_over(const struct creation *made, struct creation *out)
 {
 	*out = *made;
@@ -304,9 +304,9 @@ static int put_env(json_t *config, const struct creation *made, const struct mic
 	return json_object_size(env) ? json_put(config, "env", json_incref(env), err) : 0;
 }
 
-/* Records from which image the workspace was made. Nothing is recorded for an image that is not in
- * the cache: other hosts do not know the name of a user's file, and the image of a session is that
- * of its base. */
+/* Records from which image the workspace was made. Records nothing for an image that is not in the
+ * cache: other hosts do not know the name of a user's file, and the image of a session is recorded
+ * with its base. */
 static int put_image(json_t *config, const struct creation *made, struct error *err)
 {
 	const struct cache_image *image = &made->image;
@@ -357,7 +357,7 @@ json_t *creation_config(const struct microagent *agent, const struct creation *m
 	    spec_architecture(machine->architecture, &architecture, err) < 0)
 		return NULL;
 	/* Every supervisor knows the host's own architecture, so the config names an architecture
-	 * only if it is another than the host's. */
+	 * only if it differs from the host's. */
 	if (architecture != architecture_of_host() &&
 	    json_put_string(config, "architecture", architecture_name(architecture), err) < 0)
 		return NULL;
@@ -369,8 +369,8 @@ json_t *creation_config(const struct microagent *agent, const struct creation *m
 	    put_command(config, made, spec, err) < 0 || put_env(config, made, spec, err) < 0 ||
 	    json_put_optional(config, "cwd", made->image.cwd, err) < 0)
 		return NULL;
-	/* The image's own user is not put into the config: the agent in the guest knows this user.
-	 */
+	/* The user that the image names is not put into the config, because the agent in the guest
+	 * knows this user. */
 	if (json_put_optional(config, "user", spec->user, err) < 0)
 		return NULL;
 	if (spec->timeout_seconds &&

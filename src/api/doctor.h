@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Functions that the files of `doctor` share. Each check is one function, which looks at one thing
- * and says how its fault is repaired. */
+/* Functions that the files of `doctor` share. Each check is one function, which looks at one thing,
+ * and tells how a fault is repaired. */
 #ifndef API_DOCTOR_H
 #define API_DOCTOR_H
 
@@ -15,8 +15,8 @@ enum verdict { VERDICT_OK, VERDICT_DEGRADED, VERDICT_FAILED, VERDICT_COUNT };
 struct finding {
 	enum verdict verdict;
 	char detail[768];
-	char remedy[512]; /* a command of the host that repairs the fault; "" if there is none,
-			   * or if `reason` is set */
+	char remedy[512]; /* a command of the host that repairs the fault; "" if there is no such
+			   * command, or if `reason` is set */
 	enum error_reason reason; /* the reason of a fault that microagent itself can repair;
 				   * REASON_NONE for other faults */
 };
@@ -43,8 +43,8 @@ struct doctor_check {
 
 extern const struct doctor_check doctor_system_checks[];
 extern const size_t doctor_system_check_count;
-/* Checks whether the host's system can run the machines of a backend that has no VMM of its own (on
- * a Mac, Virtualization.framework runs them). */
+/* Checks whether the host's operating system can run machines, for a backend without a VMM (on a
+ * Mac, Virtualization.framework runs the machines). */
 void doctor_platform(const json_t *host, struct finding *out);
 /* Sets the remedy for a host whose machines can have only the network "isolated". */
 void doctor_network_remedy(struct finding *out);

@@ -13,8 +13,8 @@
 #include "channel/guest_init.h"
 #include "channel/hasher.h"
 
-/* Returns whether the initrd is the one that was recorded with the kernel. Returns true also if the
- * initrd cannot be read or was not recorded. */
+/* Returns whether the initrd of a kernel has the digest that was recorded with the kernel. Returns
+ * true also if the initrd cannot be read or was not recorded. */
 static bool has_recorded_initrd(const struct cache_kernel *kernel)
 {
 	autoclose int fd = open(kernel->initrd, O_RDONLY | O_CLOEXEC);
@@ -78,7 +78,8 @@ static int add_agent(struct agents *agents, const struct cache_kernel *kernel, s
 	case GUEST_INIT_UNKNOWN:
 		break;
 	}
-	/* In the list, all kernels of one architecture follow each other. */
+	/* The list has the kernels of one architecture one after the other, so an architecture is
+	 * added only once. */
 	if (unknown->len && agents->last == kernel->architecture)
 		return 0;
 	if (!unknown->len)
@@ -188,7 +189,7 @@ void doctor_state(const struct microagent *agent, const json_t *host, struct fin
 	}
 }
 
-/* Opens the directory path, or the nearest existing directory above it. Returns a descriptor. */
+/* Opens the directory `path`, or the nearest existing directory above it. Returns a descriptor. */
 static int open_nearest(const char *path, struct error *err)
 {
 	autofree char *dir = strdup(path);
@@ -203,8 +204,8 @@ static int open_nearest(const char *path, struct error *err)
 	return fd < 0 ? error_errno(err, errno, "%s", dir) : fd;
 }
 
-/* Checks how the disks of sessions are cloned. The check tries a reflink, since the name of a file
- * system does not tell whether it can clone files. */
+/* Checks how the disks of sessions are cloned. The check tries a reflink, because the name of a
+ * file system does not show whether it can clone files. */
 void doctor_session_disks(const struct microagent *agent, const json_t *host, struct finding *out)
 {
 	struct error why = {0};

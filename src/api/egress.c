@@ -16,8 +16,8 @@
 
 #define LIST_BYTES 65536u /* the greatest size of a list file */
 
-/* Parses the word as a prefix with a "/", and returns whether it is one. An address without a "/"
- * does not count, since a reader could take it for a name. */
+/* Returns whether the word is a prefix with a "/", and stores the prefix. An address without a "/"
+ * does not count, because a reader could take it for a name. */
 static bool is_prefix(const char *word, struct prefix *out)
 {
 	return strchr(word, '/') && prefix_parse(word, out) == 0;

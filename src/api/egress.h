@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Makes config.network.egress, which says which hosts a machine on nat may reach by name, from the
- * words and the lists of words that people write. */
+/* Makes config.network.egress from the words and the lists of words that people write.
+ * config.network.egress says which hosts a machine on nat may reach by name. */
 #ifndef API_EGRESS_H
 #define API_EGRESS_H
 
@@ -9,8 +9,8 @@
 #include "base/error.h"
 #include "microagent.h"
 
-/* egress_lists.c: returns the words of a built-in list; the last one is followed by NULL. Returns
- * NULL if no list has that name. */
+/* In egress_lists.c: returns the words of a built-in list, NULL-terminated. Returns NULL if no list
+ * has that name. */
 const char *const *egress_list(const char *name);
 
 /* Puts "egress" into `network`, the network of a config, if any member of `egress` is set. */

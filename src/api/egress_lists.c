@@ -13,7 +13,7 @@
 static const char *const npm[] = {"registry.npmjs.org", "registry.yarnpkg.com", NULL};
 static const char *const pypi[] = {"pypi.org", "files.pythonhosted.org", NULL};
 static const char *const debian[] = {"deb.debian.org", "security.debian.org", NULL};
-/* Any user can publish any file on these hosts: that is what the hosts are for. */
+/* Any user can publish any file on these hosts, because publishing is their purpose. */
 static const char *const github[] = {"github.com",
 				     "api.github.com",
 				     "codeload.github.com",

@@ -29,8 +29,8 @@ static uint32_t superblock_le32(const uint8_t *sb, enum superblock_offset at)
 	return p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
 }
 
-/* Returns the size in bytes that the file system has according to its superblock. Returns 0 if sb
- * is no superblock, and UINT64_MAX if the size is too large for 64 bits. */
+/* Returns the size in bytes that the file system has according to its superblock. Returns 0 if `sb`
+ * is not a superblock, and UINT64_MAX if the size is too large for 64 bits. */
 static uint64_t claimed_size(const uint8_t sb[SB_SIZE])
 {
 	uint64_t blocks = superblock_le32(sb, SB_BLOCKS_LOW);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Files of a workspace. The agent of a running workspace reads and writes the files. The disk of a
- * workspace at rest is read by a reader's machine (reader.h). Artifacts are always read without the
+ * Reads and writes files of a workspace. If the workspace runs, its agent does this. If the
+ * workspace is at rest, a reader (reader.h) uses its disk. Artifacts are always read without the
  * guest's help: the disk of a running workspace is copied while its file system is frozen, and the
  * reader's machine reads the copy.
  */
@@ -30,7 +30,7 @@ struct subject {
 	bool running;
 };
 
-static void subject_close(struct subject *s) /* accepts a zeroed one */
+static void subject_close(struct subject *s) /* accepts a zeroed subject */
 {
 	open_workspace_close(&s->existing);
 	json_decref(s->config);
@@ -40,7 +40,7 @@ static void subject_close(struct subject *s) /* accepts a zeroed one */
 static void subject_move(struct subject *from, struct subject *to)
 {
 	*to = *from;
-	/* The workspace points to its state directory, whose address has changed. */
+	/* The workspace has a pointer to its state directory, whose address has changed. */
 	to->existing.ws.dir = &to->existing.dir;
 	*from = (struct subject){0};
 }
@@ -58,8 +58,7 @@ static int subject_open(struct microagent *agent, const char *name, struct subje
 	s.config = open_workspace_config(&s.existing, err);
 	if (!s.config)
 		return -1;
-	/* macOS guests have no helper for files, and the reader's machine cannot read their disks.
-	 */
+	/* macOS guests have no helper for files, and a reader cannot read their disks. */
 	if (json_object_get(s.config, "macos"))
 		return error_set(
 			err, ERR_UNSUPPORTED,
@@ -69,8 +68,8 @@ static int subject_open(struct microagent *agent, const char *name, struct subje
 	    workspace_state(ws, &state, NULL, err) < 0)
 		return -1;
 	s.running = state == STATE_RUNNING && alive;
-	/* If the lease of a workspace at rest is held, a reader holds it. reader_hold() waits until
-	 * that reader has ended. */
+	/* If the lease of a workspace at rest is held, another reader holds it, and reader_hold()
+	 * waits until that reader has ended. */
 	if (alive && !s.running && state != STATE_PREPARED && state != STATE_HALTED &&
 	    state != STATE_STOPPED && state != STATE_FAILED)
 		return kind_say(KIND_BUSY, ws->id, state_names[state], ERR_CONFLICT, err);
@@ -95,7 +94,7 @@ static int copy_frozen_disk(void *data, struct error *err)
 	return path_clone_file_at(from, c->reader->ws.fd, COPY_NAME, 0600, NULL, err);
 }
 
-/* Boots a reader's machine on the disk of place. */
+/* Boots a reader on the disk of `place`. */
 static int open_disk(const struct subject *s, const struct place *place, enum reader_use use,
 		     struct reader *reader, struct error *err)
 {
@@ -123,8 +122,8 @@ static int open_disk(const struct subject *s, const struct place *place, enum re
 	return reader_boot(reader, s->config, &what, use, err);
 }
 
-/* A request about a path. The function gets the path twice: as the guest of the workspace has it,
- * and as `within`, the same path below the root of the transfer. */
+/* A request about a path. run() gets the path in two forms: `path` of this struct is the path in
+ * the guest of the workspace, and `within` is the same path below the root of the transfer. */
 struct reading {
 	int (*run)(const struct reading *reading, const struct transfer *transfer,
 		   const char *within, struct error *err);
@@ -142,7 +141,7 @@ static int read_tree(const struct reading *r, const struct transfer *transfer, c
 	return transfer_out(transfer, within, r->path, r->target, err);
 }
 
-/* Reads from the disk by a reader's machine. No program of the workspace takes part. */
+/* Reads from the disk by a reader. No program of the workspace takes part. */
 static int read_disk(struct microagent *agent, const struct subject *s,
 		     const struct reading *reading, struct error *err)
 {
@@ -164,7 +163,7 @@ static int read_disk(struct microagent *agent, const struct subject *s,
 	return status;
 }
 
-/* Reads by the agent of a running workspace, else from the disk. */
+/* Reads by the agent if the workspace is running, else from the disk. */
 static int read_subject(struct microagent *agent, const struct subject *s,
 			const struct reading *reading, struct error *err)
 {
@@ -269,9 +268,9 @@ static int write_within(struct reader *reader, const struct subject *s, const st
 	return transfer_in(&transfer, host_path, place->within, name, err);
 }
 
-/* Writes to the disk of a workspace at rest. Until the first start, the disk must be as prepare
- * recorded it. So such a workspace is prepared again after the copy, even if the copy failed
- * half-way. */
+/* Writes to the disk of a workspace at rest. Until the first start, the disk must agree with the
+ * record of prepare. So a workspace that was never started is prepared again after the copy, even
+ * if the copy failed half-way. */
 static int write_disk(struct microagent *agent, const struct subject *s, const char *host_path,
 		      const char *path, const char *name, const struct microagent_copy *options,
 		      struct error *err)
@@ -295,9 +294,9 @@ static int write_disk(struct microagent *agent, const struct subject *s, const c
 	return status;
 }
 
-/* Returns the host's path that the copy opens, as a new string. If `within` stands for the root,
- * the path is cleaned as if it were absolute, and then made relative again: messages show the
- * relative path. */
+/* Returns the host's path that the copy opens, as a new string. If `within` is the root of the
+ * path, the path is cleaned as an absolute path, and then made relative again, because messages
+ * show the relative path. */
 static char *host_source(const char *host_path, int within, struct error *err)
 {
 	autofree char *rooted = within > 0 ? path_join("/", host_path, err) : NULL;
@@ -342,7 +341,7 @@ static int read_listing(const struct reading *r, const struct transfer *transfer
 	return transfer_listing(transfer, r->verb, within, r->entries, err);
 }
 
-/* Asks for a listing. Returns the entries in the order in which the guest sends them. */
+/* Asks the guest for a listing. Returns the entries in the order in which the guest sends them. */
 static json_t *ask_listing(struct microagent *agent, const char *name, const char *path,
 			   const char *user, const char *verb, struct error *err)
 {
@@ -489,8 +488,8 @@ static int read_output(const struct reading *r, const struct transfer *transfer,
 {
 	if (transfer_output(transfer, within, r->path, r->target, err) == 0)
 		return 0;
-	/* The error names the path on the disk. The user has declared another path, so that path is
-	 * added. */
+	/* The error names the path on the disk. If the user has declared another path, that path is
+	 * put in front. */
 	return strcmp(within, r->path) == 0 ? -1 : error_prefix(err, "%s, on its disk", r->path);
 }
 

@@ -11,7 +11,7 @@
 #define TICK_MS 200
 
 /* Waits for an event of the supervisor, or for a short time. Returns -1 if the caller cancels or
- * poll() fails: the machine must then end. */
+ * poll() fails. The caller must then end the machine. */
 static int wait_event(const struct microagent *agent, const struct supervisor_run *run, int cancel,
 		      struct error *err)
 {
@@ -28,8 +28,8 @@ static int wait_event(const struct microagent *agent, const struct supervisor_ru
 	return 0;
 }
 
-/* Sets the error that says why the machine never started. The reason is in the supervisor's answer.
- * Returns -1. */
+/* Sets the error that says why the machine never started. The supervisor's answer contains the
+ * reason. Returns -1. */
 static int foreground_explain(struct supervisor_run *run, struct error *err)
 {
 	json_auto_t *answer = NULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Freezes a guest's file system while its disk is copied. The call of the helper lasts as long as
- * the file system is frozen, so a thread makes this call.
+ * Freezes a guest's file system while its disk is copied. The file system is frozen as long as the
+ * helper in the guest runs, so a separate thread runs the helper.
  */
 #include <errno.h>
 #include <poll.h>
@@ -18,12 +18,12 @@
 #define HELPER "microagent-files"
 #define NOTES_BYTES 65536
 
-/* A run of the helper like that of any command. */
+/* The parameters of the thread, which runs the helper like any command. */
 struct call {
 	const struct transfer *transfer;
 	const char *const *command;
 	int in, out; /* the ends of two pipes that are the helper's stdin and stdout */
-	int notes;   /* a file that gets the helper's stderr */
+	int notes;   /* a file that receives the helper's stderr */
 	struct microagent_outcome outcome;
 };
 
@@ -110,7 +110,7 @@ int transfer_frozen(const struct transfer *transfer, const char *path,
 		status = fd_read_exact(hear, word, sizeof(word), err);
 	if (status == 0)
 		status = work(data, err);
-	close(steal_fd(&tell)); /* the end of its stdin tells the helper to thaw the file system */
+	close(steal_fd(&tell)); /* when its stdin ends, the helper thaws the file system */
 	pthread_join(thread, NULL);
 	if (f.status < 0)
 		return error_copy(err, &f.error);

@@ -49,8 +49,8 @@ static uint64_t deadline_of(uint32_t timeout_ms)
 	return clock_mono_ns() + timeout_ms * NS_PER_MS;
 }
 
-/* Tries whether a command can be run. The command is one that needs as little of the guest as
- * possible. If this command ends, even with an error, the guest will run the next command too. */
+/* Tries to run a command that needs as little of the guest as possible. If this command ends, even
+ * with an error, the guest can run other commands. */
 static int try_once(struct microagent_guest *guest, uint64_t deadline_ns, struct error *err)
 {
 	static const char *const words[] = {"microagent-files", NULL};
@@ -71,7 +71,7 @@ static int try_once(struct microagent_guest *guest, uint64_t deadline_ns, struct
 	return -1;
 }
 
-/* Returns whether the workspace can still come into a state in which a command runs. */
+/* Returns whether the workspace can still reach a state in which commands can be run. */
 static bool may_still_run(const struct microagent_guest *guest, const struct error *why)
 {
 	json_auto_t *event = NULL;
@@ -87,7 +87,7 @@ static bool may_still_run(const struct microagent_guest *guest, const struct err
 static int wait_for_guest(struct microagent_guest *guest, uint32_t timeout_ms, struct error *err)
 {
 	uint64_t deadline_ns = deadline_of(timeout_ms);
-	/* With a timeout of 0 there is only one try, which may take as long as dialling a guest. */
+	/* With a timeout of 0 there is only one try, for which the limit is LIMIT_DIAL_MS. */
 	uint64_t once_ns = deadline_of((uint32_t)limit_get(LIMIT_DIAL_MS));
 	struct error why = {0}, ignored;
 	autowatch int watch = -1;
@@ -97,9 +97,9 @@ static int wait_for_guest(struct microagent_guest *guest, uint32_t timeout_ms, s
 
 		if (clock_mono_ns() >= deadline_ns || !may_still_run(guest, &why))
 			return error_copy(err, &why);
-		/* The watch begins only after a failed try: if the first try succeeds, no watch is
-		 * needed, and ending a watch can take the kernel longer than the try. The second
-		 * try follows at once, since it notices the changes from before the watch. */
+		/* The watch begins only after a failed try. If the first try succeeds, no watch is
+		 * needed, and closing a watch can take longer than the try. The second try follows
+		 * at once, because the watch does not report changes from before its beginning. */
 		if (watch < 0) {
 			watch = dir_watch_open();
 			if (watch < 0 ||
@@ -108,8 +108,8 @@ static int wait_for_guest(struct microagent_guest *guest, uint32_t timeout_ms, s
 				return error_errno(err, errno, "watch of the workspace");
 			continue;
 		}
-		/* Waits until something in the directory has changed (a state, a socket), but not
-		 * for long: no file shows that the agent runs again. */
+		/* Waits until something in the directory has changed (a state, a socket). The wait
+		 * is short, because no file changes when the agent runs again. */
 		again = limit_deadline(LIMIT_ACCEPT_AGAIN_MS);
 		fd_wait(watch, POLLIN, again < deadline_ns ? again : deadline_ns, &ignored);
 		(void)dir_watch_take(watch, NULL, NULL);
@@ -162,9 +162,9 @@ static int guest_run(struct microagent_guest *guest, const struct microagent_exe
 		return error_set(
 			err, ERR_INVALID,
 			"only microagent_exec() runs a command on a terminal, or one that can be resumed");
-	/* The guest enforces the host's time limit as well, a little later. The guest's limit is
-	 * needed because a command that does not read its input can block a cancel on its way to
-	 * the agent, and even the end of the connection. */
+	/* The guest gets the host's time limit too, a little longer. The guest's limit is needed
+	 * because a command that does not read its input can keep a cancel, and even the end of the
+	 * connection, from reaching the agent. */
 	if (limits->timeout_ms &&
 	    (limited.timeout_seconds <= 0 || limited.timeout_seconds > in_guest))
 		limited.timeout_seconds = in_guest;
@@ -172,7 +172,7 @@ static int guest_run(struct microagent_guest *guest, const struct microagent_exe
 		return 0;
 	if (!err || (err->code != ERR_UNAVAILABLE && err->code != ERR_NOT_FOUND))
 		return -1;
-	/* The state of the workspace says why the guest does not exist any more. */
+	/* If the machine does not run, the error names the state of the workspace instead. */
 	if (explain_must_run(&guest->existing.ws, &why) < 0 && why.code == ERR_CONFLICT &&
 	    err->code == ERR_NOT_FOUND)
 		error_copy(err, &why);

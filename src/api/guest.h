@@ -12,12 +12,13 @@ struct microagent_guest {
 };
 
 /* Opens a guest handle like microagent_connect(), but runs no command in the guest to see whether
- * the guest answers. If it does not answer, the first call on the handle fails and says why. */
+ * the guest answers. If the guest does not answer, the first call on the handle fails and says
+ * why. */
 struct microagent_guest *guest_handle_open(struct microagent *agent, const char *name,
 					   struct error *err);
 
 struct microagent_cancel {
-	int fd; /* an eventfd that is readable once the switch was thrown; nobody reads from it */
+	int fd; /* a wake that is readable after the switch was thrown; nobody reads from it */
 };
 
 /* Returns the descriptor of `cancel`, or -1, which poll() ignores, if `cancel` is NULL. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Copies and lists files by the guest handle. These functions do the same as api/files.c does for a
- * running workspace, but with a time limit. */
+/* Copies and lists files by the guest handle. These functions work like api/files.c for a running
+ * workspace, but have a time limit. */
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
@@ -13,8 +13,8 @@
 #include "base/path.h"
 #include "base/platform/waitable.h"
 
-/* The reasons to end a transfer. The descriptor `any` is readable when one of these reasons
- * applies. */
+/* What can end a transfer: a cancel or a time limit. The descriptor `any` is readable when the
+ * transfer must end. */
 struct ending {
 	int any, timer;
 	uint32_t timeout_ms;
@@ -46,8 +46,8 @@ static int set_timer(struct ending *ending, uint32_t timeout_ms, struct error *e
 	return add_reason(ending, ending->timer, err);
 }
 
-/* Opens an ending. `also` is a further descriptor that ends the transfer when it is readable; 0:
- * none. */
+/* Opens an ending. `also` is one more descriptor that ends the transfer when it is readable; 0: no
+ * descriptor. */
 static int ending_open(struct ending *ending, const struct microagent_run_limits *limits, int also,
 		       struct error *err)
 {
@@ -63,7 +63,7 @@ static int ending_open(struct ending *ending, const struct microagent_run_limits
 	return 0;
 }
 
-/* Closes an ending and returns status. Replaces the error if the transfer failed because of the
+/* Closes an ending, and returns `status`. Replaces the error if the transfer failed because of the
  * time limit. */
 static int guest_files_conclude(struct ending *ending, int status, struct error *err)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The checks of `doctor`. Each row of the tables is one check: it examines one thing, says in which
- * condition that thing is, and names the command that repairs it.
+ * The checks of `doctor`. Each row of the tables is one check: it examines one thing, reports the
+ * condition of that thing, and names the command that repairs a fault.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -114,7 +114,7 @@ void doctor_platform(const json_t *host, struct finding *out)
 		       json_text(host, "acceleratorReason", "the supervisor does not say"));
 }
 
-/* Checks Apple's framework. A framework that exists may still be unable to run machines on this
+/* Checks Apple's framework. Even if the framework exists, it may be unable to run machines on this
  * host. */
 static void check_applevf(const struct microagent *agent, const json_t *host, struct finding *out)
 {
@@ -123,8 +123,8 @@ static void check_applevf(const struct microagent *agent, const json_t *host, st
 		return;
 	finding_detail(out, VERDICT_FAILED, "%s",
 		       json_text(host, "acceleratorReason", "no Virtualization.framework"));
-	/* Only a missing framework has a fixed remedy. For any other fault, the reason itself says
-	 * what repairs it. */
+	/* Only a missing framework has a fixed remedy. For any other fault, the reason in the
+	 * detail says what repairs the fault. */
 	if (!json_is_true(json_object_get(host, "frameworkAvailable")))
 		finding_remedy(out, "a Mac with macOS 13 or newer");
 }
@@ -144,8 +144,8 @@ static void check_tested(const struct microagent *agent, const json_t *host, str
 			       json_text(host, "testedOn", "hosts like this one"));
 }
 
-/* Checks the host's own architecture and the others. If machines of another architecture are not
- * available, this is no fault, since few users need them. */
+/* Checks the host's architecture and the other architectures. It is not a fault if machines of
+ * another architecture are not available, because few users need them. */
 static void check_architecture_here(const struct microagent *agent, const json_t *host,
 				    struct finding *out)
 {
@@ -197,7 +197,8 @@ static void check_artifact(const struct microagent *agent, const json_t *host, s
 		     "no kernel or image can be installed or built", out);
 }
 
-/* Checks the default network mode. If it is missing, every `run` needs the option --network. */
+/* Checks the default network mode. If this mode is not available, every `run` needs the option
+ * --network. */
 static void check_host_network(const struct microagent *agent, const json_t *host,
 			       struct finding *out)
 {
@@ -279,7 +280,7 @@ static int run_checks(const struct microagent *agent, const json_t *host,
 	return 0;
 }
 
-/* Returns whether the backend runs only on another operating system. Then no other check makes
+/* Returns whether the backend runs only on another operating system. If so, no other check makes
  * sense. */
 static bool is_of_another_system(const struct microagent *agent)
 {

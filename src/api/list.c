@@ -2,7 +2,7 @@
 /*
  * Lists the workspaces in a state directory. If a workspace is recorded as alive but none of its
  * processes lives, the recorded state is out of date. The supervisor is called only for such a
- * workspace, and then also records what became of the workspace.
+ * workspace, and then records the state that it finds.
  */
 #include <string.h>
 
@@ -48,7 +48,8 @@ static int copy_keys(json_t *to, const json_t *from, const char *const *keys, st
 	return 0;
 }
 
-/* Puts into the entry which part of the usual or requested protection a running machine lacks. */
+/* Puts into the entry which part of the usual or requested protection a running machine does not
+ * have. */
 static int put_weakened(const struct workspace *ws, json_t *entry, struct error *err)
 {
 	static const char *const keys[] = {"cgroupUnlimited", NULL};

@@ -13,11 +13,11 @@
 #define OF(kind) (1u << MACHINE_##kind)
 #define FIELD(field) #field, offsetof(struct microagent_machine, field)
 
-/* How to tell whether a field is set. */
+/* The ways to find out whether a field is set. */
 enum form {
-	POINTER, /* the field is not NULL: it is a word, or a list that counts even when it is
-		  * empty */
-	LIST,	 /* the field is a list with at least one word */
+	POINTER, /* a field that is set if it is not NULL: a word, or a list that counts even when
+		  * it is empty */
+	LIST,	 /* a list that is set if it has at least one word */
 	NUMBER,
 	FLAG
 };
@@ -28,7 +28,7 @@ static const struct {
 	enum form form;
 	unsigned kinds;
 	/* The reason why a machine with this field cannot be saved, and so cannot be restored; NULL
-	 * if it can. */
+	 * if it can be saved. */
 	const char *unsaved;
 	/* The member of a request's config that has the same value; "a.b" is the member b of the
 	 * member a. NULL if the config has the field in another form. */
@@ -100,8 +100,8 @@ int machine_check(const struct microagent_machine *machine, enum machine_kind ki
 	return 0;
 }
 
-/* Finds the object of config that holds the member for key, and sets *member to the last part of
- * key. Makes the object if it does not exist. Returns NULL on error. */
+/* Finds the object of `config` that holds the member for `key`, and sets *member to the last part
+ * of `key`. Makes the object if it does not exist. Returns NULL on error. */
 static json_t *object_of_key(json_t *config, const char *key, const char **member,
 			     struct error *err)
 {

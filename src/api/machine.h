@@ -8,7 +8,7 @@
 
 #include "microagent.h"
 
-/* The kinds of machine that do not have all fields. A workspace has all of them. */
+/* The kinds of machine that do not have all fields. (The machine of a workspace has all fields.) */
 enum machine_kind {
 	MACHINE_SESSION,
 	MACHINE_BASE, /* the machine on which a base is provisioned */
@@ -21,13 +21,13 @@ enum machine_kind {
 int machine_check(const struct microagent_machine *machine, enum machine_kind kind,
 		  struct error *err);
 
-/* Puts fields of `machine` into the config of a request: only those whose values have the same form
- * in a config, for example memory_mib as memoryMiB. A field that is not set is left out. After a
- * failure `config` may have some of the fields. */
+/* Puts fields of `machine` into the config of a request, for example memory_mib as memoryMiB. Puts
+ * only the fields whose values have the same form in a config. A field that is not set is left out.
+ * After a failure `config` may have some of the fields. */
 int machine_put(json_t *config, const struct microagent_machine *machine, struct error *err);
 
 /* Returns why a machine with these fields cannot be restored, for example "it publishes ports".
- * Returns NULL if no field is in the way. */
+ * Returns NULL if no field prevents this. */
 const char *machine_unsaved_reason(const struct microagent_machine *machine);
 
 #endif

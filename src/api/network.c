@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Tells the network of a workspace: as it was prepared, and as it is while the workspace runs. */
+/* Returns the network of a workspace: the network for which the workspace was prepared, and the
+ * addresses while it runs. */
 #include <string.h>
 
 #include "api/api.h"
@@ -32,8 +33,8 @@ static json_t *prepared(const struct workspace *ws, struct error *err)
 	return steal_ptr(&block);
 }
 
-/* Puts the addresses of the running machine as "runtime". The detail is no address, so it becomes a
- * member of the same object as "runtime", and not a member of "runtime". */
+/* Puts the addresses of the running machine as "runtime". The detail is not an address, so it
+ * becomes a member beside "runtime", and not a member of "runtime". */
 static int put_runtime(const struct workspace *ws, json_t *out, struct error *err)
 {
 	json_auto_t *runtime = workspace_read(ws, "runtime.json", err);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Changes the network of a running workspace. The live supervisor makes the change. The live
- * supervisor may not bind sockets, so this process binds the socket of a new published port, with
- * the rights of the caller. */
+/* Changes the network of a running workspace. The live supervisor makes the change. But it may not
+ * bind sockets, so this process binds the socket of a new published port, with the rights of the
+ * caller. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -33,7 +33,7 @@ static json_t *canonical_forward(const char *word, struct error *err)
 	return json_incref(json_array_get(json_object_get(decoded, "portForwards"), 0));
 }
 
-/* Parses [HOST:]HOSTPORT, and returns it as a published port with some port of the guest. */
+/* Parses [HOST:]HOSTPORT, and returns it as a published port, with any port of the guest. */
 static json_t *forward_to_end(const char *word, struct error *err)
 {
 	char whole[96];
@@ -79,7 +79,8 @@ static uint64_t change_deadline(void)
 }
 
 /* Returns workspace.json as the live supervisor will write it, as a new reference. Returns NULL
- * without an error if the live supervisor will refuse the change: its answer then says why. */
+ * without an error if the live supervisor will refuse the change. The answer of the supervisor then
+ * says why. */
 static json_t *changed_record(const struct workspace *ws, const json_t *request, struct error *err)
 {
 	json_auto_t *record = workspace_read_accepted(ws, "workspace.json", err);
@@ -92,9 +93,9 @@ static json_t *changed_record(const struct workspace *ws, const json_t *request,
 	return json_put(config, "network", network, err) < 0 ? NULL : steal_ptr(&record);
 }
 
-/* Asks the live supervisor for the change. The live supervisor itself writes the new record. A
- * guest may have taken over the live supervisor, so the digest of the expected record is announced
- * first, and no other new record is accepted. */
+/* Asks the live supervisor for the change. The live supervisor itself writes the new record.
+ * Because a guest may have taken over the live supervisor, this process first records the digest of
+ * the expected record. No other new record is accepted. */
 static int ask_change(const struct open_workspace *existing, const json_t *request, int listener,
 		      json_t **answer, struct error *err)
 {
@@ -110,14 +111,15 @@ static int ask_change(const struct open_workspace *existing, const json_t *reque
 	if ((changed && record_digest_announce(ws, "workspace.json", changed, err) < 0) ||
 	    control_ask_passing(ws->fd, request, listener, change_deadline(), answer, err) < 0)
 		return -1;
-	/* If this fails, the previous record is also accepted until the next start. */
+	/* If record_digest_settle() fails, the previous record is also accepted until the next
+	 * start. */
 	if (changed)
 		(void)record_digest_settle(ws, "workspace.json", changed, NULL);
 	return 0;
 }
 
-/* Sets the error for a port that is not available. If the workspace itself publishes the port, the
- * error says so: otherwise the user might stop the workspace to free the port. */
+/* Sets the error for a port that is not available. If this workspace itself publishes the port, the
+ * error says so. Otherwise the user might stop the workspace to free the port. */
 static int explain_taken(const struct workspace *ws, const json_t *wanted, const struct error *why,
 			 struct error *err)
 {
@@ -138,8 +140,8 @@ static int explain_taken(const struct workspace *ws, const json_t *wanted, const
 	return error_reason(err, REASON_PORT_PUBLISHED, subject);
 }
 
-/* Puts the name of the workspace in front of the live supervisor's message, which says only "it".
- */
+/* Puts the name of the workspace in front of the live supervisor's message, in which the workspace
+ * is only "it". */
 static int name_workspace(const struct workspace *ws, struct error *why, struct error *err)
 {
 	char name[KIND_NAME_ROOM], subject[sizeof(err->subject)];
@@ -170,8 +172,8 @@ int microagent_change_network(struct microagent *agent, const char *name,
 			    changes[change].key, what);
 	if (!request)
 		return error_errno(err, ENOMEM, "network");
-	/* If the workspace does not run, the caller gets this error, and not an error about the
-	 * port. */
+	/* The state is checked first. If the workspace does not run, the caller gets an error about
+	 * that, and not about the port. */
 	if (explain_must_run(&existing.ws, err) < 0)
 		return -1;
 	if (change == MICROAGENT_NETWORK_PUBLISH) {

@@ -8,8 +8,9 @@
 struct pause {
 	const struct workspace *ws;
 	const struct microagent_streams *streams;
-	int fd;	 /* readable when there may be a new event; -1: events are not watched */
-	bool is; /* whether the machine was paused when pause_look() looked last */
+	int fd;	 /* a descriptor that is readable when there may be a new event; -1: events are not
+		  * watched */
+	bool is; /* the result of the last pause_look(): whether the machine was paused */
 };
 
 /* Begins to watch for pauses. `ws` and `streams` are borrowed until pause_end(). */

@@ -19,8 +19,8 @@
 
 /* --- the directory --------------------------------------------------------------------------- */
 
-/* Removes the directory of a reader that was killed. The reader's machine ends too, but possibly a
- * moment later, so this function waits for its end. */
+/* Removes the directory of a reader that was killed. The machine of that reader ends too, but
+ * possibly a moment later, so this function waits for the end of the machine. */
 static int reader_remove_left(struct reader *reader, struct error *err)
 {
 	struct workspace earlier;
@@ -58,8 +58,8 @@ int reader_hold(struct reader *reader, const struct open_workspace *existing, st
 	uint64_t deadline = limit_deadline(LIMIT_ENDING_MS);
 	auto_lease struct lease lease = LEASE_NONE;
 
-	/* The machine of an earlier reader may still be ending. If another process holds the lease,
-	 * lease_take() reports it. */
+	/* The machine of an earlier reader may still be ending. If any other process holds the
+	 * lease, lease_take() fails and says so. */
 	(void)lease_wait_free(&existing->ws, deadline, NULL);
 	if (lease_take(&existing->ws, &lease, err) < 0)
 		return -1;
@@ -72,8 +72,8 @@ int reader_hold(struct reader *reader, const struct open_workspace *existing, st
 void reader_end(struct reader *reader)
 {
 	supervisor_run_free(&reader->supervisor);
-	/* The machine's last process may end a moment after the supervisor's report. The next
-	 * reader must not find that process still alive. */
+	/* The machine's last process may end a moment after the supervisor's report. This call
+	 * waits for that end, so that the next reader does not find the process alive. */
 	if (reader->held)
 		(void)lease_wait_free(reader->held, limit_deadline(LIMIT_KILL_MS), NULL);
 	if (reader->ws.id) {
@@ -91,9 +91,9 @@ void reader_end(struct reader *reader)
 
 /* --- the machine ----------------------------------------------------------------------------- */
 
-/* Puts a kernel into the config: the newest one of the cache for this host. The init of this kernel
- * has the version of this program, and can read the disk of any architecture. If the cache has no
- * such kernel, puts the kernel of the workspace. */
+/* Puts a kernel into the config: the newest kernel of the cache for this host. The init of this
+ * kernel has the version of this program, and can read disks of machines of any architecture. If
+ * the cache has no such kernel, puts the kernel of the workspace. */
 static int put_kernel(json_t *config, const json_t *recorded, struct error *err)
 {
 	static const char *const keys[] = {"kernelPath", "initrdPath", "architecture"};

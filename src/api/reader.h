@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The reader: a machine that reads (or writes) the disk of a workspace, because the host itself
- * parses no file system of a guest. The reader has our kernel and init and no network, and runs no
- * program of the disk.
+ * The reader: a machine that reads (or writes) the disk of a workspace. It exists because the host
+ * itself never parses the file system of a guest. The reader has a kernel and an init of the host
+ * and no network, and runs no program from the disk.
  *
- * The reader is a workspace of its own, <workspace>/reader, in the directory of the workspace whose
- * disk it reads. The reader ends with this process. While the reader has the disk of a workspace at
- * rest, the lease of this workspace is also the reader's lease (one file, two names). So nobody can
- * start or delete this workspace while a process of the reader lives.
+ * The reader is a separate workspace, <workspace>/reader, in the directory of the workspace whose
+ * disk it reads. The reader ends with this process. While the reader uses the disk of a workspace
+ * at rest, the lease of this workspace is also the reader's lease (one file with two names). So
+ * nobody can start or delete this workspace while a process of the reader lives.
  */
 #ifndef API_READER_H
 #define API_READER_H
@@ -20,9 +20,10 @@
 struct reader {
 	const struct microagent *agent;
 	struct state_dir dir;	    /* the workspace's directory */
-	struct workspace ws;	    /* the reader's own workspace */
+	struct workspace ws;	    /* the workspace of the reader itself */
 	const struct workspace *of; /* the workspace that is read */
-	/* The workspace that is read, once its lease is also the reader's; NULL: not yet. */
+	/* The workspace that is read, after reader_hold() has made its lease the reader's lease;
+	 * NULL: not yet. */
 	const struct workspace *held;
 	struct supervisor_run supervisor;
 	int lock; /* the lock by which a workspace has only one reader at a time */
@@ -35,7 +36,7 @@ struct reader {
 enum reader_use { READER_READ, READER_WRITE };
 
 /* Takes the lock and makes the empty directory of the reader. *out must be READER_NONE, and must
- * not move in memory until reader_end(), which the caller calls also on failure. */
+ * not move in memory until reader_end(). The caller must call reader_end(), also on failure. */
 int reader_begin(const struct microagent *agent, const struct open_workspace *existing,
 		 struct reader *out, struct error *err);
 /* Makes the lease of the workspace the reader's lease too. ERR_CONFLICT: a process of the workspace
@@ -44,7 +45,7 @@ int reader_hold(struct reader *reader, const struct open_workspace *existing, st
 /* The disk that is read. */
 struct reader_disk {
 	const char *path; /* path of a raw image, or of a layer over the raw image `base` */
-	const char *base; /* NULL: the file at `path` is raw itself */
+	const char *base; /* NULL: the file at `path` is itself a raw image */
 	bool direct;	  /* the path `path` must not lead through a link */
 };
 /* Boots the reader. `config` is the recorded config of the workspace that is read. */

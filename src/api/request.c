@@ -121,8 +121,8 @@ int request_call_with(const struct microagent *agent, const char *const *options
 		.apart = agent->apart,
 		.handed = agent->handed,
 		.nhanded = agent->nhanded,
-		/* A prepare can hash for a long time. The result of a prepare is useless if this
-		 * process is killed, so the supervisor ends with this process. */
+		/* A prepare can hash for a long time. If this process is killed, nobody needs the
+		 * result, so the supervisor of a prepare ends with this process. */
 		.bound = strcmp(command, "prepare") == 0,
 	};
 	json_auto_t *request = request_new(agent, command, name, config, err);

@@ -37,8 +37,8 @@ struct run {
 	bool has_outcome;
 };
 
-/* Returns the descriptor by which the caller cancels. While no command runs that could receive a
- * signal, every signal is a cancel. */
+/* Returns the descriptor by which the caller cancels. Is called only while no command runs that
+ * could receive a signal, so every signal is a cancel. */
 static int run_cancel_fd(const struct run *run)
 {
 	return run->streams->signals ? run->streams->signals->fd : run->streams->cancel;
@@ -63,8 +63,8 @@ static int run_wait_event(const struct run *run, struct error *err)
 }
 
 /* Waits until the guest is ready. Returns 1 if it is ready, 0 if the caller has cancelled. Returns
- * -1 with ERR_UNAVAILABLE if the guest will never be ready: the supervisor's answer then says why.
- */
+ * -1 with ERR_UNAVAILABLE if the guest will never be ready. The supervisor's answer then says
+ * why. */
 static int run_wait_running(struct run *run, struct error *err)
 {
 	for (;;) {
@@ -79,7 +79,7 @@ static int run_wait_running(struct run *run, struct error *err)
 			continue;
 		}
 		/* The first event shows that the supervisor has recorded the workspace, so the
-		 * marks of the making are removed. */
+		 * marks of an unfinished workspace are removed. */
 		if (got > 0)
 			creation_done(&run->made);
 		if (got < 0 ||
@@ -143,8 +143,8 @@ static int run_finish(struct run *run, struct error *err)
 {
 	uint64_t halting_ms = run->options->keep ? limit_get(LIMIT_HALT_MS) : 0;
 	/* This deadline is later than all deadlines of the supervisor after the end of a command.
-	 * The deadline bounds the wait for a supervisor that is stuck, since the signal that should
-	 * end everything may have gone to the command. */
+	 * The deadline is needed in case the supervisor is stuck: the signal by which the user
+	 * wants to end everything may have been passed on to the command. */
 	const struct supervisor_wait wait = {
 		.fn = run->agent->wait_fn,
 		.data = run->agent->wait_data,
@@ -157,7 +157,7 @@ static int run_finish(struct run *run, struct error *err)
 	int code;
 
 	/* If the connection was lost, the supervisor may soon report why the machine ended. If it
-	 * reports nothing, the machine is alive without its connection, and is ended. */
+	 * reports nothing, the machine lives without its connection, and is ended here. */
 	if (!run->has_outcome)
 		fd_wait(run->supervisor.answer, POLLIN, limit_deadline(LIMIT_LOST_MS), NULL);
 	if (!run->has_outcome || run->outcome.end != MICROAGENT_EXITED)
@@ -220,8 +220,8 @@ static int run_made(struct run *run, const struct microagent_spec *spec,
 	return result;
 }
 
-/* Makes the workspace under the given name. Without a name, tries random names until one is free.
- */
+/* Makes the workspace under the given name. If no name is given, tries random names until a name is
+ * free. */
 static int run_begin(struct run *run, const struct microagent_spec *spec, char made_up[NAME_ROOM],
 		     struct error *err)
 {

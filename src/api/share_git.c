@@ -62,8 +62,8 @@ static int read_line(const char *dir, const char *name, char **line, struct erro
 	return 0;
 }
 
-/* Returns the host's path, without links, of the path `said` relative to the directory `from`.
- * Returns NULL if the path leads nowhere. The caller frees the result. */
+/* Resolves the path `said` from the directory `from`, and returns the path without links. Returns
+ * NULL if the path leads nowhere. The caller frees the result. */
 static char *follow(const char *from, const char *said)
 {
 	autofree char *whole = *said == '/' ? strdup(said) : path_join(from, said, NULL);
@@ -71,8 +71,8 @@ static char *follow(const char *from, const char *said)
 	return whole ? realpath(whole, NULL) : NULL;
 }
 
-/* Returns the length of the path of the nearest directory that is above both a and b. The length is
- * 0 if this directory is the root. */
+/* Returns the length of the path of the nearest directory that is above both `a` and `b`. The
+ * length is 0 if this directory is the root. */
 static size_t shared_length(const char *a, const char *b)
 {
 	size_t len = 0;
@@ -86,8 +86,8 @@ static size_t shared_length(const char *a, const char *b)
 }
 
 /* Returns the path `to` relative to the directory `from`, in the form of `git worktree add
- * --relative-paths`: first the shortest way up, then the way down. Both paths must be without
- * links. The caller frees the result. */
+ * --relative-paths`: first ".." up to the nearest common directory, then the components down to
+ * `to`. Both paths must be without links. The caller frees the result. */
 static char *relative_path(const char *from, const char *to)
 {
 	autobuf struct buf out = BUF_INIT(0);
@@ -101,8 +101,8 @@ static char *relative_path(const char *from, const char *to)
 	return buf_steal_string(&out, NULL);
 }
 
-/* Returns whether `said` is what git writes in the directory `from` for `path`. A text of any other
- * form has a link or a "..", so it could lead to another place in the guest, or later. */
+/* Returns whether `said` is what git writes in the directory `from` for `path`. Any other text has
+ * a link or a "..", so it could lead to another directory in the guest, or at a later time. */
 static bool is_as_git_writes(const char *said, const char *from, const char *path)
 {
 	autofree char *relative = relative_path(from, path);
@@ -110,9 +110,9 @@ static bool is_as_git_writes(const char *said, const char *from, const char *pat
 	return strcmp(said, path) == 0 || (relative && strcmp(said, relative) == 0);
 }
 
-/* Returns the common directory of gitdir. git keeps the files of one worktree in
- * <common>/worktrees/<name>. Returns NULL if gitdir has another form. The caller frees the result.
- */
+/* Returns the common directory of the directory `gitdir`, in which git keeps the files of one
+ * worktree: <common>/worktrees/<name>. Returns NULL if `gitdir` has another form. The caller frees
+ * the result. */
 static char *common_of(const char *gitdir)
 {
 	static const char worktrees[] = "/worktrees";
@@ -128,9 +128,9 @@ static char *common_of(const char *gitdir)
 /* --- whether the repository says the same ----------------------------------------------------- */
 
 /* Checks that the repository itself leads back to this worktree and to the common directory. git
- * writes the paths in both directions either absolute or relative, and a mixture is refused. So a
- * guest that has only the worktree cannot choose, by another form of .git, where the guest gets the
- * repository. */
+ * writes the paths in both directions either absolute or relative, and a mixture is refused.
+ * Otherwise a guest that has only the worktree could change the form of the path in .git, and so
+ * choose where the repository appears in the guest. */
 static bool leads_back(const char *real, const char *gitdir, bool absolute)
 {
 	autofree char *back = NULL;
@@ -150,8 +150,8 @@ static bool has_type(const char *dir, const char *name, mode_t type)
 	return path && lstat(path, &st) == 0 && (st.st_mode & S_IFMT) == type;
 }
 
-/* Returns whether the directory is a repository (gitrepository-layout(5)). The common directory
- * could else be any directory that has a subdirectory called worktrees. */
+/* Returns whether the directory is a repository (gitrepository-layout(5)). Without this check the
+ * common directory could be any directory with a subdirectory called worktrees. */
 static bool is_repository(const char *dir)
 {
 	return has_type(dir, "HEAD", S_IFREG) && has_type(dir, "objects", S_IFDIR) &&
@@ -161,7 +161,8 @@ static bool is_repository(const char *dir)
 /* --- where the guest is to have it ------------------------------------------------------------ */
 
 /* Returns the path to which `said` leads in a guest that has the worktree at `mountpoint`. `said`
- * is as git writes it. A ".." in the root stays in the root. The caller frees the result. */
+ * is a path in the form that git writes. A ".." in the root stays in the root. The caller frees the
+ * result. */
 static char *path_in_guest(const char *mountpoint, const char *said, struct error *err)
 {
 	autofree char *dir = path_clean(mountpoint, err);
@@ -175,8 +176,8 @@ static char *path_in_guest(const char *mountpoint, const char *said, struct erro
 	return path_join(*dir ? dir : "/", said, err);
 }
 
-/* Returns whether the place belongs to a guest's own system. If the repository were mounted there,
- * the guest's root would run the repository's files. */
+/* Returns whether a path of the guest belongs to the guest's own system. If the repository were
+ * mounted there, root of the guest would run files of the repository. */
 static bool is_system_place(const char *place)
 {
 	static const char *const trees[] = {"/bin",   "/boot",	"/dev",	   "/etc",  "/lib",
@@ -212,8 +213,8 @@ int share_git_find(const char *dir, const char *mountpoint, struct share_git *ou
 	autofree char *gitdir = real ? follow(real, said) : NULL;
 	if (!gitdir)
 		return 0; /* git does not work in this worktree on the host either */
-	/* The guest has this directory, so the guest could have made its contents. So this
-	 * directory does not prove that other directories belong to the worktree. */
+	/* The gitdir lies in the shared directory, so the guest could have made its contents.
+	 * Therefore it does not prove that other directories belong to the worktree. */
 	if (path_is_below(gitdir, real))
 		return 0;
 	if (!is_as_git_writes(said, real, gitdir))
@@ -229,8 +230,8 @@ int share_git_find(const char *dir, const char *mountpoint, struct share_git *ou
 			err, ERR_INVALID,
 			"%.200s/.git leads to %.200s, where no repository has this worktree: the repository is not shared; share the directory that holds both, as for a submodule, or the repository itself",
 			dir, said);
-	/* An absolute path is the same on the host, and the system directories of the host are
-	 * never shared. */
+	/* An absolute path is not checked, because it is the same on the host, and the system
+	 * directories of the host are never shared. */
 	if (*said != '/' && is_system_place(place))
 		return error_set(
 			err, ERR_INVALID,
@@ -242,7 +243,7 @@ int share_git_find(const char *dir, const char *mountpoint, struct share_git *ou
 
 /* --- beside the other shares ------------------------------------------------------------------ */
 
-/* Returns whether this share already puts the common directory at its place in the guest. */
+/* Returns whether a share already puts the common directory at the right path in the guest. */
 static bool is_part_of(const struct share_git *git, const json_t *share)
 {
 	autofree char *dir = realpath(json_text(share, "path", ""), NULL);
@@ -253,8 +254,9 @@ static bool is_part_of(const struct share_git *git, const json_t *share)
 	       strcmp(git->common + strlen(dir), git->place + len) == 0;
 }
 
-/* Returns whether one of the shares already contains the common directory. Two worktrees of one
- * repository have the same common directory, and the main checkout contains it. */
+/* Returns whether one of the shares already contains the common directory. This is so if another
+ * worktree of the repository, which has the same common directory, or the main checkout, which
+ * contains it, is shared too. */
 static bool is_there(const json_t *shares, const struct share_git *git)
 {
 	const json_t *share;
@@ -268,9 +270,10 @@ static bool is_there(const json_t *shares, const struct share_git *git)
 	return false;
 }
 
-/* Checks that neither of the two directories contains the other one. Otherwise a guest could write
- * to files that the host relies on: it could make the path of the common directory lead to another
- * directory, or could have written the files by which the host recognizes the common directory. */
+/* Checks that neither of the two directories contains the other directory. Otherwise a guest could
+ * write to files on which the host relies. The guest could make the path of the common directory
+ * lead to another directory, or could have written the files by which the host recognizes the
+ * common directory. */
 static int check_apart(const struct spot *common, const char *path, const struct mountinfo *mounts,
 		       struct error *err)
 {
@@ -333,7 +336,8 @@ static json_t *common_share(json_t *share, const struct share_git *git, size_t n
 	    json_put_string(own, "cache", "none", err) < 0)
 		return NULL;
 	/* The directory at this path was checked. A guest that can write to a directory above it
-	 * could put a link there afterwards. So no link is followed when the path is opened. */
+	 * could put a link into the path afterwards. So no link is followed when the path is
+	 * opened. */
 	if (json_put(own, "direct", json_true(), err) < 0 ||
 	    json_put_string(own, "mountpoint", git->place, err) < 0)
 		return NULL;

@@ -4,7 +4,7 @@
  * of the repository (gitdir). A file in gitdir names the directory that all worktrees have in
  * common (commondir): gitrepository-layout(5), git-worktree(1). If these two directories lie
  * outside of the shared directory, git works in the guest only if the guest has the common
- * directory too, at the place to which .git leads in the guest.
+ * directory too, at the path to which .git leads in the guest.
  */
 #ifndef API_SHARE_GIT_H
 #define API_SHARE_GIT_H
@@ -14,8 +14,8 @@
 #include "base/error.h"
 
 /* The directory that the guest needs in addition to a shared directory, so that git works. The
- * members are NULL if the shared directory is no worktree, if git does not work on the host either,
- * or if .git leads to a directory within the shared directory. */
+ * members are NULL if the shared directory is not a worktree, if git does not work on the host
+ * either, or if .git leads to a directory within the shared directory. */
 struct share_git {
 	char *common; /* path of the common directory on the host; malloc'd */
 	char *place;  /* path at which the guest must have the common directory; malloc'd */
@@ -23,10 +23,10 @@ struct share_git {
 
 /*
  * Looks for the common directory of the shared directory `dir`, which the guest has at
- * `mountpoint`. A guest that may write to `dir` could make .git lead to any directory. So .git
- * counts only if it is as `git worktree add` writes it, and if the repository leads back to this
- * very .git. Otherwise, if .git leads outside of `dir`, fails with ERR_INVALID. ERR_INVALID also if
- * the place in the guest belongs to the guest's own system.
+ * `mountpoint`. A guest that may write to `dir` could make .git lead to any directory. So .git is
+ * accepted only if it has the form that `git worktree add` writes, and if the repository leads back
+ * to this very .git. Otherwise the call fails with ERR_INVALID if .git leads outside of `dir`. It
+ * also fails with ERR_INVALID if the path in the guest belongs to the guest's own system.
  */
 int share_git_find(const char *dir, const char *mountpoint, struct share_git *out,
 		   struct error *err);

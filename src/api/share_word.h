@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 
-/* The parts of the word. Whether such a share is possible is not checked here. */
+/* The parts of the word. share_word_parse() does not check whether such a share is possible. */
 struct share_word {
 	/* Malloc'd; the pointers below point into this text. */
 	char *text;
@@ -19,8 +19,8 @@ struct share_word {
 	bool locks; /* the word has the option "locks" */
 };
 
-#define SHARE_PLACE "/workspace" /* mountpoint of a directory whose word names no place */
-/* Returns whether the word names a place, valid or not. */
+#define SHARE_PLACE "/workspace" /* the mountpoint of a directory whose word has no /PLACE */
+/* Returns whether the word has a /PLACE, valid or not. */
 bool share_word_has_place(const char *word);
 /* Parses the word. ERR_INVALID: the word has another form, or an unknown option. The caller frees
  * *out with share_word_free(). */

@@ -25,7 +25,7 @@ int stream_run(const struct workspace *ws, struct connection *connection, struct
 {
 	const struct microagent_terminal *terminal = call->exec ? call->exec->terminal : NULL;
 	/* A call that can be resumed is sent only after the dial has succeeded. So if the dial
-	 * fails, the command has surely not been started. Other calls are sent together with the
+	 * fails, the command has certainly not been started. Other calls are sent together with the
 	 * dial (`first`). */
 	struct buf *first = calls_can_resume(&connection->calls) ? NULL : &connection->calls.out;
 	struct pause pause;

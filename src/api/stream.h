@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Runs a command in the guest on the caller's streams, on a connection of its own. */
+/* Runs a command in the guest on the caller's streams, over a separate connection. */
 #ifndef API_STREAM_H
 #define API_STREAM_H
 

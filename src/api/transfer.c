@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Transfers files by the helper in the guest. The agent hands its connection over to the helper. So
- * the bytes pass neither through the agent's frames nor through a pipe.
+ * the bytes need neither the agent's frames nor a pipe.
  */
 #include "api/transfer.h"
 
@@ -29,8 +29,9 @@
 #include "base/utf8.h"
 
 #define HELPER "microagent-files"
-/* The longest line of a listing, in bytes. The longest true line has a name of 255 characters, its
- * base64, and the target of a link, which has 4,096 bytes. JSON escapes a byte by at most 6. */
+/* The longest line of a listing, in bytes. The longest line of a real file has a name of 255
+ * characters, the base64 of the name, and the target of a link, which has 4,096 bytes. JSON escapes
+ * a byte by at most 6 bytes. */
 #define LISTING_LINE_MAX 32768u
 
 /* --- a connection of the helper's own -------------------------------------------------------- */
@@ -85,8 +86,8 @@ static int receive_message(const struct transfer *transfer, int fd, struct buf *
 	return got;
 }
 
-/* Sets an error from the agent's message, which arrives instead of the helper's first byte. The
- * message says why the helper was not started. */
+/* Sets an error from a message of the agent. The message arrives instead of the helper's first
+ * byte, and says why the helper was not started. */
 static int hear_agent(const struct transfer *transfer, int fd, uint8_t first, uint64_t deadline,
 		      struct error *err)
 {
@@ -158,8 +159,8 @@ static struct tree_line make_line(const struct transfer *transfer, int fd)
 	};
 }
 
-/* Changes the error for a guest that is silent. If the machine is paused, the error says so, which
- * is more useful. Returns status. */
+/* Changes the error about a guest that does not answer. If the machine is paused, the error says
+ * so, which is more useful. Returns `status`. */
 static int explain_silence(const struct transfer *transfer, int status, struct error *err)
 {
 	if (status == 0 || !err || err->code != ERR_TIMEOUT)
@@ -172,7 +173,8 @@ static int explain_silence(const struct transfer *transfer, int status, struct e
 	return status;
 }
 
-/* Writes a digest that names this host. machine-id(5) demands that the id itself is not shown. */
+/* Writes a digest that stands for this host. The id of the host is not used directly, because
+ * machine-id(5) demands that it is kept secret. */
 static void name_maker(char out[SHA256_TEXT])
 {
 	uint8_t digest[SHA256_BYTES];
@@ -188,7 +190,7 @@ static void name_maker(char out[SHA256_TEXT])
 	out[TREE_MAKER] = '\0';
 }
 
-/* Adds the reason to an error which says that the guest has denied something, if the user is not
+/* Adds REASON_GUEST_USER_DENIED to an error of the guest about missing rights, if the user is not
  * root. An error with an errno value comes from this host and is not changed. */
 static int explain_denied(const struct transfer *transfer, int status, struct error *err)
 {
@@ -327,8 +329,8 @@ static int bad_listing(struct error *err)
 	return error_prefix(err, "the guest's list of files is malformed");
 }
 
-/* Parses one line of a listing. A line that no file can have is refused before it is parsed, since
- * parsed JSON can need 80 times the bytes of its text. */
+/* Parses one line of a listing. A line that is too long for any file is refused before it is
+ * parsed, because parsed JSON can need 80 times the bytes of its text. */
 static json_t *load_listing_line(const char *text, size_t len, struct error *err)
 {
 	if (len <= LISTING_LINE_MAX)
@@ -340,8 +342,8 @@ static json_t *load_listing_line(const char *text, size_t len, struct error *err
 	return NULL;
 }
 
-/* Handles one line of a listing. Returns 0 if the line was an entry, which was added, 1 if it was
- * the last line, -1 on error. */
+/* Handles one line of a listing. Returns 0 if the line was an entry, which was added to `entries`;
+ * 1 if it was the last line; -1 on error. */
 static int take_listing_line(const char *text, size_t len, json_t *entries, struct error *err)
 {
 	json_auto_t *line = load_listing_line(text, len, err);

@@ -9,7 +9,8 @@
 
 struct transfer {
 	const struct workspace *ws; /* the workspace whose vsock.sock is dialled */
-	const char *user;	    /* NULL: the guest's default */
+	const char *user;	    /* the guest's user who reads or writes the files; NULL: the
+				     * guest's default user */
 	/* The directory of the guest below which paths are resolved. */
 	const char *root;
 	/* Options of a copy. A listing uses only the member `cancel`; for a listing the pointer may
@@ -18,12 +19,12 @@ struct transfer {
 };
 
 /* Copies the file or directory `path`, which is resolved below `root`, from the guest to a target
- * on the host. `links_within` is the path that the guest of the workspace itself has for `path`,
- * see tree_receive(). */
+ * on the host. `links_within` is the path of the same file in the guest of the workspace, see
+ * tree_receive(). */
 int transfer_out(const struct transfer *transfer, const char *path, const char *links_within,
 		 const struct tree_target *target, struct error *err);
-/* Copies a declared output like transfer_out(). In the guest the user root reads the output:
- * guest/files/output.h. */
+/* Copies a declared output like transfer_out(). In the guest, root reads the output
+ * (guest/files/output.h). */
 int transfer_output(const struct transfer *transfer, const char *path, const char *links_within,
 		    const struct tree_target *target, struct error *err);
 /* Copies the file or directory `from` of the host (see microagent_copy.within) to `path` of the
@@ -34,12 +35,12 @@ int transfer_in(const struct transfer *transfer, const char *from, const char *p
  * microagent_list_files(). */
 int transfer_listing(const struct transfer *transfer, const char *verb, const char *path,
 		     json_t *entries, struct error *err);
-/* files.c: returns a new array with the entries sorted by name. */
+/* In files.c: returns a new array with the entries sorted by name. */
 json_t *listing_sorted(const json_t *entries, struct error *err);
 /* Returns the single entry of a listing of one file, as a new reference. */
 json_t *listing_only(const json_t *entries, struct error *err);
-/* Freezes the file system on which `path` of the guest lies, calls work(), and lets the file system
- * go on. */
+/* Freezes the file system on which `path` of the guest lies, calls work(), and thaws the file
+ * system. */
 int transfer_frozen(const struct transfer *transfer, const char *path,
 		    int (*work)(void *data, struct error *err), void *data, struct error *err);
 

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Removes workspaces that were never finished. Before the supervisor writes its first record, there
- * is only a directory with a clone of the image, and no list shows it. Making the clone can take
- * seconds, and a process that is killed meanwhile cannot clean up. So the maker makes a mark, and
- * locks it. The lock ends with the process. The maker of the next workspace removes each directory
- * whose mark is not locked.
+ * Removes workspaces that were never finished. Before the supervisor writes its first record, a
+ * workspace is only a directory with a clone of the image, and no list shows this directory. Making
+ * the clone can take seconds, and a process that is killed meanwhile cannot clean up. So the maker
+ * makes a mark, and locks it. The lock ends with the process. The maker of the next workspace
+ * removes each directory whose mark is not locked.
  *
- * The marks are files in one place, .locks/.making/<id>. Each mark is made before its directory. So
- * finding the abandoned marks takes the same time however many workspaces there are. A second mark,
- * a file in the directory itself, says that the directory may be removed. This mark is needed
- * because the first mark may also belong to a maker that found its name taken by another file. A
- * directory without the second mark is never touched unless it is empty.
+ * The marks are files in one directory, .locks/.making/<id>. So the time to find the abandoned
+ * marks does not depend on the number of workspaces. Each mark is made before the directory of its
+ * workspace. A second mark, a file in that directory, says that the directory may be removed. The
+ * second mark is needed because the first mark may belong to a maker that found its name taken by
+ * another file. A directory without the second mark is never touched unless it is empty.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -39,7 +39,7 @@ static int open_marks(const struct state_dir *dir, struct error *err)
 }
 
 /* Makes a mark. The mark is locked before it gets its name. Otherwise a sweep between these two
- * steps would take the mark for an abandoned one. */
+ * steps would take the mark for an abandoned mark. */
 static int link_locked(int marks, const char *id)
 {
 	autoclose int fd = file_open_nameless(marks, O_RDWR);
@@ -64,8 +64,8 @@ static int open_mark(int marks, const char *id)
 	return fd;
 }
 
-/* One attempt fails if another process has just removed its mark. All attempts fail only if no mark
- * can be made. */
+/* The largest number of attempts to make a mark. One attempt fails if another process has just
+ * removed its mark. All attempts fail only if no mark can be made. */
 #define ATTEMPTS 1000
 
 int unfinished_mark(const struct state_dir *dir, const char *id, struct error *err)
@@ -151,7 +151,7 @@ void unfinished_each_abandoned(const struct state_dir *dir, unfinished_fn *fn, v
 	unlinkat(dir->fd, MARKS, AT_REMOVEDIR);
 }
 
-/* Returns 1 if the directory has the file, 0 if not, -1 if this cannot be told now. */
+/* Returns 1 if the directory has the file, 0 if not, -1 if this cannot be found out now. */
 static int has_file(int fd, const char *file)
 {
 	struct stat st;
@@ -161,8 +161,8 @@ static int has_file(int fd, const char *file)
 	return errno == ENOENT ? 0 : -1;
 }
 
-/* Looks at the first mark. This mark is removed after the second one, so a workspace that lost its
- * first mark has just been finished. */
+/* Looks at the first mark. The first mark is removed after the second mark, so a workspace that has
+ * no first mark is finished. */
 enum unfinished_state unfinished_marked(const struct state_dir *dir, const char *mark)
 {
 	autoclose int marks =

@@ -27,7 +27,7 @@ int microagent_create(struct microagent *agent, const char *name,
 	return result;
 }
 
-/* Calls a command of the supervisor on a workspace, with the config that was recorded. */
+/* Calls a command of the supervisor for a workspace, with its recorded config. */
 static int as_recorded(struct microagent *agent, const char *const *options, const char *command,
 		       const char *name, json_t **response, struct error *err)
 {
@@ -82,7 +82,7 @@ int microagent_prepare(struct microagent *agent, const char *name, json_t **resp
 	return as_recorded(agent, NULL, "prepare", name, response, err);
 }
 
-/* Calls a command of the supervisor on an existing workspace. The config of this command has only
+/* Calls a command of the supervisor for an existing workspace. The config of the request has only
  * the state directory. */
 static int on_existing(struct microagent *agent, const char *option, const char *command,
 		       const char *name, json_t **response, struct error *err)

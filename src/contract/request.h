@@ -105,14 +105,15 @@ struct config {
 					 * or NULL */
 	const json_t *network_egress;	/* an object with names and prefixes; NULL: the guest may
 					 * reach all public addresses */
-	const json_t *port_forwards;	/* array or NULL */
+	const json_t *port_forwards;	/* the published ports: an array or NULL */
 	const json_t *disks;
 	const json_t *vsock_listeners;
-	const json_t *mediation; /* object or NULL */
+	const json_t *mediation; /* the mediation channel: an object or NULL */
 	const json_t *shares;
 	const json_t *bundles;
 	const json_t *outputs;
-	const json_t *image; /* {imageRef, resolvedRef, imageDigest} or NULL */
+	const json_t *image; /* the source of the root disk, {imageRef, resolvedRef, imageDigest} or
+		        * NULL */
 	const char *cgroup;
 	bool cgroup_limits_required; /* the machine runs only if its memory and processes can be
 				      * limited */

@@ -11,8 +11,8 @@
 #include "base/platform/linux/userns.h"
 #include "store/cache.h"
 
-/* Names a kernel of the cache that was built for this host's paravirtual KVM, if the cache has one.
- */
+/* Proposes a kernel of the cache that was built for this host's paravirtual KVM, if the cache has
+ * such a kernel. */
 static void propose_pvm_kernel(struct finding *out)
 {
 	struct cache_kernels list = {0};
@@ -49,7 +49,8 @@ static void check_accelerator(const struct microagent *agent, const json_t *host
 		finding_detail(out, VERDICT_FAILED, "not known: the supervisor does not say");
 		return;
 	}
-	/* Linux has only a stand-in for Apple's platform, and nothing on this host repairs that. */
+	/* Only Apple's backend reports "platform". On Linux this backend is only a stand-in for
+	 * tests, so no command of this host is proposed. */
 	if (strcmp(name, "platform") == 0) {
 		doctor_platform(host, out);
 		return;
@@ -96,8 +97,8 @@ static void check_confinement(const struct microagent *agent, const json_t *host
 		finding_remedy(out, remedy);
 }
 
-/* Checks what keeps supervisors from this host's files. A live supervisor, which reads what a guest
- * writes, is confined by Landlock and by a root of its own. A process that reads archives is
+/* Checks what keeps supervisors from this host's files. A live supervisor, which reads data of a
+ * guest, is confined by Landlock and by a separate root directory. A process that reads archives is
  * confined only by Landlock. */
 static void check_landlock(const struct microagent *agent, const json_t *host, struct finding *out)
 {
@@ -146,8 +147,8 @@ static void check_limits(const struct microagent *agent, const json_t *host, str
 		finding_remedy(out, "systemd-run --user --scope bash");
 }
 
-/* Checks the subordinate user ids. The files of a guest's own users belong to a user on the host:
- * to the owner of the machine, or to the owner's subordinate ids. */
+/* Checks the subordinate user ids. Files of the users in a guest belong to ids of the host: to the
+ * owner of the machine, or to the owner's subordinate ids. */
 static void check_user_ids(const struct microagent *agent, const json_t *host, struct finding *out)
 {
 	static const char *const files[] = {"/etc/subuid", "/etc/subgid"};
