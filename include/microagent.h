@@ -179,12 +179,12 @@ struct microagent_machine {
 	 * its machine is booted with them. */
 	const char *const *disks, *const *shares;
 	bool share_anyway; /* a directory that holds keys, or the home directory, may be shared */
-	/* If a shared directory is a git worktree, the guest is also given the directory that all
-	 * worktrees of the repository have in common, with its hooks and configuration, at the path
-	 * to which .git leads in the guest. Fails with ERR_INVALID if .git is not as `git worktree
-	 * add` makes it, or if the repository to which .git leads does not lead back to this .git.
-	 * Also fails with ERR_INVALID if the common directory holds another share or lies in
-	 * one. */
+	/* If set, and a shared directory is a git worktree, the guest also gets the directory that
+	 * all worktrees of the repository have in common, with its hooks and configuration. The
+	 * guest gets it at the path to which .git leads in the guest. Fails with ERR_INVALID if
+	 * .git is not as `git worktree add` makes it, or if the repository to which .git leads does
+	 * not lead back to this .git. Also fails with ERR_INVALID if the common directory holds
+	 * another share or lies in one. */
 	bool share_git;
 	struct microagent_rates rates;
 };
@@ -208,7 +208,7 @@ struct microagent_spec {
 	/* `bundles` are archives that the guest finds unpacked and read-only: words as
 	 * microagent_check_bundle() checks them. `outputs` name the files and directories that
 	 * microagent_artifact_get() may fetch: words as microagent_check_output() checks them. Both
-	 * are NULL-terminated; NULL: none. */
+	 * are NULL-terminated; NULL: no bundles, no outputs. */
 	const char *const *bundles, *const *outputs;
 	const char *console; /* "shell": a root shell on the serial console; NULL: no shell */
 };
@@ -234,8 +234,8 @@ int microagent_create(struct microagent *agent, const char *name,
  * of the workspace stays as it is. Differences from an earlier record are accepted. */
 int microagent_prepare(struct microagent *agent, const char *name, json_t **response,
 		       struct error *err);
-/* Boots a workspace. Returns when the guest is ready for microagent_exec(). If the workspace has a
- * command of its own, this command runs at that time. */
+/* Boots a workspace. Returns when the guest is ready for microagent_exec(). If the config of the
+ * workspace has a command, the command is already running by then. */
 int microagent_start(struct microagent *agent, const char *name, json_t **response,
 		     struct error *err);
 /* Returns the state, readiness, verification and result of a workspace. ERR_NOT_FOUND for an absent
@@ -305,8 +305,8 @@ int microagent_change_network(struct microagent *agent, const char *name,
 int microagent_check_network_change(enum microagent_network_change change, const char *word,
 				    struct error *err);
 /* Stores in `out` the accelerator of a running workspace: "kvm" or "tcg" ("" if none is recorded).
- * With "tcg" the machine is emulated, which is no security boundary: a user interface should say so
- * at every start. */
+ * With "tcg" the machine is emulated, and emulation is not a security boundary. A user interface
+ * should say so at every start. */
 int microagent_accelerator(struct microagent *agent, const char *name, char out[8],
 			   struct error *err);
 
@@ -342,8 +342,8 @@ int microagent_exec(struct microagent *agent, const char *name, const struct mic
 		    struct error *err);
 
 /* Returns a descriptor that is connected to the serial console of a running workspace: raw bytes
- * both ways, from now on. The caller closes the descriptor. A console has one connection at a time:
- * while there is one, each further connection is closed at once. */
+ * both ways, from now on. The caller closes the descriptor. A console has one connection at a time.
+ * While this connection is open, each further connection is closed at once. */
 int microagent_console_open(struct microagent *agent, const char *name, struct error *err);
 /* --- a guest that many threads use ----------------------------------------------------------- */
 
@@ -597,9 +597,9 @@ json_t *microagent_footprint(struct microagent *agent, const char *name, struct 
 /* Stores the supervisor's answer to `host`: {"ok":true,"backend","host":{...},"kernel"?}. */
 int microagent_host(struct microagent *agent, json_t **response, struct error *err);
 /* Returns the contract, agent-runtime.v1 (schema/contract.json): states, commands, signals and
- * limits, and what each backend supports, as its supervisor says. If this host does not have the
- * supervisor of a backend, the contract has the answer that this supervisor gave when this library
- * was built. */
+ * limits, and what each backend supports according to its supervisor. If this host does not have
+ * the supervisor of a backend, the contract has the answer that this supervisor gave when this
+ * library was built. */
 json_t *microagent_contract(struct error *err);
 /* Checks the host. Returns {"ok","verdict":"ok"|"degraded"|"failed","host"?,
  * "checks":[{"name","status","detail","remedy"?,"reason"?}]}. "remedy" is a command that solves the

@@ -48,7 +48,7 @@ struct microagent_base_spec {
 	const char *image; /* the name of an image in the cache, or a path with a '/' to a raw ext4
 			    * file; NULL: busybox */
 	/* Instead of `image`: an image of the OCI or of Docker, as `microagent image import` takes
-	 * it: a layout (a directory), an archive, or the reference of an image in a registry. This
+	 * it: a layout (a directory), an archive, or the reference of an image in a registry. The
 	 * image is first imported into the cache. */
 	const char *oci;
 	/* Instead of `image` and `kernel`, for macOS on a Mac with Apple silicon, by the backend
@@ -80,11 +80,11 @@ struct microagent_base_spec {
 	const char *script;	  /* path of a script; a script without "#!" is run by sh -e; NULL:
 				   * no script */
 	const char *const *stage; /* paths of files that the script finds in $MICROAGENT_STAGE,
-				   * NULL-terminated; NULL: none */
+				   * NULL-terminated; NULL: no files */
 	int64_t size_mib;	  /* size of the disk in MiB; 0: 1 GiB more than the image, or with
 				   * `oci` than the contents of the image, but at most 4 GiB */
-	int cancel; /* when this descriptor is readable, the work ends with ERR_UNAVAILABLE, and
-		     * no base is made; 0: none */
+	int cancel; /* when this descriptor is readable, the work ends with ERR_UNAVAILABLE, and no
+		     * base is made; 0: no descriptor */
 	/* Is called when the machine is up. `accelerator` is "kvm" or "tcg". May be NULL. */
 	void (*booted)(void *data, const char *accelerator);
 	/* Is called for each line that is reported while the base is provisioned. `kind` says what
@@ -111,12 +111,12 @@ struct microagent_warm_spec {
 	/* Commands that are run in the machine before it is saved, one after the other, each as
 	 * microagent_session_run() runs it. Each command is a list of words that ends with NULL.
 	 * The list of commands ends with NULL too. A command that fails ends the whole call. NULL:
-	 * none. */
+	 * no commands. */
 	const char *const *const *run;
 	struct microagent_machine machine; /* only accelerator may be set; everything else is as in
 					    * the base */
-	int cancel; /* when this descriptor is readable, the work ends with ERR_UNAVAILABLE, and
-		     * no template is made; 0: none */
+	int cancel; /* when this descriptor is readable, the work ends with ERR_UNAVAILABLE, and no
+		     * template is made; 0: no descriptor */
 	/* `booted` and `said` are as in struct microagent_base_spec. */
 	void (*booted)(void *data, const char *accelerator);
 	void (*said)(void *data, enum microagent_base_line kind, const char *text);
@@ -182,7 +182,7 @@ struct microagent_session_spec {
 	 * to it. 0: no limit. A session that is in quarantine at that time stays. */
 	int64_t lifetime_seconds, idle_seconds;
 	/* The session is also destroyed when its handle is closed, or when this process ends in any
-	 * way. This applies to microagent_session_create(), _clone_base() and _fork(), and the
+	 * way. This member applies to microagent_session_create(), _clone_base() and _fork(). The
 	 * session stays owned after microagent_session_restore(). A session that is not owned ends
 	 * with this process only while the session is being made. If this process ends while the
 	 * session has no machine yet, a directory is left, which is removed before the next session
@@ -218,9 +218,9 @@ int microagent_session_boot(struct microagent_session *session, struct error *er
 int microagent_session_check_shares(const struct microagent_session *session, struct error *err);
 /* Does only the last part of microagent_session_boot(), for a session that microagent_start()
  * started: gives the machine the same directories as an earlier machine of the session was given
- * while it ran. If this fails, the machine goes on without these directories, and the audit log
- * gets a line share.missing for each. Files that the guest then writes at the paths of these
- * directories are lost with the machine. */
+ * while it ran. On failure the machine goes on without these directories, and the audit log gets a
+ * line share.missing for each. Files that the guest then writes at the paths of these directories
+ * are lost with the machine. */
 int microagent_session_share_again(struct microagent_session *session, struct error *err);
 /* Clones and boots a session, or claims a session of a pool. A session is claimed if the base has a
  * pool (microagent_pool_set()) whose sessions have what `spec` asks for. The claimed session is

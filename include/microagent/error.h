@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The error of a function. A struct error belongs to the caller. The struct points to no memory of
- * its own, so nothing has to be freed, and an error can be reported even when no memory is left. */
+/* The error of a function. A struct error belongs to the caller. The struct contains no pointers.
+ * So nothing has to be freed, and an error can be reported even when no memory is left. */
 #ifndef MICROAGENT_ERROR_H
 #define MICROAGENT_ERROR_H
 

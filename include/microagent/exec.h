@@ -35,7 +35,8 @@ struct microagent_terminal {
 /* A command, with the user and the directory of the guest in which it runs. */
 struct microagent_exec {
 	const char *const *command; /* the argument vector, NULL-terminated */
-	const char *const *env;	    /* variables as "KEY=VALUE", NULL-terminated; NULL: none */
+	const char *const *env;	    /* variables as "KEY=VALUE", NULL-terminated; NULL: no
+				     * variables */
 	const char *cwd;	    /* the working directory; NULL: the home of `user` if it exists,
 				     * else / */
 	const char *user;	    /* the guest's user; NULL: the image's user, or uid 1000 if the

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The reader: a machine that reads (or writes) the disk of a workspace. It exists because the host
- * itself never parses the file system of a guest. The reader has a kernel and an init of the host
- * and no network, and runs no program from the disk.
+ * The reader: a machine that reads (or writes) the disk of a workspace. The reader is needed
+ * because the host itself never parses the file system of a guest. The reader has a kernel and an
+ * init of the host and no network, and runs no program from the disk.
  *
  * The reader is a separate workspace, <workspace>/reader, in the directory of the workspace whose
  * disk it reads. The reader ends with this process. While the reader uses the disk of a workspace

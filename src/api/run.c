@@ -142,7 +142,7 @@ static bool run_is_lost(const struct error *err)
 static int run_finish(struct run *run, struct error *err)
 {
 	uint64_t halting_ms = run->options->keep ? limit_get(LIMIT_HALT_MS) : 0;
-	/* This deadline is later than all deadlines of the supervisor after the end of a command.
+	/* The deadline is later than all deadlines of the supervisor after the end of a command.
 	 * The deadline is needed in case the supervisor is stuck: the signal by which the user
 	 * wants to end everything may have been passed on to the command. */
 	const struct supervisor_wait wait = {
@@ -156,8 +156,9 @@ static int run_finish(struct run *run, struct error *err)
 	struct error why = {0};
 	int code;
 
-	/* If the connection was lost, the supervisor may soon report why the machine ended. If it
-	 * reports nothing, the machine lives without its connection, and is ended here. */
+	/* If the connection was lost, the supervisor may soon report why the machine ended. If the
+	 * supervisor reports nothing, the machine lives without its connection, and is ended
+	 * here. */
 	if (!run->has_outcome)
 		fd_wait(run->supervisor.answer, POLLIN, limit_deadline(LIMIT_LOST_MS), NULL);
 	if (!run->has_outcome || run->outcome.end != MICROAGENT_EXITED)

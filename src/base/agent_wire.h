@@ -42,8 +42,8 @@
 
 /* The beginning of each line that init writes on the serial console. */
 #define INIT_LINE_PREFIX "microagent-init: "
-/* The last line of init in a machine whose VMM can be ended only by a reset. It tells the host that
- * the reset is a power-off: all file systems have been written to the disk. */
+/* The last line of init in a machine whose VMM can be ended only by a reset. The line tells the
+ * host that the reset is a power-off, and that all file systems have been written to the disk. */
 #define ORDERLY_END_LINE "the machine ends in order"
 
 /* A request in the envelope form (docs/agent-protocol.md) for an operation that no agent knows.

@@ -43,11 +43,12 @@ bool architecture_of_kernel(const void *head, size_t len, enum architecture *out
 int architecture_read_kernel(int fd, bool *is_kernel, enum architecture *out, struct error *err);
 /* The last words of a message about a file that is not a kernel. */
 #define NO_KERNEL_WORDS "neither a bzImage, an ELF image nor an arm64 Image"
-/* Fails with ERR_INVALID (REASON_NOT_A_KERNEL, without a subject) for a file that is certainly not
- * a kernel, and with ERR_UNSUPPORTED (REASON_OTHER_ARCHITECTURE) if the kernel is for amd64 and
- * `machine` is arm64, or the other way round. Two kinds of file are accepted, because only a VMM
- * can judge them: an ELF image of any further architecture (a PVH kernel is a 32-bit image), and,
- * for an arm64 machine, a compressed arm64 Image. */
+/* Checks that a file can be the kernel of a machine. Fails with ERR_INVALID (REASON_NOT_A_KERNEL,
+ * without a subject) for a file that is certainly not a kernel. Fails with ERR_UNSUPPORTED
+ * (REASON_OTHER_ARCHITECTURE) if the kernel is for amd64 and `machine` is arm64, or the other way
+ * round. Two kinds of file are accepted, because only a VMM can judge them: an ELF image of any
+ * further architecture (a PVH kernel is a 32-bit image), and, for an arm64 machine, a compressed
+ * arm64 Image. */
 int architecture_check_kernel(int fd, enum architecture machine, struct error *err);
 /* Returns the architecture of a 64-bit program, by the first bytes of its file; ARCHITECTURE_COUNT
  * if the file is not a 64-bit program for amd64 or arm64. */

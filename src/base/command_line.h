@@ -3,7 +3,7 @@
  * The command line of a program that other programs of this project start: long options in a table.
  * Each row says how the option's value is read and where it is stored. Names are not abbreviated,
  * "--x V" and "--x=V" mean the same, and after "--" there are no more options. The program that
- * people call, `microagent`, has a parser of its own (src/cli).
+ * people call, `microagent`, has another parser (src/cli).
  */
 #ifndef BASE_COMMAND_LINE_H
 #define BASE_COMMAND_LINE_H

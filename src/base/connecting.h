@@ -21,7 +21,7 @@ struct addresses {
 /* Adds an address with a port (in host byte order) to the list. Does nothing if the list is full or
  * has the address already, or if the address is neither IPv4 nor IPv6. */
 void addresses_add(struct addresses *list, const struct sockaddr *address, uint16_t port);
-/* Adds an address that is given as text: "127.0.0.1", "::1". Returns false if `text` is no
+/* Adds an address that is given as text: "127.0.0.1", "::1". Returns false if `text` is not an
  * address. */
 bool addresses_add_text(struct addresses *list, const char *text, uint16_t port);
 socklen_t address_length(const struct sockaddr_storage *address);

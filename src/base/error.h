@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Errors. Every function that can fail has `struct error *err` as its last parameter and returns 0
- * or -1 (or NULL). On failure such a function leaves its outputs untouched. It never logs and never
- * exits. Callers put context in front of a message with error_prefix(). A message only states what
- * is wrong. What a person may do next depends on the front end, which finds the next step by the
- * reason of the error. Only a program's main() prints. A struct error belongs to the caller. The
- * struct points to no memory of its own, so nothing has to be freed, and an error can be reported
- * even when no memory is left.
+ * or -1 (or NULL). On failure such a function leaves its outputs untouched. Such a function never
+ * logs and never exits. Callers put context in front of a message with error_prefix(). A message
+ * only states what is wrong. What a person may do next depends on the front end, which finds the
+ * next step by the reason of the error. Only a program's main() prints. A struct error belongs to
+ * the caller. The struct contains no pointers. So nothing has to be freed, and an error can be
+ * reported even when no memory is left.
  */
 #ifndef BASE_ERROR_H
 #define BASE_ERROR_H

@@ -38,11 +38,11 @@ int fd_socketpair(int ends[2], struct error *err); /* two joined AF_UNIX stream 
  * seals. */
 int fd_memfd(const char *name, const void *data, size_t len, struct error *err);
 /* Waits until `fd` is readable (events: POLLIN) or writable (POLLOUT). ERR_TIMEOUT if the deadline
- * (on clock_mono_ns(); UINT64_MAX: none) passes before. */
+ * (on clock_mono_ns(); UINT64_MAX: no deadline) passes first. */
 int fd_wait(int fd, short events, uint64_t deadline_ns, struct error *err);
 /* Returns the time that is left until the deadline, in *left; NULL if there is no deadline. The
- * time is 0 if the deadline has passed. It is also 0 if the clock is virtual, since such a clock
- * would never reach the deadline. */
+ * time is 0 if the deadline has passed. The time is also 0 if the clock is virtual, because such a
+ * clock would never reach the deadline. */
 const struct timespec *fd_time_left(uint64_t deadline_ns, struct timespec *left);
 /* Returns whether dirfd/name is the very file that is open as `fd`, and not a link to it. A lock
  * belongs to a file and not to its name. So a process that has locked a file must check this: if
@@ -71,8 +71,8 @@ ssize_t fd_send_passing(int sock, const void *data, size_t len, const int *fds, 
 ssize_t fd_receive_passed(int sock, void *data, size_t len, int *fds, size_t *nfds, int flags);
 
 /*
- * Unix stream sockets named inside a directory given by descriptor, so that the length of the
- * directory's path is no limit.
+ * Unix stream sockets. Each socket is a name in a directory that is given by its descriptor, so the
+ * directory's path may have any length.
  */
 /* Makes a listening socket dirfd/name with mode 0600, and returns its descriptor, which is
  * non-blocking. Fails with errnum EADDRINUSE if the name exists: the caller unlinks it first. */

@@ -27,7 +27,7 @@ struct forward_bound {
 struct forward_spec {
 	int listen_fd; /* non-blocking; the forward takes it over, also on failure */
 	unsigned most; /* the largest number of connections that may be open at once */
-	struct forward_bound *bound; /* a bound for this forward and others; NULL: none */
+	struct forward_bound *bound; /* a bound for this forward and others; NULL: no such bound */
 	bool refuse; /* true: connections beyond `most` are closed at once; false: they wait to be
 		      * accepted */
 	/* Returns whether a peer may connect. NULL: all peers may. */
@@ -44,8 +44,8 @@ struct forward_spec {
 
 /* Makes a bound for forwards that are made later. */
 void forward_bound_init(struct forward_bound *bound, unsigned most);
-/* Makes a forward. It accepts no connection before forward_open(). After forward_shut() it accepts
- * no further connection, but the connections that it has go on. */
+/* Makes a forward. forward_open() makes the forward accept connections. forward_shut() ends this,
+ * but the connections that were accepted go on. */
 struct forward *forward_new(struct loop *loop, const struct forward_spec *spec, struct error *err);
 int forward_open(struct forward *forward, struct error *err);
 void forward_shut(struct forward *forward);

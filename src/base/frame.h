@@ -11,7 +11,7 @@
 #include "base/error.h"
 
 #define FRAME_HEADER 4
-/* The largest payload in bytes. It fits into 25 bits, so the first byte of a frame is 0 or 1, and
+/* The largest payload in bytes. Because of this limit the first byte of a frame is 0 or 1, and
  * never '{'. */
 #define FRAME_MAX UINT32_C(16777216)
 

@@ -19,7 +19,7 @@ struct ip {
 size_t ip_length(unsigned family);
 /* Reads an address from its bytes. Returns false unless `len` is the length of such an address. */
 bool ip_from_bytes(unsigned family, const void *bytes, size_t len, struct ip *out);
-/* Reads an address from a text. Returns false if the text is no address. */
+/* Reads an address from a text. Returns false if the text is not an address. */
 bool ip_parse(const char *text, struct ip *out);
 /* Reads an address with the length of a prefix, "10.0.0.2/24". Returns false if the length is
  * missing or is more than the address has bits. */

@@ -59,9 +59,9 @@ int json_get_array(const json_t *obj, const char *path, const char *key, enum js
  * absent field as null. The members of an environment (env) are kept, because the caller chooses
  * their names, and a variable must have a value. Accepts NULL. */
 void json_drop_nulls(json_t *value);
-/* Returns the text of object[key], or `otherwise` if there is no such key or its value is no text.
- * The result belongs to `object`, which may be NULL. Data from outside are read by the getters
- * above instead, which report errors. */
+/* Returns the text of object[key], or `otherwise` if there is no such key or its value is not a
+ * text. The result belongs to `object`, which may be NULL. Data from outside are read by the
+ * getters above instead, which report errors. */
 static inline const char *json_text(const json_t *object, const char *key, const char *otherwise)
 {
 	const char *text = json_string_value(json_object_get(object, key));

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A log file with a largest size. When the file would become larger, the log begins an empty file,
- * so that there is always room for a new line; the old file is kept in the same directory if
+ * so that there is always room for a new line. The old file is kept in the same directory if
  * log_keep_last() was called. Lines that a guest can cause are limited to a fixed number in each
- * second. Only the long-lived programs have a log; the library has none.
+ * second. Only the long-lived programs have a log; the library does not log.
  */
 #ifndef BASE_LOG_H
 #define BASE_LOG_H

@@ -3,7 +3,7 @@
  * The event loop, for descriptors, timers, signals and the ends of processes. platform/poller.h has
  * the system's call that waits. A loop is used by one thread. Callbacks may add and remove any
  * watch, also their own. The callback of a removed watch is never called again, not even for an
- * event that has already come in the present round.
+ * event that has already come in the same round.
  */
 #ifndef BASE_LOOP_H
 #define BASE_LOOP_H

@@ -44,12 +44,12 @@ int path_open_dir_at(int dirfd, const char *name, bool create, mode_t mode, stru
 /* Opens a regular file that a person has named, for reading; links are followed. Fails with
  * ERR_INVALID for any other kind of file (a FIFO, a device, a terminal), and never blocks. */
 int path_open_file(const char *path, struct error *err);
-/* Opens a file like path_open_file(), and reads all of it into `out`. ERR_INVALID if it is longer
- * than out->limit allows. This is for files that the host's owner has set up, like
+/* Opens a file like path_open_file(), and reads all of it into `out`. ERR_INVALID if the file is
+ * longer than out->limit allows. This function is for files that the host's owner has set up, like
  * /etc/resolv.conf, which may be links. */
 int path_read_file(const char *path, struct buf *out, struct error *err);
-/* Reads a whole regular file into `out`. ERR_INVALID if it is longer than out->limit allows, or if
- * `name` is a symbolic link. */
+/* Reads a whole regular file into `out`. ERR_INVALID if the file is longer than out->limit allows,
+ * or if `name` is a symbolic link. */
 int path_read_file_at(int dirfd, const char *name, struct buf *out, struct error *err);
 enum path_sync { PATH_NO_SYNC, PATH_SYNC };
 /* Replaces a file, or makes it: writes a temporary file in the same directory, and renames it. So a
@@ -62,8 +62,8 @@ int path_replace_file_at(int dirfd, const char *name, const void *data, size_t l
  * removed, and the call fails. */
 int path_remove_tree_at(int dirfd, const char *name, struct error *err);
 /* Copies the data of a regular file into an empty file: by reflink if the file system supports
- * that, else byte by byte, and holes stay holes. *method becomes "reflink" or "copy"; `method` may
- * be NULL. */
+ * that, else byte by byte. Holes stay holes. *method becomes "reflink" or "copy"; `method` may be
+ * NULL. */
 int path_clone_data(int from_fd, int to_fd, const char **method, struct error *err);
 /* Copies a part of the data like path_clone_data(), for a caller that must not be held up by a
  * large file. The caller sets *at to 0 before the first call, and calls again, with *at unchanged,
@@ -74,9 +74,9 @@ int path_clone_part(int from_fd, int to_fd, int64_t *at, struct error *err);
  * dirfd/name exists. */
 int path_clone_file_at(int from_fd, int dirfd, const char *name, mode_t mode, const char **method,
 		       struct error *err);
-/* Copies a file like path_clone_file_at(). If it cannot be copied by reflink, and the target's file
- * system does not have room for the whole file and `spare` more bytes, fails with ERR_UNAVAILABLE
- * before any byte is copied. */
+/* Copies a file like path_clone_file_at(), but first checks for room if a reflink is not possible.
+ * Fails with ERR_UNAVAILABLE, before any byte is copied, if the target's file system does not have
+ * room for the whole file and `spare` more bytes. */
 int path_clone_with_room_at(int from_fd, int dirfd, const char *name, mode_t mode, uint64_t spare,
 			    struct error *err);
 

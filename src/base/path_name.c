@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Functions for paths and names as text, which look at no file. They take "/" as the only
- * separator, also on Windows: the paths of guests have no other. */
+/* Functions for paths and names as text, which look at no file. For these functions "/" is the only
+ * separator, also on Windows, because many of the paths are those of guests. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

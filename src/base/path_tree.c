@@ -73,7 +73,7 @@ static int open_to_empty(const struct removal *r, int dir, const char *name)
 		errno = EXDEV;
 		return -1;
 	}
-	/* If this fails, the removal of the entries reports why. */
+	/* If fchmod() fails, the removal of the entries fails too, and reports why. */
 	if ((st.st_mode & S_IRWXU) != S_IRWXU)
 		(void)!fchmod(fd, S_IRWXU);
 	return steal_fd(&fd);

@@ -21,8 +21,8 @@ void print_safe(FILE *out, const char *text)
 	}
 }
 
-/* Returns the length in bytes of the "\n", "\t" or "\r\n" with which `text` begins; 0 if it begins
- * otherwise. */
+/* Returns the length in bytes of the "\n", "\t" or "\r\n" with which `text` begins; 0 if `text`
+ * begins with none of them. */
 static size_t layout(const char *text, size_t left)
 {
 	if (*text == '\n' || *text == '\t')

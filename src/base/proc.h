@@ -41,20 +41,21 @@ struct proc_spec {
 	bool new_session;     /* the child calls setsid() */
 	bool for_parent;      /* the new process becomes a child of this process's parent, which
 			       * reaps it. A broker uses this to start processes for its asker. */
-	uid_t uid;	      /* 0: unchanged; else uid, gid and groups are set */
+	uid_t uid;	      /* 0: the child keeps this process's user; else uid, gid and groups
+			       * are set */
 	gid_t gid;
 	int userns_fd; /* > 0: the child enters this user namespace, which this process owns, as the
 			* namespace's root */
-	/* Only with `userns_fd`: the child gets a mount namespace of its own, in which the
-	 * directory `bind_fd` is mounted on `bind_at`, with all that is mounted below the directory
-	 * now. This also works if the directory was renamed. NULL: nothing is mounted. */
+	/* Only with `userns_fd`: the child gets a new mount namespace, in which the directory
+	 * `bind_fd` is mounted on `bind_at`, with everything that is mounted below the directory
+	 * now. `bind_fd` may stand for a directory that was renamed. NULL: nothing is mounted. */
 	const char *bind_at;
 	int bind_fd;
 	bool bind_follows;   /* later mounts below the directory appear for the child too; the
 			      * directory itself is read-only, the mounts below it are not */
 	bool bind_read_only; /* the directory and all mounts below it are read-only */
-	/* The child sees files under other names, in namespaces of its own (proc_stage.h). Cannot
-	 * be used with `userns_fd`. NULL: none. */
+	/* The child sees files under other names, in new namespaces (proc_stage.h). Cannot be used
+	 * with `userns_fd`. NULL: no stage. */
 	const struct proc_stage *stage;
 	const gid_t *groups;
 	size_t ngroups;
@@ -62,8 +63,8 @@ struct proc_spec {
 	 * instruction on, with no_new_privs. */
 	int filter;
 	const char *cwd; /* the working directory; NULL: that of this process */
-	/* Gives up rights, in the child between fork() and exec(). May be NULL. If it fails, only
-	 * the errnum of its error is reported. */
+	/* Gives up rights, in the child between fork() and exec(). May be NULL. If the function
+	 * fails, only the errnum of its error is reported. */
 	int (*confine)(struct error *err);
 };
 
@@ -73,7 +74,7 @@ int proc_spawn(const struct proc_spec *spec, struct proc *out, struct error *err
 /* Opens the pidfd of a child that was forked (p->pid); on failure kills and reaps the child. */
 int proc_adopt(struct proc *p, struct error *err);
 /* Waits for the end of a child and reaps it. *code becomes its exit code, or 128+signal.
- * ERR_TIMEOUT at the deadline (on clock_mono_ns(); UINT64_MAX: none). On success *p becomes
+ * ERR_TIMEOUT at the deadline (on clock_mono_ns(); UINT64_MAX: no deadline). On success *p becomes
  * PROC_NONE. */
 int proc_wait(struct proc *p, uint64_t deadline_ns, int *code, struct error *err);
 /* Kills the process with SIGKILL if it lives, reaps it and closes its pidfd. Accepts PROC_NONE. */
@@ -86,7 +87,7 @@ void proc_let_go(struct proc *p);
 /* Sends SIGKILL. If there is a broker, the broker sends it. */
 int proc_kill(const struct proc *p, struct error *err);
 /* The broker's duty for proc_kill(): it kills only processes that descend from the asker. The
- * duty's data is an int: the pidfd of one more process that may be killed; -1: none. */
+ * duty's data is an int: the pidfd of one more process that may be killed; -1: no such process. */
 extern const struct broker_duty proc_kill_duty;
 int proc_signal(const struct proc *p, int signal, struct error *err);
 /* Runs a program to its end. Its stdin is /dev/null, and its stdout is appended to `out` (NULL:

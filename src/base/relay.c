@@ -214,7 +214,8 @@ static void on_side(struct loop *loop, int fd, uint32_t events, void *data)
 	    relay->ways[i].len == 0)
 		relay_take(relay, i);
 	/* The side is gone and takes nothing more, and the relay still holds bytes of it. The other
-	 * side may still take these bytes. If it never does, the timer ends the connection. */
+	 * side may still take these bytes. If the other side never does so, the timer ends the
+	 * connection. */
 	if ((events & (LOOP_HUP | LOOP_ERR)) && relay->ways[i].len > 0 && side->hurried &&
 	    !side->gone) {
 		relay_lose(relay, &relay->ways[!i]);

@@ -13,8 +13,8 @@
 
 struct relay;
 
-/* A function that is called once, from the loop, when the connection is over. It must free the
- * relay. */
+/* A function that is called once, from the loop, when the connection is over. This function must
+ * free the relay. */
 typedef void relay_ended_fn(void *data);
 
 /* Makes a relay, which takes over a and b, also on failure. */
@@ -22,8 +22,8 @@ struct relay *relay_new(struct loop *loop, int a, int b, relay_ended_fn *ended, 
 			struct error *err);
 /* Sets a time limit for the last bytes of a side (0: a, 1: b). If this side is gone, and the other
  * side has taken none of its last bytes for LIMIT_RELAY_GONE_MS, these bytes are dropped and the
- * connection is reset. This is needed if the other side learns only from the relay that this side
- * is gone. Without this call the bytes are held for as long as the other side is connected. */
+ * connection is reset. The limit is needed if the other side learns only from the relay that this
+ * side is gone. Without this call the bytes are held for as long as the other side is connected. */
 void relay_hurry(struct relay *relay, int side);
 /* Closes both sides. If the connection was not complete, sides that are TCP sockets are reset.
  * Accepts NULL. */

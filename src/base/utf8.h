@@ -31,11 +31,11 @@ struct utf8_reader {
 /*
  * Reads the character at `text`, and returns its number of bytes. `left` is the number of bytes
  * from `text` to the end, at least 1. *is_text says whether a person may see the character as it
- * is. The following are not text: bytes that are no UTF-8; controls, also U+0080 to U+009F, which
+ * is. The following are not text: bytes that are not UTF-8; controls, also U+0080 to U+009F, which
  * terminals obey; ends of lines that only some programs know; characters that change the direction
- * of writing; and characters that are invisible, since many of them can form a hidden text. Some
- * invisible characters are text in certain places: a joiner (U+200C, U+200D) if a script or an
- * emoji needs it, U+FE0F behind an emoji, and a blank other than that of ASCII between words.
+ * of writing; and invisible characters, because many of them can form a hidden text. Some invisible
+ * characters are text in certain places: a joiner (U+200C, U+200D) if a script or an emoji needs
+ * it, U+FE0F behind an emoji, and a blank other than that of ASCII between words.
  */
 size_t utf8_read(struct utf8_reader *reader, const char *text, size_t left, bool *is_text);
 /* Returns whether *is_text of the character that was read last depends on the character after

@@ -122,8 +122,8 @@ static bool is_stacker(uint32_t code)
 	return is_of_ranges(code, signs, ARRAY_SIZE(signs));
 }
 
-/* Returns whether a character is invisible by itself. This includes joiners and the emoji selector,
- * which act on their neighbours. */
+/* Returns whether a character is invisible by itself. Invisible by itself are also joiners and the
+ * emoji selector, which act on their neighbours. */
 static bool is_unseen_alone(uint32_t code)
 {
 	return is_joiner(code) || code == EMOJI_SELECTOR || is_stacker(code) || is_unseen(code);
@@ -165,9 +165,9 @@ static bool is_blank(uint32_t code)
 	return code == ' ' || code == '\t' || is_foreign_blank(code);
 }
 
-/* Returns whether a blank other than that of ASCII is text. It is text between words, and beside
- * blanks of its own kind. Blanks of different kinds side by side, and a blank at the end of a line,
- * could form a hidden text. */
+/* Returns whether a blank other than that of ASCII is text. Such a blank is text between words, and
+ * beside blanks of the same kind. Blanks of different kinds side by side, and a blank at the end of
+ * a line, could form a hidden text. */
 static bool does_space(const struct utf8_reader *at, uint32_t behind)
 {
 	return (!is_blank(at->before) || at->before == at->code) &&

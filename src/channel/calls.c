@@ -225,8 +225,8 @@ int agent_call_keep(const struct call_item *item, struct error *err)
 	return room ? buf_append(kept, item->bytes, room, err) : 0;
 }
 
-/* Each of the next functions handles one message of the guest, and returns 1 if *item is for the
- * caller's call, 0 if there is nothing for the caller, and -1 on an error. */
+/* Each of the next functions handles one message of the guest. It returns 1 if *item is something
+ * for the caller, 0 if the caller need not know of the message, and -1 on an error. */
 
 static int output_item(struct calls *calls, const struct calls_slot *slot,
 		       const struct agent_message *message, struct call_item *item,

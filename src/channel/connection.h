@@ -27,8 +27,8 @@ void connection_close(struct connection *connection); /* ends the commands that 
 int connection_resume(struct connection *connection, int fd, struct error *err);
 
 /* Sends the queue until the socket takes no more. If the other side has closed the connection,
- * drops the queue and succeeds: the last bytes of the other side (an exit, an error) can still be
- * read, and tell more than an error here. */
+ * drops the queue and succeeds. The caller can then still read the last bytes of the other side (an
+ * exit, an error), which say more than an error of this function. */
 int connection_send(struct connection *connection, struct error *err);
 /* Receives bytes that have arrived, by at most one recv(), and puts them into the calls. */
 int connection_receive(struct connection *connection, struct error *err);

@@ -21,10 +21,11 @@
 const char *dial_way(int dirfd, uint32_t port);
 
 /* Returns a connected blocking stream to a port of the guest, through <dirfd>/<dial_way()>. The
- * bytes in `first` (NULL: none) are for the guest. They are sent together with the CONNECT, in one
- * write. The bytes that the socket has taken are removed from `first`. The guest gets these bytes
- * only if it accepts the connection. ERR_NOT_FOUND if there is no such socket, ERR_UNAVAILABLE if
- * no process listens on the socket or the guest refuses, ERR_TIMEOUT at the deadline. */
+ * bytes in `first` (NULL: no bytes) are for the guest. They are sent together with the CONNECT, in
+ * one write. The bytes that the socket has taken are removed from `first`. The guest gets these
+ * bytes only if it accepts the connection. ERR_NOT_FOUND if there is no such socket,
+ * ERR_UNAVAILABLE if no process listens on the socket or the guest refuses, ERR_TIMEOUT at the
+ * deadline. */
 int dial_blocking(int dirfd, uint32_t port, struct buf *first, uint64_t deadline_ns,
 		  struct error *err);
 

@@ -21,8 +21,8 @@ uint32_t publish_vsock_port(const json_t *forward);
 void publish_name(const json_t *forward, char out[PUBLISH_NAME]);
 /* Returns a non-blocking socket that holds the port (descriptor_bind_port()): no other program can
  * take the port, and connections to the port are refused. ERR_UNAVAILABLE if the port is taken. The
- * error names the host's address and the port. It also names the machine that has the port, if this
- * machine belongs to the user. */
+ * error names the host's address and the port. If a machine of the user has the port, the error
+ * also names this machine. */
 int publish_bind(const json_t *forward, struct error *err);
 /* Sets an error that explains why descriptor_guard_port() has failed. err->errnum is its errno.
  * `name` is as publish_name() stores it. Returns -1. */

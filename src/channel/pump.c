@@ -400,7 +400,8 @@ static int wait_slots(struct pump *p, struct pollfd slots[SLOT_COUNT], struct er
 			"the guest agent has not reported the end of the command, whose timeout of %lld s has passed",
 			(long long)timeout_ms(p) / 1000);
 	}
-	/* After this, the caller closes the connection, which also ends the command. */
+	/* When the pump has ended, the caller closes the connection, which also ends the
+	 * command. */
 	p->done = now >= p->deadline_ns;
 	if (until != UINT64_MAX) {
 		uint64_t left = until > now ? (until - now) / NS_PER_MS + 1 : 0;

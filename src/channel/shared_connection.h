@@ -44,7 +44,7 @@ bool shared_connection_is_clean(struct shared_connection *shared);
 
 /*
  * Runs a request and waits for the end of the command. ERR_TIMEOUT if the guest was not reached in
- * time, or if it has not reported the end of the command within CANCEL_MS after the deadline or the
+ * time, or has not reported the end of the command within CANCEL_MS after the deadline or the
  * cancel. After this error other requests on the connection go on, but no further request can be
  * made on it. The command is killed at the latest when the connection is freed.
  */

@@ -44,7 +44,7 @@ struct supervisor_wait {
 #define SUPERVISOR_OPTIONS_MAX 6
 
 /* Runs a supervisor with the request and waits for the answer. `options`: at most
- * SUPERVISOR_OPTIONS_MAX words for its command line, NULL-terminated; NULL: none. `wait` may be
+ * SUPERVISOR_OPTIONS_MAX words for its command line, NULL-terminated; NULL: no words. `wait` may be
  * NULL. Returns the response. A response with ok:false is returned too; *exit_code is then 1 or 75.
  * Returns NULL if there was no response; the message of the error then has the last part of the
  * supervisor's stderr, which is shown nowhere else. */

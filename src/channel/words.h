@@ -12,8 +12,9 @@ json_t *words_json(const char *const *words, struct error *err);
 /* Checks that a word is KEY=VALUE. Otherwise fails with ERR_INVALID. Also fails if KEY is empty, or
  * has a blank or a control byte. */
 int words_env_check(const char *word, struct error *err);
-/* Returns NULL-terminated "KEY=VALUE" words (NULL: none) as an object. If two words have the same
- * key, the later one counts. ERR_INVALID names a word that is malformed. */
+/* Returns NULL-terminated "KEY=VALUE" words (NULL: no words) as an object. If two words have the
+ * same key, the later word counts. Fails with ERR_INVALID if a word is malformed; the message names
+ * the word. */
 json_t *words_env_json(const char *const *env, struct error *err);
 
 #endif

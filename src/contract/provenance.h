@@ -11,8 +11,8 @@
  * Returns {imageRef?, resolvedRef?, imageDigest}, a new reference, for config.image.
  *
  * `ref` is the source of the image, from a record of the cache or of a base. If `ref` is
- * "docker://NAME", an image of a registry, then imageRef is the full name with registry and tag
- * ("docker.io/library/busybox:1.36"), by the rules of github.com/distribution/reference, and
+ * "docker://NAME", it names an image of a registry. imageRef is then the full name with registry
+ * and tag ("docker.io/library/busybox:1.36"), by the rules of github.com/distribution/reference.
  * resolvedRef is the same name with the digest instead of the tag. For any other `ref`, imageRef is
  * `ref`, and resolvedRef is `ref` with the digest behind it. If `ref` has control characters (the
  * path of an archive may have some), imageRef and resolvedRef are left out.

@@ -81,7 +81,8 @@ struct config {
 				   * memory, with the contents of `initrd_path` */
 	const char *rootfs_base;  /* the raw disk over which `rootfs_path` is a layer; NULL:
 				   * `rootfs_path` is itself a raw disk */
-	struct macos_paths macos; /* all NULL: a Linux guest; else `kernel_path` is NULL */
+	struct macos_paths macos; /* the files of a macOS guest, for which `kernel_path` is NULL;
+				   * all NULL for a Linux guest */
 	const char *state_dir;	  /* the state directory, an absolute path */
 	int64_t memory_mib;	  /* memory in MiB; default 512 */
 	int64_t cpu_count;	  /* the number of processors; 0: the request does not set the
@@ -147,8 +148,8 @@ struct host_bounds {
 /* Returns the limits of this host, as the system reports them now. isolated_only is false; the
  * backend sets it. */
 struct host_bounds host_bounds(void);
-/* Check the memory and the number of processors with the same rules as for a config. These
- * functions are for a caller that has no config. `bounds` is as for request_decode(). */
+/* Check the memory and the number of processors of a machine with the same rules as for a config.
+ * These functions are for a caller that has no config. `bounds` is as for request_decode(). */
 int config_check_memory(int64_t mib, const struct host_bounds *bounds, struct error *err);
 int config_check_cpus(int64_t cpus, const struct host_bounds *bounds, struct error *err);
 

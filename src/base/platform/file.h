@@ -36,16 +36,16 @@ int file_open_place(int dirfd, const char *name, int flags);
 int file_open_place_within(int dirfd, const char *path, enum file_reach reach);
 /* Stores the path that the file `fd` has now. Returns its length; -1 with errno on failure. */
 ssize_t file_path(int fd, char *out, size_t size);
-/* Opens the file behind `fd` once more, with an offset of its own. Returns -1 with errno on
+/* Opens the file behind `fd` once more, with a separate file offset. Returns -1 with errno on
  * failure. */
 int file_reopen(int fd, int flags);
 /* Changes the mode of the file behind `fd`. `fd` may have been opened with O_PATH. Only Linux has
  * this function. -1 with errno on failure. */
 int file_change_mode(int fd, mode_t mode);
 /* Returns whether the file behind `fd` has an access control list, which says, in addition to the
- * mode, who may use the file. If it has one, the group bits of the mode are the greatest rights
- * that the list gives to any user or group that it names (acl(5)). Returns false on macOS, where a
- * list changes no bit of the mode. */
+ * mode, who may use the file. If there is such a list, the group bits of the mode are the greatest
+ * rights that the list gives to any user or group that it names (acl(5)). Returns false on macOS,
+ * where a list changes no bit of the mode. */
 bool file_has_acl(int fd);
 /* Sets the mode of the directory dirfd/name, also if this process may not open the directory.
  * Follows no link. `same_disk`: fails if the directory is not on the file system of `dirfd`. -1
@@ -55,9 +55,9 @@ int file_unlock_dir(int dirfd, const char *name, mode_t mode, bool same_disk);
 /*
  * Keeps everyone from writing to the file that is open as `fd`, for reading, until file_let_go() is
  * called or the last copy of `fd` is closed. A process that opens the file for writing has to wait
- * until then, but at most for ms milliseconds. -1 with errno: EAGAIN if a process has the file open
- * for writing, EACCES if the file belongs to another user, ENOTSUP if another host could write to
- * the file without this system's knowledge (on a network file system).
+ * until then, but at most for ms milliseconds. Returns -1 with errno on failure. EAGAIN: a process
+ * has the file open for writing. EACCES: the file belongs to another user. ENOTSUP: another host
+ * could write to the file without this system's knowledge (on a network file system).
  */
 int file_hold(int fd, uint64_t ms);
 /* Returns whether `fd` still holds the file, and no process waits to write. */

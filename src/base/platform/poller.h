@@ -25,8 +25,8 @@ void poller_free(struct poller *poller);
 int poller_set(struct poller *poller, int fd, uint32_t from, uint32_t to, void *data);
 /*
  * Waits at most for `timeout_ms` (-1: for ever; 0: not at all), and at most until `deadline_ns` on
- * the monotonic clock (UINT64_MAX: none). May return earlier without an event. Returns the number
- * of events; no two of them have the same data. Returns -1 with errno on failure.
+ * the monotonic clock (UINT64_MAX: no deadline). May return earlier without an event. Returns the
+ * number of events. No two events have the same `data`. Returns -1 with errno on failure.
  */
 int poller_wait(struct poller *poller, struct poller_event events[POLLER_EVENTS], int timeout_ms,
 		uint64_t deadline_ns);

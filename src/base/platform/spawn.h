@@ -15,8 +15,8 @@
 
 struct spawn_rights; /* the data that spawn_prepare() has read for the child; NULL: no data */
 
-/* Prepares a child. ERR_UNSUPPORTED if this system does not support something that the spec asks
- * for. The caller frees *out with free(). */
+/* Prepares a child. Fails with ERR_UNSUPPORTED if the spec asks for something that this system does
+ * not support. The caller frees *out with free(). */
 int spawn_prepare(const struct proc_spec *spec, struct spawn_rights **out, struct error *err);
 /* Sets the error that says which file of the stage cannot be shown, and why. Returns -1. */
 int spawn_explain_stage(const struct proc_stage *stage, size_t n, int errnum, struct error *err);

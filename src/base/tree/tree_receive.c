@@ -309,8 +309,8 @@ static bool has_own_maker(const struct receiver *r, const char *name)
 	       !name[len + RANDOM_DIGITS];
 }
 
-/* Removes the file dir/name if this user owns the file and no receiver holds its lock. If that
- * fails, a later receiver tries again. */
+/* Removes the file dir/name if this user owns the file and no receiver holds its lock. If the
+ * removal fails, a later receiver tries again. */
 static void remove_if_left(int dir, const char *name)
 {
 	autoclose int fd =

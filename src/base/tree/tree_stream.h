@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A file, or a directory with all that is in it, as a stream of bytes between host and guest. The
- * sender may be hostile, so the receiver checks all that it gets. The stream consists of entries; a
- * regular file is followed by chunks.
+ * A file, or a directory with everything in it, as a stream of bytes between host and guest. The
+ * sender may be hostile, so the receiver checks everything that it gets. The stream consists of
+ * entries; a regular file is followed by chunks.
  *
  *   entry   type (1 byte), mode (4), mtime in seconds (8) and nanoseconds (4), size (8),
  *           length of path (4), length of text (4), path, text; numbers are big-endian. The first
@@ -28,8 +28,8 @@
  * hostile sender, since the sender computes it.
  *
  * If the sender waits for an answer, the receiver answers with 'z' or 'e' after the stream. The
- * receiver may answer before the end of the stream. Then it reads on until the sender has read the
- * answer and closes the connection.
+ * receiver may answer before the end of the stream. In this case the receiver reads on until the
+ * sender has read the answer and closes the connection.
  */
 #ifndef BASE_TREE_STREAM_H
 #define BASE_TREE_STREAM_H
@@ -39,8 +39,8 @@
 
 #include "base/error.h"
 
-/* The first byte that this project's program for files in the guest sends. It shows that the
- * program runs: the agent itself would send a frame, which begins with another byte. */
+/* The first byte that this project's program for files in the guest sends. This byte shows that the
+ * program runs. The agent itself would send a frame, which begins with another byte. */
 #define FILES_GREETING "+"
 
 #define TREE_ENTRY_BYTES 512u

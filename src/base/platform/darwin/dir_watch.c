@@ -89,7 +89,7 @@ static bool is_watched_file(int watch, ino_t ino)
 	return place != NULL;
 }
 
-/* Watches a file. If that fails, the file is skipped: its directory is still watched. */
+/* Watches a file. A file that cannot be watched is skipped, and its directory is still watched. */
 static void watch_file(int watch, int number, const char *name)
 {
 	struct place place = {.watch = watch, .number = number};

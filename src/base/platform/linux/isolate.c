@@ -27,9 +27,9 @@ int isolate_core_dumps(struct error *err)
 	return 0;
 }
 
-/* Empties the bounding set, up to the highest capability that the kernel knows. If this process
- * does not have this right, the set stays as it is. That does no harm: with no_new_privs, no
- * program can gain a capability from the set. */
+/* Empties the bounding set, up to the highest capability that the kernel knows. If this process may
+ * not change the set, the set stays as it is. That does no harm: with no_new_privs, no program can
+ * gain a capability from the set. */
 static void drop_bounding_set(void)
 {
 	for (unsigned long cap = 0; prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) == 0; cap++)

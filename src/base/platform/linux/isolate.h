@@ -90,20 +90,20 @@ int isolate_landlock_version(struct error *err);
  * Gives this process a new root, which has only the trees of `reach`, at their paths. File systems
  * that are mounted below the trees are not in the root. Unlike Landlock, this restriction also
  * holds for another program to which this process passes a descriptor of one of its directories.
- * Open descriptors of files stay as they are. A descriptor of a directory becomes a descriptor of
- * the same directory in the new root, or of the new root itself, because ".." of the old directory
- * would lead out of the root. No symbolic link is followed in a tree, so that a file cannot be
- * opened through /proc/self/fd with more rights than it was opened with. Must be called before
- * isolate_capabilities() and isolate_landlock(). ERR_UNAVAILABLE if the root cannot be made; in
- * this case nothing has changed.
+ * Open descriptors of files stay as they are. A descriptor of a directory is replaced, because ".."
+ * of the directory would lead out of the new root. The new descriptor stands for the same directory
+ * in the new root, or for the new root itself. No symbolic link is followed in a tree, so that a
+ * file cannot be opened through /proc/self/fd with more rights than it was opened with. Must be
+ * called before isolate_capabilities() and isolate_landlock(). ERR_UNAVAILABLE if the root cannot
+ * be made; in this case nothing has changed.
  */
 int isolate_trees(const struct isolate_reach *reach, struct error *err);
 /* Tries in a child whether isolate_trees() would succeed. */
 int isolate_trees_try(const struct isolate_reach *reach, struct error *err);
 
-/* Returns the name of the means that keeps a process from the host's files: a root of its own
- * ("root"), Landlock ("landlock"), both ("root-landlock"), or nothing ("open"). runtime.json and
- * the answer of `host` contain this name. */
+/* Returns the name of the means that keeps a process from the host's files: a separate root
+ * directory ("root"), Landlock ("landlock"), both ("root-landlock"), or nothing ("open").
+ * runtime.json and the answer of `host` contain this name. */
 const char *isolate_files_name(bool root, bool landlock);
 
 /* A system call that stays allowed, with its reason. */

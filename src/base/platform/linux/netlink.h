@@ -26,8 +26,8 @@ struct netlink_message {
 	bool overfull; /* a part had no room, so the message must not be sent */
 };
 
-/* Begins a message. It has the given flags and NLM_F_REQUEST. `body` is the fixed part that the
- * type of message has (struct ifinfomsg, struct rtmsg, ...). */
+/* Begins a message with the given flags and NLM_F_REQUEST. `body` is the fixed part that the type
+ * of message has (struct ifinfomsg, struct rtmsg, ...). */
 void netlink_begin(struct netlink_message *message, uint16_t type, uint16_t flags, const void *body,
 		   size_t len);
 void netlink_put(struct netlink_message *message, uint16_t type, const void *data, size_t len);

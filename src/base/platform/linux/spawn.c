@@ -88,9 +88,9 @@ pid_t spawn_fork(bool for_parent)
 
 /*
  * Mounts the working directory at `bind_at`, in a new mount namespace. The caller has made the
- * directory its working directory for this purpose: a descriptor that was opened earlier belongs to
- * a mount of the old namespace, and cannot be mounted in the new one. But the kernel moves the
- * working directory to the new namespace.
+ * directory its working directory, because the kernel moves the working directory to the new
+ * namespace. A descriptor that was opened earlier belongs to a mount of the old namespace, and
+ * cannot be mounted in the new namespace.
  *
  * Unless bind_follows, later mounts on the host do not appear in the directory. The directory is
  * made private before it is made read-only, so that a mount that the host makes at the last moment
