@@ -113,8 +113,9 @@ int microagent_check_output(const char *word, struct error *err);
 /* The largest numbers of bytes and of operations that a machine may transfer in a second, each at
  * most 10^12; 0: no limit. */
 struct microagent_rates {
-	int64_t disk_bytes, disk_ops; /* of all writable disks of the machine together */
-	int64_t net_bytes;	      /* of each direction of the network; only for "nat" */
+	int64_t disk_bytes, disk_ops; /* the limits of all writable disks of the machine together */
+	int64_t net_bytes;	      /* the limit of each direction of the network; only for
+				       * "nat" */
 };
 
 /* The hosts on the internet that a machine on nat may reach, by name. If a member of this struct is
@@ -154,16 +155,18 @@ struct microagent_machine {
 	 * architecture. On a host of another architecture the machine is emulated. A session has
 	 * the architecture of its base. */
 	const char *architecture;
-	const char *accelerator;	 /* "auto" (NULL), "kvm" or "tcg" */
+	const char *accelerator;	 /* the accelerator: "auto" (NULL), "kvm" or "tcg" */
 	int64_t memory_mib;		 /* memory in MiB; 0: 512 MiB, or for a session the memory
 					  * of its base */
-	int64_t cpus;			 /* number of processors; 0: 2, or for a session the
+	int64_t cpus;			 /* number of processors; 0: two, or for a session the
 					  * number of its base */
-	const char *network;		 /* "nat" (NULL), "isolated" or "bridged" */
+	const char *network;		 /* the network mode: "nat" (NULL), "isolated" or
+					  * "bridged" */
 	const char *network_interface;	 /* the name of the host's bridge; only for "bridged" */
 	const char *const *allow;	 /* IPv4 prefixes that a machine on nat may reach in
 					  * addition */
-	struct microagent_egress egress; /* only for nat */
+	struct microagent_egress egress; /* the hosts that the machine may reach by name; only for
+					  * "nat" */
 	/* TCP ports of the guest that are published: the host listens for them. Words as
 	 * microagent_check_publish() checks them. HOST is an address of this host, 127.0.0.1 by
 	 * default. */
@@ -193,17 +196,20 @@ struct microagent_machine {
  * Strings are borrowed for the call. */
 struct microagent_spec {
 	struct microagent_machine machine;
-	const char *image;	    /* name in the cache, or a path with a '/' to a raw ext4 file */
-	const char *kernel;	    /* name in the cache, or a path with a '/' to a kernel */
+	const char *image;	    /* the name of an image in the cache, or a path with a '/' to a
+				     * raw ext4 file */
+	const char *kernel;	    /* the name of a kernel in the cache, or a path with a '/' to a
+				     * kernel */
 	const char *initrd;	    /* path of the initrd; NULL: the initrd beside the kernel */
-	bool no_disk;		    /* there is no image: the contents of `initrd` are the root.
-				     * The root is in memory, and is lost at the end of each run. */
-	const char *const *env;	    /* "KEY=VALUE" for the command, NULL-terminated; the image's own
-				     * variables are set too */
+	bool no_disk;		    /* There is no image, and the contents of `initrd` are the root.
+				     * The root is in memory, and is lost when the machine ends. */
+	const char *const *env;	    /* variables of the command as "KEY=VALUE", NULL-terminated; the
+				     * variables of the image are set too */
 	const char *user;	    /* the guest's user that runs the command; NULL: the image's
 				     * user, or uid 1000 if the image names none */
-	const char *const *command; /* argv, NULL-terminated; NULL: the image's entrypoint with its
-				     * arguments; no command if the image has no entrypoint */
+	const char *const *command; /* the argument vector, NULL-terminated; NULL: the image's
+				     * entrypoint with its arguments, or no command if the image has
+				     * no entrypoint */
 	int64_t timeout_seconds;    /* time limit of the command in seconds; 0: no limit */
 	/* `bundles` are archives that the guest finds unpacked and read-only: words as
 	 * microagent_check_bundle() checks them. `outputs` name the files and directories that
@@ -284,9 +290,10 @@ json_t *microagent_list(struct microagent *agent, struct error *err);
 json_t *microagent_network(struct microagent *agent, const char *name, struct error *err);
 /* The kinds of change to a network, and the word that each of them takes. */
 enum microagent_network_change {
-	MICROAGENT_NETWORK_ALLOW,    /* a word as microagent_check_egress() checks it */
-	MICROAGENT_NETWORK_DENY,     /* a word as for ALLOW; a word without ports removes all
-				      * rules with its NAME */
+	MICROAGENT_NETWORK_ALLOW,    /* adds a rule; the word is as microagent_check_egress() checks
+				      * it */
+	MICROAGENT_NETWORK_DENY,     /* removes a rule; the word is as for ALLOW, but a NAME without
+				      * ports removes all rules with this NAME */
 	MICROAGENT_NETWORK_PUBLISH,  /* a word as microagent_check_publish() checks it */
 	MICROAGENT_NETWORK_UNPUBLISH /* "[HOST:]HOSTPORT" */
 };
@@ -313,7 +320,8 @@ int microagent_accelerator(struct microagent *agent, const char *name, char out[
 /* --- commands in the guest: their options, streams and ends are in <microagent/exec.h> -------- */
 
 struct microagent_run_options {
-	const char *name; /* NULL: a random name like "run-calm-otter-3fa9" */
+	const char *name; /* the name of the workspace; NULL: a random name like
+			   * "run-calm-otter-3fa9" */
 	bool keep;	  /* if true, the workspace stays after the command; if false, it is
 			   * removed */
 	/* Is called once, when the machine is up and before the command starts, with the name of

@@ -170,8 +170,8 @@ struct microagent_session_spec {
 	 * microagent_session_share. */
 	const char *share_cache;
 	int64_t share_timeout_seconds;
-	bool no_share; /* the session is given no directory, now or later: its machine has no spare
-			* port, and boots faster */
+	bool no_share; /* The session cannot be given a directory, now or later. Its machine has no
+		        * spare port, and boots faster. */
 	bool cold; /* the session is booted even if it could be restored (microagent_base_warm()),
 		    * and is not taken from a pool */
 	int64_t disk_quota_mib; /* the quota in MiB, as for microagent_session_set_quota(); 0: the
@@ -264,7 +264,7 @@ enum microagent_pieces {
 	/* Whole lines with their newline. The last line of a stream may have no newline. A line of
 	 * more than MICROAGENT_LINE_MAX bytes comes in several pieces. */
 	MICROAGENT_LINES,
-	MICROAGENT_CHUNKS /* any number of bytes, as they arrive */
+	MICROAGENT_CHUNKS /* pieces of any number of bytes, as they arrive */
 };
 #define MICROAGENT_LINE_MAX 65536
 

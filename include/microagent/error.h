@@ -15,7 +15,7 @@ enum error_code {
 	ERR_UNAVAILABLE, /* the request cannot be carried out now; retrying may help (a supervisor
 			  * exits with 75) */
 	ERR_TIMEOUT,	 /* a deadline has passed; retrying may help (a supervisor exits with 75) */
-	ERR_DENIED,	 /* rights are missing */
+	ERR_DENIED,	 /* this user does not have the necessary rights */
 	ERR_IO,		 /* the system or a peer failed */
 	ERR_INTERNAL,	 /* a bug in this library */
 	ERROR_CODE_COUNT
@@ -31,8 +31,8 @@ enum error_reason {
 	 * otherwise. */
 	REASON_NO_WORKSPACE,
 	REASON_WORKSPACE_EXISTS,
-	REASON_WORKSPACE_ALIVE, /* the workspace must be stopped first */
-	REASON_WORKSPACE_DOWN,	/* the workspace must be started first */
+	REASON_WORKSPACE_ALIVE, /* the workspace is running, and must be stopped first */
+	REASON_WORKSPACE_DOWN,	/* the workspace is not running, and must be started first */
 	REASON_WORKSPACE_ENDED, /* the files of the workspace say that it runs, but its machine
 				 * is gone */
 	REASON_WORKSPACE_LOST,	/* the machine of the workspace ended during a command or another
@@ -51,7 +51,7 @@ enum error_reason {
 				   * the name of the workspace */
 	REASON_DISK_TAKEN,	  /* a running workspace uses the disk; subject: the path of the
 				   * disk */
-	REASON_STATE_DIR_REFUSED, /* subject: the path of the state directory */
+	REASON_STATE_DIR_REFUSED, /* the state directory cannot be used; subject: its path */
 	/* About a session. The subject is the name of the session, unless a comment says
 	 * otherwise. */
 	REASON_NO_SESSION,
@@ -74,7 +74,7 @@ enum error_reason {
 	 * otherwise. */
 	REASON_NO_BASE,
 	REASON_BASE_DAMAGED,
-	REASON_BASE_VERSIONLESS, /* the name must have a version */
+	REASON_BASE_VERSIONLESS, /* the name of the base must have a version */
 	REASON_BASE_OF_SESSION,	 /* a session was made from the base; subject: the session */
 	REASON_BASE_OF_POOL,	 /* the base has a pool */
 	REASON_NO_TEMPLATE,	 /* the base was not warmed */
@@ -88,8 +88,8 @@ enum error_reason {
 	 * default kernel. */
 	REASON_NO_KERNEL,
 	REASON_NOT_A_KERNEL,
-	REASON_KERNEL_PACKED,  /* the VMM needs an unpacked kernel, and none lies beside the
-				* packed kernel */
+	REASON_KERNEL_PACKED,  /* the VMM needs an unpacked kernel, and there is no unpacked kernel
+			        * beside the packed kernel */
 	REASON_KERNEL_MISSING, /* the kernel with which a workspace was prepared does not exist */
 	REASON_NO_INITRD,
 	REASON_INITRD_MISSING, /* the initrd with which a workspace was prepared does not exist */
@@ -124,7 +124,8 @@ enum error_reason {
 	REASON_NO_PVM_KERNEL,	  /* the cache has no kernel that the paravirtual KVM of this host
 				   * can run */
 	REASON_SESSION_SHARES,	  /* the session has a directory of the host, and cannot be saved */
-	REASON_SNAPSHOT_EXISTS,	  /* subject: the session, a space, and the snapshot */
+	REASON_SNAPSHOT_EXISTS,	  /* the session already has a snapshot of that name; subject: the
+				   * name of the session, a space, and the name of the snapshot */
 	REASON_PORT_PUBLISHED,	  /* the workspace publishes the port already; subject: the name of
 				   * the workspace, a space, and the port */
 	REASON_PORT_NOT_PUBLISHED, /* the workspace, which is the subject, does not publish the
@@ -138,7 +139,7 @@ enum error_reason {
  * cut at its end. */
 struct error {
 	enum error_code code;
-	int errnum;	/* errno if a system call failed, else 0 */
+	int errnum;	/* the errno if a system call failed; else 0 */
 	char msg[1024]; /* a sentence for people that describes the fault */
 	enum error_reason reason;
 	char subject[256]; /* the name or path that `reason` is about; "" if there is no subject, or

@@ -103,9 +103,9 @@ struct microagent_streams {
 };
 
 enum microagent_end {
-	MICROAGENT_EXITED,     /* exit_code is the exit code of the command */
-	MICROAGENT_CANCELLED,  /* `cancel` became readable, or next() returned
-				* MICROAGENT_SIGNAL_END */
+	MICROAGENT_EXITED,     /* the command has ended; `exit_code` is its exit code */
+	MICROAGENT_CANCELLED,  /* the caller cancelled: `cancel` became readable, or next() returned
+			        * MICROAGENT_SIGNAL_END */
 	MICROAGENT_OUT_CLOSED, /* the reader of `out` has closed it */
 	MICROAGENT_DETACHED    /* the escape byte was typed */
 };
@@ -114,14 +114,14 @@ struct microagent_outcome {
 	enum microagent_end end;
 	int exit_code; /* 0..255: 124 the command timed out, 125 the agent could not start it, 126
 		        * not executable, 127 not found, 128+n ended by signal n */
-	int signal;    /* the signal that ended the command; 0: none */
+	int signal;    /* the signal that ended the command; 0: no signal ended it */
 	bool timed_out;
 	bool killed; /* the agent killed the command after the timeout or a cancel */
 	/* Output was dropped, because its reader had not taken it when the timeout, a signal or a
 	 * cancel ended the wait. `timed_out` is also set if the timeout ended the wait. */
 	bool unread;
 	int64_t elapsed_ms;    /* time from the start of the command to its end, in the guest */
-	char start_error[256]; /* why the command never ran; "" if it did */
+	char start_error[256]; /* why the command never ran; "" if the command ran */
 };
 
 enum microagent_output { MICROAGENT_STDOUT, MICROAGENT_STDERR };
@@ -154,13 +154,13 @@ struct microagent_result {
 	int exit_code;	/* 0..255: 124 the command timed out (in the guest or on the host), 125 this
 			 * library or the agent could not start it, 126 not executable, 127 not
 			 * found, 128+n ended by signal n */
-	int signal;	/* the signal that ended the command; 0: none */
+	int signal;	/* the signal that ended the command; 0: no signal ended it */
 	bool timed_out; /* a time limit of the guest or of the host ended the command */
 	bool cancelled; /* `cancel` was thrown, or `output` returned another value than 0 */
 	bool killed;	/* the agent or this library killed the command, because it timed out or was
 			 * cancelled */
 	int64_t elapsed_ms;    /* time from the start of the command to its end, in the guest */
-	char start_error[256]; /* why the command never ran; "" if it did */
+	char start_error[256]; /* why the command never ran; "" if the command ran */
 };
 
 #ifdef __cplusplus

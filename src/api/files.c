@@ -130,8 +130,8 @@ struct reading {
 	const char *path;
 	const char *user;
 	const struct microagent_copy *options;
-	const struct tree_target *target; /* the target, for a copy */
-	const char *verb;		  /* the helper's verb, for a listing */
+	const struct tree_target *target; /* the target of a copy; NULL for a listing */
+	const char *verb;		  /* the helper's verb for a listing; NULL for a copy */
 	json_t *entries;
 };
 

@@ -51,7 +51,7 @@ struct reader_disk {
 /* Boots the reader. `config` is the recorded config of the workspace that is read. */
 int reader_boot(struct reader *reader, const json_t *config, const struct reader_disk *disk,
 		enum reader_use use, struct error *err);
-void reader_end(struct reader *reader); /* removes all that the reader has made; accepts
-					 * READER_NONE */
+void reader_end(struct reader *reader); /* ends the reader, and removes everything that it has made;
+					 * accepts READER_NONE */
 
 #endif

@@ -12,8 +12,8 @@
 struct share_word {
 	/* Malloc'd; the pointers below point into this text. */
 	char *text;
-	const char *dir, *mountpoint, *mode, *cache; /* mode is "ro" or "rw"; `cache` is NULL if
-						      * the word does not name one */
+	const char *dir, *mountpoint, *mode, *cache; /* `mode` is "ro" or "rw"; `cache` is NULL if
+						      * the word has no cache mode */
 	int64_t timeout_s;
 	bool timed; /* the word has a timeout, `timeout_s` */
 	bool locks; /* the word has the option "locks" */

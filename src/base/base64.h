@@ -10,7 +10,7 @@
 #include "base/buf.h"
 #include "base/error.h"
 
-/* returns a NUL-terminated text, malloc'd */
+/* Returns a NUL-terminated text, malloc'd. */
 char *base64_encode(const void *data, size_t len, struct error *err);
 /* Appends the decoded bytes to `out`. */
 int base64_decode(const char *text, size_t len, struct buf *out, struct error *err);

@@ -36,7 +36,7 @@ struct answer {
 /* The state of this process, which has at most one broker, or is a broker itself. */
 static struct {
 	int sock;    /* in the asker: the socket to the broker; -1: there is no broker */
-	pid_t asker; /* in the broker: the process that it serves */
+	pid_t asker; /* in the broker: the pid of the asker; 0 in any other process */
 	int asker_fd;
 	bool ways_are_cut, takes_no_more;
 	uint64_t deadline_ns; /* the time at which the asker is killed; 0: the asker is not

@@ -31,7 +31,8 @@
 struct broker_message {
 	size_t len, nfds;
 	int fds[FD_PASS_MAX];
-	char bytes[BROKER_BYTES + 1]; /* a NUL follows the bytes that came */
+	char bytes[BROKER_BYTES + 1]; /* the bytes of the message; a received message has a NUL
+				       * behind them */
 };
 
 /* A function that carries out a duty in the broker. The descriptors of `in` and of `out` are closed
@@ -46,13 +47,14 @@ struct broker_duty {
 struct broker_row {
 	const struct broker_duty *duty;
 	void *data;	    /* the first argument of duty->fn */
-	const char *reason; /* why this duty exists */
+	const char *reason; /* the reason why this duty exists */
 };
 
 struct broker_spec {
 	const struct broker_row *rows; /* the duties, which must stay valid until the broker ends */
 	size_t count;
-	const int *keep; /* descriptors that the broker needs; it closes all other descriptors */
+	const int *keep; /* descriptors that the broker needs; the broker closes all other
+			  * descriptors */
 	size_t nkeep;
 	void (*begin)(void *data); /* a function that the broker calls before it answers the first
 				    * question; may be NULL */

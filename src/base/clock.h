@@ -11,7 +11,7 @@
 
 uint64_t clock_mono_ns(void); /* monotonic time, which stands still while the host sleeps; in unit
 			       * tests that of the virtual clock */
-uint64_t clock_boot_ns(void); /* time since the boot, with the time that the host slept */
+uint64_t clock_boot_ns(void); /* time since the boot, including the time for which the host slept */
 int64_t clock_real_ns(void);  /* CLOCK_REALTIME */
 /* Switches to a virtual monotonic clock that stands at `ns`; only for unit tests. */
 void clock_set_virtual(uint64_t ns);

@@ -17,7 +17,8 @@ struct date {
 static struct date date_of_day(int64_t day)
 {
 	uint64_t since =
-		(uint64_t)(day + 719468); /* days since 0000-03-01; positive for int64 ns */
+		(uint64_t)(day + 719468); /* days since 0000-03-01, a positive number for all times
+					   * that 64 bits of nanoseconds can hold */
 	unsigned cycle = (unsigned)(since / 146097), doc = (unsigned)(since % 146097);
 	unsigned yoc = (doc - doc / 1460 + doc / 36524 - doc / 146096) / 365;
 	unsigned doy = doc - (365 * yoc + yoc / 4 - yoc / 100);

@@ -20,8 +20,8 @@ struct archive {
 
 struct entry {
 	uint64_t mode, size, name_size;
-	char name[NAME_ROOM]; /* "" if the name is longer than this array: nobody searches for such
-			       * a name */
+	char name[NAME_ROOM]; /* the name of the entry; "" if the name is longer than this array,
+			       * because nobody searches for such a name */
 };
 
 static bool parse_field(const char *header, int field, uint64_t *out)

@@ -10,7 +10,8 @@
 #include "base/cleanup.h"
 #include "base/platform/system.h"
 
-#ifdef __clang_analyzer__ /* the header wraps these functions for the analysis of their callers */
+/* The header replaces these functions by macros, which are for the analysis of their callers. */
+#ifdef __clang_analyzer__
 #undef error_set
 #undef error_errno
 #undef error_prefix
@@ -138,7 +139,8 @@ static void format_message(struct error *err, const char *fmt, va_list args)
 	__attribute__((format(printf, 2, 0)));
 static void format_message(struct error *err, const char *fmt, va_list args)
 {
-	char text[sizeof(err->msg)]; /* an argument may be err->msg itself */
+	char text[sizeof(err->msg)]; /* a separate buffer, because an argument may be err->msg
+				      * itself */
 	int n = vsnprintf(text, sizeof(text), fmt, args);
 
 	if (n < 0)
@@ -182,8 +184,8 @@ int error_reason(struct error *err, enum error_reason reason, const char *subjec
 	if (len < sizeof(err->subject))
 		memmove(err->subject, subject, len + 1);
 	else
-		err->subject[0] = '\0'; /* a name that is too long is not cut, since its beginning
-					 * may be the name of another thing */
+		err->subject[0] = '\0'; /* a name that is too long is left out and not cut, because
+					 * its beginning may be the name of another thing */
 	return -1;
 }
 

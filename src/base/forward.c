@@ -18,7 +18,7 @@ struct passage {
 	struct forward *forward;
 	struct list_link link;
 	int fd;	       /* the accepted connection; -1 when the relay has taken it over */
-	void *attempt; /* what spec.reach() has returned, while the far side is being reached */
+	void *attempt; /* the result of spec.reach(), while the far side is being reached */
 	struct relay *relay;
 };
 

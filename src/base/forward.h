@@ -25,7 +25,7 @@ struct forward_bound {
 };
 
 struct forward_spec {
-	int listen_fd; /* non-blocking; the forward takes it over, also on failure */
+	int listen_fd; /* a non-blocking listener; the forward takes it over, also on failure */
 	unsigned most; /* the largest number of connections that may be open at once */
 	struct forward_bound *bound; /* a bound for this forward and others; NULL: no such bound */
 	bool refuse; /* true: connections beyond `most` are closed at once; false: they wait to be

@@ -51,8 +51,9 @@ struct framed_carrier {
 
 struct framed {
 	struct loop *loop;
-	int fd;	      /* the socket; -1: closed, or there is a carrier */
-	void *stream; /* the stream of the carrier; NULL: closed, or there is a socket */
+	int fd;	      /* the socket; -1: the stream is closed, or there is a carrier */
+	void *stream; /* the stream of the carrier; NULL: the stream is closed, or there is a
+		       * socket */
 	const struct framed_carrier *carrier;
 	struct loop_watch *watch, *failure;
 	uint32_t events; /* the events for which the loop watches `fd` or `stream` */
@@ -71,7 +72,8 @@ struct framed {
  * still owns `fd`. */
 int framed_open(struct framed *framed, struct loop *loop, int fd, size_t most,
 		const struct framed_owner *owner, void *data, struct error *err);
-/* Opens a stream on the stream `stream` of a carrier, and takes it over. Cannot fail. */
+/* Opens a framed stream on `stream`, a stream of a carrier, and takes over `stream`. Cannot
+ * fail. */
 void framed_open_carried(struct framed *framed, struct loop *loop,
 			 const struct framed_carrier *carrier, void *stream, size_t most,
 			 const struct framed_owner *owner, void *data);

@@ -8,10 +8,10 @@
 #include <stdint.h>
 
 #define IP_BYTES 16
-#define IP_TEXT 56 /* bytes of the longest text, with "/128" and a NUL */
+#define IP_TEXT 56 /* the size in bytes of the longest text, with "/128" and a NUL */
 
 struct ip {
-	uint8_t family; /* AF_INET, AF_INET6; 0: no address */
+	uint8_t family; /* AF_INET or AF_INET6; 0: there is no address */
 	uint8_t bytes[IP_BYTES];
 };
 

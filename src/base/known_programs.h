@@ -10,7 +10,8 @@
 
 struct known_program {
 	const char *name;    /* the program's name; NULL in the row that ends the list */
-	const char *package; /* the Debian package of the program; NULL: no message names it */
+	const char *package; /* the Debian package of the program; NULL: no message names the
+			      * package */
 };
 
 extern const struct known_program known_programs[];

@@ -14,8 +14,8 @@ struct log {
 	int fd;		     /* the log file; -1: all lines are dropped */
 	int dir;	     /* the directory of the file, borrowed; -1: the old file is not kept */
 	const char *name;    /* the name of the file in `dir`, borrowed */
-	uint64_t written;    /* bytes in the file so far */
-	uint64_t cap;	     /* largest size of the file in bytes; 0: no limit */
+	uint64_t written;    /* the number of bytes in the file */
+	uint64_t cap;	     /* the largest size of the file in bytes; 0: no limit */
 	uint64_t window_ns;  /* start of the second in which lines are counted */
 	unsigned in_window;  /* lines of log_limited() in this second */
 	unsigned suppressed; /* lines of log_limited() that were dropped and not yet reported */

@@ -23,7 +23,8 @@ enum loop_kind { KIND_FD, KIND_TIMER, KIND_SIGNAL, KIND_PROC };
 
 struct loop_watch {
 	struct loop *loop;
-	struct loop_watch *next, **link; /* *link is this watch while it lives */
+	struct loop_watch *next, **link; /* the neighbours in the list; *link points to this watch
+					  * while the watch is in the list */
 	struct loop_watch *next_dead;
 	enum loop_kind kind;
 	bool dead;
@@ -33,8 +34,8 @@ struct loop_watch {
 			    * descriptor that the loop has made for the signal */
 	uint32_t events;
 	uint64_t deadline;
-	uint64_t interval; /* 0: the timer fires once */
-	uint64_t round;	   /* the round in which the timer was set; it does not fire in this
+	uint64_t interval; /* the interval of the timer in nanoseconds; 0: the timer fires once */
+	uint64_t round;	   /* the round in which the timer was set; the timer does not fire in this
 			    * round */
 	struct proc *proc;
 	union {
@@ -282,8 +283,8 @@ static int call_watch(struct loop_watch *w, uint32_t events)
 	if (w->kind == KIND_PROC) {
 		loop_remove(w); /* is called before proc_wait(), which closes the descriptor */
 		if (proc_wait(w->proc, UINT64_MAX, &code, NULL) < 0)
-			proc_end(w->proc); /* another part of the program has reaped the process, so
-					    * its exit code is lost */
+			proc_end(w->proc); /* the exit code is lost, because another part of the
+					    * program has reaped the process */
 		w->fn.proc(loop, code, w->data);
 		return 1;
 	}

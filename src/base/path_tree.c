@@ -33,7 +33,7 @@ struct removal {
 	dev_t dev;  /* the device number of the file system of `top` */
 	bool again; /* a directory was moved to the top, so one more pass is needed */
 	bool failed;
-	struct error *err; /* gets the first failure */
+	struct error *err; /* receives the error of the first failure */
 };
 
 static void tree_failed(struct removal *r, int errnum, const char *name)
@@ -102,7 +102,8 @@ static void remove_dir(struct removal *r, int dir, const char *name, int level)
 	}
 	int fd = open_to_empty(r, dir, name);
 	if (fd < 0) {
-		if (errno != ENOENT) /* another process may be removing it too */
+		if (errno != ENOENT) /* the file is gone already if another process removes the tree
+				      * too */
 			tree_failed(r, errno, name);
 		return;
 	}

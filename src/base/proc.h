@@ -16,8 +16,9 @@ struct broker_duty;
 struct proc_stage;
 
 struct proc {
-	pid_t pid; /* 0 if there is no process */
-	int pidfd; /* readable when the process has ended; -1 if there is no process */
+	pid_t pid; /* the pid of the process; 0 if there is no process */
+	int pidfd; /* a descriptor that is readable when the process has ended; -1 if there is no
+		    * process */
 };
 #define PROC_NONE                     \
 	{                             \
@@ -32,12 +33,14 @@ struct proc_fd {
 };
 
 struct proc_spec {
-	const char *const *argv; /* argv[0] is looked up by program_in_path() unless it has a '/' */
-	const char *const *envp; /* NULL: the environment of this process */
-	const struct proc_fd *fds; /* 0, 1 and 2 become /dev/null if they are not listed */
+	const char *const *argv;   /* the argument vector; argv[0] is looked up by program_in_path()
+				  * unless it has a '/' */
+	const char *const *envp;   /* the environment; NULL: that of this process */
+	const struct proc_fd *fds; /* the descriptors of the child; 0, 1 and 2 become /dev/null if
+				    * they are not listed */
 	size_t nfds;
-	bool die_with_parent; /* the child is killed when the calling thread ends, or, with
-			       * `for_parent`, when its parent ends */
+	bool die_with_parent; /* the child is killed when the calling thread ends; with
+			       * `for_parent`, when the child's parent ends */
 	bool new_session;     /* the child calls setsid() */
 	bool for_parent;      /* the new process becomes a child of this process's parent, which
 			       * reaps it. A broker uses this to start processes for its asker. */

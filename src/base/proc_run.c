@@ -18,7 +18,8 @@ enum { FROM_STDOUT, FROM_STDERR, FROM_PIDFD, SOURCES };
 
 struct run {
 	struct proc proc;
-	struct pollfd sources[SOURCES]; /* fd -1: the source is at its end */
+	struct pollfd sources[SOURCES]; /* stdout, stderr and the pidfd of the program; a source
+					 * whose fd is -1 is at its end */
 	struct buf *out;		/* receives the stdout of the program; NULL: stdout is not
 					 * wanted */
 	struct buf last;		/* the last part of stderr */

@@ -63,10 +63,10 @@ struct report {
 struct child {
 	const struct proc_spec *spec;
 	const char *program; /* the path of the program */
-	int report;	     /* the write end of the pipe */
+	int report;	     /* the write end of the pipe to the parent */
 	pid_t parent;
 	int above; /* a descriptor number that is above every `to` and above 2 */
-	int *keep; /* room for nfds + 1 descriptors, for place_fds() */
+	int *keep; /* memory for nfds + 1 descriptors, which place_fds() uses */
 	const struct spawn_rights *rights;
 };
 

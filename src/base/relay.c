@@ -43,7 +43,7 @@ struct way {
 struct relay {
 	struct side sides[2];
 	struct way ways[2]; /* ways[i] leads from sides[i] to the other side */
-	bool broken;	    /* bytes were lost */
+	bool broken;	    /* bytes of the connection were lost */
 	struct loop *loop;
 	struct loop_watch *gone_timer; /* the timer of LIMIT_RELAY_GONE_MS; set while a side is
 				        * gone */

@@ -25,10 +25,11 @@
 /* One command. Its owner must not move this struct in memory until the command has ended or the
  * call was abandoned. */
 struct agent_call {
-	const struct microagent_exec *exec; /* borrowed; NULL: the workload of the run config */
-	const json_t *contained;	    /* for a command in a container: an object with
-					     * "container" and "process"; else NULL; borrowed, and
-					     * set before the call begins */
+	const struct microagent_exec *exec; /* the command, borrowed; NULL: the workload of the run
+					     * config */
+	const json_t *contained;	    /* For a command in a container: an object with
+					     * "container" and "process", borrowed, which is set
+					     * before the call begins. Else NULL. */
 	int64_t timeout_seconds;	    /* the guest ends the command after this time in
 					     * seconds; 0: no limit */
 	uint64_t number;
@@ -70,7 +71,7 @@ enum call_item_kind {
 	CALL_CREATED, /* a container was created, and waits for calls_start() */
 	CALL_STARTED,
 	CALL_OUTPUT,
-	CALL_EXITED /* the last item of its call */
+	CALL_EXITED /* the command has ended; this is the last item of its call */
 };
 
 struct call_item {

@@ -15,7 +15,7 @@
 
 struct connections {
 	pthread_mutex_t lock;
-	int dirfd;	    /* the workspace's directory; borrowed */
+	int dirfd;	    /* a descriptor of the workspace's directory, borrowed */
 	struct list shared; /* the connections that requests share */
 	struct shared_connection *idle[CONNECTIONS_IDLE];
 	size_t idle_count;

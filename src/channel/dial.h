@@ -36,7 +36,8 @@ struct dial;
 #define DIAL_FIRST_MAX 16
 struct dial *dial_on_loop(struct loop *loop, int dirfd, uint32_t port, const struct buf *first,
 			  uint64_t deadline_ns, reached_fn *done, void *data, struct error *err);
-extern const struct broker_duty dial_duty; /* the duty's data is an int: `dirfd` */
+extern const struct broker_duty dial_duty; /* the broker's duty for dial_on_loop(); its data is an
+					    * int: `dirfd` */
 void dial_free(struct dial *dial);	   /* ends the dial; accepts NULL */
 
 /* Queues the CONNECT. */

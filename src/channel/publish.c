@@ -137,9 +137,8 @@ int publish_check(const json_t *forwards, struct error *err)
 		if (fd >= 0 &&
 		    bind(fd, (const struct sockaddr *)&list.at[0], address_length(&list.at[0])) <
 			    0 &&
-		    (errno == EADDRNOTAVAIL || errno == EINVAL)) /* EINVAL: a link-local address
-								  * without its interface, such as
-								  * fe80::1 */
+		    /* EINVAL means a link-local address without its interface, such as fe80::1 */
+		    (errno == EADDRNOTAVAIL || errno == EINVAL))
 			return error_set(
 				err, ERR_INVALID,
 				"config.network.portForwards[%zu].host must be an address of this host, and %s is not one",

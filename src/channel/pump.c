@@ -44,7 +44,8 @@ struct pump {
 	struct calls *calls; /* the calls of the connection */
 	struct agent_call *call;
 	const struct microagent_streams *streams;
-	const struct microagent_terminal *terminal; /* NULL: the command has no terminal */
+	const struct microagent_terminal *terminal; /* the terminal; NULL: the command has no
+						     * terminal */
 	const struct pump_guest *guest;
 	unsigned dialled;      /* number of new connections that were made since the last
 			        * progress */
@@ -55,8 +56,9 @@ struct pump {
 	bool in_open;	/* stdin has not reached its end */
 	bool lost[2];	/* whether output for stdout, or for stderr, is dropped */
 	bool unread;	/* whether output was dropped because its reader took none of it in time */
-	bool cancelled; /* the command was cancelled, and its exit is awaited */
-	bool asked;	/* SIGINT, SIGTERM or SIGHUP was passed on, so the caller wants an end */
+	bool cancelled; /* the command was cancelled, and the pump waits for its exit */
+	bool asked;	/* SIGINT, SIGTERM or SIGHUP was passed on, by which the user asks for the
+			 * end of the command */
 	bool done;	/* the pump ends now, because `end` is known */
 	enum microagent_end end;
 	uint64_t deadline_ns; /* the time at which a cancelled command is given up; UINT64_MAX:

@@ -27,7 +27,8 @@ struct resumption {
 					     * connection */
 	struct buf opening;		    /* the request for the command, which is sent again if
 					     * the agent never got it */
-	uint64_t taken[RESUMPTION_STREAMS]; /* output bytes that the caller has used */
+	uint64_t taken[RESUMPTION_STREAMS]; /* the number of bytes of each output that the caller
+					     * has used */
 	uint64_t acknowledged[RESUMPTION_STREAMS]; /* the number of `taken` bytes that was last told
 						    * to the agent */
 	struct buf kept;			   /* stdin that may have to be sent again */
@@ -38,7 +39,8 @@ struct resumption {
 
 /* Makes the exec resumable, with a random id. */
 int resumption_begin(struct resumption *r, uint64_t number, struct error *err);
-void resumption_free(struct resumption *r); /* also sets `on` to false */
+void resumption_free(struct resumption *r); /* also sets `on` to false, so that the exec cannot be
+					     * resumed */
 
 /* Queues the "attach" for a new connection. If the call was cancelled, also queues the "cancel"
  * again. */

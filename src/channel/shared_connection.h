@@ -15,7 +15,7 @@
 
 struct shared_request {
 	const struct microagent_exec *exec;
-	const void *in; /* bytes of stdin; NULL: no stdin */
+	const void *in; /* the bytes of stdin; NULL: no stdin */
 	size_t in_len;
 	size_t cap[CALL_OUTPUTS]; /* how many bytes of each output are kept */
 	/* Functions that get the output. The output is then not kept. The waiting thread calls

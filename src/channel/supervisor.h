@@ -68,8 +68,9 @@ struct supervisor_run {
 	int lifeline;	   /* the near end of the lifeline; -1 after the lifeline was cut */
 	int events;	   /* a descriptor that is readable when an event has come, or when no more
 			    * events will come */
-	int answer;	   /* the supervisor's stdout */
-	int notes;	   /* the supervisor's stderr, which is only used for errors */
+	int answer;	   /* a descriptor of the pipe that is the supervisor's stdout */
+	int notes;	   /* a descriptor of the file that is the supervisor's stderr, which is
+			    * only used for errors */
 	struct buf queued; /* bytes of events that were read and are not used yet */
 };
 #define SUPERVISOR_RUN_NONE                                                                \

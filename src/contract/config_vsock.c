@@ -14,7 +14,7 @@
 #include "contract/decode.h"
 #include "contract/fields.h"
 
-#define PORT_MAX INT64_C(4294967294) /* the largest port; 2^32-1 is VMADDR_PORT_ANY */
+#define PORT_MAX INT64_C(4294967294) /* the largest port, because 2^32-1 is VMADDR_PORT_ANY */
 
 static int decode_port(const json_t *object, const char *path, enum json_need need, int64_t *port,
 		       struct error *err)

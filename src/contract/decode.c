@@ -142,7 +142,7 @@ static bool is_host_port(const char *text)
 	if (!colon || colon == text || strchr(text, ' ') || strchr(text, '/') ||
 	    !is_port(colon + 1))
 		return false;
-	if (*text == '[') /* an IPv6 address contains colons itself */
+	if (*text == '[') /* an IPv6 address contains colons, so it is in brackets */
 		return colon[-1] == ']' && colon - text > 3;
 	return memchr(text, ':', (size_t)(colon - text)) == NULL;
 }

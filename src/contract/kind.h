@@ -40,8 +40,9 @@ int kind_prefix(const char *id, struct error *err);
  * kind_say(). */
 enum kind_words {
 	KIND_QUARANTINED,
-	KIND_KEPT,	  /* the workspace is in quarantine, and only an explicit request ends it */
-	KIND_NOT_RUNNING, /* detail: the state of the workspace */
+	KIND_KEPT,	  /* the workspace is in quarantine, which only an explicit request can
+			   * end */
+	KIND_NOT_RUNNING, /* the workspace is not running; detail: its state */
 	KIND_ENDED,	  /* the machine has ended, and its end was not recorded yet */
 	KIND_PAUSED,	  /* the machine is paused; detail: the detail of its event, which says
 			   * why */

@@ -15,7 +15,7 @@
 #define MACOS_JOB_IDENTIFY "identify"
 #define MACOS_JOB_LATEST "latest"
 
-/* the largest size in bytes of the address of a restore image at Apple, with the NUL */
+/* The largest size in bytes of the address of a restore image at Apple, with the NUL. */
 #define MACOS_URL_SIZE 1024
 
 #endif

@@ -19,7 +19,7 @@
 /* The parts of a name such as "ghcr.io/owner/name:tag@sha256:...". The pointers lead into the text
  * that was split. */
 struct image_name {
-	const char *registry; /* NULL: the text names no registry */
+	const char *registry; /* the registry; NULL: the name has no registry */
 	int registry_len;
 	const char *path; /* "owner/name" */
 	int path_len;

@@ -46,8 +46,8 @@ extern const char *const share_cache_names[3];
 /* How a shared directory is served. */
 struct share_terms {
 	enum share_cache cache;
-	int64_t timeout_seconds; /* how many seconds names and attributes are cached; 0: the default
-				  * for the value of `cache` */
+	int64_t timeout_seconds; /* the number of seconds for which names and attributes are cached;
+				  * 0: the default for the value of `cache` */
 	bool locks; /* a lock that a process of the guest takes is also taken on the host's file */
 };
 #define SHARE_TIMEOUT_MAX 86400
@@ -55,8 +55,8 @@ struct share_terms {
 /* The largest numbers of bytes and operations that a machine may transfer in a second; 0: no
  * limit. */
 struct machine_rates {
-	int64_t disk_bytes, disk_ops; /* of all writable disks of the machine together */
-	int64_t net_bytes;	      /* of each direction of the network */
+	int64_t disk_bytes, disk_ops; /* the limits of all writable disks of the machine together */
+	int64_t net_bytes;	      /* the limit of each direction of the network */
 };
 #define MACHINE_RATE_MAX INT64_C(1000000000000)
 
@@ -132,7 +132,7 @@ struct config {
 };
 
 struct request {
-	json_t *document; /* owns everything to which the other members point */
+	json_t *document; /* the document, which owns everything to which the other members point */
 	enum command command;
 	struct identity identity; /* the identity; all members are NULL for the command `host` */
 	struct config config;	  /* the config; only state_dir is set for a command that needs only

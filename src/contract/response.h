@@ -16,7 +16,7 @@ struct response {
 	const char *backend;
 	json_t *event;
 	json_t *host;
-	json_t *kernel; /* facts about the kernel; only together with `host` */
+	json_t *kernel; /* facts about the default kernel of the cache; only together with `host` */
 	json_t *verification;
 	json_t *readiness;
 	json_t *result;

@@ -20,11 +20,12 @@ int file_rename_new(int old_dir, const char *old, int new_dir, const char *new_n
 
 /* Where a path that is opened may lead. */
 enum file_reach {
-	FILE_BELOW,	 /* only below dirfd: through no "..", no link and no other file system */
-	FILE_IN_ROOT,	 /* only below dirfd, as if dirfd were the root: links and ".." are
-			  * followed, but lead to nothing outside of dirfd */
-	FILE_ON_DISK,	 /* through no other file system; links are followed */
-	FILE_BY_NO_LINK, /* through no link (ELOOP) */
+	FILE_BELOW,	 /* the path stays below dirfd: it has no "..", and leads through no link
+			  * and no other file system */
+	FILE_IN_ROOT,	 /* the path stays below dirfd, as if dirfd were the root: links and ".."
+			  * are followed, but never lead out of dirfd */
+	FILE_ON_DISK,	 /* the path leads through no other file system; links are followed */
+	FILE_BY_NO_LINK, /* the path leads through no link (else ELOOP) */
 };
 /* Opens like openat(), but makes no file, and only as far as `reach` allows. Fails with ENOSYS if
  * the system cannot guarantee that. */

@@ -62,7 +62,8 @@ void process_name(pid_t pid, char out[17]);
 /* How much of the host's memory a process uses, in bytes. */
 struct process_memory {
 	uint64_t resident;
-	uint64_t proportional; /* each page divided by the number of processes that have it */
+	uint64_t proportional; /* the size of each page is divided by the number of processes that
+			        * have the page */
 	uint64_t alone;	       /* memory that no other process has; the end of the process would
 			        * free this memory */
 };

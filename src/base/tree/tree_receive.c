@@ -28,13 +28,13 @@ struct receiver {
 	const struct tree_target *target;
 	const char *links_within;
 	char temporary[64]; /* the name of the root until it is complete */
-	int file;	    /* the open root, if the root is a file; else -1 */
+	int file;	    /* a descriptor of the root, if the root is a file; else -1 */
 	bool file_named;    /* the file exists under the temporary name */
-	int root;	    /* the open root, if the root is a directory; else -1 */
+	int root;	    /* a descriptor of the root, if the root is a directory; else -1 */
 	struct tree_digest *digest;
 	uint64_t received; /* bytes of contents that were received so far, for progress() */
 	uint64_t counted;  /* bytes so far that count against the limit */
-	uint64_t open;	   /* directories that are not complete yet */
+	uint64_t open;	   /* the number of directories that are not complete yet */
 	struct tree_entry entry;
 	struct tree_reader in;
 };

@@ -29,7 +29,8 @@ struct sender {
 	struct tree_writer out;
 };
 
-/* O_NONBLOCK: a FIFO must not block the sender. */
+/* The flags with which files are opened. O_NONBLOCK is set so that a FIFO does not block the
+ * sender. */
 #define OPEN_FLAGS (O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
 
 static int put_bytes(struct sender *s, enum tree_type type, const struct stat *st, const char *text,
@@ -179,7 +180,7 @@ static int send_link(struct sender *s, int dir, const char *name, const struct s
 	ssize_t n = readlinkat(dir, name, target, sizeof(target) - 1);
 
 	if (n < 0 && errno == ENOENT)
-		return 0; /* it was removed meanwhile */
+		return 0; /* another process has removed the entry meanwhile */
 	if (n < 0 && errno == EINVAL)
 		return skip_entry(s, "changed while it was read", err);
 	if (n < 0)
@@ -198,7 +199,7 @@ static int send_opened(struct sender *s, int dir, const char *name, int depth, s
 	if (fd < 0 && errno == EACCES)
 		return skip_entry(s, "permission denied", err);
 	if (fd < 0 && errno == ENOENT)
-		return 0; /* it was removed meanwhile */
+		return 0; /* another process has removed the entry meanwhile */
 	if (fd < 0 && (errno == ELOOP || errno == ENXIO))
 		return skip_entry(s, "changed while it was read", err);
 	if (fd < 0 || fstat(fd, &st) < 0)

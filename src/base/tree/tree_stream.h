@@ -85,7 +85,7 @@ int tree_send(int root_fd, const char *path, bool confined, const struct tree_li
 
 /* A target: the place to which a received tree is written. */
 struct tree_target {
-	int dir;	 /* the directory; -1: the target is `file` */
+	int dir;	 /* a descriptor of the directory of the target; -1: the target is `file` */
 	int file;	 /* if `dir` is -1: a descriptor to which the contents of a regular file are
 			  * written */
 	char name[256];	 /* the name in `dir` of a new file, or of a file that will be replaced */

@@ -58,8 +58,8 @@ struct tree_chunk {
 
 struct tree_writer {
 	int fd;
-	int cancel;	/* as in struct tree_line */
-	int silence_ms; /* as in struct tree_line */
+	int cancel;	/* a descriptor, as in struct tree_line */
+	int silence_ms; /* a time limit, as in struct tree_line */
 	bool duplex;	/* the other side may send bytes */
 	bool spoken;	/* the other side has sent bytes, so no more is sent to that side */
 	size_t len;

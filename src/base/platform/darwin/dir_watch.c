@@ -30,7 +30,7 @@ struct place {
 	int fd;
 	int number; /* the descriptor of the directory, by which the caller knows the directory */
 	bool scans; /* whether this is a directory whose files are watched too */
-	ino_t ino;  /* the inode of a file; 0: a directory */
+	ino_t ino;  /* the inode of the file; 0: the place is a directory */
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;

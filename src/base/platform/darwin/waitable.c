@@ -16,7 +16,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 
-/* the ident of a filter that does not stand for a descriptor, a signal or a process */
+/* The ident of a filter that does not stand for a descriptor, a signal or a process. */
 #define OWN_IDENT 0
 
 static int change_kqueue(int queue, uintptr_t ident, int16_t filter, uint16_t flags,

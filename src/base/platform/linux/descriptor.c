@@ -65,7 +65,7 @@ static int set_option(int fd, int option, int on)
 /* --- whether other users have a port ---------------------------------------------------------- */
 
 struct port_look {
-	in_port_t port; /* in network byte order */
+	in_port_t port; /* the port that is looked up, in network byte order */
 	uint32_t own;	/* the inode of this process's socket */
 	bool lists_bound, others;
 };

@@ -110,8 +110,8 @@ const char *isolate_files_name(bool root, bool landlock);
 struct isolate_syscall {
 	int number;
 	const char *reason;
-	struct scmp_arg_cmp only[3]; /* conditions on arguments; a condition with op 0 ends the
-				      * list */
+	struct scmp_arg_cmp only[3]; /* the conditions on arguments under which the call is allowed;
+				      * a condition with op 0 ends the list */
 };
 /* The condition on the arguments of mmap and mprotect that the memory is not executable. */
 #define ISOLATE_NOT_EXECUTABLE                                                                 \

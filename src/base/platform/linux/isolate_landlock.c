@@ -18,7 +18,8 @@
 #define SYS_landlock_restrict_self 446
 #endif
 
-#define VERSION_PLEASE 1u /* flag: create_ruleset returns the version of Landlock */
+/* The flag with which landlock_create_ruleset() returns the version of Landlock. */
+#define VERSION_PLEASE 1u
 #define VERSION_WITH_NET 4
 
 /* Rights to files, with the kernel's numbers. */
@@ -32,7 +33,7 @@ enum {
 	MAKE_DIR = 1 << 7,
 	MAKE_FILE = 1 << 8,
 	MAKE_SOCKET = 1 << 9,
-	TRUNCATE = 1 << 14, /* since version 3 */
+	TRUNCATE = 1 << 14, /* a right that Landlock has since its version 3 */
 };
 #define TO_READ (FILE_READ | DIR_READ)
 #define TO_WRITE                                                                                \

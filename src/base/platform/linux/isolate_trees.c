@@ -26,7 +26,8 @@
 
 struct clones {
 	const struct isolate_reach *reach;
-	int fds[TREES_MAX]; /* a mount of each tree, which is attached to no directory yet */
+	int fds[TREES_MAX]; /* for each tree a descriptor of its mount, which is not attached to a
+			     * directory yet */
 };
 
 static bool is_one_file(int a, int b)
