@@ -77,8 +77,8 @@ void microagent_on_wait(struct microagent *agent, void (*fn)(void *data), void *
 /* --- workspaces ------------------------------------------------------------------------------ */
 
 /* Checks the name of a workspace: a letter or digit, then letters, digits, '.', '_' and '-', at
- * most 63 characters in all. The name must not be one of the names that a state directory uses for
- * its own files. ERR_INVALID says what is wrong. */
+ * most 63 characters in total. The name must not be one of the names that a state directory uses
+ * for its own files. Otherwise fails with ERR_INVALID, and the message says what is wrong. */
 int microagent_check_name(const char *name, struct error *err);
 
 /* Checks that `word` is "KEY=VALUE" with a name that a variable can have. ERR_INVALID says what is
@@ -288,7 +288,7 @@ json_t *microagent_list(struct microagent *agent, struct error *err);
  * knows these values, and with a "detail" if they need an explanation. ERR_NOT_FOUND for an absent
  * workspace. */
 json_t *microagent_network(struct microagent *agent, const char *name, struct error *err);
-/* The kinds of change to a network, and the word that each of them takes. */
+/* The kinds of change to a network, and the word that each kind needs. */
 enum microagent_network_change {
 	MICROAGENT_NETWORK_ALLOW,    /* adds a rule; the word is as microagent_check_egress() checks
 				      * it */
@@ -386,7 +386,7 @@ void microagent_guest_close(struct microagent_guest *guest);
 
 /* A switch by which another thread, or a signal handler, ends calls. The switch may be given to any
  * number of calls at once, and must live longer than these calls. A switch that was thrown stays
- * thrown: a later call that is given this switch ends too. */
+ * thrown, so a later call with this switch ends at once. */
 struct microagent_cancel;
 struct microagent_cancel *microagent_cancel_new(struct error *err);
 void microagent_cancel_fire(struct microagent_cancel *cancel); /* async-signal-safe */

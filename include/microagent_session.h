@@ -317,7 +317,7 @@ struct microagent_session_share {
 	const char *at;	 /* the path in the guest, as for microagent_session_share_workspace() */
 	bool read_only;
 	/* A directory that holds keys, or the home directory, may be shared too. The guest can then
-	 * read all of it, and the audit log of the session gets a warning. */
+	 * read everything in the directory, and the audit log of the session gets a warning. */
 	bool anyway;
 	/* How the guest caches the directory: "auto", "always" (the guest does not see changes that
 	 * this host makes) or "none"; NULL: "auto". */
@@ -541,7 +541,7 @@ int microagent_audit_telemetry(struct microagent *agent, const char *word,
 			       int (*fn)(void *data, const char *line, size_t len,
 					 struct error *err),
 			       void *data, struct error *err);
-/* Checks whether an audit log is as it was written:
+/* Checks whether an audit log was changed after it was written:
  * {"ok","verdict":"open"|"closed"|"torn"|"broken",
  * "lines","badLine"?,"why"?,...,"telemetry":{"verdict":"none"|"whole"|"altered"|"missing",...}}
  * (schema/cli-audit-verify.json). "ok" is true if the verdict is "open" or "closed", and

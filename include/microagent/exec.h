@@ -51,8 +51,8 @@ struct microagent_exec {
 	 * program begins. N may be "unlimited". "soft" or "hard" may be absent. Borrowed; NULL: no
 	 * limits. If the guest refuses a limit, the result is exit code 125 with a start_error. */
 	json_t *rlimits;
-	/* If set, the command runs on a terminal of the guest, and its stderr comes out of
-	 * microagent_streams.out too. NULL: the command runs on pipes. */
+	/* If set, the command runs on a terminal of the guest, and both its stdout and its stderr
+	 * go to microagent_streams.out. NULL: the command runs on pipes. */
 	const struct microagent_terminal *terminal;
 };
 

@@ -66,8 +66,8 @@ void creation_undo(struct creation *made)
 {
 	struct stat st;
 
-	/* If the directory has no link any more, the supervisor has removed it. The name may then
-	 * belong to another workspace. */
+	/* If the directory has no link any more, the supervisor has removed the directory, and the
+	 * name may belong to another workspace. */
 	if (!made->ws.id || fstat(made->ws.fd, &st) < 0 || st.st_nlink == 0)
 		return;
 	/* If the lease is held, the supervisor still works in the directory, and cleans up itself.
@@ -141,7 +141,8 @@ static int make_marked(const char *name, struct creation *made, struct error *er
 	made->mark = unfinished_mark(&made->dir, name, err);
 	if (made->mark < 0)
 		return -1;
-	/* If two processes make the same name at the same time, one of them gets EEXIST. */
+	/* If two processes make a directory of the same name at the same time, one of the two gets
+	 * EEXIST. */
 	if (mkdirat(made->dir.fd, name, 0700) < 0) {
 		if (errno != EEXIST)
 			return error_errno(err, errno, "%s/%s", made->dir.path, name);

@@ -39,8 +39,8 @@ enum reader_use { READER_READ, READER_WRITE };
  * not move in memory until reader_end(). The caller must call reader_end(), also on failure. */
 int reader_begin(const struct microagent *agent, const struct open_workspace *existing,
 		 struct reader *out, struct error *err);
-/* Makes the lease of the workspace the reader's lease too. ERR_CONFLICT: a process of the workspace
- * lives. */
+/* Takes the lease of the workspace, and makes it the reader's lease too. ERR_CONFLICT: a process of
+ * the workspace lives. */
 int reader_hold(struct reader *reader, const struct open_workspace *existing, struct error *err);
 /* The disk that is read. */
 struct reader_disk {

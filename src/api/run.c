@@ -167,7 +167,7 @@ static int run_finish(struct run *run, struct error *err)
 	if (run->has_outcome)
 		return 0;
 	/* If the connection was lost, the supervisor's last answer says why. After any other error
-	 * this process itself has ended the machine, so the error stays as it is. */
+	 * the error does not change, because this process itself has ended the machine. */
 	if (!err || !run_is_lost(err))
 		return -1;
 	detail = json_text(json_object_get(answer, "event"), "detail", NULL);

@@ -75,8 +75,8 @@ int unfinished_mark(const struct state_dir *dir, const char *id, struct error *e
 		autoclose int marks = open_marks(dir, &why);
 		autoclose int fd = marks < 0 ? -1 : open_mark(marks, id);
 
-		/* Another process has removed the last mark, and then the directory of the marks.
-		 */
+		/* Another process has removed the last mark and the directory of the marks, so this
+		 * process tries again. */
 		if (marks < 0 ? why.errnum == ENOENT : fd < 0 && errno == ENOENT)
 			continue;
 		if (marks < 0)

@@ -15,14 +15,14 @@ uint64_t clock_boot_ns(void); /* time since the boot, including the time for whi
 int64_t clock_real_ns(void);  /* CLOCK_REALTIME */
 /* Switches to a virtual monotonic clock that stands at `ns`; only for unit tests. */
 void clock_set_virtual(uint64_t ns);
-/* Returns whether the clock is virtual. No wait may then depend on the passing of time. */
+/* Returns whether the clock is virtual. If so, no wait may depend on the passing of time. */
 bool clock_is_virtual(void);
 /* Writes a time as RFC 3339 in UTC with milliseconds, "2026-05-02T00:00:00.000Z"; out needs 25
  * bytes. */
 void clock_rfc3339(int64_t real_ns, char out[25]);
 #define CLOCK_TEXT 25
-/* Returns the time of a text as clock_rfc3339() writes it, in nanoseconds since 1970; -1 for any
- * other text. */
+/* Reads a text that clock_rfc3339() has written. Returns the time in nanoseconds since 1970; -1 for
+ * any other text. */
 int64_t clock_of_rfc3339(const char *text);
 
 #endif

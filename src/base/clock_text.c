@@ -47,7 +47,8 @@ void clock_rfc3339(int64_t real_ns, char out[25])
 		 d.month % 100, d.day % 100, s / 3600 % 100, s / 60 % 60, s % 60, ms % 1000);
 }
 
-/* Returns the days since 1970-01-01: the inverse of date_of_day(). */
+/* Returns the number of days from 1970-01-01 to a date. This function is the inverse of
+ * date_of_day(). */
 static int64_t day_of_date(struct date d)
 {
 	unsigned march = (d.month + 9) % 12, year = d.year - (d.month <= 2);

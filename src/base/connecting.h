@@ -28,9 +28,9 @@ socklen_t address_length(const struct sockaddr_storage *address);
 
 /*
  * A function that takes the result of an attempt to make a connection. `fd` is a connected
- * non-blocking socket, which this function then owns; or -1, and *why says why no connection was
- * made. The function is called once, from the loop, and never from within the call that began the
- * attempt. The attempt has been freed by then.
+ * non-blocking socket, which this function must close; or -1 if no connection was made, and *why is
+ * the reason. The function is called once, from the loop, and never from within the call that began
+ * the attempt. The attempt has been freed by then.
  */
 typedef void reached_fn(void *data, int fd, const struct error *why);
 

@@ -4,8 +4,8 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* The layout of newc: the magic, then 13 numbers of 8 hex digits; then the name and the contents,
- * each padded to a multiple of 4. */
+/* The layout of newc: the magic, 13 numbers of 8 hex digits, the name and the contents. The name
+ * and the contents are padded to a multiple of 4 bytes. */
 enum { HEADER = 110, MAGIC = 6, DIGITS = 8, FIELD_MODE = 1, FIELD_SIZE = 6, FIELD_NAME_SIZE = 11 };
 #define NAME_ROOM 256
 

@@ -20,8 +20,8 @@ int error_set(struct error *err, enum error_code code, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 /* Sets an error from an errno. The text becomes "<fmt>: <strerror>", and the code follows from
  * `errnum` (ENOENT: not-found, EACCES and EPERM: denied, EEXIST and EBUSY: conflict, ETIMEDOUT:
- * timeout, EAGAIN: unavailable, else io). EMFILE also gets REASON_TOO_MANY_FILES, since any call
- * may fail with EMFILE. */
+ * timeout, EAGAIN: unavailable, else io). For EMFILE the reason REASON_TOO_MANY_FILES is set too,
+ * because any call may fail with EMFILE. */
 int error_errno(struct error *err, int errnum, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 /* Puts "<fmt>: " in front of the message. Returns -1. */

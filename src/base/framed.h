@@ -30,8 +30,8 @@ struct framed_owner {
 	 * after that. The stream has been closed. `why` is a text for people. */
 	void (*lost)(void *data, const char *why);
 	/* If true, the bytes that the peer sent before it was gone are read first. Then `ended` is
-	 * set, and the owner has to close the stream. If false, the stream is lost as soon as the
-	 * peer is gone, since nobody waits for the answers. */
+	 * set, and the owner has to close the stream. If false, lost() is called as soon as the
+	 * peer is gone, because nobody waits for the answers. */
 	bool hears_out;
 };
 
@@ -77,8 +77,8 @@ int framed_open(struct framed *framed, struct loop *loop, int fd, size_t most,
 void framed_open_carried(struct framed *framed, struct loop *loop,
 			 const struct framed_carrier *carrier, void *stream, size_t most,
 			 const struct framed_owner *owner, void *data);
-/* Closes framed, but not the carrier's stream, which it returns. The caller then owns the
- * stream. */
+/* Closes `framed`, but returns the stream of the carrier without closing it. The caller then owns
+ * this stream. */
 void *framed_release(struct framed *framed);
 /* Closes the sending direction. */
 void framed_end_sending(struct framed *framed);

@@ -39,11 +39,11 @@ enum json_need { JSON_OPTIONAL, JSON_REQUIRED };
 
 /*
  * The getters look up obj[key]. `path` is the JSON path of obj itself ("" for the top) and is only
- * used in messages. If the key is missing, and `need` is JSON_OPTIONAL, *out stays as it was and
- * the result is 0; if `need` is JSON_REQUIRED, the error is ERR_INVALID "<path>.<key> is required".
- * A value of a wrong type, also null, is ERR_INVALID "<path>.<key> must be a string". A string with
- * a NUL in it, and a number that is not from `min` to `max`, are ERR_INVALID too. Results belong to
- * `obj`.
+ * used in messages. If the key is missing and `need` is JSON_OPTIONAL, *out stays unchanged and the
+ * result is 0. If the key is missing and `need` is JSON_REQUIRED, the error is ERR_INVALID
+ * "<path>.<key> is required". A value of a wrong type, also null, is ERR_INVALID "<path>.<key> must
+ * be a string". A string with a NUL in it, and a number that is not from `min` to `max`, are
+ * ERR_INVALID too. Results belong to `obj`.
  */
 int json_get_string(const json_t *obj, const char *path, const char *key, enum json_need need,
 		    const char **out, struct error *err);
@@ -82,9 +82,9 @@ int json_put_string(json_t *obj, const char *key, const char *value, struct erro
 /* Adds an error to `obj`: "error", "errorCode" and, if there is a reason, "errorReason" and
  * "errorSubject". */
 int json_put_error(json_t *obj, const struct error *why, struct error *err);
-/* Reads an error that json_put_error() has put into `obj`. Without an "error" the message is
- * `otherwise`; without a known "errorCode" the code is ERR_INTERNAL. Returns -1, as error_set()
- * does. */
+/* Reads an error that json_put_error() has put into `obj`. If `obj` has no "error", the message is
+ * `otherwise`. If `obj` has no known "errorCode", the code is ERR_INTERNAL. Returns -1, as
+ * error_set() does. */
 int json_get_error(const json_t *obj, const char *otherwise, struct error *err);
 /* Sets a string member; does nothing if `value` is NULL. */
 static inline int json_put_optional(json_t *obj, const char *key, const char *value,

@@ -2,7 +2,7 @@
 /*
  * The programs that are started by their names, by this project or by a program that it runs. The
  * list has two uses. A directory through which the path of such a program leads, also by a link, is
- * not shared writable with a guest. And if such a program is missing, the message names its
+ * not shared writable with a guest. And if such a program is missing, the error message names its
  * package. A program that is not in this list is started by its path.
  */
 #ifndef BASE_KNOWN_PROGRAMS_H

@@ -22,7 +22,8 @@ struct list {
 	struct list_link head;
 };
 
-/* Makes an empty list. The list must not move from then on; a zeroed struct is not a list yet. */
+/* Makes an empty list. A zeroed struct is not a list. The struct must not be moved in memory after
+ * this call. */
 static inline void list_init(struct list *list)
 {
 	list->head.next = list->head.before = &list->head;

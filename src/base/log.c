@@ -53,7 +53,7 @@ static bool begin_next_file(struct log *log)
 		(void)renameat(log->dir, last, log->dir, log->name);
 		return false;
 	}
-	/* Keeps O_CLOEXEC as it was. */
+	/* The descriptor keeps its flag O_CLOEXEC. */
 	return descriptor_replace(next, log->fd, fcntl(log->fd, F_GETFD) & FD_CLOEXEC) >= 0;
 }
 

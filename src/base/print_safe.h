@@ -9,8 +9,8 @@
 
 #include "base/utf8.h"
 
-/* Prints text. '?' stands for each character that is not text by base/utf8.h, also for newlines and
- * tabs. */
+/* Prints `text`, but '?' instead of each character that is not text by base/utf8.h, also instead of
+ * newlines and tabs. */
 void print_safe(FILE *out, const char *text);
 /* Prints one part of a text of many lines like print_safe(), but tabs and ends of lines (also CR
  * LF) stay. `reader` is all zero before the first part. `at_end`: this is the last part. Returns

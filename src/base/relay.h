@@ -17,7 +17,7 @@ struct relay;
  * free the relay. */
 typedef void relay_ended_fn(void *data);
 
-/* Makes a relay, which takes over a and b, also on failure. */
+/* Makes a relay between the sockets `a` and `b`, and takes them over, also on failure. */
 struct relay *relay_new(struct loop *loop, int a, int b, relay_ended_fn *ended, void *data,
 			struct error *err);
 /* Sets a time limit for the last bytes of a side (0: a, 1: b). If this side is gone, and the other

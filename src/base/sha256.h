@@ -9,8 +9,8 @@
 #define SHA256_BYTES 32
 #define SHA256_TEXT (2 * SHA256_BYTES + 1)
 
-/* The state of a computation. A copy of a state can be continued by itself. The struct has room for
- * the state of the library of any system; each library has its own type for its state. */
+/* The state of a computation. A copy of a state can be continued separately. The struct has room
+ * for the state of the library of any system; each library has its own type for its state. */
 struct __attribute__((may_alias)) sha256 {
 	uint64_t state[26];
 };

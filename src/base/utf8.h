@@ -19,7 +19,8 @@ size_t utf8_sequence(const uint8_t *p, size_t left, size_t *bad);
  * unchanged. (Many readers of JSON refuse a NUL.) */
 bool utf8_is_whole(const void *bytes, size_t len);
 
-/* Returns whether the text has a control character of one byte, also a newline. */
+/* Returns whether the text has a control character of one byte. A newline is a control character
+ * too. */
 bool text_has_control(const char *text);
 
 /* The state of the reading of a text: the codes of the character that was read last, and of the two

@@ -64,8 +64,8 @@ struct agent_message {
  * once. */
 size_t agent_message_limit(void);
 /* Reads the first message of the queue. Returns 1 if *out is that message; 0 if more bytes are
- * needed; -1 (ERR_IO) if the guest broke the protocol or reports an error: the connection must then
- * be closed. */
+ * needed; -1 (ERR_IO) if the guest broke the protocol or reports an error. After -1 the caller must
+ * close the connection. */
 int agent_message_peek(const struct buf *in, struct agent_message *out, struct error *err);
 
 /* Appends the request for a command. Like this function, all functions below that have a parameter

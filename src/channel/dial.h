@@ -2,8 +2,8 @@
 /*
  * The dial: how a program of the host reaches a port of the guest. The program connects to
  * vsock.sock and sends CONNECT <port>\n. The answer is OK <n>\n, or the connection is closed. This
- * file has a dial that blocks and a dial on a loop. It also has the parts of a dial, for a caller
- * that sends and receives by itself (calls.h).
+ * file has a dial that blocks and a dial on a loop. This file also has the parts of a dial, for a
+ * caller that itself sends and receives the bytes (calls.h).
  */
 #ifndef CHANNEL_DIAL_H
 #define CHANNEL_DIAL_H

@@ -247,7 +247,8 @@ static int pump_take_items(struct pump *p, struct error *err)
 		int got = calls_next(p->calls, &p->item, err);
 		uint64_t stdin_taken = calls_stdin_taken(p->calls, p->call);
 
-		/* A connection that carried nothing but stdin has made progress too. */
+		/* Stdin that the agent has taken is progress too, even if the connection carried
+		 * nothing else. */
 		if (stdin_taken > p->stdin_taken)
 			p->dialled = 0;
 		p->stdin_taken = stdin_taken;

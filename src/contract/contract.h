@@ -9,8 +9,8 @@
 
 #define CONTRACT_VERSION "agent-runtime.v1"
 
-/* Returns the document as a new reference. `support` becomes its member backendSupport; the
- * function takes over the reference of `support`, also on failure. */
+/* Returns the contract document as a new reference. `support` becomes the member backendSupport of
+ * the document. The function takes over the reference to `support`, also on failure. */
 json_t *contract_json(json_t *support, struct error *err);
 
 #endif

@@ -11,7 +11,7 @@
 #include "base/utf8.h"
 
 /* Returns whether an optional text is absent. An empty text counts as absent, because Go's encoders
- * write an absent text as an empty one. */
+ * write an absent text as an empty text. */
 static bool is_absent(const char *value, enum json_need need)
 {
 	return !value || (!*value && need == JSON_OPTIONAL);

@@ -72,8 +72,8 @@ int identity_decode(json_t *json, const char *backend, struct identity *out, str
 
 /*
  * Decodes a text field. ERR_INVALID if the text has control bytes, or if the field is required and
- * the text is empty. *text belongs to `object`; it is unchanged if an optional field is missing or
- * empty.
+ * the text is empty. *text belongs to `object`. *text is unchanged if an optional field is missing
+ * or empty.
  */
 int decode_text(const json_t *object, const char *path, const char *key, enum json_need need,
 		const char **text, struct error *err);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The request of the protocol, decoded and checked: one JSON document (docs/protocol.md). Decoding
- * is strict: an unknown field is an error that names the field, because otherwise a typo could
+ * is strict: an unknown field is an error, and the message names the field. Otherwise a typo could
  * weaken the isolation unnoticed. Decoding looks at no file.
  */
 #ifndef CONTRACT_REQUEST_H

@@ -16,8 +16,8 @@ int random_bytes(void *out, size_t len, struct error *err);
 void memory_give_back(void);
 /* Stores the size of the host's memory, and how much of it a new process could get, in bytes. */
 int memory_of_host(uint64_t *total, uint64_t *available, struct error *err);
-/* Returns the system's text for an errno; NULL if there is none. The text is valid in this thread
- * until this thread calls the function again. */
+/* Returns the system's text for an errno; NULL if there is no text. The text is valid in this
+ * thread until this thread calls the function again. */
 const char *system_error_text(int errnum);
 /* Works like getenv(), but returns NULL in a program that has more rights than its caller (a
  * set-uid program). */
@@ -26,8 +26,8 @@ const char *system_getenv(const char *name);
  * host has no id. */
 #define SYSTEM_HOST_ID 65
 void system_host_id(char out[SYSTEM_HOST_ID]);
-/* Return the nanoseconds since the boot: system_awake_ns() without the time in which the host
- * slept, system_boot_ns() with it. */
+/* Return the nanoseconds since the boot: system_awake_ns() without the time for which the host
+ * slept, system_boot_ns() with this time. */
 uint64_t system_awake_ns(void);
 uint64_t system_boot_ns(void);
 

@@ -35,8 +35,8 @@ bool timer_fd_is_due(int timer);
 int any_fd_open(void);
 int any_fd_add(int any, int fd);
 
-/* Opens a descriptor that is readable when the wall clock was set. When the host wakes up from
- * sleep, the clock is set too. */
+/* Opens a descriptor that is readable when the wall clock was set. (The wall clock is also set when
+ * the host wakes up from sleep.) */
 int clock_set_fd_open(void);
 /* Returns 1 if the clock was set since the last call, 0 if not, -1 with errno if the descriptor can
  * no longer report such changes. */

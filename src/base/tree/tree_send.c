@@ -108,8 +108,8 @@ static int send_data(struct sender *s, int fd, uint64_t *at, uint64_t until, str
 }
 
 /* Sends the hole from *at up to the next data of a sparse file, and moves *at behind the hole.
- * Returns 1 if data follow: *end is then the end of those data. Returns 0 if the hole reaches up to
- * `size`; -1 on failure. */
+ * Returns 1 if data follow, and sets *end to the end of these data. Returns 0 if the hole reaches
+ * up to `size`; -1 on failure. */
 static int send_hole(struct sender *s, int fd, uint64_t *at, uint64_t size, uint64_t *end,
 		     struct error *err)
 {

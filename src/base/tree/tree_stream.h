@@ -76,10 +76,10 @@ struct tree_line {
 	void *data;
 };
 
-/* Sends the file or directory that `root_fd` and path name, as for openat(); `root_fd` may be
- * AT_FDCWD. `confined`: the path is resolved as if `root_fd` were "/", so that no link leads out of
- * `root_fd`. Links below the path are sent as links; other file systems below it are left out. A
- * failure is also sent to the receiver. */
+/* Sends a file or directory. `root_fd` and `path` name it as for openat(); `root_fd` may be
+ * AT_FDCWD. If `confined` is set, the path is resolved as if `root_fd` were "/", so that no link
+ * leads out of `root_fd`. Links below the path are sent as links. Other file systems below the path
+ * are left out. A failure is also sent to the receiver. */
 int tree_send(int root_fd, const char *path, bool confined, const struct tree_line *to,
 	      struct error *err);
 

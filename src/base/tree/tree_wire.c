@@ -74,8 +74,8 @@ static int spoken(struct tree_writer *w, struct error *err)
 
 static int write_all(struct tree_writer *w, struct error *err)
 {
-	/* If the other side may send, or a cancel or a silence may end the transfer, then only
-	 * poll() waits, and send() does not block. */
+	/* send() must not block if the other side may send, or if a cancel or a time limit may end
+	 * the transfer. In these cases only poll() waits. */
 	const bool waits = w->duplex || w->cancel >= 0 || w->silence_ms > 0;
 	size_t sent = 0, most = sizeof(w->bytes);
 
@@ -303,8 +303,8 @@ int tree_get_chunk(struct tree_reader *r, struct tree_digest *digest, struct tre
 		return tree_damaged(err);
 	if (out->kind != TREE_DATA && out->kind != TREE_HOLE)
 		return 0;
-	/* No correct sender sends an empty chunk. Empty chunks do not count against the limit, so a
-	 * sender could send them without end. */
+	/* An empty chunk is refused, because empty chunks do not count against the limit, and a
+	 * sender could send them without end. A correct sender sends no empty chunk. */
 	if (out->length == 0)
 		return tree_damaged(err);
 	tree_digest_add(digest, p, TREE_CHUNK_HEAD);

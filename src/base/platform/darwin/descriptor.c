@@ -278,8 +278,8 @@ int descriptor_bind_at(int sock, int dirfd, const char *name)
 
 	if (call_in_directory(sock, dirfd, name, bind) < 0)
 		return -1;
-	/* The umask may have left too many rights for a moment. That does no harm, since nobody can
-	 * connect before listen(). */
+	/* For a moment the file may have had too many permissions. That does no harm, because
+	 * nobody can connect before listen(). */
 	if (fchmodat(dirfd, name, S_IRUSR | S_IWUSR, 0) == 0)
 		return 0;
 	why = errno;

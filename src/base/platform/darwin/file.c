@@ -170,7 +170,7 @@ void file_let_go(int fd)
 
 /* --- files without a name --------------------------------------------------------------------- */
 
-/* Always fails: on macOS, a file that has lost its last name cannot get one again. */
+/* Always fails, because a file without a name cannot get a name on macOS. */
 int file_open_nameless(int dirfd, int access)
 {
 	(void)dirfd, (void)access;

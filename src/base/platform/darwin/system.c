@@ -45,7 +45,7 @@ int memory_of_host(uint64_t *total, uint64_t *available, struct error *err)
 	if (sysctlbyname("hw.memsize", &all, &size, NULL, 0) < 0)
 		return error_errno(err, errno, "hw.memsize");
 	*total = all;
-	/* Inactive memory counts as available: the system reuses it before it swaps. */
+	/* Inactive memory counts as available, because the system reuses it before it swaps. */
 	*available = ((uint64_t)pages.free_count + pages.inactive_count + pages.purgeable_count) *
 		     (uint64_t)getpagesize();
 	return 0;

@@ -413,8 +413,8 @@ void descriptor_close_span(unsigned first, unsigned last)
 
 	if (first > last || syscall(SYS_close_range, first, last, 0) == 0)
 		return;
-	/* The system call was refused, perhaps by a seccomp filter that does not know it. So each
-	 * descriptor is closed by itself. */
+	/* The system call close_range() was refused, perhaps by a seccomp filter that does not know
+	 * this call. So each descriptor is closed by a separate call. */
 	end = getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < INT_MAX
 		      ? (unsigned)files.rlim_cur
 		      : 65536;

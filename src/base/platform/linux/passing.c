@@ -3,8 +3,8 @@
 
 #include <sys/socket.h>
 
-/* This option exists since Linux 6.16, and older headers do not define it. Its number is the same
- * on all supported architectures. */
+/* The socket option SO_PASSRIGHTS exists since Linux 6.16, and older headers do not define it. Its
+ * number is the same on all supported architectures. */
 #ifndef SO_PASSRIGHTS
 #define SO_PASSRIGHTS 83
 #endif

@@ -137,8 +137,8 @@ static int enter_namespaces(const struct proc_stage *stage)
 				 write_text("/proc/self/uid_map", stage->uid_map) < 0 ||
 				 write_text("/proc/self/gid_map", stage->gid_map) < 0))
 		return -1;
-	/* MS_SLAVE: mounts of this namespace do not appear on the host, but an unmount on the host
-	 * takes effect in this namespace too. */
+	/* With MS_SLAVE, mounts of this namespace do not appear on the host, but an unmount on the
+	 * host takes effect in this namespace too. */
 	return mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL) < 0 ||
 			       mount("microagent", PROC_STAGE, "tmpfs", MS_NOSUID, STAGE_OPTIONS) <
 				       0

@@ -11,8 +11,8 @@
 
 /* Stops a process (SIGSTOP) and waits until each of its threads stands still. `name` is the name of
  * the process in errors. After a success the caller must continue the process (SIGCONT) later.
- * After a failure the process goes on. ERR_NOT_FOUND if the process has ended, ERR_TIMEOUT if a
- * thread did not stand still within LIMIT_SEVER_STOP_MS. */
+ * After a failure the process goes on. Fails with ERR_NOT_FOUND if the process has ended, and with
+ * ERR_TIMEOUT if a thread did not stand still within LIMIT_SEVER_STOP_MS. */
 int process_stop(const struct proc *process, const char *name, struct error *err);
 /* Adds to *out how often the threads of a stopped process were switched to or from a processor. A
  * stopped process can continue itself, by a timer that sends SIGCONT. If the counts of two calls
