@@ -119,8 +119,8 @@ int clone_with_digest(int from, int dir, const char *name, const char **method, 
 	char digest[DIGEST_TEXT];
 	autoclose int clone = -1;
 
-	/* Computes the digest of the image, which is remembered. Without this digest, prepare would
-	 * hash each clone. */
+	/* Computes the digest of the image once, and remembers it. Without this digest, prepare
+	 * would hash each clone. */
 	if (digest_key(from, DIGEST_FILE, &before, NULL) == 0 && before.settled)
 		(void)digest_of(from, DIGEST_FILE, digest, NULL);
 	if (path_clone_file_at(from, dir, name, 0600, method, err) < 0)

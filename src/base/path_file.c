@@ -91,7 +91,7 @@ int path_replace_file_at(int dirfd, const char *name, const void *data, size_t l
 		error_errno(err, errno, "sync");
 		goto failed;
 	}
-	/* Network file systems may report a full disk only here. */
+	/* On a network file system only close() may report a full disk. */
 	if (close(steal_fd(&fd)) < 0) {
 		error_errno(err, errno, "close");
 		goto failed;

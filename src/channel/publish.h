@@ -10,8 +10,8 @@
 #include "base/error.h"
 
 /* The vsock port that stands for any TCP port of the guest: a program that connects to this vsock
- * port first sends the TCP port in two bytes. PUBLISH_PORT_FIRST + P stands for TCP port P.
- * PUBLISH_PORT_FIRST itself is not used for this, because TCP port 0 cannot be published. */
+ * port first sends the TCP port in two bytes. PUBLISH_PORT_FIRST + P stands for TCP port P. Because
+ * TCP port 0 cannot be published, PUBLISH_PORT_FIRST itself is free for this purpose. */
 #define PUBLISH_PORT_ANY PUBLISH_PORT_FIRST
 
 /* Returns the vsock port for an entry of config.network.portForwards in canonical form. */

@@ -259,9 +259,9 @@ static int post_message(int fd, struct netlink_message *message, uint16_t flags,
 	return 0;
 }
 
-/* Reads one datagram of the kernel's answer without waiting. A datagram is always there: the kernel
- * has answered before sendto() returned, and adds the next part of a dump whenever a part is read.
- * Returns 1 if more must be read, 0 at the end of the answer, -1 on failure. */
+/* Reads one datagram of the kernel's answer without waiting. A datagram is always there, because
+ * the kernel has answered before sendto() returned, and adds the next part of a dump whenever a
+ * part is read. Returns 1 if more must be read, 0 at the end of the answer, -1 on failure. */
 static int hear_kernel(int fd, uint32_t sequence, netlink_take_fn *take, void *data,
 		       struct error *err)
 {
