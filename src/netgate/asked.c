@@ -15,8 +15,8 @@ static bool is_same_question(const struct dns_question *a, const struct dns_ques
 	       host_name_equal(&a->name, &b->name);
 }
 
-/* Returns true if both are the same program of the guest, which asks again under the same
- * number. */
+/* Returns true if both askers are the same program of the guest, which sends its question again
+ * under the same number. */
 static bool is_same_asker(const struct asker *a, const struct asker *b)
 {
 	return a->id == b->id && a->port == b->port;
@@ -46,8 +46,8 @@ bool asked_join(struct asked *asked, const struct dns_question *question, const 
 	}
 	if (!other)
 		return false;
-	/* The new entry has the time and the wrong answers of the old one: so this asker does not
-	 * wait longer than the other askers. */
+	/* The new entry keeps the time and the count of wrong answers of the old entry. So the new
+	 * asker waits no longer than the askers before it. */
 	struct asked_question joined = *other;
 	joined.asker = *asker;
 	*place_to_take(asked) = joined;
@@ -94,8 +94,8 @@ size_t asked_take(struct asked *asked, uint16_t port, struct bytes datagram, uin
 		if (!is_waiting(asked, a, now) || a->port != port ||
 		    !dns_answers(datagram, &a->question))
 			continue;
-		/* The question without EDNS is another question, which may have the same number and
-		 * port by chance. */
+		/* Questions with and without EDNS differ, but may have the same number and port by
+		 * chance. */
 		if (count && !is_same_question(&a->question, &taken[0]->question))
 			continue;
 		a->since = 0;

@@ -7,9 +7,10 @@
 
 #include "base/clock.h"
 
-#define NO_WORDS "-" /* stands in a line for the name of the rule if there were no words */
+/* The text in a line in place of a rule's name, if the connection had no words. */
+#define NO_WORDS "-"
 #define PORT_QUIC 443
-#define CALL_MAX 128 /* the longest SYN: with all options of TCP, and some padding */
+#define CALL_MAX 128 /* the most bytes of a SYN: with all options of TCP, and some padding */
 
 static bool refuse_opening(struct gate *g, const uint8_t *frame, size_t len,
 			   const struct flow_key *key)
@@ -82,8 +83,8 @@ static struct flow *open_flow(struct gate *g, const struct flow_key *key)
 	flow->rule = (uint8_t)rule;
 	if (!is_new)
 		return flow;
-	/* If an earlier connection between the same ports still waits for its words, its line is
-	 * sent first. */
+	/* If an earlier connection between the same ports still waits for its first words, the line
+	 * about the earlier connection is sent before the new line. */
 	if (flow->line == LINE_WAITS)
 		tell_flow(g, flow, NO_WORDS, LINE_SILENT);
 	flows_set_line(&g->flows, flow, LINE_WAITS, g->now);
@@ -108,16 +109,16 @@ void by_name_end(struct gate *g, const uint8_t *frame, const struct segment *s, 
 	lane_insert(&g->out, to_passt, sizeof(to_passt));
 }
 
-/* Returns true if the SYN is the same one again, and no words have come since: the guest may not
- * have got the answer to it. */
+/* Returns true if the guest repeats its SYN and has sent no words since the first SYN. The guest
+ * may not have got the answer to the first SYN. */
 static bool is_called_again(const struct flow *flow, const struct segment *syn)
 {
 	return flow->state == FLOW_SAYS && !flow->slot && syn->sequence + 1 == flow->start;
 }
 
-/* Sends passt a reset, and then the SYN. The reset ends an earlier connection between the same
- * ports: otherwise an answer of passt for the earlier connection could be taken for the answer to
- * this SYN. */
+/* Sends passt a reset, and then the SYN. The reset ends any earlier connection between the same
+ * ports. Otherwise passt's answer to the earlier connection could be taken for the answer to this
+ * SYN. */
 static bool call_anew(struct gate *g, const struct flow *flow, const uint8_t *frame, size_t len)
 {
 	uint8_t reset[COMPOSE_BARE], call[CALL_MAX];
@@ -129,8 +130,8 @@ static bool call_anew(struct gate *g, const struct flow *flow, const uint8_t *fr
 	return lane_insert(&g->out, reset, sizeof(reset)) && lane_insert(&g->out, call, len);
 }
 
-/* Makes the flow wait for the answer to the SYN. The words begin behind the sequence number of the
- * SYN. Returns true if the frame may pass. */
+/* Makes the flow wait for passt's answer to the SYN. The guest's words begin at the sequence number
+ * after that of the SYN. Returns true if the frame may pass. */
 static bool await_answer(struct gate *g, struct flow *flow, const struct segment *syn,
 			 const uint8_t *frame, size_t len)
 {
@@ -138,8 +139,8 @@ static bool await_answer(struct gate *g, struct flow *flow, const struct segment
 
 	if (is_called_again(flow, syn))
 		return true;
-	/* The words of an earlier connection began at the same sequence number. So the frames of
-	 * passt for the earlier connection could not be told from the frames for the new one. */
+	/* If the words of an earlier connection began at the same sequence number, passt's frames
+	 * for the two connections could not be told apart. So the SYN is refused. */
 	if (flow->has_said && syn->sequence + 1 == flow->said)
 		return g->egress.dry;
 	if (anew && !g->egress.dry && !call_anew(g, flow, frame, len))
@@ -157,8 +158,8 @@ static bool judge_syn(struct gate *g, const uint8_t *frame, size_t len, const st
 
 	if (!flow)
 		return refuse_opening(g, frame, len, key);
-	/* A SYN with words in it does not pass, since the words cannot be judged yet. The guest
-	 * sends the SYN again without them. */
+	/* A SYN with words in it does not pass, since words are judged only after the SYN. The
+	 * guest sends the SYN again without the words. */
 	if (!segment_read(frame, len, &syn) || syn.payload.len)
 		return g->egress.dry;
 	if (by_name_hears(g, key->port))
@@ -184,8 +185,8 @@ static bool judge_segment(struct gate *g, const uint8_t *frame, size_t len,
 	}
 	if (!segment.payload.len)
 		return true;
-	/* A segment that has SYN, but does not open a connection, has words at a place that is not
-	 * known for certain. */
+	/* A SYN of a connection that is already open does not say for certain at which sequence
+	 * number its words begin. So its words cannot be judged. */
 	if (segment.flags & TCP_SYN)
 		return g->egress.dry;
 	return flow->state == FLOW_SAYS ? by_name_words(g, flow, key, frame, &segment)
@@ -201,9 +202,9 @@ static bool judge_datagram(struct gate *g, const uint8_t *frame, size_t len,
 
 	if (flow && flow->state == FLOW_OPEN)
 		return true;
-	/* A datagram of QUIC does not show its host. So UDP is refused at the port of QUIC, and at
-	 * each port where a connection is judged by its first words, since QUIC could use that
-	 * too. */
+	/* A datagram of QUIC does not show the name of its host. So UDP is refused at the port of
+	 * QUIC. UDP is also refused at each port where connections are judged by their first words,
+	 * since QUIC could use such a port. */
 	flow = key->port == PORT_QUIC || by_name_hears(g, key->port) ? NULL : open_flow(g, key);
 	if (!flow)
 		return refuse_opening(g, frame, len, key);
@@ -221,9 +222,9 @@ bool by_name_frame(struct gate *g, const uint8_t *frame, size_t len, const struc
 }
 
 /* Returns true if the guest has sent something to the sender of the datagram. passt has a socket
- * for each port from which a frame came, and hands on what anybody sends to this socket. If all of
- * that passed, somebody who sends datagrams to all ports of the host could show the guest which
- * port one of netgate's questions has. */
+ * for each port from which the guest or netgate has sent, and hands on whatever comes to this
+ * socket. If all these datagrams passed, an outsider who sends to all ports of the host could show
+ * the guest which port a question of netgate has. */
 static bool is_answer(const struct gate *g, const struct segment *s)
 {
 	const struct flow_key key = segment_flow(s);
@@ -231,7 +232,7 @@ static bool is_answer(const struct gate *g, const struct segment *s)
 	return flows_knows(&g->flows, &key, g->now);
 }
 
-/* Judges a frame for the guest. For most frames the first test is enough. */
+/* Judges a frame that goes to the guest. The first test decides about most frames. */
 bool by_name_inbound(struct gate *g, const uint8_t *frame, size_t len)
 {
 	const struct bytes whole = {frame, len};

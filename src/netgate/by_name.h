@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The judgement by names: which names the guest may ask DNS for, which answers it gets, and to
- * which hosts its connections may go. A rule on the list of names opens an address at its ports as
- * long as DNS has answered this address for a name of the rule: the address is then pinned
- * (pins.h). At ports 443 and 80 the first words of the connection (the first bytes of its stream)
- * must also name a host for which this address is pinned; otherwise the words do not pass. Such a
- * connection goes through these states:
+ * The judgement by names: which names the guest may ask DNS for, which answers the guest gets, and
+ * to which hosts its connections may go. When DNS has answered an address for a name of a rule, the
+ * address is pinned for some time (pins.h). As long as it is pinned, the guest may connect to the
+ * address at the ports of the rule. At ports 443 and 80 the first words of the connection (the
+ * first bytes of its stream) must also name a host for which this address is pinned. Otherwise the
+ * words do not pass. Such a connection goes through these states:
  *
  *   FLOW_CALLED   the guest has sent a SYN to a pinned address
  * FLOW_SAYS passt has answered the latest SYN (SYN and ACK), so the guest sends its words; they
@@ -25,34 +25,35 @@
 #include "netgate/gate.h"
 #include "netgate/segment.h"
 
-/* Functions that judge a frame of the guest: by_name_question() is for a DNS question,
- * by_name_frame() for any other frame. Both return true if the frame may pass. */
+/* Functions that judge a frame that the guest sends: by_name_question() judges a DNS question,
+ * by_name_frame() any other frame. Both return true if the frame may pass. */
 bool by_name_question(struct gate *gate, uint8_t *frame, size_t len);
 bool by_name_frame(struct gate *gate, const uint8_t *frame, size_t len, const struct flow_key *key);
-/* Judges a frame for the guest. Returns true if the frame may pass. */
+/* Judges a frame that goes to the guest. Returns true if the frame may pass. */
 bool by_name_inbound(struct gate *gate, const uint8_t *frame, size_t len);
-/* Tells of the connections on which the guest has sent no words for silence_ns. Looks for such
- * connections at most once a second. If `silence_ns` is 0, looks at once, and tells of all
- * connections on which no words have come. */
+/* Tells the supervisor of the connections on which the guest has sent no words for silence_ns.
+ * Looks for such connections at most once a second. If `silence_ns` is 0, looks at once, and tells
+ * of all connections on which no words have come. */
 void by_name_tell_silent(struct gate *gate, uint64_t silence_ns);
-/* Adds a rule if `allow` is true, else removes the rule. `text` is a rule for names, or a prefix of
- * addresses. Ignores any other text. */
+/* Adds a rule if `allow` is true; else removes the rule. `text` is the rule: a rule for names, or a
+ * prefix of addresses. If `text` is neither of them, does nothing. */
 void by_name_change(struct gate *gate, bool allow, const char *text);
 
-/* --- for by_name_*.c alone ------------------------------------------------------------------- */
+/* --- functions that only by_name_*.c call ---------------------------------------------------- */
 
-/* Tells which rule has let a connection through, unless this was told before. */
+/* Tells the supervisor which rule has let a connection through, unless the supervisor was told this
+ * before. */
 void by_name_tell_opened(struct gate *gate, struct flow *flow);
 /* Returns true if connections to the port are also judged by their first words. */
 bool by_name_hears(const struct gate *gate, uint16_t port);
 /* Judges a frame with words of the guest. Returns true if the frame may pass. */
 bool by_name_words(struct gate *gate, struct flow *flow, const struct flow_key *key,
 		   const uint8_t *frame, const struct segment *segment);
-/* Notes a segment that passt sends to the guest for one of its connections. */
+/* Notes how far a segment from passt to the guest acknowledges the words of a connection. */
 void by_name_heard(struct gate *gate, const struct segment *segment);
-/* Resets both ends of a connection, because of a segment of the guest; `frame` is its frame.
- * `sequence` is the sequence number of the reset to passt; passt checks this number. Must be called
- * while the frame is being judged, and the frame must not pass afterwards (lane_insert()). */
+/* Resets both ends of a connection, because of the guest's segment in `frame`. `sequence` is the
+ * sequence number of the reset that goes to passt; passt checks this number. Must be called while
+ * the frame is being judged. The frame must not pass afterwards (lane_insert()). */
 void by_name_end(struct gate *gate, const uint8_t *frame, const struct segment *segment,
 		 uint32_t sequence);
 /* Judges an answer of DNS. Returns true if the frame may pass. */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Judges the answers of DNS, which say which addresses a name has. Only an answer to a question
- * that netgate has sent (by_name_question.c) counts: it comes from the resolver, to the port and
- * with the number that were drawn for the question. dns_answer.c reads the message.
+ * that netgate has sent (by_name_question.c) counts. Such an answer comes from the resolver, with
+ * the number and to the port that netgate has drawn for the question. dns_answer.c reads the
+ * message.
  */
 #include <string.h>
 
@@ -57,9 +58,9 @@ bool by_name_answer(struct gate *g, const uint8_t *frame, const struct segment *
 		pin_addresses(g, q, &a);
 	if (dry)
 		return true;
-	/* Every asker gets the resolver's answer. If this cannot be used, or is truncated and has
-	 * no address, every asker is told that the resolver has failed: DNS over TCP, by which an
-	 * asker could get the whole answer, is shut. */
+	/* Every asker gets the resolver's answer. If the answer cannot be used, or is truncated and
+	 * has no address, every asker is told that the resolver has failed. An asker cannot get the
+	 * whole answer of DNS over TCP, since netgate refuses DNS over TCP. */
 	if (!sound || (a.truncated && !a.count)) {
 		reply.len = dns_make_answer(message, s->payload, q, DNS_SERVER_FAILED);
 	} else {
@@ -67,11 +68,11 @@ bool by_name_answer(struct gate *g, const uint8_t *frame, const struct segment *
 		put16(message + 2, u16(s->payload, 2) & ~(unsigned)DNS_TRUNCATED);
 		dns_cap_ttls(message, reply.len, q, (uint32_t)limit_get(LIMIT_NETGATE_PIN_MOST_S));
 	}
-	/* In the lane the first reply takes the place of the frame, so the headers of the frame are
+	/* The first reply takes the place of the frame in the lane. So the frame's headers are
 	 * copied before. */
 	memcpy(like, frame, sizeof(like));
-	/* The reply to an asker has the number, the port and the spelling of the name that this
-	 * asker has used. */
+	/* Each reply has the number, the port and the spelling of the name that its asker has
+	 * used. */
 	for (size_t i = 0; i < count; i++) {
 		const struct asker *asker = &taken[i]->asker;
 

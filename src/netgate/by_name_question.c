@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Judges a guest's questions of DNS. The guest's own question is never sent to the resolver.
- * Instead netgate sends a question that it has made, with a number and a port that are drawn for it
- * (by_name_answer.c judges the answers).
+ * Instead netgate sends a question that it has made, with a number and a port that it has drawn at
+ * random (by_name_answer.c judges the answers).
  */
 #include <netinet/in.h>
 #include <string.h>
@@ -17,20 +17,19 @@
 #include "netgate/put.h"
 
 #define BURST_SECONDS 3
-/* The protocol under which questions are in the table of flows, so that the supervisor is told of
- * each of them only once. No packet has this protocol. */
+/* The protocol number of the entries for questions in the table of flows. No packet has this
+ * protocol. Through these entries netgate tells the supervisor of each question only once. */
 #define PROTOCOL_OF_QUESTIONS 255
 
 /*
- * The lowest source port of a question. passt binds a socket of the host to the port from which a
- * datagram comes, so the question has this port on the wire too. If a program of the host has the
- * port, passt loses the datagram. The ports from here on are used by clients, and by hardly any
- * program that serves.
+ * The lowest source port of a question. passt sends the question from a socket of the host that has
+ * the same port. If a program of the host has the port already, passt loses the datagram. Ports
+ * from this one on are used by clients, and hardly by any program that serves.
  */
 #define LOWEST_PORT 0x8000
 
-/* Tells of a question for a name and a type, unless it was told before. If the question was not
- * asked for a while, it is told again. */
+/* Tells the supervisor of a question for a name and a type, unless the supervisor was told of it
+ * lately. */
 static void tell_once(struct gate *g, const struct dns_question *q, enum telling telling)
 {
 	uint64_t h = g->flows.seed;
@@ -86,7 +85,7 @@ static void ask_resolver(struct gate *g, uint8_t *frame, struct asked_question *
 	if (asked_join(&g->egress.asked, &asked->question, &asked->asker, g->now) || !may_ask(g))
 		return;
 	tell_once(g, &asked->question, TELL_PASSED);
-	/* An attacker must not be able to guess the number and the port. */
+	/* The number and the port are random, so that an attacker cannot guess them. */
 	if (g->passt < 0 || getrandom(drawn, sizeof(drawn), 0) != (ssize_t)sizeof(drawn))
 		return;
 	asked->question.id = drawn[0];
@@ -113,8 +112,9 @@ bool by_name_question(struct gate *g, uint8_t *frame, size_t len)
 			answer_guest(g, frame, s.payload, q, DNS_NO_SUCH_NAME);
 		return dry;
 	}
-	/* Questions for other types get an empty answer: no IPv6 address can be reached, and other
-	 * records would tell the guest more than addresses. */
+	/* Questions for other types than A get an empty answer. An IPv6 address would be of no use,
+	 * since the guest cannot reach one. Other records would tell the guest more than
+	 * addresses. */
 	if (q->type != DNS_A) {
 		if (!dry)
 			answer_guest(g, frame, s.payload, q, DNS_OK);

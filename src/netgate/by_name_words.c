@@ -8,22 +8,22 @@
 
 #define PORT_TLS 443
 
-/* Returns true if sequence is before other. Sequence numbers wrap, so the sign of their difference
- * decides. */
+/* Returns true if `sequence` is before `other`. Sequence numbers wrap around at 32 bits, so the
+ * sign of their difference decides. */
 static bool is_before(uint32_t sequence, uint32_t other)
 {
 	return (int32_t)(sequence - other) < 0;
 }
 
-/* Refuses the words; in a dry run only tells that they would be refused. Returns true if the frame
- * may pass. */
+/* Refuses the words of a connection. In a dry run only tells the supervisor that the words would be
+ * refused. Returns true if the frame may pass. */
 static bool refuse_words(struct gate *g, struct flow *flow, const struct flow_key *key,
 			 const char *name, const uint8_t *frame, const struct segment *segment)
 {
 	bool dry = g->egress.dry;
 
-	/* The connection gets no line of its own, since the line about the refusal stands for
-	 * it. */
+	/* The line about the refusal also reports the connection, so the connection gets no second
+	 * line. */
 	flows_set_line(&g->flows, flow, LINE_TOLD, g->now);
 	tell_opening(&g->teller, key->port == PORT_TLS ? "tls" : "http", key, name,
 		     dry ? TELL_WOULD_REFUSE : TELL_REFUSED, g->now);
@@ -34,8 +34,8 @@ static bool refuse_words(struct gate *g, struct flow *flow, const struct flow_ke
 	return dry;
 }
 
-/* Acknowledges the words that were kept. Without this the guest would not send its next piece (RFC
- * 896), and would send the kept pieces again and again. */
+/* Acknowledges the words that were kept. Otherwise the guest would not send the next piece of its
+ * words (RFC 896), and would send the kept pieces again and again. */
 static void acknowledge_kept(struct gate *g, const struct flow *flow,
 			     const struct held_opening *held, const uint8_t *frame,
 			     const struct segment *segment)
@@ -49,17 +49,18 @@ static void acknowledge_kept(struct gate *g, const struct flow *flow,
 	lane_insert(&g->in, out, sizeof(out));
 }
 
-/* Sends all kept words in one frame, in place of the frame with their last piece. */
+/* Sends passt all kept words in one frame, in place of the frame with the last piece of the
+ * words. */
 static void let_through(struct gate *g, const struct held_opening *held, uint32_t start,
 			const uint8_t *frame)
 {
 	static uint8_t
-		out[COMPOSE_SEGMENT_HEADERS + OPENING_BYTES]; /* static: memory is not allocated
-								 while netgate runs */
+		/* static, since no memory is allocated while netgate runs */
+		out[COMPOSE_SEGMENT_HEADERS + OPENING_BYTES];
 	size_t len = compose_segment(out, frame, start, (struct bytes){held->bytes, held->len});
 
-	/* If there is no room, nothing is lost: the guest sends the last piece again, and then all
-	 * words are sent. */
+	/* If the lane has no room, nothing is lost: the guest sends the last piece again, and
+	 * netgate then sends all words. */
 	lane_insert(&g->out, out, len);
 }
 
@@ -114,13 +115,14 @@ bool by_name_words(struct gate *g, struct flow *flow, const struct flow_key *key
 			return false;
 		if (offset == 0 || offset >= held->len)
 			return true;
-		/* This is the guest's last piece, which nobody has acknowledged, once more. netgate
-		 * has acknowledged the earlier pieces itself, so it sends all of them too. */
+		/* The guest has sent the last piece of its words again, since nobody has
+		 * acknowledged this piece. netgate itself has acknowledged the earlier pieces, so
+		 * netgate sends passt all pieces once more. */
 		let_through(g, held, flow->start, frame);
 		return false;
 	}
-	/* The piece is out of order, or was sent before. TCP sends it again if that is
-	 * necessary. */
+	/* The piece is out of order, or was sent before. If the piece is needed later, TCP sends it
+	 * again. */
 	if (offset != held->len) {
 		acknowledge_kept(g, flow, held, frame, segment);
 		return false;
@@ -144,7 +146,7 @@ void by_name_heard(struct gate *g, const struct segment *s)
 	if (!flow || flow->state == FLOW_SHUT)
 		return;
 	if (s->flags & TCP_SYN) {
-		/* The segment must answer the latest SYN, and no older SYN. */
+		/* Only the answer to the latest SYN counts, not an answer to an older one. */
 		if (flow->state == FLOW_CALLED && s->acknowledged == flow->start)
 			flow->state = FLOW_SAYS;
 	} else if (flow->state == FLOW_SAYS && flow->slot) {

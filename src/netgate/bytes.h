@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A part of a frame. Every byte of a frame is read through these functions. They know where the
- * part ends, and return 0 for bytes behind its end. */
+/* A part of a frame. Every byte of a frame is read through the functions of this file. They return
+ * 0 for bytes behind the end of the part. */
 #ifndef NETGATE_BYTES_H
 #define NETGATE_BYTES_H
 
@@ -15,7 +15,7 @@ enum {
 	TCP_HEADER = 20,
 	UDP_HEADER = 8,
 	ICMP_HEADER = 8,
-	/* Offsets in a frame of IPv4 that has no options: */
+	/* Offsets in bytes in an IPv4 frame whose IPv4 header has no options: */
 	FRAME_PROTOCOL = 23,
 	FRAME_FROM_PORT = 34,
 	FRAME_TO_PORT = 36,

@@ -13,7 +13,7 @@ enum {
 	NAME_OF_HOST = 0,
 };
 
-/* Takes len bytes off the front. Returns false if there are fewer. */
+/* Moves the first len bytes of *from to *taken. Returns false if *from has fewer bytes. */
 static bool take_part(struct bytes *from, size_t len, struct bytes *taken)
 {
 	if (len > from->len)
@@ -23,8 +23,8 @@ static bool take_part(struct bytes *from, size_t len, struct bytes *taken)
 	return true;
 }
 
-/* Takes a part off the front. The part's length stands before the part, as a number of length_bytes
- * bytes (1 or 2). Returns false if there are fewer bytes. */
+/* Moves the next part of *from to *taken. The part is preceded by its length, a number of
+ * length_bytes bytes (1 or 2). Returns false if *from has fewer bytes. */
 static bool take_vector(struct bytes *from, size_t length_bytes, struct bytes *taken)
 {
 	struct bytes length;
@@ -35,7 +35,7 @@ static bool take_vector(struct bytes *from, size_t length_bytes, struct bytes *t
 
 /* --- the message ----------------------------------------------------------------------------- */
 
-/* Reads the extension server_name: a list with exactly one name in it, of a host. */
+/* Reads the extension server_name. It must be a list with exactly one name, the name of a host. */
 static bool read_server_name(struct bytes extension, struct host_name *name)
 {
 	struct bytes list, type, text;
@@ -81,8 +81,9 @@ static enum opening read_client_hello(struct bytes hello, struct host_name *name
 
 /* --- the records ----------------------------------------------------------------------------- */
 
-/* Joins the contents of the records to one message. Returns false at a record that is malformed or
- * does not belong to the handshake; out then has the contents of the records before that one. */
+/* Joins the contents of the TLS records to one message. Returns false at a record that is malformed
+ * or does not belong to the handshake. `out` then has the contents of the records before that
+ * record. */
 static bool join_records(struct bytes stream, uint8_t *out, size_t *len)
 {
 	*len = 0;
@@ -105,8 +106,8 @@ static bool join_records(struct bytes stream, uint8_t *out, size_t *len)
 
 enum opening client_hello_read(struct bytes stream, struct host_name *name)
 {
-	static uint8_t joined[OPENING_BYTES]; /* static: no memory is allocated while netgate
-					       * runs */
+	/* static, since no memory is allocated while netgate runs */
+	static uint8_t joined[OPENING_BYTES];
 	struct bytes message = {joined, 0};
 	bool more = stream.len <= OPENING_BYTES && join_records(stream, joined, &message.len);
 	size_t need = u32(message, 0) & 0xffffff;

@@ -10,8 +10,8 @@
 enum { IP = ETHERNET_HEADER, BODY = ETHERNET_HEADER + IPV4_HEADER };
 enum { TCP_CHECKSUM = 16, UDP_CHECKSUM = 6, UDP_LENGTH = 4 };
 
-/* Computes the checksum of the body: of body bytes behind the header of IPv4. `at` is the offset of
- * the checksum in the body. */
+/* Computes the checksum of the `body` bytes behind the IPv4 header, and stores it at the offset
+ * `at` of these bytes. */
 static void put_checksum(uint8_t *frame, size_t body, size_t at)
 {
 	const struct bytes ends = {frame + IP + 12, 8};

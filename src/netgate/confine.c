@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How netgate gives up its rights. At this point netgate has its sockets, and it needs nothing else
- * from now on: it opens nothing, starts nothing and allocates no memory. So it goes through all
- * stages: no core dumps, another user, own namespaces (also for the network, since netgate only
- * moves frames between its sockets), an empty file system, no capabilities, and only the system
- * calls of its loop.
+ * Gives up the rights of netgate. When this begins, netgate has its sockets and needs nothing else:
+ * it opens no file, starts no process and allocates no memory. So it goes through all stages: no
+ * core dumps, another user, own namespaces, an empty file system, no capabilities, and only the
+ * system calls of its loop. netgate also has its own network namespace, since it only moves frames
+ * between its sockets.
  */
 #include "netgate/confine.h"
 
@@ -34,8 +34,8 @@ static int leave_host(bool with_user, struct error *err)
 	return isolate_root("microagent-netgate", NULL, NULL, err);
 }
 
-/* Enters namespaces and changes the user. If this process is root, the namespaces come first, since
- * root needs no user namespace for them. */
+/* Enters namespaces and changes the user. If this process is root, it enters the namespaces before
+ * it changes the user, since root needs no user namespace for the others. */
 static int leave_host_and_become(const struct isolate_identity *identity,
 				 struct error *no_namespaces, struct error *err)
 {

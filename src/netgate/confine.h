@@ -8,7 +8,7 @@
 
 /* Goes through all stages. If no namespaces can be made and `unconfined` is false, fails with
  * ERR_UNAVAILABLE. If no namespaces can be made and `unconfined` is true, goes on without
- * namespaces, and *no_namespaces says why there are none. In all other cases the code of
+ * namespaces, and stores the reason in *no_namespaces. In all other cases the code of
  * *no_namespaces is ERR_NONE. */
 int confine(const struct isolate_identity *identity, bool unconfined, struct error *no_namespaces,
 	    struct error *err);

@@ -8,7 +8,8 @@
 enum {
 	DNS_PORT = 53,
 	DNS_HEADER = 12,
-	DNS_TYPE_AND_CLASS = 4, /* bytes of a question's type and class, which follow its name */
+	DNS_TYPE_AND_CLASS = 4, /* the bytes of the type and class of a question, which follow its
+				 * name */
 	/* Bits of the flags in the header: */
 	DNS_ANSWER = 0x8000,
 	DNS_OPCODE = 0x7800,
@@ -29,29 +30,29 @@ enum {
 	DNS_NAME_MAX = 255,  /* longest name in a message, in bytes */
 	DNS_BYTES_MAX = 512, /* longest message to an asker without EDNS, in bytes */
 	/* The longest answer to an asker with EDNS, in bytes. Every path of the internet carries
-	 * 1,232 bytes without fragments, and glibc's resolver takes 1,200. netgate asks for the
-	 * same size for all guests: from different sizes outsiders could learn something about a
+	 * 1,232 bytes without fragments, and glibc's resolver takes 1,200. netgate asks for this
+	 * size for all guests, since from different sizes outsiders could learn something about a
 	 * guest. */
 	DNS_ANSWER_MAX = 1200
 };
 
 struct dns_question {
 	uint16_t id, type, class;
-	uint16_t end;  /* offset of the question's end in its message */
-	uint16_t room; /* bytes that the asker takes as an answer, by the EDNS of the question:
-			* DNS_BYTES_MAX or DNS_ANSWER_MAX; 0: the question has no EDNS */
+	uint16_t end; /* offset in bytes of the end of the question in its message */
+	/* the number of bytes that the asker takes as an answer, by the EDNS of the question:
+	 * DNS_BYTES_MAX or DNS_ANSWER_MAX; 0: the question has no EDNS */
+	uint16_t room;
 	struct host_name name;
 };
 
-/* Returns how many bytes the question's name takes in its message. The name comes behind the
- * header. */
+/* Returns how many bytes the question's name has in its message. The name follows the header. */
 static inline size_t dns_name_bytes(const struct dns_question *question)
 {
 	return (size_t)question->end - DNS_HEADER - DNS_TYPE_AND_CLASS;
 }
 
 /* Reads the name that begins at the offset `start`. Pointers in the name may only lead backwards,
- * and not into the header. Returns how many bytes the name takes at start; 0 if no valid name
+ * and not into the header. Returns how many bytes the name has at `start`; 0 if no valid name
  * begins there. */
 size_t dns_read_name(struct bytes message, size_t start, struct host_name *name);
 /* Reads the question of a message, and sets its room to 0. Returns false if the message does not

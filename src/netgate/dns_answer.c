@@ -11,8 +11,8 @@ struct record {
 	size_t ttl, data, len; /* offsets in the message */
 };
 
-/* Reads the record that begins at the offset `at`. Returns the offset of its end; 0 if it is not
- * whole. */
+/* Reads the record that begins at the offset `at`. Returns the offset of the record's end; 0 if the
+ * record is not whole. */
 static size_t read_dns_record(struct bytes b, size_t at, struct record *r)
 {
 	enum { CLASS = 2, TTL = 4, LENGTH = 8, FIXED = 10 };
@@ -21,7 +21,8 @@ static size_t read_dns_record(struct bytes b, size_t at, struct record *r)
 
 	if (!name || fixed.len < FIXED || fixed.len - FIXED < u16(fixed, LENGTH))
 		return 0;
-	/* A record of another class is not about the internet; type 0 makes it ignored. */
+	/* A record of another class than that of the internet gets the type 0, so that it is
+	 * ignored. */
 	r->type = u16(fixed, CLASS) == DNS_IN ? (uint16_t)u16(fixed, 0) : 0;
 	r->ttl = at + name + TTL;
 	r->data = at + name + FIXED;
@@ -70,8 +71,9 @@ static bool are_whole(struct bytes b, const struct dns_question *q)
 	return all.at != 0;
 }
 
-/* Follows an alias. Returns 1 if *name was an alias, and sets *name to the name for which it
- * stands. Returns 0 if *name is no alias, -1 if the alias stands for no valid name. */
+/* Looks for an alias record of *name. If it exists, sets *name to the name for which the alias
+ * stands and returns 1. Returns 0 if *name is not an alias, -1 if the alias stands for no valid
+ * name. */
 static int follow_alias(struct bytes b, const struct dns_question *q, struct host_name *name)
 {
 	struct records all = records_of(b, q);

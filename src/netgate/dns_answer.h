@@ -5,12 +5,12 @@
 
 #include "netgate/dns.h"
 
-/* The most address records that fit into DNS_ANSWER_MAX. */
+/* The greatest number of address records that fit into DNS_ANSWER_MAX bytes. */
 #define DNS_ADDRESSES_MAX 76
 
 struct dns_address {
 	uint32_t address; /* in host byte order */
-	uint32_t ttl;	  /* seconds */
+	uint32_t ttl;	  /* the time to live, in seconds */
 };
 
 struct dns_answer {
@@ -28,7 +28,7 @@ bool dns_answers(struct bytes datagram, const struct dns_question *question);
 bool dns_read_answer(struct bytes datagram, const struct dns_question *question,
 		     struct dns_answer *answer);
 /* Lowers every time to live in an answer to at most `seconds`, so that no cache of the guest keeps
- * the answer for longer. dns_read_answer() must have read the answer with success. */
+ * the answer for longer. dns_read_answer() must have returned true for the answer. */
 void dns_cap_ttls(uint8_t *datagram, size_t len, const struct dns_question *question,
 		  uint32_t seconds);
 

@@ -6,14 +6,16 @@
 #include "netgate/put.h"
 
 enum {
-	/* The flags that a question must not have: those of an answer, of other kinds of query, of
-	 * a truncated message, reserved flags, and a code. A question may have the flag for
+	/* The flags that a question must not have: the flags of an answer, of other kinds of query,
+	 * of a truncated message, reserved flags, and a code. A question may have the flag for
 	 * recursion and the two flags of DNSSEC. */
 	DNS_SHUT_FLAGS = 0xfecf,
-	DNS_OPT_SIZE = 3, /* offset of the size in the record of EDNS; other records have their
-			   * class there */
+	/* The offset of the size in the EDNS record. Other records have their class at this
+	 * offset. */
+	DNS_OPT_SIZE = 3,
 	DNS_OPT_LENGTH = 9,
-	DNS_OPT_RECORD = 11, /* bytes of the record of EDNS without options; its name is the root */
+	/* The bytes of the EDNS record without options. Its name is the root, which is one byte. */
+	DNS_OPT_RECORD = 11,
 	DNS_OPTION = 4,
 };
 
@@ -29,7 +31,7 @@ bool dns_read_query(struct bytes b, struct dns_question *q)
 {
 	unsigned records = u16(b, 10);
 
-	/* If the message is too short for these numbers, u16() returns 0 for them. */
+	/* If the message is too short for these values, u16() returns 0 for them. */
 	if (b.len > DNS_BYTES_MAX || (u16(b, 2) & DNS_SHUT_FLAGS) || u16(b, 6) != 0 ||
 	    u16(b, 8) != 0 || !dns_read_question(b, q))
 		return false;
@@ -40,8 +42,8 @@ bool dns_read_query(struct bytes b, struct dns_question *q)
 	return records == 1 && is_opt_record(rest);
 }
 
-/* Writes a name as DNS has it, as labels with their lengths. The name must be one that a rule could
- * contain. Returns the number of bytes. */
+/* Writes a name as DNS messages have it: as labels, each with its length before it. The name must
+ * be a name that a rule could contain. Returns the number of bytes. */
 static size_t put_name(uint8_t *out, const struct host_name *name)
 {
 	size_t length_at = 0;

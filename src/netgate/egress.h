@@ -10,14 +10,15 @@
 #include "netgate/pins.h"
 
 struct egress {
-	bool by_address; /* the first words of connections are not looked at */
+	bool by_address; /* the first words of connections are not judged */
 	bool dry;	 /* a dry run: frames that would be refused pass, and are only reported */
 	struct names names;
 	struct asked asked;
 	struct pins pins;
 	struct openings openings;
-	/* The limit on questions: the time of the latest question, and the credit for further
-	 * questions. The credit grows with time, and each question costs a part of it. */
+	/* The limit on questions. asked_at is the time in ns of the latest question. credit_ns is
+	 * the credit for further questions. The credit grows with time, and each question costs a
+	 * part of it. */
 	uint64_t asked_at, credit_ns;
 };
 

@@ -19,14 +19,15 @@ static bool is_same_flow(const struct flow *f, const struct flow_key *key, bool 
 	       f->port == key->port && f->protocol == key->protocol && f->refused == refused;
 }
 
-/* Returns true if the SYN is not the SYN of f once more. */
+/* Returns true if the frame is TCP and begins another connection than f. It does not if it only
+ * repeats the SYN of f. */
 static bool is_another_call(const struct flow *f, const struct flow_key *key)
 {
 	return key->protocol == IPPROTO_TCP &&
 	       (f->is_over || f->state == FLOW_SHUT || f->call != key->sequence);
 }
 
-/* Returns true if a new flow should take the place of f rather than the place of other. */
+/* Returns true if a new flow should replace the entry f rather than the entry other. */
 static bool is_more_idle(const struct flow *f, const struct flow *other)
 {
 	if ((f->state != FLOW_TOLD) != (other->state != FLOW_TOLD))

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The table of flows (connections), which never grows: buckets of 4 entries. Most entries only
- * record that the supervisor was told of the connection. In a full bucket a new connection takes
- * the place of the connection that was quiet for the longest time. So if a guest has more
- * connections at once than fit, the supervisor is told of each connection, and of some of them more
- * than once.
+ * The table of flows (connections). It never grows: it has buckets of 4 entries. Most entries only
+ * record that the supervisor was told of the connection. In a full bucket a new connection replaces
+ * the connection that was quiet for the longest time. So if a guest has more connections at once
+ * than fit, the supervisor is told of each of them at least once, and of some of them again.
  *
- * A TCP SYN between the same ports as an earlier connection is a new connection if its sequence
- * number differs from that of the SYN before. After the end of the earlier connection it is another
- * connection even with the same number: a kernel draws a new number for each connection, but a
- * guest may have a TCP of its own.
+ * A TCP SYN between the same ports as an earlier connection begins a new connection if its sequence
+ * number differs from that of the latest SYN. If the earlier connection has ended, any SYN begins a
+ * new connection. A kernel draws a new number for each connection, but a guest may have its own
+ * TCP, which uses the same number again.
  *
  * If there is a list of names, the table also has the connections that a name has opened. A frame
- * to a public address passes only if it belongs to such a connection, or opens one. It still passes
- * if the name has got another address meanwhile. The entries of such connections are replaced last.
+ * to a public address passes only if it belongs to such a connection, or opens such a connection.
+ * Its frames still pass if the name has got another address meanwhile. The entries of such
+ * connections are replaced last.
  */
 #ifndef NETGATE_FLOWS_H
 #define NETGATE_FLOWS_H
@@ -37,26 +37,27 @@ enum flow_state {
 		      * more */
 };
 
-/* The state of the line that reports a flow to the supervisor. If the flow is judged by its first
- * words, its line is sent when the words are known, since the words decide which rule lets the flow
- * through. */
+/* The state of the line that reports a flow to the supervisor. Some flows are judged by their first
+ * words. The line of such a flow is sent when the words are known, since the words decide which
+ * rule lets the flow through. */
 enum flow_line {
 	LINE_TOLD,
-	LINE_WAITS,  /* the line waits for the first words */
-	LINE_SILENT, /* a line was sent, which says that no words had come; words may still come */
+	LINE_WAITS, /* the line waits for the first words */
+	/* A line was sent which says that no words had come. Words may still come. */
+	LINE_SILENT,
 };
 
 struct flow {
-	uint64_t seen; /* time in ns of the latest frame; 0: the entry is free */
+	uint64_t seen; /* time in ns of the latest frame of the flow; 0: the entry is free */
 	uint32_t address;
 	uint16_t guest_port, port;
 	uint8_t protocol;
 	uint8_t refused;
 	uint8_t state; /* enum flow_state */
 	uint8_t rule;  /* the number of the rule that has opened the flow */
-	/* The number of the flow's slot (openings.h) plus 1; 0: the flow has no slot. */
+	/* The index of the flow's slot (openings.h) plus 1; 0: the flow has no slot. */
 	uint8_t slot;
-	bool has_said;	 /* words of the flow were kept; said is set */
+	bool has_said;	 /* words of the flow were kept, so `said` is set */
 	bool is_over;	 /* one side has ended the connection */
 	uint8_t line;	 /* enum flow_line */
 	uint32_t said;	 /* the sequence number at which the latest words that were kept begin */
@@ -67,33 +68,34 @@ struct flow {
 };
 
 struct flows {
-	/* A time in ns; if a flow was quiet for longer, its next frame is a new connection. */
+	/* The time in ns after which a quiet flow counts as over: its next frame is a new
+	 * connection. */
 	uint64_t idle_ns;
-	uint64_t tcp_idle_ns; /* the same time for a TCP connection that a name has opened */
+	uint64_t tcp_idle_ns; /* as idle_ns, for a TCP connection that a name has opened */
 	uint64_t seed;	      /* random, so that no guest can know the bucket of a flow */
 	uint64_t looked_at;   /* time in ns when flows without words were last looked for */
-	unsigned waiting;     /* number of flows whose line waits */
-	unsigned lost;	      /* number of flows whose line still waited when another flow took
-			       * their place */
+	unsigned waiting;     /* the number of flows whose line is LINE_WAITS */
+	/* The number of flows that were replaced while their line was LINE_WAITS. */
+	unsigned lost;
 	struct flow table[FLOW_BUCKETS][FLOW_WAYS];
 };
 
-/* Returns the entry for the flow of a frame that may open a connection; makes one if there is none.
- * *is_new becomes true if the flow was not known, was quiet for too long, or is another connection
- * between the same ports. */
+/* Returns the entry for the flow of a frame that may open a connection; makes an entry if there is
+ * none. *is_new becomes true if the flow was not known, was quiet for too long, or is another
+ * connection between the same ports. */
 struct flow *flows_note(struct flows *flows, const struct flow_key *key, bool refused, uint64_t now,
 			bool *is_new);
-/* Returns a flow that a name has opened, also if it is shut by now. Returns NULL if there is no
- * such flow, or if it was quiet for too long. */
+/* Returns a flow that a name has opened, even if the flow is shut by now. Returns NULL if there is
+ * no such flow, or if it was quiet for too long. */
 struct flow *flows_find(struct flows *flows, const struct flow_key *key, uint64_t now);
-/* Returns true if the guest has sent a frame of this flow within idle_ns, whether a name has opened
- * the flow or not, and the flow is not shut. */
+/* Returns true if the guest has sent a frame of this flow within idle_ns, and the flow is not shut.
+ * A name need not have opened the flow. */
 bool flows_knows(const struct flows *flows, const struct flow_key *key, uint64_t now);
 /* Notes that one side has ended the connection. */
 void flows_end(struct flows *flows, const struct flow_key *key);
-/* Sets the state of the flow's line, at the time now. */
+/* Sets the state of the flow's line. `now` is the time in ns of the change. */
 void flows_set_line(struct flows *flows, struct flow *flow, enum flow_line line, uint64_t now);
-/* Shuts all flows that a rule has opened. Is called when the rule was removed. */
+/* Shuts all flows that a rule has opened. Is called after the rule was removed. */
 void flows_shut(struct flows *flows, uint8_t rule);
 
 #endif

@@ -14,8 +14,8 @@
 #include "netgate/packet.h"
 
 enum { VM, PASST, SUPERVISOR, SIDES };
-/* The longest message: its kind and the most prefixes that there may be. One byte more shows that a
- * message is too long. */
+/* The most bytes of a message from the supervisor: its kind and the most prefixes, and one byte
+ * more. A message that fills all of them is too long. */
 #define MESSAGE_BYTES (1 + PREFIXES_HOST_MAX * sizeof(struct prefix_wire) + 1)
 
 void gate_answer_refused(struct gate *g, const uint8_t *frame, size_t len)
@@ -27,16 +27,17 @@ void gate_answer_refused(struct gate *g, const uint8_t *frame, size_t len)
 		lane_insert(&g->in, answer, length);
 }
 
-/* Returns the offset of the end of the packet in a sound frame of IPv4. There may be padding behind
- * it. */
+/* Returns the offset in bytes of the end of the IPv4 packet in a sound frame. Padding may follow
+ * the packet. */
 static size_t end_of_ipv4(const uint8_t *frame, size_t len)
 {
 	return ETHERNET_HEADER + u16((struct bytes){frame, len}, ETHERNET_HEADER + 2);
 }
 
-/* Redirects a frame of a connection to TCP port 53 of the DNS address to the host's resolver
- * itself, because passt (at least that of 2023) forwards DNS only over UDP. resend_resolvers() puts
- * the address that the guest knows into the frames that come back. */
+/* Redirects a frame of a TCP connection to port 53 of the DNS address: the frame goes to the host's
+ * resolver itself, because passt (at least that of 2023) forwards DNS only over UDP. In the frames
+ * that come back, resend_resolvers() replaces the resolver's address by the address that the guest
+ * knows. */
 static bool pass_to_resolver(struct gate *g, uint8_t *frame, size_t len, const struct flow_key *key)
 {
 	bool is_new = false;
@@ -60,8 +61,8 @@ static void resend_resolvers(struct gate *g, uint8_t *frame, size_t len, const s
 		compose_resent(frame, end_of_ipv4(frame, len), g->screen.dns);
 }
 
-/* Judges a frame of the guest. Without passt no frame passes, but the supervisor is still told
- * where the guest wanted to connect. */
+/* Judges a frame that the guest sends. Without passt no frame passes, but the supervisor is still
+ * told where the guest wanted to connect. */
 static bool judge_frame(void *data, uint8_t *frame, size_t len)
 {
 	struct gate *g = data;
@@ -90,7 +91,7 @@ static bool judge_frame(void *data, uint8_t *frame, size_t len)
 	return verdict == VERDICT_PASS && g->passt >= 0;
 }
 
-/* Judges a frame for the guest. */
+/* Judges a frame that goes to the guest. */
 static bool judge_inbound(void *data, uint8_t *frame, size_t len)
 {
 	struct gate *g = data;
@@ -109,8 +110,8 @@ static bool judge_inbound(void *data, uint8_t *frame, size_t len)
 
 void gate_init(struct gate *g, int vm, int passt, int supervisor, uint64_t bytes_per_second)
 {
-	/* Until the supervisor has sent the host's addresses, every address counts as the host's
-	 * own. */
+	/* Until the supervisor has sent the host's addresses, every address counts as an address of
+	 * the host. */
 	g->screen.prefixes.own[0] = (struct prefix){0, 0};
 	g->screen.prefixes.nown = 1;
 	g->vm = vm;
@@ -156,8 +157,8 @@ static void hear_supervisor(struct gate *g)
 			prefixes_take_host(&g->screen.prefixes, message + 1, len - 1);
 		if (kind != MESSAGE_ALLOW && kind != MESSAGE_DENY)
 			continue;
-		/* If a message is too long, its end is cut off. The rest is longer than any rule,
-		 * and so is ignored. */
+		/* If a message is too long, its end is cut off. The part that is left is still
+		 * longer than any rule, so it is ignored. */
 		message[len < MESSAGE_BYTES ? len : MESSAGE_BYTES - 1] = '\0';
 		by_name_change(g, kind == MESSAGE_ALLOW, (const char *)message + 1);
 	}
@@ -165,8 +166,8 @@ static void hear_supervisor(struct gate *g)
 		g->supervisor = -1;
 }
 
-/* Returns the time for poll() in ms: -1 if only frames and messages are waited for, else at most
- * about a second. */
+/* Returns the time-out for poll() in ms: -1 if only frames and messages are waited for, else at
+ * most about a second. */
 static int gate_wait_ms(struct gate *g, enum lane_state out, enum lane_state in)
 {
 	const uint64_t second = 1000 * NS_PER_MS;
@@ -184,7 +185,7 @@ static int gate_wait_ms(struct gate *g, enum lane_state out, enum lane_state in)
 	return (int)((left < second ? left : second) / NS_PER_MS) + 1;
 }
 
-/* Runs a lane. If a side has gone, the bytes that it has sent before still go through, without a
+/* Runs a lane. If a side has gone, the bytes that this side has sent still go through, without a
  * limit on their rate. */
 static enum lane_state run_lane(struct lane *l, struct bucket *rate, bool gone)
 {
@@ -198,7 +199,7 @@ static enum lane_state run_lane(struct lane *l, struct bucket *rate, bool gone)
 	return state;
 }
 
-/* Returns true if a lane had no credit, and has waited long enough for new credit. */
+/* Returns true if a lane has stopped for lack of credit, and there is enough new credit now. */
 static bool is_fed(enum lane_state state, struct bucket *rate)
 {
 	if (state != LANE_STARVED)
@@ -212,8 +213,8 @@ int gate_run(struct gate *g, struct error *err)
 	enum lane_state out = LANE_IDLE, in = LANE_IDLE;
 
 	while (out != LANE_ENDED && in != LANE_ENDED) {
-		/* A side is polled only for what its lanes can do now: a lane that waits to write
-		 * does not read, and a lane without credit does not read either. */
+		/* A side is polled only for what its lanes can do now. A lane that waits to write
+		 * does not read. A lane without credit does not read either. */
 		struct pollfd polled[SIDES] = {
 			[VM] = {.fd = g->vm},
 			[PASST] = {.fd = g->passt},

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The gate: the filter at work, with two lanes between the VM and passt. The supervisor sends the
- * host's addresses to the gate, and the gate tells the supervisor of connections. All of its state
- * is in struct gate; nothing is allocated. */
+/* The gate: the filter at work, with two lanes between the VMM and passt. The supervisor sends the
+ * host's addresses to the gate, and the gate tells the supervisor of connections. All state of the
+ * gate is in struct gate; no other memory is allocated. */
 #ifndef NETGATE_GATE_H
 #define NETGATE_GATE_H
 
@@ -18,30 +18,33 @@
 
 /* The first byte of each message that the supervisor sends. */
 enum {
-	MESSAGE_HOST = 'h',  /* the host's prefixes */
-	MESSAGE_ALLOW = 'a', /* a rule for names or a prefix, as text, which is added */
-	MESSAGE_DENY = 'd'   /* a rule for names or a prefix, as text, which is removed */
+	MESSAGE_HOST = 'h',  /* the message has the host's prefixes */
+	MESSAGE_ALLOW = 'a', /* the message is the text of a rule for names or of a prefix, which is
+			      * added */
+	MESSAGE_DENY = 'd'   /* the message is the text of a rule for names or of a prefix, which is
+			      * removed */
 };
 
 struct gate {
-	int vm, passt, supervisor; /* descriptors; passt is -1 if the link leads nowhere */
-	uint64_t now;		   /* time in ns when the present round began */
+	/* The gate's descriptors. passt is -1 if the guest's network leads nowhere. */
+	int vm, passt, supervisor;
+	uint64_t now; /* time in ns when the present round began */
 	struct screen screen;
 	struct egress egress;
 	struct flows flows;
 	struct teller teller;
 	struct refusals refusals;
-	struct lane out, in; /* out: from the guest; in: to the guest */
+	struct lane out, in; /* out: frames from the guest; in: frames to the guest */
 	struct bucket out_rate, in_rate;
 };
 
 /* Prepares a gate. The caller has filled in gate->screen. `bytes_per_second` is the limit of each
  * direction; 0: no limit. */
 void gate_init(struct gate *gate, int vm, int passt, int supervisor, uint64_t bytes_per_second);
-/* Sends the guest the answer of refusal_answer() to a refused frame, unless too many answers were
+/* Sends the guest an answer to a refused frame (refusal_answer()), unless too many answers were
  * sent in this second. */
 void gate_answer_refused(struct gate *gate, const uint8_t *frame, size_t len);
-/* Runs the filter until the VM or passt ends its connection. */
+/* Runs the filter until the VMM or passt closes its connection. */
 int gate_run(struct gate *gate, struct error *err);
 
 #endif

@@ -8,7 +8,7 @@
 #include "base/min.h"
 #include "netgate/packet.h"
 
-/* How many reads one lane may do before the other lane has its turn. */
+/* How many reads one lane may make before the other lane has its turn. */
 #define ROUNDS 8
 
 static uint32_t length_at(const uint8_t *p)
@@ -19,7 +19,8 @@ static uint32_t length_at(const uint8_t *p)
 void lane_parse(struct lane *l)
 {
 	for (;;) {
-		/* The rest of a frame that is too long for the buffer is dropped. */
+		/* A frame that is too long for the buffer is dropped: its bytes are skipped as they
+		 * come. */
 		size_t skipped = (size_t)min_u64(l->skip, l->end - l->parsed);
 		l->skip -= skipped;
 		l->parsed += skipped;
@@ -62,7 +63,7 @@ bool lane_insert(struct lane *l, const uint8_t *frame, size_t len)
 	return true;
 }
 
-/* Moves the beginning of the next frame to the front of the buffer. Is called when nothing is left
+/* Moves the beginning of the next frame to the front of the buffer. Is called when no frame is left
  * to write. */
 static void rewind_buffer(struct lane *l)
 {
@@ -74,8 +75,8 @@ static void rewind_buffer(struct lane *l)
 	l->end = rest;
 }
 
-/* Receives packets as long as there are some and the buffer has room, and puts the length of each
- * packet before it. Returns what lane_receive() returns. */
+/* Receives packets until none is left or the buffer is full, and writes the length of each packet
+ * before it. Returns the same values as lane_receive(). */
 static int receive_packets(struct lane *l)
 {
 	size_t before = l->end;

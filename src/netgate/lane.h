@@ -24,14 +24,14 @@
 
 struct lane {
 	int from, to;
-	bool from_packets, to_packets; /* the socket is a packet socket (packet.h), whose frames
-					* have no length before them */
+	/* The socket is a packet socket (packet.h), whose frames have no length before them. */
+	bool from_packets, to_packets;
 	/* Judges a frame, which it may change in place. Returns true if the frame passes. NULL: all
 	 * frames pass. */
 	bool (*pass)(void *data, uint8_t *frame, size_t len);
 	void *data;
-	uint64_t credit; /* bytes that may be read in this run */
-	size_t longest;	 /* length of the longest frame; longer frames are skipped */
+	uint64_t credit; /* the number of bytes that may be read in this run */
+	size_t longest;	 /* the greatest length of a frame, in bytes; longer frames are skipped */
 	uint64_t skip;	 /* number of bytes of a skipped frame that are still to come */
 	size_t start, ready, parsed, end;
 	uint8_t buf[LANE_BYTES];
@@ -44,14 +44,15 @@ enum lane_state {
 	LANE_ENDED    /* one of the sides has gone */
 };
 
-/* Judges the frames in the buffer. lane_run() and tests call it. */
+/* Judges the frames in the buffer. lane_run() calls this function, and tests call it. */
 void lane_parse(struct lane *lane);
 /* Puts a frame that netgate has made behind the last frame that has passed. May be called while the
- * lane does not run, or from pass() of this lane. Then pass() must not use its own frame
- * afterwards, and must return false, since the new frame has taken its place. Returns false if
- * there is no room. */
+ * lane does not run, or from pass() of this lane. If pass() calls it, the new frame takes the place
+ * of the frame that is judged. So pass() must not use that frame afterwards, and must return false.
+ * Returns false if there is no room. */
 bool lane_insert(struct lane *lane, const uint8_t *frame, size_t len);
-/* Moves a limited number of frames, and does not wait. Returns why the lane stopped. */
+/* Moves a limited number of frames, and does not wait. Returns the reason why the lane has
+ * stopped. */
 enum lane_state lane_run(struct lane *lane);
 
 #endif

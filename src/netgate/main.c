@@ -16,15 +16,15 @@
 #include "netgate/settings.h"
 
 #define PROGRAM "microagent-netgate"
-/* The size of a socket buffer for which netgate asks the kernel; the host's administrator may allow
- * less. The buffer has room for several long writes. It is so small that waiting bytes are still in
- * the processor's cache when the other side reads them: with 4 MiB a fifth of the throughput is
- * lost. */
+/* The size in bytes of a socket buffer for which netgate asks the kernel; the host's administrator
+ * may allow less. The buffer has room for several long writes. It is not larger, so that waiting
+ * bytes are still in the processor's cache when the other side reads them. With 4 MiB a fifth of
+ * the throughput is lost. */
 #define SOCKET_BYTES (512 << 10)
 
 #ifdef MICROAGENT_SANITIZE
-/* Switches the leak checker off: it needs /proc, which netgate does not have, and netgate allocates
- * nothing after its start. */
+/* Switches the leak checker off. The checker needs /proc, which netgate does not have, and netgate
+ * allocates nothing after its start. */
 __attribute__((visibility("default"))) const char *__asan_default_options(void);
 const char *__asan_default_options(void)
 {
@@ -101,8 +101,8 @@ static int run_netgate(const struct settings *s, struct error *err)
 	malloc_trim(0);
 	if (confine(&s->identity, s->unconfined, &no_namespaces, err) < 0)
 		return -1;
-	/* From here on messages are printed by stdio and not by dprintf(), which calls lseek(): the
-	 * system call filter would kill this process. */
+	/* From this point on netgate prints messages by stdio and not by dprintf(). dprintf() calls
+	 * lseek(), for which the system call filter would kill this process. */
 	if (no_namespaces.code != ERR_NONE)
 		fprintf(stderr, PROGRAM ": %s; confined by seccomp alone\n", no_namespaces.msg);
 	return s->bridge_fd >= 0 ? relay_run(s->vm_fd, s->bridge_fd, err) : gate_run(&gate, err);

@@ -36,9 +36,9 @@ int names_remove(struct names *names, const struct egress_rule *rule)
 
 int names_next(const struct names *names, const struct host_name *name, int from)
 {
-	/* Such a name is covered by no rule, not even by one with "*.": otherwise the supervisor
-	 * could be told of two different names by the same text, in which '?' stands for other
-	 * bytes. */
+	/* A name with a '?' is covered by no rule, not even by a rule with "*.". The '?' stands for
+	 * any byte that a name cannot have. So two different names could have the same text in the
+	 * lines to the supervisor. */
 	if (memchr(name->text, HOST_NAME_NO_LETTER, name->len))
 		return -1;
 	for (int i = from; i < EGRESS_NAMES_MAX; i++)

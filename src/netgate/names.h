@@ -10,10 +10,10 @@ struct names {
 	struct egress_rule rules[EGRESS_NAMES_MAX];
 };
 
-/* Adds a rule. Returns its number. If the rule is on the list already, returns its present number.
- * Returns -1 if the list is full. */
+/* Adds a rule. Returns its number. If the list already has the rule, returns the number that the
+ * rule has. Returns -1 if the list is full. */
 int names_add(struct names *names, const struct egress_rule *rule);
-/* Removes a rule. Returns the number that the rule had; -1 if it was not on the list. */
+/* Removes a rule. Returns the number that the rule had; -1 if the rule was not on the list. */
 int names_remove(struct names *names, const struct egress_rule *rule);
 /* Returns the lowest number, not below `from`, of a rule that covers the name; -1 if there is no
  * such rule. */

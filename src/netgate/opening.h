@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* Finds the host that the first words of a connection name. */
+/* Finds the name of a host in the first words of a connection (the first bytes of its stream). */
 #ifndef NETGATE_OPENING_H
 #define NETGATE_OPENING_H
 
 #include "netgate/host_name.h"
 
-#define OPENING_BYTES 16384 /* the longest first words in bytes */
+#define OPENING_BYTES 16384 /* the most bytes of the first words */
 
 enum opening {
 	OPENING_UNFINISHED, /* the words are not whole yet */
 	OPENING_NAMED,	    /* the words are whole, and name a host */
 	OPENING_NAMELESS,   /* the words are whole, and name no host */
-	OPENING_UNREADABLE, /* the words are not valid, whatever may still come */
+	OPENING_UNREADABLE, /* the words are not valid, and no further bytes could make them
+			     * valid */
 };
 
 /*

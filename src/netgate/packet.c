@@ -13,7 +13,7 @@ struct card_header {
 };
 _Static_assert(sizeof(struct card_header) == PACKET_HEADER, "as the kernel has it");
 
-/* One frame with its header, in either direction. It is static because no memory is allocated while
+/* One received or sent frame with its header. It is static because no memory is allocated while
  * netgate runs. */
 static uint8_t held[sizeof(struct card_header) + PACKET_FRAME_MAX];
 
@@ -39,8 +39,9 @@ void packet_complete(uint8_t *frame, size_t len, size_t start, size_t offset)
 		sum = (sum & 0xffff) + (sum >> 16);
 	uint16_t value = (uint16_t)~sum;
 	if (value == 0)
-		value = 0xffff; /* in UDP 0 would mean that there is no checksum; in one's
-				 * complement both values are zero */
+		/* In UDP the value 0 means that there is no checksum. In one's complement 0 and
+		 * 0xffff are the same number. */
+		value = 0xffff;
 	frame[start + offset] = (uint8_t)(value >> 8);
 	frame[start + offset + 1] = (uint8_t)value;
 }

@@ -54,7 +54,8 @@ static uint16_t free_place(struct pins *pins)
 	if (!pins->free && pins->used < PINS_MAX)
 		return ++pins->used;
 	if (!pins->free)
-		remove_pin(pins, pins->pins[0].newer); /* the oldest */
+		remove_pin(pins, pins->pins[0].newer); /* pins[0].newer is the pin that was renewed
+						        * longest ago */
 	i = pins->free;
 	pins->free = pins->pins[i].next;
 	return i;

@@ -32,23 +32,23 @@ struct prefixes {
 	struct prefix link[PREFIXES_HOST_MAX]; /* the networks to which the host is connected */
 };
 
-/* The reason why an address is open, or REACH_NONE. If there is a list of names, only some of the
- * public addresses are open. */
+/* The reason why an address is open; REACH_NONE if it is shut. REACH_PUBLIC: the address is public,
+ * so it is open unless there is a list of names, which opens only some of the public addresses. */
 enum reach { REACH_NONE, REACH_ALLOWED, REACH_PUBLIC };
 enum reach prefixes_reach(const struct prefixes *prefixes, uint32_t address);
 
-/* Functions for the public prefixes that are open in addition to a list of names.
+/* Functions for the table of public prefixes that are open in addition to the list of names.
  * prefixes_add_egress() returns false if the table is full. */
 bool prefixes_in_egress(const struct prefixes *prefixes, uint32_t address);
 bool prefixes_add_egress(struct prefixes *prefixes, struct prefix prefix);
 void prefixes_remove_egress(struct prefixes *prefixes, struct prefix prefix);
 
 /*
- * The host's prefixes. Each time they change, all of them come in one message (MESSAGE_HOST of
- * gate.h), in network byte order. If the host has more than PREFIXES_HOST_MAX, the sender sends
- * only 0.0.0.0/0 as a prefix of the host's own addresses, which shuts everything.
- * prefixes_take_host() returns false if the message has a wrong length or an impossible prefix; the
- * tables then stay as they were.
+ * The host's prefixes. Each time they change, the supervisor sends all of them in one message
+ * (MESSAGE_HOST of gate.h), in network byte order. If the host has more than PREFIXES_HOST_MAX
+ * prefixes, the message has only 0.0.0.0/0, as a prefix of the host's own addresses, which shuts
+ * everything. prefixes_take_host() returns false if the message has a wrong length or an impossible
+ * prefix. The tables are then not changed.
  */
 enum prefix_kind { PREFIX_OWN, PREFIX_ON_LINK };
 struct prefix_wire {

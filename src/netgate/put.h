@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Write numbers into a frame in network byte order. */
+/* Writes numbers into a frame in network byte order. */
 #ifndef NETGATE_PUT_H
 #define NETGATE_PUT_H
 

@@ -15,7 +15,8 @@ static bool is_for_one(struct bytes frame)
 	return !(u8(frame, 0) & 1) && to < 0xe0000000u && to != 0;
 }
 
-/* Writes the RST for a SYN. The RST acknowledges the SYN and the bytes that came with it. */
+/* Writes the RST for a SYN to `out`. The RST acknowledges the SYN and the bytes that came with it.
+ * Returns the length of the frame. */
 static size_t answer_syn(const uint8_t *frame, size_t len, uint8_t *out)
 {
 	struct segment syn;

@@ -10,7 +10,7 @@
 #include "netgate/packet.h"
 
 enum { CARD, BRIDGE, SIDES };
-/* How many frames of one side are moved before the other side has its turn. */
+/* The most frames of one side that are moved before the other side has its turn. */
 #define ROUNDS 64
 
 static uint8_t held[PACKET_HEADER + PACKET_FRAME_MAX];
@@ -21,8 +21,8 @@ static bool relay_frames(int from, int to)
 	for (int i = 0; i < ROUNDS; i++) {
 		ssize_t n = read(from, held, sizeof(held));
 
-		/* If the interface is down, a read fails once with ENETDOWN or EINVAL. This is no
-		 * end: the interface may come up again. */
+		/* If the interface is down, a read fails once with ENETDOWN or EINVAL. The relay
+		 * then goes on, since the interface may come up again. */
 		if (n <= 0)
 			return n < 0 && (errno == EAGAIN || errno == EINTR || errno == ENETDOWN ||
 					 errno == EINVAL);

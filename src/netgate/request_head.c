@@ -8,8 +8,8 @@
 
 enum line_state { LINE_WHOLE, LINE_UNFINISHED, LINE_UNREADABLE };
 
-/* Takes a line up to a CR and LF, which are removed too. The line must have no other CR or LF, and
- * no NUL, which a program in C would take for its end. */
+/* Moves the next line of *from to *line, and removes the CR and LF after it. The line must have no
+ * other CR or LF. It must have no NUL, which a program in C would take for the end of the line. */
 static enum line_state take_line(struct bytes *from, struct bytes *line)
 {
 	for (size_t i = 0; i < from->len; i++) {
@@ -28,7 +28,8 @@ static enum line_state take_line(struct bytes *from, struct bytes *line)
 	return LINE_UNFINISHED;
 }
 
-/* Takes the bytes up to `end`, which is removed too. */
+/* Moves the bytes before the byte `end` from *from to *taken, and removes that byte. Returns false
+ * if there is no such byte. */
 static bool take_until(struct bytes *from, char end, struct bytes *taken)
 {
 	const uint8_t *at = from->len ? memchr(from->at, end, from->len) : NULL;
@@ -61,7 +62,7 @@ static bool is_token(struct bytes b)
 
 /* --- hosts ----------------------------------------------------------------------------------- */
 
-/* Reads a host name, with a port or without. */
+/* Reads a host name, which may be followed by a colon and a port. */
 static bool read_authority(struct bytes b, struct host_name *name)
 {
 	struct bytes host = b, port = b;
@@ -74,8 +75,8 @@ static bool read_authority(struct bytes b, struct host_name *name)
 	return host_name_take(name, host);
 }
 
-/* Reads the name of a host at one of the places where a request may have it. named: *name has the
- * name from an earlier place, and the two must be equal. */
+/* Reads the name of a host at one of the places where a request may have it. If `named` is true,
+ * *name already has the name from an earlier place, and the two names must be equal. */
 static bool agree_on(struct bytes authority, bool named, struct host_name *name)
 {
 	struct host_name here;
@@ -86,8 +87,8 @@ static bool agree_on(struct bytes authority, bool named, struct host_name *name)
 	return true;
 }
 
-/* Reads the target of a request: "/path", "*", or "http://host/path". *authority becomes the host
- * of the third form; for the others it is empty. */
+/* Reads the target of a request: "/path", "*", or "http://host/path". Sets *authority to the host
+ * of the third form; for the other two forms *authority becomes empty. */
 static bool read_target(struct bytes target, struct bytes *authority)
 {
 	static const char scheme[] = "http://";
@@ -134,8 +135,8 @@ enum opening request_head_read(struct bytes stream, struct host_name *name)
 	bool has_target, has_host = false;
 	enum line_state state = LINE_UNREADABLE;
 
-	/* If the first byte cannot begin a request, the bytes belong to another protocol, and more
-	 * bytes need not be waited for. */
+	/* If the first byte cannot begin a request, the bytes belong to another protocol, and the
+	 * function does not wait for more bytes. */
 	if (!stream.len || is_token((struct bytes){stream.at, 1}))
 		state = take_line(&stream, &line);
 	if (state == LINE_WHOLE && !read_request_line(line, &authority))

@@ -16,8 +16,8 @@ static bool is_guest_mac(const struct screen *s, struct bytes b, size_t offset)
 
 /* --- ARP ------------------------------------------------------------------------------------- */
 
-/* Judges ARP. Only a request for Ethernet and IPv4 passes. Its sender is the guest, or 0.0.0.0, by
- * which a guest asks whether an address is free. */
+/* Judges an ARP frame. Only a request for Ethernet and IPv4 passes. Its sender address must be the
+ * guest's, or 0.0.0.0, by which a guest asks whether an address is free. */
 static enum verdict screen_arp(const struct screen *s, struct bytes arp)
 {
 	uint32_t sender = u32(arp, 14);
@@ -75,24 +75,24 @@ static bool is_sound_ipv4(const struct screen *s, struct bytes ip)
 }
 
 /* Returns true for TCP to the port of DNS, which clients use after a truncated answer. Returns
- * false if there is a list of names, so that the connection is refused: netgate does not judge the
- * questions in a stream. */
+ * false if there is a list of names: the connection is then refused, since netgate does not judge
+ * the questions in a stream. */
 static bool is_dns_by_tcp(const struct screen *s, const struct flow_key *key)
 {
 	return s->resolver && !s->by_name && key->address == s->dns &&
 	       key->protocol == IPPROTO_TCP && key->port == DNS_PORT;
 }
 
-/* Returns true for a datagram to DNS that is a valid question. Only UDP to this address and port
- * goes to the host's resolver; passt would send anything else to whatever machine of the host's
- * network has the address. */
+/* Returns true for a datagram to the address and port of DNS that is a valid question. passt
+ * forwards only UDP to this address and port to the host's resolver. passt would send any other
+ * frame to the machine of the host's network that has this address. */
 static bool is_dns(const struct screen *s, struct bytes udp, const struct flow_key *key)
 {
 	struct dns_question question;
 
 	if (key->address != s->dns || key->protocol != IPPROTO_UDP || key->port != DNS_PORT)
 		return false;
-	/* passt sends all bytes up to the end of the IPv4 packet, so there must be none behind the
+	/* passt sends all bytes up to the end of the IPv4 packet, so no bytes may follow the
 	 * datagram. */
 	return udp.len == u16(udp, 4) && dns_read_query(behind(udp, UDP_HEADER), &question);
 }
@@ -101,7 +101,7 @@ static enum verdict screen_ipv4(const struct screen *s, struct bytes ip, struct 
 {
 	if (!is_sound_ipv4(s, ip))
 		return VERDICT_DROP;
-	/* Bytes behind the total length are padding. */
+	/* Bytes of the frame behind the total length of the packet are padding. */
 	ip.len = u16(ip, 2);
 	key->address = u32(ip, 16);
 	key->protocol = (uint8_t)u8(ip, 9);
@@ -139,7 +139,7 @@ enum verdict screen_frame(const struct screen *s, const uint8_t *frame, size_t l
 		return screen_arp(s, body);
 	case ETHERTYPE_OF_IPV4:
 		return screen_ipv4(s, body, key);
-	default: /* IPv6, VLAN tags, and everything else that is not understood */
+	default: /* IPv6, VLAN tags, and all other frames that netgate does not understand */
 		return VERDICT_DROP;
 	}
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The judgement on one frame of the guest. It is a pure function of the frame's bytes. Every frame
- * that is not fully understood is dropped, so that passt never gets a frame in which passt would
- * read a destination that differs from the one that netgate has read. These frames are understood:
+ * The judgement on one frame that the guest sends. It depends only on the frame's bytes and on
+ * struct screen. Every frame that is not fully understood is dropped. Otherwise netgate and passt
+ * could read different destinations in the same frame. These frames are understood:
  *
  *   Ethernet  from the guest's own address; ARP or IPv4, no VLAN tag
  *   ARP       requests and announcements of the guest's own addresses
@@ -29,29 +29,30 @@ struct screen {
 	 * resolver, to which netgate redirects connections to TCP port 53 of dns; 0: they are not
 	 * redirected. */
 	uint32_t guest, dns, resolver;
-	bool by_name; /* there is a list of names, which opens public destinations */
+	bool by_name; /* a list of names exists, which opens public destinations */
 	struct prefixes prefixes;
 };
 
 enum verdict {
 	VERDICT_DROP,	/* the frame is malformed, or of a kind that no guest needs */
-	VERDICT_REFUSE, /* the destination is shut */
+	VERDICT_REFUSE, /* the guest may not reach the destination */
 	VERDICT_PASS,
-	VERDICT_RESOLVER, /* a TCP frame that is to be redirected to the resolver */
+	VERDICT_RESOLVER, /* the frame is a TCP frame that netgate must redirect to the resolver */
 	/* The following verdicts are given only if by_name is set. */
-	VERDICT_QUESTION, /* a question of DNS */
-	VERDICT_PUBLIC	  /* a public destination, which a name may open */
+	VERDICT_QUESTION, /* the frame is a question of DNS */
+	VERDICT_PUBLIC	  /* the destination is public, and a name may open it */
 };
 
 /* The connection to which a frame belongs. It is set for every verdict except VERDICT_DROP. */
 struct flow_key {
-	uint8_t protocol;	   /* IPPROTO_TCP, IPPROTO_UDP, IPPROTO_ICMP; 0: the frame belongs
-				    * to no connection */
-	bool opening;		   /* the frame may be the first of its connection */
-	bool ending;		   /* for TCP: the frame has FIN or RST */
-	uint16_t guest_port, port; /* for ICMP: the identifier of the echo, and 0 */
-	uint32_t address;	   /* the address of the destination */
-	uint32_t sequence;	   /* for TCP: the sequence number of the frame */
+	/* IPPROTO_TCP, IPPROTO_UDP or IPPROTO_ICMP; 0: the frame belongs to no connection */
+	uint8_t protocol;
+	bool opening; /* the frame may be the first of its connection */
+	bool ending;  /* for TCP: the frame has FIN or RST */
+	/* The two ports. For ICMP guest_port is the identifier of the echo, and port is 0. */
+	uint16_t guest_port, port;
+	uint32_t address;  /* the address of the destination */
+	uint32_t sequence; /* for TCP: the sequence number of the frame */
 };
 
 enum verdict screen_frame(const struct screen *screen, const uint8_t *frame, size_t len,

@@ -12,7 +12,7 @@ bool segment_read(const uint8_t *frame, size_t len, struct segment *s)
 	if (u16(whole, 12) != ETHERTYPE_OF_IPV4 || u8(ip, 0) != 0x45 || total < IPV4_HEADER ||
 	    total > ip.len)
 		return false;
-	ip.len = total; /* bytes behind it are padding */
+	ip.len = total; /* bytes of the frame behind the packet are padding */
 	const struct bytes body = behind(ip, IPV4_HEADER);
 	*s = (struct segment){.protocol = (uint8_t)u8(ip, 9),
 			      .from = u32(ip, 12),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The contents of a TCP or UDP frame of IPv4, of either direction. */
+/* The contents of a TCP or UDP frame of IPv4, which comes from the guest or goes to it. */
 #ifndef NETGATE_SEGMENT_H
 #define NETGATE_SEGMENT_H
 
@@ -17,11 +17,11 @@ struct segment {
 	struct bytes payload;
 };
 
-/* Reads a segment. Returns false unless the frame is a whole TCP or UDP frame, and its IPv4 header
- * has no options. */
+/* Reads a segment. Returns false unless the frame is a whole TCP or UDP frame whose IPv4 header has
+ * no options. */
 bool segment_read(const uint8_t *frame, size_t len, struct segment *segment);
-/* Returns the key of the connection of a segment that goes to the guest. It is the key that the
- * guest's own frames of this connection have. */
+/* Returns the key of the connection of a segment that goes to the guest. The frames that the guest
+ * sends on this connection have the same key. */
 struct flow_key segment_flow(const struct segment *segment);
 
 #endif

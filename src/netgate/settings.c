@@ -197,7 +197,7 @@ int settings_parse(struct settings *s, int argc, char **argv, struct error *err)
 		return error_set(
 			err, ERR_INVALID,
 			"--bridge-fd needs --vm-fd, the other side to which frames are carried; see --help");
-	/* With a bridge nothing is filtered, so options for the filter are refused. */
+	/* With a bridge frames are not filtered, so options for the filter are refused. */
 	if (s->bridge_fd >= 0 &&
 	    (s->passt_fd >= 0 || s->supervisor_fd >= 0 || s->bytes_per_second || s->screen->guest ||
 	     s->screen->prefixes.nallow || s->screen->by_name))

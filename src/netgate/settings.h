@@ -11,11 +11,13 @@
 
 struct settings {
 	bool help, version; /* netgate only prints the help or the version, and ends */
-	bool unconfined;    /* netgate goes on if no namespaces can be made */
-	int vm_fd, passt_fd, supervisor_fd, lease_fd; /* -1: not given */
-	int bridge_fd; /* a tap on the bridge: frames are relayed (relay.h); -1: they are
-			* filtered */
-	uint64_t bytes_per_second; /* the limit of each direction; 0: no limit */
+	bool unconfined;    /* if no namespaces can be made, netgate goes on without them */
+	int vm_fd, passt_fd, supervisor_fd, lease_fd; /* descriptors of the command line; -1: not
+						       * given */
+	/* A tap on the bridge, to which frames are relayed (relay.h); -1: frames are filtered. */
+	int bridge_fd;
+	uint64_t bytes_per_second; /* the limit of each direction, in bytes per second; 0: no
+				    * limit */
 	struct isolate_identity identity;
 	struct screen *screen; /* the parser fills in the guest's addresses and the prefixes */
 	struct egress *egress; /* the parser fills in the names and how they are applied */

@@ -52,8 +52,8 @@ uint64_t tell_unlisted(struct teller *t, uint64_t now)
 			t->told++;
 			return UINT64_MAX;
 		}
-		t->told = t->per_second; /* the supervisor reads slowly, so it is tried again in the
-					  * next second */
+		/* The supervisor reads slowly, so the line is tried again in the next second. */
+		t->told = t->per_second;
 	}
 	return NS_PER_SECOND - (now - t->second);
 }

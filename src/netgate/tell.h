@@ -35,23 +35,26 @@ struct teller {
 	int fd; /* -1: no line is sent */
 	uint32_t guest;
 	uint64_t per_second;
-	uint64_t second;   /* time in ns when the present second began */
-	uint64_t told;	   /* number of lines in the present second */
-	uint64_t unlisted; /* number of connections that were left out and not reported yet */
+	uint64_t second; /* time in ns when the second began in which lines are counted */
+	uint64_t told;	 /* number of lines in that second */
+	/* The number of connections that have got no line and are not yet in a line "N connections
+	 * more were not listed". */
+	uint64_t unlisted;
 };
 
-/* Tells of a connection. `name` is the name of the rule that has opened it, or "-" if the guest has
- * sent no words. It is NULL if no rule has opened the connection. */
+/* Tells the supervisor of a connection. `name` is the name of the rule that has opened the
+ * connection; "-" if the guest has sent no words; NULL if no rule has opened the connection. */
 void tell_connection(struct teller *teller, const struct flow_key *key, const char *name,
 		     enum telling telling, uint64_t now);
-/* Tells of the first words of a connection. `name` is "-" if they name no host, "?" if they are
- * unreadable. */
+/* Tells the supervisor of the first words of a connection. `name` is the host that the words name;
+ * "-" if they name no host; "?" if they are unreadable. */
 void tell_opening(struct teller *teller, const char *protocol, const struct flow_key *key,
 		  const char *name, enum telling telling, uint64_t now);
 void tell_question(struct teller *teller, const struct dns_question *question, enum telling telling,
 		   uint64_t now);
-/* Sends the number of unlisted connections, if a line may be sent now. Returns the time in ns until
- * the line may be sent; UINT64_MAX if there is nothing to send, or if the line was sent now. */
+/* Sends the number of unlisted connections, if a line may be sent now. Returns the time in ns after
+ * which the line may be sent. Returns UINT64_MAX if the line was sent now, or if there is none to
+ * send. */
 uint64_t tell_unlisted(struct teller *teller, uint64_t now);
 
 #endif
