@@ -26,7 +26,7 @@ int64_t call_number(const struct mcp_call *call, const char *name, int64_t other
 {
 	const json_t *value = json_object_get(call->arguments, name);
 
-	if (json_is_real(value)) /* the schema allows only whole numbers: schema_check.c */
+	if (json_is_real(value)) /* the schema allows only whole numbers (schema_check.c) */
 		return (int64_t)json_real_value(value);
 	return value ? json_integer_value(value) : otherwise;
 }
@@ -142,14 +142,16 @@ json_t *tool_answer(struct mcp_call *call)
 	return result;
 }
 
-/* --- a command's end ------------------------------------------------------------------------- */
+/* --- the answer about a command
+ * ------------------------------------------------------------------ */
 
-/* One output stream of a command, while it is put into an answer. */
+/* One output stream of a command, while its bytes are put into an answer. */
 struct told_stream {
 	struct mcp_call *call;
 	struct mcp_answer *answer;
 	struct captured_stream *stream;
-	const char *session, *name; /* name: "stdout" or "stderr" */
+	/* The name of the session, and the name of the stream: "stdout" or "stderr". */
+	const char *session, *name;
 	unsigned number;
 	bool is_stderr, cut;
 };

@@ -49,14 +49,15 @@ void mcp_answer_free(struct mcp_answer *answer)
 	*answer = (struct mcp_answer){0};
 }
 
-/* Removes the call from its list, so that no other thread finds it. The caller holds the lock. */
+/* Removes the call from its list, so that no other thread finds the call. The caller holds the
+ * lock. */
 static void take_out(struct mcp_calls *calls, struct mcp_call *call)
 {
 	list_remove(&call->link);
 	calls->under_way--;
 }
 
-/* Sends the answer of a call, unless the client no longer waits for it. Frees the call. */
+/* Sends the result of a call, unless the client no longer waits for this call. Frees the call. */
 static void end_call(struct mcp_calls *calls, struct mcp_call *call, json_t *result)
 {
 	bool wanted;
@@ -107,10 +108,10 @@ static struct mcp_call *call_with_id(const struct mcp_calls *calls, const json_t
 	return NULL;
 }
 
-/* Puts the call into a list. Returns 1 if the call needs a new thread, 0 if it waits for a thread,
- * -1 on an error. A client that has got an answer, or has cancelled a call, may call again before
- * the thread of that call has ended. So there may be more threads than calls under way, up to a
- * limit; above the limit a call waits for a thread. */
+/* Puts the call into a list. Returns 1 if the call needs a new thread, 0 if the call waits for a
+ * thread, -1 on an error. A client that has got an answer, or has cancelled a call, may make a new
+ * call before the thread of the old call has ended. So there may be more threads than calls under
+ * way, up to a limit. When the limit is reached, a new call waits for a thread. */
 static int enter_call(struct mcp_calls *calls, struct mcp_call *call, struct error *err)
 {
 	uint64_t most = limit_get(LIMIT_MCP_CALLS);
@@ -161,8 +162,8 @@ int call_begin(struct mcp_calls *calls, struct mcp_call *call, struct error *err
 	return error_errno(err, failed, "thread");
 }
 
-/* Drops a call whose answer is no longer wanted. Frees a call without a thread; any other call is
- * ended by its own thread. The caller holds the lock. */
+/* Drops a call whose answer is not wanted any more. Frees the call if it has no thread; otherwise
+ * its thread ends the call. The caller holds the lock. */
 static void drop_call(struct mcp_calls *calls, struct mcp_call *call, bool has_thread)
 {
 	take_out(calls, call);

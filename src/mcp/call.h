@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The calls of tools that are under way. Each call runs on a thread of its own. */
+/* The calls of tools that are under way. Each call runs on its own thread. */
 #ifndef MCP_CALL_H
 #define MCP_CALL_H
 
@@ -19,11 +19,12 @@
 struct mcp_server;
 struct mcp_tool;
 
-/* The answer of a call. */
+/* The answer to a call. */
 struct mcp_answer {
-	struct buf text;    /* for people, and for models that do not read `structured` */
-	json_t *structured; /* has the form that the tool's output schema describes */
-	json_t *links;	    /* an array of further content; NULL: none */
+	struct buf text;    /* the text of the answer, for people, and for models that do not read
+			     * `structured` */
+	json_t *structured; /* the answer in the form that the tool's output schema describes */
+	json_t *links;	    /* an array of further content; NULL: there is none */
 };
 
 struct mcp_call {
@@ -32,12 +33,13 @@ struct mcp_call {
 	const struct mcp_tool *tool;
 	json_t *message; /* the client's request; the next three members are parts of it */
 	const json_t *id;
-	const json_t *arguments; /* match the tool's schema; NULL: none */
+	const json_t *arguments; /* the arguments, which match the tool's schema; NULL: there are
+				  * none */
 	const json_t *progress;	 /* the progress token; NULL: the client wants no progress */
 	struct microagent_cancel *cancel;
 	struct mcp_room room;
-	bool dropped; /* the client or the end of the server has cancelled the call: no answer is
-		       * sent */
+	/* The client or the end of the server has cancelled the call, so no answer is sent. */
+	bool dropped;
 	uint64_t steps, told_ns;
 };
 
@@ -56,19 +58,19 @@ struct mcp_calls {
 int mcp_calls_init(struct mcp_calls *calls, struct error *err);
 void mcp_calls_free(struct mcp_calls *calls);
 
-/* Begins the call on a new thread, or lets it wait until there may be a further thread. On success
- * the thread owns the call and its message. Fails with ERR_UNAVAILABLE if MCP_CALLS calls are under
- * way, and with ERR_INVALID if a call with the same id is under way. */
+/* Begins the call on a new thread. If no further thread may be made, lets the call wait until one
+ * may. On success the thread owns the call and its message. Fails with ERR_UNAVAILABLE if MCP_CALLS
+ * calls are under way, and with ERR_INVALID if a call with the same id is under way. */
 int call_begin(struct mcp_calls *calls, struct mcp_call *call, struct error *err);
 void mcp_call_free(struct mcp_call *call);
-/* Cancels the call with that id. A new call can take its place at once. Does nothing if no call has
- * the id. */
+/* Cancels the call with the id `id`. Does nothing if no call has this id. A new call may begin at
+ * once in place of the cancelled call. */
 void mcp_calls_cancel(struct mcp_calls *calls, const json_t *id);
-/* Ends all calls, and waits for them until the deadline. Returns true if none is left. */
+/* Ends all calls, and waits for their ends until the deadline. Returns true if no call is left. */
 bool mcp_calls_end(struct mcp_calls *calls, uint64_t deadline_ns);
 
 /* Tells the client how far the call has come, if the client asked for progress. Sends nothing
- * within MCP_PROGRESS_MS after the last such message, unless `due` is set. */
+ * within MCP_PROGRESS_MS after the last such message, unless `due` is true. */
 void call_tell(struct mcp_call *call, bool due, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 

@@ -51,7 +51,7 @@ void mcp_capture_take(struct mcp_capture *capture, bool is_stderr, const void *b
 	}
 	if (first == len || capture->out_of_memory)
 		return;
-	/* The ring begins with the end of head, so that it is full from the start and never has
+	/* The ring first gets the end of `head`. So the ring is full from the start and never has
 	 * gaps. */
 	if (!stream->tail) {
 		const struct buf *head = &stream->head;
@@ -82,7 +82,8 @@ void captured_parts(struct captured_stream *stream, struct text_parts *out)
 {
 	uint8_t *ring = stream->tail;
 
-	if (ring) { /* rotates the ring in place: reverses both of its parts, then the whole */
+	/* Rotates the ring in place: reverses each of its two parts, and then the whole ring. */
+	if (ring) {
 		reverse_bytes(ring, ring + stream->tail_at);
 		reverse_bytes(ring + stream->tail_at, ring + stream->tail_room);
 		reverse_bytes(ring, ring + stream->tail_room);

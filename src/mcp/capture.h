@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Keeps the output of a command: of each stream the first MCP_OUTPUT_BYTES, and the last bytes. */
+/* Keeps the output of a command: the first MCP_OUTPUT_BYTES and the last bytes of each stream. */
 #ifndef MCP_CAPTURE_H
 #define MCP_CAPTURE_H
 
@@ -13,23 +13,24 @@
 
 struct captured_stream {
 	struct buf head;
-	uint8_t *tail; /* a ring with the last bytes; NULL as long as `head` is not full */
+	uint8_t *tail; /* a ring with the last bytes; NULL while `head` is not full */
 	size_t tail_room, tail_at;
 	uint64_t total; /* bytes of the whole stream */
 };
 
 struct mcp_capture {
-	struct captured_stream streams[2]; /* stdout, stderr */
-	size_t tail_room;		   /* how many of the last bytes of each stream are kept: as
-					    * many as an answer may have */
+	struct captured_stream streams[2]; /* streams[0] is stdout, streams[1] is stderr */
+	/* The number of last bytes of each stream that are kept. It is the number of bytes that an
+	 * answer may have. */
+	size_t tail_room;
 	bool out_of_memory;
 };
 
 void mcp_capture_init(struct mcp_capture *capture, size_t tail_room);
 void mcp_capture_free(struct mcp_capture *capture);
 void mcp_capture_take(struct mcp_capture *capture, bool is_stderr, const void *bytes, size_t len);
-/* Stores the two kept parts of a stream. Rotates the ring, so that the bytes of tail are in order.
- * The parts are valid until more output is taken. */
+/* Sets *out to the two parts of a stream that are kept: its first and its last bytes. Rotates the
+ * ring, so that its bytes are in order. The pointers are valid until more output is taken. */
 void captured_parts(struct captured_stream *stream, struct text_parts *out);
 uint64_t mcp_capture_total(const struct mcp_capture *capture);
 

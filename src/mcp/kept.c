@@ -13,8 +13,8 @@
 
 struct kept_output {
 	struct list_link link;
-	char uri[KEPT_URI_ROOM], session[64]; /* session: its name, or "" for output of the tool
-					       * `run` */
+	/* The address, and the name of the session; "" for output of the tool `run`. */
+	char uri[KEPT_URI_ROOM], session[64];
 	struct buf bytes;
 	uint64_t total;
 	bool is_text;
@@ -154,7 +154,7 @@ static int parse_range(const char *query, struct range *range, struct error *err
 		query += offset ? 7 : 6;
 		errno = 0;
 		value = strtoull(query, &end, 10);
-		/* strtoull() also accepts a sign and blanks. */
+		/* strtoull() would also accept a sign and blanks. */
 		if (*query < '0' || *query > '9' || errno != 0 || (*end != '\0' && *end != '&'))
 			return error_set(err, ERR_INVALID,
 					 "offset and limit must be numbers of bytes");
@@ -164,8 +164,8 @@ static int parse_range(const char *query, struct range *range, struct error *err
 	return 0;
 }
 
-/* Returns the first position from `at` on at which a character begins. So consecutive parts have
- * each character exactly once. */
+/* Returns the first position at or after `at` where a character begins. So parts that follow each
+ * other have each character exactly once. */
 static size_t whole_characters(const struct kept_output *output, size_t at)
 {
 	const uint8_t *bytes = buf_bytes(&output->bytes);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Splits a stream of bytes into messages. Each line, of at most MCP_LINE_BYTES, is a message. */
+/* Splits a stream of bytes into messages. Each line is a message, of at most MCP_LINE_BYTES. */
 #ifndef MCP_LINE_H
 #define MCP_LINE_H
 
@@ -12,23 +12,26 @@
 /* A decoder of lines. It starts as {0}. */
 struct line_decoder {
 	struct buf bytes; /* the line that was handed out last, and the bytes after it */
-	size_t taken;	  /* length in bytes of the line that was handed out last */
-	size_t looked;	  /* number of bytes after that line that are known to have no newline */
-	bool skipping;	  /* the rest of a line that was too long is being dropped */
+	size_t taken;	  /* the length in bytes of the line that was handed out last */
+	size_t looked;	  /* the number of bytes after that line that are known to have no
+			   * newline */
+	bool skipping;	  /* the bytes of a line that was too long are being dropped, up to its
+			   * newline */
 };
 void line_decoder_free(struct line_decoder *decoder);
 
-/* Adds bytes of the stream. */
+/* Adds the next bytes of the stream. */
 int line_feed(struct line_decoder *decoder, const void *bytes, size_t len, struct error *err);
 
 enum line_got {
 	LINE_NONE, /* more bytes are needed */
 	LINE_WHOLE,
-	LINE_TOO_LONG /* the line is longer than MCP_LINE_BYTES; returned once, as soon as this
-		       * is known; the rest of the line is dropped */
+	/* The line is longer than MCP_LINE_BYTES. This is returned once for the line, as soon as it
+	 * is known. The bytes up to the end of the line are dropped. */
+	LINE_TOO_LONG
 };
-/* Hands out the next line without its newline. The line is valid until the decoder is used
- * again. */
+/* Hands out the next line without its newline. The line belongs to the decoder, and is valid until
+ * the decoder is used again. */
 enum line_got line_next(struct line_decoder *decoder, const char **line, size_t *len);
 
 #endif

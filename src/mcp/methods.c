@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Handles the requests of a client, in both eras of the protocol. */
+/* Handles the requests of a client, in both eras of the protocol (server.h). */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,8 @@
 #define META "io.modelcontextprotocol/"
 #define MODERN "2026-07-28"
 #define LEGACY "2025-11-25"
-/* How long a client may keep the list of tools. Lists of resources may not be kept at all. */
+/* The time in ms for which a client may keep the list of tools. Lists of resources may not be kept
+ * at all. */
 #define TOOLS_TTL_MS 3600000
 
 static const char *const versions[] = {MODERN,	     LEGACY,	   "2025-06-18",
@@ -26,8 +27,8 @@ static const char instructions[] =
 struct asked {
 	struct mcp_server *server;
 	struct rpc_request request;
-	json_t *message; /* the document in which the request was sent; NULL: a call has taken it
-			  * over */
+	/* The client's message, with the request in it; NULL: a call has taken the message over. */
+	json_t *message;
 };
 
 static json_t *server_info(void)
@@ -36,8 +37,8 @@ static json_t *server_info(void)
 			 "microagent virtual machines", "version", microagent_version());
 }
 
-/* In the modern era, adds for how long the client may keep the result. The legacy era has no such
- * field. Returns result. */
+/* Returns `result`. In the modern era, adds to it for how long (in ms) the client may keep the
+ * result. The legacy era has no such field. */
 static json_t *cacheable(const struct mcp_server *server, json_t *result, int64_t ttl_ms)
 {
 	if (server->era == ERA_MODERN) {
@@ -129,8 +130,8 @@ static void ping(struct asked *asked)
 	server_answer(asked->server, asked->request.id, json_object());
 }
 
-/* Checks a request of the modern era. Such a request itself has everything about the protocol, so
- * there is no initialize. Returns false if the request was refused. */
+/* Checks a request of the modern era. Each such request itself names its version of the protocol,
+ * so there is no `initialize`. Returns false if the request was refused. */
 static bool enter_modern(struct asked *asked)
 {
 	const char *version = json_text(asked->request.meta, META "protocolVersion", NULL);
@@ -160,8 +161,8 @@ static bool enter_modern(struct asked *asked)
 
 /* --- tools ----------------------------------------------------------------------------------- */
 
-/* Refuses a request with a cursor, because each list is one page. Returns true if the request was
- * refused. */
+/* Refuses a request with a cursor, since each list has only one page. Returns true if the request
+ * was refused. */
 static bool has_cursor(struct asked *asked)
 {
 	if (!json_object_get(asked->request.params, "cursor"))
@@ -268,7 +269,7 @@ static void read_resource(struct asked *asked)
 
 enum { OF_LEGACY = 1, OF_MODERN = 2, OF_BOTH = 3 };
 
-/* clang-format off */ /* a row each */
+/* clang-format off */ /* one method in each row */
 static const struct method {
 	const char *name;
 	int eras;
@@ -334,7 +335,8 @@ static void take_one(struct mcp_server *server, json_t *message)
 	json_decref(asked.message);
 }
 
-/* Handles a line. The requests of a batch are answered separately, each when its call ends. */
+/* Handles a line of the client. The requests of a batch are answered separately, each when it is
+ * done. */
 void server_take(struct mcp_server *server, const char *line, size_t len)
 {
 	json_auto_t *id = NULL;

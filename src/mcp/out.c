@@ -15,7 +15,7 @@
 #include "base/limits.h"
 
 /* Waits until a few bytes can be written without blocking. If the client has hung up or the server
- * is to end, waits only a short time more. Returns false if nothing can be written. */
+ * must end, waits only for a short time. Returns false if nothing can be written. */
 static bool can_write(const struct mcp_out *out)
 {
 	struct pollfd slots[] = {{.fd = out->fd, .events = POLLOUT},
@@ -28,7 +28,7 @@ static bool can_write(const struct mcp_out *out)
 	while (got < 0 && errno == EINTR);
 	if (slots[0].revents || got < 0)
 		return slots[0].revents & POLLOUT;
-	/* The client has hung up, or the server is to end. The client gets a last short time to
+	/* The client has hung up, or the server must end. The client gets a last short time to
 	 * read. */
 	return poll(slots, 1, (int)limit_get(LIMIT_MCP_LAST_WORD_MS)) == 1 &&
 	       slots[0].revents & POLLOUT;
@@ -49,8 +49,8 @@ void out_free(struct mcp_out *out)
 	pthread_mutex_destroy(&out->words_lock);
 }
 
-/* Returns the message as a line with a newline, which the caller frees; NULL without memory. Takes
- * over the reference of the message. */
+/* Returns the message as a line with a newline, which the caller frees. Returns NULL if there is no
+ * memory. Takes over the reference of the message. */
 static char *line_of(json_t *message)
 {
 	autofree char *line = message ? json_line(message, NULL) : NULL;
@@ -60,7 +60,7 @@ static char *line_of(json_t *message)
 	return line && asprintf(&whole, "%s\n", line) >= 0 ? whole : NULL;
 }
 
-/* Writes the line, or marks the stream as broken. The caller holds out->lock. */
+/* Writes the line. If this fails, marks the output as broken. The caller holds out->lock. */
 static void send_line(struct mcp_out *out, const char *line)
 {
 	size_t left = strlen(line);
@@ -105,8 +105,8 @@ static bool has_words(struct mcp_out *out)
 	return has;
 }
 
-/* Writes the waiting messages if the lock is free. Does not wait for the lock: the thread that
- * holds the lock checks for waiting messages again after releasing it. */
+/* Writes the waiting messages of out_send_now() if the lock is free. If another thread holds the
+ * lock, returns at once: that thread looks for waiting messages after it has released the lock. */
 static void try_words(struct mcp_out *out)
 {
 	bool is_read = true;
@@ -144,7 +144,8 @@ void out_send_now(struct mcp_out *out, json_t *message)
 {
 	autofree char *word = line_of(message);
 
-	/* Writing a longer message could block until its reader makes room. */
+	/* A longer message is not sent, since writing it could block until its reader makes
+	 * room. */
 	if (!word || strlen(word) > PIPE_BUF)
 		return;
 	pthread_mutex_lock(&out->words_lock);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The output for messages. Any thread may send; each message is written completely before the
- * next. */
+/* The output for messages. Any thread may send a message. Each message is written completely before
+ * the next one is begun. */
 #ifndef MCP_OUT_H
 #define MCP_OUT_H
 
@@ -12,24 +12,27 @@
 
 struct mcp_out {
 	int fd;
-	int in, ended;	      /* when the client has hung up (seen at `in`), or the server is to
-			       * end (`ended` is readable), writes wait only for MCP_LAST_WORD_MS */
-	bool broken;	      /* nobody reads the output, so nothing is written any more */
+	/* The client has hung up if `in` shows it, and the server must end if `ended` is readable.
+	 * Then writes wait only for MCP_LAST_WORD_MS. */
+	int in, ended;
+	/* Nobody reads the output any more, so nothing more is written. */
+	bool broken;
 	pthread_mutex_t lock; /* held while a message is written */
-	/* Messages of out_send_now(). The next thread that has the lock writes them. */
-	pthread_mutex_t words_lock; /* never held during a write */
+	/* The waiting messages of out_send_now(). The next thread that holds `lock` writes them. */
+	pthread_mutex_t words_lock; /* protects the waiting messages; no thread holds it during a
+				     * write */
 	char *words[OUT_WORDS];
 	size_t count;
 };
 void out_init(struct mcp_out *out, int fd, int in, int ended);
 void out_free(struct mcp_out *out);
 
-/* Sends a message, and takes over its reference. Sends nothing if `message` is NULL: the caller had
- * no memory for the message. */
+/* Sends a message, and takes over its reference. If `message` is NULL, sends nothing: the caller
+ * had no memory for the message. */
 void out_send(struct mcp_out *out, json_t *message);
-/* Sends a message without a wait for a client that does not read. So the message may come late, or
- * be lost. Takes over its reference. It is sent before any message that the same thread sends
- * later. */
+/* Sends a message, but does not wait for a client that does not read. So the message may come late,
+ * or be lost. It is sent before any message that the same thread sends later. Takes over the
+ * reference of `message`. */
 void out_send_now(struct mcp_out *out, json_t *message);
 
 #endif

@@ -11,8 +11,8 @@
  * large or the nesting is too deep. Returns NULL if there is no id. */
 static json_t *id_of_unread(const char *line, size_t len)
 {
-	static const double most_whole = 9007199254740992.0; /* the largest number up to which a
-							      * double has every whole number */
+	/* The largest number N such that a double can store every whole number from 0 to N. */
+	static const double most_whole = 9007199254740992.0;
 	json_auto_t *loose = json_loadb(line, len, JSON_ALLOW_NUL | JSON_DECODE_INT_AS_REAL, NULL);
 	json_t *id = json_object_get(loose, "id");
 	double number = json_real_value(id);
@@ -26,7 +26,7 @@ static json_t *id_of_unread(const char *line, size_t len)
 }
 
 /* Loads a message. A NUL in a text is not refused here, but where the text is read. So the error
- * can have the name of the text and the id of the request. */
+ * can name the text and the request's id. */
 json_t *rpc_load(const char *line, size_t len, enum rpc_code *code, json_t **id, struct error *err)
 {
 	json_t *message = json_load_nul(line, len, err);
@@ -91,7 +91,8 @@ json_t *rpc_error(const json_t *id, enum rpc_code code, const char *text, json_t
 {
 	autobuf struct buf safe = BUF_INIT(0);
 
-	/* The text may contain a part of the request, cut at any byte. */
+	/* The text of the error may contain a part of the request, which may be cut within a
+	 * character. */
 	if (text_escape(text, strlen(text), &safe, NULL) < 0) {
 		json_decref(data);
 		return NULL;

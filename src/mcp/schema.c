@@ -10,7 +10,7 @@
 #define OTHER "defs.json#/$defs/"
 #define DEPTH 16
 
-/* The files of schema/ as text; the Makefile makes these arrays. */
+/* Two files of the directory schema/ as text. The Makefile makes these arrays. */
 extern const char schema_mcp[], schema_defs[];
 
 static json_t *definitions_of(const char *text, struct error *err)
@@ -25,13 +25,14 @@ json_t *schema_definitions(struct error *err)
 	return definitions_of(schema_mcp, err);
 }
 
-/* The definitions of the file that a schema is in, and those of defs.json. */
+/* The definitions to which a schema may refer: those of the file in which the schema is (`own`),
+ * and those of defs.json (`other`). */
 struct definitions {
 	const json_t *own, *other;
 };
 
-/* Returns the definition to which a reference points; NULL if there is none. If the definition is
- * in defs.json, that file becomes in->own. */
+/* Returns the definition to which a reference points; NULL if the definition does not exist. If the
+ * definition is in defs.json, sets in->own to the definitions of that file. */
 static const json_t *meant_by(struct definitions *in, const char *ref)
 {
 	if (strncmp(ref, OWN, strlen(OWN)) == 0)

@@ -7,9 +7,9 @@
 #include "mcp/schema.h"
 
 #define PATH_ROOM 200
-#define MOST_WHOLE 9007199254740992.0 /* a double has every whole number up to this */
+#define MOST_WHOLE 9007199254740992.0 /* a double can store every whole number up to this one */
 
-/* Returns whether the value is a whole number. In JSON Schema, 2.0 is a whole number too. */
+/* Returns true if the value is a whole number. In JSON Schema 2.0 is a whole number. */
 static bool is_whole_number(const json_t *value)
 {
 	double number = json_real_value(value);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The thread that reads the client's messages, and the end of the server. */
+/* The thread that reads the client's messages, and the functions that end the server. */
 #include "mcp/server.h"
 
 #include <errno.h>
@@ -18,7 +18,7 @@
 
 #define READ_BYTES 65536
 
-/* Waits for input. Returns 1 if there is something to read, 0 if the server is to end. */
+/* Waits for input. Returns 1 if there is something to read, 0 if the server must end. */
 static int wait_for_words(const struct mcp_server *server)
 {
 	struct pollfd slots[] = {{.fd = server->out.in, .events = POLLIN},
@@ -31,7 +31,8 @@ static int wait_for_words(const struct mcp_server *server)
 	return !slots[1].revents && !(slots[2].revents & (POLLERR | POLLHUP | POLLNVAL));
 }
 
-/* Serves lines until the input ends, the client has hung up, or the server is told to end. */
+/* Handles the client's lines until the input ends, the client has hung up, or the server is told to
+ * end. */
 static void serve_lines(struct mcp_server *server)
 {
 	struct line_decoder lines = {.skipping = false};
@@ -51,15 +52,16 @@ static void serve_lines(struct mcp_server *server)
 		while ((got = line_next(&lines, &line, &len)) != LINE_NONE) {
 			if (got == LINE_TOO_LONG)
 				server_refuse_long(server);
-			else if (strspn(line, " \t\r\n") < len) /* a blank line is no message */
+			else if (strspn(line, " \t\r\n") < len) /* a blank line is not a message */
 				server_take(server, line, len);
 		}
 	}
 	line_decoder_free(&lines);
 }
 
-/* Checks the network options. A network that no machine could have, or a missing list file, is the
- * person's mistake. The person must learn of it before a model does. */
+/* Checks the network options. A network that no machine could have, or a missing list file, is a
+ * mistake of the person who started the server. So the person must learn of it before a model uses
+ * the server. */
 static int check_reach(const struct mcp_options *options, struct error *err)
 {
 	json_auto_t *network = json_pack("{s:s, s:[]}", "mode", "nat", "allow");
@@ -79,9 +81,9 @@ static int check_reach(const struct mcp_options *options, struct error *err)
 
 static int open_server(struct mcp_server *server, struct error *err)
 {
-	/* The directory must be opened without following a link. Its path is in the client's
-	 * settings, and each server opens it anew. A guest that may write to a directory above
-	 * could have put a link into the path in the meantime. */
+	/* The directory of --files must be opened without following a link. Its path is in the
+	 * client's settings, and each new server opens it again. Meanwhile a guest that may write
+	 * to a directory above it could have put a link into the path. */
 	const struct share_wish wish = {.path = server->options->files,
 					.direct = true,
 					.state_dir = server->options->state_dir,
@@ -131,8 +133,8 @@ int mcp_serve(const struct mcp_options *options, int in, int out, int ended, str
 	serve_lines(server);
 	deadline = limit_deadline(LIMIT_MCP_END_MS);
 	calls_ended = mcp_calls_end(&server->calls, limit_deadline(LIMIT_MCP_CALLS_END_MS));
-	/* Threads that have not ended keep using the server's memory, so nothing is freed. The
-	 * process ends anyway, and everything that it owns ends with it. */
+	/* Threads that have not ended still use the server's memory, so nothing is freed. The
+	 * process ends now, and all that it owns ends with it. */
 	if (!mcp_sessions_end(&server->sessions, deadline) || !calls_ended)
 		return 0;
 	mcp_calls_free(&server->calls);

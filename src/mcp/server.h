@@ -23,24 +23,25 @@ enum mcp_era { ERA_UNKNOWN, ERA_LEGACY, ERA_MODERN };
 struct mcp_server {
 	const struct mcp_options *options;
 	_Atomic enum mcp_era era;
-	_Atomic bool takes_links; /* the client knows resource_link, which revisions have since
-				   * 2025-06-18 */
-	bool takes_batches;	  /* the revision is 2025-03-26, the only one with batches; only the
-				   * reading thread uses this member */
+	/* The client knows resource_link, which exists in revisions from 2025-06-18 on. */
+	_Atomic bool takes_links;
+	/* The revision is 2025-03-26, the only one with batches. Only the reading thread uses this
+	 * member. */
+	bool takes_batches;
 	struct mcp_out out;
 	struct mcp_calls calls;
 	struct mcp_sessions sessions;
 	struct mcp_kept kept;
-	json_t *tools; /* the result of tools_offered(); it is never changed */
-	int files;     /* descriptor of the directory of --files; -1: none */
+	json_t *tools; /* the result of tools_offered(), which is never changed */
+	int files;     /* descriptor of the directory of --files; -1: there is none */
 };
 
-/* Handles one message, given without its newline. */
+/* Handles one line of the client, which is given without its newline. */
 void server_take(struct mcp_server *server, const char *line, size_t len);
 /* Refuses a message that was longer than MCP_LINE_BYTES. */
 void server_refuse_long(struct mcp_server *server);
-/* Sends the answer to a request. Any thread may call it. Takes over the reference of `result`,
- * which may be NULL if the caller had no memory for it. */
+/* Sends the answer to a request. Any thread may call this function. Takes over the reference of
+ * `result`. `result` may be NULL, if the caller had no memory for it. */
 void server_answer(struct mcp_server *server, const json_t *id, json_t *result);
 
 #endif

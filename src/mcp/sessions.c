@@ -95,9 +95,11 @@ void mcp_sessions_free(struct mcp_sessions *sessions)
 	pthread_mutex_destroy(&sessions->lock);
 }
 
-/* --- room ------------------------------------------------------------------------------------ */
+/* --- room for machines
+ * --------------------------------------------------------------------------- */
 
-/* Adds count to the number of places that the call has. The caller holds the lock. */
+/* Adds `count` to the number of places for machines that the call has. `count` may be negative. The
+ * caller holds the lock. */
 static void change_room(struct mcp_sessions *sessions, struct mcp_room *room, int64_t count)
 {
 	room->machines += count;
@@ -113,8 +115,8 @@ int machines_reserve(struct mcp_sessions *sessions, struct mcp_room *room, int64
 	int status = 0;
 
 	pthread_mutex_lock(&sessions->lock);
-	/* Waits for machines that are being ended, if their end makes enough room. The deadlines of
-	 * their supervisors limit the wait. */
+	/* If the machines that are being ended would leave enough room, waits for their end. The
+	 * deadlines of their supervisors limit this wait. */
 	while (!room->given_up && count > most - sessions->machines &&
 	       count <= most - (sessions->machines - sessions->leaving))
 		pthread_cond_wait(&sessions->changed, &sessions->lock);
@@ -158,7 +160,7 @@ int mcp_session_enter(struct mcp_sessions *sessions, struct mcp_room *room,
 {
 	if (put_session(sessions, handle, true)) {
 		pthread_mutex_lock(&sessions->lock);
-		change_room(sessions, room, -1); /* the place now belongs to the session */
+		change_room(sessions, room, -1); /* the call's place now belongs to the session */
 		pthread_mutex_unlock(&sessions->lock);
 		return 0;
 	}
@@ -248,7 +250,8 @@ void mcp_session_leave(struct mcp_sessions *sessions, struct mcp_session *sessio
 	struct past_session *past;
 
 	pthread_mutex_lock(&sessions->lock);
-	/* If two calls destroy the same session, the second one finds that it has been removed. */
+	/* If two calls destroy the same session, the second call finds that the session was already
+	 * removed from the list. */
 	if (list_has(&session->link) && session->made) {
 		sessions->machines--;
 		pthread_cond_broadcast(&sessions->changed);
@@ -298,9 +301,9 @@ static void *destroy_at_end(void *data)
 	return NULL;
 }
 
-/* Begins to destroy the session in a thread. Takes the session as a call does, because a late call
- * may destroy it at the same time. If no thread can be started, the session ends when its owner,
- * this process, ends. The caller holds the lock. */
+/* Begins to destroy the session on a new thread. The thread takes the session as a call does,
+ * because a late call may destroy the session at the same time. If no thread can be started, the
+ * session ends when this process, its owner, ends. The caller holds the lock. */
 static void begin_end_of(struct mcp_sessions *sessions, struct mcp_session *session)
 {
 	struct last_moment *ending = malloc(sizeof(*ending));
@@ -330,8 +333,8 @@ bool mcp_sessions_end(struct mcp_sessions *sessions, uint64_t deadline_ns)
 	pthread_mutex_lock(&sessions->lock);
 	list_each (session, &sessions->list, link) {
 		if (session->made && sessions->options->keep) {
-			/* The person asked for sessions to stay. The warning tells the person which
-			 * sessions to end by hand. */
+			/* The person who started the server asked for sessions to stay. The warning
+			 * names the sessions that the person must end by hand. */
 			snprintf(text, sizeof(text), "session %s stays",
 				 microagent_session_name(session->handle));
 			if (sessions->options->warn)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The table of the sessions that calls may touch: sessions that this server has made, and sessions
- * that the person has named. Any thread may use these functions. */
+/* The table of the sessions that calls may use: sessions that this server has made, and sessions
+ * that the person who started the server has named. Any thread may use these functions. */
 #ifndef MCP_SESSIONS_H
 #define MCP_SESSIONS_H
 
@@ -17,13 +17,14 @@ struct mcp_session {
 	struct list_link link;
 	struct microagent_session *handle;
 	bool made;	/* this server has made the session */
-	unsigned users; /* how many calls have taken the session now */
-	unsigned execs; /* how many numbers were given to its commands */
+	unsigned users; /* the number of calls that have taken the session now */
+	unsigned execs; /* the number of commands of the session that have got a number */
 };
 
-/* The places for machines that a call has taken. There is a place for each of max_machines. */
+/* The places for machines that a call has taken. All calls and sessions together have max_machines
+ * places. */
 struct mcp_room {
-	int64_t machines; /* number of places */
+	int64_t machines; /* the number of places that the call has taken */
 	bool given_up;	  /* the call was cancelled, and its machines are being ended */
 };
 
@@ -31,19 +32,20 @@ struct mcp_sessions {
 	const struct mcp_options *options;
 	pthread_mutex_t lock;
 	pthread_cond_t changed; /* is signalled when a place becomes free or a call is cancelled */
-	/* `list` has the sessions that may be touched. `past` has the names of sessions that this
+	/* `list` has the sessions that calls may use. `past` has the names of sessions that this
 	 * server made and that are gone. */
 	struct list list, past;
-	int64_t machines;    /* number of places that are taken: by machines that exist, that are
-			      * being made, or that run for `run` */
+	/* The number of places that are taken: by machines that exist, that are being made, or that
+	 * run for `run`. */
+	int64_t machines;
 	int64_t leaving;     /* how many of these places belong to cancelled calls */
-	unsigned runs;	     /* how many numbers were given to commands of `run` */
+	unsigned runs;	     /* the number of commands of `run` that have got a number */
 	int ended;	     /* a descriptor that is readable when a session was destroyed
 			      * (waitable.h) */
 	unsigned destroying; /* number of sessions that mcp_sessions_end() is destroying */
 };
 
-/* Sets up the table and opens the sessions that the person named. */
+/* Sets up the table, and opens the sessions that the person who started the server has named. */
 int mcp_sessions_init(struct mcp_sessions *sessions, const struct mcp_options *options,
 		      struct error *err);
 /* Frees the table. No call may be under way. */
@@ -52,21 +54,22 @@ void mcp_sessions_free(struct mcp_sessions *sessions);
 /* Opens a new handle of the state directory, which the caller closes. */
 struct microagent *mcp_open_agent(const struct mcp_options *options, struct error *err);
 
-/* Takes places for `count` more machines of a call; machines_release() gives them back. If there
- * would be room without the machines of cancelled calls, waits for the end of these machines. Fails
- * with ERR_UNAVAILABLE if there is no room, or if the call is cancelled. */
+/* Takes places for `count` more machines of a call; machines_release() gives places back. If the
+ * end of the machines of cancelled calls would make enough room, waits for their end. Fails with
+ * ERR_UNAVAILABLE if there is no room, or if the call is cancelled. */
 int machines_reserve(struct mcp_sessions *sessions, struct mcp_room *room, int64_t count,
 		     struct error *err);
 void machines_release(struct mcp_sessions *sessions, struct mcp_room *room, int64_t count);
-/* Marks the call as cancelled. */
+/* Marks the places of a call as places of a cancelled call. */
 void machines_give_up(struct mcp_sessions *sessions, struct mcp_room *room);
-/* Puts a session that a call has made into the table, and takes over its handle, also on failure.
- * One place of the call now belongs to the session. On failure the session is destroyed. */
+/* Puts a session that a call has made into the table. Takes over the session's handle, also on
+ * failure. One place of the call now belongs to the session. On failure the session is
+ * destroyed. */
 int mcp_session_enter(struct mcp_sessions *sessions, struct mcp_room *room,
 		      struct microagent_session *handle, struct error *err);
 
-/* Takes the session of that name for a call; mcp_session_give() gives it back. Returns NULL with
- * ERR_NOT_FOUND if the table has no such session. */
+/* Takes the session named `name` for a call; mcp_session_give() gives the session back. Returns
+ * NULL with ERR_NOT_FOUND if the table has no such session. */
 struct mcp_session *mcp_session_take(struct mcp_sessions *sessions, const char *name,
 				     struct error *err);
 void mcp_session_give(struct mcp_sessions *sessions, struct mcp_session *session);
@@ -74,19 +77,19 @@ void mcp_session_give(struct mcp_sessions *sessions, struct mcp_session *session
 unsigned mcp_session_number(struct mcp_sessions *sessions, struct mcp_session *session);
 /* Returns the next number for a command of `run`. */
 unsigned mcp_run_number(struct mcp_sessions *sessions);
-/* Returns whether the table has a session of that name. If so, sets *made to whether this server
- * has made it. */
+/* Returns true if the table has a session named `name`. Then sets *made to true if this server has
+ * made the session, else to false. */
 bool mcp_session_is_known(struct mcp_sessions *sessions, const char *name, bool *made);
 
 /* Removes a session that was destroyed from the table, so that no call can take it any more. */
 void mcp_session_leave(struct mcp_sessions *sessions, struct mcp_session *session);
 
-/* Returns true if this server has made a session of that name, and the session is gone. */
+/* Returns true if this server has made a session named `name`, and the session is gone. */
 bool mcp_session_is_past(struct mcp_sessions *sessions, const char *name);
 
 /* Destroys the sessions that the server made, all at the same time, unless the options say that
- * they stay. Returns true if no such session is left at the deadline. A session that is left ends
- * with this process. */
+ * sessions stay. Returns true if all of them are destroyed at the deadline. A session that is not
+ * destroyed by then ends with this process. */
 bool mcp_sessions_end(struct mcp_sessions *sessions, uint64_t deadline_ns);
 
 #endif

@@ -11,8 +11,8 @@
 
 #define UNIT_ROOM 16
 
-/* Puts the visible form of the character at p into `out`, followed by a NUL. Returns the number of
- * input bytes that the character has. */
+/* Writes the visible form of the character at p to `out`, followed by a NUL. Returns how many bytes
+ * the character has at p. */
 static size_t text_unit(struct utf8_reader *reader, const uint8_t *p, size_t left,
 			char out[UNIT_ROOM])
 {
@@ -34,7 +34,7 @@ static size_t text_unit(struct utf8_reader *reader, const uint8_t *p, size_t lef
 	return len;
 }
 
-/* Escapes `len` bytes at p, which follow the bytes that the reader has read before. */
+/* Escapes the `len` bytes at p. The reader has read the bytes before p. */
 static int escape_rest(struct utf8_reader *reader, const uint8_t *p, size_t len, struct buf *out,
 		       struct error *err)
 {
@@ -83,7 +83,7 @@ int text_escape_all(json_t *value, struct error *err)
 	return 0;
 }
 
-/* Returns the number of bytes at the end that belong to an incomplete character. */
+/* Returns the number of bytes at the end of p that belong to an incomplete character. */
 static size_t unfinished(const uint8_t *p, size_t len)
 {
 	size_t bad;
@@ -96,7 +96,8 @@ static size_t unfinished(const uint8_t *p, size_t len)
 	return 0;
 }
 
-/* Returns the number of bytes at the beginning that belong to a character which began before p. */
+/* Returns the number of bytes at the beginning of p that belong to a character which began before
+ * p. */
 static size_t continued(const uint8_t *p, size_t len)
 {
 	size_t n = 0;
@@ -135,8 +136,8 @@ bool text_is_utf8(const struct text_parts *parts)
 	       is_utf8_or_nul(parts->tail + skipped, parts->tail_len - skipped);
 }
 
-/* Appends the visible forms of the first characters, at most room bytes together. *taken becomes
- * the number of input bytes of these characters. */
+/* Appends the visible forms of the first characters of p, as many as fit into `room` bytes. Sets
+ * *taken to the number of bytes that these characters have at p. */
 static int put_beginning(const uint8_t *p, size_t len, size_t room, struct buf *out, size_t *taken,
 			 struct error *err)
 {
@@ -156,8 +157,8 @@ static int put_beginning(const uint8_t *p, size_t len, size_t room, struct buf *
 	return 0;
 }
 
-/* Returns the position from which the visible forms of all characters to the end have at most room
- * bytes together. Moves the reader to this position. */
+/* Returns the first position from which the visible forms of all characters up to the end fit into
+ * `room` bytes. Moves the reader to this position. */
 static size_t find_end(struct utf8_reader *reader, const uint8_t *p, size_t len, size_t room)
 {
 	size_t at = continued(p, len), all = 0;
@@ -183,7 +184,7 @@ static int put_cut(const struct text_parts *parts, size_t limit, const char *whe
 	size_t near = min_size(end_len, limit), from, taken;
 	struct utf8_reader reader = {0};
 
-	/* Escaping makes no text shorter, so only the last `limit` bytes can fit. */
+	/* Escaping never makes a text shorter, so only the last `limit` bytes can fit. */
 	end += end_len - near;
 	from = find_end(&reader, end, near, limit - limit * 2 / 5);
 	if (put_beginning(parts->head, min_size(parts->head_len, limit), limit * 2 / 5, out, &taken,

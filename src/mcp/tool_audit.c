@@ -17,8 +17,8 @@ struct audit_lines {
 	bool more;
 };
 
-/* Takes a line of the log. Ignores the last line if it is incomplete, because it may just be being
- * written. */
+/* Takes a line of the audit log. Ignores an incomplete last line, since the log may be written at
+ * this moment. */
 static int take_audit_line(void *data, const char *text, size_t len, struct error *err)
 {
 	struct audit_lines *audit = data;
@@ -54,7 +54,7 @@ int tool_audit(struct mcp_call *call, struct mcp_answer *answer, struct error *e
 
 	if (answer_structured(answer, json_pack("{s:o}", "lines", audit.lines), err) < 0)
 		return -1;
-	/* The log of a destroyed session is in the archive. */
+	/* The audit log of a destroyed session is in the archive. */
 	if (!mcp_session_is_past(sessions, name)) {
 		session = call_session(call, err);
 		if (!session)

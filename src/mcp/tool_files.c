@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The tools that write and list files of a session's guest, and copy files between the guest and
- * the host's directory that --files names. */
+/* The tools that write and list files of a session's guest, and the tools that copy files between
+ * the guest and the host's directory that --files names. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -69,7 +69,8 @@ static int write_to_guest(struct mcp_call *call, struct microagent_guest *guest,
 				 err) < 0) {
 		return error_prefix(err, "content");
 	}
-	/* Copying the content into a directory would give the file the name of our descriptor. */
+	/* If the path was a directory, the copy would become a file in it, with the name of this
+	 * process's descriptor. */
 	entry = microagent_guest_stat(guest, path, NULL, &limits, NULL);
 	if (strcmp(json_text(entry, "type", ""), "directory") == 0)
 		return error_set(err, ERR_CONFLICT, "%.300s is a directory", path);
@@ -157,11 +158,12 @@ struct copying {
 	bool out;
 	uint64_t bytes;
 	int64_t skipped;
-	char why[1200]; /* reasons for the first files that were skipped, a line each */
+	char why[1200]; /* the reasons why the first skipped files were skipped, one line for each
+			 * file */
 };
 
-/* Checks that a path from the model, taken as it is written, stays below the directory of
- * --files. */
+/* Checks that a path from the model stays below the directory of --files. Only the text of the path
+ * is checked; links are not followed. */
 static int check_below(const struct copying *copying, struct error *err)
 {
 	const char *path = call_text(copying->call, copying->host_key);
@@ -198,9 +200,9 @@ static bool is_link_out(int dir, const char *path)
 	return there < 0 && errno == ENOENT;
 }
 
-/* If a path was not found because of a link, explains the rule for links: they are followed as if
- * the directory of --files were the root. A model that sees a link out of the directory cannot
- * guess this rule. Returns -1. */
+/* If a path was not found because of a link, adds the rule for links to the error. Returns -1. The
+ * rule is that links are followed as if the directory of --files were the root. A model that sees a
+ * link out of this directory cannot guess the rule. */
 static int explain_link(const struct copying *copying, struct error *err)
 {
 	const char *path = call_text(copying->call, copying->host_key);

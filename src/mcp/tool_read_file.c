@@ -15,7 +15,7 @@
 #include "mcp/text.h"
 #include "mcp/tools.h"
 
-/* The part of a file that was asked for, and the bytes that were read. The bytes begin a little
+/* The part of a file that the call asks for, and the bytes that were read. The bytes begin a little
  * before the part, so that the beginning of a character can be found. */
 struct file_part {
 	uint64_t offset, size;
@@ -25,8 +25,8 @@ struct file_part {
 
 enum {
 	LONGEST_CHARACTER = 4,
-	ESCAPED_AT_LEAST = 64, /* number of bytes that escaped text may have in addition to twice
-			        * the limit */
+	/* The number of bytes that escaped text may have in addition to twice the limit. */
+	ESCAPED_AT_LEAST = 64,
 };
 
 /* Returns the number of bytes from `at` on that belong to a character which begins before `at`. */
@@ -44,9 +44,9 @@ static size_t bytes_continued(const struct buf *bytes, size_t at)
 	return 0;
 }
 
-/* Finds which of the bytes to return, about `most` bytes of the part. A character that begins
- * before the part is left out, and a character at the end is completed. So consecutive parts have
- * each byte exactly once, whether they are text or not. */
+/* Sets *from and *to to the range of bytes to return, about `most` bytes of the part. A character
+ * that begins before the part is left out, and a character at the end is completed. So parts that
+ * follow each other have each byte exactly once, whether the bytes are text or not. */
 static void cut_at_characters(const struct file_part *part, size_t most, size_t *from, size_t *to)
 {
 	size_t left = part->bytes.len - part->before;
@@ -88,8 +88,8 @@ static int read_part(int fd, struct file_part *part, struct error *err)
 	return 0;
 }
 
-/* Appends the part as text. Returns false if the part is no text, or if too many of its characters
- * must be escaped. *escaped says whether any were escaped. */
+/* Appends the part as text. Returns false if the part is not text, or if too many of its characters
+ * must be escaped. Sets *escaped to true if any were escaped. */
 static bool part_as_text(struct file_part *part, struct buf *text, bool *escaped)
 {
 	const uint8_t *p = buf_bytes(&part->bytes);
@@ -106,8 +106,8 @@ static bool part_as_text(struct file_part *part, struct buf *text, bool *escaped
 	return true;
 }
 
-/* Returns the part as base64. If the caller asked for base64, the part is cut exactly at the limit;
- * otherwise between characters. */
+/* Returns the part as base64. If the call asks for base64, the part is cut exactly at the limit.
+ * Otherwise the part is cut between characters. */
 static char *part_as_base64(const struct mcp_call *call, struct file_part *part, struct error *err)
 {
 	size_t most = part->limit < 4 ? part->limit : part->limit / 4 * 3, from = 0, to;
@@ -150,7 +150,7 @@ static int read_from_guest(struct mcp_call *call, struct microagent_guest *guest
 			   struct mcp_answer *answer, struct error *err)
 {
 	const struct microagent_run_limits limits = call_limits(call);
-	/* The copy of the file is in memory, so that nothing is left on the disk if this process is
+	/* The file is copied to memory, so that nothing is left on the disk if this process is
 	 * killed. */
 	autoclose int fd = fd_memfd("file", "", 0, err);
 	const struct microagent_copy copy = {.limit_bytes = limit_get(LIMIT_MCP_FILE_BYTES),
@@ -162,7 +162,7 @@ static int read_from_guest(struct mcp_call *call, struct microagent_guest *guest
 
 	if (fd < 0)
 		return -1;
-	/* base64 is longer than the bytes that it encodes. */
+	/* Three bytes become four characters of base64. */
 	most = call_asks_for_base64(call) ? most / 4 * 3 : most;
 	asked = call_number(call, "limit", most);
 	part.limit = (size_t)(asked < most ? asked : most);

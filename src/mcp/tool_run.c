@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The tools that run commands: `run` runs one in a new machine, `exec` in a session. */
+/* The tools that run commands: `run` runs a command in a new machine, `exec` in a session. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -61,7 +61,7 @@ static void machine_is_up(void *data, const char *name, const char *accelerator)
 }
 
 /* Returns the spec of a machine. The model chooses the command, the image and the time limit. The
- * person has chosen everything else. */
+ * person who started the server has chosen all other values. */
 static struct microagent_spec machine_spec(const struct mcp_call *call, const char *const *words)
 {
 	const struct mcp_options *options = call->server->options;
@@ -89,7 +89,7 @@ static int run_machine(struct tool_command *command, const char *const *words,
 	const struct microagent_run_options options = {.started = machine_is_up, .data = command};
 	const struct microagent_sink sink = {take_output, command};
 	const json_t *text = json_object_get(call->arguments, "stdin");
-	/* If no text is given, the command's stdin is at its end. */
+	/* If the call gives no text, the command's stdin is empty. */
 	autoclose int in =
 		text ? fd_memfd("stdin", json_string_value(text), json_string_length(text), err)
 		     : -1;
@@ -149,7 +149,7 @@ static void free_variables(char **variables)
 	free(variables);
 }
 
-/* Returns an array of "KEY=VALUE" that ends with NULL. */
+/* Returns the variables of the argument "env" as an array of "KEY=VALUE" that ends with NULL. */
 static char **variables_of(const struct mcp_call *call, struct error *err)
 {
 	json_t *env = json_object_get(call->arguments, "env"), *value;
@@ -236,8 +236,8 @@ int tool_exec(struct mcp_call *call, struct mcp_answer *answer, struct error *er
 
 	if (session) {
 		status = exec_in_session(call, session, words, variables, answer, err);
-		/* The session may have been destroyed, and its kept output dropped, before this
-		 * output was kept. */
+		/* Before this output was kept, another call may have destroyed the session and
+		 * dropped its kept output. This output must then be dropped too. */
 		if (!mcp_session_is_known(&call->server->sessions, name, &made))
 			kept_drop(&call->server->kept, name);
 		mcp_session_give(&call->server->sessions, session);

@@ -11,10 +11,11 @@
 #include "mcp/server.h"
 #include "mcp/tools.h"
 
-/* --- as they are told ------------------------------------------------------------------------ */
+/* --- sessions in answers
+ * ------------------------------------------------------------------------- */
 
-/* Picks the members of a session's entry that the client may see. None of them is a path of this
- * host. */
+/* Returns only those members of a session's entry that the client may see. None of them is a path
+ * of this host. */
 static json_t *told_session(const json_t *entry, const char *state, bool made, struct error *err)
 {
 	static const struct {
@@ -65,7 +66,7 @@ static int answer_session(struct mcp_call *call, struct mcp_answer *answer,
 	return say_session(answer, told, err);
 }
 
-/* Returns whether the call is cancelled. If it is, the client does not learn of the new session, so
+/* Returns true if the call is cancelled. The client then does not learn of the new session, so
  * nobody could destroy the session. */
 static bool is_cancelled(const struct mcp_call *call)
 {
@@ -97,8 +98,8 @@ int tool_session_create(struct mcp_call *call, struct mcp_answer *answer, struct
 		.cancel = microagent_cancel_fd(call->cancel),
 	};
 	agent = mcp_open_agent(options, err);
-	/* The call itself reports the boot. The callback of microagent_on_wait() is not used,
-	 * because it would stay with the session. */
+	/* The boot is reported here. microagent_on_wait() is not used, since its callback would
+	 * stay with the session. */
 	call_tell(call, true, "booting");
 	status = agent ? microagent_session_create(agent, &spec, &session, err) : -1;
 	if (status == 0)
@@ -121,7 +122,7 @@ int tool_session_create(struct mcp_call *call, struct mcp_answer *answer, struct
 
 /* --- session_list, session_status ------------------------------------------------------------ */
 
-/* Returns the sessions that may be used: all of them if `name` is NULL, else only the session with
+/* Returns the sessions that calls may use. If `name` is not NULL, returns only the session with
  * this name. */
 static json_t *known_sessions(const struct mcp_call *call, const char *name, struct error *err)
 {
@@ -215,7 +216,7 @@ static int fork_session(struct mcp_call *call, struct mcp_session *session,
 		return -1;
 	}
 	if (is_cancelled(call)) {
-		/* The client does not know the children, so they are destroyed. */
+		/* The client does not know the children of the fork, so they are destroyed. */
 		for (int64_t child = 0; child < count; child++) {
 			(void)microagent_session_destroy(children[child], NULL);
 			microagent_session_close(children[child]);
@@ -223,7 +224,7 @@ static int fork_session(struct mcp_call *call, struct mcp_session *session,
 		machines_release(sessions, &call->room, count);
 		return error_set(err, ERR_UNAVAILABLE, "cancelled");
 	}
-	/* mcp_session_enter() destroys a child that it cannot enter. */
+	/* If mcp_session_enter() fails, it destroys the child. */
 	for (int64_t child = 0; child < count; child++) {
 		json_array_append_new(names, json_string(microagent_session_name(children[child])));
 		if (mcp_session_enter(sessions, &call->room, children[child], err) < 0)

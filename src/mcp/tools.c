@@ -10,7 +10,7 @@
 #include "mcp/sessions.h"
 #include "microagent_session.h"
 
-/* clang-format off */ /* a row each */
+/* clang-format off */ /* one tool in each row */
 static const struct mcp_tool tools[] = {
 	{"run", "Run one command in a new machine",
 	 "Boots a new virtual machine, runs one command in it, and destroys it. Nothing stays. For several commands that belong together make a session.",
@@ -79,8 +79,9 @@ int mcp_check_tool(const char *name, struct error *err)
 
 /* --- what is offered ------------------------------------------------------------------------- */
 
-/* Checks that the bases exist. A missing base is the person's mistake. The person must learn of it
- * before a model does. Sets *has_template if one of the bases is warm. */
+/* Checks that the bases exist. A missing base is a mistake of the person who started the server. So
+ * the person must learn of it before a model uses the server. Sets *has_template if one of the
+ * bases is warm. */
 static int look_at_bases(const struct mcp_options *options, bool *has_template, struct error *err)
 {
 	struct microagent *agent = mcp_open_agent(options, err);
@@ -104,8 +105,8 @@ static bool is_asked_for(const struct mcp_options *options, const char *name)
 	return false;
 }
 
-/* Limits an argument to the values that the person has named. Removes the argument if there are
- * none. */
+/* Limits an argument to the values in `words`, which the person who started the server has named.
+ * Removes the argument if there are no such values. */
 static void narrow_to(json_t *properties, const char *name, const char *const *words)
 {
 	json_t *property = json_object_get(properties, name), *list;
@@ -164,7 +165,7 @@ json_t *tools_offered(const struct mcp_options *options, struct error *err)
 {
 	json_auto_t *definitions = schema_definitions(err), *offered = json_array();
 	bool has_template = false;
-	unsigned met = 0; /* the things that tools need and that are there */
+	unsigned met = 0; /* the bits of enum tool_need for the things that exist */
 
 	if (look_at_bases(options, &has_template, err) < 0)
 		return NULL;
@@ -181,7 +182,8 @@ json_t *tools_offered(const struct mcp_options *options, struct error *err)
 		unsigned lacking = tools[i].needs & ~met;
 		json_t *tool;
 
-		/* A person who asks for a tool by name is told why it cannot be offered. */
+		/* If a person has asked for a tool by name, the error says why the tool cannot be
+		 * offered. */
 		if (lacking && named) {
 			error_set(err, ERR_INVALID, "the tool %s cannot be offered: %s",
 				  tools[i].name,

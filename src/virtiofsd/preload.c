@@ -2,50 +2,53 @@
 /*
  * A library that is loaded into virtiofsd (LD_PRELOAD, in its cell) and replaces some functions of
  * the C library. It corrects six errors of virtiofsd. They occur where host and guest change one
- * directory at the same time, where rights come from supplementary groups, where a guest asks for
- * much, or where the host has its kernel's own file systems mounted. Line numbers are those of
- * tools/virtiofsd/passthrough_ll.c in QEMU 7.2, the last release that has it.
+ * directory at the same time, where rights come from supplementary groups, where a guest uses much
+ * memory, or where the host has file systems of its kernel mounted. Line numbers are those of
+ * tools/virtiofsd/passthrough_ll.c in QEMU 7.2, the last release that has this file.
  *
  * 1. The guest creates a file (lo_create, 2340) whose name the host has just created. virtiofsd
  *    opens the existing file with O_CREAT still set and without a mode, and the C library ends the
- *    process. Here O_CREAT is removed from an open without a mode. virtiofsd looks the name up
- *    between the two opens, and after a creation that made the file. If the host has removed the
- *    file by then, the guest would be told that a file which it wants to create is not there. So
- *    the file that the creation has found or made is kept for that look-up.
+ *    process. So this library removes O_CREAT from an open without a mode. After each creation, and
+ *    between these two opens, virtiofsd looks the name up. If the host has removed the file by
+ *    then, the guest would be told that the file which it wants to create does not exist. So the
+ *    library keeps the file that the creation has found or made, and gives it to that look-up.
  *
- * 2. The host replaces a file by rename, as editors and git do. The guest knows the old file under
- *    the name for up to a second. What the guest writes would go to the old file and be lost. What
- *    the guest reads there and writes back would undo the host's change. An open of a file that has
- *    no name any more is answered with ESTALE. The guest's kernel then looks the name up again by
- *    itself, once (do_filp_open in fs/namei.c). If the file of that look-up has lost its name by
- *    then too, the guest gets it, because the file had its name when the guest looked. A guest that
- *    opens the same file again without a look-up has no name for it (/proc/self/fd), and may read
- *    it.
+ * 2. The host replaces a file by rename, as editors and git do. For up to a second the guest still
+ *    finds the old file under the name. If the guest wrote to the old file, its bytes would be
+ *    lost. If it read the old file and wrote the bytes back, it would undo the host's change. So an
+ *    open of a file that has no name any more fails with ESTALE. The guest's kernel then looks the
+ *    name up once more (do_filp_open in fs/namei.c). If the file that it finds has lost its name
+ *    again before the open, the guest gets this file, since it had its name at the look-up. A guest
+ *    that opens the refused file again without a look-up (/proc/self/fd) knows no name of the file,
+ *    and may read it.
  *
- * 3. The guest removes or renames such a name (lo_unlink, lo_rmdir, lo_rename, 1620 to 1740).
- *    virtiofsd first looks for the file among the files that it knows, in lookup_name(). It holds
- *    the result until the end of the call, and does not use it. If it finds no file, it answers
- *    EIO. Here virtiofsd gets any other file that it knows instead of the unknown file. Such a file
- *    exists, because the guest names what it has looked up.
+ * 3. The guest removes or renames a name under which the host has put another file (lo_unlink,
+ *    lo_rmdir, lo_rename, 1620 to 1740). virtiofsd first looks for the file among the files that it
+ *    knows, in lookup_name(). virtiofsd only holds the result until the end of the call, and does
+ *    not use it. But if the file is not known, virtiofsd answers EIO. So the library gives
+ *    virtiofsd any file that virtiofsd knows instead of the unknown file. A known file exists,
+ *    because the guest has looked up a file before it names one.
  *
- * 4. A process of the guest creates something in a directory that it may write to only by a
+ * 4. A process of the guest creates a file in a directory to which it may write only by a
  *    supplementary group. virtiofsd has no supplementary groups, and no CAP_DAC_OVERRIDE while it
- *    acts as the user of that process. The guest's kernel has checked the right already
- *    (default_permissions), so virtiofsd keeps the capability.
+ *    acts as the user of that process. So the creation would fail. The library keeps the capability
+ *    effective, since the guest's kernel has checked the right already (default_permissions).
  *
- * 5. A process of the guest opens directories again and again (32 KiB of virtiofsd's memory each),
- *    or locks bytes of files again and again (memory of the host's kernel, which belongs to no
- *    process). Both have a bound; beyond it the answers are ENFILE and ENOLCK.
+ * 5. A process of the guest opens directories again and again (32 KiB of virtiofsd's memory for
+ *    each), or locks bytes of files again and again (memory of the host's kernel, which is charged
+ *    to no process). The library limits the number of both. Beyond the limits the answers are
+ *    ENFILE and ENOLCK.
  *
  * 6. The host mounts a file system of its kernel (/proc) below a directory that virtiofsd serves
- *    with its mounts. virtiofsd has the host's root as its user, and would change the kernel's
- *    settings for the guest. virtiofsd looks up each file that the guest names by its name in a
- *    known directory, with O_PATH, and then uses what that look-up has opened. So a look-up that
- *    leads to such a file system gets an empty directory of the cell instead. virtiofsd never knows
- *    anything of such a file system, whenever it was mounted. An error instead of the empty
- *    directory would end the listing of the parent directory.
+ *    with all mounts below it. virtiofsd runs as the host's root, and would change the kernel's
+ *    settings for the guest. virtiofsd looks up each file by its name in a known directory, with
+ *    O_PATH, and then uses only the descriptor of that look-up. So if a look-up leads to such a
+ *    file system, the library returns an empty directory of the cell instead. So virtiofsd never
+ *    reaches such a file system, whenever it was mounted. If the library returned an error instead,
+ *    the guest could not list the parent directory.
  *
- * Only 2 and 6 apply to virtiofsd in Rust (rust-vmm); it has no locks and no such memory.
+ * virtiofsd in Rust (rust-vmm) has only the errors 2 and 6. It has no locks, and does not use
+ * memory for each open directory.
  */
 #include <dirent.h>
 #include <dlfcn.h>
@@ -68,16 +71,17 @@
 
 typedef int openat_fn(int dirfd, const char *path, int flags, ...);
 
-/* The functions of the C library. Constructors of other libraries may call our functions before a
- * constructor of ours has run. */
+/* Pointers to the functions of the C library that this library replaces. They may be needed before
+ * a constructor of this library has run, since constructors of other libraries may call the
+ * replaced functions. */
 static openat_fn *next_openat;
 static long (*next_syscall)(long number, ...);
 static int (*next_statx)(int dirfd, const char *path, int flags, unsigned mask, struct statx *out);
 
 static void find_next(void)
 {
-	/* ISO C has no cast from the result of dlsym() to a pointer to a function; POSIX allows it
-	 * to be stored as such a pointer. */
+	/* ISO C does not allow a cast from the result of dlsym() to a pointer to a function. POSIX
+	 * allows the result to be stored as such a pointer. */
 	if (!next_openat)
 		*(void **)&next_openat = dlsym(RTLD_NEXT, "openat64");
 	if (!next_statx)
@@ -88,14 +92,14 @@ static void find_next(void)
 
 /* --- opening --------------------------------------------------------------------------------- */
 
-/* Descriptors of virtiofsd's /proc/self/fd and of an empty, read-only directory. Both were opened
+/* Descriptors of /proc/self/fd of virtiofsd, and of an empty, read-only directory. Both were opened
  * before virtiofsd entered its root. */
 static int proc_self_fd = -1, empty_fd = -1;
-/* The file system of the empty directory, which is that of the cell's root; and the file system of
+/* cells: the file system of the empty directory and of the cell's root. devices: the file system of
  * the host's /dev. */
 static struct statx cells, devices;
 
-/* Finds the file system of a file. A remote file system is not asked for it. */
+/* Finds the file system of a file. A remote server is not asked (AT_STATX_DONT_SYNC). */
 static int find_device(int dirfd, const char *path, struct statx *out)
 {
 	return next_statx(dirfd, path, AT_EMPTY_PATH | AT_STATX_DONT_SYNC, 0, out);
@@ -114,18 +118,18 @@ __attribute__((constructor)) static void open_own(void)
 	proc_self_fd = next_openat(AT_FDCWD, "/proc/self/fd", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	empty_fd = next_openat(AT_FDCWD, "/empty", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	(void)find_device(empty_fd, "", &cells);
-	/* Standard input is the host's /dev/null. If /dev is a part of the host's root, it is not a
-	 * file system of its own. */
+	/* Standard input is the host's /dev/null, so its file system is that of /dev. If /dev is a
+	 * part of the host's root, /dev is not a separate file system. */
 	if (find_device(STDIN_FILENO, "", &devices) < 0 ||
 	    (find_device(AT_FDCWD, "/proc/self/exe", &program) == 0 &&
 	     is_same_device(&devices, &program)))
 		devices = cells;
 }
 
-/* Returns what the guest gets for fd, which was looked up in the directory dirfd: fd itself, or the
- * empty directory. A file on the same file system as dirfd is allowed, because the guest has that
- * directory already. The file system of the cell is refused, because `..` of the empty directory
- * would lead to it. Closes fd if it returns another descriptor. */
+/* Returns the descriptor that the guest gets for fd, which was looked up in the directory dirfd: fd
+ * itself, or the empty directory. A file on the file system of dirfd is allowed, since the guest
+ * has that directory already. The file system of the cell is refused, since `..` of the empty
+ * directory would lead there. Closes fd if another descriptor is returned. */
 static int only_files(int dirfd, int fd)
 {
 	struct statx here, there;
@@ -149,15 +153,15 @@ static int only_files(int dirfd, int fd)
 	return result < 0 ? -1 : next_openat(empty_fd, ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
 }
 
-/* The file that the last creation of this thread has made or found (O_PATH), and its name. */
+/* The file (O_PATH) that the last creation of this thread has made or found, and its name. */
 static __thread struct {
 	int fd;
 	int dirfd;
 	char name[NAME_MAX + 1];
 } created = {.fd = -1};
 
-/* Keeps the file at `path` below the directory `at`, because virtiofsd is going to look it up as
- * `name`. */
+/* Keeps the file at `path` below the directory `at`, since virtiofsd will look this file up as
+ * `name` next. */
 static void keep_created(int at, const char *path, int flags, int dirfd, const char *name)
 {
 	if (created.fd >= 0)
@@ -183,22 +187,22 @@ static int take_created(int dirfd, const char *name)
 	return -1;
 }
 
-/* Returns true if path has the form in which virtiofsd names a known file: a number in
+/* Returns true if `path` has the form by which virtiofsd names a file that it knows: a number in
  * /proc/self/fd. */
 static bool is_known_file(const char *path)
 {
 	return *path && path[strspn(path, "0123456789")] == '\0';
 }
 
-/* What is remembered between an answer ESTALE and the guest's next open: the refused file, or the
- * file that the guest has looked up since. */
+/* The file that this thread keeps in mind between an answer ESTALE and the guest's next open. It is
+ * the refused file, or the file that the guest has looked up since then. */
 static __thread struct {
 	bool pending, has_looked;
 	dev_t dev;
 	ino_t ino;
 } retry;
 
-/* Opens a file that virtiofsd knows. The guest knows it by its name. */
+/* Opens a file that virtiofsd knows, and that the guest has looked up by its name. */
 static int open_known(int dirfd, const char *path, int flags)
 {
 	int fd = next_openat(dirfd, path, flags);
@@ -222,8 +226,8 @@ static int open_known(int dirfd, const char *path, int flags)
 	return -1;
 }
 
-/* Creates a file. The creation fails if the file exists, but the host may have removed that file
- * before it can be looked at; then the creation is tried again. */
+/* Creates a file. If the file exists, the creation fails, and the existing file is looked at. If
+ * the host has removed that file before this, the creation is tried again. */
 static int create(int dirfd, const char *path, int flags, mode_t mode)
 {
 	char number[16];
@@ -294,13 +298,13 @@ SHOWN int openat(int fd, const char *file, int oflag, ...)
 	return open_at(fd, file, oflag, mode);
 }
 
-/* The function that a call of openat() without a mode is compiled to (_FORTIFY_SOURCE). */
+/* The function that the C library calls for an openat() without a mode (_FORTIFY_SOURCE). */
 int __openat64_2(int dirfd, const char *path, int flags);      /* NOLINT: glibc's name */
 SHOWN int __openat64_2(int dirfd, const char *path, int flags) /* NOLINT: glibc's name */
 {
 	find_next();
-	/* The guest gets the file that was just found instead of a creation, whether the file still
-	 * has a name or not. */
+	/* The guest wanted to create the file, and virtiofsd has just found it. So the guest gets
+	 * this file, even if the file has no name any more. */
 	if (flags & O_CREAT)
 		return next_openat(dirfd, path, flags & ~(O_CREAT | O_EXCL));
 	return open_at(dirfd, path, flags, 0);
@@ -308,12 +312,13 @@ SHOWN int __openat64_2(int dirfd, const char *path, int flags) /* NOLINT: glibc'
 
 /* --- looking up by name ---------------------------------------------------------------------- */
 
-/* True between the two calls of lookup_name(). */
+/* true between the two calls that lookup_name() makes */
 static __thread bool is_looking_up;
 
-/* Replaces statx(). Only lookup_name() passes a name here; other calls pass a descriptor. A missing
- * file is reported as an unknown file. The operation that the guest asked for then reports the
- * missing file itself; otherwise the answer would be EIO. */
+/* Replaces statx(). Only lookup_name() passes a name to statx(); other callers pass a descriptor. A
+ * missing file is reported to lookup_name() as a file that virtiofsd does not know. Then the
+ * operation of the guest itself reports that the file is missing. Otherwise the answer would be
+ * EIO. */
 SHOWN int statx(int dirfd, const char *path, int flags, unsigned mask, struct statx *buf)
 {
 	int result;
@@ -328,10 +333,11 @@ SHOWN int statx(int dirfd, const char *path, int flags, unsigned mask, struct st
 	return 0;
 }
 
-/* GLib's hash tables. Nothing else of GLib is used here. */
+/* Declarations of GLib's hash tables. Nothing else of GLib is used. */
 typedef struct GHashTable GHashTable;
 struct iterator {
-	void *opaque[8]; /* GHashTableIter has six members, none larger than a pointer */
+	void *opaque[8]; /* room for a GHashTableIter, which has six members, none larger than a
+			  * pointer */
 };
 void *g_hash_table_lookup(GHashTable *table, const void *key);
 
@@ -401,8 +407,8 @@ SHOWN int closedir(DIR *dirp)
 	return next_closedir(dirp);
 }
 
-/* Counts the locks that a descriptor holds; its fdinfo has a line for each. Returns 0 if the
- * descriptor is closed by now, and UINT_MAX if its fdinfo cannot be read. */
+/* Counts the locks that a descriptor holds; its file in fdinfo has one line for each lock. Returns
+ * 0 if the descriptor was closed meanwhile, UINT_MAX if the file cannot be read. */
 static unsigned locks_of(int fdinfo, const char *name)
 {
 	static const char line[] = "\nlock:";
@@ -426,8 +432,8 @@ static unsigned locks_of(int fdinfo, const char *name)
 	return count;
 }
 
-/* Counts all locks of the process. Returns UINT_MAX if they cannot be counted, for example without
- * a free descriptor; then no lock is set. */
+/* Counts all locks of the process. Returns UINT_MAX if they cannot be counted, for example because
+ * no descriptor is free. In that case no lock is set. */
 static unsigned count_locks(void)
 {
 	int fdinfo = next_openat(proc_self_fd, "../fdinfo", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -448,8 +454,9 @@ static unsigned count_locks(void)
 	return count;
 }
 
-/* Returns true if one more lock would be too many. Each lock that is set or split may add one lock.
- * Such calls are counted, and the locks themselves are counted only after enough calls. */
+/* Returns true if one more lock would be too many. Each call that sets or splits a lock adds at
+ * most one lock. So the calls are counted, and the locks themselves are counted only after enough
+ * calls. */
 static bool has_too_many_locks(void)
 {
 	static _Atomic unsigned most;
@@ -463,7 +470,7 @@ static bool has_too_many_locks(void)
 	return held >= LOCKS_MOST;
 }
 
-/* Replaces fcntl64(). It reads a third argument for each command and passes it on, although some
+/* Replaces fcntl64(). Reads a third argument for each command and passes it on, although some
  * commands have none. */
 SHOWN int fcntl64(int fd, int cmd, ...)
 {
@@ -488,8 +495,8 @@ SHOWN int fcntl64(int fd, int cmd, ...)
 
 /* --- rights ---------------------------------------------------------------------------------- */
 
-/* Makes CAP_DAC_OVERRIDE effective again. The change of the user has emptied the effective set; the
- * permitted set is unchanged. */
+/* Makes CAP_DAC_OVERRIDE effective again. The change of the user has removed it from the effective
+ * set, but not from the permitted set. */
 static void keep_dac_override(void)
 {
 	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
@@ -501,8 +508,9 @@ static void keep_dac_override(void)
 	(void)next_syscall(SYS_capset, &header, data);
 }
 
-/* Replaces syscall(). By it virtiofsd changes the user of one thread only, which glibc's
- * setresuid() cannot do. virtiofsd in Rust opens by it what it looks up. */
+/* Replaces syscall(). virtiofsd calls syscall() to change the user of one thread only, which
+ * glibc's setresuid() cannot do. virtiofsd in Rust calls syscall() to open the files that it looks
+ * up. */
 SHOWN long syscall(long sysno, ...)
 {
 	long words[6], result;

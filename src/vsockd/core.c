@@ -55,8 +55,8 @@ void core_refuse(struct core *core, const struct refusal *refusal)
 {
 	unsigned at = (core->refusals_at + core->refusals_count) % core->refusals_size;
 
-	/* A full ring cannot happen (see core.h). If it did, to lose a refusal would be better than
-	 * to overwrite memory. */
+	/* The ring of refusals cannot be full (see core.h). If it ever was, a lost refusal would be
+	 * better than overwritten memory. */
 	if (core->refusals_count == core->refusals_size)
 		return;
 	core->refusals[at] = *refusal;
@@ -86,11 +86,12 @@ void core_guest_ended(struct core *core, struct stream *s)
 	stream_unqueue(&core->table, s);
 	s->state = STREAM_DRAINING;
 	s->readable = false;
-	/* A program of the host that still writes learns at once that no process reads. */
+	/* After this a program of the host that still writes learns at once that no process
+	 * reads. */
 	shutdown(s->fd, SHUT_RD);
 }
 
-/* Returns true if neither side has anything more for the other. */
+/* Returns true if neither the guest nor the host has more bytes for the other side. */
 static bool both_ways_over(const struct stream *s)
 {
 	bool to_guest = s->host_eof || (s->guest_shut & SHUT_RECEIVE);
@@ -164,9 +165,9 @@ static bool awaits_answer(const struct stream *s)
 	return s->state == STREAM_REQUESTED && s->client;
 }
 
-/* Ends all streams that have ports, and all refusals that wait. With but_requests a stream that
- * awaits the guest's answer stays, and is as if its REQUEST was not sent yet. Streams of host
- * clients whose line has not come yet always stay, since the guest does not know them. */
+/* Ends all streams that have ports, and removes all refusals that wait. If but_requests is true, a
+ * stream that awaits the guest's answer stays, and its REQUEST counts as not sent. Streams of host
+ * clients whose CONNECT line has not come yet always stay, since the guest does not know them. */
 static void forget_guest(struct core *core, bool but_requests)
 {
 	for (unsigned i = 0; i < core->table.fresh; i++) {

@@ -33,11 +33,11 @@
 #include "vsockd/span.h"
 #include "vsockd/stream.h"
 
-#define CORE_SLOTS 16	  /* the most packets in one turn */
-#define CORE_REFUSALS 256 /* while so many refusals are waiting, no packet is taken */
+#define CORE_SLOTS 16	  /* the most packets that a stream sends in one turn */
+#define CORE_REFUSALS 256 /* while this number of refusals wait, no packet of the guest is taken */
 #define CORE_IOV 1024
-/* The range of the host's ports for connections that the host begins. The guest may dial only ports
- * below this range. */
+/* The first and the last port of the host for connections that the host begins. The guest may dial
+ * only ports below this range. */
 #define CORE_PORT_FIRST (UINT32_C(1) << 30)
 #define CORE_PORT_LAST ((UINT32_C(1) << 31) - 1)
 #define CORE_SOCKET_PATH 108
@@ -51,15 +51,17 @@ struct host_port {
 struct core_config {
 	uint64_t guest_cid;
 	unsigned streams;
-	/* Bytes of a stream's buffer, which are also the credit that the guest gets; a power of 2.
-	 */
+	/* The size of a stream's buffer in bytes, which is also the credit that the guest gets; a
+	 * power of 2. */
 	uint32_t stream_bytes;
-	uint64_t line_ns;   /* ns to wait for the client's CONNECT line */
-	uint64_t answer_ns; /* ns to wait for the guest's answer to a REQUEST */
-	uint64_t close_ns;  /* ns to wait for the guest's RST after both directions have ended */
+	uint64_t line_ns;   /* the time in ns to wait for the client's CONNECT line */
+	uint64_t answer_ns; /* the time in ns to wait for the guest's answer to a REQUEST */
+	/* The time in ns to wait for the guest's RST after both directions have ended. */
+	uint64_t close_ns;
 	const struct host_port *ports;
 	unsigned nports;
-	int listen_fd; /* the listener for host clients, which the core watches; -1: none */
+	/* The listener for host clients, which the core watches; -1: there is no listener. */
+	int listen_fd;
 	int epfd;
 	struct log *log;
 };
@@ -79,8 +81,9 @@ struct core {
 	unsigned refusals_size;
 	unsigned refusals_at;
 	unsigned refusals_count;
-	bool linked;	   /* the guest has a driver or an agent that would answer a REQUEST */
-	bool awaits_agent; /* the guest's end of the port was lost, and a new end may come */
+	bool linked; /* the guest has a driver or an agent that would answer a REQUEST */
+	/* The guest's end of the port was lost, and the guest may open it again. */
+	bool awaits_agent;
 	uint32_t next_port;
 	/* The monotonic time, in ns, at which the listener is watched again after accept() failed;
 	 * 0: the listener is watched. */
@@ -88,16 +91,17 @@ struct core {
 	struct iovec iov[CORE_IOV];
 };
 
-/* Allocates all memory that the core will ever need, and watches the listener. */
+/* Allocates all memory that the core will ever need, and watches the listener. Returns 0, or -1
+ * with an error. */
 int core_init(struct core *core, const struct core_config *config, struct error *err);
 void core_free(struct core *core);
 
 /* Returns true if core_input() may be called. Otherwise too many refusals are waiting, and the face
  * must first give packets to the guest with core_output(). */
 bool core_accepts(const struct core *core);
-/* Handles one packet of the guest. If `payload` is longer than the packet's header says, the rest
- * is ignored. If `payload` is shorter, the stream ends. The memory of `payload` is not used after
- * the return. */
+/* Handles one packet of the guest. If `payload` has more bytes than the packet's header says, the
+ * bytes that are too many are ignored. If `payload` has fewer bytes, the stream ends. The memory of
+ * `payload` is not used after the return. */
 void core_input(struct core *core, const struct packet *packet, struct span *payload);
 /* Returns how many slots the next core_output() can use; 0 if there is nothing for the guest. */
 unsigned core_wants(const struct core *core);
@@ -107,29 +111,32 @@ unsigned core_wants(const struct core *core);
  * guest. */
 unsigned core_output(struct core *core, struct span *slots, unsigned n, uint32_t *lengths);
 
-/* Functions that handle an event of epoll for POLL_LISTEN, and for POLL_STREAM. */
+/* Functions that handle an event of epoll: core_listen_event() handles an event of the type
+ * POLL_LISTEN, core_stream_event() one of the type POLL_STREAM. */
 void core_listen_event(struct core *core);
 void core_stream_event(struct core *core, union poll_ref ref, uint32_t events);
 
 /* Returns the time at which core_expire() must be called, in ns of clock_mono_ns(); UINT64_MAX: it
  * need not be called. */
 uint64_t core_deadline(const struct core *core);
-/* Ends the streams whose deadline has passed, and watches the listener again if it is time. */
+/* Ends the streams whose deadline has passed. If accept() has failed, and the time
+ * core->accept_again has passed, watches the listener again. */
 void core_expire(struct core *core, uint64_t now);
 
 /* Tells the core that a driver has come (true), or that the device was reset (false). After a reset
- * the guest knows no stream, so all streams with the guest end. Bytes that the guest has already
- * sent are still given to the host. */
+ * the guest knows no stream, so all streams with the guest end. Bytes that the guest has sent
+ * before the reset are still given to the host. */
 void core_link(struct core *core, bool linked);
-/* Tells the core that the guest's end of the port may have died, and that a new end may come. All
- * streams with the guest end, except those that await the guest's answer to a REQUEST. The next
- * core_link(true) sends the REQUEST of such a stream again; if it comes too late, the stream ends
- * at its deadline. The same holds for a stream that a client requests before the new end comes. */
+/* Tells the core that the guest's end of the port may have died, and that the guest may open it
+ * again. All streams with the guest end, except those that await the guest's answer to a REQUEST.
+ * The next core_link(true) sends their REQUESTs again. If that call comes too late, these streams
+ * end at their deadlines. A stream that a client requests before that call waits in the same
+ * way. */
 void core_lose_agent(struct core *core);
 /* Accepts no further host clients. */
 void core_stop_listening(struct core *core);
-/* Returns true if a stream has ended for the guest, and its last bytes still wait for a reader on
- * the host. */
+/* Returns true if a stream has ended for the guest, and a reader on the host has not yet taken its
+ * last bytes. */
 bool core_draining(const struct core *core);
 
 #endif

@@ -16,15 +16,15 @@
 #include "vsockd/core_parts.h"
 
 #define ACCEPTS_PER_EVENT 16
-#define LINE_MAX_BYTES 32 /* "CONNECT 4294967295\n" is 19 */
+#define LINE_MAX_BYTES 32 /* the longest valid line, "CONNECT 4294967295\n", has 19 bytes */
 #define WATCHED (EPOLLIN | EPOLLRDHUP | EPOLLET)
 
 static_assert(sizeof(((struct sockaddr_un *)0)->sun_path) == CORE_SOCKET_PATH, "as the system's");
 
 /* --- clients --------------------------------------------------------------------------------- */
 
-/* Parses the line "CONNECT <port>\n" of len bytes, including the newline. Returns false for a line
- * of any other form. */
+/* Parses the line "CONNECT <port>\n". `len` is its length in bytes, including the newline. Returns
+ * false for a line of any other form. */
 static bool parse_connect_line(const char *line, size_t len, uint32_t *port)
 {
 	static const char word[] = "CONNECT ";
@@ -44,8 +44,9 @@ static bool parse_connect_line(const char *line, size_t len, uint32_t *port)
 	return true;
 }
 
-/* Returns a port of the host that no stream has together with that port of the guest. Each call
- * goes on to a higher number, so that late packets of an old stream do not reach a new stream. */
+/* Returns a port of the host that no stream has together with `guest_port`. Each call returns a
+ * higher number than the call before, until the numbers begin again. So late packets of an old
+ * stream do not reach a new stream. */
 static uint32_t allocate_port(struct core *core, uint32_t guest_port)
 {
 	uint32_t port;
@@ -57,8 +58,9 @@ static uint32_t allocate_port(struct core *core, uint32_t guest_port)
 	return port;
 }
 
-/* Reads the line, or with MSG_PEEK only looks at it. The caller looks first, and then reads only up
- * to the newline, so that the bytes after the newline stay in the socket as payload. */
+/* Reads the client's line; with MSG_PEEK the line stays in the socket. The caller first peeks, and
+ * then reads only up to the newline. So the bytes after the newline stay in the socket as
+ * payload. */
 static ssize_t receive_connect_line(const struct stream *s, char *line, size_t len, int flags)
 {
 	struct iovec iov = {.iov_base = line, .iov_len = len};
@@ -75,12 +77,13 @@ static void read_line(struct core *core, struct stream *s)
 	size_t len = newline ? (size_t)(newline - line) + 1 : 0;
 	uint32_t port;
 
-	/* If the line is incomplete, the next event brings more bytes, unless the client has hung
-	 * up or the line is too long already. */
+	/* If the line is incomplete, the next event announces more bytes, unless the client has
+	 * hung up or the line is too long already. */
 	if (!newline && !s->hung_up &&
 	    ((got < 0 && errno == EAGAIN) || (got > 0 && (size_t)got < sizeof(line))))
 		return;
-	/* A refused line is read too, since a close with unread bytes would be a reset. */
+	/* A refused line is read before the socket is closed, since a close with unread bytes would
+	 * reset the connection. */
 	if (!newline || receive_connect_line(s, line, len, 0) < 0 ||
 	    !(core->linked || core->awaits_agent) || !parse_connect_line(line, len, &port)) {
 		stream_release(&core->table, s);
@@ -91,7 +94,7 @@ static void read_line(struct core *core, struct stream *s)
 	s->client = true;
 	core->table.clients++;
 	s->want = WANT_REQUEST;
-	/* The socket may have bytes after the line already, and no event will announce them. */
+	/* The socket may already have bytes after the line, and no event would announce them. */
 	s->readable = (size_t)got > len || s->hung_up;
 	stream_set_timer(&core->table, s, TIMER_ANSWER, clock_mono_ns() + core->config.answer_ns);
 	core_settle(core, s);
@@ -105,7 +108,8 @@ void host_answer(struct core *core, struct stream *s)
 	struct span span = {.iov = &iov, .n = 1, .bytes = (size_t)n};
 	struct msghdr m = {.msg_iov = span.iov, .msg_iovlen = span.n};
 
-	/* These are the first bytes into an empty socket: the socket takes all or nothing. */
+	/* These are the first bytes into an empty socket, so the socket takes all of them or
+	 * none. */
 	if (sendmsg(s->fd, &m, MSG_DONTWAIT | MSG_NOSIGNAL) != n) {
 		s->host_gone = true;
 		s->host_eof = true;
@@ -123,7 +127,7 @@ static void admit_host_client(struct core *core, int fd)
 	struct stream *s = stream_alloc(&core->table);
 
 	if (!s) {
-		close(fd); /* refused like any stream that cannot be opened */
+		close(fd); /* the stream is refused, like any stream that cannot be opened */
 		return;
 	}
 	s->fd = fd;
@@ -145,7 +149,7 @@ void core_listen_event(struct core *core)
 		else if (errno == EAGAIN)
 			return;
 		else if (errno != EINTR && errno != ECONNABORTED) {
-			/* There are no descriptors or no memory. The listener would give an event
+			/* No descriptor or no memory is free. The listener would now give an event
 			 * in every round, so it is not watched for a second. */
 			log_limited(core->config.log, "accept: %s", strerror(errno));
 			poll_remove(core->config.epfd, core->config.listen_fd);
@@ -168,7 +172,8 @@ int host_dial(struct core *core, const struct host_port *port)
 	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0)
 		return -1;
-	/* A Unix socket connects at once or, if the listener's queue is full, not at all. */
+	/* A Unix socket connects at once. If the listener's queue is full, it does not connect at
+	 * all. */
 	if (connect(fd, (const struct sockaddr *)&addr, sizeof(addr)) < 0) {
 		log_limited(core->config.log, "the listener of host port %u: %s", port->port,
 			    strerror(errno));
@@ -180,8 +185,8 @@ int host_dial(struct core *core, const struct host_port *port)
 
 /* --- bytes of the guest ---------------------------------------------------------------------- */
 
-/* Watches for room in the host's socket only while bytes wait for room. Otherwise every read of the
- * host's program would wake the daemon. */
+/* Watches the host's socket for room only while bytes wait for this room. Otherwise the daemon
+ * would wake up each time the host's program reads. */
 static void watch_room(struct core *core, struct stream *s)
 {
 	bool wanted = stream_buffered(s) > 0;
@@ -190,7 +195,7 @@ static void watch_room(struct core *core, struct stream *s)
 		return;
 	if (poll_change(core->config.epfd, s->fd, WATCHED | (wanted ? EPOLLOUT : 0),
 			core_ref(core, s)) < 0)
-		s->host_gone = true; /* out of kernel memory: the stream cannot go on */
+		s->host_gone = true; /* the kernel has no memory, so the stream cannot go on */
 	s->armed = wanted;
 }
 
@@ -199,16 +204,16 @@ static void drop_buffered(struct stream *s)
 	s->fwd_cnt = s->rx_cnt;
 }
 
-/* Notes that the guest must be told its credit, if many bytes were forwarded since the last time.
- */
+/* Notes that the guest must be told its credit, if many bytes were forwarded since the guest was
+ * last told. */
 static void consider_credit(const struct core *core, struct stream *s)
 {
 	if (s->named && s->fwd_cnt - s->told >= core->table.buffer_bytes / 4)
 		s->want |= WANT_CREDIT;
 }
 
-/* Writes bytes to the host's socket, and returns how many the socket took. An error other than a
- * full socket means that the socket will never take more, and sets host_gone. */
+/* Writes bytes to the host's socket. Returns how many bytes the socket took. After an error other
+ * than a full socket, the socket will never take more bytes, and host_gone is set. */
 static size_t write_host(struct stream *s, struct iovec *iov, unsigned n)
 {
 	struct msghdr m = {.msg_iov = iov, .msg_iovlen = n};
@@ -219,8 +224,9 @@ static size_t write_host(struct stream *s, struct iovec *iov, unsigned n)
 	return done > 0 ? (size_t)done : 0;
 }
 
-/* Fills iov with the one or two pieces of the stream's buffer that have the len bytes from count
- * `from` on. Returns the number of pieces. If there is only one, iov[1] is empty. */
+/* Fills iov with the parts of the stream's buffer that have `len` bytes. The first of these bytes
+ * is the one with the count `from`. Returns the number of parts, 1 or 2. If it is 1, iov[1] is
+ * empty. */
 static unsigned buffer_pieces(const struct core *core, const struct stream *s, uint32_t from,
 			      uint32_t len, struct iovec iov[2])
 {
@@ -289,7 +295,8 @@ static void stream_happened(struct core *core, struct stream *s, uint32_t events
 	if (events & (EPOLLHUP | EPOLLERR))
 		s->host_gone = true;
 	if (s->host_gone && s->state < STREAM_OPEN) {
-		/* The client is gone before the guest's answer, so nobody would read the answer. */
+		/* The client has gone before the guest's answer came, so no process would read the
+		 * answer. */
 		core_abort(core, s);
 		return;
 	}

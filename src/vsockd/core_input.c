@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Handles packets of the guest. The packet's header was copied into the daemon's memory before;
- * only the payload is still in guest memory. */
+/* Handles packets of the guest. The header of each packet was copied into the daemon's memory
+ * before; only the payload is still in guest memory. */
 #include <assert.h>
 #include <stddef.h>
 #include <sys/socket.h>
@@ -9,8 +9,8 @@
 #include "vsockd/core.h"
 #include "vsockd/core_parts.h"
 
-/* Answers with an RST to the address that the packet names as its sender. An RST gets no answer:
- * otherwise the two ends could answer each other for ever. */
+/* Answers a packet with an RST, which goes to the address that the packet names as its sender. An
+ * RST itself gets no answer: otherwise the two ends could answer each other for ever. */
 static void refuse_packet(struct core *core, const struct packet *p)
 {
 	const struct refusal r = {.src_cid = p->dst_cid,
@@ -24,9 +24,10 @@ static void refuse_packet(struct core *core, const struct packet *p)
 }
 
 /*
- * Stores what the guest says about its buffer. Packets of two threads of the guest may have
- * overtaken each other, so a count may be older than the stored count; it is ignored. A count of
- * more bytes than were sent is wrong and is ignored too, which costs only the guest's own credit.
+ * Stores the counts that the guest has sent about its buffer. Packets of two threads of the guest
+ * may have overtaken each other, so a count may be older than the stored count; an older count is
+ * ignored. A count of more bytes than were sent is wrong, and is ignored too. This costs only the
+ * guest's own credit.
  */
 static void take_credit(struct stream *s, const struct packet *p)
 {
@@ -69,7 +70,8 @@ static bool open_from_guest(struct core *core, const struct packet *p)
 	return true;
 }
 
-/* --- packets of known streams: one function for each operation, true if the packet was legal - */
+/* --- packets of known streams: each function handles one operation
+ * ------------------------------ */
 
 typedef bool op_fn(struct core *core, struct stream *s, const struct packet *p,
 		   struct span *payload);
@@ -87,7 +89,8 @@ static bool op_response(struct core *core, struct stream *s, const struct packet
 			struct span *payload)
 {
 	(void)p, (void)payload;
-	/* An answer to a REQUEST that was not sent yet is a guess of the guest. */
+	/* If the REQUEST was not sent yet, the guest has only guessed it, and its answer is
+	 * illegal. */
 	if (s->state != STREAM_REQUESTED || !s->known)
 		return false;
 	s->state = STREAM_OPEN;
@@ -114,7 +117,7 @@ static bool op_shutdown(struct core *core, struct stream *s, const struct packet
 		return false;
 	s->guest_shut |= p->flags & SHUT_BOTH;
 	if (s->guest_shut == SHUT_BOTH) {
-		/* The guest waits for this RST to know that the stream is over. */
+		/* The guest waits for this RST, which tells the guest that the stream is over. */
 		refuse_packet(core, p);
 		core_guest_ended(core, s);
 		return true;
@@ -131,8 +134,7 @@ static bool op_shutdown(struct core *core, struct stream *s, const struct packet
 
 static bool op_rw(struct core *core, struct stream *s, const struct packet *p, struct span *payload)
 {
-	/* The host has closed the stream, and the guest did not know this when it sent the packet.
-	 */
+	/* The guest may have sent the packet before it knew that the host has closed the stream. */
 	if (s->state == STREAM_CLOSING)
 		return true;
 	if (s->state != STREAM_OPEN || s->guest_shut & SHUT_SEND)
@@ -197,7 +199,8 @@ void core_input(struct core *core, const struct packet *p, struct span *payload)
 		return;
 	}
 	generation = s->generation;
-	/* Only RW has a payload, and its length must not exceed the bytes in memory. */
+	/* Only an RW packet has a payload. The length in its header must not exceed the bytes that
+	 * came with it. */
 	sound = p->len <= (p->op == PACKET_RW ? payload->bytes : 0) || p->op == PACKET_RST;
 	take_credit(s, p);
 	span_limit(payload, p->len);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Makes packets for the guest: refusals first, then the streams in turn. */
+/* Makes packets for the guest. Refusals come first, then each stream has its turn. */
 #include <errno.h>
 #include <stddef.h>
 #include <sys/socket.h>
@@ -11,18 +11,20 @@ uint32_t output_credit(const struct stream *s)
 {
 	uint32_t flying = s->tx_cnt - s->peer_fwd;
 
-	/* A guest may make its buffer smaller than the number of bytes that are under way. */
+	/* The guest may make its buffer smaller than the number of bytes that are on their way. It
+	 * then has no credit. */
 	return s->peer_alloc > flying ? s->peer_alloc - flying : 0;
 }
 
-/* Returns true if the host may have bytes that the guest is ready to take. */
+/* Returns true if the host's socket may have bytes and the guest still takes bytes of the
+ * stream. */
 static bool has_data(const struct stream *s)
 {
 	return s->state == STREAM_OPEN && s->readable && !s->host_eof &&
 	       !(s->guest_shut & SHUT_RECEIVE);
 }
 
-/* Returns the SHUT_ flags that the guest must be told: those of all directions that have ended.
+/* Returns the SHUT_ flags of all directions that have ended, if the guest does not know them all.
  * Returns 0 if the guest knows them all. */
 static unsigned shut_due(const struct stream *s)
 {
@@ -71,7 +73,8 @@ static unsigned put_control(const struct core *core, struct stream *s, struct sp
 	return 1;
 }
 
-/* Reads from the host's socket into the room after the headers. Returns the result of recvmsg(). */
+/* Reads from the host's socket into the slots, behind the room for the headers. Returns the result
+ * of recvmsg(). */
 static ssize_t read_host(struct core *core, struct stream *s, const struct span *slots, unsigned n,
 			 size_t *room)
 {
@@ -86,9 +89,9 @@ static ssize_t read_host(struct core *core, struct stream *s, const struct span 
 				     &niov);
 	m.msg_iovlen = niov;
 	got = recvmsg(s->fd, &m, MSG_DONTWAIT);
-	/* Fewer bytes than there was room for mean that the socket is empty, and an event will
-	 * announce more bytes. There are two exceptions. After hung_up no further event will come.
-	 * And a read ends early if the client passed descriptors (which the kernel closes, since
+	/* If the read returns fewer bytes than it had room for, the socket is empty, and an event
+	 * will announce more bytes. There are two exceptions. After hung_up no further event comes.
+	 * And a read ends early if the client has passed descriptors (the kernel closes them, since
 	 * nobody takes them). */
 	if (got < 0 || ((size_t)got < *room && !s->hung_up && !(m.msg_flags & MSG_CTRUNC)))
 		s->readable = false;
@@ -128,9 +131,10 @@ static unsigned put_data(struct core *core, struct stream *s, struct span *slots
 	return i;
 }
 
-/* Gives a stream one turn. The turn sends the first of these that the stream has: the packet that
- * opens the stream, its bytes, a SHUTDOWN, the credit (unless another packet had it), a question
- * for credit. Returns how many slots the turn filled; 0 if there was nothing to send. */
+/* Gives a stream one turn. A turn sends only the first thing of this list that the stream has: the
+ * packet that opens the stream, the stream's bytes, a SHUTDOWN, the credit (unless another packet
+ * had it), a question for credit. Returns how many slots the turn has filled; 0 if there was
+ * nothing to send. */
 static unsigned output_stream(struct core *core, struct stream *s, struct span *slots, unsigned n,
 			      uint32_t *lengths)
 {
@@ -200,7 +204,8 @@ unsigned core_output(struct core *core, struct span *slots, unsigned n, uint32_t
 
 	if (core->refusals_count)
 		return output_refusal(core, slots, lengths);
-	/* A stream that has nothing to send does not return to the queue, so the loop ends. */
+	/* A stream that has nothing to send does not return to the queue. So the queue becomes
+	 * empty and the loop ends. */
 	while (!filled && core->table.ready.head != STREAM_NONE) {
 		struct stream *s = &core->table.streams[core->table.ready.head];
 

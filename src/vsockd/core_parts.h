@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The functions that the files of the core share. core.c and core_output.c need each other:
- * core_settle() asks whether a stream has something for the guest (output_due()), and core_output()
- * settles each stream after its turn.
+ * The functions of the core that several of its files use. core.c and core_output.c need each
+ * other. core_settle() calls output_due() to learn whether a stream has something for the guest.
+ * core_output() calls core_settle() for each stream after its turn.
  */
 #ifndef VSOCKD_CORE_PARTS_H
 #define VSOCKD_CORE_PARTS_H
@@ -11,12 +11,13 @@
 
 /* --- core.c ---------------------------------------------------------------------------------- */
 
-/* Stores an RST, which core_output() sends to the guest. */
+/* Stores an RST. core_output() sends it to the guest later. */
 void core_refuse(struct core *core, const struct refusal *refusal);
 /* Ends and releases the stream at once. If the guest knows the stream, the guest gets an RST. */
 void core_abort(struct core *core, struct stream *s);
-/* Ends the guest's side of the stream. The stream's ports become free. If bytes of the guest wait
- * for the host's reader, the stream is kept until they are delivered; else it is released. */
+/* Ends the guest's side of the stream. The stream's ports become free. If the host's reader has not
+ * yet taken all bytes of the guest, the stream is kept until they are delivered; else it is
+ * released. */
 void core_guest_ended(struct core *core, struct stream *s);
 /* Closes the host's side of the stream if both directions are over, and queues the stream if it has
  * something for the guest. Must be called when anything about a stream has changed. May release the
@@ -30,11 +31,11 @@ union poll_ref core_ref(const struct core *core, const struct stream *s);
  * stream's buffer. The caller has checked that `payload` is not longer than the guest's credit, so
  * the buffer has room. */
 void host_send(struct core *core, struct stream *s, struct span *payload);
-/* Writes the kept bytes to the host's socket. When none is left, and the guest has said that it
+/* Writes the kept bytes to the host's socket. When no byte is left, and the guest has said that it
  * sends no more, shuts the socket down for writing. */
 void host_flush(struct core *core, struct stream *s);
-/* Connects to the port's socket. Returns a new non-blocking descriptor, or -1 without an error: the
- * log has the reason. */
+/* Connects to the port's socket. Returns a new non-blocking descriptor. Returns -1 if the
+ * connection fails; the reason is then in the log. */
 int host_dial(struct core *core, const struct host_port *port);
 /* Begins to watch the descriptor of a new stream. Returns 0, or -1 with errno. */
 int host_watch(struct core *core, struct stream *s);
@@ -43,7 +44,7 @@ void host_answer(struct core *core, struct stream *s);
 
 /* --- core_output.c --------------------------------------------------------------------------- */
 
-/* Returns how many more bytes the guest has said that it has room for. */
+/* Returns for how many more bytes the guest has room, by the counts that the guest has sent. */
 uint32_t output_credit(const struct stream *s);
 /* Returns true if the stream has something for the guest. */
 bool output_due(const struct stream *s);

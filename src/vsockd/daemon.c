@@ -74,8 +74,8 @@ int daemon_init(struct daemon *d, struct core_config *config, const struct daemo
 
 /* --- events: one function for each type of descriptor ---------------------------------------- */
 
-/* Begins the end of the daemon. Host clients are not accepted any more: nobody would answer them.
- */
+/* Begins the end of the daemon. From now on no host clients are accepted, since nobody would answer
+ * them. */
 static void begin_end(struct daemon *d)
 {
 	device_disconnect(&d->device);
@@ -134,8 +134,8 @@ static int on_vhost_listen(struct daemon *d, union poll_ref ref, uint32_t events
 	return accepted > 0 ? watch_link(d, fd, err) : accepted;
 }
 
-/* Accepts the guest's connection that is used as the port. The agent of the guest connects before
- * any workload of the guest runs, and no later connection is accepted. */
+/* Accepts the guest's connection that is used as the port. Only the first connection is accepted.
+ * It comes from the guest's agent, which connects before any workload of the guest runs. */
 static int on_port_listen(struct daemon *d, union poll_ref ref, uint32_t events, struct error *err)
 {
 	int accepted = accept_one(&d->port_listen, &d->port.fd, err);
@@ -145,8 +145,8 @@ static int on_port_listen(struct daemon *d, union poll_ref ref, uint32_t events,
 }
 
 /* Does nothing, since daemon_run() looks at the rings after every round. The eventfd is never read:
- * the watch is edge-triggered, so the eventfd's count does not matter, and its 64 bits never
- * overflow. */
+ * its watch is edge-triggered, so its count does not matter, and a count of 64 bits never
+ * overflows. */
 static int on_kick(struct daemon *d, union poll_ref ref, uint32_t events, struct error *err)
 {
 	(void)d, (void)ref, (void)events, (void)err;
@@ -198,8 +198,8 @@ static uint64_t next_deadline(const struct daemon *d)
 	return first;
 }
 
-/* Returns the time for epoll_wait() in ms. It is rounded up, so that the deadline has passed when
- * epoll_wait() returns. */
+/* Returns the time-out for epoll_wait() in ms. It is rounded up, so that the deadline has passed
+ * when epoll_wait() returns. */
 static int daemon_wait_ms(const struct daemon *d, bool more)
 {
 	uint64_t deadline = next_deadline(d), now, ms;
@@ -239,7 +239,8 @@ void daemon_tell_busy(struct daemon *d, int fd)
 	d->busy_fd = fd;
 }
 
-/* Returns true if the message was sent. If not, the next round tries again. */
+/* Writes a message to the eventfd. Returns true if the message was written. If it was not, the next
+ * round tries again. */
 static bool tell(struct daemon *d, uint64_t what)
 {
 	return d->busy_fd >= 0 && write(d->busy_fd, &what, sizeof(what)) == (ssize_t)sizeof(what);
@@ -281,7 +282,7 @@ int daemon_run(struct daemon *d, struct error *err)
 	while (!over(d)) {
 		if (wait_and_dispatch(d, more, err) < 0)
 			return -1;
-		/* If there is no deadline, the clock need not be read. */
+		/* The clock is read only if there is a deadline. */
 		if (core_deadline(&d->core) != UINT64_MAX)
 			core_expire(&d->core, clock_mono_ns());
 		more = pump_face(d);

@@ -13,38 +13,39 @@
 #include "vsockd/port.h"
 #include "vsockd/vhost_link.h"
 
-/* The descriptor by which the guest is reached. One of the four is set, and the others are -1. */
+/* The descriptor by which the guest is reached. One of the four members is set, and the others are
+ * -1. */
 struct daemon_face {
 	int vhost_fd;	  /* the connection of the front-end */
-	int vhost_listen; /* a listener, to which the front-end will connect */
+	int vhost_listen; /* a listener to which the front-end will connect */
 	int port_fd;	  /* the connection to the guest's port */
-	int port_listen;  /* a listener; the guest's connection to it is used as the port */
+	int port_listen;  /* a listener; the guest's connection to this listener is used as the
+			   * port */
 };
 
 struct daemon {
 	int epfd;
-	int vhost_listen; /* -1: none, or the front-end has connected */
-	int port_listen;  /* -1: none, or the port has connected */
+	int vhost_listen; /* -1: there is no listener, or the front-end has connected */
+	int port_listen;  /* -1: there is no listener, or the port has connected */
 	bool connected;	  /* the front-end's connection is open */
 	bool link_again;  /* the link may have more messages, which no event will announce */
-	/* The monotonic time at which the daemon ends, in ns, since the guest's VMM has closed the
-	 * connection; 0: the connection is not closed. */
+	/* The monotonic time in ns at which the daemon ends, because the guest's VMM has closed the
+	 * connection; 0: the VMM has not closed the connection. */
 	uint64_t end;
-	uint64_t
-		drain_ns; /* ns to deliver the guest's last bytes after the connection has closed */
-	int idle_ms;	  /* ms without an event, after which guest memory is released */
-	int busy_fd;	  /* the eventfd for the messages of vsockd_tells.h; -1: none */
-	bool busy;	  /* the last message said that the host has a stream */
-	bool began;	  /* the message that the guest was seen has been sent */
-	bool trimmed;	  /* nothing has happened since guest memory was last released */
+	/* The time in ns to deliver the guest's last bytes after the VMM has closed the
+	 * connection. */
+	uint64_t drain_ns;
+	int idle_ms;  /* the time in ms without an event after which guest memory is released */
+	int busy_fd;  /* the eventfd for the messages of vsockd_tells.h; -1: there is none */
+	bool busy;    /* the last message to busy_fd said that the host has a stream */
+	bool began;   /* the message that the guest was seen was sent to busy_fd */
+	bool trimmed; /* nothing has happened since guest memory was last released */
 	struct log *log;
 	struct core core;
 	struct device device;
 	struct vhost_link link;
-	struct port
-		/* The second face; its fd is -1 if `device` is used, or if no port has connected
-		 * yet. */
-		port;
+	/* The second face. Its fd is -1 if `device` is used, or if no port has connected yet. */
+	struct port port;
 };
 
 /* Sets up the daemon and watches its descriptors. Sets config->epfd and config->log. */
@@ -52,8 +53,8 @@ int daemon_init(struct daemon *daemon, struct core_config *config, const struct 
 		struct log *log, struct error *err);
 /* Makes the daemon write the messages of vsockd_tells.h to the eventfd `fd` from now on. */
 void daemon_tell_busy(struct daemon *daemon, int fd);
-/* Runs until the guest's VMM has closed the connection. After that, runs until all bytes of the
- * guest were delivered, but at most drain_ns. Returns 0, or -1 with an error. */
+/* Runs until the guest's VMM has closed the connection. Then goes on until all bytes of the guest
+ * were delivered, but for at most drain_ns. Returns 0, or -1 with an error. */
 int daemon_run(struct daemon *daemon, struct error *err);
 
 #endif

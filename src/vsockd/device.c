@@ -6,7 +6,8 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-/* The most packets, and the most calls of core_output(), of one device_pump(). */
+/* The most packets that one device_pump() handles, and the most calls of core_output() that it
+ * makes. */
 #define PUMP_INPUTS 128
 #define PUMP_OUTPUTS 64
 
@@ -22,7 +23,8 @@ void device_init(struct device *device, struct core *core, uint64_t guest_cid, i
 
 static void close_kick(struct device *device, struct ring *ring)
 {
-	/* The front-end has the same eventfd open, so only to close it would not end the watch. */
+	/* The watch must be removed before the eventfd is closed, since the front-end has the same
+	 * eventfd open. */
 	if (ring->kick >= 0) {
 		poll_remove(device->epfd, ring->kick);
 		close(ring->kick);
@@ -97,7 +99,8 @@ static void interrupt(const struct ring *ring)
 {
 	static const uint64_t one = 1;
 
-	/* If the eventfd is full, an earlier call was not read yet, and the guest will get that. */
+	/* If the eventfd is full, the VMM has not read an earlier call yet. The guest still gets
+	 * that call, so this one is not needed. */
 	if (ring->call >= 0 && write(ring->call, &one, sizeof(one)) < 0)
 		return;
 }
@@ -111,7 +114,7 @@ void device_started(struct device *device)
 	device->running = true;
 	core_link(device->core, true);
 	/* While the machine was paused, its interrupts were not connected, and a call may have been
-	 * lost. */
+	 * lost. So both rings interrupt the guest. */
 	interrupt(&device->rings[QUEUE_RX]);
 	interrupt(&device->rings[QUEUE_TX]);
 }
@@ -148,9 +151,10 @@ static unsigned take_inputs(struct device *device, unsigned most)
 	return n;
 }
 
-/* Handles packets of the guest. Returns true if there may be more. The guest is told not to kick
- * while there is work. When the ring is empty, the guest is told to kick again, and then the ring
- * is looked at once more: a packet that came before the guest knew this would not be announced. */
+/* Handles packets of the guest. Returns true if there may be more packets. While there is work, the
+ * guest is told not to kick. When the ring is empty, the guest is told to kick again. The ring is
+ * then looked at once more, since a packet that came before the guest knew this is not announced by
+ * a kick. */
 static bool pump_inputs(struct device *device)
 {
 	struct ring *ring = &device->rings[QUEUE_TX];
@@ -191,8 +195,8 @@ static void take_slots(struct device *device, struct ring *ring, unsigned wanted
 		if (r == RING_EMPTY)
 			return;
 		if (r == RING_BAD || chain.span.bytes <= PACKET_HEADER) {
-			/* Only the oldest chain can be given back. A later chain is put back into
-			 * the ring, where it becomes the oldest one later. */
+			/* Only the chain that was taken first can be given back. A later chain is
+			 * put back into the ring, and is given back when it is the first. */
 			if (batch->n) {
 				ring_rewind(ring, 1);
 				return;
@@ -209,8 +213,8 @@ static void take_slots(struct device *device, struct ring *ring, unsigned wanted
 	}
 }
 
-/* Calls core_output() once. Returns false if there was nothing to send, or the guest had no room.
- */
+/* Calls core_output() once. Returns false if there was nothing to send, or if the guest had no
+ * room. */
 static bool output_batch(struct device *device, struct ring *ring)
 {
 	unsigned wanted = core_wants(device->core), filled;
@@ -234,9 +238,9 @@ static bool pump_outputs(struct device *device)
 	uint16_t before = ring->given;
 	bool more = true;
 
-	/* Asks the guest for kicks only while packets wait and the guest offers no buffers for
-	 * them. If the guest has offered buffers meanwhile, ring_want_kick() returns true and the
-	 * loop goes on. */
+	/* Asks the guest for kicks only while packets wait for which the guest offers no buffers.
+	 * If the guest has offered buffers meanwhile, ring_want_kick() returns true and the loop
+	 * goes on. */
 	for (unsigned round = 0; more && round < PUMP_OUTPUTS; round++)
 		more = output_batch(device, ring) ||
 		       ring_want_kick(ring, core_wants(device->core) > 0);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The vhost-user device, which is the first face of the core: the guest's packets come and go over
- * two rings. The front-end's messages (vhost_user.h) set the device up. The functions of this
+ * The vhost-user device: the first of the two faces of the core. The guest's packets come and go
+ * over two rings. The front-end's messages (vhost_user.h) set the device up. The functions of this
  * header move packets.
  */
 #ifndef VSOCKD_DEVICE_H
@@ -26,8 +26,9 @@ struct device {
 	uint64_t protocol_features; /* the protocol features that the front-end has accepted */
 	struct memory memory;
 	struct ring rings[QUEUE_COUNT];
-	bool running;	  /* both rings have begun to work, and neither ring was stopped since */
-	bool told_broken; /* the log has a line that a ring is broken */
+	/* Both rings have begun to work, and no ring was stopped since then. */
+	bool running;
+	bool told_broken; /* the log already has a line that a ring is broken */
 	struct iovec iov[RING_MAX];
 };
 
@@ -39,25 +40,26 @@ void device_reset(struct device *device);
 /* Resets the device when the front-end is gone, and releases everything that the front-end gave. */
 void device_disconnect(struct device *device);
 
-/* Functions that set the kick or call descriptor of a ring and close the old one. If `fd` is -1,
- * the ring has no such descriptor. Both functions take over `fd`. */
+/* Functions that set the kick or call descriptor of a ring and close the old descriptor. If `fd` is
+ * -1, the ring gets no new descriptor. Both functions take over `fd`. */
 int device_set_kick(struct device *device, unsigned queue, int fd, struct error *err);
 void device_set_call(struct device *device, unsigned queue, int fd);
-/* Handles the packets that the driver has left in the ring QUEUE_TX. Then stops the ring. Returns
- * the ring's base. */
+/* If the ring is QUEUE_TX, handles the packets that the driver has left in it. Then stops the ring.
+ * Returns the ring's base. */
 uint16_t device_stop_ring(struct device *device, unsigned queue);
 /* Sets the base from which the ring goes on. A paused machine goes on from the base at which the
- * ring was stopped, and the streams continue. Any other base means that a new driver has come: it
- * does not know the streams of the old driver, and the streams end. The two cases differ only in
- * this base. So a machine that reboots keeps its streams until the new driver comes. */
+ * ring was stopped, and its streams continue. Any other base means that a new driver has come: the
+ * streams end, since the new driver does not know them. So a machine that reboots keeps its streams
+ * until the new driver comes. */
 int device_set_base(struct device *device, unsigned queue, uint32_t base, struct error *err);
-/* Looks up the parts of the ring again. Must be called when the ring or the memory has changed. */
+/* Finds the parts of the ring in guest memory. Must be called when the ring or the memory has
+ * changed. */
 int device_map_ring(struct device *device, unsigned queue, struct error *err);
-/* Must be called whenever the rings may have begun to work. If both rings work now and did not
- * before, tells the core and the guest so. */
+/* If both rings work now and did not before, tells the core and the guest so. Must be called
+ * whenever the rings may have begun to work. */
 void device_started(struct device *device);
 
-/* Moves a bounded number of packets both ways. Returns true if there is more to do. */
+/* Moves a limited number of packets in both directions. Returns true if there is more to do. */
 bool device_pump(struct device *device);
 
 #endif

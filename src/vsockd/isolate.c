@@ -36,13 +36,13 @@
 #include "base/platform/linux/isolate.h"
 #include "base/platform/linux/userns.h"
 
-#define PORT_NAME 11 /* a decimal port and NUL */
+#define PORT_NAME 11 /* bytes of a decimal port and its NUL */
 
 /* --- root ------------------------------------------------------------------------------------- */
 
-/* Makes a mount of the socket at path, which is not attached to any directory yet. Returns the
- * descriptor of the mount, or -1 with an error. ERR_NOT_FOUND: path does not exist. ERR_INVALID: it
- * is no socket. */
+/* Makes a mount of the socket at `path`. The mount is not attached to any directory yet. Returns
+ * the descriptor of the mount, or -1 with an error. ERR_NOT_FOUND: `path` does not exist.
+ * ERR_INVALID: the file at `path` is not a socket. */
 static int detach_socket(const char *path, struct error *err)
 {
 	autoclose int fd = open_tree(AT_FDCWD, path, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
@@ -109,9 +109,9 @@ static int enter_root(const struct isolate_config *c, struct error *err)
 
 /* --- all of it -------------------------------------------------------------------------------- */
 
-/* Isolates the daemon with the rights that it has after its change of identity. held[i] is a
- * descriptor of the socket of port i, or -1. If there are no namespaces, the daemon keeps these
- * descriptors and reaches the sockets by them, and held[i] is set to -1. */
+/* Isolates the daemon after its change of identity, with the rights that it still has. held[i] is a
+ * descriptor of the socket of port i; -1: there is none. If no namespaces can be made, the daemon
+ * keeps these descriptors, reaches the sockets through them, and sets held[i] to -1. */
 static int isolate_as_user(const struct isolate_config *c, int *held, struct error *no_namespaces,
 			   struct error *err)
 {
@@ -128,7 +128,7 @@ static int isolate_as_user(const struct isolate_config *c, int *held, struct err
 		if (held[i] < 0)
 			continue;
 		snprintf(c->ports[i].path, sizeof(c->ports[i].path), "/proc/self/fd/%d", held[i]);
-		held[i] = -1; /* the descriptor stays open */
+		held[i] = -1; /* -1, so that the caller does not close the descriptor */
 	}
 	return 0;
 }
@@ -148,7 +148,7 @@ static int isolate_files(const struct isolate_config *c, struct error *no_namesp
 		return error_errno(err, errno, "memory");
 	/* The sockets are opened before the change of identity, since the new user may be allowed
 	 * to connect to a socket but not to enter its directory. The path of a descriptor is also
-	 * always short enough for connect(). -1: there is no socket. */
+	 * always short enough for connect(). held[i] is -1 if the socket does not exist. */
 	for (unsigned i = 0; i < c->nports; i++)
 		held[i] = open(c->targets[i], O_PATH | O_NOFOLLOW | O_CLOEXEC);
 	rc = isolate_as_user(c, held, no_namespaces, err);

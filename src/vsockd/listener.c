@@ -14,7 +14,8 @@
 #include "base/fd.h"
 #include "base/path.h"
 
-/* Returns true if the file is a socket at which no process listens: a connection is refused. */
+/* Returns true if the file is a socket at which no process listens, so that connections are
+ * refused. */
 static bool is_dead_socket(int dirfd, const char *name)
 {
 	struct error why = {0};

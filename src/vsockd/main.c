@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* microagent-vsockd: the program opens all descriptors, isolates itself, and serves one guest. */
+/* microagent-vsockd: opens all descriptors, isolates itself, and serves one guest. */
 #include <errno.h>
 #include <malloc.h>
 #include <signal.h>
@@ -19,8 +19,9 @@
 #include "vsockd/options.h"
 
 #define PROGRAM "microagent-vsockd"
-/* The number of descriptors that are not of streams: the standard streams, epoll, the listeners,
- * the link, the rings, descriptors in messages, and the sockets of listed ports (isolate.c). */
+/* The number of descriptors that the program needs beside those of streams: the standard streams,
+ * epoll, the listeners, the link, the rings, descriptors in messages, and the sockets of listed
+ * ports (isolate.c). */
 #define OTHER_DESCRIPTORS UINT64_C(96)
 
 static const char capabilities[] =
@@ -29,7 +30,8 @@ static const char capabilities[] =
 	"port\",\"lease-fd\",\"busy-fd\",\"unconfined\"]}";
 
 #ifdef MICROAGENT_SANITIZE
-/* The leak checker needs /proc, and after the start there is nothing to leak. */
+/* Switches the leak checker off. The checker needs /proc, which the program does not have, and
+ * after the start nothing is allocated that could leak. */
 __attribute__((visibility("default"))) const char *__asan_default_options(void);
 const char *__asan_default_options(void)
 {
@@ -65,8 +67,8 @@ static int open_all(const struct options *o, struct opened *opened, struct error
 	return 0;
 }
 
-/* Raises the limit of open files. Returns how many streams it allows, at most LIMIT_VSOCK_STREAMS.
- */
+/* Raises the limit of open files. Returns how many streams this limit allows, at most
+ * LIMIT_VSOCK_STREAMS. */
 static unsigned allow_streams(void)
 {
 	uint64_t streams = limit_get(LIMIT_VSOCK_STREAMS), files;

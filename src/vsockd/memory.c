@@ -6,13 +6,14 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
-/* Returns true if at..at+size wraps around or is empty. */
+/* Returns true if the range of `size` bytes from `at` is empty, or wraps around at 64 bits. */
 static bool bad_range(uint64_t at, uint64_t size)
 {
 	return !size || size - 1 > UINT64_MAX - at;
 }
 
-/* Returns true if the ranges overlap. Neither range wraps, so the distance decides. */
+/* Returns true if the two ranges overlap. Neither range wraps around, so the distance of their
+ * starts decides. */
 static bool overlap(uint64_t a, uint64_t a_size, uint64_t b, uint64_t b_size)
 {
 	return a < b ? b - a < a_size : a - b < b_size;
@@ -51,9 +52,9 @@ static int check_table(const struct memory_region *r, unsigned n, struct error *
 }
 
 /*
- * Maps a region, from offset 0 of the descriptor: for huge pages another offset would have to be a
- * multiple of a page size that the daemon does not know. NORESERVE, since the memory belongs to the
- * guest.
+ * Maps a region, from offset 0 of the descriptor. With huge pages any other offset would have to be
+ * a multiple of a page size that the daemon does not know. MAP_NORESERVE is used, since the memory
+ * belongs to the guest.
  */
 static int map_region(const struct memory_region *r, int fd, uint8_t **map, struct error *err)
 {
@@ -63,7 +64,7 @@ static int map_region(const struct memory_region *r, int fd, uint8_t **map, stru
 
 	if (fstat(fd, &st) < 0)
 		return error_errno(err, errno, "descriptor of guest memory");
-	/* An access after the end would raise SIGBUS. */
+	/* An access behind the end of the file would raise SIGBUS. */
 	if (st.st_size < 0 || (uint64_t)st.st_size < length)
 		return error_set(
 			err, ERR_INVALID,
@@ -113,7 +114,8 @@ void *memory_guest(const struct memory *memory, uint64_t guest, uint64_t len, ui
 {
 	for (unsigned i = 0; i < memory->n; i++) {
 		const struct memory_region *r = &memory->region[i].at;
-		/* Below the region the difference wraps to more than the size. */
+		/* If the address is below the region, the difference wraps to a number above the
+		 * region's size. */
 		uint64_t inside = guest - r->guest;
 
 		if (!len || inside >= r->size)

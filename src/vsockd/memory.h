@@ -19,30 +19,31 @@
 struct memory_region {
 	uint64_t guest;	 /* guest-physical address */
 	uint64_t size;	 /* bytes */
-	uint64_t user;	 /* address in the front-end's process; ring addresses use it */
-	uint64_t offset; /* offset of the first byte in the descriptor */
+	uint64_t user;	 /* address in the front-end's process; the addresses of rings use this
+			  * address space */
+	uint64_t offset; /* offset in bytes of the region's first byte in the descriptor */
 };
 
 struct memory {
 	unsigned n;
 	struct {
 		struct memory_region at;
-		uint8_t *map;	 /* the mapping, which starts at the descriptor's offset 0 */
+		uint8_t *map;	 /* the mapping, which begins with offset 0 of the descriptor */
 		uint64_t length; /* bytes of the mapping */
 	} region[MEMORY_REGIONS];
 };
 
 /* Replaces the table: maps regions[i] from fds[i]. The caller closes the descriptors. ERR_INVALID:
- * there are too many regions, a region is empty, a sum wraps, two regions overlap in one of the two
- * address spaces, or a descriptor is shorter than its region. After an error the old table is still
- * valid. */
+ * there are too many regions, a region is empty, a range wraps around, two regions overlap in one
+ * of the two address spaces, or a descriptor is shorter than its region. After an error the old
+ * table is still valid. */
 int memory_set(struct memory *memory, const struct memory_region *regions, const int *fds,
 	       unsigned n, struct error *err);
 /* Unmaps all regions. */
 void memory_clear(struct memory *memory);
-/* Removes all pages of the guest's memory from the mappings of this process. The guest keeps their
- * contents, and a page is mapped again when it is needed. So an idle device needs little memory,
- * however many bytes have passed through it. */
+/* Removes all pages of the guest's memory from the mappings of this process. The guest keeps the
+ * contents of the pages, and a page is mapped again when it is needed. So an idle device needs
+ * little memory, even if many bytes have passed through it. */
 void memory_trim(const struct memory *memory);
 
 /* Returns a pointer to a guest-physical address; NULL if the address is outside the memory, or len

@@ -13,7 +13,8 @@
 #include "base/packet.h"
 #include "base/path.h"
 
-/* Sets the guest's CID. The numbers 0 to 2 and the highest number of 32 bits are reserved. */
+/* Sets the guest's CID. The numbers 0 to 2 and the highest number of 32 bits are reserved, and are
+ * refused. */
 static int set_guest_cid(void *field, const char *value, struct error *err)
 {
 	return command_line_number(value, PACKET_HOST_CID + 1, UINT32_MAX - 1, field, err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The command line, and the descriptors and paths that it names. */
+/* The options of the command line, with the descriptors and paths that they name. */
 #ifndef VSOCKD_OPTIONS_H
 #define VSOCKD_OPTIONS_H
 
@@ -14,12 +14,12 @@ struct options {
 	/* The program only prints the help, the version or its capabilities, and ends. */
 	bool help, version, capabilities;
 	bool unconfined; /* if namespaces cannot be made, the program works without them */
-	/* Exactly one of the next four options is given. NULL or -1: not given. */
+	/* Exactly one of the next four options is given. The others are NULL or -1. */
 	const char *vhost_socket;
 	int vhost_fd;
 	int port_fd;
 	int link_fd;
-	/* Exactly one of the next two options is given. */
+	/* Exactly one of the next two options is given. The other one is NULL or -1. */
 	const char *vsock_socket;
 	int vsock_fd;
 	int lease_fd;

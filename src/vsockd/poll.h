@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A thin layer over epoll. base/loop.h allocates memory for every watch, but this daemon must
- * allocate nothing after its start. The 64 bits of data in an event say which descriptor it is
- * about.
+ * A thin layer over epoll. The daemon does not use base/loop.h, which allocates memory for every
+ * watch: the daemon must allocate nothing after its start. The 64 bits of data in an event say
+ * which descriptor the event is about.
  *
- * Listeners are watched level-triggered, everything else edge-triggered: an event says only once
- * that something has changed, so code that cannot handle the event at once must remember the event.
- * In return a stream mostly needs one epoll_ctl() in its life, and a kick needs no read().
+ * Listeners are watched level-triggered, all other descriptors edge-triggered. An edge-triggered
+ * event says only once that something has changed. So code that cannot handle the event at once
+ * must remember it. In return most streams need only one epoll_ctl(), and a kick needs no read().
  */
 #ifndef VSOCKD_POLL_H
 #define VSOCKD_POLL_H
@@ -17,9 +17,9 @@ enum poll_type {
 	POLL_VHOST,	   /* the front-end's connection */
 	POLL_VHOST_LISTEN, /* the listener at which the front-end is awaited */
 	POLL_PORT_LISTEN,  /* the listener at which the guest's one connection is awaited */
-	POLL_KICK,	   /* the eventfd of a kick; index: the queue */
+	POLL_KICK,	   /* the eventfd of a kick; `index` is the queue */
 	POLL_LISTEN,	   /* the listener for host clients */
-	POLL_STREAM,	   /* the host's socket of a stream; index: the stream */
+	POLL_STREAM,	   /* the host's socket of a stream; `index` is the stream */
 	POLL_PORT,	   /* QEMU's socket to the guest's port */
 	POLL_TYPE_COUNT
 };
@@ -28,8 +28,8 @@ union poll_ref {
 	uint64_t all;
 	struct {
 		uint32_t index;
-		/* The generation of the stream. An earlier stream with the same index had a
-		 * different generation. */
+		/* The generation of the stream. An earlier stream with the same index had another
+		 * generation. */
 		uint16_t generation;
 		uint16_t type;
 	};

@@ -6,7 +6,7 @@
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
-/* The most steps in each direction of one port_pump(). */
+/* The most steps that one port_pump() does in each direction. */
 #define PUMP_INPUTS 128
 #define PUMP_OUTPUTS 16
 
@@ -45,14 +45,15 @@ static uint32_t bytes_there(const struct port *port)
 	return port->in_end - port->in_at;
 }
 
-/* Handles the next packet, or drops one byte at which no packet begins. Returns false if the next
- * packet is not complete. */
+/* Handles the next packet. If the next bytes are not a packet, drops one byte. Returns false if the
+ * next packet is not complete. */
 static bool take_port_packet(struct port *port)
 {
 	struct packet packet;
 
-	/* This loop drops bytes up to where a HELLO may begin. It looks only at the type of the
-	 * packet, which is fast, since a guest may send very many bytes that are no packets. */
+	/* This loop drops bytes up to the next byte at which a HELLO may begin. It looks only at
+	 * the type of the packet. That is fast, which matters because a guest may send very many
+	 * bytes that are not packets. */
 	while (port->astray && bytes_there(port) >= PACKET_HEADER &&
 	       !packet_may_be_link(port->in + port->in_at))
 		port->in_at++;
@@ -60,7 +61,7 @@ static bool take_port_packet(struct port *port)
 		return false;
 	packet_decode(port->in + port->in_at, &packet);
 	if (packet_is_link(&packet, LINK_HELLO)) {
-		/* A guest's end that begins anew knows no stream. */
+		/* A guest that has opened its end of the port again knows no stream. */
 		port->number = packet_link_number(&packet);
 		port->astray = false;
 		port->greets = true;
@@ -106,8 +107,8 @@ static bool fill_input(struct port *port)
 	got = recvmsg(port->fd, &m, MSG_DONTWAIT);
 	if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR))
 		port->ended = true;
-	/* As in core_output.c: fewer bytes than there was room for mean that the socket is
-	 * empty. */
+	/* If the read returns fewer bytes than it had room for, the socket is empty (as in
+	 * core_output.c). */
 	if (got <= 0 || ((size_t)got < iov.iov_len && !port->hung_up))
 		port->readable = got < 0 && errno == EINTR;
 	if (got > 0) {
@@ -117,8 +118,8 @@ static bool fill_input(struct port *port)
 	return got > 0;
 }
 
-/* Handles packets of the guest. Returns true if there may be more. There is always room for the
- * rest of an incomplete packet. */
+/* Handles packets of the guest. Returns true if there may be more packets. There is always room for
+ * the missing bytes of an incomplete packet. */
 static bool pump_port_inputs(struct port *port)
 {
 	for (unsigned done = 0; done < PUMP_INPUTS; done++) {
@@ -135,8 +136,8 @@ static bool pump_port_inputs(struct port *port)
 
 /* --- packets for the guest ------------------------------------------------------------------- */
 
-/* Sends the bytes in port->unsent. Returns true if all are sent. Otherwise the rest stays, and no
- * new packet is composed before the rest is sent. */
+/* Sends the bytes in port->unsent. Returns true if all of them were sent. Otherwise the bytes that
+ * were not sent stay there, and no new packet is made before they are sent. */
 static bool send_unsent(struct port *port)
 {
 	struct msghdr m = {.msg_iov = port->unsent.iov, .msg_iovlen = port->unsent.n};
@@ -148,7 +149,7 @@ static bool send_unsent(struct port *port)
 		return false;
 	done = sendmsg(port->fd, &m, MSG_DONTWAIT | MSG_NOSIGNAL);
 	if (done < 0 && errno != EINTR)
-		port->writable = false; /* reading reports a failure too */
+		port->writable = false; /* a failure is reported when the port is read */
 	if (done > 0)
 		span_skip(&port->unsent, (size_t)done);
 	return !port->unsent.bytes;
@@ -190,7 +191,7 @@ static void compose_packets(struct port *port)
 		compose(port, core_output(port->core, slots, n, lengths), lengths);
 }
 
-/* Sends packets to the guest. Returns true if there is more, and room for it. */
+/* Sends packets to the guest. Returns true if there are more packets, and room for them. */
 static bool pump_port_outputs(struct port *port)
 {
 	for (unsigned round = 0; round < PUMP_OUTPUTS; round++) {

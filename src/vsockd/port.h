@@ -2,8 +2,7 @@
 /*
  * The second face of the core: the guest's packets come and go over a byte stream. The byte stream
  * is a Unix socket that QEMU connects to a virtio-serial port of the guest, or the guest's
- * connection to
- * --link-fd. base/packet.h describes the protocol of the byte stream.
+ * connection to --link-fd. base/packet.h describes the protocol of the byte stream.
  *
  * The guest controls all bytes that arrive. A packet is handled when it is complete, and its length
  * is checked before the rest of its bytes is awaited. If bytes cannot be a packet, all streams end,
@@ -25,20 +24,22 @@
 struct port {
 	struct core *core;
 	struct log *log;
-	int fd;	       /* -1: none */
-	bool readable; /* the socket may have bytes, or its end */
+	int fd;	       /* the connected socket; -1: there is no connection */
+	bool readable; /* the socket may have bytes to read, or its end */
 	bool writable;
 	/* The other end has shut down. The socket must be read until its end, since no further
 	 * event will come. */
 	bool hung_up;
-	bool heard; /* bytes have come */
+	bool heard; /* the guest has sent bytes */
 	bool ended;
 	bool astray; /* bytes are ignored until a HELLO comes */
-	/* ASK must be sent next; WELCOME must be sent next (if both are set, only WELCOME). */
+	/* asks: an ASK must be sent next. greets: a WELCOME must be sent next. If both are set,
+	 * only the WELCOME is sent. */
 	bool asks, greets;
-	/* number: the number in the last HELLO, which the WELCOME repeats */
+	/* number: the number in the guest's last HELLO, which the WELCOME repeats */
 	uint64_t guest_cid, number;
-	uint32_t in_at, in_end; /* in[in_at..in_end) are bytes that came and are not handled */
+	uint32_t in_at, in_end; /* the bytes from in[in_at] to before in[in_end] have come and are
+				 * not handled yet */
 	struct iovec out[PORT_SLOTS];
 	struct span unsent; /* the part of `out` that is not sent yet */
 	uint8_t in[PORT_INPUT];
@@ -50,10 +51,10 @@ struct port {
 void port_init(struct port *port, struct core *core, uint64_t guest_cid, int fd, struct log *log);
 /* Notes an edge-triggered event of epoll for port_pump(). */
 void port_event(struct port *port, uint32_t events);
-/* Moves a bounded number of packets both ways. Returns true if there is more to do. */
+/* Moves a limited number of packets in both directions. Returns true if there is more to do. */
 bool port_pump(struct port *port);
-/* Returns true if the other end has closed the connection, or the connection has failed. The
- * complete packets that were read before have been handled. */
+/* Returns true if the other end has closed the connection, or the connection has failed. All
+ * complete packets that were read before that have been handled. */
 bool port_has_ended(const struct port *port);
 
 #endif

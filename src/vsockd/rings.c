@@ -27,8 +27,9 @@ int ring_set_base(struct ring *ring, uint32_t base, struct error *err)
 	return 0;
 }
 
-/* Finds a part of a ring in one piece. Returns NULL if the part is not in the memory, or not
- * aligned as the standard requires: atomic access depends on the alignment. */
+/* Finds one of the three parts of a ring in guest memory. Returns NULL if the part is not within
+ * one region of the memory, or is not aligned as the standard requires: atomic access depends on
+ * the alignment. */
 static void *find_part(const struct memory *memory, uint64_t user, uint64_t len, unsigned align)
 {
 	void *p = memory_user(memory, user, len);
@@ -54,7 +55,7 @@ int ring_map(struct ring *ring, const struct memory *memory, struct error *err)
 	ring->used = used;
 	ring->broken = false;
 	ring->offered = ring->taken;
-	/* If a ring goes on after a pause, the flag that asks the guest not to kick may still be
+	/* When a ring goes on after a pause, the flag that asks the guest not to kick may still be
 	 * set. */
 	ring->quiet = false;
 	__atomic_store_n(&ring->used->flags, 0, __ATOMIC_RELAXED);
@@ -73,20 +74,21 @@ bool ring_works(const struct ring *ring)
 	return ring->used && ring->kicked && ring->enabled && !ring->broken;
 }
 
-/* Returns true if there is a chain to take. Reads the guest's index at most once. */
+/* Returns true if a chain can be taken. Reads the guest's index at most once. */
 static bool ring_waiting(struct ring *ring)
 {
 	if (ring->taken != ring->offered)
 		return true;
-	/* Acquire: what the guest wrote before it wrote the index is visible after this read. */
+	/* Acquire: everything that the guest has written before it wrote the index is visible after
+	 * this read. */
 	ring->offered = le16toh(__atomic_load_n(&ring->avail->idx, __ATOMIC_ACQUIRE));
 	if ((uint16_t)(ring->offered - ring->given) > ring->num)
 		ring->broken = true;
 	return !ring->broken && ring->taken != ring->offered;
 }
 
-/* Adds the guest memory at..at+len to iov, in one piece for each region. Returns false if a part is
- * outside the memory, or iov is full. */
+/* Adds `len` bytes of guest memory from the address `at` to iov, as one iovec for each region.
+ * Returns false if a part of the bytes is outside the memory, or if iov is full. */
 static bool add_pieces(const struct memory *memory, uint64_t at, uint32_t len, struct iovec *iov,
 		       unsigned max, struct span *span)
 {
@@ -104,7 +106,8 @@ static bool add_pieces(const struct memory *memory, uint64_t at, uint32_t len, s
 	return true;
 }
 
-/* Copies the descriptor as it is at this moment into the daemon's own memory. */
+/* Copies a descriptor of the ring into the daemon's own memory. The guest may change the original
+ * at any time. */
 static struct vring_desc copy_desc(const struct ring *ring, unsigned index)
 {
 	const volatile struct vring_desc *d = &ring->desc[index & (ring->num - 1)];
@@ -115,8 +118,8 @@ static struct vring_desc copy_desc(const struct ring *ring, unsigned index)
 				   .next = le16toh(d->next)};
 }
 
-/* Walks the descriptors of a chain. Returns false if it is malformed. Indirect tables are not
- * offered, so an indirect table is malformed too. */
+/* Reads all descriptors of a chain. Returns false if the chain is malformed. A chain with an
+ * indirect table is malformed too, since the device does not offer indirect tables. */
 static bool walk_chain(const struct ring *ring, const struct memory *memory,
 		       enum ring_direction direction, struct iovec *iov, unsigned max,
 		       struct ring_chain *chain)
@@ -175,13 +178,12 @@ void ring_give(struct ring *ring, uint16_t head, uint32_t len)
 
 bool ring_publish(struct ring *ring)
 {
-	/* Release: the elements and the contents of the buffers are visible to the guest before the
-	 * index is. */
+	/* Release: the guest sees the elements and the contents of the buffers before it sees the
+	 * index. */
 	__atomic_store_n(&ring->used->idx, htole16(ring->given), __ATOMIC_RELEASE);
-	/* Full barrier: the guest turns interrupts on and then reads the index. This side writes
-	 * the index and then reads whether interrupts are on. So one of the two sees what the other
-	 * wrote.
-	 */
+	/* Full barrier. The guest turns interrupts on and then reads the index. The daemon writes
+	 * the index and then reads whether interrupts are on. With the barrier at least one of the
+	 * two sees what the other has written. */
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	return !(le16toh(__atomic_load_n(&ring->avail->flags, __ATOMIC_RELAXED)) &
 		 VRING_AVAIL_F_NO_INTERRUPT);

@@ -4,10 +4,10 @@
  * not allowed, since nothing is allocated after the start. No call is allowed that opens a file,
  * makes a process or sends a signal.
  *
- * If the live supervisor was taken over too, it may hand sockets to a vsockd that was taken over,
- * and take sockets from it. So vsockd may make no datagram socket, since such a socket sends to any
- * address without connect(). And vsockd may not send with MSG_FASTOPEN, with which a TCP socket
- * connects although Landlock refuses connect().
+ * A guest that has taken over both the live supervisor and vsockd can pass sockets between them. So
+ * vsockd may make no datagram socket, since a datagram socket sends to any address without
+ * connect(). And vsockd may not send with MSG_FASTOPEN, with which a TCP socket connects although
+ * Landlock refuses connect().
  */
 #include <fcntl.h>
 #include <seccomp.h>
@@ -17,7 +17,7 @@
 #include "base/cleanup.h"
 #include "vsockd/isolate.h"
 
-/* The bits that are no flags (SOCK_TYPE_MASK in Linux's include/linux/net.h). */
+/* The bits of a socket's type without its flags (SOCK_TYPE_MASK in Linux's include/linux/net.h). */
 #define SOCK_TYPE 0xf
 
 static const struct isolate_syscall allowed[] = {

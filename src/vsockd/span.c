@@ -6,7 +6,7 @@
 
 #include "base/min.h"
 
-/* Drops len bytes from the first piece, which has at least len bytes. */
+/* Drops the first len bytes of the first iovec, which has at least len bytes. */
 static void skip_in_first(struct span *span, size_t len)
 {
 	struct iovec *first = span->iov;

@@ -17,8 +17,8 @@ static void *map_table(uint64_t bytes, struct error *err)
 		error_errno(err, errno, "memory for the streams");
 		return NULL;
 	}
-	/* One used byte must not need a huge page. A failure is no error: kernels without huge
-	 * pages do not know this call. */
+	/* Without this one used byte could need a huge page. A failure is not an error: a kernel
+	 * without huge pages does not know this call. */
 	madvise(p, bytes, MADV_NOHUGEPAGE);
 	return p;
 }
@@ -59,7 +59,8 @@ int stream_table_init(struct stream_table *t, unsigned capacity, uint32_t buffer
 		stream_table_free(&fresh);
 		return -1;
 	}
-	memset(fresh.buckets, 0xff, buckets * sizeof(uint16_t)); /* STREAM_NONE */
+	/* Each bucket becomes STREAM_NONE. */
+	memset(fresh.buckets, 0xff, buckets * sizeof(uint16_t));
 	*t = fresh;
 	return 0;
 }
@@ -117,9 +118,9 @@ void stream_release(struct stream_table *t, struct stream *s)
 	s->client = false;
 }
 
-/* --- found by ports ------------------------------------------------------------------------------
- * A guest can choose ports that fall into one bucket: then a packet of its own costs at most a walk
- * over the table. */
+/* --- finding a stream by its ports --------------------------------------------------------------
+ * A guest can choose ports that fall into one bucket. Then each packet of this guest costs at most
+ * one walk over the table. */
 
 static uint16_t *stream_bucket(const struct stream_table *t, uint32_t host_port,
 			       uint32_t guest_port)

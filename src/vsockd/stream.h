@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The table of streams. All streams are allocated at the start. A stream is found by its two ports,
- * and a link to another stream is an index. The table only stores streams; the core (core.h)
- * decides what happens to them.
+ * The table of streams. All streams are allocated at the start. A stream is found by its two ports.
+ * Streams are linked by their indices in the table. The table only stores streams; the core
+ * (core.h) decides what happens to them.
  */
 #ifndef VSOCKD_STREAM_H
 #define VSOCKD_STREAM_H
@@ -13,7 +13,7 @@
 #include "base/error.h"
 
 #define STREAM_NONE UINT16_MAX
-#define STREAM_TABLE_MAX 65000 /* indices are 16 bits */
+#define STREAM_TABLE_MAX 65000 /* a limit, since indices have 16 bits */
 
 /*
  * The states of a stream, and the events that are possible in each state. stream_find() finds only
@@ -23,8 +23,9 @@ enum stream_state {
 	/* The entry is free: it is in no list and has no descriptor. Only its generation is used.
 	 */
 	STREAM_FREE,
-	/* A host client's CONNECT line is awaited until a deadline. The stream has no ports, and
-	 * the guest does not know the stream. It becomes REQUESTED, or is closed. */
+	/* A host client has connected, and its CONNECT line is awaited until a deadline. The stream
+	 * has no ports, and the guest does not know the stream. The stream becomes REQUESTED, or is
+	 * closed. */
 	STREAM_LINE,
 	/* The guest's answer to a REQUEST is awaited until a deadline. The stream has ports. The
 	 * guest may only send RESPONSE or RST. The client's bytes stay in the client's socket. */
@@ -50,8 +51,8 @@ enum stream_timer { TIMER_LINE, TIMER_ANSWER, TIMER_CLOSE, TIMER_COUNT, TIMER_NO
 enum stream_want {
 	WANT_REQUEST = 1,
 	WANT_RESPONSE = 2,
-	/* A packet with fwd_cnt, since the guest has asked for it, or much has been taken since the
-	 * last one. */
+	/* A packet that tells the guest fwd_cnt. The guest has asked for it, or the host has taken
+	 * many bytes since the last such packet. */
 	WANT_CREDIT = 4,
 };
 
@@ -67,37 +68,43 @@ struct stream {
 	uint16_t generation;
 	uint8_t state;	    /* enum stream_state */
 	uint8_t want;	    /* enum stream_want */
-	uint8_t timer;	    /* the timer list that the stream is in */
+	uint8_t timer;	    /* enum stream_timer: the timer list that the stream is in */
 	uint8_t guest_shut; /* the SHUT_ flags that the guest has sent */
 	uint8_t told_shut;  /* the SHUT_ flags that were sent to the guest */
 	bool named : 1;	    /* the table finds the stream by its ports */
-	bool known : 1;	    /* the guest knows the stream, so the guest must be told when it ends */
-	bool readable : 1;  /* the host's socket may have bytes, or its end */
-	/* The host's end has shut down. The socket must be read until its end, since no further
-	 * event will come. */
+	/* The guest knows the stream, so the guest must be told when the stream ends. */
+	bool known : 1;
+	bool readable : 1; /* the host's socket may have bytes, or its end */
+	/* The host's end has shut down. The host's socket must be read until its end, since no
+	 * further event will come. */
 	bool hung_up : 1;
 	bool host_eof : 1;  /* the host sends no more, and all its bytes were read */
 	bool host_gone : 1; /* the host takes no more bytes */
 	bool host_shut : 1; /* the host was told that the guest sends no more */
-	bool bulk : 1;	    /* the last read filled its room, so the next read gets more room */
-	bool asked : 1;	    /* the guest was asked for credit, and has given none since */
-	bool queued : 1;    /* the stream is in the list of streams with something for the guest */
-	bool armed : 1;	    /* EPOLLOUT is watched */
-	bool client : 1;    /* the host began the stream, which is counted in `clients` */
-	bool touched : 1;   /* the stream's buffer was used and may have memory */
-	/* Counts of bytes from the guest. The buffer has rx_cnt - fwd_cnt bytes, which begin at
+	/* The last read has filled its room, so the next read gets more room. */
+	bool bulk : 1;
+	/* The guest was asked for credit, and has not answered yet. */
+	bool asked : 1;
+	/* The stream is in the list of streams that have something for the guest. */
+	bool queued : 1;
+	bool armed : 1; /* EPOLLOUT is watched */
+	/* A host client has requested the stream, so the stream is counted in `clients`. */
+	bool client : 1;
+	bool touched : 1; /* the stream's buffer was used, so it may have memory */
+	/* Counts of bytes from the guest. The buffer has rx_cnt - fwd_cnt bytes. They begin at the
 	 * offset fwd_cnt modulo the size of the buffer. */
-	uint32_t rx_cnt;  /* bytes that the guest has sent */
-	uint32_t fwd_cnt; /* bytes of rx_cnt that were given to the host's socket, or dropped */
-	uint32_t told;	  /* the value of fwd_cnt that the guest was last told */
+	uint32_t rx_cnt; /* bytes that the guest has sent */
+	/* How many of the rx_cnt bytes were given to the host's socket, or dropped. */
+	uint32_t fwd_cnt;
+	uint32_t told; /* the value of fwd_cnt that the guest was last told */
 	/* Counts of bytes to the guest. */
 	uint32_t tx_cnt;     /* bytes that were sent to the guest */
-	uint32_t peer_fwd;   /* bytes of tx_cnt that the guest's application has taken */
-	uint32_t peer_alloc; /* bytes of buffer that the guest has for the stream */
+	uint32_t peer_fwd;   /* how many of the tx_cnt bytes the guest's application has taken */
+	uint32_t peer_alloc; /* the size in bytes of the guest's buffer for the stream */
 	uint16_t hash_next;
 	struct link ready;
 	struct link timing;
-	uint64_t deadline; /* ns, monotonic */
+	uint64_t deadline; /* the monotonic time in ns at which the timer ends */
 };
 
 struct list {
@@ -112,9 +119,12 @@ struct stream_table {
 	uint32_t buffer_bytes; /* bytes of one stream's buffer; a power of two */
 	unsigned capacity;
 	unsigned bucket_mask;
-	/* The first entry that was never used; all later entries were never used either. */
+	/* The index of the first entry that was never used. All later entries were never used
+	 * either. */
 	unsigned fresh;
-	uint16_t free_head; /* the list of entries that were used and released, by hash_next */
+	/* The first entry of the list of entries that were used and released. The list is linked by
+	 * hash_next. */
+	uint16_t free_head;
 	unsigned used;
 	unsigned clients; /* the number of streams that host clients have requested */
 	struct list ready;
@@ -124,7 +134,8 @@ struct stream_table {
 /* Allocates the table. `capacity` is at most STREAM_TABLE_MAX. */
 int stream_table_init(struct stream_table *t, unsigned capacity, uint32_t buffer_bytes,
 		      struct error *err);
-void stream_table_free(struct stream_table *t); /* does not close the streams' descriptors */
+void stream_table_free(struct stream_table *t); /* frees the table; does not close the streams'
+						 * descriptors */
 
 /* Returns a new stream in the state LINE, without ports; NULL if all streams are in use. */
 struct stream *stream_alloc(struct stream_table *t);
@@ -154,8 +165,8 @@ void stream_unname(struct stream_table *t, struct stream *s);
 
 void stream_queue(struct stream_table *t, struct stream *s);
 void stream_unqueue(struct stream_table *t, struct stream *s);
-/* Sets the deadline (monotonic, ns) of the stream, and moves the stream to the end of the list of
- * that timer. TIMER_NONE removes the stream from its list. */
+/* Sets the stream's deadline (monotonic time in ns), and moves the stream to the end of the list of
+ * the timer `which`. If `which` is TIMER_NONE, removes the stream from its list. */
 void stream_set_timer(struct stream_table *t, struct stream *s, enum stream_timer which,
 		      uint64_t deadline);
 

@@ -14,8 +14,8 @@ void vhost_link_init(struct vhost_link *link, int fd)
 	*link = (struct vhost_link){.fd = fd};
 }
 
-/* Keeps up to VHOST_FDS descriptors of a message, and closes the others: no valid message has more.
- */
+/* Keeps up to VHOST_FDS descriptors of a message, and closes any further ones, since no valid
+ * message has more. */
 static void keep_fds(struct vhost_message *m, const struct cmsghdr *c)
 {
 	unsigned n = (unsigned)((c->cmsg_len - CMSG_LEN(0)) / sizeof(int));
@@ -31,8 +31,8 @@ static void keep_fds(struct vhost_message *m, const struct cmsghdr *c)
 	}
 }
 
-/* Reads at most the rest of the message, so that the descriptors of the next message are not read
- * with this one. Returns the result of recvmsg(). */
+/* Reads at most the missing bytes of the message, so that the descriptors of the next message are
+ * not read together with them. Returns the result of recvmsg(). */
 static ssize_t receive_part(struct vhost_link *link, void *to, size_t len)
 {
 	union {
@@ -54,8 +54,8 @@ static ssize_t receive_part(struct vhost_link *link, void *to, size_t len)
 	return got;
 }
 
-/* Reads until `want` bytes of the message have come. Returns 1 if they have, 0 at the end of the
- * connection, or -1 with errno (EAGAIN: the rest has not come yet). */
+/* Reads until `want` bytes of the message have come. Returns 1 if they have come, 0 at the end of
+ * the connection, or -1 with errno (EAGAIN: not all bytes have come yet). */
 static int fill_message(struct vhost_link *link, uint32_t want)
 {
 	while (link->got < want) {
@@ -71,8 +71,8 @@ static int fill_message(struct vhost_link *link, uint32_t want)
 	return 1;
 }
 
-/* Reads a whole message. Returns 1 if it has come, 0 at the end of the connection, or -1 with
- * errno. If errno is 0, *err is set. */
+/* Reads a whole message. Returns 1 if it has come, 0 at the end of the connection, or -1. On -1
+ * errno has the reason, or errno is 0 and *err has the reason. */
 static int read_message(struct vhost_link *link, struct error *err)
 {
 	int rc = fill_message(link, VHOST_HEADER);
@@ -96,13 +96,13 @@ int vhost_link_read(struct vhost_link *link, struct device *device, struct error
 		if (rc < 0 && errno == EAGAIN)
 			return 1;
 		if (rc <= 0) {
-			/* The loop closes the descriptors of a message that never became complete.
-			 */
+			/* If the message never became complete, this loop closes its
+			 * descriptors. */
 			for (unsigned k = 0; k < link->message.nfds; k++)
 				close(link->message.fds[k]);
 			link->message.nfds = 0;
 			link->got = 0;
-			/* The connection of a front-end that was killed may end with ECONNRESET. */
+			/* If the front-end was killed, its connection may end with ECONNRESET. */
 			if (rc == 0 || errno == ECONNRESET)
 				return 0;
 			return errno ? error_errno(err, errno, "read from the front-end") : -1;

@@ -40,7 +40,8 @@ enum vhost_request {
 
 #define VRING_INDEX 0xffu
 #define VRING_NO_FD 0x100u
-/* The event queue, which the front-end handles itself. If a message names it, nothing is done. */
+/* The number of the event queue, which the front-end handles itself. A message about this queue
+ * changes nothing here. */
 #define QUEUE_EVENT 2
 #define QUEUES_MENTIONED 3
 
@@ -55,7 +56,7 @@ enum vhost_request {
 	(PROTOCOL_MQ | PROTOCOL_REPLY_ACK | PROTOCOL_CONFIG | PROTOCOL_RESET_DEVICE)
 
 #define CONFIG_HEADER 12
-#define CONFIG_SPACE 8 /* struct virtio_vsock_config: the guest's CID */
+#define CONFIG_SPACE 8 /* bytes of struct virtio_vsock_config, which has the guest's CID */
 
 /* --- payloads -------------------------------------------------------------------------------- */
 
@@ -97,7 +98,7 @@ static int take_fd(struct vhost_message *m)
 
 /* --- the requests ---------------------------------------------------------------------------- */
 
-/* Handles a message. If the message names the event queue, the function is called only if it makes
+/* Handles a message. For a message about the event queue the function is called only if it makes
  * the answer itself. */
 typedef int request_fn(struct device *device, struct vhost_message *m, struct vhost_reply *reply,
 		       struct error *err);
@@ -114,7 +115,7 @@ static int set_features(struct device *device, struct vhost_message *m, struct v
 			"QEMU turned on features of the vsock device that were not offered (0x%llx): this is a bug, or QEMU was taken over",
 			(unsigned long long)(features & ~FEATURES));
 	device->features = features;
-	/* Without this bit there is no SET_VRING_ENABLE. */
+	/* Without this bit there is no SET_VRING_ENABLE, so the rings are enabled now. */
 	for (unsigned i = 0; i < QUEUE_COUNT && !(features & PROTOCOL_BIT); i++)
 		device->rings[i].enabled = true;
 	device_started(device);
@@ -136,9 +137,9 @@ static int set_protocol_features(struct device *device, struct vhost_message *m,
 	return 0;
 }
 
-/* Accepts a message that needs no action. This daemon keeps no record of an owner (SET_OWNER). It
- * does not report errors of a ring to a descriptor (SET_VRING_ERR), but gives the bad chain back.
- */
+/* Accepts a message that needs no action. SET_OWNER: the daemon keeps no record of an owner.
+ * SET_VRING_ERR: the daemon reports errors of a ring not to a descriptor, but by giving the bad
+ * chain back. */
 static int accept_only(struct device *device, struct vhost_message *m, struct vhost_reply *reply,
 		       struct error *err)
 {
@@ -169,8 +170,8 @@ static int set_mem_table(struct device *device, struct vhost_message *m, struct 
 	memcpy(regions, m->payload + 8, n * sizeof(regions[0]));
 	if (memory_set(&device->memory, regions, m->fds, n, err) < 0)
 		return -1;
-	/* The addresses of the rings are looked up again. The new table must contain each ring that
-	 * is running. */
+	/* The parts of the rings are found again in the new table of memory. The new table must
+	 * contain each ring that is running. */
 	for (unsigned i = 0; i < QUEUE_COUNT; i++)
 		ring_unmap(&device->rings[i]);
 	for (unsigned i = 0; i < QUEUE_COUNT; i++)
@@ -188,7 +189,8 @@ static int set_vring_num(struct device *device, struct vhost_message *m, struct 
 	return ring_set_num(&device->rings[index], get32(m, 4), err);
 }
 
-/* Payload: u32 index, flags; u64 descriptors, used, available, log (never offered). */
+/* Handles a payload of the numbers u32 index, flags; u64 descriptors, used, available, log. The log
+ * is not used, since the device does not offer it. */
 static int set_vring_addr(struct device *device, struct vhost_message *m, struct vhost_reply *reply,
 			  struct error *err)
 {
@@ -247,7 +249,7 @@ static int set_vring_call(struct device *device, struct vhost_message *m, struct
 
 	(void)reply;
 	device_set_call(device, index, fd);
-	/* QEMU's own eventfds never block. If a front-end makes this eventfd block again, it delays
+	/* QEMU's own eventfds never block. A front-end that makes this eventfd block again delays
 	 * only the device of its own guest. */
 	if (fd >= 0 && fcntl(fd, F_SETFL, O_NONBLOCK) < 0)
 		return error_errno(err, errno, "the interrupt of queue %u", index);
@@ -265,7 +267,7 @@ static int set_vring_enable(struct device *device, struct vhost_message *m,
 	return 0;
 }
 
-/* Payload: u32 offset, size, flags, and size bytes. */
+/* Handles a payload of the numbers u32 offset, size, flags, followed by size bytes. */
 static int get_config(struct device *device, struct vhost_message *m, struct vhost_reply *reply,
 		      struct error *err)
 {
@@ -285,15 +287,17 @@ static int get_config(struct device *device, struct vhost_message *m, struct vho
 enum queue_at { QUEUE_NOT_NAMED, QUEUE_IN_32, QUEUE_IN_64 };
 
 static const struct request_row {
-	const char *name; /* NULL: an unknown message */
-	request_fn *fn;	  /* NULL: the answer is always the value of `answer` */
+	const char *name; /* the name of the message; NULL: the message is not known */
+	request_fn *fn;	  /* NULL: `answer` is the answer */
 	uint64_t answer;
-	uint32_t min;	     /* the least bytes of payload */
-	uint32_t max;	     /* the most bytes of payload */
+	uint32_t min;	     /* the least number of bytes of the payload */
+	uint32_t max;	     /* the greatest number of bytes of the payload */
 	enum queue_at queue; /* which part of the payload is the number of a queue */
-	bool fd_for_queue;   /* has one descriptor, unless the payload says that there is none */
-	bool stopped;	     /* allowed only while the queue is not in use */
-	bool replies;	     /* the message always gets an answer, which the row or `fn` makes */
+	bool fd_for_queue;   /* the message has one descriptor, unless its payload says that there
+			      * is none */
+	bool stopped;	     /* the message is allowed only while the queue is not in use */
+	/* The message always gets an answer, which is `answer` or is made by `fn`. */
+	bool replies;
 } requests[] = {
 	[VHOST_GET_FEATURES] = {.name = "GET_FEATURES", .answer = FEATURES, .replies = true},
 	[VHOST_SET_FEATURES] = {.name = "SET_FEATURES", .fn = set_features, .min = 8, .max = 8},
@@ -397,7 +401,8 @@ static uint32_t message_queue(const struct request_row *row, const struct vhost_
 	return row->queue == QUEUE_IN_32 ? get32(m, 0) : (uint32_t)get64(m, 0) & VRING_INDEX;
 }
 
-/* Checks that the size, the queue and the descriptors of the message are as its row says. */
+/* Checks that the size, the queue and the descriptors of the message are as its row of the table
+ * requires. */
 static int check_message(const struct device *device, const struct request_row *row,
 			 const struct vhost_message *m, struct error *err)
 {

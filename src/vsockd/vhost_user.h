@@ -15,7 +15,7 @@
 #include "vsockd/device.h"
 
 #define VHOST_HEADER 12
-#define VHOST_PAYLOAD 320 /* the longest known message is SET_MEM_TABLE with 264 bytes */
+#define VHOST_PAYLOAD 320 /* bytes; the longest known message, SET_MEM_TABLE, has 264 */
 #define VHOST_FDS MEMORY_REGIONS
 
 struct vhost_message {
@@ -23,7 +23,8 @@ struct vhost_message {
 	uint32_t flags;
 	uint32_t size; /* bytes of the payload */
 	uint8_t payload[VHOST_PAYLOAD];
-	int fds[VHOST_FDS]; /* vhost_user_handle() takes them over */
+	int fds[VHOST_FDS]; /* the descriptors that came with the message; vhost_user_handle() takes
+			     * them over */
 	unsigned nfds;
 };
 
@@ -33,14 +34,14 @@ struct vhost_reply {
 	uint32_t size; /* bytes, including the header */
 };
 
-/* Reads the header's three numbers. ERR_INVALID: the version is wrong, the message is an answer, or
- * the payload is too long. */
+/* Reads the three numbers of the header. ERR_INVALID: the version is wrong, the message is an
+ * answer, or the payload is too long. */
 int vhost_user_header(const uint8_t raw[VHOST_HEADER], struct vhost_message *message,
 		      struct error *err);
 /* Handles the message and makes the answer. If the message is wrong and the front-end awaits an
- * answer, the answer says so. If it awaits no answer, the function fails, and the connection cannot
- * be used any more. All descriptors of the message are kept for the device or closed, also after an
- * error. */
+ * answer, the answer says so. If the message is wrong and the front-end awaits no answer, the
+ * function fails, and the connection cannot be used any more. All descriptors of the message are
+ * kept for the device or closed, even after an error. */
 int vhost_user_handle(struct device *device, struct vhost_message *message,
 		      struct vhost_reply *reply, struct error *err);
 
